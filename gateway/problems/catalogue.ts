@@ -1,0 +1,127 @@
+/** One kind of answer that the gateway gives by itself. */
+export interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+  /** Error type of Proxy-Status (RFC 9209 §2.3); absent where none of them fits. */
+  readonly proxyError?: string;
+  /** What went wrong and what to do about it; the documentation is made from it. */
+  readonly detail: string;
+}
+
+/** Every answer that the gateway makes itself, by its stable code. */
+export const catalogue = {
+  UNKNOWN_VERSION: {
+    status: 404,
+    title: 'No such API version',
+    detail: 'The path does not begin with a version that is served here. `versions` lists those that are.',
+  },
+  VERSION_RETIRED: {
+    status: 410,
+    title: 'This API version is retired',
+    detail: 'This major is no longer served. `successor` is the version to move to.',
+  },
+  BAD_REQUEST: {
+    status: 400,
+    title: 'Malformed request',
+    proxyError: 'http_request_error',
+    detail: 'The message is not valid HTTP/1.1, or can be read in two ways. `detail` says which part.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    title: 'Method not allowed',
+    proxyError: 'http_request_denied',
+    detail: 'CONNECT and TRACE are not served by a gateway.',
+  },
+  REQUEST_TIMED_OUT: {
+    status: 408,
+    title: 'The request did not arrive in time',
+    proxyError: 'http_request_error',
+    detail: 'The head or the body of the request stopped arriving.',
+  },
+  BODY_TOO_LARGE: {
+    status: 413,
+    title: 'Request body too large',
+    proxyError: 'http_request_denied',
+    detail: 'The body is longer than `limits.body` of this version.',
+  },
+  TARGET_TOO_LONG: {
+    status: 414,
+    title: 'URL too long',
+    proxyError: 'http_request_denied',
+    detail: 'The request target is longer than `gateway.limits.url`.',
+  },
+  EXPECTATION_FAILED: {
+    status: 417,
+    title: 'Unknown expectation',
+    proxyError: 'http_request_denied',
+    detail: 'The only expectation of RFC 9110 is `100-continue`.',
+  },
+  HEAD_TOO_LARGE: {
+    status: 431,
+    title: 'Request header fields too large',
+    proxyError: 'http_request_denied',
+    detail: 'The header fields are longer than `gateway.limits.head`, or there are too many of them.',
+  },
+  METHOD_NOT_IMPLEMENTED: {
+    status: 501,
+    title: 'Method not implemented',
+    proxyError: 'http_request_denied',
+    detail: 'The gateway does not know this method and cannot tell how it frames its message.',
+  },
+  TARGET_FAILED: {
+    status: 502,
+    title: 'The upstream failed',
+    proxyError: 'connection_terminated',
+    detail: 'The connection to the version’s backend was lost before it answered.',
+  },
+  TARGET_REFUSED: {
+    status: 502,
+    title: 'The upstream cannot be reached',
+    proxyError: 'connection_refused',
+    detail: 'No connection to the version’s backend could be made.',
+  },
+  TARGET_MALFORMED: {
+    status: 502,
+    title: 'The upstream sent a malformed response',
+    proxyError: 'http_protocol_error',
+    detail: 'What the version’s backend sent is not a valid HTTP/1.1 response, so none of it is passed on.',
+  },
+  NO_HEALTHY_TARGET: {
+    status: 503,
+    title: 'No healthy target for this version',
+    proxyError: 'destination_unavailable',
+    detail: 'Every backend of this version is known to be down.',
+  },
+  OVERLOADED: {
+    status: 503,
+    title: 'Too many requests in flight',
+    proxyError: 'connection_limit_reached',
+    detail: 'A limit of `limits` is reached. `Retry-After` says when to come back.',
+  },
+  CONNECT_TIMED_OUT: {
+    status: 504,
+    title: 'The upstream did not accept a connection in time',
+    proxyError: 'connection_timeout',
+    detail: 'No connection to the version’s backend was made within `timeouts.connect`.',
+  },
+  TARGET_TIMED_OUT: {
+    status: 504,
+    title: 'The upstream did not answer in time',
+    proxyError: 'http_response_timeout',
+    detail: 'The version’s backend was silent for longer than `timeouts.first_byte`.',
+  },
+  HTTP_VERSION_UNSUPPORTED: {
+    status: 505,
+    title: 'HTTP version not supported',
+    proxyError: 'http_request_error',
+    detail: 'HTTP/1.1 and HTTP/1.0 are served on this port.',
+  },
+  LOOP: {
+    status: 508,
+    title: 'Loop detected',
+    proxyError: 'proxy_loop_detected',
+    detail: 'The request has been through this gateway already: one of its targets leads back to it.',
+  },
+} as const satisfies Record<string, ProblemKind>;
+
+export type ProblemCode = keyof typeof catalogue;
