@@ -13,11 +13,13 @@ export const catalogue = {
   UNKNOWN_VERSION: {
     status: 404,
     title: 'No such API version',
+    proxyError: 'destination_not_found',
     detail: 'The path does not begin with a version that is served here. `versions` lists those that are.',
   },
   VERSION_RETIRED: {
     status: 410,
     title: 'This API version is retired',
+    proxyError: 'http_request_denied',
     detail: 'This major is no longer served. `successor` is the version to move to.',
   },
   BAD_REQUEST: {

@@ -1,0 +1,40 @@
+import type { RequestListener } from 'node:http';
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
+import type { Snapshot } from '../config/snapshot.ts';
+import { guard } from './guard.ts';
+import { probes, type Readiness } from './probes.ts';
+import { sendProblem } from './problem.ts';
+
+/** The operators' side of the gateway, on its own listener. */
+export function createAdmin(live: { readonly current: Snapshot }, state: Readiness): RequestListener {
+  const app = express();
+  app.disable('x-powered-by');
+  app.enable('strict routing');
+  app.enable('case sensitive routing');
+  app.use(everyAnswer);
+  // Probes come before the guard: an orchestrator has no token, and calls by the address of a container.
+  app.use(probes(state));
+  app.use(guard(live));
+  app.use(nothingHere);
+  app.use(lastResort);
+  return (req, res) => app(req, res);
+}
+
+const everyAnswer: RequestHandler = (_req, res, next) => {
+  res.set({
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+    'Referrer-Policy': 'no-referrer',
+  });
+  next();
+};
+
+const nothingHere: RequestHandler = (_req, res) =>
+  sendProblem(res, 404, 'The admin listener has nothing under this path.');
+
+const lastResort: ErrorRequestHandler = (_error, _req, res, _next) => {
+  // Express's own answer would show a stack.
+  if (res.headersSent) res.destroy();
+  else sendProblem(res, 500, 'The answer could not be made.');
+};

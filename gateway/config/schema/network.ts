@@ -1,0 +1,134 @@
+import ipaddr from 'ipaddr.js';
+import type { HostPort } from '../snapshot.ts';
+import { scalar, Wrong } from './scalar.ts';
+
+/** An origin: `http://127.0.0.1:3001`, without a default port and without a trailing slash. */
+function origin(expected: string) {
+  return scalar({
+    accepts: ['string'],
+    expected,
+    json: { type: 'string', pattern: '^https?://[^/?#@\\s]+/?$' },
+    parse: (input): string | Wrong => {
+      const url = parseUrl(input);
+      if (url instanceof Wrong) return url;
+      if (url.pathname !== '/') return new Wrong('has a path', 'Leave out what follows the host and the port.');
+      const bare = !input.includes('?') && !input.includes('#');
+      return bare ? url.origin : new Wrong('has a query or a fragment', 'Leave out what follows the host and the port.');
+    },
+  });
+}
+
+export const targetUrl = origin('a URL such as http://127.0.0.1:3001');
+export const publicOrigin = origin('a URL such as https://api.example.com');
+
+/** A page; normalised, so that it can stand in a header. */
+export const pageUrl = scalar({
+  accepts: ['string'],
+  expected: 'a URL such as https://example.com/v1-end',
+  json: { type: 'string', pattern: '^https?://' },
+  parse: (input): string | Wrong => {
+    const url = parseUrl(input);
+    return url instanceof Wrong ? url : url.href;
+  },
+});
+
+function parseUrl(input: string): URL | Wrong {
+  if (!/^https?:\/\//i.test(input)) return new Wrong('is not an http:// or https:// URL');
+  const url = URL.parse(input);
+  // `.includes('@')` too: an empty user is dropped by the parser, and was hardly meant.
+  const authority = /^\w+:\/\/([^/?#\\]*)/.exec(input)?.[1] ?? '';
+  if (!url) return new Wrong('is not a URL');
+  if (url.username !== '' || url.password !== '' || authority.includes('@')) {
+    return new Wrong('has a user or a password', 'Remove what stands before the @.');
+  }
+  if (/[\s\\]/.test(input)) return new Wrong('has a blank or a backslash');
+  return url.port === '0' ? new Wrong('has port 0', 'Write the port that the server listens on.') : url;
+}
+
+/** An address to listen on. The host of `:8080` is empty: every interface. */
+export const hostPort = scalar({
+  accepts: ['string', 'number'],
+  expected: 'an address such as 127.0.0.1:8080, [::1]:8080 or :8080',
+  json: { type: 'string', pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[^\\s:/\\[\\]]*):[0-9]{1,5}$', examples: ['127.0.0.1:8080', ':8080'] },
+  parse: (input): HostPort | Wrong => {
+    if (/^\d+$/.test(String(input))) return new Wrong('has no host', `Write 127.0.0.1:${input}, or :${input} for every interface.`);
+    const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([^\s:/[\]@]*)):(\d{1,5})$/.exec(String(input)) ?? [];
+    if (digits === undefined) {
+      return ipaddr.IPv6.isValid(String(input)) ? new Wrong('has no port, or no brackets') : new Wrong('is not host:port');
+    }
+    if (Number(digits) > 65_535) return new Wrong('has a port above 65535');
+    if (bracketed !== undefined && !ipaddr.IPv6.isValid(bracketed)) return new Wrong('has no IPv6 address in its brackets');
+    if (plain !== undefined && /^[\d.]+$/.test(plain) && !isIPv4(plain)) return new Wrong('has no IPv4 address before its port');
+    return { host: bracketed ?? plain ?? '', port: Number(digits) };
+  },
+});
+
+/** Whether nothing but this machine can reach it. */
+export function isLoopback(host: string): boolean {
+  if (host.toLowerCase() === 'localhost') return true;
+  return ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback';
+}
+
+const groups: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.0/8', '::1/128'],
+  private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+};
+
+/** CIDRs; one entry of the file may stand for several. */
+export const network = scalar({
+  accepts: ['string'],
+  expected: 'a network such as 10.0.0.0/8 or 192.0.2.7, or loopback or private',
+  json: { type: 'string', examples: ['loopback', 'private', '10.0.0.0/8'] },
+  parse: (input): readonly string[] | Wrong => {
+    const group = Object.hasOwn(groups, input) ? groups[input] : undefined;
+    if (group) return group;
+    const [address = '', bits, ...more] = input.split('/');
+    const isV6 = address.includes(':') && !address.includes('%') && ipaddr.IPv6.isValid(address);
+    if (!isV6 && !isIPv4(address)) return new Wrong('is not a network');
+    const length = isV6 ? 128 : 32;
+    if (more.length > 0 || (bits !== undefined && (!/^\d{1,3}$/.test(bits) || Number(bits) > length))) {
+      return new Wrong(`has a prefix length other than 0 to ${length}`);
+    }
+    const cidr = `${address}/${bits ?? length}`;
+    const start = isV6 ? ipaddr.IPv6.networkAddressFromCIDR(cidr) : ipaddr.IPv4.networkAddressFromCIDR(cidr);
+    return [`${start.toString()}/${bits === undefined ? length : Number(bits)}`];
+  },
+});
+
+// ipaddr.js also reads 127.1 and 0x7f.0.0.1, which no operator means.
+function isIPv4(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text) && !/(^|\.)0\d/.test(text);
+}
+
+/** '' for `/`, else `/api` without a trailing slash. */
+export const basePath = scalar({
+  accepts: ['string'],
+  expected: 'a path such as / or /api',
+  json: { type: 'string', pattern: '^/', examples: ['/', '/api'] },
+  parse: (input): string | Wrong => {
+    if (!input.startsWith('/')) return new Wrong('does not begin with /');
+    if (!/^\/[\w.~!$&'()*+,;=:@/-]*$/.test(input)) return new Wrong('has a character that may not stand in it');
+    const path = input.replace(/\/$/, '');
+    if (path.includes('//')) return new Wrong('has an empty segment');
+    return /(^|\/)\.{1,2}(\/|$)/.test(path) ? new Wrong('has a dot segment') : path;
+  },
+});
+
+/** The path that a probe asks for; undefined for `off`. */
+export const probePath = scalar({
+  accepts: ['string'],
+  expected: 'a path such as /healthz, or off',
+  json: { type: 'string', pattern: '^(off|/.*)$', examples: ['off', '/healthz'] },
+  parse: (input): string | undefined | Wrong => {
+    if (input === 'off') return undefined;
+    if (!input.startsWith('/')) return new Wrong('does not begin with /');
+    return /^[!-~]+$/.test(input) && !input.includes('#') ? input : new Wrong('has a character that may not stand in a path');
+  },
+});
+
+export const hostName = scalar({
+  accepts: ['string'],
+  expected: 'a host name such as api.internal',
+  json: { type: 'string', pattern: '^[A-Za-z0-9_.-]+$' },
+  parse: (input) => (/^[A-Za-z0-9_.-]+$/.test(input) ? input : new Wrong('is not a host name')),
+});

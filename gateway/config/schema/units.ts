@@ -1,0 +1,89 @@
+import { scalar, Wrong } from './scalar.ts';
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+// A timer of Node holds 2^31 - 1 ms; a longer one fires at once.
+const longestTimer = 24 * 86_400_000;
+const longestPeriod = 36_500 * 86_400_000;
+
+interface DurationRange {
+  /** Whether `off` may be written; it is 0. */
+  readonly off: boolean;
+  readonly maximum: number;
+}
+
+function duration({ off, maximum }: DurationRange) {
+  const example = off ? 'a duration such as 500ms, 3s or 1h, or off' : 'a duration such as 500ms, 3s or 1h';
+  return scalar({
+    accepts: ['string', 'number', 'boolean'],
+    expected: example,
+    json: { type: 'string', pattern: `^(([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+${off ? '|off' : ''})$`, examples: ['500ms', '3s', '24h'] },
+    parse: (input): number | Wrong => {
+      // YAML 1.1 readers, and people who quote it, know off as false.
+      if (input === 'off' && off) return 0;
+      if (typeof input === 'boolean') return new Wrong('is a boolean');
+      if (typeof input === 'number' || /^[0-9.]+$/.test(input)) return new Wrong('has no unit', withUnit(input, off));
+      const parts = /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/.test(input) ? input.matchAll(/([\d.]+)(ms|[smhd])/g) : [];
+      let total = -1;
+      for (const [, amount, unit] of parts) total = Math.max(total, 0) + Number(amount) * (unitMs[unit ?? ''] ?? Number.NaN);
+      if (total < 0) return new Wrong('is not a duration');
+      if (total < 1) return new Wrong('is too short', off ? 'Write off to do without, or at least 1ms.' : 'Write at least 1ms.');
+      return total > maximum ? new Wrong('is too long', `Write at most ${maximum / unitMs['d']!}d.`) : Math.round(total);
+    },
+  });
+}
+
+function withUnit(input: string | number, off: boolean): string {
+  return Number(input) === 0 && off ? 'Write off.' : `Write ${input}s or ${input}ms.`;
+}
+
+/** Milliseconds, waited for by a timer. */
+export const timer = duration({ off: false, maximum: longestTimer });
+export const timerOrOff = duration({ off: true, maximum: longestTimer });
+/** Milliseconds, compared with dates. */
+export const period = duration({ off: false, maximum: longestPeriod });
+export const periodOrOff = duration({ off: true, maximum: longestPeriod });
+
+const unitBytes: Readonly<Record<string, number>> = {
+  '': 1, B: 1, kB: 1000, KB: 1000, KiB: 1024, MB: 1e6, MiB: 1024 ** 2, GB: 1e9, GiB: 1024 ** 3,
+};
+
+/** Bytes. */
+export const size = scalar({
+  accepts: ['string', 'number'],
+  expected: 'a size such as 16KiB, 10MiB or a number of bytes',
+  json: { type: ['string', 'integer'], pattern: '^[0-9]+(\\.[0-9]+)?(B|[kK]B|KiB|MB|MiB|GB|GiB)?$', minimum: 1, examples: ['16KiB', '10MiB'] },
+  parse: (input): number | Wrong => {
+    const [, amount, unit] = /^(\d+(?:\.\d+)?)\s?(B|[kK]B|KiB|MB|MiB|GB|GiB|)$/.exec(String(input)) ?? [];
+    if (amount === undefined) return new Wrong('is not a size');
+    const bytes = Number(amount) * (unitBytes[unit ?? ''] ?? 1);
+    if (!Number.isSafeInteger(bytes)) return new Wrong('is not a whole number of bytes');
+    return bytes < 1 ? new Wrong('is less than one byte') : bytes;
+  },
+});
+
+/** A share, 0 to 1. */
+export const share = scalar({
+  accepts: ['string', 'number'],
+  expected: 'a percentage from 0% to 100%, such as 20%',
+  json: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?%$', examples: ['20%', '0.1%'] },
+  parse: (input): number | Wrong => {
+    if (typeof input === 'number') return new Wrong('has no percent sign');
+    const percent = /^(\d+(?:\.\d+)?)\s?%$/.exec(input)?.[1];
+    if (percent === undefined) return new Wrong('is not a percentage');
+    return Number(percent) > 100 ? new Wrong('is more than 100%') : Number(percent) / 100;
+  },
+});
+
+/** Times per second. */
+export const rate = scalar({
+  accepts: ['string', 'number'],
+  expected: 'a rate such as 3/s or 90/m',
+  json: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?/[sm]$', examples: ['3/s'] },
+  parse: (input): number | Wrong => {
+    if (typeof input === 'number') return new Wrong('has no unit', `Write ${input}/s.`);
+    const [, count, unit] = /^(\d+(?:\.\d+)?)\/([sm])$/.exec(input) ?? [];
+    if (count === undefined) return new Wrong('is not a rate');
+    return unit === 'm' ? Number(count) / 60 : Number(count);
+  },
+});

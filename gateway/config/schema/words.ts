@@ -1,0 +1,97 @@
+import { scalar, Wrong } from './scalar.ts';
+
+export function oneOf<const Word extends string>(words: readonly Word[]) {
+  const expected = words.length === 1 ? `${words[0]}` : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+  return scalar({
+    accepts: ['string'],
+    expected,
+    json: { enum: words },
+    parse: (input) => words.find((word) => word === input) ?? new Wrong('is not known here'),
+  });
+}
+
+export const flag = scalar({
+  accepts: ['boolean'],
+  expected: 'true or false',
+  json: { type: 'boolean' },
+  parse: (input) => input,
+});
+
+/** A whole number within bounds, both included. */
+export function integer(minimum: number, maximum: number) {
+  return scalar({
+    accepts: ['number'],
+    expected: `a whole number from ${minimum} to ${maximum}`,
+    json: { type: 'integer', minimum, maximum },
+    parse: (input) => {
+      if (!Number.isInteger(input)) return new Wrong('is not a whole number');
+      if (input < minimum) return new Wrong(`is less than ${minimum}`);
+      return input > maximum ? new Wrong(`is more than ${maximum}`) : input;
+    },
+  });
+}
+
+export const workers = scalar({
+  accepts: ['number', 'string'],
+  expected: 'a number of processes from 1 to 1024, or auto',
+  json: { anyOf: [{ type: 'integer', minimum: 1, maximum: 1024 }, { const: 'auto' }] },
+  parse: (input): number | 'auto' | Wrong => {
+    if (input === 'auto') return 'auto';
+    const fits = typeof input === 'number' && Number.isInteger(input) && input >= 1 && input <= 1024;
+    return fits ? input : new Wrong('is no number of processes');
+  },
+});
+
+/** A text that is not blank. `expected` says what for. */
+export function text(expected: string) {
+  return scalar({
+    accepts: ['string'],
+    expected,
+    json: { type: 'string', minLength: 1 },
+    parse: (input) => (input.trim() === '' ? new Wrong('is empty') : input),
+  });
+}
+
+export const filePath = scalar({
+  accepts: ['string'],
+  expected: 'the path of a file',
+  json: { type: 'string', minLength: 1 },
+  parse: (input) => {
+    if (input.trim() === '') return new Wrong('is empty');
+    return input.includes('\0') ? new Wrong('has a character that no path may have') : input;
+  },
+});
+
+/** It travels in an Authorization header, so it is held to what a header can carry. */
+export const token = scalar({
+  accepts: ['string'],
+  expected: 'a token of visible ASCII characters, without blanks',
+  json: { type: 'string', pattern: '^[!-~]+$' },
+  parse: (input) => {
+    if (input === '') return new Wrong('is empty');
+    return /^[!-~]+$/.test(input) ? input : new Wrong('has a blank or a character outside ASCII');
+  },
+});
+
+/** Who a caller is taken to be. */
+export type Identifier =
+  | { readonly by: 'header'; readonly name: string }
+  | { readonly by: 'jwt'; readonly claim: string }
+  | { readonly by: 'user-agent' | 'address' };
+
+export const identifier = scalar({
+  accepts: ['string'],
+  expected: 'header:NAME, jwt:CLAIM, user-agent or address',
+  json: {
+    type: 'string',
+    pattern: '^(header:[!#$%&\'*+.^_`|~0-9A-Za-z-]+|jwt:.+|user-agent|address)$',
+    examples: ['header:x-client-id', 'jwt:sub', 'user-agent', 'address'],
+  },
+  parse: (input): Identifier | Wrong => {
+    if (input === 'user-agent' || input === 'address') return { by: input };
+    const header = /^header:([!#$%&'*+.^_`|~0-9A-Za-z-]+)$/.exec(input)?.[1];
+    if (header !== undefined) return { by: 'header', name: header.toLowerCase() };
+    const claim = /^jwt:(\S+)$/.exec(input)?.[1];
+    return claim === undefined ? new Wrong('does not say where to find a client') : { by: 'jwt', claim };
+  },
+});

@@ -1,0 +1,70 @@
+import { Expanded } from './expand.ts';
+import type { Fault } from './fault.ts';
+import { mask, type Path, show } from './mask.ts';
+
+/** What was read, before anybody asked whether it makes sense, and where each part of it stands. */
+export interface Source {
+  /** As faults name it; undefined for a document given as an object. */
+  readonly file: string | undefined;
+  /** Absolute; relative paths of the document are taken from here. */
+  readonly folder: string;
+  /** Maps (without a prototype), lists, scalars and `Expanded`. */
+  readonly tree: unknown;
+  /** By `placeKey`. */
+  readonly places: ReadonlyMap<string, Place>;
+}
+
+export interface Place {
+  readonly key: Position | undefined;
+  readonly value: Position;
+}
+
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+export function placeKey(path: Path): string {
+  return JSON.stringify(path);
+}
+
+/** The raw value at `path`; undefined where there is none. */
+export function valueAt(tree: unknown, path: Path): unknown {
+  let at = tree;
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null || at instanceof Expanded || !Object.hasOwn(at, key)) return undefined;
+    at = (at as Record<string | number, unknown>)[key];
+  }
+  return at;
+}
+
+export function has(source: Source, path: Path): boolean {
+  return valueAt(source.tree, path) !== undefined;
+}
+
+/** A fault at the value of `path`, at its key, or, where the key is missing, at the map that ought to have it. */
+export function faultAt(source: Source, path: Path, message: string, remedy: string, at?: 'key'): Fault {
+  const position = positionOf(source, path, at);
+  return {
+    file: source.file,
+    line: position?.line,
+    column: position?.column,
+    path: formatPath(path),
+    value: at === 'key' ? undefined : show(valueAt(source.tree, path), path),
+    message: mask(message),
+    remedy: mask(remedy),
+  };
+}
+
+function positionOf(source: Source, path: Path, at?: 'key'): Position | undefined {
+  const place = source.places.get(placeKey(path));
+  if (place) return at === 'key' ? (place.key ?? place.value) : place.value;
+  return path.length === 0 ? undefined : positionOf(source, path.slice(0, -1), 'key');
+}
+
+function formatPath(path: Path): string {
+  return path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`;
+    return text === '' ? key : `${text}.${key}`;
+  }, '');
+}

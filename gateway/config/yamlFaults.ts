@@ -1,0 +1,45 @@
+import type { YAMLError } from 'yaml';
+import type { Fault } from './fault.ts';
+import { mask } from './mask.ts';
+import type { Position, Source } from './source.ts';
+
+export type Complaint = Pick<YAMLError, 'code' | 'message' | 'pos'>;
+
+const documentProblems = {
+  empty: ['The file is empty.', 'Write at least one route, such as `routes: { /v1: http://127.0.0.1:3001 }`.'],
+  several: ['A second YAML document begins here.', 'Keep one document to a file, and remove the line `---`.'],
+  deep: ['The file is nested too deeply to be read.', 'Close the brackets that were left open.'],
+  bomb: ['The aliases of this file unfold to far more than the file itself.', 'Write the values out.'],
+  cycle: ['An alias stands within its own anchor.', 'Write the values out.'],
+} as const;
+
+/** A fault of the document as a whole. */
+export function documentFault(source: Source, kind: keyof typeof documentProblems, position?: Position): Fault {
+  const [message, remedy] = documentProblems[kind];
+  const { line, column } = position ?? { line: 1, column: 1 };
+  return { file: source.file, line, column, path: '', value: undefined, message, remedy };
+}
+
+const remedies: Partial<Record<YAMLError['code'], string>> = {
+  DUPLICATE_KEY: 'Keep one of the two.',
+  TAB_AS_INDENT: 'Indent with spaces.',
+  TAG_RESOLVE_FAILED: 'Remove the tag, or put the value in quotes if it begins with an exclamation mark.',
+  BAD_ALIAS: 'Define the anchor first, or put the value in quotes if it begins with an asterisk.',
+  BAD_SCALAR_START: 'Put the value in quotes.',
+  BAD_INDENT: 'Indent the keys of one map by the same number of spaces.',
+  MISSING_CHAR: 'Close the bracket or the quote, or put a blank behind the colon.',
+};
+
+/** What the YAML parser complains of. Its words may quote the file, so they are cut where a quotation begins. */
+export function syntaxFault(source: Source, error: Complaint, position: Position): Fault {
+  const said = mask(error.message.replace(/: .*$/s, '').replace(/\.$/, ''));
+  return {
+    file: source.file,
+    line: position.line,
+    column: position.column,
+    path: '',
+    value: undefined,
+    message: `This is not YAML: ${said}.`,
+    remedy: remedies[error.code] ?? 'Correct the syntax.',
+  };
+}

@@ -1,0 +1,117 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
+import type { Snapshot } from '../config/snapshot.ts';
+import type { Clock } from '../shared/clock.ts';
+import { catalogType, linkset } from './catalog.ts';
+import { contract } from './contract.ts';
+import { originOf } from './origin.ts';
+import { overviewJson, overviewOf } from './overview.ts';
+import { page } from './page.ts';
+import { catalogPath } from './paths.ts';
+import { sendProblem } from './problem.ts';
+import { contentSecurityPolicy } from './style.ts';
+
+/** Answers the requests that `isDiscovery` recognises: the index, the contracts and the API catalog. */
+export function createDiscovery(
+  live: { readonly current: Snapshot },
+  clock: Clock,
+): (req: IncomingMessage, res: ServerResponse) => void {
+  // The routes contain the base path, so each snapshot has an app of its own.
+  let served: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
+  return (req, res) => {
+    const snapshot = live.current;
+    if (served?.snapshot !== snapshot) served = { snapshot, app: discoveryApp(snapshot, clock) };
+    served.app(req, res);
+  };
+}
+
+function discoveryApp(snapshot: Snapshot, clock: Clock): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.enable('strict routing');
+  app.enable('case sensitive routing');
+  app.set('trust proxy', [...snapshot.gateway.trustedProxies]);
+
+  const below = express.Router({ strict: true, caseSensitive: true });
+  serve(below, '/', index(snapshot, clock));
+  serve(below, '/contracts/:name', contract(snapshot));
+
+  app.use(everyAnswer);
+  const root = express.Router({ strict: true, caseSensitive: true });
+  serve(root, catalogPath, catalog(snapshot, clock));
+  app.use(root);
+  app.use(literal(snapshot.gateway.basePath), below);
+  app.use((_req, res) => sendProblem(res, 404, 'There is nothing under this path.'));
+  app.use(lastResort);
+  return app;
+}
+
+/** GET and HEAD are answered by `handler`; everything here is public, so a preflight is always granted. */
+function serve(router: Router, path: string, handler: RequestHandler): void {
+  const methods = 'GET, HEAD, OPTIONS';
+  router.get(path, handler);
+  router.options(path, (_req, res) => {
+    res.set({ Allow: methods, 'Access-Control-Allow-Methods': methods, 'Access-Control-Max-Age': '86400' });
+    res.status(204).end();
+  });
+  router.all(path, (_req, res) => {
+    res.set('Allow', methods);
+    sendProblem(res, 405, `This resource can be read only: ${methods}.`);
+  });
+}
+
+// One minute: long enough to shield us, short enough that a reload is seen soon.
+const everyAnswer: RequestHandler = (_req, res, next) => {
+  res.set({
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Expose-Headers': 'Link',
+    'Cache-Control': 'public, max-age=60',
+    'X-Content-Type-Options': 'nosniff',
+    Link: `<${catalogPath}>; rel="api-catalog"`,
+  });
+  next();
+};
+
+function index(snapshot: Snapshot, clock: Clock): RequestHandler {
+  return (req, res) => {
+    const overview = overviewOf(snapshot, clock.now(), originOf(req, snapshot));
+    res.vary('Accept');
+    // JSON is also for those who accept neither: more use to them than a 406.
+    if (req.accepts(['application/json', 'text/html']) !== 'text/html') {
+      sendJson(res, 'application/json', overviewJson(overview));
+      return;
+    }
+    res.set({ 'Content-Security-Policy': contentSecurityPolicy, 'Referrer-Policy': 'no-referrer' });
+    res.type('html').send(page(overview, snapshot));
+  };
+}
+
+function catalog(snapshot: Snapshot, clock: Clock): RequestHandler {
+  return (req, res) => {
+    const overview = overviewOf(snapshot, clock.now(), originOf(req, snapshot));
+    sendJson(res, catalogType, linkset(overview, snapshot));
+  };
+}
+
+// A buffer, since Express adds a charset to the type of a string, and these types have none.
+function sendJson(res: Response, type: string, body: object): void {
+  res.setHeader('Content-Type', type);
+  res.send(Buffer.from(`${JSON.stringify(body, null, 2)}\n`));
+}
+
+/** `path` as a route that means itself: a base path may have characters that Express reads as a pattern. */
+function literal(path: string): string {
+  return (path || '/').replace(/[{}()[\]+?!:*\\]/g, '\\$&');
+}
+
+const lastResort: ErrorRequestHandler = (_error, _req, res, _next) => {
+  // Express's own answer would show a stack.
+  if (res.headersSent) res.destroy();
+  else sendProblem(res, 500, 'The answer could not be made.');
+};

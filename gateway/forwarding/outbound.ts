@@ -1,0 +1,37 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { UpstreamTimeouts } from '../config/snapshot.ts';
+import type { Target } from '../upstream/target.ts';
+import type { Failure } from './failure.ts';
+import type { ResponsePlan } from './responseFields.ts';
+
+/** One exchange as the wire sees it: everything is decided, it has only to be carried out. */
+export interface Outbound {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly method: string;
+  readonly target: Target;
+  /** The head to send, blank line included. */
+  readonly head: string;
+  readonly hasBody: boolean;
+  /** Bytes that a request body may have. */
+  readonly bodyLimit: number;
+  /** Connections that may be tried, the first one included. */
+  readonly attempts: number;
+  readonly timeouts: UpstreamTimeouts;
+  /** How long a client may pause within its body, ms. */
+  readonly bodyIdle: number;
+  /** The client waits for a 100 before it sends its body. */
+  readonly expectsContinue: boolean;
+  /** The socket and the bytes behind the head, when the client asked to switch protocols. */
+  readonly upgrade: Switching | undefined;
+  responsePlan(): ResponsePlan;
+  /** Nothing has been sent to the client yet: the problem may still be said. */
+  onFailure(failure: Failure): void;
+  /** It has become a tunnel, and the tunnel is closed: no response will ever say so. */
+  onTunnelClosed(): void;
+}
+
+export interface Switching {
+  readonly protocol: string;
+  readonly early: Buffer;
+}

@@ -1,0 +1,79 @@
+import type { RequestFields } from './requestFields.ts';
+
+/** What the head of the request to the target is made of. */
+export interface RequestHeadParts {
+  readonly method: string;
+  /** Path and query for the target. */
+  readonly path: string;
+  readonly fields: RequestFields;
+  /** The Host to send: the client's own, or that of an absolute-form target. */
+  readonly host: string;
+  readonly id: string;
+  /** `1.1` or `1.0`: what the client spoke, for Via (RFC 9110 §7.6.3). */
+  readonly httpVersion: string;
+  readonly peer: Peer;
+  /** What was removed from the path, '' for nothing. */
+  readonly removedPrefix: string;
+  readonly pseudonym: string;
+  /** A protocol to switch to, '' for none. */
+  readonly upgrade: string;
+}
+
+/** The other end of a client's connection. */
+export interface Peer {
+  /** Without the IPv4-mapped prefix; `unknown` once the client has left (RFC 7239 §6.2). */
+  readonly address: string;
+  readonly scheme: 'http' | 'https';
+  /** The port that it reached us on. */
+  readonly port: number;
+}
+
+/** The head of the request as the target receives it, blank line included; latin1. */
+export function requestHead(parts: RequestHeadParts): string {
+  const { method, path, fields, host, id, httpVersion, peer, pseudonym } = parts;
+  const via = fields.via === '' ? '' : `${fields.via}, `;
+  return `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields.passed}${framing(fields)}${forwarding(parts, peer)}X-Request-Id: ${id}\r\nVia: ${via}${httpVersion} ${pseudonym}\r\n${switching(parts)}${hopsLeft(parts)}\r\n`;
+}
+
+function framing({ contentLength, transferEncoding }: RequestFields): string {
+  if (transferEncoding !== undefined) return 'Transfer-Encoding: chunked\r\n';
+  return contentLength === undefined ? '' : `Content-Length: ${contentLength}\r\n`;
+}
+
+function forwarding({ fields, removedPrefix }: RequestHeadParts, peer: Peer): string {
+  const prefix = removedPrefix === '' ? '' : `X-Forwarded-Prefix: ${removedPrefix}\r\n`;
+  if (fields.forwarded !== undefined) return appended(fields.forwarded, fields.host, removedPrefix, peer);
+  return `X-Forwarded-For: ${peer.address}\r\nX-Forwarded-Proto: ${peer.scheme}\r\n${hostLine(fields.host)}X-Forwarded-Port: ${peer.port}\r\n${prefix}`;
+}
+
+function hostLine(host: string): string {
+  return host === '' ? '' : `X-Forwarded-Host: ${host}\r\n`;
+}
+
+/** A trusted peer's lists go on, with what we know behind them. */
+function appended(lists: ReadonlyMap<string, string>, host: string, removedPrefix: string, peer: Peer): string {
+  const rows: [name: string, ours: string][] = [
+    ['X-Forwarded-For', peer.address],
+    ['X-Forwarded-Proto', peer.scheme],
+    ['X-Forwarded-Host', host],
+    ['X-Forwarded-Port', String(peer.port)],
+    ['X-Forwarded-Prefix', removedPrefix],
+  ];
+  let lines = '';
+  for (const [name, ours] of rows) {
+    const values = [lists.get(name.toLowerCase()) ?? '', ours].filter((value) => value !== '');
+    if (values.length > 0) lines += `${name}: ${values.join(', ')}\r\n`;
+  }
+  return lines;
+}
+
+function switching({ upgrade }: RequestHeadParts): string {
+  return upgrade === '' ? '' : `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
+}
+
+/** RFC 9110 §7.6.2: for OPTIONS and TRACE a hop counts down, for others the field means nothing to us. */
+function hopsLeft({ method, fields: { maxForwards } }: RequestHeadParts): string {
+  if (maxForwards === undefined) return '';
+  const counts = method === 'OPTIONS' && /^[0-9]{1,9}$/.test(maxForwards);
+  return `Max-Forwards: ${counts ? Number(maxForwards) - 1 : maxForwards}\r\n`;
+}

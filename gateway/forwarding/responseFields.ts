@@ -1,0 +1,138 @@
+import { lowerCased } from '../http1/fieldName.ts';
+import type { ResponseHead } from '../http1/responseHead.ts';
+import { parseHttpDate } from '../shared/httpDate.ts';
+import {
+  type Origins,
+  type Rewriting,
+  rewriteCookie,
+  rewriteLink,
+  rewriteReference,
+  rewriteRefresh,
+} from './rewrite.ts';
+
+/** What a response is told besides what the backend said. */
+export interface ResponsePlan {
+  /** Undefined for a version whose prefix is forwarded. */
+  readonly rewriting: Rewriting | undefined;
+  readonly origins: Origins;
+  /** Undefined for an active version: then the backend's own three fields pass. */
+  readonly lifecycle: LifecycleFields | undefined;
+  readonly pseudonym: string;
+  /** Whether trailers can follow: the client speaks HTTP/1.1. */
+  readonly trailers: boolean;
+}
+
+export interface LifecycleFields {
+  readonly deprecation: string | undefined;
+  readonly sunset: string | undefined;
+  readonly links: readonly string[];
+  /** When the deprecation begins, epoch ms. */
+  readonly deprecatedAt: number | undefined;
+}
+
+const exposed = ['Deprecation', 'Sunset', 'Link'];
+
+/**
+ * The fields that the client gets, names and values in turn: the backend's without those of its hop,
+ * rewritten where the prefix was stripped, then ours.
+ */
+export function responseFields(head: ResponseHead, plan: ResponsePlan): string[] {
+  const { lifecycle, rewriting, origins } = plan;
+  const out: string[] = [];
+  let crossOrigin = false;
+  let exposes = -1;
+  let sunset: string | undefined;
+  for (let at = 0; at < head.fields.length; at += 2) {
+    const name = head.fields[at] as string;
+    let value = head.fields[at + 1] as string;
+    const lower = lowerCased(name);
+    if (head.connection.length > 0 && namedByConnection(lower, head)) continue;
+    switch (lower) {
+      case 'connection':
+      case 'keep-alive':
+      case 'proxy-connection':
+      case 'proxy-authenticate':
+      case 'proxy-authentication-info':
+      case 'te':
+      case 'transfer-encoding':
+      case 'upgrade':
+        continue;
+      case 'trailer':
+        if (!head.chunked || !plan.trailers) continue;
+        break;
+      case 'content-length':
+        // RFC 9110 §8.6: never with 1xx and 204; a 304 is read more safely without.
+        if (head.status < 200 || head.status === 204 || head.status === 304) continue;
+        break;
+      case 'deprecation':
+        if (lifecycle?.deprecation !== undefined) continue;
+        break;
+      case 'sunset':
+        if (lifecycle === undefined) break;
+        if (sunset === undefined && isUsable(value, lifecycle)) sunset = value;
+        continue;
+      case 'content-disposition':
+        // Behind a Content-Length, node:http reads its bytes as UTF-8 and breaks them: so it goes first.
+        if (!/[\x80-\xff]/.test(value)) break;
+        out.unshift(name, value);
+        continue;
+      case 'access-control-allow-origin':
+        crossOrigin = true;
+        break;
+      case 'access-control-expose-headers':
+        exposes = out.length;
+        break;
+      case 'link':
+        if (rewriting) value = rewriteLink(value, rewriting, origins);
+        break;
+      case 'location':
+      case 'content-location':
+        if (rewriting) value = rewriteReference(value, rewriting, origins);
+        break;
+      case 'refresh':
+        if (rewriting) value = rewriteRefresh(value, rewriting, origins);
+        break;
+      case 'set-cookie':
+        if (rewriting) value = rewriteCookie(value, rewriting);
+        break;
+    }
+    out.push(name, value);
+  }
+  if (lifecycle) announce(out, lifecycle, sunset);
+  if (lifecycle && crossOrigin) expose(out, exposes);
+  out.push('Via', `1.1 ${plan.pseudonym}`);
+  return out;
+}
+
+/** Names and values of our own answers: the same three fields, behind nobody else's. */
+export function announce(out: string[], lifecycle: LifecycleFields, backendSunset?: string): void {
+  if (lifecycle.deprecation !== undefined) out.push('Deprecation', lifecycle.deprecation);
+  const sunset = lifecycle.sunset ?? backendSunset;
+  if (sunset !== undefined) out.push('Sunset', sunset);
+  for (const link of lifecycle.links) out.push('Link', link);
+}
+
+/** Scripts of other origins read only what is exposed to them (Fetch §3.3.3). */
+export const exposedNames = exposed.join(', ');
+
+function expose(out: string[], at: number): void {
+  if (at === -1) {
+    out.push('Access-Control-Expose-Headers', exposedNames);
+    return;
+  }
+  const listed = (out[at + 1] as string).toLowerCase().split(/\s*,\s*/);
+  const missing = exposed.filter((name) => !listed.includes(name.toLowerCase()));
+  if (missing.length > 0) out[at + 1] = [out[at + 1], ...missing].filter((name) => name !== '').join(', ');
+}
+
+/** Only the first of several that can be read, and never one before the deprecation (RFC 9745 §4). */
+function isUsable(value: string, { sunset, deprecatedAt }: LifecycleFields): boolean {
+  if (sunset !== undefined) return false;
+  const at = parseHttpDate(value);
+  return at !== undefined && (deprecatedAt === undefined || at >= deprecatedAt);
+}
+
+/** The fields that a `Connection` cannot take from the client: they frame the message. */
+function namedByConnection(lower: string, { connection }: ResponseHead): boolean {
+  return connection.includes(lower) && lower !== 'content-length' && lower !== 'set-cookie';
+}

@@ -1,0 +1,75 @@
+import { MalformedResponse, parseTrailers } from './responseHead.ts';
+
+// The longest line that we accept between two chunks, extensions included, and the longest trailer section.
+const maxSizeLine = 1024;
+const maxTrailers = 16 * 1024;
+
+// chunk-size [ chunk-ext ] (RFC 9112 §7.1). 13 hex digits stay below 2^53. BWS around `;` and `=` is allowed to exist.
+const sizeLine = /^0*([0-9A-Fa-f]{1,13})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/;
+
+type Expecting = 'size' | 'data' | 'data-end' | 'trailers' | 'nothing';
+
+/** Takes the chunked coding off a body, strictly: one reading only of every byte (RFC 9112 §7.1). */
+export class ChunkedDecoder {
+  #expecting: Expecting = 'size';
+  #line = '';
+  #remaining = 0;
+  /** Set once the body is complete. */
+  trailers: string[] | undefined;
+
+  /**
+   * Reads on in `buffer` from `start` to `end`, hands each piece of the body to `emit` as offsets into the buffer,
+   * and returns the offset behind what belongs to this body.
+   * @throws MalformedResponse
+   */
+  read(buffer: Buffer, start: number, end: number, emit: (start: number, end: number) => void): number {
+    let at = start;
+    while (at < end && this.#expecting !== 'nothing') {
+      if (this.#expecting === 'data') {
+        const length = Math.min(this.#remaining, end - at);
+        emit(at, at + length);
+        at += length;
+        this.#remaining -= length;
+        if (this.#remaining === 0) this.#expecting = 'data-end';
+      } else {
+        at = this.#readLine(buffer, at, end);
+      }
+    }
+    return at;
+  }
+
+  /** A line may arrive in pieces: what there is of it waits in `#line`. */
+  #readLine(buffer: Buffer, start: number, end: number): number {
+    const newline = buffer.indexOf(0x0a, start);
+    const stop = newline === -1 || newline >= end ? end : newline + 1;
+    const longest = this.#expecting === 'trailers' ? maxTrailers : maxSizeLine;
+    if (this.#line.length + stop - start > longest) throw new MalformedResponse('a chunk line that is too long');
+    this.#line += buffer.toString('latin1', start, stop);
+    if (this.#line.endsWith('\n')) this.#lineIsComplete();
+    return stop;
+  }
+
+  #lineIsComplete(): void {
+    const line = this.#line;
+    if (!line.endsWith('\r\n')) throw new MalformedResponse('a bare LF in a chunked body');
+    switch (this.#expecting) {
+      case 'size': {
+        const size = sizeLine.exec(line.slice(0, -2))?.[1];
+        if (size === undefined) throw new MalformedResponse('an invalid chunk size');
+        this.#remaining = Number.parseInt(size, 16);
+        this.#expecting = this.#remaining === 0 ? 'trailers' : 'data';
+        break;
+      }
+      case 'data-end':
+        if (line !== '\r\n') throw new MalformedResponse('a chunk that is longer than its size');
+        this.#expecting = 'size';
+        break;
+      default:
+        // Lines gather until the blank one that ends the section.
+        if (line !== '\r\n' && !line.endsWith('\r\n\r\n')) return;
+        this.trailers = parseTrailers(line === '\r\n' ? '' : line.slice(0, -4));
+        this.#expecting = 'nothing';
+    }
+    this.#line = '';
+  }
+}

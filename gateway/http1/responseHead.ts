@@ -1,0 +1,118 @@
+import { isKnown, lowerCased } from './fieldName.ts';
+import { listOfTokens, token } from './grammar.ts';
+
+/** The head of a response, checked: what is in it may be passed on. */
+export interface ResponseHead {
+  readonly status: number;
+  readonly reason: string;
+  /** Names and values in turn, as received: order, spelling and duplicates kept, a byte a character. */
+  readonly fields: readonly string[];
+  /** -1 when the response has no Content-Length. */
+  readonly contentLength: number;
+  readonly chunked: boolean;
+  /** The `connection` options, lower-cased; empty nearly always. */
+  readonly connection: readonly string[];
+  /** Whether the connection may be used again after this message (RFC 9112 §9.3). */
+  readonly persistent: boolean;
+  /** What a `Keep-Alive: timeout=` says, in milliseconds; 0 when it says nothing. */
+  readonly keepAlive: number;
+}
+
+/** The response breaks RFC 9112, or can be read in two ways; nothing of it may be passed on. */
+export class MalformedResponse extends Error {
+  override readonly name = 'MalformedResponse';
+}
+
+// Bytes that no line of a head may have: controls but HTAB, and CR or LF on their own (RFC 9112 §2.2, RFC 9110 §5.5).
+const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
+const statusLine = /^HTTP\/1\.([01]) ([1-5][0-9][0-9])(?: (.*))?$/;
+const digits = /^[0-9]{1,15}$/;
+const none: readonly string[] = [];
+
+/**
+ * Reads a head, its blank line included. Stricter than a browser on purpose: a proxy that repairs a message
+ * decides how others read it.
+ * @throws MalformedResponse
+ */
+export function parseResponseHead(text: string): ResponseHead {
+  if (forbidden.test(text)) throw new MalformedResponse('a byte in the head that no field may have');
+  let lineEnd = text.indexOf('\r\n');
+  const status = statusLine.exec(text.slice(0, lineEnd));
+  if (!status) throw new MalformedResponse('not an HTTP/1.x status line');
+  const minor = status[1] === '1' ? 1 : 0;
+
+  const fields: string[] = [];
+  let contentLength = -1;
+  let transferEncoding: string | undefined;
+  let connection = none;
+  let keepAlive = 0;
+
+  for (let start = lineEnd + 2; ; start = lineEnd + 2) {
+    lineEnd = text.indexOf('\r\n', start);
+    if (lineEnd === start) break;
+    const colon = text.indexOf(':', start);
+    // A line that begins with white space has no token before its colon either: obs-fold ends here (RFC 9112 §5.2).
+    if (colon === -1 || colon > lineEnd) throw new MalformedResponse('a field line without a colon');
+    const name = text.slice(start, colon);
+    if (!isKnown(name) && !token.test(name)) throw new MalformedResponse('a field name that is no token');
+    const value = trimmed(text, colon + 1, lineEnd);
+    fields.push(name, value);
+    switch (lowerCased(name)) {
+      case 'content-length':
+        if (contentLength !== -1 || !digits.test(value)) throw new MalformedResponse('an invalid Content-Length');
+        contentLength = Number(value);
+        break;
+      case 'transfer-encoding':
+        transferEncoding = transferEncoding === undefined ? value : `${transferEncoding},${value}`;
+        break;
+      case 'connection':
+        connection = connection.concat(listOfTokens(value));
+        break;
+      case 'keep-alive':
+        keepAlive = Number(/timeout=([0-9]{1,6})/i.exec(value)?.[1] ?? 0) * 1000;
+        break;
+    }
+  }
+  if (transferEncoding !== undefined) checkTransferEncoding(transferEncoding, contentLength, minor);
+  return {
+    status: Number(status[2]),
+    reason: status[3] ?? '',
+    fields,
+    contentLength,
+    chunked: transferEncoding !== undefined,
+    connection,
+    persistent: minor === 1 ? !connection.includes('close') : connection.includes('keep-alive'),
+    keepAlive,
+  };
+}
+
+/** Reads the trailer section of a chunked body: field lines, no blank line. @throws MalformedResponse */
+export function parseTrailers(text: string): string[] {
+  const trailers: string[] = [];
+  if (text === '') return trailers;
+  if (forbidden.test(text)) throw new MalformedResponse('a byte in the trailers that no field may have');
+  for (const line of text.split('\r\n')) {
+    const colon = line.indexOf(':');
+    if (!token.test(line.slice(0, Math.max(colon, 0)))) throw new MalformedResponse('an invalid trailer line');
+    trailers.push(line.slice(0, colon), trimmed(line, colon + 1, line.length));
+  }
+  return trailers;
+}
+
+/** RFC 9112 §6.1: we never ask for another coding than chunked, and a message with both lengths is an attack. */
+function checkTransferEncoding(value: string, contentLength: number, minor: number): void {
+  if (value.toLowerCase() !== 'chunked') throw new MalformedResponse('a transfer coding other than one chunked');
+  if (contentLength !== -1) throw new MalformedResponse('both Transfer-Encoding and Content-Length');
+  if (minor === 0) throw new MalformedResponse('Transfer-Encoding in HTTP/1.0');
+}
+
+/** The text between `start` and `end` without the optional white space around it. */
+function trimmed(text: string, start: number, end: number): string {
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
+  return text.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}

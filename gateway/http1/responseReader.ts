@@ -1,0 +1,140 @@
+import { ChunkedDecoder } from './chunked.ts';
+import type { ResponseHandler } from './handler.ts';
+import { MalformedResponse, parseResponseHead, type ResponseHead } from './responseHead.ts';
+
+// A head beyond this is refused: nginx and HAProxy draw the line at half of it by default.
+const maxHead = 32 * 1024;
+// More interim answers than anybody needs, and still few enough to end.
+const maxInterim = 32;
+
+/** `done`: the response is complete; call `deliver`. A MalformedResponse: it never will be. */
+export type ReadOutcome = 'more' | 'paused' | 'done' | MalformedResponse;
+
+type BodyKind = 'length' | 'chunked' | 'until-close' | 'tunnel';
+
+/** Reads one response after the other from the bytes of a connection: head, framing (RFC 9112 §6.3), body. */
+export class ResponseReader {
+  inBody = false;
+  reusable = false;
+  keepAlive = 0;
+  #expectBody = true;
+  #text = '';
+  #interim = 0;
+  #kind: BodyKind = 'length';
+  #remaining = 0;
+  #chunked: ChunkedDecoder | undefined;
+  #whole: { head: ResponseHead; body: string } | undefined;
+
+  begin(expectBody: boolean): void {
+    this.inBody = false;
+    this.reusable = false;
+    this.#expectBody = expectBody;
+    this.#text = '';
+    this.#interim = 0;
+    this.#chunked = undefined;
+    this.#whole = undefined;
+  }
+
+  get heard(): boolean {
+    return this.inBody || this.#text !== '' || this.#interim > 0;
+  }
+
+  /** Whether the end of the connection is a proper end of this response. */
+  get endsWithConnection(): boolean {
+    return this.inBody && (this.#kind === 'until-close' || this.#kind === 'tunnel');
+  }
+
+  read(buffer: Buffer, length: number, handler: ResponseHandler): ReadOutcome {
+    try {
+      return this.inBody ? this.#readBody(buffer, 0, length, handler) : this.#readHead(buffer, 0, length, handler);
+    } catch (error) {
+      if (error instanceof MalformedResponse) return error;
+      throw error;
+    }
+  }
+
+  /** Tells the handler that the response is complete, in the one call that fits. */
+  deliver(handler: ResponseHandler): void {
+    if (this.#whole) handler.onWhole(this.#whole.head, this.#whole.body);
+    else handler.onEnd(this.#chunked?.trailers ?? []);
+    this.#whole = undefined;
+  }
+
+  #readHead(buffer: Buffer, start: number, length: number, handler: ResponseHandler): ReadOutcome {
+    const before = this.#text.length;
+    const text = this.#text + buffer.toString('latin1', start, Math.min(length, start + maxHead - before));
+    const end = text.indexOf('\r\n\r\n', Math.max(0, before - 3));
+    if (end === -1) {
+      if (text.length >= maxHead) throw new MalformedResponse('a head that is too large');
+      if (text.length > 8 && !text.startsWith('HTTP/1.')) throw new MalformedResponse('not an HTTP/1.x response');
+      this.#text = text;
+      return 'more';
+    }
+    const head = parseResponseHead(text.slice(0, end + 4));
+    const at = start + end + 4 - before;
+    this.#text = '';
+    if (head.status < 200 && head.status !== 101) {
+      this.#interim += 1;
+      if (this.#interim > maxInterim) throw new MalformedResponse('too many interim responses');
+      handler.onInformation(head);
+      return at < length ? this.#readHead(buffer, at, length, handler) : 'more';
+    }
+    this.keepAlive = head.keepAlive;
+    const size = this.#bodySize(head);
+    const available = length - at;
+    if (size >= 0 && size <= available && text.length - end - 4 >= size) {
+      this.#whole = { head, body: text.slice(end + 4, end + 4 + size) };
+      this.reusable = head.persistent && available === size;
+      return 'done';
+    }
+    this.inBody = true;
+    this.reusable = head.persistent && size !== unknownSize;
+    handler.onHead(head);
+    return available > 0 ? this.#readBody(buffer, at, length, handler) : 'more';
+  }
+
+  /** RFC 9112 §6.3, in its order. Negative when only the body itself tells where it ends. */
+  #bodySize(head: ResponseHead): number {
+    if (head.status === 101) return this.#startBody('tunnel', unknownSize);
+    if (!this.#expectBody || head.status === 204 || head.status === 304) return this.#startBody('length', 0);
+    if (head.chunked) {
+      this.#chunked = new ChunkedDecoder();
+      return this.#startBody('chunked', chunkedSize);
+    }
+    if (head.contentLength >= 0) return this.#startBody('length', head.contentLength);
+    return this.#startBody('until-close', unknownSize);
+  }
+
+  #startBody(kind: BodyKind, size: number): number {
+    this.#kind = kind;
+    this.#remaining = size;
+    return size;
+  }
+
+  #readBody(buffer: Buffer, start: number, length: number, handler: ResponseHandler): ReadOutcome {
+    let flowing = true;
+    // The buffer is everybody's: what the handler may keep is a copy.
+    const emit = (from: number, to: number): void => {
+      flowing = handler.onData(Buffer.from(buffer.subarray(from, to))) && flowing;
+    };
+    let at = length;
+    let done = false;
+    if (this.#chunked) {
+      at = this.#chunked.read(buffer, start, length, emit);
+      done = this.#chunked.trailers !== undefined;
+    } else if (this.#kind === 'length') {
+      at = Math.min(length, start + this.#remaining);
+      this.#remaining -= at - start;
+      if (at > start) emit(start, at);
+      done = this.#remaining === 0;
+    } else {
+      emit(start, length);
+    }
+    if (at < length) this.reusable = false;
+    if (done) return 'done';
+    return flowing ? 'more' : 'paused';
+  }
+}
+
+const unknownSize = -1;
+const chunkedSize = -2;

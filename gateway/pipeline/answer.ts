@@ -1,0 +1,44 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { lingerAfter } from '../forwarding/lingering.ts';
+import { announce, exposedNames, type LifecycleFields } from '../forwarding/responseFields.ts';
+import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
+
+/** What an answer of our own needs to know of its exchange. */
+export interface Answerable {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly id: string;
+  readonly hasBody: boolean;
+  readonly fields: { readonly origin: string | undefined };
+  readonly lifecycle: LifecycleFields | undefined;
+}
+
+/**
+ * Answers with a problem. `closes`: the connection is of no further use, because the next byte on it may be
+ * anything; so it is too when a body has not been read.
+ */
+export function answerProblem(exchange: Answerable, problem: Problem, closes = false): void {
+  const body = problemBody(problem, exchange.id);
+  const fields = problemFields(problem, Buffer.byteLength(body));
+  fields.push('X-Request-Id', exchange.id);
+  send(exchange, statusOf(problem), fields, body, closes);
+}
+
+/** Answers without a body: a preflight, `OPTIONS *`. */
+export function answerEmpty(exchange: Answerable, status: number, fields: readonly string[]): void {
+  send(exchange, status, [...fields], '', false);
+}
+
+function send(exchange: Answerable, status: number, fields: string[], body: string, closes: boolean): void {
+  const { req, res, hasBody, lifecycle } = exchange;
+  if (res.headersSent || res.destroyed) return;
+  if (exchange.fields.origin !== undefined) {
+    fields.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposedNames);
+  }
+  if (lifecycle) announce(fields, lifecycle);
+  const unread = hasBody && !req.complete;
+  if (closes || unread) fields.push('Connection', 'close');
+  if (unread) lingerAfter(req, res);
+  res.writeHead(status, fields);
+  res.end(body);
+}

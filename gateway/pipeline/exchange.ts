@@ -1,0 +1,139 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { UpstreamTimeouts } from '../config/snapshot.ts';
+import type { Failure } from '../forwarding/failure.ts';
+import type { Outbound, Switching } from '../forwarding/outbound.ts';
+import { type RequestFields, readRequestFields } from '../forwarding/requestFields.ts';
+import { requestHead } from '../forwarding/requestHead.ts';
+import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
+import type { Target } from '../upstream/target.ts';
+import { answerProblem } from './answer.ts';
+import type { Live, Surroundings } from './live.ts';
+import { type JudgedPeer, peerOf } from './peer.ts';
+import { requestIdFrom } from './requestId.ts';
+import type { Served } from './served.ts';
+
+/** One request and its response. The steps write to it, and nothing else travels. */
+export class Exchange implements Outbound {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly upgrade: Switching | undefined;
+  readonly expectsContinue: boolean;
+  readonly surroundings: Surroundings;
+  /** Fixed on arrival, so that a reload never changes it midway. */
+  readonly live: Live;
+  readonly now: number;
+  readonly method: string;
+  readonly peer: JudgedPeer;
+  readonly fields: RequestFields;
+  readonly id: string;
+  readonly hasBody: boolean;
+
+  /** Origin-form, as received; and where its path ends. Written by the first step. */
+  origin = '';
+  pathEnd = 0;
+  served: Served | undefined;
+  /** The path behind the version, without the query: `/drinks/7`. */
+  resource = '';
+  /** What the target is asked for: path and query. */
+  path = '';
+  #target: Target | undefined;
+  #counted = false;
+
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    surroundings: Surroundings,
+    expectsContinue = false,
+    upgrade?: Switching,
+  ) {
+    this.req = req;
+    this.res = res;
+    this.surroundings = surroundings;
+    this.expectsContinue = expectsContinue;
+    this.upgrade = upgrade;
+    this.live = surroundings.live;
+    this.now = surroundings.now();
+    this.method = req.method ?? '';
+    this.peer = peerOf(req.socket, this.live.snapshot);
+    this.fields = readRequestFields(req.rawHeaders, this.peer.trusted);
+    this.id = requestIdFrom(this.fields.requestId);
+    this.hasBody = this.fields.transferEncoding !== undefined || Number(this.fields.contentLength ?? 0) > 0;
+  }
+
+  get target(): Target {
+    if (!this.#target) throw new Error('no target has been chosen yet');
+    return this.#target;
+  }
+
+  set target(target: Target) {
+    this.#target = target;
+  }
+
+  get head(): string {
+    const { fields, served, surroundings } = this;
+    return requestHead({
+      method: this.method,
+      path: this.path,
+      fields,
+      host: fields.host === '' ? this.target.authority : fields.host,
+      id: this.id,
+      httpVersion: this.req.httpVersion,
+      peer: this.peer,
+      removedPrefix: served?.removedPrefix ?? '',
+      pseudonym: surroundings.pseudonym,
+      upgrade: this.upgrade?.protocol ?? '',
+    });
+  }
+
+  get bodyLimit(): number {
+    return this.served?.version.limits.body ?? 0;
+  }
+
+  get attempts(): number {
+    return this.served?.version.retries.attempts ?? 1;
+  }
+
+  get timeouts(): UpstreamTimeouts {
+    if (!this.served) throw new Error('no version has been matched yet');
+    return this.served.version.timeouts;
+  }
+
+  get bodyIdle(): number {
+    return this.live.snapshot.gateway.timeouts.bodyIdle;
+  }
+
+  /** What every response of this version says about its end, the gateway's own answers included. */
+  get lifecycle(): LifecycleFields | undefined {
+    return this.served?.lifecycle(this.resource, this.now);
+  }
+
+  responsePlan(): ResponsePlan {
+    return {
+      rewriting: this.served?.rewriting,
+      origins: { target: this.target.authority, client: this.fields.host },
+      lifecycle: this.lifecycle,
+      pseudonym: this.surroundings.pseudonym,
+      trailers: this.req.httpVersionMinor === 1,
+    };
+  }
+
+  onFailure(failure: Failure): void {
+    answerProblem(this, { code: failure.code }, failure.fault === 'client');
+  }
+
+  onTunnelClosed(): void {
+    this.leave();
+  }
+
+  /** Counts as in flight from here on. */
+  enter(): void {
+    this.#counted = true;
+    if (this.served) this.served.inFlight += 1;
+  }
+
+  /** And no more. Safe to call twice. */
+  leave(): void {
+    if (this.#counted && this.served) this.served.inFlight -= 1;
+    this.#counted = false;
+  }
+}

@@ -1,0 +1,42 @@
+import { stageOf } from '../lifecycle/stage.ts';
+import { below, firstSegment, looksLikeVersion } from '../routing/match.ts';
+import type { Exchange } from './exchange.ts';
+import type { Verdict } from './steps.ts';
+
+/** Finds the version that the path begins with, below `base_path`, and what its target is asked for. */
+export function findVersion(exchange: Exchange): Verdict | undefined {
+  const { live, origin, surroundings } = exchange;
+  const { basePath } = live.snapshot.gateway;
+  const inside = origin === '*' ? undefined : below(origin, basePath);
+  const segment = inside === undefined ? '' : firstSegment(inside);
+  const served = live.served.get(segment);
+  if (served) {
+    const prefixEnd = basePath.length + segment.length + 1;
+    const rest = origin.slice(prefixEnd);
+    exchange.served = served;
+    exchange.resource = origin.slice(prefixEnd, exchange.pathEnd);
+    if (served.version.prefix === 'forward') exchange.path = inside as string;
+    else exchange.path = rest.startsWith('/') ? rest : `/${rest}`;
+    return undefined;
+  }
+  if (!surroundings.embedded || looksLikeVersion(segment) || isDiscovery(exchange)) return undefined;
+  return { kind: 'not-ours' };
+}
+
+/** By now the message is known to be sound, so that it may be answered in detail. */
+export function refuseUnknown(exchange: Exchange): Verdict | undefined {
+  if (exchange.served) return undefined;
+  if (isDiscovery(exchange)) return { kind: 'discovery' };
+  const { snapshot } = exchange.live;
+  const { basePath, publicUrl = '' } = snapshot.gateway;
+  const versions = snapshot.byMajor.map((version) => ({
+    version: version.name,
+    stage: stageOf(version, exchange.now),
+    href: `${publicUrl}${basePath}/${version.name}`,
+  }));
+  return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION', members: { versions } } };
+}
+
+function isDiscovery({ origin, pathEnd, live, surroundings }: Exchange): boolean {
+  return surroundings.isDiscovery(origin.slice(0, pathEnd), live.snapshot);
+}

@@ -1,0 +1,43 @@
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { GatewaySettings } from '../config/snapshot.ts';
+import { refuseConnection } from './brokenMessage.ts';
+import { handle } from './http.ts';
+import type { Surroundings } from './live.ts';
+import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
+
+/** The listener that clients reach: node's strict parser, and what it leaves to its user. */
+export function createFrontDoor(settings: GatewaySettings, surroundings: Surroundings): Server {
+  const onRequest = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void => {
+    // The parser may have read on behind a message that ended the connection: nobody is to act on that.
+    if (!req.socket.writable) return;
+    handle(req, res, surroundings, expectsContinue);
+  };
+  const server = createServer(optionsFor(settings), (req, res) => onRequest(req, res, false));
+  // 0 is no limit, where the default of 2,000 would drop fields without a word; the steps count for themselves.
+  server.maxHeadersCount = 0;
+  return server
+    .on('checkContinue', (req, res) => onRequest(req, res, true))
+    .on('checkExpectation', (req, res) => onRequest(req, res, false))
+    .on('upgrade', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
+    .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
+    .on('clientError', (error, socket) => refuseConnection(error, socket as Socket));
+}
+
+function optionsFor({ timeouts, limits }: GatewaySettings): ServerOptions {
+  return {
+    insecureHTTPParser: false,
+    // Above our own limits, so that these decide and can say which of them was reached.
+    maxHeaderSize: limits.head + limits.url + 8 * 1024,
+    headersTimeout: timeouts.head,
+    // Bodies have their own clock, which a large upload that keeps coming never runs into.
+    requestTimeout: 0,
+    connectionsCheckingInterval: 500,
+    keepAliveTimeout: timeouts.keepAlive,
+    requireHostHeader: false,
+    noDelay: true,
+    // A request without a body needs none of the stream machinery of one.
+    optimizeEmptyRequests: true,
+    shouldUpgradeCallback: shouldUpgrade,
+  };
+}

@@ -1,0 +1,16 @@
+import type { Exchange } from './exchange.ts';
+import type { Verdict } from './steps.ts';
+
+/** A body that says its length is refused before a byte of it is read; others are counted as they come. */
+export function limitBody({ fields, bodyLimit }: Exchange): Verdict | undefined {
+  if (fields.contentLength === undefined || Number(fields.contentLength) <= bodyLimit) return undefined;
+  return { kind: 'problem', problem: { code: 'BODY_TOO_LARGE' } };
+}
+
+/** Beyond its limit a version sheds load at once, so that the others stay quick. */
+export function limitInFlight({ served }: Exchange): Verdict | undefined {
+  if (served === undefined || served.inFlight < served.version.limits.inFlight) return undefined;
+  return overloaded;
+}
+
+export const overloaded: Verdict = { kind: 'problem', problem: { code: 'OVERLOADED', fields: ['Retry-After', '1'] } };

@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Snapshot } from '../config/snapshot.ts';
+import type { Pool } from '../upstream/pool.ts';
+import { Served } from './served.ts';
+
+/** A snapshot at work. A reload puts another one in its place, in one assignment. */
+export interface Live {
+  readonly snapshot: Snapshot;
+  /** By path segment. */
+  readonly served: ReadonlyMap<string, Served>;
+}
+
+/** What every exchange needs to know of the gateway it is in. */
+export interface Surroundings {
+  readonly live: Live;
+  readonly now: () => number;
+  /** Ours in Via: random, so that it names this very process and nothing else. */
+  readonly pseudonym: string;
+  /** The gateway is a guest in somebody's server: what is not a version is not ours to answer. */
+  readonly embedded: boolean;
+  readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;
+  readonly discovery: (req: IncomingMessage, res: ServerResponse) => void;
+}
+
+export function bring(snapshot: Snapshot, pools: ReadonlyMap<string, Pool>): Live {
+  const served = new Map<string, Served>();
+  for (const version of snapshot.byMajor) {
+    const pool = pools.get(version.name);
+    if (pool) served.set(version.name, new Served(version, snapshot, pool));
+  }
+  return { snapshot, served };
+}
+
+export function newPseudonym(): string {
+  return `version-gateway-${randomBytes(6).toString('hex')}`;
+}

@@ -1,0 +1,45 @@
+import type { Socket } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { Snapshot } from '../config/snapshot.ts';
+import type { Peer } from '../forwarding/requestHead.ts';
+
+/** The other end of a client's connection, and whether its word about others counts. */
+export interface JudgedPeer extends Peer {
+  readonly trusted: boolean;
+  /** For whose `trusted_proxies` this was decided. */
+  readonly snapshot: Snapshot;
+}
+
+const judged = new WeakMap<Socket, JudgedPeer>();
+
+/** Decided once a connection and snapshot. */
+export function peerOf(socket: Socket, snapshot: Snapshot): JudgedPeer {
+  const known = judged.get(socket);
+  if (known?.snapshot === snapshot) return known;
+  const address = plain(socket.remoteAddress);
+  const peer = {
+    address,
+    scheme: 'encrypted' in socket ? ('https' as const) : ('http' as const),
+    port: socket.localPort ?? 0,
+    trusted: isTrusted(address, snapshot.gateway.trustedProxies),
+    snapshot,
+  };
+  judged.set(socket, peer);
+  return peer;
+}
+
+/** `::ffff:192.0.2.1`, which a dual-stack socket reports, is 192.0.2.1. */
+function plain(address: string | undefined): string {
+  // The socket has no address once the client has left.
+  if (address === undefined) return 'unknown';
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}
+
+function isTrusted(address: string, cidrs: readonly string[]): boolean {
+  if (cidrs.length === 0 || !ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.parse(address);
+  return cidrs.some((cidr) => {
+    const [range, bits] = ipaddr.parseCIDR(cidr);
+    return range.kind() === parsed.kind() && parsed.match(range, bits);
+  });
+}

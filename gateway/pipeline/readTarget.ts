@@ -1,0 +1,27 @@
+import { readTarget as read } from '../routing/target.ts';
+import type { Exchange } from './exchange.ts';
+import type { Verdict } from './steps.ts';
+
+/** Takes the request target apart (RFC 9112 §3.2), or refuses what others might read differently. */
+export function readTarget(exchange: Exchange): Verdict | undefined {
+  const target = exchange.req.url ?? '';
+  const isOptions = exchange.method === 'OPTIONS';
+  // An absolute URL without a path means the server as a whole, too (RFC 9112 §3.2.4).
+  if (isOptions && (target === '*' || /^https?:\/\/[^/?#@\\]+$/i.test(target))) {
+    exchange.origin = '*';
+    return undefined;
+  }
+  if (exchange.method === 'CONNECT') return undefined;
+  const result = read(target);
+  if (typeof result === 'string') {
+    return { kind: 'problem', problem: { code: 'BAD_REQUEST', detail: `${sentence(result)}.` }, closes: true };
+  }
+  exchange.origin = result.origin;
+  exchange.pathEnd = result.pathEnd;
+  if (result.authority !== undefined) exchange.fields.host = result.authority;
+  return undefined;
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

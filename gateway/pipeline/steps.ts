@@ -1,0 +1,44 @@
+import type { Problem } from '../problems/problem.ts';
+import { checkMessage } from './checkMessage.ts';
+import { chooseTarget } from './chooseTarget.ts';
+import type { Exchange } from './exchange.ts';
+import { findVersion, refuseUnknown } from './findVersion.ts';
+import { limitBody, limitInFlight } from './limits.ts';
+import { answerOptions, refuseLoops, refuseMethods } from './methods.ts';
+import { readTarget } from './readTarget.ts';
+import { refuseRetired } from './refuseRetired.ts';
+
+/** What a step decides, when it ends the exchange. Undefined: the next step has its turn. */
+export type Verdict =
+  | { readonly kind: 'problem'; readonly problem: Problem; readonly closes?: boolean }
+  | { readonly kind: 'empty'; readonly status: number; readonly fields: readonly string[] }
+  | { readonly kind: 'discovery' }
+  | { readonly kind: 'not-ours' };
+
+export type Step = (exchange: Exchange) => Verdict | undefined;
+
+/**
+ * The life of a request until it is sent on, top to bottom. Upgrades walk the same list. The version comes early,
+ * so that whatever is refused after it still announces its end.
+ */
+export const steps: readonly Step[] = [
+  readTarget,
+  findVersion,
+  checkMessage,
+  refuseMethods,
+  refuseLoops,
+  answerOptions,
+  refuseUnknown,
+  refuseRetired,
+  limitBody,
+  limitInFlight,
+  chooseTarget,
+];
+
+export function walk(exchange: Exchange): Verdict | undefined {
+  for (const step of steps) {
+    const verdict = step(exchange);
+    if (verdict !== undefined) return verdict;
+  }
+  return undefined;
+}

@@ -1,0 +1,67 @@
+import { isAuthority } from '../http1/grammar.ts';
+
+/** A request-target (RFC 9112 §3.2) that may be routed and sent on as it stands. */
+export interface RequestTarget {
+  /** Origin-form, as received: path and query, byte for byte. */
+  readonly origin: string;
+  /** Where the path ends in `origin`: its length, or the index of `?`. */
+  readonly pathEnd: number;
+  /** The authority of an absolute-form target, which replaces Host (RFC 9112 §3.2.2). */
+  readonly authority: string | undefined;
+}
+
+// One pass over the ordinary: no dot, no percent, nothing to look at twice.
+const ordinaryPath = /^\/(?!\/)[\w~!$&'()*+,;=:@/-]*$/;
+const visible = /^[\x21-\x7e]*$/;
+// Nobody escapes this often in earnest, and each layer costs a pass over the path.
+const maxLayers = 8;
+const escapes = /%(?:([0-9A-Fa-f]{2})|)/g;
+
+/** Reads a request-target, or says in a few words what is wrong with it. */
+export function readTarget(target: string): RequestTarget | string {
+  if (target.startsWith('/')) return readOrigin(target, undefined);
+  const scheme = /^https?:\/\//i.exec(target);
+  if (!scheme) return 'the request target is neither a path nor an http URL';
+  const start = scheme[0].length;
+  const length = target.slice(start).search(/[/?#\\]/);
+  const authority = length === -1 ? target.slice(start) : target.slice(start, start + length);
+  if (!isAuthority(authority)) return 'the authority of the request target is not valid';
+  const rest = target.slice(start + authority.length);
+  return readOrigin(rest.startsWith('/') ? rest : `/${rest}`, authority);
+}
+
+function readOrigin(origin: string, authority: string | undefined): RequestTarget | string {
+  const question = origin.indexOf('?');
+  const pathEnd = question === -1 ? origin.length : question;
+  const path = question === -1 ? origin : origin.slice(0, question);
+  if (question !== -1 && !visible.test(origin)) return 'a byte in the query that no URL may have';
+  const wrong = ordinaryPath.test(path) ? undefined : faultOf(path);
+  return wrong ?? { origin, pathEnd, authority };
+}
+
+/** What would be read differently by the next server, if anything. */
+function faultOf(path: string): string | undefined {
+  if (path.startsWith('//')) return 'the path begins with //';
+  if (!visible.test(path)) return 'a byte in the path that no URL may have';
+  if (/[\\#]/.test(path)) return 'a \\ or # in the path';
+  for (const [spelling, digits] of path.matchAll(escapes)) {
+    if (digits === undefined) return 'a % in the path that begins no escape';
+    const code = Number.parseInt(digits, 16);
+    if (code < 0x20 || code === 0x7f) return `${spelling} in the path`;
+  }
+  return faultInLayers(path);
+}
+
+/** Looks for dot segments through every layer of escapes: a backend may decode once more than we do. */
+function faultInLayers(path: string): string | undefined {
+  let layer = path;
+  for (let depth = 0; depth < maxLayers; depth += 1) {
+    if (/(?:^|[/\\])\.{1,2}(?:[;/\\]|$)/.test(layer)) return 'a . or .. segment in the path';
+    const decoded = layer.replace(escapes, (spelling, digits?: string) =>
+      digits === undefined ? spelling : String.fromCharCode(Number.parseInt(digits, 16)),
+    );
+    if (decoded === layer) return undefined;
+    layer = decoded;
+  }
+  return 'a path that is escaped over and over';
+}
