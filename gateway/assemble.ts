@@ -1,14 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { type AddressInfo } from 'node:net';
-import type { HostPort, Snapshot } from './config/snapshot.ts';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createAdmin } from './admin/app.ts';
+import type { HostPort, Snapshot } from './config/snapshot.ts';
 import { createDiscovery } from './discovery/app.ts';
 import { isDiscovery } from './discovery/paths.ts';
 import { createFrontDoor } from './pipeline/frontDoor.ts';
 import { bring, type Live, newPseudonym, type Surroundings } from './pipeline/live.ts';
 import { type Clock, systemClock } from './shared/clock.ts';
 import { Registry } from './upstream/registry.ts';
-import { createServer } from 'node:http';
 
 export interface RunningGateway {
   /** What the listeners are bound to: another port than the file's where that is 0. */
@@ -41,7 +41,10 @@ export function assemble(snapshot: Snapshot, { clock = systemClock, embedded = f
 }
 
 /** @throws the listeners' own errors, such as EADDRINUSE. */
-export async function startGateway(snapshot: Snapshot, { clock = systemClock }: { clock?: Clock } = {}): Promise<RunningGateway> {
+export async function startGateway(
+  snapshot: Snapshot,
+  { clock = systemClock }: { clock?: Clock } = {},
+): Promise<RunningGateway> {
   const assembly = assemble(snapshot, { clock });
   const { gateway } = snapshot;
   const front = createFrontDoor(gateway, assembly.surroundings);

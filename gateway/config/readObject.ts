@@ -23,13 +23,21 @@ export function readObject(document: unknown, folder: string, env: NodeJS.Proces
     }
     if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
     if (typeof value !== 'object' || open.has(value) || !isPlain(value)) {
-      faults.push(faultAt(around, path, 'This is not something that YAML can say.', 'Give plain maps, lists and scalars.'));
+      faults.push(
+        faultAt(around, path, 'This is not something that YAML can say.', 'Give plain maps, lists and scalars.'),
+      );
       return null;
     }
     open.add(value);
     const result = Array.isArray(value)
       ? value.map((item, index) => copy(item, [...path, index]))
-      : mapOf(Object.entries(value).filter(([, item]) => item !== undefined), path, faults, around, copy);
+      : mapOf(
+          Object.entries(value).filter(([, item]) => item !== undefined),
+          path,
+          faults,
+          around,
+          copy,
+        );
     open.delete(value);
     return result;
   };

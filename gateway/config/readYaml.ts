@@ -1,9 +1,9 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, type ParsedNode } from 'yaml';
 import type { Document } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseAllDocuments } from 'yaml';
 import type { Fault } from './fault.ts';
 import type { Path } from './mask.ts';
 import { expandScalar, protoFault, type Reading } from './readObject.ts';
-import { faultAt, type Place, placeKey, type Position, type Source } from './source.ts';
+import { faultAt, type Place, type Position, placeKey, type Source } from './source.ts';
 import { type Complaint, documentFault, syntaxFault } from './yamlFaults.ts';
 
 /** Reads the text of a routes.yaml, expands its variables and notes where everything stands. */
@@ -87,7 +87,12 @@ function positionAt(counter: LineCounter, offset: number): Position {
 
 function parse(text: string, lineCounter: LineCounter): Document.Parsed<ParsedNode>[] | 'empty' | 'deep' {
   try {
-    const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false, logLevel: 'silent', resolveKnownTags: false });
+    const documents = parseAllDocuments(text, {
+      lineCounter,
+      prettyErrors: false,
+      logLevel: 'silent',
+      resolveKnownTags: false,
+    });
     return 'empty' in documents ? 'empty' : documents;
   } catch (error) {
     // The parser is recursive: a file of nothing but brackets ends its stack.

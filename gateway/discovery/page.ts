@@ -40,7 +40,7 @@ ${axis && timelineKey()}
 </main>
 <footer>
 <p>Responses of a version that is going away carry <code>Deprecation</code>, <code>Sunset</code> and <code>Link</code> headers. All times are UTC.</p>
-<p>For programs: <code>curl ${index}</code> gives this page as JSON, and the <a href="${catalogPath}">API catalog</a> lists every contract.</p>
+<p>For programs: <code>curl ${index}</code> gives this page as JSON, and the <a href="${catalogPath}">API catalog</a> lists the contracts.</p>
 </footer>
 </div>
 </body>
@@ -58,16 +58,13 @@ function lead({ entries, latest }: Overview): Html {
 function section(entry: Entry, { now, latest }: Overview, axis: Axis | undefined): Html {
   const { version, stage, url } = entry;
   const heading = `about-${version.name}`;
+  const newest = version === latest ? html`<span class="badge newest">Newest</span>` : undefined;
   return html`
 <li><article class="version" aria-labelledby="${heading}">
 <div class="head">
 <h2 id="${heading}">${version.name}</h2>
-<span class="badge ${stage}">${labels[stage]}</span>${
-    version === latest
-      ? html`
-<span class="badge newest">Newest</span>`
-      : undefined
-  }
+<span class="badge ${stage}">${labels[stage]}</span>
+${newest}
 <code class="url">${url}</code>
 </div>
 <p class="summary">${summaries[stage](entry)}</p>
@@ -98,12 +95,11 @@ function move({ successor }: Entry, words: string): string {
 }
 
 function facts({ version, stage, successor }: Entry, now: number): Html | undefined {
+  const next = stage === 'active' ? undefined : successor;
   const rows = [
-    version.deprecation && fact('Deprecation', when(version.deprecation, now)),
-    version.sunset && fact('Sunset', when(version.sunset, now)),
-    stage !== 'active' &&
-      successor &&
-      fact('Successor', html`<a href="#about-${successor.name}">${successor.name}</a>`),
+    version.deprecation !== undefined && fact('Deprecation', when(version.deprecation, now)),
+    version.sunset !== undefined && fact('Sunset', when(version.sunset, now)),
+    next && fact('Successor', html`<a href="#about-${next.name}">${next.name}</a>`),
   ].filter((row) => row instanceof Html);
   return rows.length > 0 ? html`<dl class="facts">${rows}</dl>` : undefined;
 }

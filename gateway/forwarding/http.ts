@@ -1,36 +1,34 @@
 import type { Connection } from '../http1/connection.ts';
-import { after, unwatch, watch } from '../http1/deadlines.ts';
-import { lowerCased } from '../http1/fieldName.ts';
 import type { ResponseHandler, WireFailure } from '../http1/handler.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
+import { ClientResponse, isEventStream } from './clientResponse.ts';
 import { classify, type Failure, type Waited } from './failure.ts';
-import { lingerAfter } from './lingering.ts';
 import type { Outbound } from './outbound.ts';
 import { RequestBody } from './requestBody.ts';
 import { responseFields } from './responseFields.ts';
-import { forwardableTrailers } from './trailers.ts';
-import { Tunnel } from './upgrade.ts';
+import { mayTryAgain } from './retry.ts';
+import { openTunnel } from './upgrade.ts';
 
-// 1  head   client ──► gateway ──► target    `start`, again by `#mayTryAgain`
+// 1  head   client ──► gateway ──► target    `start`, and again where `mayTryAgain`
 // 2  body   client ──► gateway ──► target    RequestBody, while 3 and 4 may run already
 // 3  head   client ◄── gateway ◄── target    `onInformation`…, then `onHead` or `onWhole`
 // 4  body   client ◄── gateway ◄── target    `onData`…, then `onEnd`
 /** Carries one exchange between a client and a target. */
 export class Forwarding implements ResponseHandler {
   readonly #outbound: Outbound;
-  // How long the target may pause within its response, ms.
-  #idle = 0;
-  #connection: Connection | undefined;
+  readonly #response: ClientResponse;
+  #connection!: Connection;
   #attempts = 0;
   #body: RequestBody | undefined;
+  // Who has to move next: whose fault it is when nobody does.
   #waited: Waited = 'target';
-  #tunnel: Tunnel | undefined;
-  #answering = false;
-  #listensForDrain = false;
+  // How long the target may pause within its response, ms.
+  #idle = 0;
   #over = false;
 
   constructor(outbound: Outbound) {
     this.#outbound = outbound;
+    this.#response = new ClientResponse(outbound, () => this.#onClientDrain());
   }
 
   start(): void {
@@ -43,23 +41,22 @@ export class Forwarding implements ResponseHandler {
   abort(): void {
     if (this.#over) return;
     this.#finish();
-    this.#connection?.destroy();
-    this.#tunnel?.close();
+    this.#connection.destroy();
   }
 
   onConnected(): void {
     const { req, res, hasBody, bodyLimit, expectsContinue } = this.#outbound;
     // Not a byte of the body is taken before a target is there for it: until then another one may be tried.
-    if (!hasBody || this.#body || !this.#connection) return;
+    if (!hasBody || this.#body) return;
     if (expectsContinue) res.writeContinue();
     this.#body = new RequestBody(req, this.#connection, bodyLimit, this);
   }
 
   onBodyWaits(waited: Waited): void {
     const { timeouts, bodyIdle } = this.#outbound;
-    if (this.#answering) return;
+    if (this.#response.begun) return;
     this.#waited = waited;
-    this.#connection?.expect(waited === 'client' ? bodyIdle : timeouts.firstByte);
+    this.#connection.expect(waited === 'client' ? bodyIdle : timeouts.firstByte);
   }
 
   onBodySent(): void {
@@ -67,27 +64,22 @@ export class Forwarding implements ResponseHandler {
   }
 
   onBodyTooLarge(): void {
-    this.#connection?.destroy();
+    this.#connection.destroy();
     this.#fail({ code: 'BODY_TOO_LARGE', fault: 'client', requestSent: true, cause: 'over limits.body' });
   }
 
   onDrain(): void {
     this.#body?.onDrain();
-    this.#tunnel?.onTargetDrain();
   }
 
   onInformation(head: ResponseHead): void {
-    const { req, res } = this.#outbound;
-    // We answered `Expect` ourselves, and HTTP/1.0 knows no interim responses (RFC 9110 §15.2).
-    if (this.#over || head.status === 100 || req.httpVersionMinor === 0) return;
-    res.writeInformation(head.status, responseFields(head, { ...this.#outbound.responsePlan(), lifecycle: undefined }));
+    if (!this.#over) this.#response.inform(head);
   }
 
   onWhole(head: ResponseHead, body: string): void {
     if (this.#over) return;
-    this.#sendHead(head);
-    this.#outbound.res.end(body, 'latin1');
-    this.#stop();
+    this.#response.whole(head, body, this.#bodyUnread);
+    this.#finish();
   }
 
   onHead(head: ResponseHead): void {
@@ -96,47 +88,40 @@ export class Forwarding implements ResponseHandler {
       this.#switch(head);
       return;
     }
-    const { res, timeouts } = this.#outbound;
-    this.#sendHead(head);
-    // An empty write sends the head now, as latin1, which flushHeaders() would not.
-    res.write('', 'latin1');
+    const { timeouts } = this.#outbound;
+    this.#response.begin(head, this.#bodyUnread);
     this.#idle = isEventStream(head) ? timeouts.streamIdle : timeouts.idle;
-    this.#connection?.expect(this.#idle);
+    this.#waited = 'target';
+    this.#connection.expect(this.#idle);
   }
 
   onData(chunk: Buffer): boolean {
     if (this.#over) return false;
-    if (this.#tunnel) return this.#tunnel.fromTarget(chunk);
-    const { res, timeouts } = this.#outbound;
-    if (res.write(chunk)) return true;
-    if (!this.#listensForDrain) res.on('drain', this.#onClientDrain);
-    this.#listensForDrain = true;
+    if (this.#response.write(chunk)) return true;
     this.#waited = 'client';
-    this.#connection?.expect(timeouts.writeIdle);
+    this.#connection.expect(this.#outbound.timeouts.writeIdle);
     return false;
   }
 
   onEnd(trailers: readonly string[]): void {
     if (this.#over) return;
-    if (this.#tunnel) {
-      this.#tunnel.targetEnded();
-      this.#finish();
-      return;
-    }
-    const { res, req } = this.#outbound;
-    if (trailers.length > 0 && req.httpVersionMinor === 1) res.addTrailers(forwardableTrailers(trailers));
-    res.end();
-    this.#stop();
+    this.#response.end(trailers);
+    this.#finish();
   }
 
   onFailure(failure: WireFailure): void {
     if (this.#over) return;
-    if (this.#mayTryAgain(failure)) {
-      const { target, timeouts } = this.#outbound;
+    const { target, timeouts, attempts, method, hasBody } = this.#outbound;
+    const attempt = { method, hasBody, bodyBegun: this.#body !== undefined, connection: this.#connection };
+    if (this.#attempts < attempts && !this.#response.begun && mayTryAgain(failure.kind, attempt)) {
       this.#send(target.connections.connect(timeouts.connect));
-      return;
+    } else {
+      this.#fail(classify(failure, this.#waited));
     }
-    this.#fail(classify(failure, this.#waited));
+  }
+
+  get #bodyUnread(): boolean {
+    return this.#body !== undefined && !this.#body.done;
   }
 
   #send(connection: Connection): void {
@@ -146,100 +131,32 @@ export class Forwarding implements ResponseHandler {
     connection.send(this, head, !hasBody, method !== 'HEAD', timeouts.firstByte);
   }
 
-  /**
-   * Only where a second try cannot do a thing twice: nothing was sent, or a kept connection was closed behind our back
-   * before it answered a safe request (RFC 9112 §9.3.1). A body that was begun is gone.
-   */
-  #mayTryAgain({ kind }: WireFailure): boolean {
-    const { attempts, method, hasBody } = this.#outbound;
-    if (this.#attempts >= attempts || this.#body || this.#answering) return false;
-    if (kind === 'unreachable') return true;
-    const connection = this.#connection;
-    const stale = kind === 'lost' && connection !== undefined && connection.served > 0 && !connection.heard;
-    return stale && !hasBody && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
-  }
-
-  #sendHead(head: ResponseHead): void {
-    const { req, res } = this.#outbound;
-    const fields = responseFields(head, this.#outbound.responsePlan());
-    this.#answering = true;
-    if (this.#body && !this.#body.done) {
-      fields.push('Connection', 'close');
-      lingerAfter(req, res);
-    }
-    res.writeHead(head.status, head.reason, fields);
-  }
-
   #switch(head: ResponseHead): void {
-    const { upgrade, timeouts } = this.#outbound;
-    const connection = this.#connection;
-    if (!upgrade || !connection) {
-      connection?.destroy();
-      this.#fail({
-        code: 'TARGET_MALFORMED',
-        fault: 'target',
-        requestSent: true,
-        cause: 'a 101 that nobody asked for',
-      });
+    if (this.#outbound.upgrade) {
+      const fields = responseFields(head, this.#outbound.responsePlan());
+      openTunnel(this.#outbound, this.#connection, head, fields, () => this.#finish());
       return;
     }
-    this.#answering = true;
-    const fields = responseFields(head, this.#outbound.responsePlan());
-    connection.expect(timeouts.streamIdle);
-    this.#tunnel = new Tunnel(this.#outbound, connection, head, fields, () => {
-      this.abort();
-      this.#outbound.onTunnelClosed();
-    });
-  }
-
-  /** The response is complete for us; the client may still have to read it. */
-  #stop(): void {
-    const { res, timeouts } = this.#outbound;
-    if (this.#body && !this.#body.done) this.#body.stop();
-    this.#finish();
-    if (!res.writableFinished && (res.socket?.writableLength ?? 0) > 0)
-      destroyUnlessRead(this.#outbound, timeouts.writeIdle);
+    this.#connection.destroy();
+    this.#fail({ code: 'TARGET_MALFORMED', fault: 'target', requestSent: true, cause: 'a 101 that nobody asked for' });
   }
 
   #fail(failure: Failure): void {
-    const { res } = this.#outbound;
-    const answering = this.#answering;
-    if (this.#body && !this.#body.done) this.#body.stop();
     this.#finish();
-    if (!answering) {
-      this.#outbound.onFailure(failure);
-      return;
-    }
-    // The head has gone out: all that is left is not to end it cleanly. Without a length only a reset says so.
-    if (this.#tunnel) this.#tunnel.close();
-    else if (res.req.httpVersionMinor === 0) res.socket?.resetAndDestroy();
-    else res.destroy();
+    if (!this.#response.begun) this.#outbound.onFailure(failure);
+    else this.#response.breakOff();
   }
 
   #finish(): void {
+    if (this.#bodyUnread) this.#body?.stop();
     this.#over = true;
     this.#outbound.target.inFlight -= 1;
   }
 
-  readonly #onClientDrain = (): void => {
+  #onClientDrain(): void {
     if (this.#over) return;
     this.#waited = 'target';
-    this.#connection?.expect(this.#idle);
-    this.#connection?.resume();
-  };
-}
-
-function isEventStream({ fields }: ResponseHead): boolean {
-  for (let at = 0; at < fields.length; at += 2) {
-    if (lowerCased(fields[at] as string) === 'content-type')
-      return /^text\/event-stream\b/i.test(fields[at + 1] as string);
+    this.#connection.expect(this.#idle);
+    this.#connection.socket.resume();
   }
-  return false;
-}
-
-/** A response is all in our hands, and its client does not take it: it may for `ms` more. */
-function destroyUnlessRead({ res }: Outbound, ms: number): void {
-  const waiting = { deadline: after(ms), onDeadline: () => void res.destroy() };
-  watch(waiting);
-  res.once('close', () => unwatch(waiting));
 }

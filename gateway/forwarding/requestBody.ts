@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Connection } from '../http1/connection.ts';
 
 /** Who is told how the body ends. */
@@ -61,18 +62,22 @@ export class RequestBody {
   readonly #onEnd = (): void => {
     this.done = true;
     // Request trailers are dropped: nobody has checked what they claim.
-    if (this.#chunked) this.#connection.write('0\r\n\r\n');
+    if (this.#chunked) this.#socket.write('0\r\n\r\n');
     this.#connection.finish();
     this.#events.onBodySent();
   };
 
+  get #socket(): Socket {
+    return this.#connection.socket;
+  }
+
   #send(chunk: Buffer): boolean {
-    if (!this.#chunked) return this.#connection.write(chunk);
-    this.#connection.cork();
-    this.#connection.write(`${chunk.length.toString(16)}\r\n`);
-    this.#connection.write(chunk);
-    const flowing = this.#connection.write('\r\n');
-    this.#connection.uncork();
+    if (!this.#chunked) return this.#socket.write(chunk);
+    this.#socket.cork();
+    this.#socket.write(`${chunk.length.toString(16)}\r\n`);
+    this.#socket.write(chunk);
+    const flowing = this.#socket.write('\r\n');
+    this.#socket.uncork();
     return flowing;
   }
 }

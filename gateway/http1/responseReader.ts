@@ -17,6 +17,8 @@ export class ResponseReader {
   inBody = false;
   reusable = false;
   keepAlive = 0;
+  /** Who hears of the present response; undefined while there is none. */
+  handler: ResponseHandler | undefined;
   #expectBody = true;
   #text = '';
   #interim = 0;
@@ -25,7 +27,8 @@ export class ResponseReader {
   #chunked: ChunkedDecoder | undefined;
   #whole: { head: ResponseHead; body: string } | undefined;
 
-  begin(expectBody: boolean): void {
+  begin(handler: ResponseHandler, expectBody: boolean): void {
+    this.handler = handler;
     this.inBody = false;
     this.reusable = false;
     this.#expectBody = expectBody;
@@ -44,9 +47,9 @@ export class ResponseReader {
     return this.inBody && (this.#kind === 'until-close' || this.#kind === 'tunnel');
   }
 
-  read(buffer: Buffer, length: number, handler: ResponseHandler): ReadOutcome {
+  read(buffer: Buffer, length: number): ReadOutcome {
     try {
-      return this.inBody ? this.#readBody(buffer, 0, length, handler) : this.#readHead(buffer, 0, length, handler);
+      return this.inBody ? this.#readBody(buffer, 0, length) : this.#readHead(buffer, 0, length);
     } catch (error) {
       if (error instanceof MalformedResponse) return error;
       throw error;
@@ -55,12 +58,14 @@ export class ResponseReader {
 
   /** Tells the handler that the response is complete, in the one call that fits. */
   deliver(handler: ResponseHandler): void {
-    if (this.#whole) handler.onWhole(this.#whole.head, this.#whole.body);
-    else handler.onEnd(this.#chunked?.trailers ?? []);
+    const whole = this.#whole;
+    const trailers = this.#chunked?.trailers ?? [];
     this.#whole = undefined;
+    if (whole) handler.onWhole(whole.head, whole.body);
+    else handler.onEnd(trailers);
   }
 
-  #readHead(buffer: Buffer, start: number, length: number, handler: ResponseHandler): ReadOutcome {
+  #readHead(buffer: Buffer, start: number, length: number): ReadOutcome {
     const before = this.#text.length;
     const text = this.#text + buffer.toString('latin1', start, Math.min(length, start + maxHead - before));
     const end = text.indexOf('\r\n\r\n', Math.max(0, before - 3));
@@ -76,8 +81,8 @@ export class ResponseReader {
     if (head.status < 200 && head.status !== 101) {
       this.#interim += 1;
       if (this.#interim > maxInterim) throw new MalformedResponse('too many interim responses');
-      handler.onInformation(head);
-      return at < length ? this.#readHead(buffer, at, length, handler) : 'more';
+      this.handler?.onInformation(head);
+      return at < length ? this.#readHead(buffer, at, length) : 'more';
     }
     this.keepAlive = head.keepAlive;
     const size = this.#bodySize(head);
@@ -89,8 +94,8 @@ export class ResponseReader {
     }
     this.inBody = true;
     this.reusable = head.persistent && size !== unknownSize;
-    handler.onHead(head);
-    return available > 0 ? this.#readBody(buffer, at, length, handler) : 'more';
+    this.handler?.onHead(head);
+    return available > 0 ? this.#readBody(buffer, at, length) : 'more';
   }
 
   /** RFC 9112 §6.3, in its order. Negative when only the body itself tells where it ends. */
@@ -111,11 +116,11 @@ export class ResponseReader {
     return size;
   }
 
-  #readBody(buffer: Buffer, start: number, length: number, handler: ResponseHandler): ReadOutcome {
+  #readBody(buffer: Buffer, start: number, length: number): ReadOutcome {
     let flowing = true;
     // The buffer is everybody's: what the handler may keep is a copy.
     const emit = (from: number, to: number): void => {
-      flowing = handler.onData(Buffer.from(buffer.subarray(from, to))) && flowing;
+      flowing = (this.handler?.onData(Buffer.from(buffer.subarray(from, to))) ?? true) && flowing;
     };
     let at = length;
     let done = false;

@@ -1,4 +1,4 @@
-import { type IncomingMessage, STATUS_CODES, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { endAndDrain } from '../forwarding/lingering.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';

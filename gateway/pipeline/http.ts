@@ -40,21 +40,26 @@ export function run(exchange: Exchange): boolean {
   }
 }
 
-/** Which exchange a response belongs to: one listener for all of them, instead of a closure each. */
-const underway = new WeakMap<ServerResponse, { exchange: Exchange; forwarding: Forwarding }>();
+/** A property, because a WeakMap with an entry a request is work for the garbage collector. */
+const underway = Symbol('underway');
+
+interface Tracked extends ServerResponse {
+  [underway]?: { readonly exchange: Exchange; readonly forwarding: Forwarding };
+}
 
 function forward(exchange: Exchange): void {
   const forwarding = new Forwarding(exchange);
+  const res: Tracked = exchange.res;
+  res[underway] = { exchange, forwarding };
+  // One listener for all responses, instead of a closure each.
+  res.on('close', onClose);
   exchange.enter();
-  underway.set(exchange.res, { exchange, forwarding });
-  exchange.res.on('close', onClose);
   forwarding.start();
 }
 
 /** The response is out, or its client has left. */
-function onClose(this: ServerResponse): void {
-  const one = underway.get(this);
-  if (!one) return;
-  one.exchange.leave();
-  one.forwarding.abort();
+function onClose(this: Tracked): void {
+  const one = this[underway];
+  one?.exchange.leave();
+  one?.forwarding.abort();
 }

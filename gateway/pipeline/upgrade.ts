@@ -27,5 +27,6 @@ export function handleUpgrade(req: IncomingMessage, socket: Socket, early: Buffe
   res.assignSocket(socket);
   res.on('finish', () => socket.destroySoon());
   const upgrade = { protocol: req.headers.upgrade ?? '', early };
-  if (!run(new Exchange(req, res, surroundings, false, upgrade))) socket.destroy();
+  // A path that is none of ours is left to the host's other listeners, untouched.
+  if (!run(new Exchange(req, res, surroundings, false, upgrade))) res.detachSocket(socket);
 }

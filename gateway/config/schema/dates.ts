@@ -1,7 +1,6 @@
 import { scalar, Wrong } from './scalar.ts';
 
-const shape =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})?)?$/;
+const shape = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})?)?$/;
 
 /** An instant in epoch milliseconds, cut to the second: the headers that carry it know no more. */
 export const instant = scalar({
@@ -18,7 +17,8 @@ export const instant = scalar({
     const [, year, month, day, hour, minute, second, zone] = match;
     if (!isDay(Number(year), Number(month), Number(day))) return new Wrong('is a day that no calendar has');
     if (hour === undefined) return Date.UTC(Number(year), Number(month) - 1, Number(day));
-    if (zone === undefined) return new Wrong('has no time zone', `Write ${String(input).replace(' ', 'T')}Z, or the zone that is meant.`);
+    if (zone === undefined)
+      return new Wrong('has no time zone', `Write ${String(input).replace(' ', 'T')}Z, or the zone that is meant.`);
     const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone.toUpperCase()}`);
     // 24:00:00 is a time to Date.parse and none to RFC 3339.
     return Number.isNaN(at) || Number(hour) > 23 ? new Wrong('is a time that no clock shows') : at;

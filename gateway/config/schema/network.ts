@@ -13,7 +13,9 @@ function origin(expected: string) {
       if (url instanceof Wrong) return url;
       if (url.pathname !== '/') return new Wrong('has a path', 'Leave out what follows the host and the port.');
       const bare = !input.includes('?') && !input.includes('#');
-      return bare ? url.origin : new Wrong('has a query or a fragment', 'Leave out what follows the host and the port.');
+      return bare
+        ? url.origin
+        : new Wrong('has a query or a fragment', 'Leave out what follows the host and the port.');
     },
   });
 }
@@ -49,16 +51,25 @@ function parseUrl(input: string): URL | Wrong {
 export const hostPort = scalar({
   accepts: ['string', 'number'],
   expected: 'an address such as 127.0.0.1:8080, [::1]:8080 or :8080',
-  json: { type: 'string', pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[^\\s:/\\[\\]]*):[0-9]{1,5}$', examples: ['127.0.0.1:8080', ':8080'] },
+  json: {
+    type: 'string',
+    pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[^\\s:/\\[\\]]*):[0-9]{1,5}$',
+    examples: ['127.0.0.1:8080', ':8080'],
+  },
   parse: (input): HostPort | Wrong => {
-    if (/^\d+$/.test(String(input))) return new Wrong('has no host', `Write 127.0.0.1:${input}, or :${input} for every interface.`);
+    if (/^\d+$/.test(String(input)))
+      return new Wrong('has no host', `Write 127.0.0.1:${input}, or :${input} for every interface.`);
     const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([^\s:/[\]@]*)):(\d{1,5})$/.exec(String(input)) ?? [];
     if (digits === undefined) {
-      return ipaddr.IPv6.isValid(String(input)) ? new Wrong('has no port, or no brackets') : new Wrong('is not host:port');
+      return ipaddr.IPv6.isValid(String(input))
+        ? new Wrong('has no port, or no brackets')
+        : new Wrong('is not host:port');
     }
     if (Number(digits) > 65_535) return new Wrong('has a port above 65535');
-    if (bracketed !== undefined && !ipaddr.IPv6.isValid(bracketed)) return new Wrong('has no IPv6 address in its brackets');
-    if (plain !== undefined && /^[\d.]+$/.test(plain) && !isIPv4(plain)) return new Wrong('has no IPv4 address before its port');
+    if (bracketed !== undefined && !ipaddr.IPv6.isValid(bracketed))
+      return new Wrong('has no IPv6 address in its brackets');
+    if (plain !== undefined && /^[\d.]+$/.test(plain) && !isIPv4(plain))
+      return new Wrong('has no IPv4 address before its port');
     return { host: bracketed ?? plain ?? '', port: Number(digits) };
   },
 });
@@ -122,7 +133,9 @@ export const probePath = scalar({
   parse: (input): string | undefined | Wrong => {
     if (input === 'off') return undefined;
     if (!input.startsWith('/')) return new Wrong('does not begin with /');
-    return /^[!-~]+$/.test(input) && !input.includes('#') ? input : new Wrong('has a character that may not stand in a path');
+    return /^[!-~]+$/.test(input) && !input.includes('#')
+      ? input
+      : new Wrong('has a character that may not stand in a path');
   },
 });
 

@@ -1,10 +1,11 @@
 import { scalar, Wrong } from './scalar.ts';
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const dayMs = 86_400_000;
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: dayMs };
 
 // A timer of Node holds 2^31 - 1 ms; a longer one fires at once.
-const longestTimer = 24 * 86_400_000;
-const longestPeriod = 36_500 * 86_400_000;
+const longestTimer = 24 * dayMs;
+const longestPeriod = 36_500 * dayMs;
 
 interface DurationRange {
   /** Whether `off` may be written; it is 0. */
@@ -17,18 +18,25 @@ function duration({ off, maximum }: DurationRange) {
   return scalar({
     accepts: ['string', 'number', 'boolean'],
     expected: example,
-    json: { type: 'string', pattern: `^(([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+${off ? '|off' : ''})$`, examples: ['500ms', '3s', '24h'] },
+    json: {
+      type: 'string',
+      pattern: `^(([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+${off ? '|off' : ''})$`,
+      examples: ['500ms', '3s', '24h'],
+    },
     parse: (input): number | Wrong => {
-      // YAML 1.1 readers, and people who quote it, know off as false.
       if (input === 'off' && off) return 0;
       if (typeof input === 'boolean') return new Wrong('is a boolean');
       if (typeof input === 'number' || /^[0-9.]+$/.test(input)) return new Wrong('has no unit', withUnit(input, off));
       const parts = /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/.test(input) ? input.matchAll(/([\d.]+)(ms|[smhd])/g) : [];
       let total = -1;
-      for (const [, amount, unit] of parts) total = Math.max(total, 0) + Number(amount) * (unitMs[unit ?? ''] ?? Number.NaN);
+      for (const [, amount, unit] of parts)
+        total = Math.max(total, 0) + Number(amount) * (unitMs[unit ?? ''] ?? Number.NaN);
       if (total < 0) return new Wrong('is not a duration');
-      if (total < 1) return new Wrong('is too short', off ? 'Write off to do without, or at least 1ms.' : 'Write at least 1ms.');
-      return total > maximum ? new Wrong('is too long', `Write at most ${maximum / unitMs['d']!}d.`) : Math.round(total);
+      if (total < 1)
+        return new Wrong('is too short', off ? 'Write off to do without, or at least 1ms.' : 'Write at least 1ms.');
+      return total > maximum
+        ? new Wrong('is too long', `Write at most ${maximum / dayMs}d.`)
+        : Math.round(total);
     },
   });
 }
@@ -45,14 +53,27 @@ export const period = duration({ off: false, maximum: longestPeriod });
 export const periodOrOff = duration({ off: true, maximum: longestPeriod });
 
 const unitBytes: Readonly<Record<string, number>> = {
-  '': 1, B: 1, kB: 1000, KB: 1000, KiB: 1024, MB: 1e6, MiB: 1024 ** 2, GB: 1e9, GiB: 1024 ** 3,
+  '': 1,
+  B: 1,
+  kB: 1000,
+  KB: 1000,
+  KiB: 1024,
+  MB: 1e6,
+  MiB: 1024 ** 2,
+  GB: 1e9,
+  GiB: 1024 ** 3,
 };
 
 /** Bytes. */
 export const size = scalar({
   accepts: ['string', 'number'],
   expected: 'a size such as 16KiB, 10MiB or a number of bytes',
-  json: { type: ['string', 'integer'], pattern: '^[0-9]+(\\.[0-9]+)?(B|[kK]B|KiB|MB|MiB|GB|GiB)?$', minimum: 1, examples: ['16KiB', '10MiB'] },
+  json: {
+    type: ['string', 'integer'],
+    pattern: '^[0-9]+(\\.[0-9]+)?(B|[kK]B|KiB|MB|MiB|GB|GiB)?$',
+    minimum: 1,
+    examples: ['16KiB', '10MiB'],
+  },
   parse: (input): number | Wrong => {
     const [, amount, unit] = /^(\d+(?:\.\d+)?)\s?(B|[kK]B|KiB|MB|MiB|GB|GiB|)$/.exec(String(input)) ?? [];
     if (amount === undefined) return new Wrong('is not a size');

@@ -1,0 +1,20 @@
+import type { z } from 'zod';
+import { gateway } from './schema/gateway.ts';
+import { compat, guard, retire, usage } from './schema/retirement.ts';
+import { section } from './schema/section.ts';
+import { defaults } from './schema/upstream.ts';
+import { routes } from './schema/version.ts';
+
+/** A whole routes.yaml: its keys, types and defaults. The JSON Schema for editors is made from it. */
+export const routesFile = section({
+  routes: routes.describe('What is served: one entry for each major, under its prefix /vN.'),
+  defaults: defaults.prefault({}).describe('What holds for every route that says nothing else.'),
+  gateway: gateway.prefault({}).describe('The gateway itself.'),
+  guard: guard.prefault({}).describe('What a reload must not do to a version that is in use.'),
+  usage: usage.prefault({}).describe('Who still calls what.'),
+  retire: retire.prefault({}).describe('When a version counts as no longer used.'),
+  compat: compat.prefault({}).describe('What counts as a breaking change.'),
+});
+
+/** The file as typed values: durations in milliseconds, sizes in bytes, dates in epoch milliseconds. */
+export type Draft = z.output<typeof routesFile>;

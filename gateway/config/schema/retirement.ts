@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { instant } from './dates.ts';
+import { section } from './section.ts';
+import { period, periodOrOff, share } from './units.ts';
+import { filePath, identifier, integer, oneOf, text } from './words.ts';
+
+const orEmpty = (input: unknown): unknown => (input === null ? {} : input);
+
+/** What a reload must not do to a version that is in use. */
+export const guard = section({
+  quiet: periodOrOff.prefault('24h').describe('A version may go once nobody has called it for this long.'),
+  notice: periodOrOff.prefault('30d').describe('The least time between the announcement of a sunset and the sunset.'),
+  force: z
+    .preprocess(orEmpty, z.record(z.string(), text('the reason')))
+    .prefault({})
+    .describe('Versions that the guard lets go all the same, each with the reason.'),
+});
+
+/** Who still calls what. */
+export const usage = section({
+  identify: z
+    .array(identifier)
+    .prefault(['header:x-client-id', 'header:x-api-key', 'user-agent'])
+    .describe('Where to look for the name of a client; the first that is there counts.'),
+  store: filePath.prefault('.version-gateway/usage.db').describe('The ledger, relative to this file.'),
+  retention: period.prefault('400d').describe('How long calls are remembered.'),
+  max_clients: integer(1, 10_000_000).prefault(50_000).describe('Clients told apart; the rest are counted together.'),
+  max_routes: integer(1, 1_000_000).prefault(500).describe('Routes told apart; the rest are counted together.'),
+});
+
+/** When a version counts as no longer used. */
+export const retire = section({
+  quiet: period.prefault('7d').describe('The time without calls after which a version may be retired.'),
+  max_share: share.prefault('0.1%').describe('The share of all calls below which a version may be retired.'),
+  ignore_clients: z
+    .array(text('the name of a client'))
+    .prefault([])
+    .describe('Clients whose calls do not count, such as monitors.'),
+});
+
+const exemption = section({
+  rule: text('the id of a rule').describe('The id of the rule.'),
+  at: text('the place, as the report names it')
+    .optional()
+    .describe('The place as the report names it; without it, everywhere.'),
+  reason: text('the reason').describe('Why it is let through.'),
+  until: instant.describe('The day on which it has to be looked at again.'),
+});
+
+/** What counts as a breaking change. */
+export const compat = section({
+  rules: z
+    .preprocess(orEmpty, z.record(z.string(), oneOf(['breaking', 'warning', 'compatible'])))
+    .prefault({})
+    .describe('Rule ids whose verdict differs from the built-in one.'),
+  exempt: z.array(exemption).prefault([]).describe('Findings that are let through, each with its reason and an end.'),
+});

@@ -1,0 +1,100 @@
+import type { ServerResponse } from 'node:http';
+import { after, unwatch, watch } from '../http1/deadlines.ts';
+import { lowerCased } from '../http1/fieldName.ts';
+import type { ResponseHead } from '../http1/responseHead.ts';
+import { lingerAfter } from './lingering.ts';
+import type { Outbound } from './outbound.ts';
+import { responseFields } from './responseFields.ts';
+import { forwardableTrailers } from './trailers.ts';
+
+/** The client's side of an exchange: what comes from the target goes out here. */
+export class ClientResponse {
+  /** The head is out: no other answer can be given. */
+  begun = false;
+  readonly #outbound: Outbound;
+  readonly #onDrain: () => void;
+  #listensForDrain = false;
+
+  /** `onDrain`: the client has read, after `write` said that it lags. */
+  constructor(outbound: Outbound, onDrain: () => void) {
+    this.#outbound = outbound;
+    this.#onDrain = onDrain;
+  }
+
+  /** RFC 9110 §15.2: to HTTP/1.1 only; a 100 is dropped, since `Expect` was answered by us. */
+  inform(head: ResponseHead): void {
+    const { req, res } = this.#outbound;
+    if (head.status === 100 || req.httpVersionMinor === 0) return;
+    res.writeInformation(head.status, responseFields(head, { ...this.#outbound.responsePlan(), lifecycle: undefined }));
+  }
+
+  /** `bodyUnread`: the client is still sending, and will not be listened to for long. */
+  whole(head: ResponseHead, body: string, bodyUnread: boolean): void {
+    this.#writeHead(head, bodyUnread);
+    this.#outbound.res.end(body, 'latin1');
+    this.#destroyUnlessRead();
+  }
+
+  begin(head: ResponseHead, bodyUnread: boolean): void {
+    this.#writeHead(head, bodyUnread);
+    // An empty write sends the head now, as latin1, which flushHeaders() would not.
+    this.#outbound.res.write('', 'latin1');
+  }
+
+  /** False when the client does not keep up: `onDrain` follows. */
+  write(chunk: Buffer): boolean {
+    const { res } = this.#outbound;
+    if (res.write(chunk)) return true;
+    if (!this.#listensForDrain) res.on('drain', this.#onDrain);
+    this.#listensForDrain = true;
+    return false;
+  }
+
+  end(trailers: readonly string[]): void {
+    const { res, req } = this.#outbound;
+    if (trailers.length > 0 && req.httpVersionMinor === 1) res.addTrailers(forwardableTrailers(trailers));
+    res.end();
+    this.#destroyUnlessRead();
+  }
+
+  /** The rest will never come, and the client must not take what it has for the whole (RFC 9112 §8). */
+  breakOff(): void {
+    const { res, req } = this.#outbound;
+    // To HTTP/1.0 the end of the connection is the end of the body: only a reset tells them apart.
+    if (req.httpVersionMinor === 0) res.socket?.resetAndDestroy();
+    else res.destroy();
+  }
+
+  #writeHead(head: ResponseHead, bodyUnread: boolean): void {
+    const { req, res } = this.#outbound;
+    const fields = responseFields(head, this.#outbound.responsePlan());
+    this.begun = true;
+    if (bodyUnread) {
+      fields.push('Connection', 'close');
+      lingerAfter(req, res);
+    }
+    res.writeHead(head.status, head.reason, fields);
+  }
+
+  /** The response is all in our hands: the client has `write_idle` to take it. */
+  #destroyUnlessRead(): void {
+    const { res, timeouts } = this.#outbound;
+    if (res.writableFinished || (res.socket?.writableLength ?? 0) === 0) return;
+    watchClient(res, timeouts.writeIdle);
+  }
+}
+
+function watchClient(res: ServerResponse, ms: number): void {
+  const waiting = { deadline: after(ms), onDeadline: () => void res.destroy() };
+  watch(waiting);
+  res.once('close', () => unwatch(waiting));
+}
+
+/** A stream of events may be silent for as long as nothing happens. */
+export function isEventStream({ fields }: ResponseHead): boolean {
+  for (let at = 0; at < fields.length; at += 2) {
+    if (lowerCased(fields[at] as string) === 'content-type')
+      return /^text\/event-stream\b/i.test(fields[at + 1] as string);
+  }
+  return false;
+}

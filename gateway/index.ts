@@ -1,0 +1,38 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { assemble } from './assemble.ts';
+import { loadSnapshot, snapshotFrom } from './config/load.ts';
+import { handle } from './pipeline/http.ts';
+import { handleUpgrade } from './pipeline/upgrade.ts';
+
+export { ConfigError } from './config/fault.ts';
+
+/** A version gateway for a server of your own: Express, Connect, or plain `node:http`. */
+export interface VersionGateway {
+  /** Answers what is under a version, and passes the rest to `next`; without one, the rest is answered 404. */
+  (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
+  /** For the `upgrade` event of the server. What is no version's is left to its other listeners. */
+  readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** Lets go of the connections to the backends. The server stays yours to close. */
+  close(): void;
+}
+
+/**
+ * `config` is the path of a routes.yaml, or an object of the same shape; `gateway.listen`, `gateway.admin` and the
+ * limits of a listener mean nothing here, since the server is yours. Mount it at the root, before anything that reads
+ * bodies, and say `gateway.base_path` when the API lives below a path.
+ * @throws ConfigError with every fault of the file
+ */
+export function createVersionGateway(config: string | object): VersionGateway {
+  const snapshot = typeof config === 'string' ? loadSnapshot(config) : snapshotFrom(config);
+  const guest = assemble(snapshot, { embedded: true });
+  const alone = { ...guest.surroundings, embedded: false };
+  const gateway = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
+    if (next === undefined) handle(req, res, alone);
+    else if (!handle(req, res, guest.surroundings)) next();
+  };
+  const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void =>
+    handleUpgrade(req, socket as Socket, head, guest.surroundings);
+  return Object.assign(gateway, { upgrade, close: guest.close });
+}

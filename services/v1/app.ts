@@ -1,0 +1,61 @@
+import express, { type Express } from 'express';
+import { readDraft } from './draft.ts';
+import { listCocktails } from './list.ts';
+import { Menu } from './menu.ts';
+import { readBase, readId, readWord } from './parameters.ts';
+import { answerError, answerUnknownRoute, only, Refusal } from './problem.ts';
+
+const draftLimit = '16kb'; // a cocktail at every bound of the contract fits, even with each character escaped
+
+/** The cocktails API, version 1. It knows nothing of the prefix under which a gateway may publish it. */
+export function createApp(menu = new Menu()): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  // Serve the paths of the contract and no other spelling of them: a client that relied on one would be a contract too.
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+
+  app
+    .route('/cocktails')
+    .get(listCocktails(menu))
+    .post(express.json({ limit: draftLimit }), (req, res) => {
+      const cocktail = menu.add(readDraft(req));
+      res.status(201).location(`/drinks/${cocktail.id}`).json(cocktail);
+    })
+    .all(only('GET, HEAD, POST'));
+
+  app
+    .route('/drinks/:id')
+    .get((req, res) => {
+      const id = readId(req.params.id);
+      const cocktail = menu.find(id);
+      if (cocktail === undefined) throw new Refusal(404, `There is no drink ${id}`);
+      res.json(cocktail);
+    })
+    .all(only('GET, HEAD'));
+
+  app
+    .route('/ingredients')
+    .get((req, res) => {
+      res.json({ ingredients: menu.ingredients(readBase(req.query)) });
+    })
+    .all(only('GET, HEAD'));
+
+  app
+    .route('/legacy-search')
+    .get((req, res) => {
+      res.json({ cocktails: menu.search(readWord(req.query, 'q')) });
+    })
+    .all(only('GET, HEAD'));
+
+  app
+    .route('/health')
+    .get((_req, res) => {
+      res.set('Cache-Control', 'no-store').json({ status: 'ok' });
+    })
+    .all(only('GET, HEAD'));
+
+  app.use(answerUnknownRoute);
+  app.use(answerError);
+  return app;
+}

@@ -1,0 +1,38 @@
+import type { Request, RequestHandler } from 'express';
+import type { Menu } from './menu.ts';
+import { readBase, readWhole } from './parameters.ts';
+
+const thirtyDaysMs = 30 * 24 * 3600 * 1000;
+
+/** `GET /cocktails`: one page of the menu, the link to the next one, and how many are new to this visitor. */
+export function listCocktails(menu: Menu): RequestHandler {
+  return (req, res) => {
+    const base = readBase(req.query);
+    const limit = readWhole(req.query, 'limit', { least: 1, most: 50 }) ?? 10;
+    const after = readWhole(req.query, 'cursor', { least: 0, most: 999_999_999 }) ?? 0;
+
+    const { cocktails, more } = menu.page({ base, after, limit });
+    const last = cocktails.at(-1);
+    if (more && last !== undefined) {
+      const next = new URLSearchParams({ ...(base && { base }), limit: String(limit), cursor: String(last.id) });
+      res.set('Link', `</cocktails?${next}>; rel="next"`);
+    }
+
+    res.cookie('last_seen', String(menu.newest), {
+      path: '/cocktails',
+      httpOnly: true,
+      sameSite: 'lax',
+      maxAge: thirtyDaysMs,
+    });
+    // `unseen` is this visitor's own, so no shared cache may keep the answer.
+    res.set('Cache-Control', 'private, no-cache');
+    const lastSeen = lastSeenBy(req);
+    res.json({ cocktails, ...(lastSeen !== undefined && { unseen: menu.countAfter(lastSeen) }) });
+  };
+}
+
+// Undefined also for a cookie that we never wrote: a damaged cookie is no reason to refuse the list.
+function lastSeenBy(req: Request): number | undefined {
+  const found = /(?:^|;\s*)last_seen=(\d{1,9})(?:;|$)/.exec(req.headers.cookie ?? '');
+  return found ? Number(found[1]) : undefined;
+}

@@ -1,0 +1,70 @@
+import { houseCocktails } from './houseCocktails.ts';
+
+export const bases = ['gin', 'rum', 'tequila', 'vodka', 'whiskey'] as const;
+export type Base = (typeof bases)[number];
+
+export interface Draft {
+  readonly title: string;
+  readonly base: Base;
+  /** A decimal with two places, as text: "9.50". */
+  readonly price: string;
+  readonly ingredients: readonly string[];
+}
+
+export interface Cocktail extends Draft {
+  readonly id: number;
+}
+
+export interface Page {
+  readonly cocktails: readonly Cocktail[];
+  readonly more: boolean;
+}
+
+const mostAdded = 1000; // about 6 MB at the largest cocktail the contract allows
+const mostFound = 50;
+
+/** The cocktails in memory, by ascending id. A restart brings back the house's own and forgets the added ones. */
+export class Menu {
+  #cocktails: Cocktail[] = houseCocktails.map((draft, index) => ({ id: index + 1, ...draft }));
+  #newest = houseCocktails.length;
+
+  /** The highest id given so far. */
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /** At most `limit` cocktails whose id is above `after`, so a page stays right while others add cocktails. */
+  page({ base, after, limit }: { base: Base | undefined; after: number; limit: number }): Page {
+    const rest = this.#cocktails.filter((cocktail) => cocktail.id > after && (!base || cocktail.base === base));
+    return { cocktails: rest.slice(0, limit), more: rest.length > limit };
+  }
+
+  countAfter(id: number): number {
+    return this.#cocktails.filter((cocktail) => cocktail.id > id).length;
+  }
+
+  find(id: number): Cocktail | undefined {
+    return this.#cocktails.find((cocktail) => cocktail.id === id);
+  }
+
+  /** When the menu is full, the oldest added cocktail makes room; the house's own always stay. */
+  add(draft: Draft): Cocktail {
+    this.#newest += 1;
+    const cocktail = { id: this.#newest, ...draft };
+    this.#cocktails.push(cocktail);
+    if (this.#cocktails.length > houseCocktails.length + mostAdded) this.#cocktails.splice(houseCocktails.length, 1);
+    return cocktail;
+  }
+
+  /** What the cocktails on `base`, or all of them, are mixed from, each once. */
+  ingredients(base: Base | undefined): string[] {
+    const mixed = this.#cocktails.filter((cocktail) => !base || cocktail.base === base);
+    return [...new Set(mixed.flatMap((cocktail) => cocktail.ingredients))].sort();
+  }
+
+  /** The first cocktails that have `word` in their title, in any case. */
+  search(word: string): Cocktail[] {
+    const wanted = word.toLowerCase();
+    return this.#cocktails.filter((cocktail) => cocktail.title.toLowerCase().includes(wanted)).slice(0, mostFound);
+  }
+}

@@ -1,0 +1,53 @@
+import type { Request } from 'express';
+import { type Base, bases, type Draft } from './menu.ts';
+import { Refusal } from './problem.ts';
+
+/** The cocktail that a request wants to add. Fields that we do not know are left out, not refused. */
+export function readDraft(req: Request): Draft {
+  const { name, base, price, ingredients, glass } = readObject(req);
+  if (isName(name) && isBase(base) && isPrice(price) && isIngredients(ingredients) && isGlass(glass)) {
+    return { name, base, price, ingredients, ...(glass !== undefined && { glass }) };
+  }
+  // Every fault at once, so that mending a body takes one more request and not five.
+  const faults = [
+    isName(name) ? [] : 'name must be a text of 1 to 80 characters',
+    isBase(base) ? [] : `base must be one of ${bases.join(', ')}`,
+    isPrice(price) ? [] : 'price must be a number from 0 to 999.99',
+    isIngredients(ingredients) ? [] : 'ingredients must be 1 to 20 texts of 1 to 60 characters each',
+    isGlass(glass) ? [] : 'glass, if given, must be a text of 1 to 40 characters',
+  ];
+  throw new Refusal(400, faults.flat().join('; '));
+}
+
+function readObject(req: Request): Record<string, unknown> {
+  // `is` tells a body of another type (false) from no body at all (null).
+  if (req.is('application/json') === false) throw new Refusal(415, 'Send the cocktail as application/json');
+  const body: unknown = req.body;
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return { ...body };
+  throw new Refusal(400, 'The body must be a JSON object');
+}
+
+function isName(value: unknown): value is string {
+  return isText(value, 80);
+}
+
+function isBase(value: unknown): value is Base {
+  return bases.some((base) => base === value);
+}
+
+function isPrice(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= 999.99;
+}
+
+function isIngredients(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length >= 1 && value.length <= 20 && value.every((item) => isText(item, 60));
+}
+
+function isGlass(value: unknown): value is string | undefined {
+  return value === undefined || isText(value, 40);
+}
+
+function isText(value: unknown, most: number): value is string {
+  // JSON Schema counts code points where `length` counts UTF-16 units.
+  return typeof value === 'string' && /\S/.test(value) && [...value].length <= most;
+}

@@ -1,0 +1,64 @@
+import { houseCocktails } from './houseCocktails.ts';
+
+export const bases = ['gin', 'rum', 'tequila', 'vodka', 'whiskey'] as const;
+export type Base = (typeof bases)[number];
+
+export interface Draft {
+  readonly name: string;
+  readonly base: Base;
+  /** In euro. */
+  readonly price: number;
+  readonly ingredients: readonly string[];
+  readonly glass?: string;
+}
+
+export interface Cocktail extends Draft {
+  readonly id: number;
+}
+
+export interface Page {
+  readonly cocktails: readonly Cocktail[];
+  readonly more: boolean;
+}
+
+const mostAdded = 1000; // about 6 MB at the largest cocktail the contract allows
+
+/** The cocktails in memory, by ascending id. A restart brings back the house's own and forgets the added ones. */
+export class Menu {
+  #cocktails: Cocktail[] = houseCocktails.map((draft, index) => ({ id: index + 1, ...draft }));
+  #newest = houseCocktails.length;
+
+  /** The highest id given so far. */
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /** At most `limit` cocktails whose id is above `after`, so a page stays right while others add cocktails. */
+  page({ base, after, limit }: { base: Base | undefined; after: number; limit: number }): Page {
+    const rest = this.#cocktails.filter((cocktail) => cocktail.id > after && (!base || cocktail.base === base));
+    return { cocktails: rest.slice(0, limit), more: rest.length > limit };
+  }
+
+  countAfter(id: number): number {
+    return this.#cocktails.filter((cocktail) => cocktail.id > id).length;
+  }
+
+  find(id: number): Cocktail | undefined {
+    return this.#cocktails.find((cocktail) => cocktail.id === id);
+  }
+
+  /** When the menu is full, the oldest added cocktail makes room; the house's own always stay. */
+  add(draft: Draft): Cocktail {
+    this.#newest += 1;
+    const cocktail = { id: this.#newest, ...draft };
+    this.#cocktails.push(cocktail);
+    if (this.#cocktails.length > houseCocktails.length + mostAdded) this.#cocktails.splice(houseCocktails.length, 1);
+    return cocktail;
+  }
+
+  /** What the cocktails on `base` are mixed from, each once. */
+  ingredients(base: Base): string[] {
+    const mixed = this.#cocktails.filter((cocktail) => cocktail.base === base);
+    return [...new Set(mixed.flatMap((cocktail) => cocktail.ingredients))].sort();
+  }
+}

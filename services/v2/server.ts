@@ -1,0 +1,29 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createApp } from './app.ts';
+
+// `||`: an empty variable, as Compose passes for an unset one, means the default too.
+const port = Number(process.env['PORT'] || 3002);
+const host = process.env['HOST'] || '127.0.0.1';
+const patienceMs = 10_000; // what an answer under way may take once we are asked to stop
+
+const server = createServer(createApp());
+
+server.on('error', (error) => {
+  console.error(`cocktails v2 cannot serve: ${error.message}`);
+  process.exitCode = 1;
+});
+
+server.listen(port, host, () => {
+  // Port 0 lets the system choose, so the line names the port it chose.
+  const { port: actual } = server.address() as AddressInfo;
+  console.log(`cocktails v2 is listening on http://${host.includes(':') ? `[${host}]` : host}:${actual}`);
+});
+
+// `once`: a second signal finds no handler and ends the process at once, as an impatient operator expects.
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
+
+function stop(): void {
+  server.close();
+  setTimeout(() => server.closeAllConnections(), patienceMs).unref();
+}

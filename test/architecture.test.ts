@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { filesBelow, type Import, importsOf } from './support/imports.ts';
+
+/** Imports point down this list; modules of one line meet only by their types. See ARCHITECTURE.md. */
+const lines = [
+  ['main'],
+  ['cli', 'index'],
+  ['cluster'],
+  ['assemble'],
+  ['pipeline', 'admin', 'discovery'],
+  ['forwarding'],
+  ['upstream', 'routing', 'lifecycle', 'usage', 'observability', 'compat'],
+  ['config'],
+  ['problems', 'shared', 'http1'],
+];
+
+/** Who may import a package that decides how things are built. */
+const owners: Record<string, readonly string[]> = {
+  express: ['admin', 'discovery'],
+  yaml: ['config', 'compat', 'discovery'],
+  zod: ['config'],
+  commander: ['cli'],
+  pino: ['observability'],
+  'ipaddr.js': ['config', 'pipeline'],
+};
+
+const files = filesBelow('gateway');
+const imports = files.flatMap(importsOf);
+
+describe('the gateway', () => {
+  it.each(imports.filter((one) => one.relative).map((one) => [`${one.from} → ${one.to}`, one] as const))(
+    'imports downwards: %s',
+    (_name, one) => expect(isDownwards(one), 'imports point down the list in ARCHITECTURE.md').toBe(true),
+  );
+
+  it('leaves each package to the folder that owns it', () => {
+    const strays = imports
+      .filter((one) => !one.relative && owners[one.to] !== undefined && !owners[one.to]?.includes(moduleOf(one.from)))
+      .map((one) => `${one.from} imports ${one.to}`);
+    expect(strays).toEqual([]);
+  });
+
+  it('has no import cycle', () => {
+    expect(cycles()).toEqual([]);
+  });
+
+  it.each(files)('%s keeps to one idea: below 150 lines', (file) => {
+    expect(readFileSync(file, 'utf8').split('\n').length).toBeLessThanOrEqual(151);
+  });
+
+  it('has no barrel files', () => {
+    const barrels = files.filter((file) => /^export \* from/m.test(readFileSync(file, 'utf8')));
+    expect(barrels).toEqual([]);
+  });
+
+  it('never ends the process by itself', () => {
+    expect(files.filter((file) => /process\.exit\(/.test(readFileSync(file, 'utf8')))).toEqual([]);
+  });
+
+  it('has steps that know no socket, no Express and no client library', () => {
+    const forbidden = /^(?:node:(?:net|http|https|tls)|express|undici)$/;
+    const steps = importsOf('gateway/pipeline/steps.ts').filter((one) => one.relative && !one.typeOnly);
+    expect(steps.length).toBeGreaterThan(5);
+    const strays = steps
+      .flatMap((step) => importsOf(step.to))
+      .filter((one) => !one.typeOnly && forbidden.test(one.to))
+      .map((one) => `${one.from} imports ${one.to}`);
+    expect(strays).toEqual([]);
+  });
+});
+
+describe('the services', () => {
+  it.each(['services/v1', 'services/v2'])('%s imports nothing from outside its folder', (folder) => {
+    const strays = filesBelow(folder)
+      .flatMap(importsOf)
+      .filter((one) => one.relative && !one.to.startsWith(`${folder}/`));
+    expect(strays).toEqual([]);
+  });
+});
+
+/** `gateway/forwarding/http.ts` → `forwarding`; `gateway/main.ts` → `main`. */
+function moduleOf(file: string): string {
+  return file.split('/')[1]?.replace(/\.ts$/, '') ?? '';
+}
+
+function lineOf(module: string): number {
+  const line = lines.findIndex((names) => names.includes(module));
+  if (line === -1) throw new Error(`${module} stands nowhere in the list: add it to ARCHITECTURE.md and here`);
+  return line;
+}
+
+function isDownwards({ from, to, typeOnly }: Import): boolean {
+  const [importer, imported] = [moduleOf(from), moduleOf(to)];
+  if (importer === imported) return true;
+  const distance = lineOf(imported) - lineOf(importer);
+  return typeOnly ? distance >= 0 : distance > 0;
+}
+
+function cycles(): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  const walk = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) found.push([...path.slice(path.indexOf(file)), file].join(' → '));
+    if (done.has(file) || path.includes(file)) return;
+    for (const one of imports) if (one.from === file && one.relative && !one.typeOnly) walk(one.to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of files) walk(file, []);
+  return found;
+}

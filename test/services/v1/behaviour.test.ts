@@ -1,0 +1,130 @@
+import { expect, it, vi } from 'vitest';
+import { createApp } from '../../../services/v1/app.ts';
+import { bases, Menu } from '../../../services/v1/menu.ts';
+import { ifNoneMatch, nextPage, post, start } from '../start.ts';
+
+const ladyDraft = {
+  title: 'White Lady',
+  base: 'gin',
+  price: '9.00',
+  ingredients: ['gin', 'triple sec', 'lemon juice'],
+};
+
+it('names every fault of a cocktail at once', async () => {
+  const service = await start(createApp());
+  const { text } = await service.ask('/cocktails', post({ base: 'absinthe' }));
+  expect(JSON.parse(text).detail.split('; ')).toEqual([
+    'title must be a text of 1 to 80 characters',
+    'base must be one of gin, rum, tequila, vodka, whiskey',
+    'price must be a decimal in a string, such as "9.50"',
+    'ingredients must be 1 to 20 texts of 1 to 60 characters each',
+  ]);
+});
+
+it.each(['/cocktails?limit=5', '/cocktails?limit=2&base=gin', '/cocktails'])(
+  'leads through the menu from %s',
+  async (first) => {
+    const service = await start(createApp());
+    const seen: number[] = [];
+    for (let path: string | undefined = first; path !== undefined; ) {
+      const { headers, text } = await service.ask(path);
+      seen.push(...JSON.parse(text).cocktails.map(({ id }: { id: number }) => id));
+      path = nextPage(headers);
+    }
+    expect(seen).toEqual(first.includes('gin') ? [1, 6, 11] : [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  },
+);
+
+it('links and sets its cookie from the root, unaware of any prefix', async () => {
+  const service = await start(createApp());
+  const { headers } = await service.ask('/cocktails?base=gin&limit=2');
+  expect(headers.get('link')).toBe('</cocktails?base=gin&limit=2&cursor=6>; rel="next"');
+  expect(headers.getSetCookie()).toEqual([
+    expect.stringMatching(/^last_seen=12; Max-Age=2592000; Path=\/cocktails; Expires=[^;]+; HttpOnly; SameSite=Lax$/),
+  ]);
+});
+
+it('adds a cocktail and says where it is', async () => {
+  const service = await start(createApp());
+  const added = await service.ask('/cocktails', post(ladyDraft));
+  expect(added.headers.get('location')).toBe('/drinks/13');
+  expect(JSON.parse(added.text)).toEqual({ id: 13, ...ladyDraft });
+  expect((await service.ask('/drinks/13')).text).toBe(added.text);
+});
+
+it('counts what is new since the list that the cookie remembers', async () => {
+  const service = await start(createApp());
+  const cookie = (await service.ask('/cocktails')).headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  await service.ask('/cocktails', post(ladyDraft));
+  const { text } = await service.ask('/cocktails', { headers: { cookie } });
+  expect(JSON.parse(text).unseen).toBe(1);
+  expect(JSON.parse((await service.ask('/cocktails')).text)).not.toHaveProperty('unseen');
+});
+
+it('answers 304 to the tag it gave, and 200 once the menu has changed', async () => {
+  const service = await start(createApp());
+  const tag = (await service.ask('/cocktails?base=gin')).headers.get('etag') ?? '';
+  const asked = ifNoneMatch(tag);
+  expect((await service.ask('/cocktails?base=gin', asked)).status).toBe(304);
+  await service.ask('/cocktails', post(ladyDraft));
+  expect((await service.ask('/cocktails?base=gin', asked)).status).toBe(200);
+});
+
+it.each(['/cocktails', '/drinks/7', '/drinks/999', '/health'])(
+  'answers HEAD %s like GET, without the body',
+  async (path) => {
+    const service = await start(createApp());
+    const [get, head] = [await service.ask(path), await service.ask(path, { method: 'HEAD' })];
+    const told = ({ headers }: typeof get) =>
+      ['content-type', 'content-length', 'etag', 'link'].map((name) => headers.get(name));
+    expect(head).toMatchObject({ status: get.status, text: '' });
+    expect(told(head)).toEqual(told(get));
+  },
+);
+
+it.each(['/', '/unknown', '/v1/cocktails', '/cocktails/', '/Cocktails', '/cocktails/7'])(
+  'knows no route %s',
+  async (path) => {
+    const service = await start(createApp());
+    const { status, headers, text } = await service.ask(path);
+    expect(headers.get('content-type')).toContain('application/problem+json');
+    expect(JSON.parse(text)).toMatchObject({ status: 404, detail: `There is no route ${path}` });
+    expect(status).toBe(404);
+  },
+);
+
+it('says which methods a route has', async () => {
+  const service = await start(createApp());
+  const refused = await service.ask('/cocktails', { method: 'DELETE' });
+  expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
+  const asked = await service.ask('/drinks/7', { method: 'OPTIONS' });
+  expect([asked.status, asked.headers.get('allow')]).toEqual([204, 'GET, HEAD']);
+});
+
+it('keeps the cocktails added last, and always the house menu', async () => {
+  const service = await start(createApp());
+  for (let count = 0; count < 1001; count += 1) await service.ask('/cocktails', post(ladyDraft));
+  const statusOf = async (id: number) => (await service.ask(`/drinks/${id}`)).status;
+  expect(await Promise.all([12, 13, 14, 1013].map(statusOf))).toEqual([200, 404, 200, 200]);
+});
+
+it('filters by every base that the contract allows', async () => {
+  const service = await start(createApp());
+  for (const base of bases) {
+    const { cocktails } = JSON.parse((await service.ask(`/cocktails?base=${base}`)).text);
+    expect(new Set(cocktails.map((cocktail: { base: string }) => cocktail.base))).toEqual(new Set([base]));
+  }
+});
+
+it('answers its own failure with 500, and tells the log alone what failed', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const menu = new Menu();
+  vi.spyOn(menu, 'find').mockImplementation(() => {
+    throw new Error('disk on fire');
+  });
+  const { status, headers, text } = await (await start(createApp(menu))).ask('/drinks/7');
+  expect([status, headers.get('content-type')]).toEqual([500, 'application/problem+json; charset=utf-8']);
+  expect(text).not.toContain('fire');
+  expect(log).toHaveBeenCalledWith(expect.objectContaining({ message: 'disk on fire' }));
+  log.mockRestore();
+});
