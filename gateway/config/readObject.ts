@@ -7,6 +7,8 @@ import { faultAt, type Source } from './source.ts';
 export interface Reading {
   readonly source: Source;
   readonly faults: Fault[];
+  /** The text could not be parsed as a whole, so that nothing more can be said about it. */
+  readonly broken: boolean;
 }
 
 /** Takes a plain object for what its YAML would be. Strings with an expansion count as unquoted. */
@@ -43,7 +45,7 @@ export function readObject(document: unknown, folder: string, env: NodeJS.Proces
   };
 
   const tree = copy(document, []);
-  return { source: { ...around, tree }, faults };
+  return { source: { ...around, tree }, faults, broken: false };
 }
 
 function mapOf(

@@ -4,7 +4,7 @@ import type { Fault } from './fault.ts';
 import type { Path } from './mask.ts';
 import { expandScalar, protoFault, type Reading } from './readObject.ts';
 import { faultAt, type Place, type Position, placeKey, type Source } from './source.ts';
-import { type Complaint, documentFault, syntaxFault } from './yamlFaults.ts';
+import { type Complaint, documentFault, isFatal, syntaxFault } from './yamlFaults.ts';
 
 /** Reads the text of a routes.yaml, expands its variables and notes where everything stands. */
 export function readYaml(text: string, file: string, folder: string, env: NodeJS.ProcessEnv): Reading {
@@ -12,20 +12,24 @@ export function readYaml(text: string, file: string, folder: string, env: NodeJS
   const places = new Map<string, Place>();
   const source: Source = { file, folder, tree: null, places };
   const documents = parse(text, counter);
-  if (typeof documents === 'string') return { source, faults: [documentFault(source, documents)] };
+  if (typeof documents === 'string') return refusal(source, [documentFault(source, documents)]);
   const [first, second] = documents;
-  if (!first || first.contents === null) return { source, faults: [documentFault(source, 'empty')] };
-
-  const faults = documents
-    .flatMap((document): Complaint[] => [...document.errors, ...document.warnings])
-    .map((error) => syntaxFault(source, error, positionAt(counter, error.pos[0])));
-  if (second) faults.push(documentFault(source, 'several', positionAt(counter, second.range[0])));
+  const complaints = documents.flatMap((document): Complaint[] => [...document.errors, ...document.warnings]);
+  const explained = (): Fault[] =>
+    complaints.map((error) => syntaxFault(source, error, positionAt(counter, error.pos[0])));
+  if (complaints.some(isFatal)) return refusal(source, explained());
+  if (!first || isNothing(first.contents)) return refusal(source, [documentFault(source, 'empty')]);
+  if (second) return refusal(source, [documentFault(source, 'several', positionAt(counter, second.range[0]))]);
   const bomb = aliasBomb(first);
-  if (bomb) return { source, faults: [...faults, documentFault(source, bomb, firstAlias(text, first, counter))] };
+  if (bomb) return refusal(source, [documentFault(source, bomb, firstAlias(text, first, counter))]);
 
-  const walker: Walker = { document: first, counter, places, source, env, faults };
-  const tree = first.contents === null ? null : walk(walker, first.contents, []);
-  return { source: { ...source, tree }, faults };
+  const walker: Walker = { document: first, counter, places, source, env, faults: [] };
+  const tree = walk(walker, first.contents, []);
+  return { source: { ...source, tree }, faults: [...explained(), ...walker.faults], broken: false };
+}
+
+function refusal(source: Source, faults: Fault[]): Reading {
+  return { source, faults, broken: true };
 }
 
 interface Walker {
@@ -41,6 +45,7 @@ function walk(walker: Walker, node: Node | null, path: Path, key?: Node): unknow
   const target = isAlias(node) ? node.resolve(walker.document) : node;
   const position = place(walker, node, path, key);
   if (position) walker.places.set(placeKey(path), position);
+  if (isAlias(node) && !target) walker.faults.push(danglingAlias(walker.source, path));
   if (isSeq(target)) return target.items.map((item, index) => walk(walker, item as Node | null, [...path, index]));
   if (isMap(target)) return walkMap(walker, target.items as { key: Node; value: Node | null }[], path);
   if (!isScalar(target)) return null;
@@ -66,6 +71,11 @@ function walkMap(walker: Walker, items: { key: Node; value: Node | null }[], pat
   return map;
 }
 
+function danglingAlias(source: Source, path: Path): Fault {
+  const remedy = 'Define it first, or put the value in quotes if it begins with an asterisk.';
+  return faultAt(source, path, 'This alias has no anchor.', remedy);
+}
+
 function nonTextKey(source: Source, path: Path): Fault {
   return faultAt(source, path, 'A key has to be a text.', 'Write it in quotes, or remove it.', 'key');
 }
@@ -74,10 +84,13 @@ function nonTextKey(source: Source, path: Path): Fault {
 function place(walker: Walker, node: Node | null, path: Path, key?: Node): Place | undefined {
   const keyAt = key?.range ? positionAt(walker.counter, key.range[0]) : undefined;
   const isBlock = (isMap(node) || isSeq(node)) && node.flow !== true;
-  const isNothing = isScalar(node) && node.source === '';
-  const valueAt = node?.range && !isBlock && !isNothing ? positionAt(walker.counter, node.range[0]) : keyAt;
+  const valueAt = node?.range && !isBlock && !isNothing(node) ? positionAt(walker.counter, node.range[0]) : keyAt;
   const fallback = node?.range && path.length > 0 ? positionAt(walker.counter, node.range[0]) : { line: 1, column: 1 };
   return { key: keyAt, value: valueAt ?? fallback };
+}
+
+function isNothing(node: Node | null): boolean {
+  return node === null || (isScalar(node) && node.source === '' && node.type === 'PLAIN');
 }
 
 function positionAt(counter: LineCounter, offset: number): Position {

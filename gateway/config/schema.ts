@@ -7,7 +7,7 @@ import { routes } from './schema/version.ts';
 
 /** A whole routes.yaml: its keys, types and defaults. The JSON Schema for editors is made from it. */
 export const routesFile = section({
-  routes: routes.describe('What is served: one entry for each major, under its prefix /vN.'),
+  routes: routes.prefault({}).describe('What is served: one entry for each major, under its prefix /vN.'),
   defaults: defaults.prefault({}).describe('What holds for every route that says nothing else.'),
   gateway: gateway.prefault({}).describe('The gateway itself.'),
   guard: guard.prefault({}).describe('What a reload must not do to a version that is in use.'),

@@ -62,7 +62,8 @@ function positionOf(source: Source, path: Path, at?: 'key'): Position | undefine
   return path.length === 0 ? undefined : positionOf(source, path.slice(0, -1), 'key');
 }
 
-function formatPath(path: Path): string {
+/** `routes./v1.upstream[0]` */
+export function formatPath(path: Path): string {
   return path.reduce<string>((text, key) => {
     if (typeof key === 'number') return `${text}[${key}]`;
     return text === '' ? key : `${text}.${key}`;

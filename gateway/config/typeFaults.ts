@@ -8,6 +8,8 @@ import { faultAt, type Source, valueAt } from './source.ts';
 
 type Issue = z.core.$ZodIssue;
 
+const blank: ScalarIssue = { predicate: 'is wrong', remedy: 'Correct it.', mismatch: false };
+
 /**
  * Checks types and fills in defaults. What is wrong is reported and then left out, so that the rules can go on
  * and find the other faults; a rule asks the source whether a key is missing or was merely wrong.
@@ -53,10 +55,14 @@ function toFault(source: Source, issue: Issue): Fault[] {
 }
 
 function words(issue: Issue, found: unknown): { predicate: string; remedy: string } {
-  if (issue.code === 'custom') return issue.params as unknown as ScalarIssue;
+  if (issue.code === 'custom') {
+    const { predicate, remedy } = { ...blank, ...issue.params };
+    return { predicate, remedy };
+  }
   const predicate = found === undefined ? 'is missing' : `is ${nameOfType(found)}`;
   if (issue.code === 'invalid_union') return { predicate, remedy: `Write ${issue.message}.` };
-  if (issue.code === 'too_small') return { predicate: 'has no entries', remedy: 'Write at least one, or remove the key.' };
+  if (issue.code === 'too_small')
+    return { predicate: 'has no entries', remedy: 'Write at least one, or remove the key.' };
   const wanted = issue.code === 'invalid_type' && issue.expected === 'array' ? 'a list' : 'a map';
   return { predicate, remedy: `Write ${wanted}.` };
 }

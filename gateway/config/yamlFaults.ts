@@ -1,12 +1,13 @@
 import type { YAMLError } from 'yaml';
 import type { Fault } from './fault.ts';
-import { mask } from './mask.ts';
-import type { Position, Source } from './source.ts';
+import { mask, type Path } from './mask.ts';
+import { formatPath, type Position, type Source } from './source.ts';
 
 export type Complaint = Pick<YAMLError, 'code' | 'message' | 'pos'>;
 
 const documentProblems = {
   empty: ['The file is empty.', 'Write at least one route, such as `routes: { /v1: http://127.0.0.1:3001 }`.'],
+  bytes: ['The file is not UTF-8.', 'Save it as UTF-8.'],
   several: ['A second YAML document begins here.', 'Keep one document to a file, and remove the line `---`.'],
   deep: ['The file is nested too deeply to be read.', 'Close the brackets that were left open.'],
   bomb: ['The aliases of this file unfold to far more than the file itself.', 'Write the values out.'],
@@ -24,22 +25,35 @@ const remedies: Partial<Record<YAMLError['code'], string>> = {
   DUPLICATE_KEY: 'Keep one of the two.',
   TAB_AS_INDENT: 'Indent with spaces.',
   TAG_RESOLVE_FAILED: 'Remove the tag, or put the value in quotes if it begins with an exclamation mark.',
-  BAD_ALIAS: 'Define the anchor first, or put the value in quotes if it begins with an asterisk.',
   BAD_SCALAR_START: 'Put the value in quotes.',
-  BAD_INDENT: 'Indent the keys of one map by the same number of spaces.',
+  BAD_INDENT: 'Indent the keys of one map alike, and close brackets and quotes.',
   MISSING_CHAR: 'Close the bracket or the quote, or put a blank behind the colon.',
 };
+
+// These leave no doubt about what the rest of the file says.
+const harmless: readonly YAMLError['code'][] = ['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED'];
+
+/** Whether what was parsed of the rest of the file may be nonsense. */
+export function isFatal(error: Complaint): boolean {
+  return !harmless.includes(error.code);
+}
 
 /** What the YAML parser complains of. Its words may quote the file, so they are cut where a quotation begins. */
 export function syntaxFault(source: Source, error: Complaint, position: Position): Fault {
   const said = mask(error.message.replace(/: .*$/s, '').replace(/\.$/, ''));
+  const path = error.code === 'DUPLICATE_KEY' ? pathOfKeyAt(source, position) : undefined;
   return {
     file: source.file,
     line: position.line,
     column: position.column,
-    path: '',
+    path: path === undefined ? '' : formatPath(path),
     value: undefined,
-    message: `This is not YAML: ${said}.`,
+    message: error.code === 'DUPLICATE_KEY' ? 'This key is here a second time.' : `This is not YAML: ${said}.`,
     remedy: remedies[error.code] ?? 'Correct the syntax.',
   };
+}
+
+function pathOfKeyAt(source: Source, { line, column }: Position): Path | undefined {
+  const [found] = [...source.places].find(([, { key }]) => key?.line === line && key.column === column) ?? [];
+  return found === undefined ? undefined : (JSON.parse(found) as Path);
 }

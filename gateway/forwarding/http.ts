@@ -1,11 +1,11 @@
 import type { Connection } from '../http1/connection.ts';
 import type { ResponseHandler, WireFailure } from '../http1/handler.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
+import type { ProblemCode } from '../problems/catalogue.ts';
 import { ClientResponse, isEventStream } from './clientResponse.ts';
 import { classify, type Failure, type Waited } from './failure.ts';
 import type { Outbound } from './outbound.ts';
 import { RequestBody } from './requestBody.ts';
-import { responseFields } from './responseFields.ts';
 import { mayTryAgain } from './retry.ts';
 import { openTunnel } from './upgrade.ts';
 
@@ -59,13 +59,8 @@ export class Forwarding implements ResponseHandler {
     this.#connection.expect(waited === 'client' ? bodyIdle : timeouts.firstByte);
   }
 
-  onBodySent(): void {
-    this.onBodyWaits('target');
-  }
-
   onBodyTooLarge(): void {
-    this.#connection.destroy();
-    this.#fail({ code: 'BODY_TOO_LARGE', fault: 'client', requestSent: true, cause: 'over limits.body' });
+    this.#giveUp('BODY_TOO_LARGE', 'client', 'over limits.body');
   }
 
   onDrain(): void {
@@ -132,13 +127,13 @@ export class Forwarding implements ResponseHandler {
   }
 
   #switch(head: ResponseHead): void {
-    if (this.#outbound.upgrade) {
-      const fields = responseFields(head, this.#outbound.responsePlan());
-      openTunnel(this.#outbound, this.#connection, head, fields, () => this.#finish());
-      return;
-    }
+    if (this.#outbound.upgrade) openTunnel(this.#outbound, this.#connection, head, () => this.#finish());
+    else this.#giveUp('TARGET_MALFORMED', 'target', 'a 101 that nobody asked for');
+  }
+
+  #giveUp(code: ProblemCode, fault: Failure['fault'], cause: string): void {
     this.#connection.destroy();
-    this.#fail({ code: 'TARGET_MALFORMED', fault: 'target', requestSent: true, cause: 'a 101 that nobody asked for' });
+    this.#fail({ code, fault, requestSent: true, cause });
   }
 
   #fail(failure: Failure): void {

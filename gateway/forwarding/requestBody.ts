@@ -4,7 +4,6 @@ import type { Connection } from '../http1/connection.ts';
 
 /** Who is told how the body ends. */
 export interface BodyEvents {
-  onBodySent(): void;
   onBodyTooLarge(): void;
   /** Who is waited for has changed: the client's next bytes, or room at the target. */
   onBodyWaits(waited: 'client' | 'target'): void;
@@ -64,7 +63,7 @@ export class RequestBody {
     // Request trailers are dropped: nobody has checked what they claim.
     if (this.#chunked) this.#socket.write('0\r\n\r\n');
     this.#connection.finish();
-    this.#events.onBodySent();
+    this.#events.onBodyWaits('target');
   };
 
   get #socket(): Socket {

@@ -8,6 +8,8 @@ export interface RequestHeadParts {
   readonly fields: RequestFields;
   /** The Host to send: the client's own, or that of an absolute-form target. */
   readonly host: string;
+  /** What the client asked for, '' when it named no host. */
+  readonly askedHost: string;
   readonly id: string;
   /** `1.1` or `1.0`: what the client spoke, for Via (RFC 9110 §7.6.3). */
   readonly httpVersion: string;
@@ -40,10 +42,10 @@ function framing({ contentLength, transferEncoding }: RequestFields): string {
   return contentLength === undefined ? '' : `Content-Length: ${contentLength}\r\n`;
 }
 
-function forwarding({ fields, removedPrefix }: RequestHeadParts, peer: Peer): string {
+function forwarding({ fields, askedHost, removedPrefix }: RequestHeadParts, peer: Peer): string {
   const prefix = removedPrefix === '' ? '' : `X-Forwarded-Prefix: ${removedPrefix}\r\n`;
-  if (fields.forwarded !== undefined) return appended(fields.forwarded, fields.host, removedPrefix, peer);
-  return `X-Forwarded-For: ${peer.address}\r\nX-Forwarded-Proto: ${peer.scheme}\r\n${hostLine(fields.host)}X-Forwarded-Port: ${peer.port}\r\n${prefix}`;
+  if (fields.forwarded !== undefined) return appended(fields.forwarded, askedHost, removedPrefix, peer);
+  return `X-Forwarded-For: ${peer.address}\r\nX-Forwarded-Proto: ${peer.scheme}\r\n${hostLine(askedHost)}X-Forwarded-Port: ${peer.port}\r\n${prefix}`;
 }
 
 function hostLine(host: string): string {

@@ -4,22 +4,17 @@ import type { ResponseHandler } from '../http1/handler.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { endAndDrain } from './lingering.ts';
 import type { Outbound } from './outbound.ts';
+import { responseFields } from './responseFields.ts';
 
 /**
  * What two connections become after a 101 (RFC 9110 §7.8): bytes both ways, whatever they mean.
- * `fields`: of the 101, names and values in turn. `onClose`: both sides are done.
+ * `onClose`: both sides are done.
  */
-export function openTunnel(
-  outbound: Outbound,
-  connection: Connection,
-  head: ResponseHead,
-  fields: readonly string[],
-  onClose: () => void,
-): void {
+export function openTunnel(outbound: Outbound, connection: Connection, head: ResponseHead, onClose: () => void): void {
   const { res, upgrade, timeouts } = outbound;
   const client = res.socket as Socket;
   res.detachSocket(client);
-  client.write(switchingHead(head, fields, upgrade?.protocol ?? ''), 'latin1');
+  client.write(switchingHead(head, responseFields(head, outbound.responsePlan()), upgrade?.protocol ?? ''), 'latin1');
   if (upgrade && upgrade.early.length > 0) client.unshift(upgrade.early);
   connection.handOver(new Tunnel(client));
   connection.expect(timeouts.streamIdle);

@@ -3,7 +3,8 @@ import { isIPv6 } from 'node:net';
 /** RFC 9110 §5.6.2. */
 export const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-const registeredName = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/;
+// No escaped control characters, although the grammar has nothing against them: no host is called so.
+const registeredName = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%(?!7f)[2-9A-Fa-f][0-9A-Fa-f])+$/i;
 const futureAddress = /^v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+$/i;
 const port = /^[0-9]{0,5}$/;
 

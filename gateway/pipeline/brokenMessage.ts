@@ -75,26 +75,25 @@ function problemFor(error: ParserError): Problem {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return { code: 'BODY_TOO_LARGE', detail: 'The chunk extensions are too long.' };
     case 'HPE_INVALID_VERSION':
-      return { code: 'HTTP_VERSION_UNSUPPORTED' };
+      return { code: hasLine(error, /^\S+ \S+ HTTP\/[0-9]\.[0-9]\r$/) ? 'HTTP_VERSION_UNSUPPORTED' : 'BAD_REQUEST' };
     case 'HPE_INVALID_METHOD':
-      return { code: beginsWithToken(error) ? 'METHOD_NOT_IMPLEMENTED' : 'BAD_REQUEST' };
+      // A method that nobody knows, rather than bytes that are no request line at all.
+      return {
+        code: hasLine(error, /^[\w!#$%&'*+\-.^`|~]+ \S+ HTTP\/1\.[01]\r$/) ? 'METHOD_NOT_IMPLEMENTED' : 'BAD_REQUEST',
+      };
     default:
       return { code: 'BAD_REQUEST' };
   }
 }
 
-/** The line that the parser stopped in, as far as its packet holds it. */
-function lineOf({ rawPacket, bytesParsed = 0 }: ParserError): string {
+/** Whether the line that the parser stopped in, as far as its packet holds it, is of this form. */
+function hasLine({ rawPacket, bytesParsed = 0 }: ParserError, form: RegExp): boolean {
   const text = rawPacket?.toString('latin1') ?? '';
-  return text.slice(text.lastIndexOf('\n', Math.max(bytesParsed - 1, 0)) + 1).split('\n', 1)[0] ?? '';
+  const line = text.slice(text.lastIndexOf('\n', Math.max(bytesParsed - 1, 0)) + 1).split('\n', 1)[0] ?? '';
+  return form.test(line);
 }
 
 function withinFirstLine(error: ParserError): boolean {
   const before = error.rawPacket?.toString('latin1').slice(0, error.bytesParsed) ?? '';
   return !before.includes('\n');
-}
-
-/** A method that nobody knows, rather than bytes that are no request line at all. */
-function beginsWithToken(error: ParserError): boolean {
-  return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+ +[^ ]+ +HTTP\/1\.[01]\r?$/.test(lineOf(error));
 }

@@ -31,6 +31,8 @@ export class Exchange implements Outbound {
   /** Origin-form, as received; and where its path ends. Written by the first step. */
   origin = '';
   pathEnd = 0;
+  /** The authority that the client asks: of an absolute-form target, else its Host; '' in HTTP/1.0 without one. */
+  host: string;
   served: Served | undefined;
   /** The path behind the version, without the query: `/drinks/7`. */
   resource = '';
@@ -56,6 +58,7 @@ export class Exchange implements Outbound {
     this.method = req.method ?? '';
     this.peer = peerOf(req.socket, this.live.snapshot);
     this.fields = readRequestFields(req.rawHeaders, this.peer.trusted);
+    this.host = this.fields.host;
     this.id = requestIdFrom(this.fields.requestId);
     this.hasBody = this.fields.transferEncoding !== undefined || Number(this.fields.contentLength ?? 0) > 0;
   }
@@ -75,7 +78,8 @@ export class Exchange implements Outbound {
       method: this.method,
       path: this.path,
       fields,
-      host: fields.host === '' ? this.target.authority : fields.host,
+      host: this.host === '' ? this.target.authority : this.host,
+      askedHost: this.host,
       id: this.id,
       httpVersion: this.req.httpVersion,
       peer: this.peer,
@@ -110,7 +114,7 @@ export class Exchange implements Outbound {
   responsePlan(): ResponsePlan {
     return {
       rewriting: this.served?.rewriting,
-      origins: { target: this.target.authority, client: this.fields.host },
+      origins: { target: this.target.authority, client: this.host },
       lifecycle: this.lifecycle,
       pseudonym: this.surroundings.pseudonym,
       trailers: this.req.httpVersionMinor === 1,

@@ -18,7 +18,7 @@ export function readTarget(exchange: Exchange): Verdict | undefined {
   }
   exchange.origin = result.origin;
   exchange.pathEnd = result.pathEnd;
-  if (result.authority !== undefined) exchange.fields.host = result.authority;
+  if (result.authority !== undefined) exchange.host = result.authority;
   return undefined;
 }
 

@@ -34,9 +34,7 @@ function duration({ off, maximum }: DurationRange) {
       if (total < 0) return new Wrong('is not a duration');
       if (total < 1)
         return new Wrong('is too short', off ? 'Write off to do without, or at least 1ms.' : 'Write at least 1ms.');
-      return total > maximum
-        ? new Wrong('is too long', `Write at most ${maximum / dayMs}d.`)
-        : Math.round(total);
+      return total > maximum ? new Wrong('is too long', `Write at most ${maximum / dayMs}d.`) : Math.round(total);
     },
   });
 }

@@ -1,3 +1,4 @@
+import type { Identifier } from '../snapshot.ts';
 import { scalar, Wrong } from './scalar.ts';
 
 export function oneOf<const Word extends string>(words: readonly Word[]) {
@@ -72,12 +73,6 @@ export const token = scalar({
     return /^[!-~]+$/.test(input) ? input : new Wrong('has a blank or a character outside ASCII');
   },
 });
-
-/** Who a caller is taken to be. */
-export type Identifier =
-  | { readonly by: 'header'; readonly name: string }
-  | { readonly by: 'jwt'; readonly claim: string }
-  | { readonly by: 'user-agent' | 'address' };
 
 export const identifier = scalar({
   accepts: ['string'],

@@ -1,0 +1,132 @@
+import { resolve } from 'node:path';
+import { PathTable } from '../shared/pathTable.ts';
+import { isNoContract } from './contracts.ts';
+import { fingerprintOf } from './fingerprint.ts';
+import { deepFreeze } from './freeze.ts';
+import type { Context, Entry } from './rules/rule.ts';
+import type { Draft } from './schema.ts';
+import type { Snapshot, Version } from './snapshot.ts';
+
+/** A snapshot of a document that has no faults. */
+export function build(context: Context): Snapshot {
+  const { draft, source, entries, files } = context;
+  const byMajor = entries.map((entry) => versionOf(entry, context));
+  const meaning = {
+    byMajor,
+    gateway: gatewayOf(draft.gateway, source.folder),
+    guard: { ...draft.guard, force: mapOf(draft.guard.force, (key) => key.slice(1)) },
+    usage: {
+      identify: draft.usage.identify,
+      store: resolve(source.folder, draft.usage.store),
+      retention: draft.usage.retention,
+      maxClients: draft.usage.max_clients,
+      maxRoutes: draft.usage.max_routes,
+    },
+    retire: {
+      quiet: draft.retire.quiet,
+      maxShare: draft.retire.max_share,
+      ignoreClients: draft.retire.ignore_clients,
+    },
+    compat: {
+      rules: mapOf(draft.compat.rules, (id) => id),
+      exempt: draft.compat.exempt.map((exemption) => ({ ...exemption, at: exemption.at })),
+    },
+  };
+  return deepFreeze({
+    ...meaning,
+    versions: new Map(byMajor.map((version) => [version.name, version])),
+    file: source.file === undefined ? undefined : resolve(source.file),
+    fingerprint: fingerprintOf(meaning, files.digests()),
+  });
+}
+
+function versionOf({ key, name, major, route }: Entry, { draft, source, contracts }: Context): Version {
+  const { defaults } = draft;
+  const timeouts = over(defaults.timeouts, route.timeouts);
+  const limits = over(defaults.limits, route.limits);
+  const retries = over(defaults.retries, route.retries);
+  const health = over(defaults.health, route.health);
+  const contract = contracts.get(key);
+  return {
+    name,
+    major,
+    prefix: route.prefix,
+    targets: route.upstream ?? [],
+    deprecation: route.deprecation,
+    sunset: route.sunset,
+    afterSunset: route.after_sunset,
+    retired: route.retired,
+    successor: route.successor?.slice(1),
+    info: route.info,
+    moved: new PathTable(Object.entries(route.moved ?? {})),
+    contract: isNoContract(contract) ? undefined : contract,
+    timeouts: {
+      connect: timeouts.connect,
+      firstByte: timeouts.first_byte,
+      idle: timeouts.idle,
+      streamIdle: timeouts.stream_idle,
+      writeIdle: timeouts.write_idle,
+      keepAlive: timeouts.keep_alive,
+    },
+    limits: {
+      body: limits.body,
+      inFlight: limits.in_flight,
+      inFlightPerTarget: limits.in_flight_per_target,
+      queue: limits.queue,
+    },
+    retries: { attempts: retries.attempts, budget: retries.budget, budgetMin: retries.budget_min },
+    health: {
+      path: health.path,
+      interval: health.interval,
+      timeout: health.timeout,
+      healthyAfter: health.healthy_after,
+      unhealthyAfter: health.unhealthy_after,
+      passiveFailures: health.passive_failures,
+      eject: health.eject,
+      onNoneHealthy: health.on_none_healthy,
+    },
+    balance: route.balance ?? defaults.balance,
+    tls: tlsOf(over(defaults.tls, route.tls), source.folder),
+  };
+}
+
+function gatewayOf(gateway: Draft['gateway'], folder: string): Snapshot['gateway'] {
+  const { tls } = gateway;
+  return {
+    listen: gateway.listen,
+    admin: gateway.admin,
+    adminToken: gateway.admin_token,
+    basePath: gateway.base_path,
+    publicUrl: gateway.public_url,
+    trustedProxies: gateway.trusted_proxies,
+    workers: gateway.workers,
+    drain: gateway.drain,
+    timeouts: {
+      head: gateway.timeouts.head,
+      bodyIdle: gateway.timeouts.body_idle,
+      keepAlive: gateway.timeouts.keep_alive,
+    },
+    limits: gateway.limits,
+    tls: tls && { cert: resolve(folder, tls.cert), key: resolve(folder, tls.key), hsts: tls.hsts },
+  };
+}
+
+function tlsOf(tls: Draft['defaults']['tls'], folder: string): Version['tls'] {
+  return {
+    ca: tls.ca === undefined ? undefined : resolve(folder, tls.ca),
+    servername: tls.servername,
+    verify: tls.verify,
+  };
+}
+
+/** The defaults, and over them what a route says itself; `path: off` says something, and is undefined. */
+function over<Settings extends object>(
+  defaults: Settings,
+  own: Partial<{ [Key in keyof Settings]: unknown }> | undefined,
+): Settings {
+  return { ...defaults, ...own };
+}
+
+function mapOf<Value>(record: Readonly<Record<string, Value>>, name: (key: string) => string): Map<string, Value> {
+  return new Map(Object.entries(record).map(([key, value]) => [name(key), value]));
+}

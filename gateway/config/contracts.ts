@@ -1,0 +1,73 @@
+import { LineCounter, parseDocument } from 'yaml';
+import { PathTable } from '../shared/pathTable.ts';
+import type { Files } from './files.ts';
+import type { Contract } from './snapshot.ts';
+
+/** Why a file is no contract. */
+export interface NoContract {
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/**
+ * Reads the path templates of an OpenAPI document, YAML or JSON.
+ * A document that writes its own version into its paths (`/v1/drinks` in that of `v1`) means `/drinks`.
+ */
+export function readContract(file: string, publish: boolean, version: string, files: Files): Contract | NoContract {
+  const content = files.read(file);
+  if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: 'Correct the path.' };
+  const document = parse(content.text);
+  if (isNoContract(document)) return document;
+  const paths = pathsOf(document);
+  if (!Array.isArray(paths)) return paths;
+  const rows = paths.map((path) => [withoutVersion(path, version), true] as const);
+  return { file, publish, paths: new PathTable<true>(rows) };
+}
+
+export function isNoContract(value: unknown): value is NoContract {
+  return typeof value === 'object' && value !== null && 'problem' in value && 'remedy' in value;
+}
+
+function pathsOf(document: unknown): string[] | NoContract {
+  const remedy = 'Name an OpenAPI document, 3.x or 2.0.';
+  if (!isMap(document) || (document['openapi'] === undefined && document['swagger'] === undefined)) {
+    return { problem: 'is not an OpenAPI document', remedy };
+  }
+  const paths = document['paths'];
+  if (paths === undefined || paths === null) return [];
+  if (!isMap(paths)) return { problem: 'has `paths` that are not a map', remedy };
+  return Object.keys(paths).filter((path) => path.startsWith('/'));
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function withoutVersion(path: string, version: string): string {
+  if (path === `/${version}`) return '/';
+  return path.startsWith(`/${version}/`) ? path.slice(version.length + 1) : path;
+}
+
+// JSON is tried first where it is likely: its parser is far quicker, and a contract may be long.
+function parse(text: string): unknown {
+  if (!/^\s*\{/.test(text)) return parseYaml(text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return parseYaml(text);
+  }
+}
+
+function parseYaml(text: string): unknown {
+  const counter = new LineCounter();
+  try {
+    const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, logLevel: 'silent' });
+    const [error] = document.errors;
+    if (!error) return document.toJS({ maxAliasCount: 1000 });
+    const { line, col } = counter.linePos(error.pos[0]);
+    const said = error.message.replace(/: .*$/s, '').replace(/\.$/, '');
+    return { problem: `is not YAML at ${line}:${col}: ${said}`, remedy: 'Correct that document.' };
+  } catch {
+    return { problem: 'cannot be unfolded: it is nested or aliased too deeply', remedy: 'Correct that document.' };
+  }
+}

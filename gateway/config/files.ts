@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { reasonOf } from './fault.ts';
+
+/** What a file holds, or why it cannot be read. */
+export type Content = { readonly text: string; readonly digest: string } | { readonly reason: string };
+
+/** Reads each file once, so that the rules and the snapshot see the same bytes. */
+export class Files {
+  readonly #contents = new Map<string, Content>();
+
+  read(file: string): Content {
+    const known = this.#contents.get(file);
+    if (known) return known;
+    const content = readContent(file);
+    this.#contents.set(file, content);
+    return content;
+  }
+
+  /** Path and SHA-256 of all that was read. */
+  digests(): readonly (readonly [file: string, digest: string])[] {
+    return [...this.#contents].map(([file, content]) => [file, 'digest' in content ? content.digest : '']);
+  }
+}
+
+function readContent(file: string): Content {
+  try {
+    const bytes = readFileSync(file);
+    return { text: bytes.toString('utf8'), digest: createHash('sha256').update(bytes).digest('hex') };
+  } catch (error) {
+    return { reason: reasonOf(error) };
+  }
+}

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { type Clock, systemClock } from '../shared/clock.ts';
+import { ConfigError, UnreadableFileError } from './fault.ts';
+import { readObject } from './readObject.ts';
+import { readYaml } from './readYaml.ts';
+import type { Snapshot } from './snapshot.ts';
+import { type Verdict, validate } from './validate.ts';
+import { documentFault } from './yamlFaults.ts';
+
+/**
+ * Reads a routes.yaml.
+ * @throws ConfigError with every fault of the file
+ * @throws UnreadableFileError when there is no file to find faults in
+ */
+export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env): Snapshot {
+  return orThrow(explain(readText(file), file, env));
+}
+
+/**
+ * Takes an object of the shape of a routes.yaml. Relative paths resolve from `folder`, by default the working
+ * directory; strings are expanded as those of a file are. Its faults have no line.
+ * @throws ConfigError with every fault of the object
+ */
+export function snapshotFrom(document: unknown, folder = '.', env: NodeJS.ProcessEnv = process.env): Snapshot {
+  return orThrow(validate(readObject(document, resolve(folder), env), systemClock.now()));
+}
+
+/** What there is to say about the text of a routes.yaml; `file` names it in faults, and its folder is where paths begin. */
+export function explain(
+  text: string | Uint8Array,
+  file: string,
+  env: NodeJS.ProcessEnv = process.env,
+  clock: Clock = systemClock,
+): Verdict {
+  const folder = dirname(resolve(file));
+  const decoded = decode(text);
+  if (decoded === undefined) {
+    const source = { file, folder, tree: null, places: new Map() };
+    return { snapshot: undefined, faults: [documentFault(source, 'bytes')], warnings: [] };
+  }
+  return validate(readYaml(decoded, file, folder, env), clock.now());
+}
+
+/** @throws UnreadableFileError */
+export function readText(file: string): Uint8Array {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new UnreadableFileError(file, error);
+  }
+}
+
+/** Without a byte order mark; undefined for what is not UTF-8. */
+export function decode(text: string | Uint8Array): string | undefined {
+  if (typeof text === 'string') return text.replace(/^\uFEFF/, '');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function orThrow({ snapshot, faults }: Verdict): Snapshot {
+  if (!snapshot) throw new ConfigError(faults);
+  return snapshot;
+}

@@ -1,0 +1,30 @@
+import { isLoopback } from '../schema/network.ts';
+import type { HostPort } from '../snapshot.ts';
+import { faultAt, has } from '../source.ts';
+import type { Rule } from './rule.ts';
+
+/** Whoever reaches the admin listener can reload the gateway and read who calls it. */
+export const openAdminNeedsToken: Rule = ({ source, draft: { gateway } }) => {
+  if (isLoopback(gateway.admin.host) || has(source, ['gateway', 'admin_token'])) return [];
+  const message = `${format(gateway.admin)} can be reached from other machines, and there is no admin_token.`;
+  const remedy = `Write admin_token: \${ADMIN_TOKEN}, or listen on 127.0.0.1:${gateway.admin.port}.`;
+  return [faultAt(source, ['gateway', 'admin'], message, remedy)];
+};
+
+/** Two listeners cannot share a port. */
+export const listenersDiffer: Rule = ({ source, draft: { gateway } }) => {
+  const { listen, admin } = gateway;
+  const sameHost = listen.host === admin.host || isWildcard(listen.host) || isWildcard(admin.host);
+  if (listen.port !== admin.port || listen.port === 0 || !sameHost) return [];
+  const key = has(source, ['gateway', 'admin']) ? 'admin' : 'listen';
+  const message = `listen ${format(listen)} and admin ${format(admin)} are the same port.`;
+  return [faultAt(source, ['gateway', key], message, 'Give one of them another port.')];
+};
+
+function isWildcard(host: string): boolean {
+  return host === '' || host === '0.0.0.0' || host === '::';
+}
+
+function format({ host, port }: HostPort): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

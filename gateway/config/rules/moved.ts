@@ -1,0 +1,72 @@
+import { isParameter, segmentsOf } from '../../shared/pathTable.ts';
+import type { Fault } from '../fault.ts';
+import { faultAt } from '../source.ts';
+import type { Rule } from './rule.ts';
+
+/** Both sides of a `moved` row are path templates below the version. */
+export const movedTemplates: Rule = ({ source, entries }) =>
+  entries.flatMap(({ key, route }) =>
+    Object.entries(route.moved ?? {}).flatMap(([from, to]) => {
+      const path = ['routes', key, 'moved', from];
+      const faults = problemsOf(from).map(([message, remedy]) => faultAt(source, path, message, remedy, 'key'));
+      const target =
+        to === null ? [] : problemsOf(to).map(([message, remedy]) => faultAt(source, path, message, remedy));
+      return [...faults, ...target];
+    }),
+  );
+
+/** The new path is written with values of the old one: by name, or by position where the name is new. */
+export const movedParameters: Rule = ({ source, entries }) =>
+  entries.flatMap(({ key, route }) =>
+    Object.entries(route.moved ?? {}).flatMap(([from, to]) => {
+      const given = parametersOf(from);
+      const lacking = parametersOf(to ?? '').filter((name, index) => !given.includes(name) && index >= given.length);
+      const remedy = `Use the parameters of ${from}, or write null if there is no counterpart.`;
+      return lacking.map((name) =>
+        faultAt(
+          source,
+          ['routes', key, 'moved', from],
+          `{${name}} has no value: ${from} has no such parameter.`,
+          remedy,
+        ),
+      );
+    }),
+  );
+
+/** `/drinks/{id}` and `/drinks/{name}` fit the same paths, so only one of them could hold. */
+export const movedRowsDiffer: Rule = ({ source, entries }) =>
+  entries.flatMap(({ key, route }) => {
+    const seen = new Map<string, string>();
+    const faults: Fault[] = [];
+    for (const from of Object.keys(route.moved ?? {})) {
+      const shape = segmentsOf(from)
+        .map((segment) => (isParameter(segment) ? '{}' : segment))
+        .join('/');
+      const first = seen.get(shape);
+      const path = ['routes', key, 'moved', from];
+      if (first === undefined) seen.set(shape, from);
+      else
+        faults.push(faultAt(source, path, `${from} fits the same paths as ${first}.`, 'Keep one of the two.', 'key'));
+    }
+    return faults;
+  });
+
+// What RFC 3986 §3.3 lets a path hold, and braces; it ends up between the angle brackets of a Link.
+const allowed = /^[\w\-.~!$&'()*+,;=:@%/{}]*$/;
+
+function problemsOf(template: string): [message: string, remedy: string][] {
+  if (!template.startsWith('/')) return [[`${template} does not begin with /.`, `Write /${template}.`]];
+  const version = /^\/v\d+(?=\/|$)/.exec(template)?.[0];
+  if (version) {
+    return [[`${template} has a version in it.`, `Leave ${version} out: templates begin below the version.`]];
+  }
+  const rest = template.replace(/\{[^{}/]+\}/g, '');
+  if (/[{}]/.test(rest)) return [[`${template} has a brace that is not part of a {parameter}.`, 'Write {name}.']];
+  return allowed.test(rest)
+    ? []
+    : [[`${template} has a character that may not stand in a path.`, 'Percent-encode it.']];
+}
+
+function parametersOf(template: string): string[] {
+  return [...template.matchAll(/\{([^{}]*)\}/g)].map((match) => match[1] ?? '');
+}

@@ -1,0 +1,30 @@
+import { resolve } from 'node:path';
+import { isNoContract } from '../contracts.ts';
+import type { Path } from '../mask.ts';
+import { faultAt } from '../source.ts';
+import type { Rule } from './rule.ts';
+
+/** A contract that is named has to be there, and to be one. */
+export const contractsAreReadable: Rule = ({ source, entries, contracts }) =>
+  entries.flatMap(({ key, route }) => {
+    const contract = contracts.get(key);
+    if (!route.contract || !isNoContract(contract)) return [];
+    return [
+      faultAt(source, ['routes', key, 'contract'], `${route.contract.file} ${contract.problem}.`, contract.remedy),
+    ];
+  });
+
+/** Certificates and keys that are named have to be there. */
+export const certificatesAreReadable: Rule = ({ source, draft, entries, files }) => {
+  const named: [path: Path, file: string | undefined][] = [
+    [['defaults', 'tls', 'ca'], draft.defaults.tls.ca],
+    [['gateway', 'tls', 'cert'], draft.gateway.tls?.cert],
+    [['gateway', 'tls', 'key'], draft.gateway.tls?.key],
+    ...entries.map(({ key, route }): [Path, string | undefined] => [['routes', key, 'tls', 'ca'], route.tls?.ca]),
+  ];
+  return named.flatMap(([path, file]) => {
+    const content = file === undefined ? undefined : files.read(resolve(source.folder, file));
+    if (!content || !('reason' in content)) return [];
+    return [faultAt(source, path, `${file} cannot be read: ${content.reason}.`, 'Correct the path.')];
+  });
+};

@@ -1,0 +1,61 @@
+import { resolve } from 'node:path';
+import { build } from './build.ts';
+import { readContract } from './contracts.ts';
+import { byPlace, type Fault } from './fault.ts';
+import { Files } from './files.ts';
+import type { Reading } from './readObject.ts';
+import { isPrefix } from './rules/prefixes.ts';
+import type { Context, Entry } from './rules/rule.ts';
+import { rules } from './rules.ts';
+import type { Draft } from './schema.ts';
+import type { Snapshot } from './snapshot.ts';
+import { faultAt, type Source } from './source.ts';
+import { typed } from './typeFaults.ts';
+import { warnings } from './warnings.ts';
+
+/** What there is to say about a document: a snapshot, or the faults that stand in its way. */
+export interface Verdict {
+  readonly snapshot: Snapshot | undefined;
+  /** In the order of the lines. */
+  readonly faults: readonly Fault[];
+  /** In the order of the lines; what will work, and is hardly meant. */
+  readonly warnings: readonly Fault[];
+}
+
+/** `now`, in epoch milliseconds, only matters to the warnings. */
+export function validate({ source, faults, broken }: Reading, now: number): Verdict {
+  if (broken) return refusal(faults);
+  if (typeof source.tree !== 'object' || source.tree === null || Array.isArray(source.tree)) {
+    return refusal(
+      faults.length > 0 ? faults : [faultAt(source, [], 'The file is not a map.', 'Begin it with `routes:`.')],
+    );
+  }
+  const { draft, faults: typeFaults } = typed(source);
+  const context = contextOf(source, draft);
+  const ruleFaults = Object.values(rules).flatMap((rule) => rule(context));
+  // A variable that is not set is one fault, whatever its absence would lead to at its place.
+  const reported = new Set(faults.map(({ path }) => path).filter((path) => path !== ''));
+  const others = [...typeFaults, ...ruleFaults].filter(({ path }) => !reported.has(path));
+  const all = [...faults, ...others];
+  if (all.length > 0) return refusal(all);
+  const snapshot = build(context);
+  return { snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
+}
+
+function refusal(faults: readonly Fault[]): Verdict {
+  return { snapshot: undefined, faults: faults.toSorted(byPlace), warnings: [] };
+}
+
+function contextOf(source: Source, draft: Draft): Context {
+  const files = new Files();
+  const entries = Object.entries(draft.routes)
+    .filter(([key]) => isPrefix(key))
+    .map(([key, route]): Entry => ({ key, name: key.slice(1), major: Number(key.slice(2)), route }))
+    .sort((a, b) => a.major - b.major);
+  const contracts = entries.flatMap(({ key, name, route: { contract } }) => {
+    if (!contract) return [];
+    const file = resolve(source.folder, contract.file);
+    return [[key, readContract(file, contract.publish, name, files)] as const];
+  });
+  return { source, draft, entries, files, contracts: new Map(contracts) };
+}

@@ -1,0 +1,51 @@
+import { written } from '../rules/dates.ts';
+import { faultAt } from '../source.ts';
+import type { Warning } from '../warnings.ts';
+import { isServed, successorOf } from './living.ts';
+
+/** Clients are told to move, and not until when. */
+export const endlessDeprecation: Warning = ({ source, entries }, now) =>
+  entries
+    .filter(
+      (entry) => isServed(entry, now) && entry.route.deprecation !== undefined && entry.route.sunset === undefined,
+    )
+    .map(({ key }) => {
+      const message = `${key} is deprecated without a sunset: its clients do not learn how long they have.`;
+      return faultAt(source, ['routes', key, 'deprecation'], message, 'Add a sunset when it is known.');
+    });
+
+/** The announced end has come, and nothing happened. */
+export const passedSunset: Warning = ({ source, entries }, now) =>
+  entries.flatMap((entry) => {
+    const { key, route } = entry;
+    if (route.sunset === undefined || route.sunset > now || !isServed(entry, now)) return [];
+    const message = `The sunset of ${key}, ${written(route.sunset)}, has passed, and it is still served.`;
+    const remedy = 'Write after_sunset: gone or retired: true, or move the sunset.';
+    return [faultAt(source, ['routes', key, 'sunset'], message, remedy)];
+  });
+
+/** A version that ends, and nowhere to go. */
+export const noSuccessor: Warning = (context, now) =>
+  context.entries
+    .filter((entry) => entry.route.sunset !== undefined && !successorOf(entry, context, now))
+    .map(({ key }) => {
+      const message = `${key} ends, and there is no higher major for its clients to move to.`;
+      return faultAt(context.source, ['routes', key, 'sunset'], message, 'Add the next major, or remove the sunset.');
+    });
+
+/** Clients who move would have to move again at once. */
+export const successorGoesFirst: Warning = (context, now) =>
+  context.entries.flatMap((entry) => {
+    const { key, route } = entry;
+    const next = route.successor === undefined ? undefined : successorOf(entry, context, now);
+    if (!next) return [];
+    const path = ['routes', key, 'successor'];
+    if (!isServed(next, now)) {
+      const message = `${next.key}, the successor of ${key}, is itself retired.`;
+      return [faultAt(context.source, path, message, 'Name a later major, or remove it.')];
+    }
+    const isEarlier = next.route.sunset !== undefined && next.route.sunset < (route.sunset ?? Number.POSITIVE_INFINITY);
+    if (!isEarlier || route.retired) return [];
+    const message = `${next.key}, the successor of ${key}, ends before ${key} does.`;
+    return [faultAt(context.source, path, message, 'Name a later major, or move one of the two dates.')];
+  });
