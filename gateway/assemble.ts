@@ -1,6 +1,6 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { createAdmin } from './admin/app.ts';
 import type { HostPort, Snapshot } from './config/snapshot.ts';
 import { createDiscovery } from './discovery/app.ts';
@@ -14,6 +14,8 @@ export interface RunningGateway {
   /** What the listeners are bound to: another port than the file's where that is 0. */
   readonly port: number;
   readonly adminPort: number;
+  /** Takes no new connection, and waits until the exchanges under way are done, or `ms` have passed. */
+  drain(ms: number): Promise<void>;
   /** Ends the listeners, and every connection with them. */
   close(): Promise<void>;
 }
@@ -54,6 +56,11 @@ export async function startGateway(
   return {
     port: portOf(front),
     adminPort: portOf(admin),
+    drain: async (ms) => {
+      const ended = new Promise<void>((resolve) => front.close(() => resolve()));
+      front.closeIdleConnections();
+      await Promise.race([ended, setTimeout(ms, undefined, { ref: false })]);
+    },
     close: async () => {
       assembly.close();
       await Promise.all([end(front), end(admin)]);

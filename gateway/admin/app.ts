@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
+import { sendProblem } from '../problems/send.ts';
 import { guard } from './guard.ts';
 import { probes, type Readiness } from './probes.ts';
-import { sendProblem } from './problem.ts';
 
 /** The operators' side of the gateway, on its own listener. */
 export function createAdmin(live: { readonly current: Snapshot }, state: Readiness): RequestListener {
@@ -31,10 +31,10 @@ const everyAnswer: RequestHandler = (_req, res, next) => {
 };
 
 const nothingHere: RequestHandler = (_req, res) =>
-  sendProblem(res, 404, 'The admin listener has nothing under this path.');
+  sendProblem(res, 'NOT_FOUND', 'The admin listener has nothing under this path.');
 
 const lastResort: ErrorRequestHandler = (_error, _req, res, _next) => {
   // Express's own answer would show a stack.
   if (res.headersSent) res.destroy();
-  else sendProblem(res, 500, 'The answer could not be made.');
+  else sendProblem(res, 'INTERNAL_ERROR', 'The answer could not be made.');
 };

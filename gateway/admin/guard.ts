@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
-import { sendProblem } from './problem.ts';
+import { sendProblem } from '../problems/send.ts';
 
 /**
  * Lets in who holds the token, and who calls from this machine by a loopback name.
@@ -14,7 +14,11 @@ export function guard(live: { readonly current: Snapshot }): RequestHandler {
     const local = isLoopbackAddress(req.socket.remoteAddress) && isLoopbackHost(req.headers.host);
     if (local || (adminToken !== undefined && holds(req.headers.authorization, adminToken))) next();
     else
-      sendProblem(res, 403, 'Call from this machine by a loopback address, or send the admin token as a bearer token.');
+      sendProblem(
+        res,
+        'FORBIDDEN',
+        'Call from this machine by a loopback address, or send the admin token as a bearer token.',
+      );
   };
 }
 

@@ -1,5 +1,5 @@
 import express, { type RequestHandler, type Router } from 'express';
-import { sendProblem } from './problem.ts';
+import { sendProblem } from '../problems/send.ts';
 
 export interface Readiness {
   /** False while the gateway starts and while it drains: no new traffic should be sent to it. */
@@ -23,6 +23,6 @@ function serve(router: Router, path: string, handler: RequestHandler): void {
   router.get(path, handler);
   router.all(path, (_req, res) => {
     res.set('Allow', 'GET, HEAD');
-    sendProblem(res, 405, 'A probe can be read only.');
+    sendProblem(res, 'METHOD_NOT_ALLOWED', 'A probe can be read only.');
   });
 }

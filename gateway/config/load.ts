@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { ConfigError, UnreadableFileError } from './fault.ts';
+import { type Overrides, override } from './overrides.ts';
 import { readObject } from './readObject.ts';
 import { readYaml } from './readYaml.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -14,7 +15,7 @@ import { documentFault } from './yamlFaults.ts';
  * @throws UnreadableFileError when there is no file to find faults in
  */
 export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env): Snapshot {
-  return orThrow(explain(readText(file), file, env));
+  return orThrow(explain(readText(file), file, { env }));
 }
 
 /**
@@ -26,20 +27,22 @@ export function snapshotFrom(document: unknown, folder = '.', env: NodeJS.Proces
   return orThrow(validate(readObject(document, resolve(folder), env), systemClock.now()));
 }
 
+export interface Circumstances {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly clock?: Clock;
+  /** Where a relative `file` begins; by default the working directory. */
+  readonly cwd?: string;
+  readonly overrides?: Overrides;
+}
+
 /** What there is to say about the text of a routes.yaml; `file` names it in faults, and its folder is where paths begin. */
-export function explain(
-  text: string | Uint8Array,
-  file: string,
-  env: NodeJS.ProcessEnv = process.env,
-  clock: Clock = systemClock,
-): Verdict {
-  const folder = dirname(resolve(file));
+export function explain(text: string | Uint8Array, file: string, around: Circumstances = {}): Verdict {
+  const { env = process.env, clock = systemClock, cwd = '.', overrides = {} } = around;
+  const folder = dirname(resolve(cwd, file));
   const decoded = decode(text);
-  if (decoded === undefined) {
-    const source = { file, folder, tree: null, places: new Map() };
-    return { snapshot: undefined, faults: [documentFault(source, 'bytes')], warnings: [] };
-  }
-  return validate(readYaml(decoded, file, folder, env), clock.now());
+  if (decoded !== undefined) return validate(override(readYaml(decoded, file, folder, env), overrides), clock.now());
+  const source = { file, folder, tree: null, places: new Map() };
+  return { snapshot: undefined, faults: [documentFault(source, 'bytes')], warnings: [] };
 }
 
 /** @throws UnreadableFileError */

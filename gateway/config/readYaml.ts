@@ -4,7 +4,7 @@ import type { Fault } from './fault.ts';
 import type { Path } from './mask.ts';
 import { expandScalar, protoFault, type Reading } from './readObject.ts';
 import { faultAt, type Place, type Position, placeKey, type Source } from './source.ts';
-import { type Complaint, documentFault, isFatal, syntaxFault } from './yamlFaults.ts';
+import { type Complaint, documentFault, isBareVariable, isFatal, syntaxFault } from './yamlFaults.ts';
 
 /** Reads the text of a routes.yaml, expands its variables and notes where everything stands. */
 export function readYaml(text: string, file: string, folder: string, env: NodeJS.ProcessEnv): Reading {
@@ -15,9 +15,17 @@ export function readYaml(text: string, file: string, folder: string, env: NodeJS
   if (typeof documents === 'string') return refusal(source, [documentFault(source, documents)]);
   const [first, second] = documents;
   const complaints = documents.flatMap((document): Complaint[] => [...document.errors, ...document.warnings]);
-  const explained = (): Fault[] =>
-    complaints.map((error) => syntaxFault(source, error, positionAt(counter, error.pos[0])));
-  if (complaints.some(isFatal)) return refusal(source, explained());
+  const explained = complaints.map((error) => [error, positionAt(counter, error.pos[0])] as const);
+  const faults = (): Fault[] => explained.map(([error, position]) => syntaxFault(source, error, position));
+  const variables = explained.filter(([error]) => isBareVariable(error, text));
+  if (complaints.some(({ code }) => code === 'RESOURCE_EXHAUSTION'))
+    return refusal(source, [documentFault(source, 'deep')]);
+  if (variables.length > 0)
+    return refusal(
+      source,
+      variables.map(([, position]) => documentFault(source, 'variable', position)),
+    );
+  if (complaints.some(isFatal)) return refusal(source, faults());
   if (!first || isNothing(first.contents)) return refusal(source, [documentFault(source, 'empty')]);
   if (second) return refusal(source, [documentFault(source, 'several', positionAt(counter, second.range[0]))]);
   const bomb = aliasBomb(first);
@@ -25,7 +33,7 @@ export function readYaml(text: string, file: string, folder: string, env: NodeJS
 
   const walker: Walker = { document: first, counter, places, source, env, faults: [] };
   const tree = walk(walker, first.contents, []);
-  return { source: { ...source, tree }, faults: [...explained(), ...walker.faults], broken: false };
+  return { source: { ...source, tree }, faults: [...faults(), ...walker.faults], broken: false };
 }
 
 function refusal(source: Source, faults: Fault[]): Reading {

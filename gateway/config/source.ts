@@ -1,6 +1,6 @@
 import { Expanded } from './expand.ts';
 import type { Fault } from './fault.ts';
-import { mask, type Path, show } from './mask.ts';
+import { mask, type Path, printable, show } from './mask.ts';
 
 /** What was read, before anybody asked whether it makes sense, and where each part of it stands. */
 export interface Source {
@@ -49,10 +49,10 @@ export function faultAt(source: Source, path: Path, message: string, remedy: str
     file: source.file,
     line: position?.line,
     column: position?.column,
-    path: formatPath(path),
+    path: printable(formatPath(path)),
     value: at === 'key' ? undefined : show(valueAt(source.tree, path), path),
-    message: mask(message),
-    remedy: mask(remedy),
+    message: printable(mask(message)),
+    remedy: printable(mask(remedy)),
   };
 }
 

@@ -73,11 +73,14 @@ function wrongPaths(issue: Issue): Path[] {
   return [path];
 }
 
-/** A copy without what stands at `path`. A list goes as a whole, lest the rest of it be taken for other entries. */
+/**
+ * A copy without what stands at `path`. A list goes as a whole, lest the rest of it be taken for other entries,
+ * and so does a map that lacks a key it must have.
+ */
 function without(tree: unknown, path: Path): unknown {
   const [key, ...rest] = path;
   if (key === undefined || typeof key === 'number' || typeof tree !== 'object' || tree === null) return undefined;
-  if (tree instanceof Expanded || Array.isArray(tree)) return undefined;
+  if (tree instanceof Expanded || Array.isArray(tree) || !Object.hasOwn(tree, key)) return undefined;
   const copy: Record<string, unknown> = Object.assign(Object.create(null), tree);
   const inner = rest.length === 0 ? undefined : without(copy[key], rest);
   if (inner === undefined) delete copy[key];

@@ -8,6 +8,7 @@ export type Complaint = Pick<YAMLError, 'code' | 'message' | 'pos'>;
 const documentProblems = {
   empty: ['The file is empty.', 'Write at least one route, such as `routes: { /v1: http://127.0.0.1:3001 }`.'],
   bytes: ['The file is not UTF-8.', 'Save it as UTF-8.'],
+  variable: ['This is not YAML: within brackets, the brace of a variable is taken for a map.', 'Put it in quotes.'],
   several: ['A second YAML document begins here.', 'Keep one document to a file, and remove the line `---`.'],
   deep: ['The file is nested too deeply to be read.', 'Close the brackets that were left open.'],
   bomb: ['The aliases of this file unfold to far more than the file itself.', 'Write the values out.'],
@@ -51,6 +52,11 @@ export function syntaxFault(source: Source, error: Complaint, position: Position
     message: error.code === 'DUPLICATE_KEY' ? 'This key is here a second time.' : `This is not YAML: ${said}.`,
     remedy: remedies[error.code] ?? 'Correct the syntax.',
   };
+}
+
+/** Whether a parser stumbled over the brace of a variable within a flow map or list. */
+export function isBareVariable(error: Complaint, text: string): boolean {
+  return text.startsWith('$\x7b', error.pos[0] - 1);
 }
 
 function pathOfKeyAt(source: Source, { line, column }: Position): Path | undefined {

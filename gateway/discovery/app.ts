@@ -7,6 +7,7 @@ import express, {
   type Router,
 } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
+import { sendProblem } from '../problems/send.ts';
 import type { Clock } from '../shared/clock.ts';
 import { catalogType, linkset } from './catalog.ts';
 import { contract } from './contract.ts';
@@ -14,7 +15,6 @@ import { originOf } from './origin.ts';
 import { overviewJson, overviewOf } from './overview.ts';
 import { page } from './page.ts';
 import { catalogPath } from './paths.ts';
-import { sendProblem } from './problem.ts';
 import { contentSecurityPolicy } from './style.ts';
 
 /** Answers the requests that `isDiscovery` recognises: the index, the contracts and the API catalog. */
@@ -47,7 +47,7 @@ function discoveryApp(snapshot: Snapshot, clock: Clock): Express {
   serve(root, catalogPath, catalog(snapshot, clock));
   app.use(root);
   app.use(literal(snapshot.gateway.basePath), below);
-  app.use((_req, res) => sendProblem(res, 404, 'There is nothing under this path.'));
+  app.use((_req, res) => sendProblem(res, 'NOT_FOUND', 'There is nothing under this path.'));
   app.use(lastResort);
   return app;
 }
@@ -62,7 +62,7 @@ function serve(router: Router, path: string, handler: RequestHandler): void {
   });
   router.all(path, (_req, res) => {
     res.set('Allow', methods);
-    sendProblem(res, 405, `This resource can be read only: ${methods}.`);
+    sendProblem(res, 'METHOD_NOT_ALLOWED', `This resource can be read only: ${methods}.`);
   });
 }
 
@@ -113,5 +113,5 @@ function literal(path: string): string {
 const lastResort: ErrorRequestHandler = (_error, _req, res, _next) => {
   // Express's own answer would show a stack.
   if (res.headersSent) res.destroy();
-  else sendProblem(res, 500, 'The answer could not be made.');
+  else sendProblem(res, 'INTERNAL_ERROR', 'The answer could not be made.');
 };

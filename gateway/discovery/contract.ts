@@ -1,14 +1,14 @@
 import type { RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
+import { sendProblem } from '../problems/send.ts';
 import { contractType, publishedName } from './paths.ts';
-import { sendProblem } from './problem.ts';
 
 /** Serves contract files by their published name; a hidden one is answered like one that never was. */
 export function contract(snapshot: Snapshot): RequestHandler {
   return (req, res) => {
     const found = snapshot.byMajor.find((version) => publishedName(version) === req.params['name'])?.contract;
     if (found === undefined) {
-      sendProblem(res, 404, 'No contract is published under this name.');
+      sendProblem(res, 'NOT_FOUND', 'No contract is published under this name.');
       return;
     }
     res.setHeader('Content-Type', contractType(found));
@@ -17,8 +17,9 @@ export function contract(snapshot: Snapshot): RequestHandler {
     res.sendFile(found.file, options, (error: Error | undefined) => {
       if (error === undefined) return;
       if (res.headersSent) res.destroy();
-      else if ('status' in error && error.status === 412) sendProblem(res, 412, 'The contract is another one by now.');
-      else sendProblem(res, 503, 'The contract cannot be read at the moment.');
+      else if ('status' in error && error.status === 412)
+        sendProblem(res, 'PRECONDITION_FAILED', 'The contract is another one by now.');
+      else sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');
     });
   };
 }

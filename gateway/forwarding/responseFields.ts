@@ -132,7 +132,9 @@ function isUsable(value: string, { sunset, deprecatedAt }: LifecycleFields): boo
   return at !== undefined && (deprecatedAt === undefined || at >= deprecatedAt);
 }
 
-/** The fields that a `Connection` cannot take from the client: they frame the message. */
+// A `Connection` cannot take these from the client: without them the body is another one.
+const kept = new Set(['content-length', 'content-type', 'content-encoding', 'set-cookie']);
+
 function namedByConnection(lower: string, { connection }: ResponseHead): boolean {
-  return connection.includes(lower) && lower !== 'content-length' && lower !== 'set-cookie';
+  return connection.includes(lower) && !kept.has(lower);
 }

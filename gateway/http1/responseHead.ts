@@ -86,6 +86,17 @@ export function parseResponseHead(text: string): ResponseHead {
   };
 }
 
+/**
+ * Looks at a head that has only begun: one that cannot become valid is not waited for.
+ * @throws MalformedResponse
+ */
+export function checkBegun(text: string): void {
+  if (text.length > 8 && !text.startsWith('HTTP/1.')) throw new MalformedResponse('not an HTTP/1.x response');
+  // A CR at the end may yet find its LF.
+  const settled = text.endsWith('\r') ? text.slice(0, -1) : text;
+  if (forbidden.test(settled)) throw new MalformedResponse('a byte in the head that no field may have');
+}
+
 /** Reads the trailer section of a chunked body: field lines, no blank line. @throws MalformedResponse */
 export function parseTrailers(text: string): string[] {
   const trailers: string[] = [];

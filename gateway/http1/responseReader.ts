@@ -1,6 +1,6 @@
 import { ChunkedDecoder } from './chunked.ts';
 import type { ResponseHandler } from './handler.ts';
-import { MalformedResponse, parseResponseHead, type ResponseHead } from './responseHead.ts';
+import { checkBegun, MalformedResponse, parseResponseHead, type ResponseHead } from './responseHead.ts';
 
 // A head beyond this is refused: nginx and HAProxy draw the line at half of it by default.
 const maxHead = 32 * 1024;
@@ -71,7 +71,7 @@ export class ResponseReader {
     const end = text.indexOf('\r\n\r\n', Math.max(0, before - 3));
     if (end === -1) {
       if (text.length >= maxHead) throw new MalformedResponse('a head that is too large');
-      if (text.length > 8 && !text.startsWith('HTTP/1.')) throw new MalformedResponse('not an HTTP/1.x response');
+      checkBegun(text);
       this.#text = text;
       return 'more';
     }

@@ -28,17 +28,33 @@ export const catalogue = {
     proxyError: 'http_request_error',
     detail: 'The message is not valid HTTP/1.1, or can be read in two ways. `detail` says which part.',
   },
+  FORBIDDEN: {
+    status: 403,
+    title: 'Not allowed from here',
+    detail: 'The admin listener serves this machine, and whoever holds its token.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    title: 'Nothing here',
+    detail: 'Neither the public index nor the admin listener has anything under this path.',
+  },
   METHOD_NOT_ALLOWED: {
     status: 405,
     title: 'Method not allowed',
     proxyError: 'http_request_denied',
-    detail: 'CONNECT and TRACE are not served by a gateway.',
+    detail:
+      'CONNECT and TRACE are not served by a gateway, and its own pages can be read only. `Allow` lists the rest.',
   },
   REQUEST_TIMED_OUT: {
     status: 408,
     title: 'The request did not arrive in time',
     proxyError: 'http_request_error',
     detail: 'The head or the body of the request stopped arriving.',
+  },
+  PRECONDITION_FAILED: {
+    status: 412,
+    title: 'Another version by now',
+    detail: 'The contract does not match the conditions of the request.',
   },
   BODY_TOO_LARGE: {
     status: 413,
@@ -63,6 +79,11 @@ export const catalogue = {
     title: 'Request header fields too large',
     proxyError: 'http_request_denied',
     detail: 'The header fields are longer than `gateway.limits.head`, or there are too many of them.',
+  },
+  INTERNAL_ERROR: {
+    status: 500,
+    title: 'The gateway failed',
+    detail: 'A page could not be made. The log says why.',
   },
   METHOD_NOT_IMPLEMENTED: {
     status: 501,
@@ -93,6 +114,11 @@ export const catalogue = {
     title: 'No healthy target for this version',
     proxyError: 'destination_unavailable',
     detail: 'Every backend of this version is known to be down.',
+  },
+  CONTRACT_UNREADABLE: {
+    status: 503,
+    title: 'The contract cannot be read',
+    detail: 'The file of the contract is gone or unreadable at the moment.',
   },
   OVERLOADED: {
     status: 503,

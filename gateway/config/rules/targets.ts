@@ -1,17 +1,23 @@
 import type { Fault } from '../fault.ts';
-import { faultAt, has } from '../source.ts';
+import { faultAt, has, valueAt } from '../source.ts';
 import type { Rule } from './rule.ts';
 
 /** A version that is served needs somebody to serve it. */
 export const needsTarget: Rule = ({ source, entries }) =>
   entries
+    .filter(({ key, route }) => !route.retired && !has(source, ['routes', key, 'upstream']))
     .filter(
-      ({ key, route }) => !has(source, ['routes', key, 'upstream']) && route.upstream === undefined && !route.retired,
+      ({ key, route }) => route.upstream === undefined && !isUnclear(valueAt(source.tree, ['routes', key, 'retired'])),
     )
     .map(({ key }) => {
       const remedy = 'Write upstream: http://HOST:PORT, or retired: true for a tombstone.';
       return faultAt(source, ['routes', key, 'upstream'], `${key} has no upstream.`, remedy);
     });
+
+// A `retired` that is no boolean has been reported, and was hardly meant as false.
+function isUnclear(retired: unknown): boolean {
+  return retired !== undefined && typeof retired !== 'boolean';
+}
 
 /** The same target twice is one target with another weight. */
 export const targetsDiffer: Rule = ({ source, entries }) =>

@@ -1,0 +1,84 @@
+import { type Fault, formatFault } from '../config/fault.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import type { Verdict } from '../config/validate.ts';
+import { stageOf } from '../lifecycle/stage.ts';
+import { successorOf } from '../lifecycle/successor.ts';
+import { frame } from './frame.ts';
+import type { Paint } from './paint.ts';
+
+interface CheckReport {
+  readonly file: string;
+  readonly text: string;
+  readonly verdict: Verdict;
+  readonly now: number;
+}
+
+/** For people. */
+export function asText({ file, text, verdict, now }: CheckReport, paint: Paint): string {
+  const { snapshot, faults, warnings } = verdict;
+  const findings = snapshot ? warnings : faults;
+  const blocks = findings.map((fault) => block(fault, text, paint, snapshot ? 'yellow' : 'red').join('\n'));
+  const noun = snapshot ? 'warning' : 'fault';
+  const counted = `${findings.length} ${noun}${findings.length === 1 ? '' : 's'}`;
+  if (!snapshot) return `${blocks.join('\n\n')}\n\n${paint('red', `${file} cannot be served: ${counted}.`)}\n`;
+  const heading = findings.length === 0 ? paint('green', `${file} is fine.`) : paint('yellow', `${file}: ${counted}.`);
+  return `${[...blocks, [heading, ...table(snapshot, now)].join('\n')].join('\n\n')}\n`;
+}
+
+/** For programs. */
+export function asJson({ file, verdict, now }: CheckReport): string {
+  const { snapshot, faults, warnings } = verdict;
+  const versions = snapshot ? summaries(snapshot, now) : [];
+  return `${JSON.stringify({ file, ok: faults.length === 0, faults, warnings, versions }, null, 2)}\n`;
+}
+
+function block(fault: Fault, text: string, paint: Paint, style: 'red' | 'yellow'): string[] {
+  const [head = '', ...body] = formatFault(fault).split('\n');
+  const lines = fault.line === undefined ? [] : frame(text, fault.line, fault.column ?? 1);
+  const label = style === 'yellow' ? `${paint(style, head)}  warning` : paint(style, head);
+  return [label, ...body, ...lines.map((line) => paint('dim', line))];
+}
+
+interface Summary {
+  readonly version: string;
+  readonly stage: string;
+  readonly deprecation?: string;
+  readonly sunset?: string;
+  readonly targets: number;
+  readonly successor?: string;
+}
+
+function summaries(snapshot: Snapshot, now: number): Summary[] {
+  return snapshot.byMajor.map((version) => {
+    const successor = successorOf(version, snapshot, now);
+    return {
+      version: `/${version.name}`,
+      stage: stageOf(version, now),
+      ...(version.deprecation === undefined ? {} : { deprecation: date(version.deprecation) }),
+      ...(version.sunset === undefined ? {} : { sunset: date(version.sunset) }),
+      targets: version.targets.length,
+      ...(successor ? { successor: `/${successor.name}` } : {}),
+    };
+  });
+}
+
+function table(snapshot: Snapshot, now: number): string[] {
+  const rows = summaries(snapshot, now).map((summary) => [
+    summary.version,
+    summary.stage,
+    `${summary.targets} target${summary.targets === 1 ? '' : 's'}`,
+    summary.deprecation ? `deprecation ${summary.deprecation}` : '',
+    summary.sunset ? `sunset ${summary.sunset}` : '',
+    summary.successor ? `successor ${summary.successor}` : '',
+  ]);
+  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const used = (column: number): boolean => widths[column] !== 0;
+  return rows.map((row) => {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).filter((_cell, column) => used(column));
+    return `  ${cells.join('  ').trimEnd()}`;
+  });
+}
+
+function date(instant: number): string {
+  return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
+}

@@ -1,0 +1,16 @@
+/** What a command may touch of the world. */
+export interface Io {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly env: NodeJS.ProcessEnv;
+  /** Where relative paths begin. */
+  readonly cwd: string;
+}
+
+export interface Output {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+}
+
+/** 0: fine. 1: what was checked is not fine. 2: wrong usage, a file that cannot be read, or nobody who answers. */
+export type ExitCode = 0 | 1 | 2;

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { UnreadableFileError } from '../config/fault.ts';
+import { commands } from './commands.ts';
+import type { ExitCode, Io } from './io.ts';
+
+/** Runs one command line, without the name of the program. */
+export async function run(args: readonly string[], io: Io): Promise<ExitCode> {
+  let code: ExitCode = 0;
+  const program = new Command('version-gateway')
+    .description('Every major version of an HTTP API side by side, behind one host.')
+    .version(packageVersion(), '--version')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .showHelpAfterError();
+  for (const add of commands) {
+    add(program, io, (result) => {
+      code = result;
+    });
+  }
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    // Commander's own way out: help and version are 0, a wrong command line is something else.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (!(error instanceof UnreadableFileError)) throw error;
+    io.stderr.write(`${error.message}\n`);
+    return 2;
+  }
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { type RunningGateway, startGateway } from '../assemble.ts';
+import { formatFault } from '../config/fault.ts';
+import { explain, readText } from '../config/load.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import { systemClock } from '../shared/clock.ts';
+import { authority, banner } from './banner.ts';
+import type { AddCommand } from './commands.ts';
+import type { ExitCode, Io } from './io.ts';
+
+interface StartOptions {
+  readonly config: string;
+  readonly listen?: string;
+  readonly admin?: string;
+}
+
+export const addStart: AddCommand = (program, io, finish) => {
+  program
+    .command('start')
+    .description('Serve what routes.yaml says.')
+    .option('--config <file>', 'the routes.yaml', 'routes.yaml')
+    .option('--listen <host:port>', 'instead of gateway.listen of the file')
+    .option('--admin <host:port>', 'instead of gateway.admin of the file')
+    .action(async (options: StartOptions) => finish(await start(options, io)));
+};
+
+/** Serves until SIGINT or SIGTERM, then lets what is under way finish; a second signal ends at once. */
+async function start(options: StartOptions, io: Io): Promise<ExitCode> {
+  const snapshot = read(options, io);
+  if (snapshot === undefined) return 1;
+  let running: RunningGateway;
+  try {
+    running = await startGateway(snapshot);
+  } catch (error) {
+    io.stderr.write(`${listenFailure(error)}\n`);
+    return 1;
+  }
+  const { listen, admin } = snapshot.gateway;
+  io.stdout.write(
+    banner(snapshot, { ...listen, port: running.port }, { ...admin, port: running.adminPort }, systemClock.now()),
+  );
+  await signal();
+  io.stdout.write(`version-gateway stops: what is under way has ${snapshot.gateway.drain / 1000} s\n`);
+  await Promise.race([running.drain(snapshot.gateway.drain), signal()]);
+  await running.close();
+  return 0;
+}
+
+/** @throws UnreadableFileError */
+function read({ config, listen, admin }: StartOptions, io: Io): Snapshot | undefined {
+  const bytes = readText(resolve(io.cwd, config));
+  const around = { env: io.env, cwd: io.cwd, overrides: { listen, admin } };
+  const { snapshot, faults, warnings } = explain(bytes, config, around);
+  for (const warning of warnings) io.stderr.write(`warning: ${formatFault(warning)}\n`);
+  for (const fault of faults) io.stderr.write(`${formatFault(fault)}\n`);
+  return snapshot;
+}
+
+function listenFailure(error: unknown): string {
+  const { code, address = '', port = 0 } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  const place = authority({ host: address, port });
+  if (code === 'EADDRINUSE') return `${place} is taken by another process.  Stop it, or choose another port.`;
+  if (code === 'EACCES') return `${place} may not be listened on.  Choose a port above 1023.`;
+  if (code === 'EADDRNOTAVAIL') return `${address} is no address of this machine.  Choose one that is, or 0.0.0.0.`;
+  throw error;
+}
+
+/** The next SIGINT or SIGTERM. */
+async function signal(): Promise<void> {
+  const abort = new AbortController();
+  await Promise.race(['SIGINT', 'SIGTERM'].map((name) => once(process, name, { signal: abort.signal })));
+  abort.abort();
+}

@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createAdmin } from '../../gateway/admin/app.ts';
+import { isLoopbackHost } from '../../gateway/admin/guard.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+
+const token = 'correct-horse-battery-staple';
+
+interface Settings {
+  readonly ready?: boolean;
+  readonly token?: string;
+  /** Where the caller seems to come from. */
+  readonly from?: string;
+}
+
+async function startAdmin({ ready = true, token: adminToken, from }: Settings = {}): Promise<number> {
+  const gateway = adminToken === undefined ? {} : { admin_token: adminToken };
+  const current = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, gateway });
+  const listener = createAdmin({ current }, { ready: () => ready });
+  const server = createServer((req, res) => {
+    if (from !== undefined) Object.defineProperty(req.socket, 'remoteAddress', { value: from });
+    listener(req, res);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+async function ask(port: number, path: string, headers: Record<string, string> = {}, method = 'GET') {
+  const outgoing = request({ port, host: '127.0.0.1', path, method, headers, agent: false }).end();
+  const [incoming] = await once(outgoing, 'response');
+  return { status: incoming.statusCode, headers: incoming.headers, body: await text(incoming) };
+}
+
+describe('probes', () => {
+  it('is alive while the process runs, ready or not', async () => {
+    const { status, body, headers } = await ask(await startAdmin({ ready: false }), '/healthz');
+    expect([status, body, headers['content-type']]).toEqual([200, 'ok', 'text/plain; charset=utf-8']);
+  });
+
+  it('is ready when the gateway says so', async () => {
+    const { status, body } = await ask(await startAdmin(), '/readyz');
+    expect([status, JSON.parse(body)]).toEqual([200, { ready: true }]);
+  });
+
+  it('says why it is not ready', async () => {
+    const { status, body } = await ask(await startAdmin({ ready: false }), '/readyz');
+    expect([status, JSON.parse(body)]).toEqual([503, { ready: false, reason: 'The gateway is starting or draining.' }]);
+  });
+
+  it.each(['/healthz', '/readyz'])('%s is open to every Host and address', async (path) => {
+    expect((await ask(await startAdmin({ from: '10.0.0.9' }), path, { host: 'pod-7.example' })).status).toBe(200);
+  });
+
+  it('can be read only', async () => {
+    const { status, headers } = await ask(await startAdmin(), '/readyz', {}, 'POST');
+    expect([status, headers['allow'], headers['content-type']]).toEqual([405, 'GET, HEAD', 'application/problem+json']);
+  });
+});
+
+it.each(['/', '/nothing', '/healthz/', '/HEALTHZ'])('has nothing at %s', async (path) => {
+  const { status, headers, body } = await ask(await startAdmin(), path);
+  expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
+  expect(JSON.parse(body)).toMatchObject({ status: 404, title: 'Nothing here', detail: expect.any(String) });
+});
+
+it.each(['/healthz', '/readyz', '/nothing'])('%s is not kept, sniffed, framed or signed', async (path) => {
+  const { headers } = await ask(await startAdmin(), path);
+  expect(headers).toMatchObject({
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+  });
+  expect(headers).not.toHaveProperty('x-powered-by');
+});
+
+// 404 stands for "let in": there is nothing behind the guard at this path.
+describe('who is let in', () => {
+  const bearer = { authorization: `Bearer ${token}` };
+
+  it.each([
+    ['a loopback name from this machine', {}, { host: 'localhost:9901' }, 404],
+    ['the same, though a token is set', { token }, { host: '127.0.0.1' }, 404],
+    ['IPv6 loopback', { from: '::1' }, { host: '[::1]:9901' }, 404],
+    ['IPv4 in IPv6', { from: '::ffff:127.0.0.1' }, { host: 'localhost' }, 404],
+    ['the token under any name', { token }, { host: 'gw.example', ...bearer }, 404],
+    ['the token from anywhere', { token, from: '10.0.0.9' }, { host: 'gw.example', ...bearer }, 404],
+    ['a rebound name from this machine', {}, { host: 'evil.example' }, 403],
+    ['a loopback name from elsewhere', { token, from: '10.0.0.9' }, { host: 'localhost' }, 403],
+    ['a wrong token', { token }, { host: 'gw.example', authorization: `Bearer ${token}x` }, 403],
+    ['another scheme', { token }, { host: 'gw.example', authorization: `Basic ${token}` }, 403],
+    ['a token where none is set', {}, { host: 'gw.example', ...bearer }, 403],
+    ['an empty token where none is set', {}, { host: 'gw.example', authorization: 'Bearer ' }, 403],
+  ])('%s', async (_name, settings, headers, expected) => {
+    const { status, headers: answered } = await ask(
+      await startAdmin(settings),
+      '/nothing',
+      headers as Record<string, string>,
+    );
+    expect([status, answered['content-type']]).toEqual([expected, 'application/problem+json']);
+  });
+
+  it.each([
+    ['localhost', true],
+    ['LOCALHOST:9901', true],
+    ['127.1.2.3:1', true],
+    ['[::1]', true],
+    ['localhost.evil.example', false],
+    ['127.0.0.1.evil.example', false],
+    ['127.0.0.1@evil.example', false],
+    ['evil.example:127', false],
+    ['0.0.0.0', false],
+    ['::1', false],
+    ['', false],
+    [undefined, false],
+  ])('Host %s is loopback: %s', (host, expected) => {
+    expect(isLoopbackHost(host)).toBe(expected);
+  });
+});

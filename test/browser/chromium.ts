@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import chromium, { inflate } from '@sparticuz/chromium';
+import { type Browser, chromium as playwright } from 'playwright-core';
+
+/** A real Chromium that needs nothing of the system: browser, libraries and font all come from the npm package. */
+export async function launchChromium(): Promise<Browser> {
+  const home = await unpacked();
+  chromium.setGraphicsMode = false;
+  return playwright.launch({
+    executablePath: join(home, 'chromium'),
+    args: [...chromium.args.filter((flag) => !unwanted.has(flag)), ...quiet],
+    env: {
+      ...process.env,
+      // NSS and expat, which a slim Debian lacks; the rest of what Chromium needs is glibc.
+      LD_LIBRARY_PATH: join(home, 'al2023', 'lib'),
+      FONTCONFIG_PATH: home,
+    },
+  });
+}
+
+// The first two die with a page or without a GPU; the others would hide what a visitor's browser refuses.
+const unwanted = new Set([
+  '--in-process-gpu',
+  '--single-process',
+  '--disable-web-security',
+  '--allow-running-insecure-content',
+]);
+
+const quiet = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+const packed = join(dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium'))), '..', 'bin');
+
+/**
+ * The folder with the unpacked browser. The package itself unpacks into the bare temporary folder, where an older version
+ * would be taken for this one and two test files at once would read a half-written binary: so it is told another folder,
+ * which gets its real name only when it is complete. It lies within the package, and is gone when that is replaced.
+ */
+async function unpacked(): Promise<string> {
+  const home = join(packed, '..', 'unpacked');
+  if (existsSync(home)) return home;
+  const partial = await mkdtemp(`${home}-`);
+  await inflateInto(partial);
+  await writeFile(join(partial, 'fonts.conf'), fontsConf(home));
+  // Whoever comes second finds the name taken, and takes what is there.
+  await rename(partial, home).catch(() => rm(partial, { recursive: true }));
+  return home;
+}
+
+async function inflateInto(folder: string): Promise<void> {
+  const { TMPDIR } = process.env;
+  process.env['TMPDIR'] = folder;
+  try {
+    await Promise.all(['chromium.br', 'fonts.tar.br', 'al2023.tar.br'].map((name) => inflate(join(packed, name))));
+  } finally {
+    if (TMPDIR === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = TMPDIR;
+  }
+}
+
+// Only the font of the package, so that every machine draws the same page.
+function fontsConf(home: string): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>${join(home, 'fonts')}</dir><cachedir>${join(home, 'cache')}</cachedir></fontconfig>
+`;
+}

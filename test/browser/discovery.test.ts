@@ -1,0 +1,126 @@
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AxeResults } from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { serveDiscovery, snapshotWith } from '../discovery/server.ts';
+import { launchChromium } from './chromium.ts';
+
+const axe = createRequire(import.meta.url).resolve('axe-core');
+// For people to look at; each run writes them anew.
+const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'discovery');
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+}, 60_000);
+afterAll(() => browser.close());
+
+interface Visit {
+  readonly page: Page;
+  readonly origin: string;
+  /** Every URL that the browser asked for. */
+  readonly requests: readonly string[];
+  /** What the console, the page or the policy complained of. */
+  readonly complaints: readonly string[];
+}
+
+async function visit(
+  options: BrowserContextOptions = {},
+  gateway: { base_path?: string; public_url?: string } = {},
+): Promise<Visit> {
+  const { url: origin } = await serveDiscovery(snapshotWith(gateway));
+  // axe is put into the page, which the page's own policy forbids; the policy is tried on a page of its own.
+  const context = await browser.newContext({ bypassCSP: true, ...options });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  await page.goto(`${origin}${gateway.base_path ?? '/'}`);
+  return { page, origin, requests, complaints };
+}
+
+const screens = [
+  ['desktop', 'light', 1440],
+  ['desktop', 'dark', 1440],
+  ['phone', 'light', 390],
+  ['phone', 'dark', 390],
+] as const;
+
+describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
+  const options = { colorScheme, viewport: { width, height: 844 } };
+
+  it('has no accessibility violation', async () => {
+    const { page } = await visit(options);
+    await page.screenshot({ path: join(screenshots, `${device}-${colorScheme}.png`), fullPage: true });
+    await page.addScriptTag({ path: axe });
+    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+  });
+
+  it('fits, is quiet, and asks nobody else', async () => {
+    const { page, origin, requests, complaints } = await visit({ ...options, bypassCSP: false });
+    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    expect(overflow).toBeLessThanOrEqual(0);
+    expect(complaints).toEqual([]);
+    expect(requests.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);
+    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    expect(background).toBe(colorScheme === 'dark' ? 'rgb(20, 21, 23)' : 'rgb(251, 251, 250)');
+  });
+});
+
+it('fits a narrow screen however long the host is', async () => {
+  const long = `https://${'a-rather-long-label.'.repeat(6)}example.com`;
+  const { page } = await visit(
+    { viewport: { width: 320, height: 700 } },
+    { public_url: long, base_path: '/some/deep/base/path' },
+  );
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+});
+
+it('can be walked with the keyboard, and shows where it is', async () => {
+  const { page } = await visit();
+  const seen: string[] = [];
+  for (let step = 0; step < 8; step += 1) {
+    await page.keyboard.press('Tab');
+    const focus = await page.evaluate<{ text: string; outline: string }>(
+      '({ text: document.activeElement.textContent, outline: getComputedStyle(document.activeElement).outlineStyle })',
+    );
+    expect(focus.outline).toBe('solid');
+    seen.push(focus.text);
+  }
+  expect(seen).toEqual([
+    'v4',
+    'v3',
+    'OpenAPI contract of v2',
+    'v2',
+    'OpenAPI contract of v1',
+    'About the end of v1',
+    'v1',
+    'API catalog',
+  ]);
+});
+
+it('leads to the contracts and the catalog', async () => {
+  const { page, origin } = await visit();
+  const links = await page.getByRole('link').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
+  expect(links).toContain(`${origin}/contracts/v2.json`);
+  await page.getByRole('link', { name: 'OpenAPI contract of v2' }).click();
+  expect(page.url()).toBe(`${origin}/contracts/v2.json`);
+  await page.goBack();
+  await page.getByRole('link', { name: 'API catalog' }).click();
+  expect(page.url()).toBe(`${origin}/.well-known/api-catalog`);
+});
+
+it('names its versions and stages to a screen reader', async () => {
+  const { page } = await visit();
+  const articles = page.getByRole('article');
+  expect(await articles.count()).toBe(5);
+  const deprecated = page.getByRole('article', { name: 'v2' });
+  expect(await deprecated.getByText('Deprecated', { exact: true }).isVisible()).toBe(true);
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('API versions');
+});

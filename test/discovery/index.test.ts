@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { createDiscovery } from '../../gateway/discovery/app.ts';
+import { ask, now, sendRaw, serve, serveDiscovery, snapshotWith } from './server.ts';
+
+const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+describe('what a client accepts', () => {
+  it.each([
+    [undefined, 'application/json'],
+    ['*/*', 'application/json'],
+    ['application/json', 'application/json'],
+    ['application/*', 'application/json'],
+    [browser, 'text/html; charset=utf-8'],
+    ['text/*', 'text/html; charset=utf-8'],
+    ['text/html;q=0.4, application/json;q=0.5', 'application/json'],
+    ['application/json;q=0, */*', 'text/html; charset=utf-8'],
+    ['image/png', 'application/json'],
+  ])('%s → %s', async (accept, type) => {
+    const answer = await ask(await serveDiscovery(), '/', accept === undefined ? {} : { accept });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe(type);
+    expect(answer.headers['vary']).toBe('Accept');
+  });
+});
+
+it('lists every version with its stage, dates, successor and links', async () => {
+  const served = await serveDiscovery(snapshotWith({ public_url: 'https://api.example.com' }));
+  const { body, headers } = await ask(served, '/');
+  expect(JSON.parse(body)).toEqual({
+    latest: 'v4',
+    versions: [
+      {
+        version: 'v0',
+        url: 'https://api.example.com/v0',
+        stage: 'retired',
+        deprecation: '2024-03-01T00:00:00Z',
+        sunset: '2025-03-01T00:00:00Z',
+        successor: { name: 'v1', url: 'https://api.example.com/v1' },
+      },
+      {
+        version: 'v1',
+        url: 'https://api.example.com/v1',
+        stage: 'sunset',
+        deprecation: '2024-12-01T00:00:00Z',
+        sunset: '2026-08-31T23:59:59Z',
+        successor: { name: 'v2', url: 'https://api.example.com/v2' },
+        contract: 'https://api.example.com/contracts/v1.yaml',
+        info: 'https://example.com/v1-end',
+      },
+      {
+        version: 'v2',
+        url: 'https://api.example.com/v2',
+        stage: 'deprecated',
+        deprecation: '2026-06-30T00:00:00Z',
+        sunset: '2028-06-30T00:00:00Z',
+        successor: { name: 'v3', url: 'https://api.example.com/v3' },
+        contract: 'https://api.example.com/contracts/v2.json',
+      },
+      {
+        version: 'v3',
+        url: 'https://api.example.com/v3',
+        stage: 'announced',
+        deprecation: '2027-02-01T00:00:00Z',
+        successor: { name: 'v4', url: 'https://api.example.com/v4' },
+      },
+      { version: 'v4', url: 'https://api.example.com/v4', stage: 'active' },
+    ],
+    catalog: 'https://api.example.com/.well-known/api-catalog',
+  });
+  expect(headers).toMatchObject({
+    'cache-control': 'public, max-age=60',
+    'access-control-allow-origin': '*',
+    link: '</.well-known/api-catalog>; rel="api-catalog"',
+  });
+  expect(headers).not.toHaveProperty('x-powered-by');
+});
+
+it('answers below the base path, with and without the slash', async () => {
+  const served = await serveDiscovery(snapshotWith({ base_path: '/a(b):c*/$$x' }));
+  for (const path of ['/a(b):c*/$x', '/a(b):c*/$x/', '/a(b):c*/$x?y=1']) {
+    const { body } = await ask(served, path, { host: 'h' });
+    expect(JSON.parse(body).versions[1]).toMatchObject({
+      url: 'http://h/a(b):c*/$x/v1',
+      contract: 'http://h/a(b):c*/$x/contracts/v1.yaml',
+    });
+  }
+});
+
+describe('the origin of its links', () => {
+  const proxied = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'public.example' };
+
+  it.each([
+    ['the Host as sent', {}, { host: 'api.example:8080' }, 'http://api.example:8080/v4'],
+    ['an IPv6 Host', {}, { host: '[::1]:8080' }, 'http://[::1]:8080/v4'],
+    ['no forwarded host of a stranger', {}, { host: 'h', ...proxied }, 'http://h/v4'],
+    [
+      'that of a trusted proxy',
+      { trusted_proxies: ['loopback'] },
+      { host: 'h', ...proxied },
+      'https://public.example/v4',
+    ],
+    ['public_url before all', { public_url: 'https://p.example' }, { host: 'h' }, 'https://p.example/v4'],
+    ['none for what is no host', {}, { host: '"><script>' }, '/v4'],
+    ['none for a host with a user', {}, { host: 'evil.example@h' }, '/v4'],
+  ])('%s', async (_name, gateway, headers, expected) => {
+    const { body } = await ask(await serveDiscovery(snapshotWith(gateway)), '/', headers as Record<string, string>);
+    expect(JSON.parse(body).versions[4].url).toBe(expected);
+  });
+
+  it('the authority of an absolute-form target, whatever Host says', async () => {
+    const raw = await sendRaw(
+      await serveDiscovery(),
+      'GET http://a.example/ HTTP/1.1\r\nHost: b.example\r\nConnection: close\r\n\r\n',
+    );
+    expect(raw).toContain('"url": "http://a.example/v4"');
+    expect(raw).not.toContain('b.example');
+  });
+
+  it('none where HTTP/1.0 leaves Host out', async () => {
+    expect(await sendRaw(await serveDiscovery(), 'GET / HTTP/1.0\r\n\r\n')).toContain('"url": "/v4"');
+  });
+});
+
+it('follows the clock and a reload', async () => {
+  const live = { current: snapshotWith() };
+  const clock = { now: () => now };
+  const served = await serve(createDiscovery(live, clock));
+  const stages = async (path: string): Promise<string[]> =>
+    JSON.parse((await ask(served, path)).body).versions.map((version: { stage: string }) => version.stage);
+  expect(await stages('/')).toEqual(['retired', 'sunset', 'deprecated', 'announced', 'active']);
+  clock.now = () => Date.parse('2028-06-30T00:00:00Z');
+  expect(await stages('/')).toEqual(['retired', 'sunset', 'sunset', 'deprecated', 'active']);
+  live.current = snapshotWith({ base_path: '/api' });
+  expect(await stages('/api')).toHaveLength(5);
+  expect((await ask(served, '/')).status).toBe(404);
+});
+
+describe('methods', () => {
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND'])('%s is refused with what is allowed', async (method) => {
+    for (const path of ['/', '/contracts/v1.yaml', '/.well-known/api-catalog']) {
+      const { status, headers, body } = await ask(await serveDiscovery(), path, {}, method);
+      expect(status).toBe(405);
+      expect(headers).toMatchObject({ allow: 'GET, HEAD, OPTIONS', 'content-type': 'application/problem+json' });
+      expect(JSON.parse(body)).toMatchObject({ status: 405, title: 'Method not allowed' });
+    }
+  });
+
+  it('HEAD has the headers of GET and no body', async () => {
+    const served = await serveDiscovery();
+    for (const path of ['/', '/contracts/v1.yaml', '/.well-known/api-catalog']) {
+      const [get, head] = [await ask(served, path), await ask(served, path, {}, 'HEAD')];
+      expect(head).toEqual({ ...get, body: '', headers: { ...get.headers, date: head.headers['date'] } });
+    }
+  });
+
+  it('OPTIONS is granted to a preflight', async () => {
+    const { status, headers, body } = await ask(
+      await serveDiscovery(),
+      '/',
+      { origin: 'https://x.example' },
+      'OPTIONS',
+    );
+    expect([status, body]).toEqual([204, '']);
+    expect(headers).toMatchObject({
+      allow: 'GET, HEAD, OPTIONS',
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+    });
+  });
+});
+
+it('answers a validator that still holds with 304', async () => {
+  const served = await serveDiscovery();
+  const { headers } = await ask(served, '/');
+  const again = await ask(served, '/', { 'if-none-match': String(headers['etag']) });
+  expect([again.status, again.body]).toEqual([304, '']);
+  expect(again.headers['vary']).toBe('Accept');
+});

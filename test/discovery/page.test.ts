@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { html } from '../../gateway/discovery/html.ts';
+import { ask, serveDiscovery, snapshotWith } from './server.ts';
+
+const accept = 'text/html';
+
+it('shows each stage in words, with dates and days', async () => {
+  const { body } = await ask(await serveDiscovery(), '/', { accept, host: 'api.example' });
+  expect(body).toContain('<title>API versions · api.example</title>');
+  expect(body.match(/class="badge \w+">[^<]+/g)).toEqual([
+    'class="badge active">Active',
+    'class="badge newest">Newest',
+    'class="badge announced">Deprecation announced',
+    'class="badge deprecated">Deprecated',
+    'class="badge sunset">Past its sunset',
+    'class="badge retired">Retired',
+  ]);
+  expect(body).toContain(
+    '<time datetime="2028-06-30T00:00:00Z">30 Jun 2028</time>\n<small><span>586 days left</span></small>',
+  );
+  expect(body).toContain(
+    '<time datetime="2026-08-31T23:59:59Z">31 Aug 2026</time>\n<small><span>23:59:59 UTC ·</span> <span>81 days ago</span></small>',
+  );
+});
+
+it('allows exactly its own style sheet and nothing else', async () => {
+  const { body, headers } = await ask(await serveDiscovery(), '/', { accept });
+  const style = /<style>([\s\S]*?)<\/style>/.exec(body)?.[1] ?? '';
+  const hash = createHash('sha256').update(style).digest('base64');
+  expect(headers['content-security-policy']).toBe(
+    `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  );
+  expect(body).not.toMatch(/<script|style="|\son\w+=/);
+});
+
+it('does without a host that is none', async () => {
+  const { body } = await ask(await serveDiscovery(), '/', { accept, host: '<b>' });
+  expect(body).toContain('<title>API versions</title>');
+  expect(body).not.toContain('<b>');
+});
+
+it('draws no time where no version has a date', async () => {
+  const served = await serveDiscovery(snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' } }));
+  const { body } = await ask(served, '/', { accept });
+  expect(body).toContain('1 version served.');
+  expect(body).not.toMatch(/<svg|<time|<dl/);
+});
+
+it('says so when nothing is served any more', async () => {
+  const served = await serveDiscovery(snapshotFrom({ routes: { '/v1': { retired: true } } }));
+  expect((await ask(served, '/', { accept })).body).toContain('No version is served at present.');
+});
+
+it('escapes what stands in the file', async () => {
+  const served = await serveDiscovery(snapshotWith({ base_path: "/a&'b" }));
+  const { body } = await ask(served, "/a&'b", { accept, host: 'h' });
+  expect(body).toContain('<code class="url">http://h/a&#38;&#39;b/v1</code>');
+  expect(body).not.toContain("/a&'b");
+});
+
+it('escapes every part of a template, and no markup twice', () => {
+  const inner = html`<b title="${'"&'}">${'<i>'}</b>`;
+  expect(html`<p>${[inner, undefined, 1, '>']}</p>`.toString()).toBe(
+    '<p><b title="&#34;&#38;">&#60;i&#62;</b>1&#62;</p>',
+  );
+});

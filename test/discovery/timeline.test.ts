@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { overviewOf } from '../../gateway/discovery/overview.ts';
+import { axisOf, timeline } from '../../gateway/discovery/timeline.ts';
+
+const now = Date.parse('2026-01-01T00:00:00Z');
+const upstream = 'http://127.0.0.1:3001';
+
+// Dates lie between 2024 (at 15 %) and 2028 (at 85 %): a year is 17.5 %, and today is at 50 %.
+const span = { upstream, deprecation: '2024-01-01', sunset: '2028-01-01' };
+
+it.each([
+  ['no dates: to the end', { upstream }, ['served 0–100']],
+  ['a deprecation: two parts', { upstream, deprecation: '2026-01-01' }, ['served 0–50', 'leaving 50–100']],
+  ['served on after its sunset', span, ['served 0–15', 'leaving 15–85', 'overdue 85–100']],
+  ['gone at its sunset', { ...span, after_sunset: 'gone' }, ['served 0–15', 'leaving 15–85']],
+  ['a tombstone: gone today at the latest', { ...span, retired: true }, ['served 0–15', 'leaving 15–50']],
+  ['a tombstone without dates', { retired: true }, ['served 0–50']],
+])('%s', (_name, version, expected) => {
+  const snapshot = snapshotFrom({ routes: { '/v1': version, '/v2': { ...span, upstream }, '/v3': upstream } });
+  const overview = overviewOf(snapshot, now, '');
+  const [entry, axis] = [overview.entries[0], axisOf(overview)];
+  if (!entry || !axis) throw new Error('nothing to draw');
+  const bars = timeline(entry, axis, now)
+    .toString()
+    .matchAll(/class="(\w+)" x="([\d.]+)%" y="[\d.]+" width="([\d.]+)%"/g);
+  const parts = [...bars].map(
+    ([, kind, x, width]) => `${kind} ${Math.round(Number(x))}–${Math.round(Number(x) + Number(width))}`,
+  );
+  expect(parts).toEqual(['track 0–100', ...expected]);
+});
