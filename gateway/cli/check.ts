@@ -4,7 +4,7 @@ import { UnreadableFileError } from '../config/fault.ts';
 import { decode, explain, readText } from '../config/load.ts';
 import { systemClock } from '../shared/clock.ts';
 import { asJson, asText } from './checkReport.ts';
-import type { AddCommand } from './commands.ts';
+import type { AddCommand } from './command.ts';
 import type { ExitCode, Io } from './io.ts';
 import { painter } from './paint.ts';
 

@@ -6,7 +6,7 @@ import { explain, readText } from '../config/load.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { systemClock } from '../shared/clock.ts';
 import { authority, banner } from './banner.ts';
-import type { AddCommand } from './commands.ts';
+import type { AddCommand } from './command.ts';
 import type { ExitCode, Io } from './io.ts';
 
 interface StartOptions {

@@ -12,14 +12,14 @@ export function mask(text: string): string {
 }
 
 export function isSecret(path: Path): boolean {
-  return path.some((key) => typeof key === 'string' && secretKey.test(key));
+  return path.some((key) => typeof key === 'string' && !key.includes('/') && secretKey.test(key));
 }
 
 /** A line of a file fit for a terminal: what follows a key such as `admin_token:` is hidden, as are the users in URLs. */
 export function maskLine(line: string): string {
   const quotedMasked = line.replace(/"[^"]*"|'[^']*'/g, (quoted) => quoted.replace(/\/\/.*@/, '//***@'));
   const masked = mask(quotedMasked);
-  const keys = [...masked.matchAll(/([\w-]+)["']?\s*:\s*(?=\S)/g)];
+  const keys = [...masked.matchAll(/(?<![\w/-])([\w-]+)["']?\s*:\s*(?=\S)/g)];
   const secret = keys.find(([, key]) => isSecret([key ?? '']));
   return secret ? `${masked.slice(0, secret.index + secret[0].length)}***` : masked;
 }
@@ -32,7 +32,7 @@ export function show(value: unknown, path: Path): string | undefined {
   const text = String(plain);
   const shown = /^[^\s"\p{C}]+$/u.test(text) ? text : JSON.stringify(text);
   // A password may hold any character, a blank too, so a whole value is cut at its last @.
-  const masked = mask(shown.replace(/\/\/.*@/, '//***@'));
+  const masked = printable(mask(shown.replace(/\/\/.*@/, '//***@')));
   return masked.length > 80 ? `${masked.slice(0, 79)}…` : masked;
 }
 

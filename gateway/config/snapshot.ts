@@ -1,4 +1,5 @@
 import type { PathTable } from '../shared/pathTable.ts';
+import type { CompatSettings, GuardSettings, RetireSettings, UsageSettings } from './operating.ts';
 
 /** A valid routes.yaml, expanded, defaulted and deeply frozen. A request keeps the one it began with. */
 export interface Snapshot {
@@ -127,51 +128,4 @@ export interface GatewaySettings {
   readonly timeouts: { readonly head: number; readonly bodyIdle: number; readonly keepAlive: number };
   readonly limits: { readonly head: number; readonly url: number };
   readonly tls: { readonly cert: string; readonly key: string; readonly hsts: boolean } | undefined;
-}
-
-/** What a reload must not do to a version that is in use. */
-export interface GuardSettings {
-  /** 0 means off. */
-  readonly quiet: number;
-  /** 0 means off. */
-  readonly notice: number;
-  /** Reasons by path segment, `v1`; the version need not be in the file any more. */
-  readonly force: ReadonlyMap<string, string>;
-}
-
-export interface UsageSettings {
-  readonly identify: readonly Identifier[];
-  /** Absolute path of the ledger. */
-  readonly store: string;
-  readonly retention: number;
-  readonly maxClients: number;
-  readonly maxRoutes: number;
-}
-
-/** Where the name of a client is looked for. Header names are in lower case. */
-export type Identifier =
-  | { readonly by: 'header'; readonly name: string }
-  | { readonly by: 'jwt'; readonly claim: string }
-  | { readonly by: 'user-agent' | 'address' };
-
-export interface RetireSettings {
-  readonly quiet: number;
-  /** A share of all requests, 0 to 1. */
-  readonly maxShare: number;
-  readonly ignoreClients: readonly string[];
-}
-
-export interface CompatSettings {
-  /** By rule id: a verdict in place of the built-in one. */
-  readonly rules: ReadonlyMap<string, 'breaking' | 'warning' | 'compatible'>;
-  readonly exempt: readonly Exemption[];
-}
-
-/** A finding that is let through until a day on which somebody looks at it again. */
-export interface Exemption {
-  readonly rule: string;
-  /** The place as the report names it; undefined: everywhere. */
-  readonly at: string | undefined;
-  readonly reason: string;
-  readonly until: number;
 }

@@ -23,7 +23,8 @@ export function typed(source: Source): { draft: Draft; faults: Fault[] } {
     if (result.success) return { draft: result.data, faults };
     const issues = result.error.issues.flatMap((issue) => flatten(issue, []));
     faults.push(...issues.flatMap((issue) => toFault(source, issue)));
-    for (const path of issues.flatMap(wrongPaths)) tree = without(tree, path);
+    const wrong = issues.flatMap((issue) => wrongPaths(tree, issue));
+    tree = wrong.reduce<unknown>(without, tree);
   }
   throw new Error('The schema refuses a document from which all faults have been taken.');
 }
@@ -49,9 +50,14 @@ function toFault(source: Source, issue: Issue): Fault[] {
   if (issue.code === 'unrecognized_keys') return [];
   const path = issue.path as Path;
   const found = valueAt(source.tree, path);
-  const subject = show(found, path) ?? String(path.at(-1) ?? 'The file');
+  const subject = show(found, path) ?? nameOf(path);
   const { predicate, remedy } = words(issue, found);
   return [faultAt(source, path, `${subject} ${predicate}.`, remedy)];
+}
+
+function nameOf(path: Path): string {
+  const last = path.at(-1) ?? 'The file';
+  return typeof last === 'number' ? 'This entry' : last;
 }
 
 function words(issue: Issue, found: unknown): { predicate: string; remedy: string } {
@@ -67,20 +73,19 @@ function words(issue: Issue, found: unknown): { predicate: string; remedy: strin
   return { predicate, remedy: `Write ${wanted}.` };
 }
 
-function wrongPaths(issue: Issue): Path[] {
+/** What has to go: the value itself, or the map that lacks a key it must have. */
+function wrongPaths(tree: unknown, issue: Issue): Path[] {
   const path = issue.path as (string | number)[];
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => [...path, key]);
-  return [path];
+  return [valueAt(tree, path) === undefined ? path.slice(0, -1) : path];
 }
 
-/**
- * A copy without what stands at `path`. A list goes as a whole, lest the rest of it be taken for other entries,
- * and so does a map that lacks a key it must have.
- */
+/** A copy without what stands at `path`. A list goes as a whole, lest the rest of it be taken for other entries. */
 function without(tree: unknown, path: Path): unknown {
   const [key, ...rest] = path;
-  if (key === undefined || typeof key === 'number' || typeof tree !== 'object' || tree === null) return undefined;
-  if (tree instanceof Expanded || Array.isArray(tree) || !Object.hasOwn(tree, key)) return undefined;
+  if (key === undefined || typeof key === 'number') return undefined;
+  if (typeof tree !== 'object' || tree === null || tree instanceof Expanded || Array.isArray(tree)) return undefined;
+  if (!Object.hasOwn(tree, key)) return tree;
   const copy: Record<string, unknown> = Object.assign(Object.create(null), tree);
   const inner = rest.length === 0 ? undefined : without(copy[key], rest);
   if (inner === undefined) delete copy[key];

@@ -3,9 +3,7 @@ import type { Context } from './rules/rule.ts';
 import { endlessDeprecation, noSuccessor, passedSunset, successorGoesFirst } from './warnings/lifecycle.ts';
 import { lonelyContract, movedIntoNothing, movedNowhere } from './warnings/links.ts';
 import { nothingServed, slowProbes, unboundedTrust } from './warnings/settings.ts';
-
-/** What a file may say and is hardly meant to. `now` in epoch milliseconds. */
-export type Warning = (context: Context, now: number) => Fault[];
+import type { Warning } from './warnings/warning.ts';
 
 /** Each has a fixture of its name in test/fixtures/warned-routes. */
 export const warningRules = {

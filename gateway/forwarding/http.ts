@@ -1,7 +1,6 @@
 import type { Connection } from '../http1/connection.ts';
 import type { ResponseHandler, WireFailure } from '../http1/handler.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
-import type { ProblemCode } from '../problems/catalogue.ts';
 import { ClientResponse, isEventStream } from './clientResponse.ts';
 import { classify, type Failure, type Waited } from './failure.ts';
 import type { Outbound } from './outbound.ts';
@@ -28,13 +27,16 @@ export class Forwarding implements ResponseHandler {
 
   constructor(outbound: Outbound) {
     this.#outbound = outbound;
-    this.#response = new ClientResponse(outbound, () => this.#onClientDrain());
+    this.#response = new ClientResponse(outbound, () => {
+      if (this.#over) return;
+      this.#waitFor('target', this.#idle);
+      this.#connection.socket.resume();
+    });
   }
 
   start(): void {
-    const { target, timeouts } = this.#outbound;
-    target.inFlight += 1;
-    this.#send(target.connections.reuse() ?? target.connections.connect(timeouts.connect));
+    const { connections } = this.#outbound.target;
+    this.#send(connections.reuse() ?? connections.connect(this.#outbound.timeouts.connect));
   }
 
   /** The client has left, or the gateway is done with it. Safe to call twice. */
@@ -55,12 +57,11 @@ export class Forwarding implements ResponseHandler {
   onBodyWaits(waited: Waited): void {
     const { timeouts, bodyIdle } = this.#outbound;
     if (this.#response.begun) return;
-    this.#waited = waited;
-    this.#connection.expect(waited === 'client' ? bodyIdle : timeouts.firstByte);
+    this.#waitFor(waited, waited === 'client' ? bodyIdle : timeouts.firstByte);
   }
 
   onBodyTooLarge(): void {
-    this.#giveUp('BODY_TOO_LARGE', 'client', 'over limits.body');
+    this.#fail({ code: 'BODY_TOO_LARGE', fault: 'client', requestSent: true, cause: 'over limits.body' });
   }
 
   onDrain(): void {
@@ -68,7 +69,7 @@ export class Forwarding implements ResponseHandler {
   }
 
   onInformation(head: ResponseHead): void {
-    if (!this.#over) this.#response.inform(head);
+    this.#response.inform(head);
   }
 
   onWhole(head: ResponseHead, body: string): void {
@@ -79,22 +80,15 @@ export class Forwarding implements ResponseHandler {
 
   onHead(head: ResponseHead): void {
     if (this.#over) return;
-    if (head.status === 101) {
-      this.#switch(head);
-      return;
-    }
-    const { timeouts } = this.#outbound;
-    this.#response.begin(head, this.#bodyUnread);
-    this.#idle = isEventStream(head) ? timeouts.streamIdle : timeouts.idle;
-    this.#waited = 'target';
-    this.#connection.expect(this.#idle);
+    if (head.status !== 101) this.#begin(head);
+    else if (this.#outbound.upgrade) openTunnel(this.#outbound, this.#connection, head, () => this.#finish());
+    else this.onFailure({ kind: 'malformed', cause: 'a 101 that nobody asked for' });
   }
 
   onData(chunk: Buffer): boolean {
     if (this.#over) return false;
     if (this.#response.write(chunk)) return true;
-    this.#waited = 'client';
-    this.#connection.expect(this.#outbound.timeouts.writeIdle);
+    this.#waitFor('client', this.#outbound.timeouts.writeIdle);
     return false;
   }
 
@@ -106,38 +100,44 @@ export class Forwarding implements ResponseHandler {
 
   onFailure(failure: WireFailure): void {
     if (this.#over) return;
-    const { target, timeouts, attempts, method, hasBody } = this.#outbound;
+    const { attempts, method, hasBody } = this.#outbound;
     const attempt = { method, hasBody, bodyBegun: this.#body !== undefined, connection: this.#connection };
     if (this.#attempts < attempts && !this.#response.begun && mayTryAgain(failure.kind, attempt)) {
-      this.#send(target.connections.connect(timeouts.connect));
+      this.#outbound.target.inFlight -= 1;
+      if (failure.kind === 'unreachable') this.#outbound.chooseAgain();
+      this.#send(this.#outbound.target.connections.connect(this.#outbound.timeouts.connect));
     } else {
       this.#fail(classify(failure, this.#waited));
     }
   }
 
   get #bodyUnread(): boolean {
-    return this.#body !== undefined && !this.#body.done;
+    return this.#body?.done === false;
+  }
+
+  #waitFor(waited: Waited, ms: number): void {
+    this.#waited = waited;
+    this.#connection.expect(ms);
   }
 
   #send(connection: Connection): void {
-    const { head, hasBody, method, timeouts } = this.#outbound;
+    const { target, head, hasBody, method, timeouts } = this.#outbound;
+    target.inFlight += 1;
     this.#attempts += 1;
     this.#connection = connection;
     connection.send(this, head, !hasBody, method !== 'HEAD', timeouts.firstByte);
   }
 
-  #switch(head: ResponseHead): void {
-    if (this.#outbound.upgrade) openTunnel(this.#outbound, this.#connection, head, () => this.#finish());
-    else this.#giveUp('TARGET_MALFORMED', 'target', 'a 101 that nobody asked for');
-  }
-
-  #giveUp(code: ProblemCode, fault: Failure['fault'], cause: string): void {
-    this.#connection.destroy();
-    this.#fail({ code, fault, requestSent: true, cause });
+  #begin(head: ResponseHead): void {
+    const { streamIdle, idle } = this.#outbound.timeouts;
+    this.#response.begin(head, this.#bodyUnread);
+    this.#idle = isEventStream(head) ? streamIdle : idle;
+    this.#waitFor('target', this.#idle);
   }
 
   #fail(failure: Failure): void {
     this.#finish();
+    this.#connection.destroy();
     if (!this.#response.begun) this.#outbound.onFailure(failure);
     else this.#response.breakOff();
   }
@@ -146,12 +146,5 @@ export class Forwarding implements ResponseHandler {
     if (this.#bodyUnread) this.#body?.stop();
     this.#over = true;
     this.#outbound.target.inFlight -= 1;
-  }
-
-  #onClientDrain(): void {
-    if (this.#over) return;
-    this.#waited = 'target';
-    this.#connection.expect(this.#idle);
-    this.#connection.socket.resume();
   }
 }

@@ -24,6 +24,8 @@ export interface Outbound {
   readonly expectsContinue: boolean;
   /** The socket and the bytes behind the head, when the client asked to switch protocols. */
   readonly upgrade: Switching | undefined;
+  /** The target cannot be reached: `target` is to be the next one, if there is another. */
+  chooseAgain(): void;
   responsePlan(): ResponsePlan;
   /** Nothing has been sent to the client yet: the problem may still be said. */
   onFailure(failure: Failure): void;

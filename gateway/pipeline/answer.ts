@@ -9,6 +9,7 @@ export interface Answerable {
   readonly res: ServerResponse;
   readonly id: string;
   readonly hasBody: boolean;
+  readonly peer: { ending: boolean };
   readonly fields: { readonly origin: string | undefined };
   readonly lifecycle: LifecycleFields | undefined;
 }
@@ -37,7 +38,10 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
   }
   if (lifecycle) announce(fields, lifecycle);
   const unread = hasBody && !req.complete;
-  if (closes || unread) fields.push('Connection', 'close');
+  if (closes || unread) {
+    fields.push('Connection', 'close');
+    exchange.peer.ending = true;
+  }
   if (unread) lingerAfter(req, res);
   res.writeHead(status, fields);
   res.end(body);

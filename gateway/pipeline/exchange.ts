@@ -111,6 +111,11 @@ export class Exchange implements Outbound {
     return this.served?.lifecycle(this.resource, this.now);
   }
 
+  chooseAgain(): void {
+    const { pool, version } = this.served ?? {};
+    this.target = pool?.pick(version?.limits.inFlightPerTarget ?? 0) ?? this.target;
+  }
+
   responsePlan(): ResponsePlan {
     return {
       rewriting: this.served?.rewriting,

@@ -3,16 +3,17 @@ import type { Socket } from 'node:net';
 import type { GatewaySettings } from '../config/snapshot.ts';
 import { refuseConnection } from './brokenMessage.ts';
 import { handle } from './http.ts';
+import { inTurn } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
 import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
 
 /** The listener that clients reach: node's strict parser, and what it leaves to its user. */
 export function createFrontDoor(settings: GatewaySettings, surroundings: Surroundings): Server {
-  const onRequest = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void => {
-    // The parser may have read on behind a message that ended the connection: nobody is to act on that.
-    if (!req.socket.writable) return;
-    handle(req, res, surroundings, expectsContinue);
-  };
+  const onRequest = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void =>
+    inTurn(req, res, () => {
+      // The parser may have read on behind a message that ended the connection: nobody is to act on that.
+      if (req.socket.writable) handle(req, res, surroundings, expectsContinue);
+    });
   const server = createServer(optionsFor(settings), (req, res) => onRequest(req, res, false));
   // 0 is no limit, where the default of 2,000 would drop fields without a word; the steps count for themselves.
   server.maxHeadersCount = 0;

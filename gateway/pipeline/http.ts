@@ -21,6 +21,8 @@ export function handle(
 /** The rest of `handle`, for every transport. */
 export function run(exchange: Exchange): boolean {
   const { req, res, surroundings } = exchange;
+  // Pipelined behind a message that was refused: the parser had read it by then.
+  if (exchange.peer.ending) return true;
   const verdict = walk(exchange);
   switch (verdict?.kind) {
     case undefined:

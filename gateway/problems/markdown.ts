@@ -1,4 +1,5 @@
-import { catalogue, type ProblemCode, type ProblemKind } from './catalogue.ts';
+import { catalogue, type ProblemCode } from './catalogue.ts';
+import type { ProblemKind } from './kind.ts';
 import { typeOf } from './problem.ts';
 
 /** docs/problems.md: the catalogue for people. */

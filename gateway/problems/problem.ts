@@ -1,4 +1,5 @@
-import { catalogue, type ProblemCode, type ProblemKind } from './catalogue.ts';
+import { catalogue, type ProblemCode } from './catalogue.ts';
+import type { ProblemKind } from './kind.ts';
 
 /** One occurrence of a problem: its kind, and what is particular about it. */
 export interface Problem {

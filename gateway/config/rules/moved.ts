@@ -55,7 +55,8 @@ export const movedRowsDiffer: Rule = ({ source, entries }) =>
 const allowed = /^[\w\-.~!$&'()*+,;=:@%/{}]*$/;
 
 function problemsOf(template: string): [message: string, remedy: string][] {
-  if (!template.startsWith('/')) return [[`${template} does not begin with /.`, `Write /${template}.`]];
+  if (!template.startsWith('/'))
+    return [[`${template} does not begin with /.`, 'Write a path below the version, such as /drinks/{id}.']];
   const version = /^\/v\d+(?=\/|$)/.exec(template)?.[0];
   if (version) {
     return [[`${template} has a version in it.`, `Leave ${version} out: templates begin below the version.`]];

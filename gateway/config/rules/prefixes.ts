@@ -10,22 +10,30 @@ export function isPrefix(key: string): boolean {
 /** The prefix of a route is `/v` and an integer; nothing else can be matched. */
 export const prefixShape: Rule = ({ source }) => {
   const keys = routeKeys(source);
-  const isOther = (key: string): boolean =>
-    !isPrefix(key) && keys.filter((other) => meant(other) === meant(key)).length === 1;
-  return keys.filter(isOther).map((key) => {
-    const remedy = isPrefix(meant(key)) ? `Write ${meant(key)}.` : 'Write /v and the number of the major: /v1.';
-    return faultAt(source, ['routes', key], `${key} is not the prefix of a version.`, remedy, 'key');
-  });
+  return keys
+    .filter((key) => !isPrefix(key) && keptOf(key, keys) === key)
+    .map((key) => {
+      const remedy = isPrefix(meant(key)) ? `Write ${meant(key)}.` : 'Write /v and the number of the major: /v1.';
+      return faultAt(source, ['routes', key], `${key || 'Nothing'} is not the prefix of a version.`, remedy, 'key');
+    });
 };
 
 /** `/v1/`, `V01` and `/v1` beside each other: all but one of them would never be reached. */
-export const oneSpelling: Rule = ({ source }) =>
-  Object.values(Object.groupBy(routeKeys(source), meant)).flatMap((keys = []) => {
-    const kept = keys.find(isPrefix) ?? keys[0];
-    return keys
-      .filter((key) => key !== kept)
-      .map((key) => faultAt(source, ['routes', key], `${key} is a second spelling of ${kept}.`, 'Keep one.', 'key'));
-  });
+export const oneSpelling: Rule = ({ source }) => {
+  const keys = routeKeys(source);
+  return keys
+    .filter((key) => keptOf(key, keys) !== key)
+    .map((key) => {
+      const message = `${key} is a second spelling of ${keptOf(key, keys)}.`;
+      return faultAt(source, ['routes', key], message, 'Keep one.', 'key');
+    });
+};
+
+/** Which of several spellings is taken for the right one. */
+function keptOf(key: string, keys: readonly string[]): string | undefined {
+  const spellings = keys.filter((other) => meant(other) === meant(key));
+  return spellings.find(isPrefix) ?? spellings[0];
+}
 
 /** The keys of all routes, those too whose value is not one. */
 export function routeKeys(source: Source): string[] {

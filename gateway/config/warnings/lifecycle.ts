@@ -1,7 +1,7 @@
 import { written } from '../rules/dates.ts';
 import { faultAt } from '../source.ts';
-import type { Warning } from '../warnings.ts';
 import { isServed, successorOf } from './living.ts';
+import type { Warning } from './warning.ts';
 
 /** Clients are told to move, and not until when. */
 export const endlessDeprecation: Warning = ({ source, entries }, now) =>

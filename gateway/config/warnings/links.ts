@@ -2,8 +2,8 @@ import { isNoContract } from '../contracts.ts';
 import type { Context } from '../rules/rule.ts';
 import type { Contract } from '../snapshot.ts';
 import { faultAt } from '../source.ts';
-import type { Warning } from '../warnings.ts';
 import { successorOf } from './living.ts';
+import type { Warning } from './warning.ts';
 
 /** Links to the same resource in the successor are only checked where both contracts are known. */
 export const lonelyContract: Warning = (context, now) =>

@@ -1,7 +1,7 @@
 import type { Path } from '../mask.ts';
 import { faultAt } from '../source.ts';
-import type { Warning } from '../warnings.ts';
 import { isServed } from './living.ts';
+import type { Warning } from './warning.ts';
 
 /** A probe that outlasts the next one finds out late. */
 export const slowProbes: Warning = ({ source, draft, entries }) => {

@@ -1,0 +1,48 @@
+// What routes.yaml says about operating versions rather than serving them. Durations in ms, instants in epoch ms.
+
+/** What a reload must not do to a version that is in use. */
+export interface GuardSettings {
+  /** 0 means off. */
+  readonly quiet: number;
+  /** 0 means off. */
+  readonly notice: number;
+  /** Reasons by path segment, `v1`; the version need not be in the file any more. */
+  readonly force: ReadonlyMap<string, string>;
+}
+
+export interface UsageSettings {
+  readonly identify: readonly Identifier[];
+  /** Absolute path of the ledger. */
+  readonly store: string;
+  readonly retention: number;
+  readonly maxClients: number;
+  readonly maxRoutes: number;
+}
+
+/** Where the name of a client is looked for. Header names are in lower case. */
+export type Identifier =
+  | { readonly by: 'header'; readonly name: string }
+  | { readonly by: 'jwt'; readonly claim: string }
+  | { readonly by: 'user-agent' | 'address' };
+
+export interface RetireSettings {
+  readonly quiet: number;
+  /** A share of all requests, 0 to 1. */
+  readonly maxShare: number;
+  readonly ignoreClients: readonly string[];
+}
+
+export interface CompatSettings {
+  /** By rule id: a verdict in place of the built-in one. */
+  readonly rules: ReadonlyMap<string, 'breaking' | 'warning' | 'compatible'>;
+  readonly exempt: readonly Exemption[];
+}
+
+/** A finding that is let through until a day on which somebody looks at it again. */
+export interface Exemption {
+  readonly rule: string;
+  /** The place as the report names it; undefined: everywhere. */
+  readonly at: string | undefined;
+  readonly reason: string;
+  readonly until: number;
+}

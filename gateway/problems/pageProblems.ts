@@ -1,0 +1,30 @@
+import type { ProblemKind } from './kind.ts';
+
+/** Answers of the gateway's own pages: the public index and the admin listener. They proxy nothing. */
+export const pageProblems = {
+  FORBIDDEN: {
+    status: 403,
+    title: 'Not allowed from here',
+    detail: 'The admin listener serves this machine, and whoever holds its token.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    title: 'Nothing here',
+    detail: 'Neither the public index nor the admin listener has anything under this path.',
+  },
+  PRECONDITION_FAILED: {
+    status: 412,
+    title: 'Another version by now',
+    detail: 'The contract does not match the conditions of the request.',
+  },
+  INTERNAL_ERROR: {
+    status: 500,
+    title: 'The gateway failed',
+    detail: 'A page could not be made. The log says why.',
+  },
+  CONTRACT_UNREADABLE: {
+    status: 503,
+    title: 'The contract cannot be read',
+    detail: 'The file of the contract is gone or unreadable at the moment.',
+  },
+} as const satisfies Record<string, ProblemKind>;
