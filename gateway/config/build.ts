@@ -29,7 +29,7 @@ export function build(context: Context): Snapshot {
     },
     compat: {
       rules: mapOf(draft.compat.rules, (id) => id),
-      exempt: draft.compat.exempt.map((exemption) => ({ ...exemption, at: exemption.at })),
+      exempt: draft.compat.exempt.map((exemption) => ({ ...exemption, pointer: exemption.pointer })),
     },
   };
   return deepFreeze({

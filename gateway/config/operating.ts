@@ -33,16 +33,18 @@ export interface RetireSettings {
 }
 
 export interface CompatSettings {
-  /** By rule id: a verdict in place of the built-in one. */
-  readonly rules: ReadonlyMap<string, 'breaking' | 'warning' | 'compatible'>;
+  /** By rule id: a level in place of the built-in one. */
+  readonly rules: ReadonlyMap<string, 'error' | 'warn' | 'info' | 'off'>;
   readonly exempt: readonly Exemption[];
 }
 
 /** A finding that is let through until a day on which somebody looks at it again. */
 export interface Exemption {
   readonly rule: string;
-  /** The place as the report names it; undefined: everywhere. */
-  readonly at: string | undefined;
+  /** As the report names it: `GET /cocktails`. */
+  readonly route: string;
+  /** The place as the report names it; undefined: the whole route. */
+  readonly pointer: string | undefined;
   readonly reason: string;
   readonly until: number;
 }

@@ -1,6 +1,5 @@
 import { sunsetNeedsDeprecation, sunsetNotBeforeDeprecation } from './rules/dates.ts';
 import { forceNamesVersions } from './rules/force.ts';
-import { urlFitsHead } from './rules/limits.ts';
 import { listenersDiffer, openAdminNeedsToken } from './rules/listeners.ts';
 import { movedParameters, movedRowsDiffer, movedTemplates } from './rules/moved.ts';
 import { oneSpelling, prefixShape } from './rules/prefixes.ts';
@@ -32,6 +31,5 @@ export const rules = {
   'certificate-unreadable': certificatesAreReadable,
   'open-admin': openAdminNeedsToken,
   'same-listener': listenersDiffer,
-  'url-longer-than-head': urlFitsHead,
   'force-prefix': forceNamesVersions,
 } satisfies Record<string, Rule>;

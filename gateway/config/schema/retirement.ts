@@ -40,9 +40,10 @@ export const retire = section({
 
 const exemption = section({
   rule: text('the id of a rule').describe('The id of the rule.'),
-  at: text('the place, as the report names it')
+  route: text('a route such as GET /cocktails').describe('The route as the report names it, such as GET /cocktails.'),
+  pointer: text('a JSON pointer')
     .optional()
-    .describe('The place as the report names it; without it, everywhere.'),
+    .describe('The place within the contract, as the report names it; without it, the whole route.'),
   reason: text('the reason').describe('Why it is let through.'),
   until: instant.describe('The day on which it has to be looked at again.'),
 });
@@ -50,8 +51,8 @@ const exemption = section({
 /** What counts as a breaking change. */
 export const compat = section({
   rules: z
-    .preprocess(orEmpty, z.record(z.string(), oneOf(['breaking', 'warning', 'compatible'])))
+    .preprocess(orEmpty, z.record(z.string(), oneOf(['error', 'warn', 'info', 'off'])))
     .prefault({})
-    .describe('Rule ids whose verdict differs from the built-in one.'),
+    .describe('Rule ids whose level differs from the built-in one: error, warn, info or off.'),
   exempt: z.array(exemption).prefault([]).describe('Findings that are let through, each with its reason and an end.'),
 });

@@ -1,0 +1,131 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../config/temporary.ts';
+import { runIn } from './io.ts';
+
+const fine = 'routes:\n  /v1: http://127.0.0.1:3001\n';
+const warned =
+  'routes:\n  /v1: { upstream: http://127.0.0.1:3001, deprecation: 2099-01-01 }\n  /v2: http://127.0.0.1:3002\n';
+const bad = 'routes:\n  /v1: nowhere\ngatway: 1\n';
+
+function folderWith(text: string): string {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'routes.yaml'), text);
+  return folder;
+}
+
+describe('a file that cannot be read', () => {
+  it.each([
+    ['missing', ['check', '--config', 'missing.yaml'], 'missing.yaml cannot be read: there is no such file\n'],
+    ['a folder', ['check', '--config', '.'], '. cannot be read: it is a folder\n'],
+  ])('is wrong usage: %s', async (_what, args, stderr) => {
+    expect(await runIn(folderWith(fine), args)).toEqual({ code: 2, stdout: '', stderr });
+  });
+});
+
+it('prints every fault with its line, and counts them', async () => {
+  const { code, stdout, stderr } = await runIn(folderWith(bad), ['check']);
+  expect([code, stderr]).toEqual([1, '']);
+  expect(stdout).toBe(`routes.yaml:2:8  routes./v1
+  nowhere is not an http:// or https:// URL.  Write a URL such as http://127.0.0.1:3001.
+  2 |   /v1: nowhere
+    |        ^
+
+routes.yaml:3:1  gatway
+  There is no key gatway here.  Did you mean gateway?
+  3 | gatway: 1
+    | ^
+
+routes.yaml cannot be served: 2 faults.
+`);
+});
+
+it('prints faults as JSON', async () => {
+  const { code, stdout } = await runIn(folderWith(bad), ['check', '--format', 'json']);
+  const report = JSON.parse(stdout) as { faults: unknown[] };
+  expect(code).toBe(1);
+  expect(report).toMatchObject({ file: 'routes.yaml', ok: false, warnings: [], versions: [] });
+  expect(report.faults[0]).toMatchObject({
+    file: 'routes.yaml',
+    line: 2,
+    column: 8,
+    path: 'routes./v1',
+    value: 'nowhere',
+  });
+});
+
+it('sums up a file that is fine', async () => {
+  const text = `routes:
+  /v1: { upstream: http://127.0.0.1:3001, deprecation: 2020-01-01, sunset: 2099-06-30T12:00:00Z }
+  /v2: { upstream: [http://127.0.0.1:3002, http://127.0.0.1:3003], deprecation: 2099-01-01, sunset: 2099-07-01 }
+  /v3: http://127.0.0.1:3004
+`;
+  const { code, stdout } = await runIn(folderWith(text), ['check', '--strict']);
+  expect(code).toBe(0);
+  expect(stdout).toBe(`routes.yaml is fine.
+  /v1  deprecated  1 target   deprecation 2020-01-01  sunset 2099-06-30T12:00:00Z  successor /v2
+  /v2  announced   2 targets  deprecation 2099-01-01  sunset 2099-07-01            successor /v3
+  /v3  active      1 target
+`);
+});
+
+it('lets a file pass that only has warnings, unless it is told to be strict', async () => {
+  const folder = folderWith(warned);
+  const { code, stdout } = await runIn(folder, ['check']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^routes\.yaml:2:56 {2}routes\.\/v1\.deprecation {2}warning\n {2}\/v1 is deprecated without/);
+  expect(stdout).toContain('routes.yaml: 1 warning.\n');
+  expect((await runIn(folder, ['check', '--strict'])).code).toBe(1);
+  const json = await runIn(folder, ['check', '--strict', '--format', 'json']);
+  expect(json.code).toBe(1);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    ok: true,
+    warnings: [{ path: 'routes./v1.deprecation' }],
+    versions: [
+      { version: '/v1', stage: 'announced', deprecation: '2099-01-01', targets: 1, successor: '/v2' },
+      { version: '/v2', stage: 'active', targets: 1 },
+    ],
+  });
+});
+
+it('takes variables from its environment and paths from the folder of the file', async () => {
+  const folder = folderWith('');
+  mkdirSync(join(folder, 'sub'));
+  writeFileSync(join(folder, 'sub', 'c.yaml'), 'openapi: 3.1.0\npaths: {}\n');
+  writeFileSync(join(folder, 'sub', 'r.yaml'), 'routes: { /v1: { upstream: "$URL", contract: c.yaml } }\n');
+  const args = ['check', '--config', 'sub/r.yaml'];
+  expect((await runIn(folder, args, { URL: 'http://127.0.0.1:1' })).code).toBe(0);
+  expect((await runIn(folder, args)).stdout).toContain('sub/r.yaml:1:28  routes./v1.upstream');
+});
+
+it.each([
+  ['a terminal', {}, true, true],
+  ['a terminal, with NO_COLOR', { NO_COLOR: '1' }, true, false],
+  ['a dumb terminal', { TERM: 'dumb' }, true, false],
+  ['a pipe', {}, false, false],
+])('colours for %s', async (_what, env, isTTY, expected) => {
+  const { stdout } = await runIn(folderWith(bad), ['check'], env, isTTY);
+  expect(stdout.includes('\x1b[')).toBe(expected);
+});
+
+it.each([
+  ['a misspelt key', 'gateway:\n  admin_tokn: correct-horse\n'],
+  ['a token of the wrong type', 'gateway:\n  admin_token: [correct-horse]\n'],
+  ['a token in a flow map', 'gateway: { "admin_token": "correct-horse ü" }\n'],
+  ['a token in a block', 'gateway:\n  admin_token: |\n    correct-horse\n   battery: [\n'],
+  ['a token that looks like a tag', 'gateway:\n  admin_token: !correct-horse\n'],
+  ['a token that looks like an alias', 'gateway:\n  admin_token: *correct-horse\n'],
+  ['an unfinished quote', 'gateway:\n  admin_token: "correct-horse\n'],
+  ['a user in a URL', 'gateway:\n  public_url: https://ada:correct-horse@h/\n'],
+  ['a password with blanks', 'gateway:\n  public_url: "https://ada:correct-horse x@h/"\n'],
+  ['a user in front of an address', 'gateway:\n  listen: ada:correct-horse@h:80\n'],
+  ['a URL that is no URL', 'gateway:\n  public_url: ada:correct-horse@h\n'],
+])('hides %s', async (_what, text) => {
+  const folder = folderWith(`${fine}${text}`);
+  for (const format of ['text', 'json']) {
+    const { code, stdout, stderr } = await runIn(folder, ['check', '--format', format]);
+    expect(code).toBe(1);
+    expect(stdout + stderr).not.toContain('correct');
+  }
+});

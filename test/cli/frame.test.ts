@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { frame } from '../../gateway/cli/frame.ts';
+
+it.each([
+  ['the line and a caret', 'a: 1\nbb: 2\n', 2, 5, ['  2 | bb: 2', '    |     ^']],
+  ['tabs as one column', '\ta: 1', 1, 2, ['  1 |  a: 1', '    |  ^']],
+  ['nothing for a line that is blank', 'a\n\nb', 2, 1, []],
+  ['nothing for a line that is not there', 'a', 7, 1, []],
+  ['lines that end in CRLF', 'a\r\nb: 1\r\n', 2, 4, ['  2 | b: 1', '    |    ^']],
+  ['no secret, and a caret before it', 'admin_token: abc', 1, 1, ['  1 | admin_token: ***', '    | ^']],
+  [
+    'no caret where it would point at nothing',
+    '{ u: "http://a:b@c", x: 1 }',
+    1,
+    22,
+    ['  1 | { u: "http://***@c", x: 1 }'],
+  ],
+  ['no secret of several lines', 'admin_token: |\n  abc', 2, 3, ['  2 | ***']],
+  ['control characters by their names', 'a: \x1b[2J', 1, 1, ['  1 | a: \\x1b[2J', '    | ^']],
+])('shows %s', (_what, text, line, column, expected) => {
+  expect(frame(text, line, column)).toEqual(expected);
+});
+
+it('cuts long lines', () => {
+  const [line, caret] = frame(`a: ${'x'.repeat(500)}`, 1, 400);
+  expect(line?.length).toBeLessThan(170);
+  expect(caret).toBe(undefined);
+});

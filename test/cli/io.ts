@@ -1,0 +1,14 @@
+import { run } from '../../gateway/cli/run.ts';
+
+/** Runs a command line and collects what it prints. */
+export async function runIn(cwd: string, args: string[], env: NodeJS.ProcessEnv = {}, isTTY = false) {
+  const printed = { stdout: '', stderr: '' };
+  const output = (name: 'stdout' | 'stderr') => ({
+    isTTY,
+    write: (text: string) => {
+      printed[name] += text;
+    },
+  });
+  const code = await run(args, { stdout: output('stdout'), stderr: output('stderr'), env, cwd });
+  return { code, ...printed };
+}

@@ -1,0 +1,25 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { isNoContract, readContract } from '../../gateway/config/contracts.ts';
+import { Files } from '../../gateway/config/files.ts';
+import { fixtureFolder } from './fixtures.ts';
+
+const folder = fixtureFolder('contracts');
+
+it.each(['missing.yaml', '', 'not-openapi.yaml', 'broken.yaml', 'paths-list.json'])('refuses %s', (name) => {
+  expect(isNoContract(readContract(join(folder, name), true, 'v1', new Files()))).toBe(true);
+});
+
+it('takes path templates without the version that the document speaks of', () => {
+  const contract = readContract(join(folder, 'v1.yaml'), false, 'v1', new Files());
+  if (isNoContract(contract)) throw new Error(contract.problem);
+  const templates = contract.paths.entries().map(([template]) => template);
+  expect(templates).toEqual(['/drinks', '/drinks/{id}', '/v2/kept', '/', '/v10/kept']);
+  expect(contract.paths.find('/drinks/7')).toBeDefined();
+  expect([contract.file, contract.publish]).toEqual([join(folder, 'v1.yaml'), false]);
+});
+
+it('reads JSON', () => {
+  const contract = readContract(join(folder, 'v2.json'), true, 'v2', new Files());
+  expect(isNoContract(contract) ? contract : contract.paths.size).toBe(2);
+});

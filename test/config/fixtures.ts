@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { Fault } from '../../gateway/config/fault.ts';
+import { formatFault } from '../../gateway/config/fault.ts';
+import { explain } from '../../gateway/config/load.ts';
+import type { Verdict } from '../../gateway/config/validate.ts';
+
+export const separator = '---expected---\n';
+
+export const now = Date.parse('2026-11-21T10:00:00Z');
+
+/** A file of input, the separator, and the words that are expected. */
+export interface Fixture {
+  readonly name: string;
+  readonly input: string;
+  readonly expected: string;
+}
+
+export function fixtureFolder(folder: string): string {
+  return new URL(`../fixtures/${folder}/`, import.meta.url).pathname;
+}
+
+export function fixturesIn(folder: string): Fixture[] {
+  return readdirSync(fixtureFolder(folder)).map((file) => {
+    const [input = '', expected = ''] = readFileSync(`${fixtureFolder(folder)}${file}`, 'utf8').split(separator);
+    return { name: basename(file, '.yaml'), input, expected };
+  });
+}
+
+/** Reads text as if it were a routes.yaml in one of the fixture folders, in an environment without variables. */
+export function explainIn(folder: string, text: string): Verdict {
+  return explain(text, 'routes.yaml', { cwd: fixtureFolder(folder), env: {}, clock: { now: () => now } });
+}
+
+export function print(faults: readonly Fault[]): string {
+  return faults.map((fault) => `${formatFault(fault)}\n`).join('');
+}

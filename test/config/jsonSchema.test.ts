@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { jsonSchema, type SchemaNode, schemaText } from '../../gateway/config/jsonSchema.ts';
+import { explainIn, fixturesIn } from './fixtures.ts';
+
+const validate = new Ajv({ strict: false }).compile(JSON.parse(schemaText()));
+
+it('is what gateway/routes.schema.json holds; `node gateway/config/writeSchema.ts` writes it', () => {
+  expect(readFileSync(new URL('../../gateway/routes.schema.json', import.meta.url), 'utf8')).toBe(schemaText());
+});
+
+it.each(fixturesIn('warned-routes'))('accepts what the gateway accepts: $name', ({ input }) => {
+  expect(explainIn('warned-routes', input).faults).toEqual([]);
+  validate(parse(input));
+  expect(validate.errors).toBe(null);
+});
+
+it('accepts the file of this repository', () => {
+  validate(parse(readFileSync(new URL('../../routes.yaml', import.meta.url), 'utf8')));
+  expect(validate.errors).toBe(null);
+});
+
+it.each(['unknown-key', 'prefix-shape', 'type-forms', 'type-units', 'type-dates', 'type-urls', 'no-route-at-all'])(
+  'refuses what an editor can see is wrong: %s',
+  (name) => {
+    const fixture = fixturesIn('bad-routes').find((candidate) => candidate.name === name);
+    expect(validate(parse(fixture?.input ?? ''))).toBe(false);
+  },
+);
+
+it('describes every key', () => {
+  expect(undescribed(jsonSchema(), [])).toEqual([]);
+});
+
+// `url` and `balance` speak for themselves within what surrounds them.
+function undescribed(node: SchemaNode, path: readonly string[]): string[] {
+  const own = Object.entries(node.properties ?? {}).flatMap(([key, child]) => [
+    ...(child['description'] === undefined && key !== 'url' ? [[...path, key].join('.')] : []),
+    ...undescribed(child, [...path, key]),
+  ]);
+  const inner = [node.items, node.additionalProperties, ...(node.anyOf ?? [])];
+  return [...own, ...inner.flatMap((child) => (typeof child === 'object' ? undescribed(child, path) : []))];
+}

@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { run } from '../support/process.ts';
+
+it.each(['examples/express.ts', 'examples/http.ts'])('%s serves versions, upgrades, and announces', async (file) => {
+  const backend = await startBackend();
+  const base = await startExample(file, backend);
+
+  const answer = await fetch(`${base}/v1/drinks/7`, { method: 'POST', body: '{"a":1}' });
+  expect([answer.status, await answer.text()]).toEqual([200, '/drinks/7 {"a":1}']);
+  expect(answer.headers.get('deprecation')).toBe('@1782777600');
+  expect(answer.headers.get('link')).toContain('</v2/drinks/7>; rel="successor-version"');
+
+  const socket = new WebSocket(`${base.replace('http', 'ws')}/v1/chat`);
+  const [upgraded] = (await once(socket, 'upgrade')) as [{ headers: Record<string, string> }];
+  expect(upgraded.headers['deprecation']).toBe('@1782777600');
+  const [said] = (await once(socket, 'message')) as [Buffer];
+  expect(said.toString()).toBe('hello from /chat');
+  socket.close();
+
+  expect((await fetch(`${base}/v7/x`)).status).toBe(404);
+});
+
+it('in Express, what is no version is left to the app', async () => {
+  const base = await startExample('examples/express.ts', await startBackend());
+  const answer = await fetch(`${base}/about`);
+  expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('own page')]);
+  expect((await fetch(`${base}/nowhere`)).headers.get('content-type')).toContain('text/html');
+  // The index is the gateway's, on any server.
+  expect(await (await fetch(base)).json()).toMatchObject({ latest: 'v2' });
+});
+
+async function startExample(file: string, backend: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'examples-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const routes = join(folder, 'routes.yaml');
+  writeFileSync(
+    routes,
+    `routes:
+  /v1: { upstream: '${backend}', deprecation: 2026-06-30, sunset: 2029-06-30 }
+  /v2: ${backend}\n`,
+  );
+  const env = { PORT: '0', ROUTES: routes, V1_URL: backend, V2_URL: backend };
+  const [, port] = await run(process.execPath, [file], env).printed(/port: (\d+)/);
+  return `http://127.0.0.1:${port}`;
+}
+
+async function startBackend(): Promise<string> {
+  const server = createServer(async (req, res) => {
+    let body = '';
+    for await (const chunk of req) body += chunk;
+    res.end(`${req.url} ${body}`);
+  });
+  const sockets = new WebSocketServer({ server });
+  sockets.on('connection', (socket, req) => socket.send(`hello from ${req.url}`));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest';
+import { MalformedResponse, parseResponseHead, parseTrailers } from '../../gateway/http1/responseHead.ts';
+
+function head(...lines: string[]): ReturnType<typeof parseResponseHead> {
+  return parseResponseHead(`${lines.join('\r\n')}\r\n\r\n`);
+}
+
+/** A 200 with these fields. */
+function withFields(...fields: string[]): ReturnType<typeof parseResponseHead> {
+  return head('HTTP/1.1 200 OK', ...fields);
+}
+
+describe('a status line', () => {
+  it.each([
+    ['HTTP/1.1 200 OK', 200, 'OK'],
+    ['HTTP/1.0 200 OK', 200, 'OK'],
+    ['HTTP/1.1 200 ', 200, ''],
+    // Not in the grammar, and sent by many.
+    ['HTTP/1.1 200', 200, ''],
+    ['HTTP/1.1 404 Not Found', 404, 'Not Found'],
+    ['HTTP/1.1 200  two  spaces ', 200, ' two  spaces '],
+    ['HTTP/1.1 200 a\tb', 200, 'a\tb'],
+    ['HTTP/1.1 200 caf\xe9 \x80\xff', 200, 'caf\xe9 \x80\xff'],
+    ['HTTP/1.1 200 200', 200, '200'],
+    ['HTTP/1.1 100 Continue', 100, 'Continue'],
+    ['HTTP/1.1 599 Last', 599, 'Last'],
+  ])('%j', (line, status, reason) => expect(head(line)).toMatchObject({ status, reason, fields: [] }));
+
+  it.each([
+    ['nothing', ''],
+    ['a word', 'hello'],
+    ['a request', 'GET / HTTP/1.1'],
+    ['HTTP/0.9', 'HTTP/0.9 200 OK'],
+    ['HTTP/2', 'HTTP/2 200 OK'],
+    ['HTTP/2.0', 'HTTP/2.0 200 OK'],
+    ['HTTP/1.10', 'HTTP/1.10 200 OK'],
+    ['another protocol', 'ICY 200 OK'],
+    ['lower case', 'http/1.1 200 OK'],
+    ['space in front', ' HTTP/1.1 200 OK'],
+    ['no space', 'HTTP/1.1200 OK'],
+    ['two spaces', 'HTTP/1.1  200 OK'],
+    ['a tab', 'HTTP/1.1\t200 OK'],
+    ['two digits', 'HTTP/1.1 20 OK'],
+    ['four digits', 'HTTP/1.1 2000 OK'],
+    ['letters', 'HTTP/1.1 2xx OK'],
+    ['a sign', 'HTTP/1.1 +20 OK'],
+    ['0xx', 'HTTP/1.1 099 OK'],
+    ['6xx', 'HTTP/1.1 600 OK'],
+    ['no space before the reason', 'HTTP/1.1 200OK'],
+    ['NUL in the reason', 'HTTP/1.1 200 O\0K'],
+    ['an escape character in the reason', 'HTTP/1.1 200 \x1b[31m'],
+    ['CR in the reason', 'HTTP/1.1 200 O\rK'],
+    ['LF in the reason', 'HTTP/1.1 200 O\nK'],
+  ])('that is refused: %s', (_name, line) => expect(() => head(line)).toThrow(MalformedResponse));
+});
+
+describe('field lines', () => {
+  it('keep order, spelling and duplicates', () =>
+    expect(withFields('b: 1', 'A: 2', 'b: 3', 'Set-Cookie: x', 'SET-COOKIE: y').fields).toEqual(
+      ['b', '1', 'A', '2', 'b', '3', 'Set-Cookie', 'x', 'SET-COOKIE', 'y'], // biome-ignore format: in pairs
+    ));
+
+  it.each([
+    ['no white space', 'X:v', 'v'],
+    ['white space around it', 'X: \t v \t ', 'v'],
+    ['white space within it', 'X: a \t b', 'a \t b'],
+    ['nothing', 'X:', ''],
+    ['nothing but white space', 'X: \t ', ''],
+    ['colons', 'X: a:b::', 'a:b::'],
+    ['bytes above ASCII', 'X: \x80\xe9\xff', '\x80\xe9\xff'],
+    ['a no-break space, which is no white space here', 'X: \xa0v\xa0', '\xa0v\xa0'],
+  ])('have values: %s', (_name, line, value) => expect(withFields(line).fields).toEqual(['X', value]));
+
+  it('may be many', () => expect(withFields(...Array.from({ length: 10_000 }, () => 'a: b')).fields).toHaveLength(20_000));
+
+  it.each([
+    ['no colon', 'X'],
+    ['no colon in the last of several', 'X: v\r\nY'],
+    ['no name', ': v'],
+    ['space before the colon', 'X : v'],
+    ['a tab before the colon', 'X\t: v'],
+    ['space in front, which continues nothing', ' X: v'],
+    ['a continued line', 'X: a\r\n b'],
+    ['a continued line with a tab and a colon', 'X: a\r\n\tb: c'],
+    ['a name with a space', 'X Y: v'],
+    ['a name with a slash', 'X/Y: v'],
+    ['a name in brackets', '[X]: v'],
+    ['a name with a quote', '"X": v'],
+    ['a name above ASCII', 'X\xe9: v'],
+    ['CR in a value', 'X: a\rb'],
+    ['LF in a value', 'X: a\nY: b'],
+    ['CR at the end of a value', 'X: a\r'],
+    ['LF at the end of a value', 'X: a\n'],
+  ])('that are refused: %s', (_name, lines) => expect(() => withFields(lines)).toThrow(MalformedResponse));
+
+  const controls = [...Array(0x20).keys(), 0x7f].filter((code) => code !== 0x09);
+
+  it.each(controls)('that are refused: byte %i, in a name or a value', (code) => {
+    const byte = String.fromCharCode(code);
+    expect(() => withFields(`X: a${byte}b`)).toThrow(MalformedResponse);
+    expect(() => withFields(`X${byte}: v`)).toThrow(MalformedResponse);
+  });
+});
+
+describe('a Content-Length', () => {
+  it.each([
+    ['0', 0],
+    ['5', 5],
+    ['007', 7],
+    ['999999999999999', 999_999_999_999_999],
+  ])('of %s', (value, contentLength) =>
+    expect(withFields(`Content-Length: ${value}`)).toMatchObject({ contentLength, chunked: false }),
+  );
+
+  it('is -1 where there is none', () => expect(withFields().contentLength).toBe(-1));
+
+  it.each(['', '-1', '+5', '5 5', '5,5', '5, 5', '5, 6', '0x5', '5e1', '5.0', '５', 'five', '1'.repeat(16)])(
+    'is not "%s"',
+    (value) => expect(() => withFields(`Content-Length: ${value}`)).toThrow(MalformedResponse),
+  );
+
+  it.each([
+    ['alike', '5', '5'],
+    ['not alike', '5', '6'],
+    ['one of them empty', '5', ''],
+  ])('is not there twice, %s', (_name, first, second) =>
+    expect(() => withFields(`Content-Length: ${first}`, `content-length: ${second}`)).toThrow(MalformedResponse),
+  );
+});
+
+describe('a Transfer-Encoding', () => {
+  it.each(['chunked', 'Chunked', 'CHUNKED', ' chunked '])('of "%s"', (value) =>
+    expect(withFields(`Transfer-Encoding: ${value}`).chunked).toBe(true),
+  );
+
+  it.each([
+    ['another coding', ['gzip']],
+    ['another coding before it', ['gzip, chunked']],
+    ['another coding behind it', ['chunked, gzip']],
+    ['identity', ['identity']],
+    ['chunked twice', ['chunked, chunked']],
+    ['chunked twice, in two lines', ['chunked', 'chunked']],
+    ['another coding, in two lines', ['gzip', 'chunked']],
+    ['a parameter', ['chunked;q=1']],
+    ['an empty member', ['chunked,']],
+    ['nothing', ['']],
+    ['a second line of nothing', ['chunked', '']],
+    ['quotes', ['"chunked"']],
+    ['a byte more', ['xchunked']],
+    ['a vertical tab', ['\vchunked']],
+    ['a no-break space', ['\xa0chunked']],
+  ])('that is refused: %s', (_name, values) =>
+    expect(() => withFields(...values.map((value) => `Transfer-Encoding: ${value}`))).toThrow(MalformedResponse),
+  );
+
+  it.each([
+    ['before it', ['Content-Length: 5', 'Transfer-Encoding: chunked']],
+    ['behind it', ['Transfer-Encoding: chunked', 'Content-Length: 5']],
+    ['of 0', ['Content-Length: 0', 'Transfer-Encoding: chunked']],
+  ])('never goes with a Content-Length %s', (_name, fields) =>
+    expect(() => withFields(...fields)).toThrow(MalformedResponse),
+  );
+
+  it('is unknown to HTTP/1.0', () =>
+    expect(() => head('HTTP/1.0 200 OK', 'Transfer-Encoding: chunked')).toThrow(MalformedResponse));
+});
+
+// RFC 9112 §9.3.
+describe('the connection', () => {
+  it.each([
+    ['HTTP/1.1', [], true],
+    ['HTTP/1.1', ['close'], false],
+    ['HTTP/1.1', ['CLOSE'], false],
+    ['HTTP/1.1', ['keep-alive'], true],
+    ['HTTP/1.1', ['x-a, close , x-b'], false],
+    ['HTTP/1.1', ['keep-alive', 'close'], false],
+    ['HTTP/1.1', ['closed'], true],
+    ['HTTP/1.0', [], false],
+    ['HTTP/1.0', ['keep-alive'], true],
+    ['HTTP/1.0', ['Keep-Alive'], true],
+    ['HTTP/1.0', ['close'], false],
+  ])('of %s with %j persists: %s', (version, values, persistent) =>
+    expect(head(`${version} 200 OK`, ...values.map((value) => `Connection: ${value}`)).persistent).toBe(persistent),
+  );
+
+  it('has its options from every line, in lower case', () =>
+    expect(withFields('Connection: X-A, close', 'connection: X-B').connection).toEqual(['x-a', 'close', 'x-b']));
+
+  it.each([
+    [[], 0],
+    [['timeout=5'], 5_000],
+    [['timeout=5, max=100'], 5_000],
+    [['max=100, Timeout=5'], 5_000],
+    [['max=100'], 0],
+    [['timeout=x'], 0],
+    [[''], 0],
+  ])('with Keep-Alive %j is kept for %i ms', (values, keepAlive) =>
+    expect(withFields(...values.map((value) => `Keep-Alive: ${value}`)).keepAlive).toBe(keepAlive),
+  );
+});
+
+describe('trailers', () => {
+  it.each([
+    ['none', '', []],
+    ['one', 'a: b', ['a', 'b']],
+    ['several, in order, with duplicates', 'b: 1\r\nA:2\r\nb: 3', ['b', '1', 'A', '2', 'b', '3']],
+    ['white space around a value', 'a: \t b \t', ['a', 'b']],
+    ['no value', 'a:', ['a', '']],
+    ['bytes above ASCII', 'a: \xe9', ['a', '\xe9']],
+  ])('%s', (_name, text, expected) => expect(parseTrailers(text)).toEqual(expected));
+
+  it.each([
+    ['no colon', 'a'],
+    ['no name', ': b'],
+    ['space before the colon', 'a : b'],
+    ['a continued line', 'a: b\r\n c'],
+    ['a blank line', 'a: b\r\n\r\nc: d'],
+    ['a blank line at the end', 'a: b\r\n'],
+    ['a bare CR', 'a: b\rc: d'],
+    ['a bare LF', 'a: b\nc: d'],
+    ['NUL', 'a: \0'],
+  ])('that are refused: %s', (_name, text) => expect(() => parseTrailers(text)).toThrow(MalformedResponse));
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { counterpart, counterpartAt, latestOf, successorOf } from '../../gateway/lifecycle/successor.ts';
+import { snapshotOf, versionOf } from './versions.ts';
+
+const now = Date.parse('2026-01-01T00:00:00Z');
+const goneAtNow = { deprecation: '2025-01-01', sunset: '2026-01-01', after_sunset: 'gone' };
+const sunsetAtNow = { deprecation: '2025-01-01', sunset: '2026-01-01' };
+const retired = { retired: true };
+
+describe('the successor of v1', () => {
+  it.each([
+    ['none above it', { '/v1': {} }, undefined],
+    ['only a lower one', { '/v0': {}, '/v1': {} }, undefined],
+    ['the next one', { '/v1': {}, '/v2': {}, '/v3': {} }, 'v2'],
+    ['the next one in number, not in the file', { '/v10': {}, '/v9': {}, '/v1': {} }, 'v9'],
+    ['one behind a tombstone', { '/v1': {}, '/v2': retired, '/v3': {} }, 'v3'],
+    ['one behind a version that is gone', { '/v1': {}, '/v2': goneAtNow, '/v3': {} }, 'v3'],
+    ['one that is past its sunset and served', { '/v1': {}, '/v2': sunsetAtNow, '/v3': {} }, 'v2'],
+    ['only tombstones above it', { '/v1': {}, '/v2': retired, '/v3': goneAtNow }, undefined],
+    ['the one that the file names', { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': {} }, 'v3'],
+    ['a successor for a tombstone, too', { '/v1': retired, '/v2': {} }, 'v2'],
+  ])('%s', (_name, routes, expected) => {
+    const snapshot = snapshotOf(routes);
+    expect(successorOf(versionOf(snapshot, 'v1'), snapshot, now)?.name).toBe(expected);
+  });
+
+  it('is the next one until the millisecond at which that one is gone', () => {
+    const snapshot = snapshotOf({ '/v1': {}, '/v2': goneAtNow, '/v3': {} });
+    const version = versionOf(snapshot, 'v1');
+    expect(successorOf(version, snapshot, now - 1)?.name).toBe('v2');
+    expect(successorOf(version, snapshot, now)?.name).toBe('v3');
+  });
+});
+
+describe('the latest version', () => {
+  it.each([
+    ['the only one', { '/v1': {} }, 'v1'],
+    ['the highest in number', { '/v10': {}, '/v9': {} }, 'v10'],
+    ['below a tombstone', { '/v1': {}, '/v2': {}, '/v3': retired }, 'v2'],
+    ['below a version that is gone', { '/v1': {}, '/v2': goneAtNow }, 'v1'],
+    ['a deprecated one, when it is the highest', { '/v1': {}, '/v2': sunsetAtNow }, 'v2'],
+    ['none, when all are retired', { '/v1': retired, '/v2': goneAtNow }, undefined],
+  ])('is %s', (_name, routes, expected) => expect(latestOf(snapshotOf(routes), now)?.name).toBe(expected));
+});
+
+const moved = {
+  '/drinks': '/cocktails',
+  '/drinks/{id}': '/cocktails/{cocktailId}',
+  '/drinks/{id}/likes/{likeId}': '/likes/{likeId}/of/{id}',
+  '/search': null,
+  '/pub': '/nowhere',
+};
+
+describe('the counterpart in v2', () => {
+  const snapshot = snapshotOf({ '/v1': { moved }, '/v2': {} });
+
+  it.each([
+    ['the same path, where nothing is said', '/pubs/7', '/pubs/7'],
+    ['the root', '/', '/'],
+    ['no path at all', '', ''],
+    ['a moved path', '/drinks', '/cocktails'],
+    ['a moved path with a parameter', '/drinks/7', '/cocktails/7'],
+    ['parameters in another order', '/drinks/7/likes/9', '/likes/9/of/7'],
+    ['an escape as it stands', '/drinks/%C3%a9%2f', '/cocktails/%C3%a9%2f'],
+    ['a path that only looks moved', '/drinks/', '/drinks/'],
+    ['another case', '/Drinks', '/Drinks'],
+    ['an inner //', '/a//b', '/a//b'],
+    ['none, where the row is null', '/search', undefined],
+    ['a path below a row of null', '/search/7', '/search/7'],
+  ])('%s', (_name, path, expected) =>
+    expect(counterpart(path, versionOf(snapshot, 'v1'), versionOf(snapshot, 'v2'))).toBe(expected),
+  );
+});
+
+describe('the counterpart and the contracts', () => {
+  const known = { '/v1': { moved, contract: 'v1.json' }, '/v2': { contract: 'v2.json' } };
+  const onlyOld = { '/v1': { moved, contract: 'v1.json' }, '/v2': {} };
+  const onlyNew = { '/v1': { moved }, '/v2': { contract: 'v2.json' } };
+
+  it.each([
+    ['both known, the path is in both', known, '/pubs', '/pubs'],
+    ['both known, the path is only in the old one', known, '/drinks/7/x', undefined],
+    ['both known, the path is in neither', known, '/nothing', undefined],
+    ['both known, moved to a path that is there', known, '/drinks/7', '/cocktails/7'],
+    ['both known, moved to a path that is not', known, '/pub', undefined],
+    ['both known, a row of null', known, '/search', undefined],
+    ['only the old one known', onlyOld, '/nothing', '/nothing'],
+    ['only the new one known', onlyNew, '/nothing', '/nothing'],
+    ['only the new one known, a row of null', onlyNew, '/search', undefined],
+  ])('%s', (_name, routes, path, expected) => {
+    const snapshot = snapshotOf(routes);
+    expect(counterpart(path, versionOf(snapshot, 'v1'), versionOf(snapshot, 'v2'))).toBe(expected);
+  });
+});
+
+describe('the counterpart several majors on', () => {
+  const renamedTwice = { '/v1': { moved }, '/v2': { moved: { '/cocktails/{id}': '/mixes/{id}' } }, '/v3': {} };
+  const lost = { '/v1': { moved }, '/v2': { moved: { '/cocktails/{id}': null } }, '/v3': {} };
+  const contracts = {
+    '/v1': { moved, contract: 'v1.json' },
+    '/v2': { contract: 'v2.json' },
+    '/v3': { contract: 'v3.json' },
+  };
+  const between = { '/v1': {}, '/v2': retired, '/v3': {} };
+  const short = { '/v1': { successor: '/v3' }, '/v2': { moved: { '/drinks/{id}': null } }, '/v3': {} };
+  const aside = { '/v1': { successor: '/v2' }, '/v2': { successor: '/v4' }, '/v3': {}, '/v4': {} };
+
+  it.each([
+    ['the same path, where nothing is said', { '/v1': {}, '/v2': {}, '/v3': {} }, 'v3', '/x', '/x'],
+    ['a path that moved twice', renamedTwice, 'v3', '/drinks/7', '/mixes/7'],
+    ['none, where the second step has none', lost, 'v3', '/drinks/7', undefined],
+    ['none, where the first step has none', renamedTwice, 'v3', '/search', undefined],
+    ['a path that every contract has', contracts, 'v3', '/drinks/7', '/cocktails/7'],
+    ['none, where the last contract does not have it', contracts, 'v3', '/pubs', undefined],
+    ['past a retired major', between, 'v3', '/x', '/x'],
+    ['past a major that the file passes over', short, 'v3', '/drinks/7', '/drinks/7'],
+    ['none in a major that no step leads to', aside, 'v3', '/x', undefined],
+    ['in the last of a chain that passes one over', aside, 'v4', '/x', '/x'],
+    ['of the version itself', contracts, 'v1', '/nothing', '/nothing'],
+  ])('%s', (_name, routes, last, path, expected) => {
+    const snapshot = snapshotOf(routes);
+    expect(counterpartAt(versionOf(snapshot, last), path, versionOf(snapshot, 'v1'), snapshot, now)).toBe(expected);
+  });
+});

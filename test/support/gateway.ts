@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { onTestFinished } from 'vitest';
+import { startGateway } from '../../gateway/assemble.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { connectTo } from './rawClient.ts';
+
+export interface TestGateway {
+  readonly port: number;
+  readonly adminPort: number;
+  /** `http://127.0.0.1:port` */
+  readonly url: string;
+}
+
+export interface TestSettings {
+  /** What the gateway's clock says, in a form that `Date` reads; default: the real time. */
+  readonly now?: string;
+  /** `gateway:` of routes.yaml, over ports of our own. */
+  readonly gateway?: Readonly<Record<string, unknown>>;
+  /** `defaults:` of routes.yaml. */
+  readonly defaults?: Readonly<Record<string, unknown>>;
+}
+
+/** A gateway with these `routes:` on ports of its own, closed with the test. */
+export async function startTestGateway(
+  routes: Readonly<Record<string, unknown>>,
+  { now, gateway = {}, defaults }: TestSettings = {},
+): Promise<TestGateway> {
+  const snapshot = snapshotFrom({
+    routes,
+    gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s', ...gateway },
+    ...(defaults && { defaults }),
+  });
+  const running = await startGateway(snapshot, now === undefined ? {} : { clock: { now: () => Date.parse(now) } });
+  onTestFinished(() => running.close());
+  return { port: running.port, adminPort: running.adminPort, url: `http://127.0.0.1:${running.port}` };
+}
+
+/** The URL of a port that was just given up, so that a connection is all but certainly refused. */
+export async function refusedUrl(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return `http://127.0.0.1:${port}`;
+}
+
+/** The URL of a listener that accepts nobody and whose queue is full: the kernel drops every further SYN. */
+export async function unansweringUrl(): Promise<string> {
+  const code = `
+    const { parentPort } = require('node:worker_threads');
+    const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+      setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
+    });`;
+  const worker = new Worker(code, { eval: true });
+  onTestFinished(async () => {
+    await worker.terminate();
+  });
+  const [port] = (await once(worker, 'message')) as [number];
+  await Promise.all([connectTo(port), connectTo(port)]);
+  return `http://127.0.0.1:${port}`;
+}

@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { onTestFinished } from 'vitest';
+
+export interface Running {
+  readonly child: ChildProcess;
+  /** All that it has printed so far. */
+  readonly output: () => string;
+  /** Waits until `pattern` is printed; fails with the whole output when the process ends before. */
+  readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>;
+}
+
+/** Starts a program of this project, and ends it, and whatever it started, with the test. */
+export function run(command: string, args: readonly string[], env: Record<string, string> = {}): Running {
+  // A group of its own, so that its children end with it.
+  const child = spawn(command, args, {
+    env: { ...process.env, ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  child.stdout?.on('data', (chunk) => {
+    text += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    text += chunk;
+  });
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+    const ended = once(child, 'exit');
+    process.kill(-child.pid, 'SIGTERM');
+    await ended;
+  });
+  const printed = async (pattern: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const match = pattern.exec(text);
+      if (match) return match;
+      if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}:\n${text}`);
+      await Promise.race([
+        once(child.stdout ?? child, 'data'),
+        once(child.stderr ?? child, 'data'),
+        once(child, 'exit'),
+      ]);
+    }
+  };
+  return { child, output: () => text, printed };
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { parseResponse } from './response.ts';
+
+// The reader that every wire test trusts: what it takes for a whole answer is one for every client.
+describe('an answer is not taken', () => {
+  it.each([
+    ['a bad version', 'HTTP/2.0 200 OK\r\n\r\n'],
+    ['a bad status', 'HTTP/1.1 600 OK\r\n\r\n'],
+    ['a bare LF', 'HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n'],
+    ['a space before the colon', 'HTTP/1.1 200 OK\r\nContent-Length : 0\r\n\r\n'],
+    ['a folded line', 'HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\n\r\n'],
+    ['a control byte', 'HTTP/1.1 200 OK\r\nX-A: \0\r\n\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n'],
+    ['both framings', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['a length on 204', 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n'],
+    ['a bad chunk size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n'],
+    ['a chunk without its end', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n'],
+  ])('with %s', (_name, bytes) => {
+    expect(() => parseResponse(bytes, 'GET', true)).toThrow();
+  });
+
+  it.each([
+    ['its head', 'HTTP/1.1 200 OK\r\nContent-Le'],
+    ['its body', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell'],
+    ['its last chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n'],
+    ['its final answer', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])('before %s is whole', (_name, bytes) => {
+    expect(parseResponse(bytes, 'GET', true)).toBeUndefined();
+  });
+
+  it('before the connection has ended, where that ends the body', () => {
+    const bytes = 'HTTP/1.1 200 OK\r\n\r\nhello';
+    expect(parseResponse(bytes, 'GET', false)).toBeUndefined();
+    expect(parseResponse(bytes, 'GET', true)?.response.body).toBe('hello');
+  });
+});
+
+it('an answer ends where the next one begins', () => {
+  const parsed = parseResponse('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 204 x\r\n\r\n', 'GET', false);
+  expect(parsed?.response.body).toBe('ok');
+  expect(parsed?.rest).toBe('HTTP/1.1 204 x\r\n\r\n');
+});
