@@ -1,7 +1,7 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { httpDate } from '../shared/httpDate.ts';
 import { type Stage, stageOf } from './stage.ts';
-import { counterpart, counterpartAt, latestOf, successorOf } from './successor.ts';
+import { latestOf, type Way, wayTo } from './successor.ts';
 
 /** What the responses of a version say about its end. It holds for all requests of one second. */
 export interface Announcement {
@@ -13,61 +13,48 @@ export interface Announcement {
   /** Link values about the page for people: the same for every path. */
   readonly pages: readonly string[];
   readonly successor: Version | undefined;
-  /** The newest live major, when it is another than the successor. */
-  readonly latest: Version | undefined;
+  /** From the successor on to the newest live major, where that is another one and can be reached. */
+  readonly onwards: Way | undefined;
 }
 
-/** What `version` has to say at `now`; undefined while it is active, or a tombstone without dates. */
-export function announce(version: Version, snapshot: Snapshot, now: number): Announcement | undefined {
-  const stage = stageOf(version, now);
-  if (stage === 'active') return undefined;
-  const successor = successorOf(version, snapshot, now);
+/** What every version of a snapshot has to say at `now`; nothing while it is active. */
+export function announce(snapshot: Snapshot, now: number): ReadonlyMap<Version, Announcement> {
   const latest = latestOf(snapshot, now);
+  const ways = new Map<Version, Way>();
+  const announcements = new Map<Version, Announcement>();
+  let nextLive: Version | undefined;
+  // From the highest major down, so that the way from a successor on is known already.
+  for (const version of snapshot.byMajor.toReversed()) {
+    const stage = stageOf(version, now);
+    const named = version.successor === undefined ? nextLive : snapshot.versions.get(version.successor);
+    ways.set(version, wayTo(latest, version, named, ways));
+    if (stage !== 'active') announcements.set(version, announcementOf(version, stage, named, latest, ways));
+    if (stage !== 'retired') nextLive = version;
+  }
+  return announcements;
+}
+
+function announcementOf(
+  version: Version,
+  stage: Stage,
+  successor: Version | undefined,
+  latest: Version | undefined,
+  ways: ReadonlyMap<Version, Way>,
+): Announcement {
+  const way = successor && ways.get(successor);
   return {
     stage,
     deprecation: version.deprecation === undefined ? undefined : `@${Math.floor(version.deprecation / 1000)}`,
     sunset: version.sunset === undefined ? undefined : httpDate(version.sunset),
     pages: pagesOf(version),
     successor,
-    latest: latest === successor || latest === version ? undefined : latest,
+    onwards: way && way.end !== successor && way.end === latest ? way : undefined,
   };
 }
 
 /** RFC 9745 §3 and RFC 8594 §6: where people read more. */
-function pagesOf(version: Version): string[] {
-  if (version.info === undefined) return [];
-  const rels = [
-    version.deprecation === undefined ? [] : ['deprecation'],
-    version.sunset === undefined ? [] : ['sunset'],
-  ];
-  return rels.flat().map((rel) => `<${version.info}>; rel="${rel}"; type="text/html"`);
-}
-
-/**
- * The Link values of a response to `path` (without version and query), in the order in which they are sent.
- * `basePath` is '' or `/api`.
- */
-export function linksFor(
-  path: string,
-  version: Version,
-  announcement: Announcement,
-  snapshot: Snapshot,
-  now: number,
-): readonly string[] {
-  const { successor, latest, pages } = announcement;
-  if (successor === undefined) return pages;
-  const { basePath } = snapshot.gateway;
-  const next = counterpart(path, version, successor);
-  if (next === undefined) return pages;
-  const links = [`<${basePath}/${successor.name}${inLink(next)}>; rel="successor-version"`];
-  if (latest !== undefined) {
-    const newest = counterpartAt(latest, path, version, snapshot, now);
-    if (newest !== undefined) links.push(`<${basePath}/${latest.name}${inLink(newest)}>; rel="latest-version"`);
-  }
-  return pages.length === 0 ? links : links.concat(pages);
-}
-
-/** A path may hold these raw on the wire; inside `<…>` they would end the target early (RFC 8288 §3). */
-function inLink(path: string): string {
-  return /[<>"]/.test(path) ? path.replace(/[<>"]/g, encodeURIComponent) : path;
+function pagesOf({ info, deprecation, sunset }: Version): string[] {
+  if (info === undefined) return [];
+  const rels = [deprecation === undefined ? [] : ['deprecation'], sunset === undefined ? [] : ['sunset']].flat();
+  return rels.map((rel) => `<${info}>; rel="${rel}"; type="text/html"`);
 }

@@ -28,22 +28,35 @@ export function counterpart(path: string, version: Version, successor: Version):
   return target;
 }
 
-/** `counterpart`, major by major, up to `last`; undefined as soon as a step has none. */
-export function counterpartAt(
-  last: Version,
-  path: string,
+/** From one version to another, successor by successor. */
+export interface Way {
+  readonly end: Version;
+  /** Only the steps at which a path may change or end; majors that change nothing cost nothing. */
+  readonly hop: Hop | undefined;
+}
+
+interface Hop {
+  readonly from: Version;
+  readonly to: Version;
+  readonly next: Hop | undefined;
+}
+
+/** The way from `version` as far as it goes, `last` at most. `ways` has that of its successor. */
+export function wayTo(
+  last: Version | undefined,
   version: Version,
-  snapshot: Snapshot,
-  now: number,
-): string | undefined {
-  let at = version;
+  successor: Version | undefined,
+  ways: ReadonlyMap<Version, Way>,
+): Way {
+  const onwards = successor && ways.get(successor);
+  if (version === last || successor === undefined || onwards === undefined) return { end: version, hop: undefined };
+  const matters = version.moved.size > 0 || (version.contract !== undefined && successor.contract !== undefined);
+  return { end: onwards.end, hop: matters ? { from: version, to: successor, next: onwards.hop } : onwards.hop };
+}
+
+/** Where `path` is at the end of the way; undefined as soon as a step has no counterpart. */
+export function follow({ hop }: Way, path: string): string | undefined {
   let target: string | undefined = path;
-  // Each step goes to another version, and a snapshot has no cycle of successors, so this ends.
-  while (at !== last) {
-    const next = successorOf(at, snapshot, now);
-    if (next === undefined || target === undefined) return undefined;
-    target = counterpart(target, at, next);
-    at = next;
-  }
+  for (let at = hop; at && target !== undefined; at = at.next) target = counterpart(target, at.from, at.to);
   return target;
 }

@@ -16,7 +16,8 @@ function problemOf({ req, fields, live, upgrade }: Exchange): Problem | undefine
   const { limits } = live.snapshot.gateway;
   if (req.httpVersionMajor !== 1 || req.httpVersionMinor > 1) return { code: 'HTTP_VERSION_UNSUPPORTED' };
   if ((req.url as string).length > limits.url) return { code: 'TARGET_TOO_LONG' };
-  if (fields.size + (req.url as string).length > limits.head || fields.count > maxFields) return { code: 'HEAD_TOO_LARGE' };
+  if (fields.size + (req.url as string).length > limits.head || fields.count > maxFields)
+    return { code: 'HEAD_TOO_LARGE' };
   // RFC 9112 §3.2: exactly one, save that HTTP/1.0 may do without.
   if (fields.hosts !== 1 && !(fields.hosts === 0 && req.httpVersionMinor === 0)) {
     return { code: 'BAD_REQUEST', detail: 'A request has exactly one Host field.' };

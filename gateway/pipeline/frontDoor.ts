@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { GatewaySettings } from '../config/snapshot.ts';
 import { refuseConnection } from './brokenMessage.ts';
@@ -14,7 +16,11 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
       // The parser may have read on behind a message that ended the connection: nobody is to act on that.
       if (req.socket.writable) handle(req, res, surroundings, expectsContinue);
     });
-  const server = createServer(optionsFor(settings), (req, res) => onRequest(req, res, false));
+  const { tls } = settings;
+  const onPlainRequest = (req: IncomingMessage, res: ServerResponse): void => onRequest(req, res, false);
+  const server: Server = tls
+    ? createTlsServer({ ...optionsFor(settings), ...certificate(tls), ALPNProtocols: ['http/1.1'] }, onPlainRequest)
+    : createServer(optionsFor(settings), onPlainRequest);
   // 0 is no limit, where the default of 2,000 would drop fields without a word; the steps count for themselves.
   server.maxHeadersCount = 0;
   return server
@@ -23,6 +29,10 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
     .on('upgrade', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
     .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
     .on('clientError', (error, socket) => refuseConnection(error, socket as Socket));
+}
+
+function certificate({ cert, key }: NonNullable<GatewaySettings['tls']>): { cert: Buffer; key: Buffer } {
+  return { cert: readFileSync(cert), key: readFileSync(key) };
 }
 
 function optionsFor({ timeouts, limits }: GatewaySettings): ServerOptions {

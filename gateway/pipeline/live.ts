@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Pool } from '../upstream/pool.ts';
+import { Announcements } from './announcements.ts';
 import { Served } from './served.ts';
 
 /** A snapshot at work. A reload puts another one in its place, in one assignment. */
@@ -25,9 +26,10 @@ export interface Surroundings {
 
 export function bring(snapshot: Snapshot, pools: ReadonlyMap<string, Pool>): Live {
   const served = new Map<string, Served>();
+  const announcements = new Announcements(snapshot);
   for (const version of snapshot.byMajor) {
     const pool = pools.get(version.name);
-    if (pool) served.set(version.name, new Served(version, snapshot, pool));
+    if (pool) served.set(version.name, new Served(version, snapshot, pool, announcements));
   }
   return { snapshot, served };
 }

@@ -19,9 +19,11 @@ it.each(['examples/express.ts', 'examples/http.ts'])('%s serves versions, upgrad
   expect(answer.headers.get('link')).toContain('</v2/drinks/7>; rel="successor-version"');
 
   const socket = new WebSocket(`${base.replace('http', 'ws')}/v1/chat`);
-  const [upgraded] = (await once(socket, 'upgrade')) as [{ headers: Record<string, string> }];
+  const [[upgraded], [said]] = (await Promise.all([once(socket, 'upgrade'), once(socket, 'message')])) as [
+    [{ headers: Record<string, string> }],
+    [Buffer],
+  ];
   expect(upgraded.headers['deprecation']).toBe('@1782777600');
-  const [said] = (await once(socket, 'message')) as [Buffer];
   expect(said.toString()).toBe('hello from /chat');
   socket.close();
 

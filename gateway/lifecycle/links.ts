@@ -1,0 +1,28 @@
+import type { Version } from '../config/snapshot.ts';
+import type { Announcement } from './announcement.ts';
+import { counterpart, follow } from './successor.ts';
+
+/**
+ * The Link values of a response to `path` (without version and query), in the order in which they are sent.
+ * `basePath` is '' or `/api`.
+ */
+export function linksFor(
+  path: string,
+  version: Version,
+  { successor, onwards, pages }: Announcement,
+  basePath: string,
+): readonly string[] {
+  const next = successor && counterpart(path, version, successor);
+  if (successor === undefined || next === undefined) return pages;
+  const links = [`<${basePath}/${successor.name}${inLink(next)}>; rel="successor-version"`];
+  const newest = onwards && follow(onwards, next);
+  if (onwards && newest !== undefined) {
+    links.push(`<${basePath}/${onwards.end.name}${inLink(newest)}>; rel="latest-version"`);
+  }
+  return pages.length === 0 ? links : links.concat(pages);
+}
+
+/** A path may hold these raw on the wire; inside `<…>` they would end the target early (RFC 8288 §3). */
+function inLink(path: string): string {
+  return /[<>"]/.test(path) ? path.replace(/[<>"]/g, encodeURIComponent) : path;
+}
