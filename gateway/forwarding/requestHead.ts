@@ -73,9 +73,12 @@ function switching({ upgrade }: RequestHeadParts): string {
   return upgrade === '' ? '' : `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
 }
 
+// RFC 9110 §7.6.2 lets each recipient have a largest value of its own.
+const mostHops = 1_000_000;
+
 /** RFC 9110 §7.6.2: for OPTIONS and TRACE a hop counts down, for others the field means nothing to us. */
 function hopsLeft({ method, fields: { maxForwards } }: RequestHeadParts): string {
   if (maxForwards === undefined) return '';
-  const counts = method === 'OPTIONS' && /^[0-9]{1,9}$/.test(maxForwards);
-  return `Max-Forwards: ${counts ? Number(maxForwards) - 1 : maxForwards}\r\n`;
+  const counts = method === 'OPTIONS' && /^[0-9]+$/.test(maxForwards);
+  return `Max-Forwards: ${counts ? Math.min(Number(maxForwards) - 1, mostHops) : maxForwards}\r\n`;
 }

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { type Answer, answer, startBackend } from '../support/backend.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { connectTo, get, message } from '../support/rawClient.ts';
+
+const early = answer(413, 'too much');
+
+async function start(script: Answer = early) {
+  const backend = await startBackend(script, { at: 'head' });
+  const gateway = await startTestGateway({ '/v1': backend.url });
+  return { backend, port: gateway.port, client: await connectTo(gateway.port) };
+}
+
+describe('an answer that comes before the whole request', () => {
+  it('reaches the client at once', async () => {
+    const { client } = await start();
+    client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 1000000'));
+    client.send('a'.repeat(1_000));
+    expect((await client.response('POST')).body).toBe('too much');
+  });
+
+  it.each(['length', 'chunked'])('does not turn the rest of the body into a request: %s', async (framing) => {
+    const { backend, client } = await start();
+    const inner = get('/v1/smuggled');
+    const field = framing === 'length' ? `Content-Length: ${inner.length}` : 'Transfer-Encoding: chunked';
+    client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', field));
+    expect((await client.response('POST')).body).toBe('too much');
+    client.send(framing === 'length' ? inner : `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`);
+    await sleep(100);
+    expect(client.pending).toBe('');
+    expect(backend.requests.filter(({ target }) => target === '/smuggled')).toEqual([]);
+  });
+
+  it('leaves no half request on a connection that another one uses', async () => {
+    const { backend, client, port } = await start();
+    client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 100'));
+    expect((await client.response('POST')).body).toBe('too much');
+    const other = await connectTo(port);
+    other.send(get('/v1/y'));
+    expect((await other.response()).body).toBe('too much');
+    expect(backend.connections).toHaveLength(2);
+  });
+
+  it('and closes the connection at the backend is passed on', async () => {
+    const { client } = await start([{ write: early }, { end: true }]);
+    client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 1000000'));
+    client.send('a'.repeat(1_000));
+    expect((await client.response('POST')).body).toBe('too much');
+  });
+});

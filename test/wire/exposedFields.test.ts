@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { type Answer, answer, startBackend } from '../support/backend.ts';
+import { refusedUrl, startTestGateway } from '../support/gateway.ts';
+import { ask, get } from '../support/rawClient.ts';
+import { membersOf, valuesOf } from '../support/response.ts';
+
+const now = '2026-08-01T00:00:00Z';
+const dates = { deprecation: '2026-06-30', sunset: '2028-06-30T23:59:59Z' };
+
+async function start(script: Answer, version: Record<string, unknown> = {}) {
+  const backend = await startBackend(script);
+  const gateway = await startTestGateway(
+    { '/v1': { upstream: backend.url, ...dates, ...version }, '/v2': await refusedUrl() },
+    { now },
+  );
+  return { backend, port: gateway.port };
+}
+
+describe('Access-Control-Expose-Headers', () => {
+  const exposed = ['deprecation', 'sunset', 'link'];
+
+  it.each([
+    ['none', [], exposed],
+    ['some', ['Access-Control-Expose-Headers: X-A, X-B'], ['x-a', 'x-b', ...exposed]],
+    ['some of ours', ['Access-Control-Expose-Headers: link, X-A'], ['x-a', ...exposed]],
+    [
+      'two lines',
+      ['Access-Control-Expose-Headers: X-A', 'Access-Control-Expose-Headers: X-B'],
+      ['x-a', 'x-b', ...exposed],
+    ],
+  ])('is merged where the response is for other origins: %s', async (_name, own, expected) => {
+    const { port } = await start(answer(200, '', 'Access-Control-Allow-Origin: https://app.test', ...own));
+    const response = await ask(port, get('/v1/x', 'Origin: https://app.test'));
+    const names = membersOf(response, 'access-control-expose-headers').map((name) => name.toLowerCase());
+    expect(names.toSorted()).toEqual(expected.toSorted());
+  });
+
+  // Fetch §3.2.5: with credentials `*` is a name like any other, so ours stand beside it.
+  it('keeps the *', async () => {
+    const own = ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: *'];
+    const { port } = await start(answer(200, '', ...own));
+    const response = await ask(port, get('/v1/x', 'Origin: https://app.test'));
+    expect(membersOf(response, 'access-control-expose-headers')).toContain('*');
+  });
+
+  it('is not made up where the response is not', async () => {
+    const { port } = await start(answer(200, ''));
+    expect(valuesOf(await ask(port, get('/v1/x')), 'access-control-expose-headers')).toEqual([]);
+  });
+
+  it('of an active major stays as it is', async () => {
+    const own = ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: X-A'];
+    const { port } = await start(answer(200, '', ...own), { deprecation: undefined, sunset: undefined });
+    expect(membersOf(await ask(port, get('/v1/x')), 'access-control-expose-headers')).toEqual(['X-A']);
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { okAnswer, startBackend } from '../support/backend.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { ask, connectTo, get, message } from '../support/rawClient.ts';
+import { valuesOf } from '../support/response.ts';
+
+const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\nX-Hint: caf\xe9\r\n\r\n';
+const processing = 'HTTP/1.1 102 Processing\r\n\r\n';
+const carryOn = 'HTTP/1.1 100 Continue\r\n\r\n';
+
+async function statuses(interim: string, line = 'GET /v1/x HTTP/1.1'): Promise<number[]> {
+  const backend = await startBackend(interim + okAnswer);
+  const gateway = await startTestGateway({ '/v1': backend.url });
+  const response = await ask(gateway.port, message(line, 'Host: api.test'), 'GET');
+  expect([response.status, response.body]).toEqual([200, 'ok']);
+  return response.interim.map(({ status }) => status);
+}
+
+// RFC 9110 §15.2: passed on, unless the proxy itself asked for them; never to HTTP/1.0.
+describe('an interim response', () => {
+  it.each([
+    ['a 100 that was not asked for', carryOn, []],
+    ['a 103', hints, [103]],
+    ['a 102', processing, [102]],
+    ['three of them', hints + processing + hints, [103, 102, 103]],
+    ['a 100 among them', hints + carryOn + hints, [103, 103]],
+    ['one that has no name', 'HTTP/1.1 199 Whatever\r\nX-A: b\r\n\r\n', [199]],
+  ])('%s', async (_name, interim, expected) => {
+    expect(await statuses(interim)).toEqual(expected);
+  });
+
+  it.each([
+    ['100', carryOn],
+    ['103', hints],
+    ['102', processing],
+    ['three', hints + processing + hints],
+  ])('is not for HTTP/1.0: %s', async (_name, interim) => {
+    expect(await statuses(interim, 'GET /v1/x HTTP/1.0')).toEqual([]);
+  });
+
+  it('keeps its own fields, and gets none of the final response', async () => {
+    const backend = await startBackend(hints + okAnswer);
+    const gateway = await startTestGateway({
+      '/v1': { upstream: backend.url, prefix: 'forward', deprecation: '2026-06-30', sunset: '2028-06-30' },
+      '/v2': backend.url,
+    });
+    const [early] = (await ask(gateway.port, get('/v1/x'))).interim;
+    expect(early?.lines).toEqual(expect.arrayContaining(['Link: </style.css>; rel=preload', 'X-Hint: caf\xe9']));
+    expect(early && [...valuesOf(early, 'deprecation'), ...valuesOf(early, 'sunset')]).toEqual([]);
+  });
+
+  it('comes at once, not with the final response', async () => {
+    const backend = await startBackend([{ write: hints }, { wait: 1_500 }, { write: okAnswer }]);
+    const gateway = await startTestGateway({ '/v1': backend.url });
+    const client = await connectTo(gateway.port);
+    client.send(get('/v1/x'));
+    const begun = Date.now();
+    expect(await client.bytes('HTTP/1.1 103'.length)).toBe('HTTP/1.1 103');
+    expect(Date.now() - begun).toBeLessThan(1_000);
+  });
+});

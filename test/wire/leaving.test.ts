@@ -1,0 +1,82 @@
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { type Answer, answer, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { connectTo, get, message } from '../support/rawClient.ts';
+
+async function start(script: Answer) {
+  const backend = await startBackend(script);
+  const gateway = await startTestGateway({ '/v1': backend.url });
+  return { backend, port: gateway.port, client: await connectTo(gateway.port) };
+}
+
+describe('a client that leaves aborts the request at the backend within a second', () => {
+  const begun = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n';
+
+  it.each([
+    ['before the answer, by reset', [], 'reset'],
+    ['before the answer, by close', [], 'destroy'],
+    ['within the answer, by reset', [{ write: begun }], 'reset'],
+    ['within the answer, by close', [{ write: begun }], 'destroy'],
+  ] as const)('%s', async (_name, script, how) => {
+    const { backend, client } = await start(script);
+    client.send(get('/v1/x'));
+    await eventually(() => expect(backend.requests).toHaveLength(1));
+    if (script.length > 0) await eventually(() => expect(client.pending).toContain('first'));
+    if (how === 'reset') client.reset();
+    else client.socket.destroy();
+    await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 1_000);
+  });
+
+  it('within its own body', async () => {
+    const { backend, client } = await start(answer(200, 'ok'));
+    client.send(`${message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 1000')}half`);
+    await eventually(() => expect(backend.bytes).toContain('half'));
+    client.reset();
+    await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 1_000);
+    expect(backend.requests).toEqual([]);
+  });
+
+  it('and takes the pipelined ones with it', async () => {
+    const { backend, client } = await start([]);
+    client.send(get('/v1/x') + get('/v1/y'));
+    await eventually(() => expect(backend.requests.length).toBeGreaterThan(0));
+    client.reset();
+    await eventually(() => {
+      for (const connection of backend.connections) expect(connection.closed).not.toBe('open');
+    }, 1_000);
+  });
+
+  it('while it was not reading', async () => {
+    const huge = Buffer.alloc(64_000_000, 'a');
+    const { backend, client } = await start([
+      { write: `HTTP/1.1 200 OK\r\nContent-Length: ${huge.length}\r\n\r\n` },
+      { write: huge },
+    ]);
+    client.socket.pause();
+    client.send(get('/v1/x'));
+    await eventually(() => expect(backend.requests).toHaveLength(1));
+    await sleep(300);
+    client.reset();
+    await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 1_000);
+  });
+
+  it('while the backend was not reading', async () => {
+    const taken: Socket[] = [];
+    const backend = await startBackend([{ take: (socket) => taken.push(socket.pause()) }], { at: 'head' });
+    const gateway = await startTestGateway({ '/v1': { upstream: backend.url, limits: { body: '200MB' } } });
+    const client = await connectTo(gateway.port);
+    client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 100000000'));
+    client.send(Buffer.alloc(50_000_000, 'a'));
+    await eventually(() => expect(taken).toHaveLength(1));
+    await sleep(300);
+    client.reset();
+    await sleep(300);
+    // Only a socket that is read hears of an end.
+    for (const socket of taken) socket.resume();
+    await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 1_000);
+    expect(backend.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { type Answer, answer, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { expectProblem } from '../support/problem.ts';
+import { connectTo, get, message } from '../support/rawClient.ts';
+
+interface Timeouts {
+  readonly gateway?: Record<string, string>;
+  readonly upstream?: Record<string, string>;
+}
+
+async function start(script: Answer, { gateway = {}, upstream = {} }: Timeouts) {
+  const backend = await startBackend(script);
+  const running = await startTestGateway(
+    { '/v1': { upstream: backend.url, timeouts: upstream } },
+    { gateway: { timeouts: gateway } },
+  );
+  return { backend, client: await connectTo(running.port) };
+}
+
+// RFC 9110 §15.5.9.
+describe('a slow client', () => {
+  it.each([
+    ['stops within its head', ['GET /v1/x HTTP/1.1\r\nHost: api.te']],
+    ['stops within the request line', ['GET /v1']],
+    ['never ends its head', [...'GET /v1/x HTTP/1.1\r\nHost: api.test\r\nX-A: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa']],
+  ])('that %s is told 408, or left', async (_name, pieces) => {
+    const { backend, client } = await start(answer(200, 'ok'), { gateway: { head: '300ms' } });
+    await Promise.all([client.sendPieces(pieces, 25), client.closed()]);
+    if (client.pending !== '') expectProblem(await client.response(), 408);
+    expect(client.pending).toBe('');
+    expect(backend.bytes).toBe('');
+  });
+
+  it('that says nothing at all is left', async () => {
+    const { client } = await start(answer(200, 'ok'), { gateway: { head: '300ms', keep_alive: '300ms' } });
+    await client.closed();
+    if (client.pending !== '') expectProblem(await client.response(), 408);
+  });
+
+  it.each([
+    ['a known length', message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 10'), 'hal'],
+    ['chunks', message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Transfer-Encoding: chunked'), '5\r\nhal'],
+    ['no body yet', message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 10'), ''],
+  ])('that stops within its body is told 408, and the backend aborted: %s', async (_name, head, part) => {
+    const { backend, client } = await start(answer(200, 'ok'), { gateway: { body_idle: '300ms' } });
+    client.send(head + part);
+    expectProblem(await client.response('POST'), 408);
+    await client.closed();
+    expect(backend.requests).toEqual([]);
+    await eventually(() => {
+      for (const connection of backend.connections) expect(connection.closed).not.toBe('open');
+    });
+  });
+
+  it('that keeps moving is not cut off, however slow', async () => {
+    const { backend, client } = await start(answer(200, 'ok'), { gateway: { body_idle: '400ms', head: '400ms' } });
+    client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 6'));
+    await client.sendPieces([...'abcdef'], 150);
+    expect((await client.response('POST')).status).toBe(200);
+    expect(backend.request.body).toBe('abcdef');
+  });
+
+  it('that waits between requests is left after keep_alive, without a word', async () => {
+    const { client } = await start(answer(200, 'ok'), { gateway: { keep_alive: '300ms' } });
+    client.send(get('/v1/x'));
+    expect((await client.response()).status).toBe(200);
+    expect((await client.closed()).leftover).toBe('');
+  });
+
+  it('that waits for a slow answer is not left', async () => {
+    const { client } = await start([{ wait: 800 }, { write: answer(200, 'late') }], {
+      gateway: { keep_alive: '300ms', head: '300ms', body_idle: '300ms' },
+    });
+    client.send(get('/v1/x'));
+    expect((await client.response()).body).toBe('late');
+  });
+
+  it('that stops reading is left after write_idle, and the backend with it', async () => {
+    const huge = Buffer.alloc(64_000_000, 'a');
+    const { backend, client } = await start(
+      [{ write: `HTTP/1.1 200 OK\r\nContent-Length: ${huge.length}\r\n\r\n` }, { write: huge }],
+      { upstream: { write_idle: '400ms', idle: '30s' } },
+    );
+    client.socket.pause();
+    client.send(get('/v1/x'));
+    await eventually(() => expect(backend.requests).toHaveLength(1));
+    await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 3_000);
+  });
+});

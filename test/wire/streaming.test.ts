@@ -1,0 +1,105 @@
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { type Answer, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { connectTo, get, message } from '../support/rawClient.ts';
+import { membersOf } from '../support/response.ts';
+
+async function start(script: Answer) {
+  const backend = await startBackend(script);
+  const gateway = await startTestGateway({ '/v1': backend.url });
+  return { backend, port: gateway.port, client: await connectTo(gateway.port) };
+}
+
+describe('a body streams', () => {
+  it('to the client, before its end is there', async () => {
+    const { port } = await start([
+      { write: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nearly\r\n' },
+      { wait: 1_500 },
+      { write: '0\r\n\r\n' },
+    ]);
+    const client = await connectTo(port);
+    const begun = Date.now();
+    client.send(get('/v1/x'));
+    while (!client.pending.includes('early')) {
+      expect(Date.now() - begun).toBeLessThan(1_000);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect((await client.response()).body).toBe('early');
+  });
+
+  it('of 5 MB both ways at once', async () => {
+    const size = 5_000_000;
+    const backend = await startBackend(
+      ({ body }) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    const gateway = await startTestGateway({ '/v1': backend.url });
+    const client = await connectTo(gateway.port);
+    const body = Buffer.alloc(size, 'abcdefghijklm');
+    client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', `Content-Length: ${size}`));
+    client.send(body);
+    const response = await client.response('POST', 8_000);
+    expect(response.body === body.toString('latin1')).toBe(true);
+    expect(membersOf(response, 'connection')).not.toContain('close');
+  });
+
+  it('to the backend, before its end is there', async () => {
+    const { backend, client } = await start([]);
+    client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 100'));
+    client.send('early');
+    await eventually(() => expect(backend.bytes).toContain('early'));
+  });
+});
+
+// What one side does not read must stay with the other: 100 MB would not fit between them unless we gathered it.
+describe('nothing is gathered in between', () => {
+  const megabyte = Buffer.alloc(1_000_000, 'a');
+  const count = 100;
+
+  function pauseFor900Ms(socket: Socket): void {
+    socket.removeAllListeners('data').pause();
+    setTimeout(() => socket.resume(), 900);
+  }
+
+  /** Writes 100 MB as fast as they are taken; tells how many have gone. */
+  function pour(socket: Socket): () => number {
+    let gone = 0;
+    const next = (): void => {
+      if (gone < count && socket.writable)
+        socket.write(megabyte, () => {
+          gone += 1;
+          next();
+        });
+    };
+    next();
+    return () => gone;
+  }
+
+  it('for a client that does not read, and all of it comes once it does', async () => {
+    let gone = () => 0;
+    const { client } = await start([
+      { write: `HTTP/1.1 200 OK\r\nContent-Length: ${count}000000\r\n\r\n` },
+      { take: (socket) => (gone = pour(socket)) },
+    ]);
+    client.socket.pause();
+    client.send(get('/v1/x'));
+    await eventually(() => expect(gone()).toBeGreaterThan(0));
+    await sleep(700);
+    expect(gone()).toBeLessThan(40);
+    client.socket.removeAllListeners('data').resume();
+    await eventually(() => expect(gone()).toBe(count), 8_000);
+  });
+
+  it('for a backend that does not read, and all of it comes once it does', async () => {
+    const backend = await startBackend([{ take: pauseFor900Ms }], { at: 'head' });
+    const gateway = await startTestGateway({ '/v1': { upstream: backend.url, limits: { body: '200MB' } } });
+    const client = await connectTo(gateway.port);
+    client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', `Content-Length: ${count}000000`));
+    const gone = pour(client.socket);
+    await sleep(700);
+    expect(gone()).toBeLessThan(40);
+    await eventually(() => expect(gone()).toBe(count), 8_000);
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { startBackend } from '../support/backend.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { ask, get } from '../support/rawClient.ts';
+import { singleValueOf, valuesOf } from '../support/response.ts';
+
+async function start() {
+  const backend = await startBackend();
+  const gateway = await startTestGateway({ '/v1': backend.url });
+  return { backend, port: gateway.port };
+}
+
+describe('X-Request-Id', () => {
+  it('is made where there is none, a new one each time', async () => {
+    const { backend, port } = await start();
+    await ask(port, get('/v1/x'));
+    await ask(port, get('/v1/x'));
+    const [first, second] = backend.requests.map((request) => singleValueOf(request, 'x-request-id'));
+    expect(first).toMatch(/^[\w.-]{8,128}$/);
+    expect(second).not.toBe(first);
+  });
+
+  it.each(['abc-123', '0af7651916cd43dd8448eb211c80319c', '01890a5d-ac96-774b-bcce-b302099a8057'])(
+    '%s is kept',
+    async (id) => {
+      const { backend, port } = await start();
+      await ask(port, get('/v1/x', `x-request-id: ${id}`));
+      expect(valuesOf(backend.request, 'x-request-id')).toEqual([id]);
+    },
+  );
+
+  it.each([
+    ['long', ['a'.repeat(300)]],
+    ['empty', ['']],
+    ['with markup', ['<script>']],
+    ['with a space', ['a b']],
+    ['with a quote', ['a"b']],
+    ['with obs-text', ['a\xe9']],
+    ['with a tab', ['a\tb']],
+  ])('that is %s is replaced', async (_name, ids) => {
+    const { backend, port } = await start();
+    await ask(port, get('/v1/x', ...ids.map((id) => `X-Request-Id: ${id}`)));
+    const sent = singleValueOf(backend.request, 'x-request-id');
+    expect(sent).toMatch(/^[\w.-]{8,128}$/);
+    expect(ids).not.toContain(sent);
+  });
+
+  it('is one, however many the client sent', async () => {
+    const { backend, port } = await start();
+    await ask(port, get('/v1/x', 'X-Request-Id: one', 'X-Request-Id: two'));
+    expect(valuesOf(backend.request, 'x-request-id')).toHaveLength(1);
+  });
+});
+
+it('the trace context passes as it is', async () => {
+  const { backend, port } = await start();
+  const fields = ['traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', 'tracestate: a=1, b=2'];
+  await ask(port, get('/v1/x', ...fields));
+  expect(backend.request.lines).toEqual(expect.arrayContaining(fields));
+});
