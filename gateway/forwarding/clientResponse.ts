@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { after, unwatch, watch } from '../http1/deadlines.ts';
-import { lowerCased } from '../http1/fieldName.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { lingerAfter } from './lingering.ts';
 import type { Outbound } from './outbound.ts';
@@ -91,10 +90,7 @@ function watchClient(res: ServerResponse, ms: number): void {
 }
 
 /** A stream of events may be silent for as long as nothing happens. */
-export function isEventStream({ fields }: ResponseHead): boolean {
-  for (let at = 0; at < fields.length; at += 2) {
-    if (lowerCased(fields[at] as string) === 'content-type')
-      return /^text\/event-stream\b/i.test(fields[at + 1] as string);
-  }
-  return false;
+export function isEventStream({ names, fields }: ResponseHead): boolean {
+  const at = names.indexOf('content-type');
+  return at !== -1 && /^text\/event-stream\b/i.test(fields[at * 2 + 1] as string);
 }

@@ -1,4 +1,3 @@
-import { lowerCased } from '../http1/fieldName.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { parseHttpDate } from '../shared/httpDate.ts';
 import {
@@ -45,7 +44,7 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
   for (let at = 0; at < head.fields.length; at += 2) {
     const name = head.fields[at] as string;
     let value = head.fields[at + 1] as string;
-    const lower = lowerCased(name);
+    const lower = head.names[at >> 1] as string;
     if (head.connection.length > 0 && namedByConnection(lower, head)) continue;
     switch (lower) {
       case 'connection':

@@ -63,10 +63,14 @@ class Tunnel implements ResponseHandler {
   onHead(): void {}
 }
 
-function switchingHead({ reason, fields: received }: ResponseHead, fields: readonly string[], asked: string): string {
-  const at = received.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'upgrade');
+function switchingHead(
+  { reason, names, fields: received }: ResponseHead,
+  fields: readonly string[],
+  asked: string,
+): string {
+  const at = names.indexOf('upgrade');
   let head = `HTTP/1.1 101 ${reason === '' ? 'Switching Protocols' : reason}\r\nConnection: Upgrade\r\n`;
-  head += `Upgrade: ${at === -1 ? asked : received[at + 1]}\r\n`;
+  head += `Upgrade: ${at === -1 ? asked : received[at * 2 + 1]}\r\n`;
   for (let index = 0; index < fields.length; index += 2) head += `${fields[index]}: ${fields[index + 1]}\r\n`;
   return `${head}\r\n`;
 }

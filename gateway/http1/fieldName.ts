@@ -1,3 +1,5 @@
+import { token } from './grammar.ts';
+
 /**
  * Field names that real traffic uses, in the spellings in which it uses them. Looking a name up costs less than
  * lower-casing it, and a hit is one shared string, which a `switch` compares by pointer.
@@ -35,7 +37,7 @@ export function lowerCased(name: string): string {
   return known.get(name) ?? name.toLowerCase();
 }
 
-/** True for a name that is surely a token, so that its characters need not be looked at. */
-export function isKnown(name: string): boolean {
-  return known.has(name);
+/** The same for a name that may be no token: then undefined. A known name need not be looked at letter by letter. */
+export function checkedLowerCased(name: string): string | undefined {
+  return known.get(name) ?? (token.test(name) ? name.toLowerCase() : undefined);
 }

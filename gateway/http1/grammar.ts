@@ -8,8 +8,18 @@ const registeredName = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%(?!7f)[2-9A-Fa-f][0-9A-
 const futureAddress = /^v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+$/i;
 const port = /^[0-9]{0,5}$/;
 
+// Nearly every request asks for the same host as the one before.
+let lastValid = '';
+
 /** `uri-host [ ":" port ]` of RFC 9110 §7.2, not empty: RFC 9110 §4.2.1 has no http URI without a host. */
 export function isAuthority(value: string): boolean {
+  if (value === lastValid) return value !== '';
+  if (!fitsGrammar(value)) return false;
+  lastValid = value;
+  return true;
+}
+
+function fitsGrammar(value: string): boolean {
   const literal = value.startsWith('[');
   const hostEnd = literal ? value.indexOf(']') + 1 : value.indexOf(':');
   if (literal && hostEnd === 0) return false;

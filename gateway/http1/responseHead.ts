@@ -1,4 +1,4 @@
-import { isKnown, lowerCased } from './fieldName.ts';
+import { checkedLowerCased } from './fieldName.ts';
 import { listOfTokens, token } from './grammar.ts';
 
 /** The head of a response, checked: what is in it may be passed on. */
@@ -7,6 +7,8 @@ export interface ResponseHead {
   readonly reason: string;
   /** Names and values in turn, as received: order, spelling and duplicates kept, a byte a character. */
   readonly fields: readonly string[];
+  /** The names of `fields` in lower case, one for each pair. */
+  readonly names: readonly string[];
   /** -1 when the response has no Content-Length. */
   readonly contentLength: number;
   readonly chunked: boolean;
@@ -42,6 +44,7 @@ export function parseResponseHead(text: string): ResponseHead {
   const minor = status[1] === '1' ? 1 : 0;
 
   const fields: string[] = [];
+  const names: string[] = [];
   let contentLength = -1;
   let transferEncoding: string | undefined;
   let connection = none;
@@ -54,10 +57,12 @@ export function parseResponseHead(text: string): ResponseHead {
     // A line that begins with white space has no token before its colon either: obs-fold ends here (RFC 9112 §5.2).
     if (colon === -1 || colon > lineEnd) throw new MalformedResponse('a field line without a colon');
     const name = text.slice(start, colon);
-    if (!isKnown(name) && !token.test(name)) throw new MalformedResponse('a field name that is no token');
+    const lower = checkedLowerCased(name);
+    if (lower === undefined) throw new MalformedResponse('a field name that is no token');
     const value = trimmed(text, colon + 1, lineEnd);
     fields.push(name, value);
-    switch (lowerCased(name)) {
+    names.push(lower);
+    switch (lower) {
       case 'content-length':
         if (contentLength !== -1 || !digits.test(value)) throw new MalformedResponse('an invalid Content-Length');
         contentLength = Number(value);
@@ -78,6 +83,7 @@ export function parseResponseHead(text: string): ResponseHead {
     status: Number(status[2]),
     reason: status[3] ?? '',
     fields,
+    names,
     contentLength,
     chunked: transferEncoding !== undefined,
     connection,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MalformedResponse, parseResponseHead, parseTrailers } from '../../gateway/http1/responseHead.ts';
+import { checkBegun, MalformedResponse, parseResponseHead, parseTrailers } from '../../gateway/http1/responseHead.ts';
 
 function head(...lines: string[]): ReturnType<typeof parseResponseHead> {
   return parseResponseHead(`${lines.join('\r\n')}\r\n\r\n`);
@@ -56,9 +56,18 @@ describe('a status line', () => {
 
 describe('field lines', () => {
   it('keep order, spelling and duplicates', () =>
-    expect(withFields('b: 1', 'A: 2', 'b: 3', 'Set-Cookie: x', 'SET-COOKIE: y').fields).toEqual(
-      ['b', '1', 'A', '2', 'b', '3', 'Set-Cookie', 'x', 'SET-COOKIE', 'y'], // biome-ignore format: in pairs
-    ));
+    expect(withFields('b: 1', 'A: 2', 'b: 3', 'Set-Cookie: x', 'SET-COOKIE: y').fields).toEqual([
+      'b',
+      '1',
+      'A',
+      '2',
+      'b',
+      '3',
+      'Set-Cookie',
+      'x',
+      'SET-COOKIE',
+      'y',
+    ]));
 
   it.each([
     ['no white space', 'X:v', 'v'],
@@ -71,7 +80,8 @@ describe('field lines', () => {
     ['a no-break space, which is no white space here', 'X: \xa0v\xa0', '\xa0v\xa0'],
   ])('have values: %s', (_name, line, value) => expect(withFields(line).fields).toEqual(['X', value]));
 
-  it('may be many', () => expect(withFields(...Array.from({ length: 10_000 }, () => 'a: b')).fields).toHaveLength(20_000));
+  it('may be many', () =>
+    expect(withFields(...Array.from({ length: 10_000 }, () => 'a: b')).fields).toHaveLength(20_000));
 
   it.each([
     ['no colon', 'X'],
@@ -163,6 +173,26 @@ describe('a Transfer-Encoding', () => {
 
   it('is unknown to HTTP/1.0', () =>
     expect(() => head('HTTP/1.0 200 OK', 'Transfer-Encoding: chunked')).toThrow(MalformedResponse));
+});
+
+describe('a head that has only begun', () => {
+  const whole = 'HTTP/1.1 200 OK\r\nX: caf\xe9\tb\r\n';
+
+  it('is waited for, wherever it stops', () => {
+    for (let length = 0; length <= whole.length; length += 1) {
+      expect(() => checkBegun(whole.slice(0, length))).not.toThrow();
+    }
+  });
+
+  it.each([
+    ['another protocol', 'SSH-2.0-x'],
+    ['another major', 'HTTP/2.0 '],
+    ['a request', 'GET / HTTP'],
+    ['NUL', 'HTTP/1.1 200 OK\r\nX: \0'],
+    ['a bare LF', 'HTTP/1.1 200 OK\n'],
+    ['a bare CR, once something is behind it', 'HTTP/1.1 200 OK\r\nX: a\rb'],
+    ['CR CR', 'HTTP/1.1 200 OK\r\r'],
+  ])('is not waited for with %s', (_name, text) => expect(() => checkBegun(text)).toThrow(MalformedResponse));
 });
 
 // RFC 9112 §9.3.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counterpart, counterpartAt, latestOf, successorOf } from '../../gateway/lifecycle/successor.ts';
+import { counterpart, latestOf, successorOf } from '../../gateway/lifecycle/successor.ts';
 import { snapshotOf, versionOf } from './versions.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
@@ -90,35 +90,5 @@ describe('the counterpart and the contracts', () => {
   ])('%s', (_name, routes, path, expected) => {
     const snapshot = snapshotOf(routes);
     expect(counterpart(path, versionOf(snapshot, 'v1'), versionOf(snapshot, 'v2'))).toBe(expected);
-  });
-});
-
-describe('the counterpart several majors on', () => {
-  const renamedTwice = { '/v1': { moved }, '/v2': { moved: { '/cocktails/{id}': '/mixes/{id}' } }, '/v3': {} };
-  const lost = { '/v1': { moved }, '/v2': { moved: { '/cocktails/{id}': null } }, '/v3': {} };
-  const contracts = {
-    '/v1': { moved, contract: 'v1.json' },
-    '/v2': { contract: 'v2.json' },
-    '/v3': { contract: 'v3.json' },
-  };
-  const between = { '/v1': {}, '/v2': retired, '/v3': {} };
-  const short = { '/v1': { successor: '/v3' }, '/v2': { moved: { '/drinks/{id}': null } }, '/v3': {} };
-  const aside = { '/v1': { successor: '/v2' }, '/v2': { successor: '/v4' }, '/v3': {}, '/v4': {} };
-
-  it.each([
-    ['the same path, where nothing is said', { '/v1': {}, '/v2': {}, '/v3': {} }, 'v3', '/x', '/x'],
-    ['a path that moved twice', renamedTwice, 'v3', '/drinks/7', '/mixes/7'],
-    ['none, where the second step has none', lost, 'v3', '/drinks/7', undefined],
-    ['none, where the first step has none', renamedTwice, 'v3', '/search', undefined],
-    ['a path that every contract has', contracts, 'v3', '/drinks/7', '/cocktails/7'],
-    ['none, where the last contract does not have it', contracts, 'v3', '/pubs', undefined],
-    ['past a retired major', between, 'v3', '/x', '/x'],
-    ['past a major that the file passes over', short, 'v3', '/drinks/7', '/drinks/7'],
-    ['none in a major that no step leads to', aside, 'v3', '/x', undefined],
-    ['in the last of a chain that passes one over', aside, 'v4', '/x', '/x'],
-    ['of the version itself', contracts, 'v1', '/nothing', '/nothing'],
-  ])('%s', (_name, routes, last, path, expected) => {
-    const snapshot = snapshotOf(routes);
-    expect(counterpartAt(versionOf(snapshot, last), path, versionOf(snapshot, 'v1'), snapshot, now)).toBe(expected);
   });
 });

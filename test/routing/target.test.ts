@@ -92,7 +92,20 @@ describe('a target that is refused', () => {
 });
 
 describe('a dot segment is refused', () => {
-  const dots = ['.', '..', '%2e', '%2E', '.%2e', '%2e.', '%2e%2e', '%2E%2e', '%252e', '%25%32%65', '.%252e', '%25252e%2e'];
+  const dots = [
+    '.',
+    '..',
+    '%2e',
+    '%2E',
+    '.%2e',
+    '%2e.',
+    '%2e%2e',
+    '%2E%2e',
+    '%252e',
+    '%25%32%65',
+    '.%252e',
+    '%25252e%2e',
+  ];
   const slashes = ['/', '%2f', '%2F', '%5c', '%5C', '%252f', '%255c', '%25252f'];
   const ends = ['', '?q', ';', ';x', ';x=y', '%3b', '%3bx', '%253bx'];
 
@@ -151,9 +164,7 @@ describe('an absolute-form target', () => {
     ['http://api.test?x=/y', '/?x=/y', 1, 'api.test'],
     ['http://[2001:db8::1]:80/v1', '/v1', 3, '[2001:db8::1]:80'],
     ['http://127.0.0.1/v1//x', '/v1//x', 6, '127.0.0.1'],
-  ])('%s', (target, origin, pathEnd, authority) =>
-    expect(readTarget(target)).toEqual({ origin, pathEnd, authority }),
-  );
+  ])('%s', (target, origin, pathEnd, authority) => expect(readTarget(target)).toEqual({ origin, pathEnd, authority }));
 
   it.each([
     ['another scheme', 'ftp://api.test/v1'],

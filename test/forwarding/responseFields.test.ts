@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'vitest';
+import {
+  announce,
+  type LifecycleFields,
+  type ResponsePlan,
+  responseFields,
+} from '../../gateway/forwarding/responseFields.ts';
+import { parseResponseHead } from '../../gateway/http1/responseHead.ts';
+
+const plan: ResponsePlan = {
+  rewriting: undefined,
+  origins: { target: 'backend:3001', client: 'api.test' },
+  lifecycle: undefined,
+  pseudonym: 'gw',
+  trailers: true,
+};
+const stripped: Partial<ResponsePlan> = {
+  rewriting: { prefix: '/v1', basePath: '', isVersion: (segment) => segment === 'v1' || segment === 'v2' },
+};
+const successor = '</v2/x>; rel="successor-version"';
+const deprecated: LifecycleFields = {
+  deprecation: '@1782777600',
+  sunset: undefined,
+  links: [successor],
+  deprecatedAt: Date.parse('2026-06-30T00:00:00Z'),
+};
+const sunset = 'Fri, 30 Jun 2028 23:59:59 GMT';
+const ending: LifecycleFields = { ...deprecated, sunset };
+
+/** What a client gets of a response with these field lines, as lines, without our Via at the end. */
+function fields(lines: readonly string[], parts: Partial<ResponsePlan> = {}, statusLine = 'HTTP/1.1 200 OK'): string[] {
+  const head = parseResponseHead(`${[statusLine, ...lines].join('\r\n')}\r\n\r\n`);
+  const pairs = responseFields(head, { ...plan, ...parts });
+  const out = pairs.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${pairs[at + 1]}`] : []));
+  expect(out.at(-1)).toBe('Via: 1.1 gw');
+  return out.slice(0, -1);
+}
+
+describe('fields pass', () => {
+  it.each([
+    ['in their order, spelling and number', ['b: 1', 'A: 2', 'Set-Cookie: x', 'SET-COOKIE: y', 'b: 1']],
+    ['about the content', ['Content-Type: a/b', 'Content-Length: 5', 'Content-Encoding: gzip', 'ETag: "a"']],
+    ['with any value', ['X: caf\xe9 "a, b"', 'Y: ']],
+    ['whose name every object has', ['__proto__: 1', 'constructor: 2']],
+    ['that name proxies before us', ['Via: 1.1 a', 'Via: 1.1 b']],
+    ['of an active version about its end', ['Deprecation: true', 'Sunset: soon', 'Link: </x>; rel="sunset"']],
+    ['that point somewhere, when the prefix is forwarded', ['Location: /x', 'Link: </x>', 'Set-Cookie: a=b; Path=/']],
+    ['about other origins, of an active version', ['Access-Control-Allow-Origin: *']],
+  ])('%s', (_name, lines) => expect(fields(lines)).toEqual(lines));
+});
+
+describe('fields of the hop before', () => {
+  it.each([
+    ['Connection', ['Connection: close']],
+    ['Keep-Alive', ['Keep-Alive: timeout=5']],
+    ['Proxy-Connection', ['Proxy-Connection: keep-alive']],
+    ['Proxy-Authenticate', ['Proxy-Authenticate: Basic']],
+    ['Proxy-Authentication-Info', ['Proxy-Authentication-Info: a']],
+    ['TE', ['TE: trailers']],
+    ['Transfer-Encoding', ['Transfer-Encoding: chunked']],
+    ['Upgrade', ['Upgrade: websocket']],
+    ['what Connection names', ['Connection: X-A, x-b', 'x-a: 1', 'X-B: 2', 'X-B: 3']],
+    ['what a second Connection names', ['Connection: close', 'X-A: 1', 'Connection: X-A']],
+  ])('are dropped: %s', (_name, lines) => expect(fields(['A: 1', ...lines, 'B: 2'])).toEqual(['A: 1', 'B: 2']));
+
+  it.each([
+    ['Content-Length', 'Content-Length: 5'],
+    ['Content-Type', 'Content-Type: a/b'],
+    ['Content-Encoding', 'Content-Encoding: gzip'],
+    ['Set-Cookie', 'Set-Cookie: a=b'],
+  ])('do not take %s with them', (name, line) => expect(fields([`Connection: ${name}`, line])).toEqual([line]));
+});
+
+describe('a Content-Length', () => {
+  it.each([
+    [200, true],
+    [206, true],
+    [404, true],
+    [500, true],
+    [103, false],
+    [204, false],
+    [304, false],
+  ])('of a %i passes: %s', (status, passes) =>
+    expect(fields(['Content-Length: 5'], {}, `HTTP/1.1 ${status} X`)).toEqual(passes ? ['Content-Length: 5'] : []),
+  );
+});
+
+it.each([
+  ['of a chunked body, when they can follow', ['Transfer-Encoding: chunked'], true, ['Trailer: X']],
+  ['of a chunked body, when they cannot', ['Transfer-Encoding: chunked'], false, []],
+  ['of another body', ['Content-Length: 5'], true, ['Content-Length: 5']],
+])('trailers are announced or not: %s', (_name, lines, trailers, expected) =>
+  expect(fields([...lines, 'Trailer: X'], { trailers })).toEqual(expected),
+);
+
+it.each([
+  ['Location: /x', 'Location: /v1/x'],
+  ['location: http://backend:3001/x', 'location: /v1/x'],
+  ['Content-Location: /x', 'Content-Location: /v1/x'],
+  ['Refresh: 5; url=/x', 'Refresh: 5; url=/v1/x'],
+  ['Link: </x>; rel=next', 'Link: </v1/x>; rel=next'],
+  ['Set-Cookie: a=b; Path=/', 'Set-Cookie: a=b; Path=/v1'],
+  ['Location: /v2/x', 'Location: /v2/x'],
+  ['X-Location: /x', 'X-Location: /x'],
+])('where the prefix was stripped, %s becomes %s', (line, expected) =>
+  expect(fields([line], stripped)).toEqual([expected]),
+);
+
+it('puts a file name above ASCII first, where node:http keeps its bytes', () =>
+  expect(fields(['A: 1', 'Content-Disposition: attachment; filename="\xe9"', 'Content-Length: 5'])).toEqual([
+    'Content-Disposition: attachment; filename="\xe9"',
+    'A: 1',
+    'Content-Length: 5',
+  ]));
+
+describe('the end of a version', () => {
+  const announced = [`Deprecation: ${ending.deprecation}`, `Sunset: ${sunset}`, `Link: ${successor}`];
+
+  it.each([
+    ['a 200', 'HTTP/1.1 200 OK'],
+    ['a redirect', 'HTTP/1.1 302 Found'],
+    ['a 304', 'HTTP/1.1 304 Not Modified'],
+    ['an error of the client', 'HTTP/1.1 404 Not Found'],
+    ['an error of the backend', 'HTTP/1.1 500 Oops'],
+    ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols'],
+  ])('is said in %s', (_name, statusLine) =>
+    expect(fields(['A: 1'], { lifecycle: ending }, statusLine)).toEqual(['A: 1', ...announced]),
+  );
+
+  it.each([
+    ['a deprecation', ['Deprecation: true', 'deprecation: @1'], announced],
+    ['a sunset', ['Sunset: Sat, 01 Jul 2028 00:00:00 GMT', 'sunset: soon'], announced],
+    [
+      'links, which stay in front of ours',
+      ['Link: </a>; rel=a', 'link: </b>; rel=b'],
+      ['Link: </a>; rel=a', 'link: </b>; rel=b', ...announced],
+    ],
+  ])('replaces or joins what the backend says: %s', (_name, lines, expected) =>
+    expect(fields(lines, { lifecycle: ending })).toEqual(expected),
+  );
+
+  it.each([
+    ['none', [], undefined],
+    ['a later one', [sunset], sunset],
+    ['one at the very deprecation', ['Tue, 30 Jun 2026 00:00:00 GMT'], 'Tue, 30 Jun 2026 00:00:00 GMT'],
+    ['one a second before the deprecation', ['Mon, 29 Jun 2026 23:59:59 GMT'], undefined],
+    ['one that nobody can read', ['2028-06-30'], undefined],
+    ['several, of which the first holds', [sunset, 'Sat, 01 Jul 2028 00:00:00 GMT'], sunset],
+    ['several, of which the second can be read', ['soon', sunset], sunset],
+    ['several, of which the first is too early', ['Mon, 29 Jun 2026 23:59:59 GMT', sunset], sunset],
+  ])('leaves the sunset to the backend where the file has none: %s', (_name, given, expected) => {
+    const lines = fields(
+      given.map((value) => `Sunset: ${value}`),
+      { lifecycle: deprecated },
+    );
+    expect(lines.filter((line) => line.startsWith('Sunset'))).toEqual(
+      expected === undefined ? [] : [`Sunset: ${expected}`],
+    );
+  });
+
+  it('may have no link and several', () => {
+    expect(fields([], { lifecycle: { ...deprecated, links: [] } })).toEqual([`Deprecation: ${ending.deprecation}`]);
+    expect(fields([], { lifecycle: { ...ending, links: ['<a>', '<b>'] } }).slice(2)).toEqual([
+      'Link: <a>',
+      'Link: <b>',
+    ]);
+  });
+
+  it('is not rewritten with the links of the backend', () =>
+    expect(fields(['Link: </x>'], { ...stripped, lifecycle: { ...deprecated, links: ['</y>'] } })).toEqual([
+      'Link: </v1/x>',
+      `Deprecation: ${ending.deprecation}`,
+      'Link: </y>',
+    ]));
+});
+
+describe('what scripts of other origins may read', () => {
+  const exposed = (given: readonly string[], lifecycle: LifecycleFields | undefined): string[] =>
+    fields(['X: 1', ...given], { lifecycle }).filter((line) => line.startsWith('Access-Control-Expose'));
+
+  it.each([
+    ['nothing of ours, without Access-Control-Allow-Origin', [], []],
+    ['what they might anyway, without it', ['Access-Control-Expose-Headers: X'], ['X']],
+    ['our three', ['Access-Control-Allow-Origin: *'], ['Deprecation, Sunset, Link']],
+    [
+      'our three behind others',
+      ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: X, Y'],
+      ['X, Y, Deprecation, Sunset, Link'],
+    ],
+    [
+      'our three, wherever the other field is',
+      ['Access-Control-Expose-Headers: X', 'Access-Control-Allow-Origin: https://a.test'],
+      ['X, Deprecation, Sunset, Link'],
+    ],
+    [
+      'those that are missing',
+      ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: link ,DEPRECATION'],
+      ['link ,DEPRECATION, Sunset'],
+    ],
+    [
+      'all, when all are there',
+      ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: Sunset,Link,Deprecation'],
+      ['Sunset,Link,Deprecation'],
+    ],
+    [
+      'all three, behind an empty list',
+      ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: '],
+      ['Deprecation, Sunset, Link'],
+    ],
+    [
+      'all three by name, beside a *',
+      ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: *'],
+      ['*, Deprecation, Sunset, Link'],
+    ],
+  ])('%s', (_name, given, expected) =>
+    expect(exposed(given, ending)).toEqual(expected.map((value) => `Access-Control-Expose-Headers: ${value}`)),
+  );
+
+  it('is left to an active version itself', () =>
+    expect(exposed(['Access-Control-Allow-Origin: *'], undefined)).toEqual([]));
+});
+
+it.each([
+  ['all of it', ending, undefined, ['Deprecation', '@1782777600', 'Sunset', sunset, 'Link', successor]],
+  ['without a sunset', deprecated, undefined, ['Deprecation', '@1782777600', 'Link', successor]],
+  [
+    'with a sunset of the backend',
+    deprecated,
+    sunset,
+    ['Deprecation', '@1782777600', 'Sunset', sunset, 'Link', successor],
+  ],
+  ['with our own sunset first', ending, 'soon', ['Deprecation', '@1782777600', 'Sunset', sunset, 'Link', successor]],
+  ['of a tombstone without dates', { ...deprecated, deprecation: undefined, links: [] }, undefined, []],
+])('is announced behind other fields: %s', (_name, lifecycle, ofBackend, expected) => {
+  const out = ['A', '1'];
+  announce(out, lifecycle, ofBackend);
+  expect(out).toEqual(['A', '1', ...expected]);
+});

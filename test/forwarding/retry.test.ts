@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { mayTryAgain } from '../../gateway/forwarding/retry.ts';
+import type { Connection } from '../../gateway/http1/connection.ts';
+import { ConnectionPool } from '../../gateway/http1/connectionPool.ts';
+import { exchange, startBackend } from '../http1/backend.ts';
+
+const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+
+/** A connection whose last exchange was lost after `answers`, of which the last one need not be whole. */
+async function lost(...answers: string[]): Promise<Connection> {
+  let count = 0;
+  const backend = await startBackend((socket) => {
+    const answer = answers[count];
+    count += 1;
+    socket.write(answer ?? '');
+    if (count >= answers.length) socket.end();
+  });
+  const connection = new ConnectionPool(backend.endpoint, 0).connect(0);
+  for (const answer of answers.slice(0, -1)) expect(await exchange(connection), answer).toMatchObject({ status: 200 });
+  expect(await exchange(connection)).toMatchObject({ failure: { kind: 'lost' } });
+  return connection;
+}
+
+/** How a connection was lost. */
+const endings = {
+  fresh: [''],
+  'fresh, in the middle of its head': ['HTTP/1.1 2'],
+  kept: [ok, ''],
+  'kept twice': [ok, ok, ''],
+  'kept, in the middle of its head': [ok, 'H'],
+  'kept, behind an interim response': [ok, 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  'kept, in the middle of its body': [ok, 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab'],
+} as const;
+
+const request = { method: 'GET', hasBody: false, bodyBegun: false };
+
+describe('a lost connection', () => {
+  it.each<[how: keyof typeof endings, expected: boolean]>([
+    ['fresh', false],
+    ['fresh, in the middle of its head', false],
+    ['kept', true],
+    ['kept twice', true],
+    ['kept, in the middle of its head', false],
+    ['kept, behind an interim response', false],
+    ['kept, in the middle of its body', false],
+  ])('that was %s is replaced: %s', async (how, expected) => {
+    const connection = await lost(...endings[how]);
+    expect(mayTryAgain('lost', { ...request, connection })).toBe(expected);
+  });
+
+  it.each([
+    ['GET', false, true],
+    ['HEAD', false, true],
+    ['OPTIONS', false, true],
+    ['GET', true, false],
+    ['OPTIONS', true, false],
+    ['POST', false, false],
+    ['PUT', false, false],
+    ['PATCH', false, false],
+    ['DELETE', false, false],
+    ['PROPFIND', false, false],
+    ['get', false, false],
+  ])('that was kept is replaced for %s, with a body %s: %s', async (method, hasBody, expected) => {
+    const connection = await lost(...endings.kept);
+    expect(mayTryAgain('lost', { method, hasBody, bodyBegun: false, connection })).toBe(expected);
+  });
+});
+
+describe('another failure', () => {
+  it.each([
+    ['unreachable', 'GET', false, false, true],
+    ['unreachable', 'POST', true, false, true],
+    ['unreachable', 'DELETE', false, false, true],
+    ['unreachable', 'POST', true, true, false],
+    ['lost', 'GET', true, true, false],
+    ['malformed', 'GET', false, false, false],
+    ['timeout', 'GET', false, false, false],
+  ] as const)(
+    '%s, of %s with a body %s that has begun %s, is tried again: %s',
+    async (kind, method, hasBody, bodyBegun, expected) => {
+      const connection = await lost(...endings.kept);
+      expect(mayTryAgain(kind, { method, hasBody, bodyBegun, connection })).toBe(expected);
+    },
+  );
+});

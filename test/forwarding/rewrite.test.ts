@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Rewriting,
+  rewriteCookie,
+  rewriteLink,
+  rewriteReference,
+  rewriteRefresh,
+} from '../../gateway/forwarding/rewrite.ts';
+
+const versions = new Set(['v1', 'v2']);
+const isVersion = (segment: string): boolean => versions.has(segment);
+
+/** `/v1` is stripped; below `/api`, `/api/v1` is. */
+const v1: Rewriting = { prefix: '/v1', basePath: '', isVersion };
+const apiV1: Rewriting = { prefix: '/api/v1', basePath: '/api', isVersion };
+const origins = { target: 'backend:3001', client: 'api.test' };
+
+describe('a reference', () => {
+  it.each([
+    ['a path', '/drinks/7', '/v1/drinks/7'],
+    ['the root', '/', '/v1/'],
+    ['a path with query and fragment', '/drinks?to=/x#/y', '/v1/drinks?to=/x#/y'],
+    ['a path whose first segment begins like a version', '/v1x/y', '/v1/v1x/y'],
+    ['a major that is not configured', '/v3/x', '/v1/v3/x'],
+    ['another spelling of a version', '/V1/x', '/v1/V1/x'],
+    ['a version that is not first', '/x/v1', '/v1/x/v1'],
+    ['an escape', '/a%2Fb%c3', '/v1/a%2Fb%c3'],
+    ['bytes above ASCII', '/caf\xe9', '/v1/caf\xe9'],
+    ['an inner //', '/a//b', '/v1/a//b'],
+    ['this version, as a prefix-aware backend writes it', '/v1/drinks', '/v1/drinks'],
+    ['this version alone', '/v1', '/v1'],
+    ['this version with a query', '/v1?x', '/v1?x'],
+    ['this version with a fragment', '/v1#x', '/v1#x'],
+    ['another major', '/v2/drinks', '/v2/drinks'],
+  ])('that is root-relative: %s', (_name, given, expected) =>
+    expect(rewriteReference(given, v1, origins)).toBe(expected),
+  );
+
+  it.each([
+    ['of the backend', 'http://backend:3001/drinks', '/v1/drinks'],
+    ['of the backend, in other letters', 'HTTP://BackEnd:3001/drinks', '/v1/drinks'],
+    ['of the backend, over TLS', 'https://backend:3001/drinks', '/v1/drinks'],
+    ['of the backend, without a scheme', '//backend:3001/drinks', '/v1/drinks'],
+    ['of the backend, without a path', 'http://backend:3001', '/v1/'],
+    ['of the backend, with nothing but a query', 'http://backend:3001?x', '/v1/?x'],
+    ['of the backend, to this version', 'http://backend:3001/v1/drinks', '/v1/drinks'],
+    ['of the backend, to another major', 'http://backend:3001/v2/drinks', '/v2/drinks'],
+    ['of ours', 'https://api.test/drinks', 'https://api.test/v1/drinks'],
+    ['of ours, in other letters', 'https://API.test/drinks', 'https://API.test/v1/drinks'],
+    ['of ours, without a scheme', '//api.test/drinks', '//api.test/v1/drinks'],
+    ['of ours, without a path', 'https://api.test', 'https://api.test/v1/'],
+    ['of ours, to this version', 'https://api.test/v1/drinks', 'https://api.test/v1/drinks'],
+    ['of ours, to another major', 'https://api.test/v2/drinks', 'https://api.test/v2/drinks'],
+  ])('with the origin %s', (_name, given, expected) => expect(rewriteReference(given, v1, origins)).toBe(expected));
+
+  it('keeps the origin where the backend is asked under the name of ours', () =>
+    expect(rewriteReference('http://api.test/x', v1, { target: 'api.test', client: 'api.test' })).toBe(
+      'http://api.test/v1/x',
+    ));
+
+  it.each([
+    ['nothing', ''],
+    ['a relative path', 'drinks/7'],
+    ['a relative path with dots', '../drinks'],
+    ['a query', '?page=2'],
+    ['a fragment', '#top'],
+    ['another host', 'https://example.com/drinks'],
+    ['another host without a scheme', '//example.com/drinks'],
+    ['another port of the backend', 'http://backend:3002/drinks'],
+    ['the backend without its port', 'http://backend/drinks'],
+    ['a host that begins like ours', 'https://api.test.example.com/drinks'],
+    ['a host that ends like ours', 'https://my.api.test/drinks'],
+    ['userinfo', 'https://api.test@example.com/drinks'],
+    ['another scheme', 'ftp://backend:3001/drinks'],
+    ['an address', 'mailto:me@api.test'],
+    ['a script', 'javascript:/x/'],
+    ['a URN', 'urn:isbn:0'],
+  ])('is left alone: %s', (_name, given) => expect(rewriteReference(given, v1, origins)).toBe(given));
+
+  it.each([
+    ['/drinks', '/api/v1/drinks'],
+    ['/api/v1/drinks', '/api/v1/drinks'],
+    ['/api/v2/drinks', '/api/v2/drinks'],
+    ['/api/drinks', '/api/v1/api/drinks'],
+    ['/apiv1/drinks', '/api/v1/apiv1/drinks'],
+    ['/api', '/api/v1/api'],
+    ['http://backend:3001/drinks', '/api/v1/drinks'],
+    ['https://api.test/drinks', 'https://api.test/api/v1/drinks'],
+  ])('below a base path: %s becomes %s', (given, expected) =>
+    expect(rewriteReference(given, apiV1, origins)).toBe(expected),
+  );
+});
+
+describe('the targets of Link', () => {
+  it.each([
+    ['one link', '</drinks>; rel="next"', '</v1/drinks>; rel="next"'],
+    [
+      'several in a line',
+      '</a>; rel=next, <http://backend:3001/b>;rel=prev,</v2/c>;rel=x',
+      '</v1/a>; rel=next, </v1/b>;rel=prev,</v2/c>;rel=x',
+    ],
+    ['no white space', '</a>;rel=next', '</v1/a>;rel=next'],
+    ['a comma and a semicolon in a target', '</a,b;c>; rel=next', '</v1/a,b;c>; rel=next'],
+    ['what looks like a link in quotes', '</a>; title="</b>"', '</v1/a>; title="</b>"'],
+    ['an escaped quote in quotes', '</a>; title="\\"</b>"', '</v1/a>; title="\\"</b>"'],
+    ['a relative target', '<?page=2>; rel=next', '<?page=2>; rel=next'],
+    ['an empty target', '<>; rel=self', '<>; rel=self'],
+    ['another host', '<https://example.com/a>; rel=next', '<https://example.com/a>; rel=next'],
+    ['no link', 'nonsense', 'nonsense'],
+    ['a bracket that is not closed', '</a', '</a'],
+    ['a pattern of replacements', '</$&$1>; rel=next', '</v1/$&$1>; rel=next'],
+  ])('%s', (_name, given, expected) => expect(rewriteLink(given, v1, origins)).toBe(expected));
+});
+
+describe('the target of Refresh', () => {
+  it.each([
+    ['5; url=/x', '5; url=/v1/x'],
+    ['5;url=/x', '5;url=/v1/x'],
+    ['0; URL=/x', '0; URL=/v1/x'],
+    ['5 ; url = /x', '5 ; url = /v1/x'],
+    ['5; url="/x"', '5; url="/v1/x"'],
+    ["5; url='/x'", "5; url='/v1/x'"],
+    ['5, url=/x', '5, url=/v1/x'],
+    ['5; /x', '5; /v1/x'],
+    ['0.5; url=/x', '0.5; url=/v1/x'],
+    ['5; url=http://backend:3001/x', '5; url=/v1/x'],
+    ['5; url=/v2/x', '5; url=/v2/x'],
+    ['5; url=/x;y=url=/z', '5; url=/v1/x;y=url=/z'],
+    ['5; url=https://example.com/x', '5; url=https://example.com/x'],
+    ['5; url=x', '5; url=x'],
+    ['5; url=', '5; url='],
+    ['5;', '5;'],
+    ['5', '5'],
+    ['', ''],
+    ['soon', 'soon'],
+  ])('%j becomes %j', (given, expected) => expect(rewriteRefresh(given, v1, origins)).toBe(expected));
+});
+
+describe('the Path of Set-Cookie', () => {
+  it.each([
+    ['the root', 'a=b; Path=/', 'a=b; Path=/v1'],
+    ['a path', 'a=b; Path=/drinks', 'a=b; Path=/v1/drinks'],
+    ['other letters', 'a=b; PATH=/x', 'a=b; PATH=/v1/x'],
+    ['no white space', 'a=b;path=/x;secure', 'a=b;path=/v1/x;secure'],
+    ['much white space', 'a=b ; Path = /x ; Secure', 'a=b ; Path = /v1/x ; Secure'],
+    ['attributes around it', 'a=b; Secure; Path=/; HttpOnly', 'a=b; Secure; Path=/v1; HttpOnly'],
+    ['two of them, of which the last one counts', 'a=b; Path=/x; Path=/', 'a=b; Path=/v1/x; Path=/v1'],
+    ['this version', 'a=b; Path=/v1', 'a=b; Path=/v1'],
+    ['below this version', 'a=b; Path=/v1/x', 'a=b; Path=/v1/x'],
+    ['another major', 'a=b; Path=/v2', 'a=b; Path=/v2'],
+    ['a path that begins like a version', 'a=b; Path=/v1x', 'a=b; Path=/v1/v1x'],
+    ['a __Secure- cookie', '__Secure-a=b; Path=/; Secure', '__Secure-a=b; Path=/v1; Secure'],
+    ['none', 'a=b; Secure', 'a=b; Secure'],
+    ['an empty one', 'a=b; Path=; Secure', 'a=b; Path=; Secure'],
+    ['one that is not rooted', 'a=b; Path=x', 'a=b; Path=x'],
+    ['a cookie of that name', 'path=/x', 'path=/x'],
+    ['an attribute that ends so', 'a=b; xpath=/x', 'a=b; xpath=/x'],
+    ['a __Host- cookie', '__Host-a=b; Path=/; Secure', '__Host-a=b; Path=/; Secure'],
+    ['a __Host- cookie in other letters', '__hOST-a=b; Path=/; Secure', '__hOST-a=b; Path=/; Secure'],
+  ])('%s', (_name, given, expected) => expect(rewriteCookie(given, v1)).toBe(expected));
+
+  it.each([
+    ['a=b; Path=/', 'a=b; Path=/api/v1'],
+    ['a=b; Path=/x', 'a=b; Path=/api/v1/x'],
+    ['a=b; Path=/api/v1', 'a=b; Path=/api/v1'],
+    ['a=b; Path=/api/v2/x', 'a=b; Path=/api/v2/x'],
+  ])('below a base path: %s becomes %s', (given, expected) => expect(rewriteCookie(given, apiV1)).toBe(expected));
+});

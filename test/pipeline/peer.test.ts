@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { Snapshot } from '../../gateway/config/snapshot.ts';
+import { peerOf } from '../../gateway/pipeline/peer.ts';
+
+function trusting(...proxies: string[]): Snapshot {
+  return snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, gateway: { trusted_proxies: proxies } });
+}
+
+/** A socket that says it is connected to this address. */
+function socketFrom(remoteAddress: string | undefined, socket = new Socket()): Socket {
+  return Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress });
+}
+
+describe('the address of a peer', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['::1', '::1'],
+    ['::ffff:1', '::ffff:1'],
+    // Node has no address any more once the client has left.
+    [undefined, 'unknown'],
+  ])('%s is told as %s', (remote, expected) => expect(peerOf(socketFrom(remote), trusting()).address).toBe(expected));
+});
+
+describe('the word of a peer', () => {
+  it.each([
+    ['10.1.2.3', [], false],
+    ['10.1.2.3', ['10.0.0.0/8'], true],
+    ['::ffff:10.1.2.3', ['10.0.0.0/8'], true],
+    ['11.1.2.3', ['10.0.0.0/8'], false],
+    ['10.255.255.255', ['10.0.0.0/8'], true],
+    ['192.0.2.7', ['192.0.2.7'], true],
+    ['192.0.2.8', ['192.0.2.7'], false],
+    ['192.0.2.7', ['10.0.0.0/8', '192.0.2.0/24'], true],
+    ['2001:db8::1', ['2001:db8::/32'], true],
+    ['2001:db9::1', ['2001:db8::/32'], false],
+    ['2001:db8::1', ['0.0.0.0/0'], false],
+    ['10.1.2.3', ['::/0'], false],
+    ['127.0.0.1', ['loopback'], true],
+    ['127.9.9.9', ['loopback'], true],
+    ['::1', ['loopback'], true],
+    ['::ffff:127.0.0.1', ['loopback'], true],
+    ['10.1.2.3', ['loopback'], false],
+    ['10.1.2.3', ['private'], true],
+    ['172.16.0.1', ['private'], true],
+    ['172.32.0.1', ['private'], false],
+    ['192.168.0.1', ['private'], true],
+    ['fd00::1', ['private'], true],
+    ['8.8.8.8', ['private', 'loopback'], false],
+    [undefined, ['0.0.0.0/0', '::/0'], false],
+  ])('from %s counts for a file that trusts %j: %s', (remote, proxies, expected) =>
+    expect(peerOf(socketFrom(remote), trusting(...proxies)).trusted).toBe(expected),
+  );
+
+  it('is judged once for a connection and a snapshot', () => {
+    const [socket, snapshot] = [socketFrom('10.1.2.3'), trusting('10.0.0.0/8')];
+    expect(peerOf(socket, snapshot)).toBe(peerOf(socket, snapshot));
+  });
+
+  it('is judged anew after a reload', () => {
+    const socket = socketFrom('10.1.2.3');
+    expect(peerOf(socket, trusting('10.0.0.0/8')).trusted).toBe(true);
+    expect(peerOf(socket, trusting()).trusted).toBe(false);
+    expect(peerOf(socket, trusting('private')).trusted).toBe(true);
+  });
+
+  it('ends with a connection that is to end, whatever is reloaded', () => {
+    const socket = socketFrom('10.1.2.3');
+    const peer = peerOf(socket, trusting());
+    expect(peer.ending).toBe(false);
+    peer.ending = true;
+    expect(peerOf(socket, trusting('private')).ending).toBe(true);
+  });
+});
+
+it.each([
+  ['in the clear', new Socket(), 'http'],
+  ['over TLS', new TLSSocket(new Socket()), 'https'],
+] as const)('a peer %s speaks %s', (_name, socket, scheme) =>
+  expect(peerOf(socketFrom('192.0.2.1', socket), trusting()).scheme).toBe(scheme),
+);
+
+it('is known by what a real connection says', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    server.close();
+  });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const client = connect(port, '127.0.0.1');
+  const [socket] = await accepted;
+  expect(peerOf(socket, trusting('loopback'))).toMatchObject({
+    address: '127.0.0.1',
+    scheme: 'http',
+    port,
+    trusted: true,
+  });
+  client.destroy();
+  socket.destroy();
+});

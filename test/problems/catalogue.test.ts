@@ -1,0 +1,104 @@
+import { STATUS_CODES } from 'node:http';
+import { parseList } from 'structured-headers';
+import { describe, expect, it } from 'vitest';
+import { catalogue, type ProblemCode } from '../../gateway/problems/catalogue.ts';
+import type { ProblemKind } from '../../gateway/problems/kind.ts';
+import { problemBody, problemFields, statusOf, typeOf } from '../../gateway/problems/problem.ts';
+
+const codes = Object.keys(catalogue) as ProblemCode[];
+const kinds: readonly (readonly [ProblemCode, ProblemKind])[] = codes.map((code) => [code, catalogue[code]]);
+
+/** The registry that RFC 9209 §2.3 begins. */
+const registered = new Set(
+  `dns_timeout dns_error destination_not_found destination_unavailable destination_ip_prohibited
+  destination_ip_unroutable connection_refused connection_terminated connection_timeout connection_read_timeout
+  connection_write_timeout connection_limit_reached tls_protocol_error tls_certificate_error tls_alert_received
+  http_request_error http_request_denied http_response_incomplete http_response_header_section_size
+  http_response_header_size http_response_body_size http_response_trailer_section_size http_response_trailer_size
+  http_response_transfer_coding http_response_content_coding http_response_timeout http_upgrade_failed
+  http_protocol_error proxy_internal_response proxy_internal_error proxy_configuration_error
+  proxy_loop_detected`.split(/\s+/),
+);
+
+/** One field of an answer, by its name. */
+function fieldOf(fields: readonly string[], name: string): string | undefined {
+  const at = fields.indexOf(name);
+  return at === -1 ? undefined : fields[at + 1];
+}
+
+describe.each(kinds)('%s', (code, kind) => {
+  const body: unknown = JSON.parse(problemBody({ code }, 'id-1'));
+  const fields = problemFields({ code }, 42);
+
+  it('has a status of an error, with a text', () => {
+    expect(statusOf({ code })).toBe(kind.status);
+    expect(kind.status).toBeGreaterThanOrEqual(400);
+    expect(STATUS_CODES[kind.status]).toMatch(/^[A-Z]/);
+  });
+
+  it('has a title and a detail for people', () => {
+    expect(kind.title).toMatch(/^[A-Z][^.]*[^.\s]$/);
+    expect(kind.detail).toMatch(/^[A-Z].*\.$/);
+  });
+
+  // RFC 9457 §3.
+  it('has a body that says what the status line says', () =>
+    expect(body).toEqual({
+      type: typeOf(code),
+      title: kind.title,
+      status: kind.status,
+      code,
+      detail: kind.detail,
+      request_id: 'id-1',
+    }));
+
+  // RFC 8141 §2.
+  it('has a URN for its type', () => expect(typeOf(code)).toMatch(/^urn:version-gateway:problem:[a-z]+(?:-[a-z]+)*$/));
+
+  it('has a Proxy-Status of one member, whose error is a registered one', () => {
+    const list = parseList(fieldOf(fields, 'Proxy-Status') ?? '');
+    expect(list).toHaveLength(1);
+    const [name, parameters] = list[0] ?? [];
+    expect(String(name)).toBe('version-gateway');
+    expect([...(parameters?.keys() ?? [])]).toEqual(kind.proxyError === undefined ? [] : ['error']);
+    if (kind.proxyError !== undefined) expect(registered).toContain(String(parameters?.get('error')));
+  });
+
+  it('is problem+json, of its length, and not for caches', () => {
+    expect(fieldOf(fields, 'Content-Type')).toBe('application/problem+json');
+    expect(fieldOf(fields, 'Content-Length')).toBe('42');
+    expect(fieldOf(fields, 'Cache-Control')).toBe('no-store');
+  });
+});
+
+it('has no two kinds of one title, detail or type', () => {
+  for (const values of [kinds.map(([, kind]) => kind.title), kinds.map(([, kind]) => kind.detail), codes.map(typeOf)]) {
+    expect(new Set(values).size).toBe(codes.length);
+  }
+});
+
+describe('one occurrence', () => {
+  it('has a detail and members of its own', () => {
+    const problem = { code: 'BAD_REQUEST', detail: 'Here.', members: { versions: ['v1'] } } as const;
+    expect(JSON.parse(problemBody(problem, undefined))).toEqual({
+      type: typeOf('BAD_REQUEST'),
+      title: catalogue.BAD_REQUEST.title,
+      status: 400,
+      code: 'BAD_REQUEST',
+      detail: 'Here.',
+      versions: ['v1'],
+    });
+  });
+
+  it('has fields of its own, behind the others', () =>
+    expect(problemFields({ code: 'OVERLOADED', fields: ['Retry-After', '1'] }, 2).slice(-2)).toEqual([
+      'Retry-After',
+      '1',
+    ]));
+
+  it('may be kept by caches for as long as it says', () => {
+    const fields = problemFields({ code: 'VERSION_RETIRED', fields: ['Cache-Control', 'max-age=60'] }, 2);
+    expect(fields.filter((name) => name === 'Cache-Control')).toHaveLength(1);
+    expect(fieldOf(fields, 'Cache-Control')).toBe('max-age=60');
+  });
+});

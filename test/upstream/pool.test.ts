@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { Pool } from '../../gateway/upstream/pool.ts';
+import { Target } from '../../gateway/upstream/target.ts';
+
+const tls = { ca: undefined, servername: undefined, verify: true };
+
+/** Targets that are busy with so many requests each; none of them connects. */
+function targets(...inFlight: number[]): Target[] {
+  return inFlight.map((count, index) => {
+    const target = new Target(`http://127.0.0.1:${3001 + index}`, tls, 0);
+    target.inFlight = count;
+    return target;
+  });
+}
+
+describe('a pool', () => {
+  it.each([
+    ['one', [0], [0, 0, 0]],
+    ['several, in turn', [0, 0, 0], [0, 1, 2, 0, 1]],
+    ['those below the limit', [0, 2, 0], [0, 2, 0, 2]],
+    ['the only one below the limit', [2, 2, 1], [2, 2, 2]],
+    ['nobody, when all are at the limit', [2, 3], [-1, -1]],
+    ['nobody of nobody', [], [-1]],
+  ])('picks %s', (_name, inFlight, expected) => {
+    const all = targets(...inFlight);
+    const pool = new Pool(all);
+    const picked = expected.map(() => pool.pick(2));
+    expect(picked.map((target) => (target ? all.indexOf(target) : -1))).toEqual(expected);
+  });
+
+  it('picks one again as soon as it has room', () => {
+    const [only] = targets(2);
+    const pool = new Pool(only ? [only] : []);
+    expect(pool.pick(2)).toBeUndefined();
+    if (only) only.inFlight -= 1;
+    expect(pool.pick(2)).toBe(only);
+  });
+});
+
+it.each([
+  ['http://127.0.0.1:3001', '127.0.0.1:3001'],
+  ['http://backend', 'backend'],
+  ['http://backend:80', 'backend'],
+  ['https://backend:443', 'backend'],
+  ['https://backend:80', 'backend:80'],
+  ['http://[::1]:3001', '[::1]:3001'],
+])('the target %s is asked as %s', (url, authority) => expect(new Target(url, tls, 0).authority).toBe(authority));
