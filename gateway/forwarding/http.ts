@@ -104,7 +104,7 @@ export class Forwarding implements ResponseHandler {
     const attempt = { method, hasBody, bodyBegun: this.#body !== undefined, connection: this.#connection };
     if (this.#attempts < attempts && !this.#response.begun && mayTryAgain(failure.kind, attempt)) {
       this.#outbound.target.inFlight -= 1;
-      if (failure.kind === 'unreachable') this.#outbound.chooseAgain();
+      if (failure.kind !== 'lost') this.#outbound.chooseAgain();
       this.#send(this.#outbound.target.connections.connect(this.#outbound.timeouts.connect));
     } else {
       this.#fail(classify(failure, this.#waited));

@@ -1,5 +1,7 @@
+import { lowerCased } from '../http1/fieldName.ts';
+import { listOfTokens } from '../http1/grammar.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
-import { parseHttpDate } from '../shared/httpDate.ts';
+import { httpDate, parseHttpDate } from '../shared/httpDate.ts';
 import {
   type Origins,
   type Rewriting,
@@ -39,7 +41,6 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
   const { lifecycle, rewriting, origins } = plan;
   const out: string[] = [];
   let crossOrigin = false;
-  let exposes = -1;
   let sunset: string | undefined;
   for (let at = 0; at < head.fields.length; at += 2) {
     const name = head.fields[at] as string;
@@ -64,11 +65,11 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
         if (head.status < 200 || head.status === 204 || head.status === 304) continue;
         break;
       case 'deprecation':
-        if (lifecycle?.deprecation !== undefined) continue;
+        if (lifecycle !== undefined) continue;
         break;
       case 'sunset':
         if (lifecycle === undefined) break;
-        if (sunset === undefined && isUsable(value, lifecycle)) sunset = value;
+        sunset ??= usableSunset(value, lifecycle);
         continue;
       case 'content-disposition':
         // Behind a Content-Length, node:http reads its bytes as UTF-8 and breaks them: so it goes first.
@@ -77,9 +78,6 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
         continue;
       case 'access-control-allow-origin':
         crossOrigin = true;
-        break;
-      case 'access-control-expose-headers':
-        exposes = out.length;
         break;
       case 'link':
         if (rewriting) value = rewriteLink(value, rewriting, origins);
@@ -98,8 +96,8 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
     out.push(name, value);
   }
   if (lifecycle) announce(out, lifecycle, sunset);
-  if (lifecycle && crossOrigin) expose(out, exposes);
-  out.push('Via', `1.1 ${plan.pseudonym}`);
+  if (lifecycle && crossOrigin) expose(out);
+  out.push('Via', `1.${head.minor} ${plan.pseudonym}`);
   return out;
 }
 
@@ -114,21 +112,24 @@ export function announce(out: string[], lifecycle: LifecycleFields, backendSunse
 /** Scripts of other origins read only what is exposed to them (Fetch §3.3.3). */
 export const exposedNames = exposed.join(', ');
 
-function expose(out: string[], at: number): void {
-  if (at === -1) {
-    out.push('Access-Control-Expose-Headers', exposedNames);
-    return;
+function expose(out: string[]): void {
+  let last = -1;
+  let listed = '';
+  for (let at = 0; at < out.length; at += 2) {
+    if (lowerCased(out[at] as string) !== 'access-control-expose-headers') continue;
+    last = at;
+    listed += `,${out[at + 1]}`;
   }
-  const listed = (out[at + 1] as string).toLowerCase().split(/\s*,\s*/);
-  const missing = exposed.filter((name) => !listed.includes(name.toLowerCase()));
-  if (missing.length > 0) out[at + 1] = [out[at + 1], ...missing].filter((name) => name !== '').join(', ');
+  const names = listOfTokens(listed);
+  const missing = exposed.filter((name) => !names.includes(name.toLowerCase()));
+  if (last === -1) out.push('Access-Control-Expose-Headers', exposedNames);
+  else if (missing.length > 0) out[last + 1] = [out[last + 1], ...missing].filter((name) => name !== '').join(', ');
 }
 
 /** Only the first of several that can be read, and never one before the deprecation (RFC 9745 §4). */
-function isUsable(value: string, { sunset, deprecatedAt }: LifecycleFields): boolean {
-  if (sunset !== undefined) return false;
-  const at = parseHttpDate(value);
-  return at !== undefined && (deprecatedAt === undefined || at >= deprecatedAt);
+function usableSunset(value: string, { sunset, deprecatedAt }: LifecycleFields): string | undefined {
+  const at = sunset === undefined ? parseHttpDate(value) : undefined;
+  return at === undefined || (deprecatedAt !== undefined && at < deprecatedAt) ? undefined : httpDate(at);
 }
 
 // A `Connection` cannot take these from the client: without them the body is another one.

@@ -7,7 +7,7 @@ export interface Attempt {
   readonly hasBody: boolean;
   /** Some of the body has been taken from the client: it cannot be sent again. */
   readonly bodyBegun: boolean;
-  readonly connection: Connection;
+  readonly connection: Pick<Connection, 'served' | 'heard'>;
 }
 
 /**
@@ -16,7 +16,7 @@ export interface Attempt {
  */
 export function mayTryAgain(kind: WireFailureKind, { method, hasBody, bodyBegun, connection }: Attempt): boolean {
   if (bodyBegun) return false;
-  if (kind === 'unreachable') return true;
+  if (kind === 'unreachable' || kind === 'connect-timeout') return true;
   const stale = kind === 'lost' && connection.served > 0 && !connection.heard;
   return stale && !hasBody && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
 }

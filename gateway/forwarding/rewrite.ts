@@ -21,28 +21,54 @@ export function rewriteReference(
   origins: Origins,
 ): string {
   const [, origin = '', authority = '', rest = ''] = /^((?:https?:)?\/\/([^/?#]*))?(.*)$/is.exec(reference) ?? [];
-  const asked = authority.toLowerCase();
-  const isTarget = origin !== '' && asked === origins.target.toLowerCase();
-  if (origin === '' ? !rest.startsWith('/') : !isTarget && asked !== origins.client.toLowerCase()) return reference;
+  const asked = bare(authority);
+  const isClient = origin !== '' && asked === bare(origins.client);
+  const isTarget = origin !== '' && asked === bare(origins.target);
+  if (origin === '' ? !rest.startsWith('/') : !isClient && !isTarget) return reference;
   const path = rest.startsWith('/') ? rest : `/${rest}`;
   // The backend's own origin is nobody else's business: what remains is relative to ours.
-  const kept = isTarget && asked !== origins.client.toLowerCase() ? '' : origin;
+  const kept = isClient ? origin : '';
   return kept + (isAware(path, basePath, isVersion) ? path : prefix + path);
 }
 
-/** The target of each link, never what stands in quotes (RFC 8288 §3). */
-export function rewriteLink(value: string, rewriting: Rewriting, origins: Origins): string {
-  return value.replace(/"(?:[^"\\]|\\.)*"|<([^>]*)>/g, (whole, target?: string) =>
-    target === undefined ? whole : `<${rewriteReference(target, rewriting, origins)}>`,
-  );
+/** Without the port that its scheme has anyway: `a:80` and `a` are one origin (RFC 3986 §6.2.3). */
+function bare(authority: string): string {
+  return authority.toLowerCase().replace(/:(?:80|443)?$/, '');
 }
 
-/** `5; url=/x`, with or without quotes. */
+/** The target of each link, never what stands in quotes (RFC 8288 §3). One pass, whatever a backend sends. */
+export function rewriteLink(value: string, rewriting: Rewriting, origins: Origins): string {
+  let rewritten = '';
+  let done = 0;
+  for (let at = 0; at < value.length; at += 1) {
+    const character = value.charAt(at);
+    if (character === '"') {
+      at = endOfQuoted(value, at);
+    } else if (character === '<') {
+      const end = value.indexOf('>', at);
+      if (end === -1) break;
+      rewritten += value.slice(done, at + 1) + rewriteReference(value.slice(at + 1, end), rewriting, origins);
+      done = end;
+      at = end;
+    }
+  }
+  return rewritten + value.slice(done);
+}
+
+/** The index of the quote that closes the one at `start`, or the end. */
+function endOfQuoted(value: string, start: number): number {
+  let at = start + 1;
+  while (at < value.length && value.charAt(at) !== '"') at += value.charAt(at) === '\\' ? 2 : 1;
+  return at;
+}
+
+/** `5; url=/x`, with or without quotes; a comma or white space serves as well (HTML §4.2.5.3). */
 export function rewriteRefresh(value: string, rewriting: Rewriting, origins: Origins): string {
-  const parts = /^(\s*[\d.]*\s*[;,]\s*(?:url\s*=\s*)?)(["']?)(.*?)(\2\s*)$/i.exec(value);
-  if (!parts) return value;
-  const [, delay, quote, target = '', end] = parts;
-  return `${delay}${quote}${rewriteReference(target, rewriting, origins)}${end}`;
+  const start = /^[\d.]*[ \t]*[;,]?[ \t]*(?:url[ \t]*=[ \t]*)?["']?/i.exec(value)?.[0] ?? '';
+  const quote = /["']$/.exec(start)?.[0];
+  const end = quote === undefined ? -1 : value.indexOf(quote, start.length);
+  const target = end === -1 ? value.slice(start.length) : value.slice(start.length, end);
+  return start + rewriteReference(target, rewriting, origins) + value.slice(start.length + target.length);
 }
 
 /** The Path of a cookie. `__Host-` cookies must keep theirs, and without one the browser's default is right already. */

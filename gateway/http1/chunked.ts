@@ -40,8 +40,8 @@ export class ChunkedDecoder {
 
   /** A line may arrive in pieces: what there is of it waits in `#line`. */
   #readLine(buffer: Buffer, start: number, end: number): number {
-    const newline = buffer.indexOf(0x0a, start);
-    const stop = newline === -1 || newline >= end ? end : newline + 1;
+    const newline = buffer.subarray(start, end).indexOf(0x0a);
+    const stop = newline === -1 ? end : start + newline + 1;
     const longest = this.#expecting === 'trailers' ? maxTrailers : maxSizeLine;
     if (this.#line.length + stop - start > longest) throw new MalformedResponse('a chunk line that is too long');
     this.#line += buffer.toString('latin1', start, stop);

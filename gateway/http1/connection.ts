@@ -7,7 +7,7 @@ import { openSocket, type SocketEvents } from './socket.ts';
 
 /** Who hears of a connection that is free again, or gone. */
 export interface ConnectionOwner {
-  onIdle(connection: Connection, keepAliveHint: number): void;
+  onIdle(connection: Connection, keepAliveHint: number | undefined): void;
   onClose(connection: Connection): void;
 }
 

@@ -11,13 +11,13 @@ export class ConnectionPool implements ConnectionOwner {
   readonly #open = new Set<Connection>();
   // The freshest is taken first: the others come to rest and are closed.
   readonly #idle: Connection[] = [];
-  #keepAlive: number;
+  /** How long an idle connection is kept, in ms; 0 for ever. */
+  keepAlive: number;
   #closing = false;
 
-  /** `keepAlive`: how long an idle connection is kept, in ms; 0 for ever. */
   constructor(endpoint: Endpoint, keepAlive: number) {
     this.#endpoint = endpoint;
-    this.#keepAlive = keepAlive;
+    this.keepAlive = keepAlive;
   }
 
   get size(): number {
@@ -36,14 +36,13 @@ export class ConnectionPool implements ConnectionOwner {
     return connection;
   }
 
-  onIdle(connection: Connection, hint: number): void {
-    if (this.#closing || (hint > 0 && hint <= hintMargin)) {
+  onIdle(connection: Connection, hint: number | undefined): void {
+    const hinted = hint === undefined ? Number.POSITIVE_INFINITY : hint - hintMargin;
+    if (this.#closing || hinted <= 0) {
       connection.destroy();
       return;
     }
-    const hinted = hint > 0 ? hint - hintMargin : 0;
-    const keep = hinted > 0 && (this.#keepAlive === 0 || hinted < this.#keepAlive) ? hinted : this.#keepAlive;
-    connection.deadline = after(keep);
+    connection.deadline = Math.min(after(this.keepAlive), performance.now() + hinted);
     this.#idle.push(connection);
   }
 

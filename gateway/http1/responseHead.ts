@@ -3,6 +3,8 @@ import { listOfTokens, token } from './grammar.ts';
 
 /** The head of a response, checked: what is in it may be passed on. */
 export interface ResponseHead {
+  /** Of HTTP/1.x. */
+  readonly minor: 0 | 1;
   readonly status: number;
   readonly reason: string;
   /** Names and values in turn, as received: order, spelling and duplicates kept, a byte a character. */
@@ -16,8 +18,8 @@ export interface ResponseHead {
   readonly connection: readonly string[];
   /** Whether the connection may be used again after this message (RFC 9112 §9.3). */
   readonly persistent: boolean;
-  /** What a `Keep-Alive: timeout=` says, in milliseconds; 0 when it says nothing. */
-  readonly keepAlive: number;
+  /** What a `Keep-Alive: timeout=` says, in milliseconds; undefined when it says nothing. */
+  readonly keepAlive: number | undefined;
 }
 
 /** The response breaks RFC 9112, or can be read in two ways; nothing of it may be passed on. */
@@ -27,6 +29,7 @@ export class MalformedResponse extends Error {
 
 // Bytes that no line of a head may have: controls but HTAB, and CR or LF on their own (RFC 9112 §2.2, RFC 9110 §5.5).
 const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
+const forbiddenFrom = new RegExp(forbidden, 'g');
 const statusLine = /^HTTP\/1\.([01]) ([1-5][0-9][0-9])(?: (.*))?$/;
 const digits = /^[0-9]{1,15}$/;
 const none: readonly string[] = [];
@@ -48,7 +51,7 @@ export function parseResponseHead(text: string): ResponseHead {
   let contentLength = -1;
   let transferEncoding: string | undefined;
   let connection = none;
-  let keepAlive = 0;
+  let keepAlive: number | undefined;
 
   for (let start = lineEnd + 2; ; start = lineEnd + 2) {
     lineEnd = text.indexOf('\r\n', start);
@@ -74,12 +77,13 @@ export function parseResponseHead(text: string): ResponseHead {
         connection = connection.concat(listOfTokens(value));
         break;
       case 'keep-alive':
-        keepAlive = Number(/timeout=([0-9]{1,6})/i.exec(value)?.[1] ?? 0) * 1000;
+        keepAlive = keepAliveOf(value);
         break;
     }
   }
   if (transferEncoding !== undefined) checkTransferEncoding(transferEncoding, contentLength, minor);
   return {
+    minor,
     status: Number(status[2]),
     reason: status[3] ?? '',
     fields,
@@ -87,20 +91,24 @@ export function parseResponseHead(text: string): ResponseHead {
     contentLength,
     chunked: transferEncoding !== undefined,
     connection,
-    persistent: minor === 1 ? !connection.includes('close') : connection.includes('keep-alive'),
+    persistent: !connection.includes('close') && (minor === 1 || connection.includes('keep-alive')),
     keepAlive,
   };
 }
 
 /**
- * Looks at a head that has only begun: one that cannot become valid is not waited for.
+ * Looks at a head that has only begun, of which `seen` characters were looked at before: one that cannot become valid
+ * is not waited for.
  * @throws MalformedResponse
  */
-export function checkBegun(text: string): void {
+export function checkBegun(text: string, seen: number): void {
   if (text.length > 8 && !text.startsWith('HTTP/1.')) throw new MalformedResponse('not an HTTP/1.x response');
-  // A CR at the end may yet find its LF.
-  const settled = text.endsWith('\r') ? text.slice(0, -1) : text;
-  if (forbidden.test(settled)) throw new MalformedResponse('a byte in the head that no field may have');
+  // A CR at the end may yet find its LF. From an index on, rather than in a slice: a LF looks back at its CR.
+  forbiddenFrom.lastIndex = Math.max(0, seen - 1);
+  const wrong = forbiddenFrom.exec(text);
+  if (wrong && !(wrong[0] === '\r' && wrong.index === text.length - 1)) {
+    throw new MalformedResponse('a byte in the head that no field may have');
+  }
 }
 
 /** Reads the trailer section of a chunked body: field lines, no blank line. @throws MalformedResponse */
@@ -114,6 +122,11 @@ export function parseTrailers(text: string): string[] {
     trailers.push(line.slice(0, colon), trimmed(line, colon + 1, line.length));
   }
   return trailers;
+}
+
+function keepAliveOf(value: string): number | undefined {
+  const seconds = /(?:^|[,;\s])timeout=([0-9]{1,6})/i.exec(value)?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
 /** RFC 9112 §6.1: we never ask for another coding than chunked, and a message with both lengths is an attack. */

@@ -16,7 +16,7 @@ type BodyKind = 'length' | 'chunked' | 'until-close' | 'tunnel';
 export class ResponseReader {
   inBody = false;
   reusable = false;
-  keepAlive = 0;
+  keepAlive: number | undefined;
   /** Who hears of the present response; undefined while there is none. */
   handler: ResponseHandler | undefined;
   #expectBody = true;
@@ -71,7 +71,7 @@ export class ResponseReader {
     const end = text.indexOf('\r\n\r\n', Math.max(0, before - 3));
     if (end === -1) {
       if (text.length >= maxHead) throw new MalformedResponse('a head that is too large');
-      checkBegun(text);
+      checkBegun(text, before);
       this.#text = text;
       return 'more';
     }

@@ -1,7 +1,8 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { httpDate } from '../shared/httpDate.ts';
 import { type Stage, stageOf } from './stage.ts';
-import { latestOf, type Way, wayTo } from './successor.ts';
+import { latestOf, nextOf } from './successor.ts';
+import { joined, via, type Way } from './way.ts';
 
 /** What the responses of a version say about its end. It holds for all requests of one second. */
 export interface Announcement {
@@ -12,24 +13,30 @@ export interface Announcement {
   readonly sunset: string | undefined;
   /** Link values about the page for people: the same for every path. */
   readonly pages: readonly string[];
-  readonly successor: Version | undefined;
-  /** From the successor on to the newest live major, where that is another one and can be reached. */
+  /** To the next live major. */
+  readonly toSuccessor: Way | undefined;
+  /** From there to the newest live major, where that is another one and can be reached. */
   readonly onwards: Way | undefined;
 }
 
 /** What every version of a snapshot has to say at `now`; nothing while it is active. */
 export function announce(snapshot: Snapshot, now: number): ReadonlyMap<Version, Announcement> {
   const latest = latestOf(snapshot, now);
-  const ways = new Map<Version, Way>();
   const announcements = new Map<Version, Announcement>();
-  let nextLive: Version | undefined;
-  // From the highest major down, so that the way from a successor on is known already.
+  const stages = new Map(snapshot.byMajor.map((version) => [version, stageOf(version, now)]));
+  const toLive = new Map<Version, Way>();
+  const toLatest = new Map<Version, Way>();
+  // From the highest major down: successors are higher, so the ways on from them are known already.
   for (const version of snapshot.byMajor.toReversed()) {
-    const stage = stageOf(version, now);
-    const named = version.successor === undefined ? nextLive : snapshot.versions.get(version.successor);
-    ways.set(version, wayTo(latest, version, named, ways));
-    if (stage !== 'active') announcements.set(version, announcementOf(version, stage, named, latest, ways));
-    if (stage !== 'retired') nextLive = version;
+    const next = nextOf(version, snapshot);
+    const further = next && (stages.get(next) === 'retired' ? toLive.get(next) : { end: next, hops: [] });
+    const way = next && further && via(version, next, further);
+    if (way) toLive.set(version, way);
+    const onwards = way && toLatest.get(way.end);
+    if (version === latest) toLatest.set(version, { end: version, hops: [] });
+    else if (way && onwards) toLatest.set(version, joined(way, onwards));
+    const stage = stages.get(version) ?? 'active';
+    if (stage !== 'active') announcements.set(version, announcementOf(version, stage, way, onwards));
   }
   return announcements;
 }
@@ -37,18 +44,16 @@ export function announce(snapshot: Snapshot, now: number): ReadonlyMap<Version, 
 function announcementOf(
   version: Version,
   stage: Stage,
-  successor: Version | undefined,
-  latest: Version | undefined,
-  ways: ReadonlyMap<Version, Way>,
+  toSuccessor: Way | undefined,
+  onwards: Way | undefined,
 ): Announcement {
-  const way = successor && ways.get(successor);
   return {
     stage,
     deprecation: version.deprecation === undefined ? undefined : `@${Math.floor(version.deprecation / 1000)}`,
     sunset: version.sunset === undefined ? undefined : httpDate(version.sunset),
     pages: pagesOf(version),
-    successor,
-    onwards: way && way.end !== successor && way.end === latest ? way : undefined,
+    toSuccessor,
+    onwards: onwards?.end === toSuccessor?.end ? undefined : onwards,
   };
 }
 

@@ -1,6 +1,5 @@
-import type { Version } from '../config/snapshot.ts';
 import type { Announcement } from './announcement.ts';
-import { counterpart, follow } from './successor.ts';
+import { follow } from './way.ts';
 
 /**
  * The Link values of a response to `path` (without version and query), in the order in which they are sent.
@@ -8,13 +7,12 @@ import { counterpart, follow } from './successor.ts';
  */
 export function linksFor(
   path: string,
-  version: Version,
-  { successor, onwards, pages }: Announcement,
+  { toSuccessor, onwards, pages }: Announcement,
   basePath: string,
 ): readonly string[] {
-  const next = successor && counterpart(path, version, successor);
-  if (successor === undefined || next === undefined) return pages;
-  const links = [`<${basePath}/${successor.name}${inLink(next)}>; rel="successor-version"`];
+  const next = toSuccessor && follow(toSuccessor, path);
+  if (toSuccessor === undefined || next === undefined) return pages;
+  const links = [`<${basePath}/${toSuccessor.end.name}${inLink(next)}>; rel="successor-version"`];
   const newest = onwards && follow(onwards, next);
   if (onwards && newest !== undefined) {
     links.push(`<${basePath}/${onwards.end.name}${inLink(newest)}>; rel="latest-version"`);

@@ -18,9 +18,3 @@ export function stageOf(version: Version, now: number): Stage {
   if (version.deprecation === undefined) return 'active';
   return version.deprecation <= now ? 'deprecated' : 'announced';
 }
-
-/** The instant from which `stageOf` may give another answer than it does at `now`. */
-export function stageEndsAt(version: Version, now: number): number {
-  const dates = [version.deprecation, version.sunset].filter((date) => date !== undefined && date > now);
-  return Math.min(...(dates as number[]), Number.POSITIVE_INFINITY);
-}

@@ -2,6 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import { endAndDrain } from '../forwarding/lingering.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
+import { httpDate } from '../shared/httpDate.ts';
 
 /** node:http keeps the response that is being sent here, and the error beside it tells where the parser stopped. */
 interface ServerSocket extends Socket {
@@ -60,7 +61,7 @@ function rawAnswer(problem: Problem): string {
   const status = statusOf(problem);
   const body = problemBody(problem, undefined);
   const fields = problemFields(problem, Buffer.byteLength(body));
-  fields.push('Date', new Date().toUTCString(), 'Connection', 'close');
+  fields.push('Date', httpDate(Date.now()), 'Connection', 'close');
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
   for (let at = 0; at < fields.length; at += 2) head += `${fields[at]}: ${fields[at + 1]}\r\n`;
   return `${head}\r\n${body}`;

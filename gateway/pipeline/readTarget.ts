@@ -6,8 +6,7 @@ import type { Verdict } from './steps.ts';
 export function readTarget(exchange: Exchange): Verdict | undefined {
   const target = exchange.req.url ?? '';
   const isOptions = exchange.method === 'OPTIONS';
-  // An absolute URL without a path means the server as a whole, too (RFC 9112 §3.2.4).
-  if (isOptions && (target === '*' || /^https?:\/\/[^/?#@\\]+$/i.test(target))) {
+  if (isOptions && target === '*') {
     exchange.origin = '*';
     return undefined;
   }
@@ -16,7 +15,8 @@ export function readTarget(exchange: Exchange): Verdict | undefined {
   if (typeof result === 'string') {
     return { kind: 'problem', problem: { code: 'BAD_REQUEST', detail: `${sentence(result)}.` }, closes: true };
   }
-  exchange.origin = result.origin;
+  // An absolute URL without a path means the server as a whole, too (RFC 9112 §3.2.4).
+  exchange.origin = isOptions && /^https?:\/\/[^/?]+$/i.test(target) ? '*' : result.origin;
   exchange.pathEnd = result.pathEnd;
   if (result.authority !== undefined) exchange.host = result.authority;
   return undefined;

@@ -36,7 +36,7 @@ export class Served {
   }
 
   successor(now: number): Version | undefined {
-    return this.#announcements.of(this.version, now)?.successor;
+    return this.#announcements.of(this.version, now)?.toSuccessor?.end;
   }
 
   /** What the response to `path` (without version and query) says about this version's end. */
@@ -46,7 +46,7 @@ export class Served {
     return {
       deprecation: announcement.deprecation,
       sunset: announcement.sunset,
-      links: linksFor(path, this.version, announcement, this.#basePath),
+      links: linksFor(path, announcement, this.#basePath),
       deprecatedAt: this.version.deprecation,
     };
   }

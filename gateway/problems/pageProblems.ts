@@ -20,6 +20,7 @@ export const pageProblems = {
   INTERNAL_ERROR: {
     status: 500,
     title: 'The gateway failed',
+    proxyError: 'proxy_internal_error',
     detail: 'A page could not be made. The log says why.',
   },
   CONTRACT_UNREADABLE: {

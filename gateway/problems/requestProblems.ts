@@ -66,7 +66,7 @@ export const requestProblems = {
   HTTP_VERSION_UNSUPPORTED: {
     status: 505,
     title: 'HTTP version not supported',
-    proxyError: 'http_request_error',
+    proxyError: 'http_request_denied',
     detail: 'HTTP/1.1 and HTTP/1.0 are served on this port.',
   },
   LOOP: {

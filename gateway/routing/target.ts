@@ -34,7 +34,7 @@ function readOrigin(origin: string, authority: string | undefined): RequestTarge
   const question = origin.indexOf('?');
   const pathEnd = question === -1 ? origin.length : question;
   const path = question === -1 ? origin : origin.slice(0, question);
-  if (question !== -1 && !visible.test(origin)) return 'a byte in the query that no URL may have';
+  if (question !== -1 && !visible.test(origin.slice(question))) return 'a byte in the query that no URL may have';
   const wrong = ordinaryPath.test(path) ? undefined : faultOf(path);
   return wrong ?? { origin, pathEnd, authority };
 }
@@ -56,7 +56,7 @@ function faultOf(path: string): string | undefined {
 function faultInLayers(path: string): string | undefined {
   let layer = path;
   for (let depth = 0; depth < maxLayers; depth += 1) {
-    if (/(?:^|[/\\])\.{1,2}(?:[;/\\]|$)/.test(layer)) return 'a . or .. segment in the path';
+    if (/(?:^|[/\\])\.{1,2}(?:[;/\\?#]|$)/.test(layer)) return 'a . or .. segment in the path';
     const decoded = layer.replace(escapes, (spelling, digits?: string) =>
       digits === undefined ? spelling : String.fromCharCode(Number.parseInt(digits, 16)),
     );

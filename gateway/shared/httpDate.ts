@@ -3,11 +3,45 @@ export function httpDate(instant: number): string {
   return new Date(instant).toUTCString();
 }
 
-const imfFixdate = /^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$/;
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const time = '(?<h>[0-9]{2}):(?<m>[0-9]{2}):(?<s>[0-9]{2})';
+const day = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
+const longDay = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day';
 
-/** Reads an IMF-fixdate; undefined for anything else. Its obsolete forms have had their time. */
-export function parseHttpDate(text: string): number | undefined {
-  if (!imfFixdate.test(text)) return undefined;
-  const instant = Date.parse(text);
-  return Number.isNaN(instant) ? undefined : instant;
+const formats = [
+  new RegExp(`^${day}, (?<day>[0-9]{2}) (?<month>[A-Z][a-z]{2}) (?<year>[0-9]{4}) ${time} GMT$`),
+  new RegExp(`^${longDay}, (?<day>[0-9]{2})-(?<month>[A-Z][a-z]{2})-(?<year>[0-9]{2}) ${time} GMT$`),
+  new RegExp(`^${day} (?<month>[A-Z][a-z]{2}) (?<day>[0-9 ][0-9]) ${time} (?<year>[0-9]{4})$`),
+];
+
+/**
+ * Reads a date in any of the three formats that a recipient has to know; undefined for anything else, and for a day or
+ * an hour that does not exist. `now` decides the century of a year of two digits.
+ */
+export function parseHttpDate(text: string, now = Date.now()): number | undefined {
+  for (const format of formats) {
+    const groups = format.exec(text)?.groups;
+    if (groups) return instantOf(groups, now);
+  }
+  return undefined;
+}
+
+function instantOf(parts: Record<string, string>, now: number): number | undefined {
+  const [date, hour, minute] = [Number(parts['day']), Number(parts['h']), Number(parts['m'])];
+  const month = months.indexOf(parts['month'] ?? '');
+  // A leap second is legal, and no clock of ours has it.
+  const second = Math.min(Number(parts['s']), 59);
+  const instant = new Date(0);
+  instant.setUTCFullYear(yearOf(parts['year'] ?? '', now), month, date);
+  instant.setUTCHours(hour, minute, second);
+  const exists = instant.getUTCMonth() === month && instant.getUTCDate() === date && hour < 24 && minute < 60;
+  return exists && Number(parts['s']) <= 60 ? instant.getTime() : undefined;
+}
+
+/** RFC 9110 §5.6.7: what seems more than 50 years ahead was in the century before. */
+function yearOf(digits: string, now: number): number {
+  if (digits.length === 4) return Number(digits);
+  const thisYear = new Date(now).getUTCFullYear();
+  const year = thisYear - (thisYear % 100) + Number(digits);
+  return year > thisYear + 50 ? year - 100 : year;
 }

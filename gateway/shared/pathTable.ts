@@ -1,9 +1,11 @@
+import { type SegmentPattern, segmentPattern, segmentsOf } from './template.ts';
+
 /**
- * Path templates (`/drinks/{id}`) with a value each, looked up by a concrete path.
- * A trie by segment, so that a look-up costs the depth of the path and not the number of templates.
+ * Path templates (`/drinks/{id}`) with a value each, looked up by a concrete path. A trie by segment, so that a look-up
+ * costs the parts of it that fit the path, and not the number of templates.
  */
 export class PathTable<Value> {
-  readonly #root: Node<Value> = { literal: new Map(), parameter: undefined, template: undefined, value: undefined };
+  readonly #root: Node<Value> = emptyNode();
   readonly #entries: [template: string, value: Value][] = [];
 
   constructor(entries: Iterable<readonly [template: string, value: Value]> = []) {
@@ -20,21 +22,19 @@ export class PathTable<Value> {
   }
 
   /**
-   * The row whose template fits `path` (no query), or undefined. A literal segment is preferred to a parameter,
-   * as OpenAPI 3.1 §4.8.8 asks: `/drinks/mine` before `/drinks/{id}`.
+   * The row whose template fits `path` (no query), or undefined. The more literal a segment, the sooner it is tried,
+   * as OpenAPI 3.1 §4.8.8 asks: `/drinks/mine`, then `/drinks/{id}.json`, then `/drinks/{id}`.
    */
   find(path: string): PathMatch<Value> | undefined {
     if (this.#entries.length === 0) return undefined;
-    const segments = segmentsOf(path);
-    const node = descend(this.#root, segments, 0);
-    return node?.template === undefined ? undefined : { template: node.template, value: node.value as Value, segments };
+    return descend(this.#root, segmentsOf(path), 0)?.row(path);
   }
 
   #add(template: string, value: Value): void {
     let node = this.#root;
     for (const segment of segmentsOf(template)) node = childFor(node, segment);
-    node.template ??= template;
-    node.value = value;
+    // Of two templates that fit the same paths the first one counts.
+    node.row ??= (path) => ({ template, value, path });
     this.#entries.push([template, value]);
   }
 }
@@ -42,78 +42,57 @@ export class PathTable<Value> {
 export interface PathMatch<Value> {
   readonly template: string;
   readonly value: Value;
-  /** The segments of the path that was looked up. */
-  readonly segments: readonly string[];
+  /** The path that was looked up. */
+  readonly path: string;
 }
 
 interface Node<Value> {
   readonly literal: Map<string, Node<Value>>;
+  /** `{id}.json`: parameters with text around them. */
+  readonly mixed: { readonly pattern: SegmentPattern; readonly node: Node<Value> }[];
   parameter: Node<Value> | undefined;
-  template: string | undefined;
-  value: Value | undefined;
+  row: ((path: string) => PathMatch<Value>) | undefined;
 }
 
-const parameter = /\{([^{}]*)\}/;
+/** A node at which a path may end. */
+type Ending<Value> = Node<Value> & { readonly row: NonNullable<Node<Value>['row']> };
 
-/** `{id}`, and also OpenAPI's `{id}.json`, which we take as a parameter as a whole. */
-export function isParameter(segment: string): boolean {
-  return parameter.test(segment);
-}
-
-export function segmentsOf(path: string): string[] {
-  return path.slice(path.startsWith('/') ? 1 : 0).split('/');
-}
-
-/**
- * Writes the values that `match` found for the parameters of its template into `template`.
- * Parameters are matched by name, or by position where a name is not in the old template.
- * Returns undefined when `template` has a parameter that has no value.
- */
-export function fill(template: string, match: PathMatch<unknown>): string | undefined {
-  const values = new Map<string, string>();
-  const inOrder: string[] = [];
-  for (const [index, segment] of segmentsOf(match.template).entries()) {
-    const name = parameter.exec(segment)?.[1];
-    const value = match.segments[index];
-    if (name === undefined || value === undefined) continue;
-    values.set(name, value);
-    inOrder.push(value);
-  }
-  let position = 0;
-  let complete = true;
-  const filled = template.replace(/\{([^{}]*)\}/g, (_whole, name: string) => {
-    const value = values.get(name) ?? inOrder[position];
-    position += 1;
-    if (value === undefined) complete = false;
-    return value ?? '';
-  });
-  return complete ? filled : undefined;
+function emptyNode<Value>(): Node<Value> {
+  return { literal: new Map(), mixed: [], parameter: undefined, row: undefined };
 }
 
 function childFor<Value>(node: Node<Value>, segment: string): Node<Value> {
-  const create = (): Node<Value> => ({
-    literal: new Map(),
-    parameter: undefined,
-    template: undefined,
-    value: undefined,
-  });
-  if (isParameter(segment)) {
-    node.parameter ??= create();
+  const pattern = segmentPattern(segment);
+  if (pattern === undefined) {
+    const child = node.literal.get(segment) ?? emptyNode<Value>();
+    node.literal.set(segment, child);
+    return child;
+  }
+  if (pattern.isWhole) {
+    node.parameter ??= emptyNode<Value>();
     return node.parameter;
   }
-  const existing = node.literal.get(segment);
-  if (existing) return existing;
-  const child = create();
-  node.literal.set(segment, child);
+  const known = node.mixed.find((other) => other.pattern.regex.source === pattern.regex.source);
+  if (known) return known.node;
+  const child = emptyNode<Value>();
+  node.mixed.push({ pattern, node: child });
   return child;
 }
 
-function descend<Value>(node: Node<Value>, segments: readonly string[], depth: number): Node<Value> | undefined {
+function descend<Value>(node: Node<Value>, segments: readonly string[], depth: number): Ending<Value> | undefined {
   const segment = segments[depth];
-  if (segment === undefined) return node.template === undefined ? undefined : node;
+  if (segment === undefined) return isEnding(node) ? node : undefined;
   const literal = node.literal.get(segment);
   const found = literal && descend(literal, segments, depth + 1);
   if (found) return found;
+  for (const { pattern, node: child } of node.mixed) {
+    const below = pattern.regex.test(segment) ? descend(child, segments, depth + 1) : undefined;
+    if (below) return below;
+  }
   // An empty segment is no value: `/drinks/` is not `/drinks/{id}`.
   return node.parameter && segment !== '' ? descend(node.parameter, segments, depth + 1) : undefined;
+}
+
+function isEnding<Value>(node: Node<Value>): node is Ending<Value> {
+  return node.row !== undefined;
 }

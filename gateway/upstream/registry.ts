@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { Pool } from './pool.ts';
 import { Target } from './target.ts';
@@ -22,11 +23,22 @@ export class Registry {
     for (const target of this.#targets.values()) target.connections.close();
   }
 
-  #targetFor(url: string, version: Version, kept: Map<string, Target>): Target {
-    // The same URL with another trust or another time to idle is another way to connect.
-    const key = `${url} ${JSON.stringify(version.tls)} ${version.timeouts.keepAlive}`;
-    const target = kept.get(key) ?? this.#targets.get(key) ?? new Target(url, version.tls, version.timeouts.keepAlive);
+  #targetFor(url: string, { tls, timeouts }: Version, kept: Map<string, Target>): Target {
+    const ca = url.startsWith('https:') && tls.ca !== undefined ? readFileSync(tls.ca) : undefined;
+    // With another trust the same URL is another way to connect.
+    const key = url.startsWith('https:') ? JSON.stringify([url, tls, ca?.toString('base64')]) : url;
+    const first = kept.get(key);
+    const target = first ?? this.#targets.get(key) ?? new Target(url, tls, ca, timeouts.keepAlive);
+    // Versions that share a target may differ in this: then the shorter time is safe for both.
+    target.connections.keepAlive = first
+      ? shorter(first.connections.keepAlive, timeouts.keepAlive)
+      : timeouts.keepAlive;
     kept.set(key, target);
     return target;
   }
+}
+
+/** Of two times of which 0 means for ever. */
+function shorter(a: number, b: number): number {
+  return a === 0 || b === 0 ? a + b : Math.min(a, b);
 }

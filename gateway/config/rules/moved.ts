@@ -1,4 +1,3 @@
-import { isParameter, segmentsOf } from '../../shared/pathTable.ts';
 import type { Fault } from '../fault.ts';
 import { faultAt } from '../source.ts';
 import type { Rule } from './rule.ts';
@@ -20,7 +19,9 @@ export const movedParameters: Rule = ({ source, entries }) =>
   entries.flatMap(({ key, route }) =>
     Object.entries(route.moved ?? {}).flatMap(([from, to]) => {
       const given = parametersOf(from);
-      const lacking = parametersOf(to ?? '').filter((name, index) => !given.includes(name) && index >= given.length);
+      const wanted = parametersOf(to ?? '');
+      const unnamed = given.filter((name) => !wanted.includes(name));
+      const lacking = wanted.filter((name) => !given.includes(name)).slice(unnamed.length);
       const remedy = `Use the parameters of ${from}, or write null if there is no counterpart.`;
       return lacking.map((name) =>
         faultAt(
@@ -39,9 +40,7 @@ export const movedRowsDiffer: Rule = ({ source, entries }) =>
     const seen = new Map<string, string>();
     const faults: Fault[] = [];
     for (const from of Object.keys(route.moved ?? {})) {
-      const shape = segmentsOf(from)
-        .map((segment) => (isParameter(segment) ? '{}' : segment))
-        .join('/');
+      const shape = from.replace(/\{[^{}]*\}/g, '{}');
       const first = seen.get(shape);
       const path = ['routes', key, 'moved', from];
       if (first === undefined) seen.set(shape, from);
