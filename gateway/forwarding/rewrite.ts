@@ -20,10 +20,11 @@ export function rewriteReference(
   { prefix, basePath, isVersion }: Rewriting,
   origins: Origins,
 ): string {
-  const [, origin = '', authority = '', rest = ''] = /^((?:https?:)?\/\/([^/?#]*))?(.*)$/is.exec(reference) ?? [];
-  const asked = bare(authority);
-  const isClient = origin !== '' && asked === bare(origins.client);
-  const isTarget = origin !== '' && asked === bare(origins.target);
+  const parts = /^((https?:)?\/\/([^/?#]*))?(.*)$/is.exec(reference) ?? [];
+  const [, origin = '', scheme = '', authority = '', rest = ''] = parts;
+  const asked = bare(authority, scheme);
+  const isClient = origin !== '' && asked === bare(origins.client, scheme);
+  const isTarget = origin !== '' && asked === bare(origins.target, scheme);
   if (origin === '' ? !rest.startsWith('/') : !isClient && !isTarget) return reference;
   const path = rest.startsWith('/') ? rest : `/${rest}`;
   // The backend's own origin is nobody else's business: what remains is relative to ours.
@@ -31,9 +32,11 @@ export function rewriteReference(
   return kept + (isAware(path, basePath, isVersion) ? path : prefix + path);
 }
 
-/** Without the port that its scheme has anyway: `a:80` and `a` are one origin (RFC 3986 §6.2.3). */
-function bare(authority: string): string {
-  return authority.toLowerCase().replace(/:(?:80|443)?$/, '');
+/** Without the port that its scheme has anyway: `http://a:80` and `http://a` are one origin (RFC 3986 §6.2.3). */
+function bare(authority: string, scheme: string): string {
+  const standard = /^https:$/i.test(scheme) ? ':443' : ':80';
+  const lower = authority.toLowerCase().replace(/:$/, '');
+  return scheme !== '' && lower.endsWith(standard) ? lower.slice(0, -standard.length) : lower;
 }
 
 /** The target of each link, never what stands in quotes (RFC 8288 §3). One pass, whatever a backend sends. */
@@ -64,7 +67,8 @@ function endOfQuoted(value: string, start: number): number {
 
 /** `5; url=/x`, with or without quotes; a comma or white space serves as well (HTML §4.2.5.3). */
 export function rewriteRefresh(value: string, rewriting: Rewriting, origins: Origins): string {
-  const start = /^[\d.]*[ \t]*[;,]?[ \t]*(?:url[ \t]*=[ \t]*)?["']?/i.exec(value)?.[0] ?? '';
+  const start = /^[\d.]+[ \t]*(?:[;,]|[ \t])[ \t]*(?:url[ \t]*=[ \t]*)?["']?/i.exec(value)?.[0];
+  if (start === undefined) return value;
   const quote = /["']$/.exec(start)?.[0];
   const end = quote === undefined ? -1 : value.indexOf(quote, start.length);
   const target = end === -1 ? value.slice(start.length) : value.slice(start.length, end);

@@ -77,7 +77,7 @@ export function parseResponseHead(text: string): ResponseHead {
         connection = connection.concat(listOfTokens(value));
         break;
       case 'keep-alive':
-        keepAlive = keepAliveOf(value);
+        keepAlive = keepAliveOf(value) ?? keepAlive;
         break;
     }
   }
@@ -125,7 +125,7 @@ export function parseTrailers(text: string): string[] {
 }
 
 function keepAliveOf(value: string): number | undefined {
-  const seconds = /(?:^|[,;\s])timeout=([0-9]{1,6})/i.exec(value)?.[1];
+  const seconds = /(?:^|[,;\s])timeout=([0-9]{1,9})(?![0-9])/i.exec(value)?.[1];
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 

@@ -2,7 +2,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { httpDate } from '../shared/httpDate.ts';
 import { type Stage, stageOf } from './stage.ts';
 import { latestOf, nextOf } from './successor.ts';
-import { joined, via, type Way } from './way.ts';
+import { arrived, joined, via, type Way } from './way.ts';
 
 /** What the responses of a version say about its end. It holds for all requests of one second. */
 export interface Announcement {
@@ -29,11 +29,11 @@ export function announce(snapshot: Snapshot, now: number): ReadonlyMap<Version, 
   // From the highest major down: successors are higher, so the ways on from them are known already.
   for (const version of snapshot.byMajor.toReversed()) {
     const next = nextOf(version, snapshot);
-    const further = next && (stages.get(next) === 'retired' ? toLive.get(next) : { end: next, hops: [] });
+    const further = next && (stages.get(next) === 'retired' ? toLive.get(next) : arrived(next));
     const way = next && further && via(version, next, further);
     if (way) toLive.set(version, way);
     const onwards = way && toLatest.get(way.end);
-    if (version === latest) toLatest.set(version, { end: version, hops: [] });
+    if (version === latest) toLatest.set(version, arrived(version));
     else if (way && onwards) toLatest.set(version, joined(way, onwards));
     const stage = stages.get(version) ?? 'active';
     if (stage !== 'active') announcements.set(version, announcementOf(version, stage, way, onwards));

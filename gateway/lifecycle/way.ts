@@ -5,31 +5,35 @@ import { counterpart } from './successor.ts';
 export interface Way {
   readonly end: Version;
   /** Only the steps at which a path may change or end; majors that change nothing cost nothing. */
-  readonly hops: readonly Hop[];
+  readonly hop: Hop | undefined;
 }
 
 interface Hop {
   readonly from: Version;
   readonly to: Version;
+  readonly next: Hop | undefined;
+}
+
+/** The way that is already at its end. */
+export function arrived(end: Version): Way {
+  return { end, hop: undefined };
 }
 
 /** One step, and on from there. */
 export function via(from: Version, to: Version, onwards: Way): Way {
   const matters = from.moved.size > 0 || (from.contract !== undefined && to.contract !== undefined);
-  return { end: onwards.end, hops: matters ? [{ from, to }, ...onwards.hops] : onwards.hops };
+  return { end: onwards.end, hop: matters ? { from, to, next: onwards.hop } : onwards.hop };
 }
 
 /** One way, then the other. */
 export function joined(first: Way, second: Way): Way {
-  return { end: second.end, hops: [...first.hops, ...second.hops] };
+  const prefix = (hop: Hop | undefined): Hop | undefined => hop && { ...hop, next: prefix(hop.next) ?? second.hop };
+  return { end: second.end, hop: prefix(first.hop) ?? second.hop };
 }
 
 /** Where `path` is at the end of the way; undefined as soon as a step has no counterpart. */
-export function follow({ hops }: Way, path: string): string | undefined {
+export function follow(way: Way, path: string): string | undefined {
   let target: string | undefined = path;
-  for (const { from, to } of hops) {
-    target = counterpart(target, from, to);
-    if (target === undefined) return undefined;
-  }
+  for (let { hop } = way; hop && target !== undefined; hop = hop.next) target = counterpart(target, hop.from, hop.to);
   return target;
 }

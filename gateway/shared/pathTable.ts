@@ -1,4 +1,4 @@
-import { type SegmentPattern, segmentPattern, segmentsOf } from './template.ts';
+import { type SegmentPattern, segmentPattern, segmentsOf, valuesIn } from './template.ts';
 
 /**
  * Path templates (`/drinks/{id}`) with a value each, looked up by a concrete path. A trie by segment, so that a look-up
@@ -68,14 +68,16 @@ function childFor<Value>(node: Node<Value>, segment: string): Node<Value> {
     node.literal.set(segment, child);
     return child;
   }
-  if (pattern.isWhole) {
+  const shape = pattern.literals.join('\0');
+  if (shape === '\0') {
     node.parameter ??= emptyNode<Value>();
     return node.parameter;
   }
-  const known = node.mixed.find((other) => other.pattern.regex.source === pattern.regex.source);
+  const known = node.mixed.find(({ pattern: { literals } }) => literals.join('\0') === shape);
   if (known) return known.node;
   const child = emptyNode<Value>();
   node.mixed.push({ pattern, node: child });
+  node.mixed.sort((a, b) => b.pattern.literals.join('').length - a.pattern.literals.join('').length);
   return child;
 }
 
@@ -86,7 +88,7 @@ function descend<Value>(node: Node<Value>, segments: readonly string[], depth: n
   const found = literal && descend(literal, segments, depth + 1);
   if (found) return found;
   for (const { pattern, node: child } of node.mixed) {
-    const below = pattern.regex.test(segment) ? descend(child, segments, depth + 1) : undefined;
+    const below = valuesIn(segment, pattern) ? descend(child, segments, depth + 1) : undefined;
     if (below) return below;
   }
   // An empty segment is no value: `/drinks/` is not `/drinks/{id}`.

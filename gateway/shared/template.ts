@@ -1,10 +1,8 @@
 /** What a segment of a path has to look like, and the names of the parameters in it. */
 export interface SegmentPattern {
-  /** One group for each of `names`. */
-  readonly regex: RegExp;
+  /** The text before, between and after the parameters: one more than there are names. */
+  readonly literals: readonly string[];
   readonly names: readonly string[];
-  /** The segment is nothing but one parameter. */
-  readonly isWhole: boolean;
 }
 
 const parameter = /\{([^{}]*)\}/g;
@@ -28,13 +26,26 @@ export function segmentPattern(segment: string): SegmentPattern | undefined {
 
 function compile(segment: string): SegmentPattern | undefined {
   const names = [...segment.matchAll(parameter)].map(([, name = '']) => name);
-  if (names.length === 0) return undefined;
-  const literals = segment.split(/\{[^{}]*\}/).map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return {
-    regex: new RegExp(`^${literals.join('([^/]+?)')}$`),
-    names,
-    isWhole: /^\{[^{}]*\}$/.test(segment),
-  };
+  return names.length === 0 ? undefined : { names, literals: segment.split(/\{[^{}]*\}/) };
+}
+
+/**
+ * The values of a segment's parameters, none of them empty; undefined where it does not fit. Each literal is looked for
+ * once, from where the last one ended: a regular expression would try every way to divide a client's path.
+ */
+export function valuesIn(segment: string, { literals }: SegmentPattern): string[] | undefined {
+  const [first = '', ...others] = literals;
+  if (!segment.startsWith(first)) return undefined;
+  const values: string[] = [];
+  let at = first.length;
+  for (const [index, literal] of others.entries()) {
+    const isLast = index === others.length - 1;
+    const end = isLast ? segment.length - literal.length : segment.indexOf(literal, at + 1);
+    if (end <= at || !segment.startsWith(literal, end)) return undefined;
+    values.push(segment.slice(at, end));
+    at = end + literal.length;
+  }
+  return values;
 }
 
 /**
@@ -49,7 +60,8 @@ export function transfer(path: string, from: string, to: string): string | undef
   let complete = true;
   const filled = to.replace(parameter, (_whole, name: string) => {
     const value = named.get(name) ?? unnamed.shift();
-    complete &&= value !== undefined;
+    if (value === undefined) complete = false;
+    else named.set(name, value);
     return value ?? '';
   });
   return complete ? filled : undefined;
@@ -59,7 +71,7 @@ function valuesOf(path: string, template: string): [name: string, value: string]
   const segments = segmentsOf(path);
   return segmentsOf(template).flatMap((segment, index) => {
     const pattern = segmentPattern(segment);
-    const groups = pattern?.regex.exec(segments[index] ?? '')?.slice(1) ?? [];
-    return groups.map((value, group): [string, string] => [pattern?.names[group] ?? '', value]);
+    const found = (pattern && valuesIn(segments[index] ?? '', pattern)) ?? [];
+    return found.map((value, position): [string, string] => [pattern?.names[position] ?? '', value]);
   });
 }

@@ -29,11 +29,15 @@ const ending: LifecycleFields = { ...deprecated, sunset };
 
 /** What a client gets of a response with these field lines, as lines, without our Via at the end. */
 function fields(lines: readonly string[], parts: Partial<ResponsePlan> = {}, statusLine = 'HTTP/1.1 200 OK'): string[] {
-  const head = parseResponseHead(`${[statusLine, ...lines].join('\r\n')}\r\n\r\n`);
-  const pairs = responseFields(head, { ...plan, ...parts });
-  const out = pairs.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${pairs[at + 1]}`] : []));
+  const out = allFields(lines, parts, statusLine);
   expect(out.at(-1)).toBe('Via: 1.1 gw');
   return out.slice(0, -1);
+}
+
+function allFields(lines: readonly string[], parts: Partial<ResponsePlan>, statusLine: string): string[] {
+  const head = parseResponseHead(`${[statusLine, ...lines].join('\r\n')}\r\n\r\n`);
+  const pairs = responseFields(head, { ...plan, ...parts });
+  return pairs.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${pairs[at + 1]}`] : []));
 }
 
 describe('fields pass', () => {
@@ -47,6 +51,17 @@ describe('fields pass', () => {
     ['that point somewhere, when the prefix is forwarded', ['Location: /x', 'Link: </x>', 'Set-Cookie: a=b; Path=/']],
     ['about other origins, of an active version', ['Access-Control-Allow-Origin: *']],
   ])('%s', (_name, lines) => expect(fields(lines)).toEqual(lines));
+});
+
+// RFC 9110 §7.6.3: the version of the message that was received.
+it.each([
+  ['HTTP/1.1', '1.1'],
+  ['HTTP/1.0', '1.0'],
+])('a Via behind all others says that the backend spoke %s', (version, expected) => {
+  const out = allFields(['Via: 1.1 a', 'X: 1'], { lifecycle: ending }, `${version} 200 OK`);
+  expect(out.slice(0, 2)).toEqual(['Via: 1.1 a', 'X: 1']);
+  expect(out.slice(2).filter((line) => line.startsWith('Via'))).toEqual([`Via: ${expected} gw`]);
+  expect(out.at(-1)).toBe(`Via: ${expected} gw`);
 });
 
 describe('fields of the hop before', () => {
@@ -143,6 +158,10 @@ describe('the end of a version', () => {
     ['none', [], undefined],
     ['a later one', [sunset], sunset],
     ['one at the very deprecation', ['Tue, 30 Jun 2026 00:00:00 GMT'], 'Tue, 30 Jun 2026 00:00:00 GMT'],
+    ['one in the format of RFC 850', ['Friday, 30-Jun-28 23:59:59 GMT'], sunset],
+    ['one in the format of asctime', ['Fri Jun 30 23:59:59 2028'], sunset],
+    ['one in an older format that is too early', ['Mon Jun 29 23:59:59 2026'], undefined],
+    ['one on a day that there is not', ['Wed, 31 Feb 2029 00:00:00 GMT'], undefined],
     ['one a second before the deprecation', ['Mon, 29 Jun 2026 23:59:59 GMT'], undefined],
     ['one that nobody can read', ['2028-06-30'], undefined],
     ['several, of which the first holds', [sunset, 'Sat, 01 Jul 2028 00:00:00 GMT'], sunset],
@@ -157,6 +176,13 @@ describe('the end of a version', () => {
       expected === undefined ? [] : [`Sunset: ${expected}`],
     );
   });
+
+  it('is the only one that speaks of it, where the file has a tombstone without dates', () =>
+    expect(
+      fields(['Deprecation: @1', `Sunset: ${sunset}`], {
+        lifecycle: { deprecation: undefined, sunset: undefined, links: [], deprecatedAt: undefined },
+      }),
+    ).toEqual([`Sunset: ${sunset}`]));
 
   it('may have no link and several', () => {
     expect(fields([], { lifecycle: { ...deprecated, links: [] } })).toEqual([`Deprecation: ${ending.deprecation}`]);
@@ -176,7 +202,9 @@ describe('the end of a version', () => {
 
 describe('what scripts of other origins may read', () => {
   const exposed = (given: readonly string[], lifecycle: LifecycleFields | undefined): string[] =>
-    fields(['X: 1', ...given], { lifecycle }).filter((line) => line.startsWith('Access-Control-Expose'));
+    fields(['X: 1', ...given], { lifecycle }).flatMap(
+      (line) => /^access-control-expose-headers: (.*)$/i.exec(line)?.slice(1) ?? [],
+    );
 
   it.each([
     ['nothing of ours, without Access-Control-Allow-Origin', [], []],
@@ -212,9 +240,69 @@ describe('what scripts of other origins may read', () => {
       ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: *'],
       ['*, Deprecation, Sunset, Link'],
     ],
-  ])('%s', (_name, given, expected) =>
-    expect(exposed(given, ending)).toEqual(expected.map((value) => `Access-Control-Expose-Headers: ${value}`)),
-  );
+    [
+      'those that no line has, in the last one',
+      [
+        'Access-Control-Allow-Origin: *',
+        'Access-Control-Expose-Headers: Sunset, X',
+        'access-control-expose-headers: Link',
+        'Access-Control-Expose-Headers: Y',
+      ],
+      ['Sunset, X', 'Link', 'Y, Deprecation'],
+    ],
+    [
+      'all, when several lines have them together',
+      [
+        'Access-Control-Expose-Headers: Sunset',
+        'Access-Control-Allow-Origin: *',
+        'Access-Control-Expose-Headers: link,deprecation',
+      ],
+      ['Sunset', 'link,deprecation'],
+    ],
+    [
+      'those that are missing, behind a file name above ASCII',
+      [
+        'Access-Control-Allow-Origin: *',
+        'Access-Control-Expose-Headers: Link',
+        'Content-Disposition: attachment; filename="\xe9"',
+      ],
+      ['Link, Deprecation, Sunset'],
+    ],
+    [
+      'those that are missing, before and between file names above ASCII',
+      [
+        'Content-Disposition: inline; filename="\x80"',
+        'Access-Control-Expose-Headers: X',
+        'Content-Disposition: attachment; filename="\xff"',
+        'Access-Control-Expose-Headers: Sunset',
+        'Access-Control-Allow-Origin: *',
+      ],
+      ['X', 'Sunset, Deprecation, Link'],
+    ],
+  ])('%s', (_name, given, expected) => expect(exposed(given, ending)).toEqual(expected));
+
+  it('changes no other field', () =>
+    expect(
+      fields(
+        [
+          'X: 1',
+          'Access-Control-Allow-Origin: *',
+          'Access-Control-Expose-Headers: Link',
+          'Content-Disposition: attachment; filename="\xe9"',
+          'Y: 2',
+        ],
+        { lifecycle: ending },
+      ),
+    ).toEqual([
+      'Content-Disposition: attachment; filename="\xe9"',
+      'X: 1',
+      'Access-Control-Allow-Origin: *',
+      'Access-Control-Expose-Headers: Link, Deprecation, Sunset',
+      'Y: 2',
+      `Deprecation: ${ending.deprecation}`,
+      `Sunset: ${sunset}`,
+      `Link: ${successor}`,
+    ]));
 
   it('is left to an active version itself', () =>
     expect(exposed(['Access-Control-Allow-Origin: *'], undefined)).toEqual([]));

@@ -53,6 +53,41 @@ describe('a reference', () => {
     ['of ours, to another major', 'https://api.test/v2/drinks', 'https://api.test/v2/drinks'],
   ])('with the origin %s', (_name, given, expected) => expect(rewriteReference(given, v1, origins)).toBe(expected));
 
+  // RFC 3986 §6.2.3: the port of a scheme may be there or not.
+  const [backend, ours] = [
+    { target: 'backend', client: 'api.test' },
+    { target: 'backend:80', client: 'api.test:443' },
+  ];
+  it.each([
+    ['of the backend', 'http://backend:80/x', backend, '/v1/x'],
+    ['of the backend, over TLS', 'https://backend:443/x', backend, '/v1/x'],
+    ['of the backend, without a path', 'http://backend:80', backend, '/v1/'],
+    ['of the backend, empty', 'http://backend:/x', backend, '/v1/x'],
+    ['of the backend, which is asked with it', 'http://backend/x', ours, '/v1/x'],
+    ['of an address', 'http://[::1]:80/x', { ...backend, target: '[::1]' }, '/v1/x'],
+    ['of ours', 'http://api.test:80/x', backend, 'http://api.test:80/v1/x'],
+    ['of ours, over TLS', 'https://api.test:443/x', backend, 'https://api.test:443/v1/x'],
+    ['of ours, which is asked with it', 'https://api.test/x', ours, 'https://api.test/v1/x'],
+  ])('with the default port %s', (_name, given, both, expected) =>
+    expect(rewriteReference(given, v1, both)).toBe(expected),
+  );
+
+  it.each([
+    'http://backend:8080/x',
+    'http://backend:800/x',
+    'http://backend:8/x',
+    'http://backend80/x',
+    'http://backend:80:80/x',
+    'http://backend.test:80/x',
+  ])('with a port that is no default is left alone: %s', (given) =>
+    expect(rewriteReference(given, v1, backend)).toBe(given),
+  );
+
+  it('keeps the origin where only a default port tells ours from the backend', () =>
+    expect(rewriteReference('http://api.test:80/x', v1, { target: 'api.test:80', client: 'api.test' })).toBe(
+      'http://api.test:80/v1/x',
+    ));
+
   it('keeps the origin where the backend is asked under the name of ours', () =>
     expect(rewriteReference('http://api.test/x', v1, { target: 'api.test', client: 'api.test' })).toBe(
       'http://api.test/v1/x',
@@ -104,6 +139,10 @@ describe('the targets of Link', () => {
     ['what looks like a link in quotes', '</a>; title="</b>"', '</v1/a>; title="</b>"'],
     ['an escaped quote in quotes', '</a>; title="\\"</b>"', '</v1/a>; title="\\"</b>"'],
     ['a relative target', '<?page=2>; rel=next', '<?page=2>; rel=next'],
+    ['a quote that is not closed', '</a>; title="</b>', '</v1/a>; title="</b>'],
+    ['a bracket that is not closed, behind a link', '</a>; rel=next, </b', '</v1/a>; rel=next, </b'],
+    ['a quote in a target', '</a"b>; rel=next, </c>', '</v1/a"b>; rel=next, </v1/c>'],
+    ['an escaped backslash at the end of quotes', '</a>; title="\\\\", </b>', '</v1/a>; title="\\\\", </v1/b>'],
     ['an empty target', '<>; rel=self', '<>; rel=self'],
     ['another host', '<https://example.com/a>; rel=next', '<https://example.com/a>; rel=next'],
     ['no link', 'nonsense', 'nonsense'],
@@ -112,6 +151,26 @@ describe('the targets of Link', () => {
   ])('%s', (_name, given, expected) => expect(rewriteLink(given, v1, origins)).toBe(expected));
 });
 
+describe('a Link of 60,000 bytes', () => {
+  it.each([
+    ['brackets that nobody closes', '<'.repeat(30_000), '<'.repeat(30_000)],
+    ['escaped quotes in quotes that nobody closes', `"${'\\"'.repeat(30_000)}`, `"${'\\"'.repeat(30_000)}`],
+    ['backslashes in quotes that nobody closes', `"${'\\'.repeat(30_000)}`, `"${'\\'.repeat(30_000)}`],
+    ['empty quotes', '""'.repeat(30_000), '""'.repeat(30_000)],
+    ['brackets of which the last one closes', `${'<'.repeat(30_000)}>`, `${'<'.repeat(30_000)}>`],
+    ['empty targets', '<>'.repeat(30_000), '<>'.repeat(30_000)],
+    ['targets', '</>,'.repeat(15_000), '</v1/>,'.repeat(15_000)],
+  ])('may end in %s', (_name, given, expected) =>
+    expect(rewriteLink(`</a>; rel=next, ${given}`, v1, origins)).toBe(`</v1/a>; rel=next, ${expected}`),
+  );
+
+  it('may have escaped quotes in front of a link', () => {
+    const title = `title="${'\\"'.repeat(30_000)}</b>"`;
+    expect(rewriteLink(`</a>; ${title}, </c>`, v1, origins)).toBe(`</v1/a>; ${title}, </v1/c>`);
+  });
+});
+
+// HTML §4.2.5.3.
 describe('the target of Refresh', () => {
   it.each([
     ['5; url=/x', '5; url=/v1/x'],
@@ -122,6 +181,19 @@ describe('the target of Refresh', () => {
     ["5; url='/x'", "5; url='/v1/x'"],
     ['5, url=/x', '5, url=/v1/x'],
     ['5; /x', '5; /v1/x'],
+    ['5 url=/x', '5 url=/v1/x'],
+    ['5 /x', '5 /v1/x'],
+    ['5\turl=/x', '5\turl=/v1/x'],
+    ['5  "/x"', '5  "/v1/x"'],
+    ['5; url="/x', '5; url="/v1/x'],
+    ["5; url='/x", "5; url='/v1/x"],
+    ['5 url="http://backend:3001/x', '5 url="/v1/x'],
+    ['5; url="/x" more', '5; url="/v1/x" more'],
+    ['5; url="/x\'y"', '5; url="/v1/x\'y"'],
+    ['5; "/x"', '5; "/v1/x"'],
+    ['5; url="/v2/x', '5; url="/v2/x'],
+    ['5; url="', '5; url="'],
+    ['5 x', '5 x'],
     ['0.5; url=/x', '0.5; url=/v1/x'],
     ['5; url=http://backend:3001/x', '5; url=/v1/x'],
     ['5; url=/v2/x', '5; url=/v2/x'],

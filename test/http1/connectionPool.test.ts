@@ -125,6 +125,8 @@ describe('a connection does not come to rest', () => {
     ['in HTTP/1.0', ok.replace('1.1', '1.0')],
     ['with bytes behind its response', `${ok}HTTP/1.1`],
     ['when its peer leaves in a second or less', okWith('Keep-Alive: timeout=1')],
+    ['when its peer leaves at once', okWith('Keep-Alive: timeout=0')],
+    ['in HTTP/1.0 that is kept and closed', okWith('Connection: keep-alive, close').replace('1.1', '1.0')],
   ])('%s', async (_name, answer) => {
     const pool = poolFor(await answering(answer));
     const connection = await idleIn(pool);
@@ -160,6 +162,7 @@ describe('an idle connection is kept', () => {
     ['for no longer, where its peer would stay', 4_000, ['Keep-Alive: timeout=60'], 4_000],
     ['for as long as its peer says, where the file says nothing', 0, ['Keep-Alive: timeout=3, max=9'], 2_000],
     ['for as long as the file says, where its peer says something else', 4_000, ['Keep-Alive: max=9'], 4_000],
+    ['for as long as the file says, where something else has a time-out', 4_000, ['Keep-Alive: xtimeout=1'], 4_000],
   ])('%s', async (_name, keepAlive, fields, expected) => {
     const pool = poolFor(await answering(okWith(...fields)), keepAlive);
     const connection = await idleIn(pool);
@@ -175,6 +178,14 @@ describe('an idle connection is kept', () => {
     const connection = await idleIn(pool);
     vi.advanceTimersByTime(3_600_000);
     expect(pool.reuse()).toBe(connection);
+  });
+
+  it('for as long as the pool says by then', async () => {
+    const pool = poolFor(await answering(ok), 4_000);
+    pool.keepAlive = 2_000;
+    const connection = await idleIn(pool);
+    vi.advanceTimersByTime(2_000 + look);
+    expect(connection.closed).toBe(true);
   });
 
   it('anew after each exchange', async () => {

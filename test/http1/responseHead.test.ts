@@ -27,6 +27,11 @@ describe('a status line', () => {
   ])('%j', (line, status, reason) => expect(head(line)).toMatchObject({ status, reason, fields: [] }));
 
   it.each([
+    ['HTTP/1.1', 1],
+    ['HTTP/1.0', 0],
+  ])('of %s has the minor version %i', (version, minor) => expect(head(`${version} 200 OK`).minor).toBe(minor));
+
+  it.each([
     ['nothing', ''],
     ['a word', 'hello'],
     ['a request', 'GET / HTTP/1.1'],
@@ -67,6 +72,16 @@ describe('field lines', () => {
       'x',
       'SET-COOKIE',
       'y',
+    ]));
+
+  it('have their names in lower case, one for each pair', () =>
+    expect(withFields('B: 1', 'a: 2', 'X-Unheard-Of: 3', 'SET-COOKIE: x', 'ETag: y', 'b: 1').names).toEqual([
+      'b',
+      'a',
+      'x-unheard-of',
+      'set-cookie',
+      'etag',
+      'b',
     ]));
 
   it.each([
@@ -180,7 +195,7 @@ describe('a head that has only begun', () => {
 
   it('is waited for, wherever it stops', () => {
     for (let length = 0; length <= whole.length; length += 1) {
-      expect(() => checkBegun(whole.slice(0, length))).not.toThrow();
+      expect(() => checkBegun(whole.slice(0, length), 0)).not.toThrow();
     }
   });
 
@@ -192,7 +207,36 @@ describe('a head that has only begun', () => {
     ['a bare LF', 'HTTP/1.1 200 OK\n'],
     ['a bare CR, once something is behind it', 'HTTP/1.1 200 OK\r\nX: a\rb'],
     ['CR CR', 'HTTP/1.1 200 OK\r\r'],
-  ])('is not waited for with %s', (_name, text) => expect(() => checkBegun(text)).toThrow(MalformedResponse));
+  ])('is not waited for with %s', (_name, text) => expect(() => checkBegun(text, 0)).toThrow(MalformedResponse));
+
+  const pieces: [name: string, seen: string, more: string][] = [
+    ['a LF', 'HTTP/1.1 200 OK\r', '\n'],
+    ['a LF and a CR', 'HTTP/1.1 200 OK\r', '\nX: a\r'],
+    ['a CR', 'HTTP/1.1 200 OK', '\r'],
+    ['nothing', 'HTTP/1.1 200 OK\r', ''],
+  ];
+
+  it.each(pieces)('is waited for when a piece brings %s', (_name, seen, more) => {
+    expect(() => checkBegun(seen, 0)).not.toThrow();
+    expect(() => checkBegun(seen + more, seen.length)).not.toThrow();
+  });
+
+  it.each([
+    ['a byte behind a CR', 'HTTP/1.1 200 OK\r\nX: a\r', 'b'],
+    ['a CR behind a CR', 'HTTP/1.1 200 OK\r', '\r'],
+    ['a LF behind no CR', 'HTTP/1.1 200 OK', '\n'],
+    ['NUL', 'HTTP/1.1 200 OK\r\nX: ', '\0'],
+    ['a LF further on', 'HTTP/1.1 200 OK\r', '\nX: a\nY'],
+    ['the rest of another protocol', 'HTTP/', '2.0 '],
+  ])('is not waited for when a piece brings %s', (_name, seen, more) => {
+    expect(() => checkBegun(seen, 0)).not.toThrow();
+    expect(() => checkBegun(seen + more, seen.length)).toThrow(MalformedResponse);
+  });
+
+  it('is told from another one each time', () => {
+    expect(() => checkBegun('HTTP/1.1 200 OK\r\nX: \0', 0)).toThrow(MalformedResponse);
+    expect(() => checkBegun('HTTP/1.1 \0', 0)).toThrow(MalformedResponse);
+  });
 });
 
 // RFC 9112 §9.3.
@@ -209,6 +253,9 @@ describe('the connection', () => {
     ['HTTP/1.0', ['keep-alive'], true],
     ['HTTP/1.0', ['Keep-Alive'], true],
     ['HTTP/1.0', ['close'], false],
+    ['HTTP/1.0', ['keep-alive, close'], false],
+    ['HTTP/1.0', ['close, keep-alive'], false],
+    ['HTTP/1.0', ['keep-alive', 'close'], false],
   ])('of %s with %j persists: %s', (version, values, persistent) =>
     expect(head(`${version} 200 OK`, ...values.map((value) => `Connection: ${value}`)).persistent).toBe(persistent),
   );
@@ -217,14 +264,22 @@ describe('the connection', () => {
     expect(withFields('Connection: X-A, close', 'connection: X-B').connection).toEqual(['x-a', 'close', 'x-b']));
 
   it.each([
-    [[], 0],
+    [[], undefined],
     [['timeout=5'], 5_000],
     [['timeout=5, max=100'], 5_000],
     [['max=100, Timeout=5'], 5_000],
-    [['max=100'], 0],
-    [['timeout=x'], 0],
-    [[''], 0],
-  ])('with Keep-Alive %j is kept for %i ms', (values, keepAlive) =>
+    [['max=100,timeout=5'], 5_000],
+    [['max=100;timeout=5'], 5_000],
+    [['timeout=0'], 0],
+    [['timeout=0, max=100'], 0],
+    [['xtimeout=5'], undefined],
+    [['max=100, x-timeout=5'], undefined],
+    [['max=100'], undefined],
+    [['timeout=x'], undefined],
+    [['timeout=-5'], undefined],
+    [['timeout='], undefined],
+    [[''], undefined],
+  ])('with Keep-Alive %j is kept for %s ms', (values, keepAlive) =>
     expect(withFields(...values.map((value) => `Keep-Alive: ${value}`)).keepAlive).toBe(keepAlive),
   );
 });

@@ -48,9 +48,29 @@ describe('what v1 announces', () => {
 
 describe('whom v1 sends its clients to', () => {
   const old = { deprecation };
+  const gone = { deprecation, sunset: '2027-01-01', after_sunset: 'gone' };
 
   it.each([
     ['nobody', { '/v1': old }, undefined, undefined],
+    ['nobody, where all above are gone', { '/v1': old, '/v2': retired, '/v3': gone }, undefined, undefined],
+    [
+      'nobody, where the one that the file names is gone and the last',
+      { '/v1': { ...old, successor: '/v3' }, '/v2': {}, '/v3': gone },
+      undefined,
+      undefined,
+    ],
+    [
+      'the one behind the one that the file names, which is gone',
+      { '/v1': { ...old, successor: '/v3' }, '/v2': {}, '/v3': gone, '/v4': {}, '/v5': {} },
+      'v4',
+      'v5',
+    ],
+    [
+      'the one that a tombstone names',
+      { '/v1': old, '/v2': { ...retired, successor: '/v4' }, '/v3': {}, '/v4': {} },
+      'v4',
+      undefined,
+    ],
     ['the next one', { '/v1': old, '/v2': {} }, 'v2', undefined],
     ['the next one and the newest', { '/v1': old, '/v2': {}, '/v3': {}, '/v4': {} }, 'v2', 'v4'],
     ['the one that the file names', { '/v1': { ...old, successor: '/v3' }, '/v2': {}, '/v3': {} }, 'v3', undefined],
@@ -63,7 +83,7 @@ describe('whom v1 sends its clients to', () => {
     ],
   ])('%s', (_name, routes, successor, latest) => {
     const announcement = announcementOf(routes);
-    expect(announcement?.successor?.name).toBe(successor);
+    expect(announcement?.toSuccessor?.end.name).toBe(successor);
     expect(announcement?.onwards?.end.name).toBe(latest);
   });
 });

@@ -10,6 +10,7 @@ const sunset = '2028-06-30T23:59:59Z';
 const info = 'https://example.com/v1-end';
 const old = { deprecation };
 const retired = { retired: true };
+const gone = { deprecation, sunset: '2027-01-01', after_sunset: 'gone' };
 
 const successor = (target: string): string => `<${target}>; rel="successor-version"`;
 const latest = (target: string): string => `<${target}>; rel="latest-version"`;
@@ -17,10 +18,9 @@ const latest = (target: string): string => `<${target}>; rel="latest-version"`;
 /** The Link values of a response of v1 to `path`. */
 function links(routes: Readonly<Record<string, object>>, path = '/x', gateway = {}, at = now): readonly string[] {
   const snapshot = snapshotOf(routes, gateway);
-  const version = versionOf(snapshot, 'v1');
-  const announcement = announce(snapshot, at).get(version);
+  const announcement = announce(snapshot, at).get(versionOf(snapshot, 'v1'));
   if (!announcement) throw new Error('v1 has nothing to announce');
-  return linksFor(path, version, announcement, snapshot.gateway.basePath);
+  return linksFor(path, announcement, snapshot.gateway.basePath);
 }
 
 describe('the links of v1', () => {
@@ -47,7 +47,6 @@ describe('the links of v1', () => {
   ])('%s', (_name, routes, expected) => expect(links(routes)).toEqual(expected));
 
   it('hold from the very second at which a major between is gone', () => {
-    const gone = { deprecation, sunset: '2027-01-01', after_sunset: 'gone' };
     const routes = { '/v1': old, '/v2': gone, '/v3': {} };
     expect(links(routes, '/x', {}, now - 1)).toEqual([successor('/v2/x'), latest('/v3/x')]);
     expect(links(routes, '/x', {}, now)).toEqual([successor('/v3/x')]);
@@ -74,10 +73,74 @@ describe('the links of v1', () => {
     ]));
 });
 
+describe('the way past majors that are retired', () => {
+  const named = { ...old, successor: '/v3', moved: { '/x': '/y' } };
+  const renaming = { ...gone, moved: { '/y': '/z', '/a/{p}/{q}': '/b/{q}/{r}' } };
+
+  it.each([
+    ['nothing above is live', { '/v1': old, '/v2': retired, '/v3': gone }, '/x', []],
+    [
+      'nothing is live above the one that the file names',
+      { '/v1': named, '/v2': {}, '/v3': gone, '/v4': retired },
+      '/x',
+      [],
+    ],
+    [
+      'the next one renames',
+      { '/v1': { ...old, moved: { '/x': '/y' } }, '/v2': renaming, '/v3': {} },
+      '/x',
+      [successor('/v3/z')],
+    ],
+    ['only the next one renames', { '/v1': old, '/v2': renaming, '/v3': {} }, '/a/1/2', [successor('/v3/b/2/1')]],
+    [
+      'a tombstone renames',
+      { '/v1': old, '/v2': { ...retired, moved: { '/x': '/y' } }, '/v3': {} },
+      '/x',
+      [successor('/v3/y')],
+    ],
+    [
+      'the one that the file names renames',
+      { '/v1': named, '/v2': { moved: { '/y': '/no' } }, '/v3': renaming, '/v4': {} },
+      '/x',
+      [successor('/v4/z')],
+    ],
+    [
+      'two in a row rename',
+      { '/v1': old, '/v2': { ...gone, moved: { '/x': '/y' } }, '/v3': renaming, '/v4': {}, '/v5': {} },
+      '/x',
+      [successor('/v4/z'), latest('/v5/z')],
+    ],
+    [
+      'the one behind it renames once more',
+      { '/v1': old, '/v2': renaming, '/v3': { moved: { '/z': '/w' } }, '/v4': {} },
+      '/y',
+      [successor('/v3/z'), latest('/v4/w')],
+    ],
+    ['the next one loses it', { '/v1': old, '/v2': { ...gone, moved: { '/x': null } }, '/v3': {} }, '/x', []],
+    [
+      'it names a successor of its own',
+      { '/v1': old, '/v2': { ...renaming, successor: '/v4' }, '/v3': {}, '/v4': {} },
+      '/y',
+      [successor('/v4/z')],
+    ],
+    [
+      'one on the way to the newest is retired',
+      { '/v1': old, '/v2': {}, '/v3': renaming, '/v4': {} },
+      '/y',
+      [successor('/v2/y'), latest('/v4/z')],
+    ],
+  ])('where %s', (_name, routes, path, expected) => expect(links(routes, path)).toEqual(expected));
+});
+
 describe('the way to the newest major', () => {
   const moved = { '/drinks/{id}': '/cocktails/{cocktailId}', '/drinks': '/cocktails', '/search': null };
   const v1 = { ...old, moved };
   const renamed = { '/v1': v1, '/v2': { moved: { '/cocktails/{id}': '/mixes/{id}' } }, '/v3': {} };
+  const within = {
+    '/v1': { ...old, moved: { '/drinks/{id}': '/cocktails/{id}', '/drinks/{id}.json': '/mixes/{mix}.xml' } },
+    '/v2': {},
+    '/v3': {},
+  };
   const lost = { '/v1': v1, '/v2': { moved: { '/cocktails/{id}': null } }, '/v3': {} };
   const known = {
     '/v1': { ...v1, contract: 'v1.json' },
@@ -89,6 +152,8 @@ describe('the way to the newest major', () => {
   const longer = { ...renamed, '/v4': {}, '/v5': { moved: { '/x': null } }, '/v6': {} };
 
   it.each([
+    ['a path that moved within a segment', within, '/drinks/7.json', ['/v2/mixes/7.xml', '/v3/mixes/7.xml']],
+    ['a path that another row has, within a segment', within, '/drinks/7', ['/v2/cocktails/7', '/v3/cocktails/7']],
     ['a path that moved twice', renamed, '/drinks/7', ['/v2/cocktails/7', '/v3/mixes/7']],
     ['a path that moved once', renamed, '/drinks', ['/v2/cocktails', '/v3/cocktails']],
     ['a path that stays', renamed, '/x', ['/v2/x', '/v3/x']],

@@ -18,6 +18,26 @@ describe('the successor of v1', () => {
     ['one that is past its sunset and served', { '/v1': {}, '/v2': sunsetAtNow, '/v3': {} }, 'v2'],
     ['only tombstones above it', { '/v1': {}, '/v2': retired, '/v3': goneAtNow }, undefined],
     ['the one that the file names', { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': {} }, 'v3'],
+    [
+      'the one behind the one that the file names, which is a tombstone',
+      { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': retired, '/v4': {} },
+      'v4',
+    ],
+    [
+      'the one behind the one that the file names, which is gone',
+      { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': goneAtNow, '/v4': {} },
+      'v4',
+    ],
+    [
+      'none, where the one that the file names is a tombstone and the last',
+      { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': retired },
+      undefined,
+    ],
+    [
+      'the one that a tombstone names',
+      { '/v1': {}, '/v2': { ...retired, successor: '/v4' }, '/v3': {}, '/v4': {} },
+      'v4',
+    ],
     ['a successor for a tombstone, too', { '/v1': retired, '/v2': {} }, 'v2'],
   ])('%s', (_name, routes, expected) => {
     const snapshot = snapshotOf(routes);
@@ -49,6 +69,9 @@ const moved = {
   '/drinks/{id}/likes/{likeId}': '/likes/{likeId}/of/{id}',
   '/search': null,
   '/pub': '/nowhere',
+  '/drinks/{id}.json': '/cocktails/{id}.json',
+  '/menus/{menu}-{page}.html': '/menus/{page}/of/{name}',
+  '/a/{x}/{y}': '/b/{y}/{z}',
 };
 
 describe('the counterpart in v2', () => {
@@ -61,6 +84,10 @@ describe('the counterpart in v2', () => {
     ['a moved path', '/drinks', '/cocktails'],
     ['a moved path with a parameter', '/drinks/7', '/cocktails/7'],
     ['parameters in another order', '/drinks/7/likes/9', '/likes/9/of/7'],
+    ['a parameter within a segment', '/drinks/7.json', '/cocktails/7.json'],
+    ['several within a segment', '/menus/bar-2.html', '/menus/2/of/bar'],
+    ['a segment that the text within it does not fit', '/menus/bar.html', '/menus/bar.html'],
+    ['a new name with the value that no name takes', '/a/1/2', '/b/2/1'],
     ['an escape as it stands', '/drinks/%C3%a9%2f', '/cocktails/%C3%a9%2f'],
     ['a path that only looks moved', '/drinks/', '/drinks/'],
     ['another case', '/Drinks', '/Drinks'],

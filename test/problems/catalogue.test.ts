@@ -71,6 +71,18 @@ describe.each(kinds)('%s', (code, kind) => {
   });
 });
 
+// RFC 9209 §2.3: denied is what we understand and refuse; an error is what we cannot make sense of.
+it.each<[code: ProblemCode, status: number, error: string]>([
+  ['BAD_REQUEST', 400, 'http_request_error'],
+  ['HTTP_VERSION_UNSUPPORTED', 505, 'http_request_denied'],
+  ['METHOD_NOT_IMPLEMENTED', 501, 'http_request_denied'],
+  ['INTERNAL_ERROR', 500, 'proxy_internal_error'],
+  ['LOOP', 508, 'proxy_loop_detected'],
+])('%s is a %i with the error %s', (code, status, error) => {
+  expect(statusOf({ code })).toBe(status);
+  expect(fieldOf(problemFields({ code }, 0), 'Proxy-Status')).toBe(`version-gateway; error=${error}`);
+});
+
 it('has no two kinds of one title, detail or type', () => {
   for (const values of [kinds.map(([, kind]) => kind.title), kinds.map(([, kind]) => kind.detail), codes.map(typeOf)]) {
     expect(new Set(values).size).toBe(codes.length);

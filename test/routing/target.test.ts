@@ -40,6 +40,7 @@ describe('a target that is sent on byte for byte', () => {
     ['characters that no URL should have, and that are sent all the same', '/v1/<>"^`{|}[]'],
     ['a dot within a segment', '/v1/a.b/.c/d./..e/f..'],
     ['three dots', '/v1/...'],
+    ['dots and an escaped question mark within a segment', '/v1/a..%3fb/x.%23y'],
     ['escaped dots within a segment', '/v1/a%2eb/%2e%2e%2e/%2ec'],
   ])('%s', (_name, target) => expect(readTarget(target)).toEqual({ origin: target, pathEnd: target.length }));
 
@@ -84,6 +85,13 @@ describe('a target that is refused', () => {
     expect(read(`/v1/a?b${byte}c`)).toMatch(/^refused: /);
   });
 
+  it.each([
+    ['in the path', '/v1/a\xe9b', 'a byte in the path that no URL may have'],
+    ['in the path, before a query', '/v1/a\xe9b?c', 'a byte in the path that no URL may have'],
+    ['in the query', '/v1/a?b\xe9', 'a byte in the query that no URL may have'],
+    ['in the path of a URL, before a query', 'http://api.test/a\xe9b?c', 'a byte in the path that no URL may have'],
+  ])('a raw byte, with where it is: %s', (_name, target, reason) => expect(read(target)).toBe(`refused: ${reason}`));
+
   it.each([...bytes.slice(0, 0x20), 0x7f])('the escaped control character %i, in either case', (code) => {
     const hex = code.toString(16).padStart(2, '0');
     expect(read(`/v1/a%${hex}b`)).toBe(`refused: %${hex} in the path`);
@@ -107,7 +115,10 @@ describe('a dot segment is refused', () => {
     '%25252e%2e',
   ];
   const slashes = ['/', '%2f', '%2F', '%5c', '%5C', '%252f', '%255c', '%25252f'];
-  const ends = ['', '?q', ';', ';x', ';x=y', '%3b', '%3bx', '%253bx'];
+  const ends = [
+    ...['', '?q', ';', ';x', ';x=y', '%3b', '%3bx', '%253bx'],
+    ...['%3f', '%3F', '%3fx', '%253fx', '%23', '%23x', '%2523x', '%25253f?q'],
+  ];
 
   it.each(dots)('spelled %s, behind each slash and before each end', (dot) => {
     for (const before of slashes) {

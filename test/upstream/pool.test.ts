@@ -7,7 +7,7 @@ const tls = { ca: undefined, servername: undefined, verify: true };
 /** Targets that are busy with so many requests each; none of them connects. */
 function targets(...inFlight: number[]): Target[] {
   return inFlight.map((count, index) => {
-    const target = new Target(`http://127.0.0.1:${3001 + index}`, tls, 0);
+    const target = new Target(`http://127.0.0.1:${3001 + index}`, tls, undefined, 0);
     target.inFlight = count;
     return target;
   });
@@ -44,4 +44,6 @@ it.each([
   ['https://backend:443', 'backend'],
   ['https://backend:80', 'backend:80'],
   ['http://[::1]:3001', '[::1]:3001'],
-])('the target %s is asked as %s', (url, authority) => expect(new Target(url, tls, 0).authority).toBe(authority));
+])('the target %s is asked as %s', (url, authority) =>
+  expect(new Target(url, tls, undefined, 0).authority).toBe(authority),
+);

@@ -1,9 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Registry } from '../../gateway/upstream/registry.ts';
 import type { Target } from '../../gateway/upstream/target.ts';
 
 const [a, b] = ['http://127.0.0.1:3001', 'http://127.0.0.1:3002'];
+const secure = 'https://127.0.0.1:3001';
 
 /** The targets of each version after a reload to these routes. */
 function load(registry: Registry, routes: Readonly<Record<string, unknown>>): (name: string) => readonly Target[] {
@@ -30,6 +34,8 @@ describe('a registry', () => {
     ['when another version comes', { '/v1': a, '/v2': b }],
     ['when it gets company', { '/v1': { upstream: [b, a] } }],
     ['when it moves to another version', { '/v1': b, '/v2': a }],
+    ['when it may idle for another time', { '/v1': { upstream: a, timeouts: { keep_alive: '1s' } } }],
+    ['when the trust changes, which it does without', { '/v1': { upstream: a, tls: { verify: false } } }],
     ['when the dates change', { '/v1': { upstream: a, deprecation: '2026-06-30' } }],
     ['when it is spelled in another way', { '/v1': `${a}/` }],
   ])('keeps a target over a reload %s', (_name, routes) => {
@@ -40,14 +46,36 @@ describe('a registry', () => {
   });
 
   it.each([
-    ['another port', { upstream: b }],
-    ['another time to idle', { upstream: a, timeouts: { keep_alive: '1s' } }],
-    ['another trust', { upstream: a, tls: { verify: false } }],
-  ])('has a new target for %s', (_name, route) => {
+    ['another port', a, { upstream: b }],
+    ['another scheme', a, { upstream: secure }],
+    ['another trust', secure, { upstream: secure, tls: { verify: false } }],
+    ['another name to expect', secure, { upstream: secure, tls: { servername: 'api.test' } }],
+  ])('has a new target for %s', (_name, upstream, route) => {
     const registry = new Registry();
-    const [before] = load(registry, { '/v1': a })('v1');
+    const [before] = load(registry, { '/v1': upstream })('v1');
     const [after] = load(registry, { '/v1': route })('v1');
+    expect(after).toBeDefined();
     expect(after).not.toBe(before);
+  });
+
+  it('has a new target for a file of other certificates, and for no other reason', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'registry-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const ca = join(folder, 'ca.pem');
+    const routes = { '/v1': { upstream: secure, tls: { ca } } };
+    const registry = new Registry();
+    await writeFile(ca, 'one');
+    const [before] = load(registry, routes)('v1');
+    expect(before).toBeDefined();
+    expect(load(registry, routes)('v1')[0]).toBe(before);
+    await writeFile(ca, 'two');
+    expect(load(registry, routes)('v1')[0]).not.toBe(before);
+  });
+
+  it('has two targets for two versions of one URL, where their trust differs', () => {
+    const of = load(new Registry(), { '/v1': secure, '/v2': { upstream: secure, tls: { verify: false } } });
+    expect(of('v1')[0]).toBeDefined();
+    expect(of('v1')[0]).not.toBe(of('v2')[0]);
   });
 
   it('forgets a target that no version names', () => {
@@ -55,5 +83,38 @@ describe('a registry', () => {
     const [before] = load(registry, { '/v1': a })('v1');
     load(registry, { '/v1': b });
     expect(load(registry, { '/v1': a })('v1')[0]).not.toBe(before);
+  });
+});
+
+describe('how long a target keeps idle connections', () => {
+  const kept = (keep_alive: string): object => ({ upstream: a, timeouts: { keep_alive } });
+
+  it.each([
+    ['as its version says', { '/v1': kept('7s') }, 7_000],
+    ['the shorter of two times, the first', { '/v1': kept('2s'), '/v2': kept('9s') }, 2_000],
+    ['the shorter of two times, the second', { '/v1': kept('9s'), '/v2': kept('2s') }, 2_000],
+    ['the shortest of three times', { '/v1': kept('9s'), '/v2': kept('2s'), '/v3': kept('5s') }, 2_000],
+    ['a time rather than for ever', { '/v1': kept('off'), '/v2': kept('9s') }, 9_000],
+    ['a time rather than for ever, the other way round', { '/v1': kept('9s'), '/v2': kept('off') }, 9_000],
+    ['for ever, where both say so', { '/v1': kept('off'), '/v2': kept('off') }, 0],
+  ])('is %s', (_name, routes, expected) => {
+    const of = load(new Registry(), routes);
+    for (const version of Object.keys(routes)) {
+      expect(of(version.slice(1)).map(({ connections }) => connections.keepAlive)).toEqual([expected]);
+    }
+    expect(new Set(Object.keys(routes).map((version) => of(version.slice(1))[0])).size).toBe(1);
+  });
+
+  it.each([
+    ['longer', { '/v1': kept('9s') }, 9_000],
+    ['shorter', { '/v1': kept('1s') }, 1_000],
+    ['that of the version that is left', { '/v1': kept('5s') }, 5_000],
+    ['that of the version that has come', { '/v1': kept('5s'), '/v2': kept('4s') }, 4_000],
+  ])('is after a reload %s', (_name, routes, expected) => {
+    const registry = new Registry();
+    const [before] = load(registry, { '/v1': kept('5s'), '/v2': kept('2s') })('v1');
+    expect(before?.connections.keepAlive).toBe(2_000);
+    expect(load(registry, routes)('v1')[0]).toBe(before);
+    expect(before?.connections.keepAlive).toBe(expected);
   });
 });

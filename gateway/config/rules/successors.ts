@@ -36,9 +36,7 @@ export const successorIsHigher: Rule = (context) =>
 function backward({ entries }: Context): { entry: Entry; chain: string[] }[] {
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));
   const next = ({ major, route }: Entry): Entry | undefined =>
-    route.successor === undefined
-      ? entries.find((other) => other.major > major && !other.route.retired)
-      : byKey.get(route.successor);
+    route.successor === undefined ? entries.find((other) => other.major > major) : byKey.get(route.successor);
   return entries.flatMap((entry) => {
     const successor = entry.route.successor === undefined ? undefined : next(entry);
     if (!successor || successor.major > entry.major) return [];
