@@ -35,6 +35,7 @@ export function assemble(snapshot: Snapshot, { clock = systemClock, embedded = f
     live,
     now: () => clock.now(),
     pseudonym: newPseudonym(),
+    draining: false,
     embedded,
     isDiscovery,
     discovery: createDiscovery(current, clock),
@@ -51,12 +52,18 @@ export async function startGateway(
   const { gateway } = snapshot;
   const front = createFrontDoor(gateway, assembly.surroundings);
   const admin = createServer(createAdmin({ current: snapshot }, { ready: () => front.listening }));
-  await listen(front, gateway.listen);
-  await listen(admin, gateway.admin);
+  try {
+    await listen(front, gateway.listen);
+    await listen(admin, gateway.admin);
+  } catch (error) {
+    await end(front);
+    throw error;
+  }
   return {
     port: portOf(front),
     adminPort: portOf(admin),
     drain: async (ms) => {
+      assembly.surroundings.draining = true;
       const ended = new Promise<void>((resolve) => front.close(() => resolve()));
       front.closeIdleConnections();
       await Promise.race([ended, setTimeout(ms, undefined, { ref: false })]);

@@ -1,9 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { assemble } from './assemble.ts';
 import { loadSnapshot, snapshotFrom } from './config/load.ts';
 import { handle } from './pipeline/http.ts';
+import type { Surroundings } from './pipeline/live.ts';
 import { handleUpgrade } from './pipeline/upgrade.ts';
 
 export { ConfigError } from './config/fault.ts';
@@ -12,10 +13,17 @@ export { ConfigError } from './config/fault.ts';
 export interface VersionGateway {
   /** Answers what is under a version, and passes the rest to `next`; without one, the rest is answered 404. */
   (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
-  /** For the `upgrade` event of the server. What is no version's is left to its other listeners. */
+  /** For the `upgrade` event of the server. What is no version's is left to its other listeners, if it has any. */
   readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** For the `checkContinue` event: then a refused body is never asked for. Only where every path is the gateway's. */
+  readonly checkContinue: (req: IncomingMessage, res: ServerResponse) => void;
   /** Lets go of the connections to the backends. The server stays yours to close. */
   close(): void;
+}
+
+/** node:http notes here which server a socket belongs to. */
+interface ServerSocket extends Duplex {
+  readonly server?: Server;
 }
 
 /**
@@ -28,11 +36,15 @@ export function createVersionGateway(config: string | object): VersionGateway {
   const snapshot = typeof config === 'string' ? loadSnapshot(config) : snapshotFrom(config);
   const guest = assemble(snapshot, { embedded: true });
   const alone = { ...guest.surroundings, embedded: false };
+  // Without `next` nobody else would answer.
+  const around = (next: unknown): Surroundings => (next === undefined ? alone : guest.surroundings);
   const gateway = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
-    if (next === undefined) handle(req, res, alone);
-    else if (!handle(req, res, guest.surroundings)) next();
+    if (!handle(req, res, around(next))) next?.();
   };
-  const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void =>
-    handleUpgrade(req, socket as Socket, head, guest.surroundings);
-  return Object.assign(gateway, { upgrade, close: guest.close });
+  const checkContinue = (req: IncomingMessage, res: ServerResponse): void => void handle(req, res, alone, true);
+  const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    const others = (socket as ServerSocket).server?.listenerCount('upgrade') ?? 0;
+    handleUpgrade(req, socket as Socket, head, others > 1 ? guest.surroundings : alone, () => {});
+  };
+  return Object.assign(gateway, { upgrade, checkContinue, close: guest.close });
 }

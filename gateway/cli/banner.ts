@@ -4,7 +4,8 @@ import { successorOf } from '../lifecycle/successor.ts';
 
 /** What an operator wants to see of a gateway that has just started: where it listens, and every version. */
 export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, now: number): string {
-  const base = `http://${authority(listen)}${snapshot.gateway.basePath}`;
+  const scheme = snapshot.gateway.tls ? 'https' : 'http';
+  const base = `${scheme}://${authority(listen)}${snapshot.gateway.basePath}`;
   const rows = snapshot.byMajor.map((version) => row(version, snapshot, now));
   return [
     `version-gateway listens on ${base === '' ? '/' : base}`,

@@ -65,17 +65,18 @@ export class ClientResponse {
   }
 
   #writeHead(head: ResponseHead, bodyUnread: boolean): void {
-    const { req, res } = this.#outbound;
+    const { res, closing } = this.#outbound;
     const fields = responseFields(head, this.#outbound.responsePlan());
-    this.begun = true;
+    if (closing) res.shouldKeepAlive = false;
     if (bodyUnread) {
       fields.push('Connection', 'close');
-      lingerAfter(req, res);
+      lingerAfter(res);
     }
     res.writeHead(head.status, head.reason, fields);
+    this.begun = true;
   }
 
-  /** The response is all in our hands: the client has `write_idle` to take it. */
+  /** The response is all in our hands, and what is left of it is short: the client has `write_idle` for all of it. */
   #destroyUnlessRead(): void {
     const { res, timeouts } = this.#outbound;
     if (res.writableFinished || (res.socket?.writableLength ?? 0) === 0) return;

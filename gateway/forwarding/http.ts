@@ -47,17 +47,19 @@ export class Forwarding implements ResponseHandler {
   }
 
   onConnected(): void {
-    const { req, res, hasBody, bodyLimit, expectsContinue } = this.#outbound;
+    const { req, res, hasBody, bodyLimit, bodyIdle, expectsContinue } = this.#outbound;
     // Not a byte of the body is taken before a target is there for it: until then another one may be tried.
     if (!hasBody || this.#body) return;
     if (expectsContinue) res.writeContinue();
-    this.#body = new RequestBody(req, this.#connection, bodyLimit, this);
+    this.#body = new RequestBody(req, this.#connection, bodyLimit, bodyIdle, this);
   }
 
-  onBodyWaits(waited: Waited): void {
-    const { timeouts, bodyIdle } = this.#outbound;
-    if (this.#response.begun) return;
-    this.#waitFor(waited, waited === 'client' ? bodyIdle : timeouts.firstByte);
+  onBodyWaitsForClient(ms: number): void {
+    if (!this.#response.begun) this.#waitFor('client', ms);
+  }
+
+  onBodyWaitsForTarget(): void {
+    if (!this.#response.begun) this.#waitFor('target', this.#outbound.timeouts.firstByte);
   }
 
   onBodyTooLarge(): void {
@@ -74,7 +76,7 @@ export class Forwarding implements ResponseHandler {
 
   onWhole(head: ResponseHead, body: string): void {
     if (this.#over) return;
-    this.#response.whole(head, body, this.#bodyUnread);
+    this.#response.whole(head, body, this.#body?.done === false);
     this.#finish();
   }
 
@@ -111,10 +113,6 @@ export class Forwarding implements ResponseHandler {
     }
   }
 
-  get #bodyUnread(): boolean {
-    return this.#body?.done === false;
-  }
-
   #waitFor(waited: Waited, ms: number): void {
     this.#waited = waited;
     this.#connection.expect(ms);
@@ -130,7 +128,7 @@ export class Forwarding implements ResponseHandler {
 
   #begin(head: ResponseHead): void {
     const { streamIdle, idle } = this.#outbound.timeouts;
-    this.#response.begin(head, this.#bodyUnread);
+    this.#response.begin(head, this.#body?.done === false);
     this.#idle = isEventStream(head) ? streamIdle : idle;
     this.#waitFor('target', this.#idle);
   }
@@ -143,7 +141,7 @@ export class Forwarding implements ResponseHandler {
   }
 
   #finish(): void {
-    if (this.#bodyUnread) this.#body?.stop();
+    this.#body?.stop();
     this.#over = true;
     this.#outbound.target.inFlight -= 1;
   }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 // How long we listen on to a client that is answered already. Long enough for the answer to be read.
@@ -9,12 +9,11 @@ const lingerMs = 2000;
  * resets it, and the reset can overtake the answer (RFC 9112 §9.6). So our side is closed first, and what still
  * comes is thrown away for a while. The caller says `Connection: close`.
  */
-export function lingerAfter(req: IncomingMessage, res: ServerResponse): void {
+export function lingerAfter(res: ServerResponse): void {
   const { socket } = res;
   if (!socket) return;
   // node:http calls this one when the last response of a connection is out.
   socket.destroySoon = endAndDrain;
-  req.resume();
 }
 
 /** Says the last word on a socket that no response holds, and lingers as well. */

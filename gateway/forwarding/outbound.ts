@@ -20,6 +20,8 @@ export interface Outbound {
   readonly timeouts: UpstreamTimeouts;
   /** How long a client may pause within its body, ms. */
   readonly bodyIdle: number;
+  /** The gateway is about to stop: the client is to find another connection. */
+  readonly closing: boolean;
   /** The client waits for a 100 before it sends its body. */
   readonly expectsContinue: boolean;
   /** The socket and the bytes behind the head, when the client asked to switch protocols. */
@@ -30,10 +32,11 @@ export interface Outbound {
   /** Nothing has been sent to the client yet: the problem may still be said. */
   onFailure(failure: Failure): void;
   /** It has become a tunnel, and the tunnel is closed: no response will ever say so. */
-  onTunnelClosed(): void;
+  leave(): void;
 }
 
 export interface Switching {
   readonly protocol: string;
-  readonly early: Buffer;
+  /** What the client has sent behind its request so far; from now on its bytes are the caller's to read. */
+  takeEarly(): Buffer;
 }

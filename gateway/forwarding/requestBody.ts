@@ -5,9 +5,16 @@ import type { Connection } from '../http1/connection.ts';
 /** Who is told how the body ends. */
 export interface BodyEvents {
   onBodyTooLarge(): void;
-  /** Who is waited for has changed: the client's next bytes, or room at the target. */
-  onBodyWaits(waited: 'client' | 'target'): void;
+  /** The client's next bytes are waited for, `ms` at most; 0 for ever. */
+  onBodyWaitsForClient(ms: number): void;
+  /** Room at the target is waited for, or its answer. */
+  onBodyWaitsForTarget(): void;
 }
+
+// A client that drips must not hold a backend for ever, and may be slow all the same: beyond a minute in all, its pauses
+// have to be earned, at 500 bytes a second.
+const graceMs = 60_000;
+const msPerByte = 2;
 
 /** Streams a request body to a target, with back-pressure; never more than `limit` bytes of it. */
 export class RequestBody {
@@ -17,27 +24,34 @@ export class RequestBody {
   readonly #chunked: boolean;
   readonly #limit: number;
   readonly #events: BodyEvents;
+  readonly #idle: number;
   #sent = 0;
+  // How long the client may still pause in all, and since when it does.
+  #allowance = graceMs;
+  #waitsSince = 0;
 
-  constructor(req: IncomingMessage, connection: Connection, limit: number, events: BodyEvents) {
+  /** `limit` in bytes; `idle`: how long the client may pause, in ms, 0 for ever. */
+  constructor(req: IncomingMessage, connection: Connection, limit: number, idle: number, events: BodyEvents) {
     this.#req = req;
     this.#connection = connection;
     this.#chunked = req.headers['transfer-encoding'] !== undefined;
     this.#limit = limit;
+    this.#idle = idle;
     this.#events = events;
-    events.onBodyWaits('client');
+    this.#waitForClient();
     req.on('data', this.#onData).on('end', this.#onEnd);
   }
 
   /** The target has taken what it was given. */
   onDrain(): void {
     if (this.done) return;
-    this.#events.onBodyWaits('client');
+    this.#waitForClient();
     this.#req.resume();
   }
 
   /** Nobody wants the rest: it is read and thrown away. */
   stop(): void {
+    if (this.done) return;
     this.done = true;
     this.#req.off('data', this.#onData).off('end', this.#onEnd);
     this.#req.resume();
@@ -50,12 +64,14 @@ export class RequestBody {
       this.#events.onBodyTooLarge();
       return;
     }
+    const waited = performance.now() - this.#waitsSince;
+    this.#allowance = Math.min(graceMs, this.#allowance - waited + chunk.length * msPerByte);
     if (this.#send(chunk)) {
-      this.#events.onBodyWaits('client');
+      this.#waitForClient();
       return;
     }
     this.#req.pause();
-    this.#events.onBodyWaits('target');
+    this.#events.onBodyWaitsForTarget();
   };
 
   readonly #onEnd = (): void => {
@@ -63,8 +79,13 @@ export class RequestBody {
     // Request trailers are dropped: nobody has checked what they claim.
     if (this.#chunked) this.#socket.write('0\r\n\r\n');
     this.#connection.finish();
-    this.#events.onBodyWaits('target');
+    this.#events.onBodyWaitsForTarget();
   };
+
+  #waitForClient(): void {
+    this.#waitsSince = performance.now();
+    this.#events.onBodyWaitsForClient(this.#idle === 0 ? 0 : Math.max(1, Math.min(this.#idle, this.#allowance)));
+  }
 
   get #socket(): Socket {
     return this.#connection.socket;

@@ -19,7 +19,7 @@ export interface ResponsePlan {
   /** Undefined for an active version: then the backend's own three fields pass. */
   readonly lifecycle: LifecycleFields | undefined;
   readonly pseudonym: string;
-  /** Whether trailers can follow: the client speaks HTTP/1.1. */
+  /** Whether trailers can follow: the client speaks HTTP/1.1, and did not ask for the head alone. */
   readonly trailers: boolean;
 }
 
@@ -56,9 +56,11 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
       case 'te':
       case 'transfer-encoding':
       case 'upgrade':
+      // A field of requests, which node:http would act on.
+      case 'expect':
         continue;
       case 'trailer':
-        if (!head.chunked || !plan.trailers) continue;
+        if (!plan.trailers || !head.chunked || head.status === 204 || head.status === 304) continue;
         break;
       case 'content-length':
         // RFC 9110 §8.6: never with 1xx and 204; a 304 is read more safely without.
@@ -133,8 +135,8 @@ function usableSunset(value: string, { sunset, deprecatedAt }: LifecycleFields):
 }
 
 // A `Connection` cannot take these from the client: without them the body is another one.
-const kept = new Set(['content-length', 'content-type', 'content-encoding', 'set-cookie']);
+const framing = new Set(['content-length', 'content-type', 'content-encoding', 'set-cookie']);
 
 function namedByConnection(lower: string, { connection }: ResponseHead): boolean {
-  return connection.includes(lower) && !kept.has(lower);
+  return connection.includes(lower) && !framing.has(lower);
 }

@@ -8,10 +8,11 @@ export interface Rewriting {
   isVersion(segment: string): boolean;
 }
 
-/** The two authorities that mean "here": the backend's own, and the one that the client asked. */
+/** The authorities that mean "here": the backend's own, the one that the client asked, and that of `public_url` or ''. */
 export interface Origins {
   readonly target: string;
   readonly client: string;
+  readonly public: string;
 }
 
 /** `Location`, `Content-Location`: a URI reference. */
@@ -23,12 +24,12 @@ export function rewriteReference(
   const parts = /^((https?:)?\/\/([^/?#]*))?(.*)$/is.exec(reference) ?? [];
   const [, origin = '', scheme = '', authority = '', rest = ''] = parts;
   const asked = bare(authority, scheme);
-  const isClient = origin !== '' && asked === bare(origins.client, scheme);
-  const isTarget = origin !== '' && asked === bare(origins.target, scheme);
-  if (origin === '' ? !rest.startsWith('/') : !isClient && !isTarget) return reference;
+  const isOurs = [origins.client, origins.public].some((ours) => ours !== '' && asked === bare(ours, scheme));
+  const isTarget = asked === bare(origins.target, scheme);
+  if (origin === '' ? !rest.startsWith('/') : !isOurs && !isTarget) return reference;
   const path = rest.startsWith('/') ? rest : `/${rest}`;
   // The backend's own origin is nobody else's business: what remains is relative to ours.
-  const kept = isClient ? origin : '';
+  const kept = isOurs ? origin : '';
   return kept + (isAware(path, basePath, isVersion) ? path : prefix + path);
 }
 

@@ -1,8 +1,13 @@
 import { lowerCased } from '../http1/fieldName.ts';
 
-/** RFC 9110 §6.5.1: fields that frame, route, authenticate or describe the message mean nothing, or harm, behind it. */
+/**
+ * RFC 9110 §6.5.1: fields that frame, route, authenticate or describe the message mean nothing, or harm, behind it.
+ * Nor may a trailer say again what we said in the head.
+ */
 const forbidden = new Set(
-  `age authorization cache-control connection content-encoding content-length content-range content-type date expires
+  `access-control-allow-credentials access-control-allow-headers access-control-allow-methods
+  access-control-allow-origin access-control-expose-headers access-control-max-age content-location deprecation link
+  refresh sunset age authorization cache-control connection content-encoding content-length content-range content-type date expires
   host keep-alive location proxy-authenticate proxy-authorization proxy-connection retry-after set-cookie te trailer
   transfer-encoding upgrade vary via warning www-authenticate`.split(/\s+/),
 );

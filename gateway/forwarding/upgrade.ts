@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
+import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { Connection } from '../http1/connection.ts';
 import type { ResponseHandler } from '../http1/handler.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
-import { endAndDrain } from './lingering.ts';
 import type { Outbound } from './outbound.ts';
 import { responseFields } from './responseFields.ts';
 
@@ -14,30 +14,41 @@ export function openTunnel(outbound: Outbound, connection: Connection, head: Res
   const { res, upgrade, timeouts } = outbound;
   const client = res.socket as Socket;
   res.detachSocket(client);
+  const early = upgrade?.takeEarly();
   client.write(switchingHead(head, responseFields(head, outbound.responsePlan()), upgrade?.protocol ?? ''), 'latin1');
-  if (upgrade && upgrade.early.length > 0) client.unshift(upgrade.early);
-  connection.handOver(new Tunnel(client));
+  if (early && early.length > 0) connection.socket.write(early);
+  const tunnel = new Tunnel(client, connection, timeouts);
+  connection.handOver(tunnel);
   connection.expect(timeouts.streamIdle);
   client
-    .on('data', (chunk: Buffer) => {
-      connection.expect(timeouts.streamIdle);
-      if (!connection.socket.write(chunk)) client.pause();
-    })
+    .on('data', (chunk: Buffer) => tunnel.fromClient(chunk))
     .on('drain', () => connection.socket.resume())
     .on('end', () => connection.socket.end())
     .on('close', () => {
       connection.destroy();
       onClose();
-      outbound.onTunnelClosed();
-    });
+      outbound.leave();
+    })
+    .resume();
 }
 
 /** The target's side of it. */
 class Tunnel implements ResponseHandler {
   readonly #client: Socket;
+  readonly #connection: Connection;
+  readonly #timeouts: UpstreamTimeouts;
+  #targetEnded = false;
 
-  constructor(client: Socket) {
+  constructor(client: Socket, connection: Connection, timeouts: UpstreamTimeouts) {
     this.#client = client;
+    this.#connection = connection;
+    this.#timeouts = timeouts;
+  }
+
+  fromClient(chunk: Buffer): void {
+    const { streamIdle, idle } = this.#timeouts;
+    this.#connection.expect(this.#targetEnded ? idle : streamIdle);
+    if (!this.#connection.socket.write(chunk)) this.#client.pause();
   }
 
   onData(chunk: Buffer): boolean {
@@ -48,8 +59,11 @@ class Tunnel implements ResponseHandler {
     this.#client.resume();
   }
 
+  /** One direction is done; the other may go on, but not in silence for ever. */
   onEnd(): void {
-    endAndDrain.call(this.#client);
+    this.#targetEnded = true;
+    this.#connection.expect(this.#timeouts.idle);
+    this.#client.end();
   }
 
   onFailure(): void {

@@ -1,4 +1,5 @@
-import { MalformedResponse, parseTrailers } from './responseHead.ts';
+import { MalformedResponse } from './malformedResponse.ts';
+import { parseTrailers } from './responseHead.ts';
 
 // The longest line that we accept between two chunks, extensions included, and the longest trailer section.
 const maxSizeLine = 1024;

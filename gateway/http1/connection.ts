@@ -113,11 +113,14 @@ export class Connection implements Waiting, SocketEvents {
     this.deadline = Number.POSITIVE_INFINITY;
     if (reader.reusable && this.#requestSent && !this.closed) this.#owner.onIdle(this, reader.keepAlive);
     else this.socket.destroy();
-    if (handler) reader.deliver(handler);
+    const refused = handler && reader.deliver(handler);
+    if (refused) handler.onFailure({ kind: 'malformed', cause: refused.message });
   }
 
   onEnd(): void {
     if (!this.#reader.handler) this.socket.destroy();
+    // The other direction of a tunnel may still have something to say.
+    else if (this.#reader.isTunnel) this.#reader.handler.onEnd([]);
     else if (this.#reader.endsWithConnection) this.#onResponse();
     else this.#fail('lost', 'closed by the target');
   }

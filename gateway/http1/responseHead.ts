@@ -1,5 +1,6 @@
 import { checkedLowerCased } from './fieldName.ts';
 import { listOfTokens, token } from './grammar.ts';
+import { MalformedResponse } from './malformedResponse.ts';
 
 /** The head of a response, checked: what is in it may be passed on. */
 export interface ResponseHead {
@@ -20,11 +21,6 @@ export interface ResponseHead {
   readonly persistent: boolean;
   /** What a `Keep-Alive: timeout=` says, in milliseconds; undefined when it says nothing. */
   readonly keepAlive: number | undefined;
-}
-
-/** The response breaks RFC 9112, or can be read in two ways; nothing of it may be passed on. */
-export class MalformedResponse extends Error {
-  override readonly name = 'MalformedResponse';
 }
 
 // Bytes that no line of a head may have: controls but HTAB, and CR or LF on their own (RFC 9112 §2.2, RFC 9110 §5.5).

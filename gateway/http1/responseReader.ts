@@ -1,11 +1,11 @@
 import { ChunkedDecoder } from './chunked.ts';
 import type { ResponseHandler } from './handler.ts';
-import { checkBegun, MalformedResponse, parseResponseHead, type ResponseHead } from './responseHead.ts';
+import { asMalformed, MalformedResponse } from './malformedResponse.ts';
+import { checkBegun, parseResponseHead, type ResponseHead } from './responseHead.ts';
 
 // A head beyond this is refused: nginx and HAProxy draw the line at half of it by default.
 const maxHead = 32 * 1024;
-// More interim answers than anybody needs, and still few enough to end.
-const maxInterim = 32;
+const maxInterim = 32; // more than anybody needs
 
 /** `done`: the response is complete; call `deliver`. A MalformedResponse: it never will be. */
 export type ReadOutcome = 'more' | 'paused' | 'done' | MalformedResponse;
@@ -35,7 +35,6 @@ export class ResponseReader {
     this.#text = '';
     this.#interim = 0;
     this.#chunked = undefined;
-    this.#whole = undefined;
   }
 
   get heard(): boolean {
@@ -44,25 +43,33 @@ export class ResponseReader {
 
   /** Whether the end of the connection is a proper end of this response. */
   get endsWithConnection(): boolean {
-    return this.inBody && (this.#kind === 'until-close' || this.#kind === 'tunnel');
+    return this.inBody && this.#kind === 'until-close';
+  }
+
+  get isTunnel(): boolean {
+    return this.inBody && this.#kind === 'tunnel';
   }
 
   read(buffer: Buffer, length: number): ReadOutcome {
     try {
       return this.inBody ? this.#readBody(buffer, 0, length) : this.#readHead(buffer, 0, length);
     } catch (error) {
-      if (error instanceof MalformedResponse) return error;
-      throw error;
+      return asMalformed(error);
     }
   }
 
-  /** Tells the handler that the response is complete, in the one call that fits. */
-  deliver(handler: ResponseHandler): void {
+  /** Tells the handler that the response is complete, in the one call that fits; returns why it could not take it. */
+  deliver(handler: ResponseHandler): MalformedResponse | undefined {
     const whole = this.#whole;
     const trailers = this.#chunked?.trailers ?? [];
     this.#whole = undefined;
-    if (whole) handler.onWhole(whole.head, whole.body);
-    else handler.onEnd(trailers);
+    try {
+      if (whole) handler.onWhole(whole.head, whole.body);
+      else handler.onEnd(trailers);
+      return undefined;
+    } catch (error) {
+      return asMalformed(error);
+    }
   }
 
   #readHead(buffer: Buffer, start: number, length: number): ReadOutcome {
@@ -93,7 +100,7 @@ export class ResponseReader {
       return 'done';
     }
     this.inBody = true;
-    this.reusable = head.persistent && size !== unknownSize;
+    this.reusable = head.persistent && (size >= 0 || head.chunked);
     this.handler?.onHead(head);
     return available > 0 ? this.#readBody(buffer, at, length) : 'more';
   }
@@ -104,7 +111,7 @@ export class ResponseReader {
     if (!this.#expectBody || head.status === 204 || head.status === 304) return this.#startBody('length', 0);
     if (head.chunked) {
       this.#chunked = new ChunkedDecoder();
-      return this.#startBody('chunked', chunkedSize);
+      return this.#startBody('chunked', unknownSize);
     }
     if (head.contentLength >= 0) return this.#startBody('length', head.contentLength);
     return this.#startBody('until-close', unknownSize);
@@ -122,8 +129,7 @@ export class ResponseReader {
     const emit = (from: number, to: number): void => {
       flowing = (this.handler?.onData(Buffer.from(buffer.subarray(from, to))) ?? true) && flowing;
     };
-    let at = length;
-    let done = false;
+    let [at, done] = [length, false];
     if (this.#chunked) {
       at = this.#chunked.read(buffer, start, length, emit);
       done = this.#chunked.trailers !== undefined;
@@ -142,4 +148,3 @@ export class ResponseReader {
 }
 
 const unknownSize = -1;
-const chunkedSize = -2;

@@ -9,6 +9,7 @@ export interface Answerable {
   readonly res: ServerResponse;
   readonly id: string;
   readonly hasBody: boolean;
+  readonly closing: boolean;
   readonly peer: { ending: boolean };
   readonly fields: { readonly origin: string | undefined };
   readonly lifecycle: LifecycleFields | undefined;
@@ -42,7 +43,9 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
     fields.push('Connection', 'close');
     exchange.peer.ending = true;
   }
-  if (unread) lingerAfter(req, res);
+  if (unread) lingerAfter(res);
+  if (exchange.closing) res.shouldKeepAlive = false;
   res.writeHead(status, fields);
   res.end(body);
+  if (unread) req.resume();
 }

@@ -28,7 +28,7 @@ export class Exchange implements Outbound {
   readonly id: string;
   readonly hasBody: boolean;
 
-  /** Origin-form, as received; and where its path ends. Written by the first step. */
+  /** Origin-form, as received, and where its path ends. */
   origin = '';
   pathEnd = 0;
   /** The authority that the client asks: of an absolute-form target, else its Host; '' in HTTP/1.0 without one. */
@@ -102,45 +102,44 @@ export class Exchange implements Outbound {
     return this.served.version.timeouts;
   }
 
+  get closing(): boolean {
+    return this.surroundings.draining;
+  }
+
   get bodyIdle(): number {
     return this.live.snapshot.gateway.timeouts.bodyIdle;
   }
 
-  /** What every response of this version says about its end, the gateway's own answers included. */
+  /** On every response of this version, the gateway's own included. */
   get lifecycle(): LifecycleFields | undefined {
     return this.served?.lifecycle(this.resource, this.now);
   }
 
   chooseAgain(): void {
-    const { pool, version } = this.served ?? {};
-    this.target = pool?.pick(version?.limits.inFlightPerTarget ?? 0) ?? this.target;
+    const limit = this.served?.version.limits.inFlightPerTarget ?? 0;
+    this.target = this.served?.pool.pick(limit) ?? this.target;
   }
 
   responsePlan(): ResponsePlan {
     return {
       rewriting: this.served?.rewriting,
-      origins: { target: this.target.authority, client: this.host },
+      origins: { target: this.target.authority, client: this.host, public: this.served?.publicAuthority ?? '' },
       lifecycle: this.lifecycle,
       pseudonym: this.surroundings.pseudonym,
-      trailers: this.req.httpVersionMinor === 1,
+      trailers: this.req.httpVersionMinor === 1 && this.method !== 'HEAD',
     };
   }
 
-  onFailure(failure: Failure): void {
-    answerProblem(this, { code: failure.code }, failure.fault === 'client');
+  onFailure({ code, fault }: Failure): void {
+    answerProblem(this, { code }, fault === 'client');
   }
 
-  onTunnelClosed(): void {
-    this.leave();
-  }
-
-  /** Counts as in flight from here on. */
+  /** Counts as in flight until `leave`, which is safe to call twice. */
   enter(): void {
     this.#counted = true;
     if (this.served) this.served.inFlight += 1;
   }
 
-  /** And no more. Safe to call twice. */
   leave(): void {
     if (this.#counted && this.served) this.served.inFlight -= 1;
     this.#counted = false;

@@ -5,27 +5,29 @@ import type { Socket } from 'node:net';
 import type { GatewaySettings } from '../config/snapshot.ts';
 import { refuseConnection } from './brokenMessage.ts';
 import { handle } from './http.ts';
-import { inTurn } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
 import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
 
 /** The listener that clients reach: node's strict parser, and what it leaves to its user. */
 export function createFrontDoor(settings: GatewaySettings, surroundings: Surroundings): Server {
-  const onRequest = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void =>
-    inTurn(req, res, () => {
-      // The parser may have read on behind a message that ended the connection: nobody is to act on that.
-      if (req.socket.writable) handle(req, res, surroundings, expectsContinue);
-    });
+  const onRequest = (req: IncomingMessage, res: ServerResponse): void => void handle(req, res, surroundings);
   const { tls } = settings;
-  const onPlainRequest = (req: IncomingMessage, res: ServerResponse): void => onRequest(req, res, false);
   const server: Server = tls
-    ? createTlsServer({ ...optionsFor(settings), ...certificate(tls), ALPNProtocols: ['http/1.1'] }, onPlainRequest)
-    : createServer(optionsFor(settings), onPlainRequest);
+    ? createTlsServer(
+        {
+          ...optionsFor(settings),
+          ...certificate(tls),
+          ALPNProtocols: ['http/1.1'],
+          handshakeTimeout: settings.timeouts.head || 0x7fff_ffff,
+        },
+        onRequest,
+      )
+    : createServer(optionsFor(settings), onRequest);
   // 0 is no limit, where the default of 2,000 would drop fields without a word; the steps count for themselves.
   server.maxHeadersCount = 0;
   return server
-    .on('checkContinue', (req, res) => onRequest(req, res, true))
-    .on('checkExpectation', (req, res) => onRequest(req, res, false))
+    .on('checkContinue', (req, res) => void handle(req, res, surroundings, true))
+    .on('checkExpectation', onRequest)
     .on('upgrade', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
     .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
     .on('clientError', (error, socket) => refuseConnection(error, socket as Socket));

@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Forwarding } from '../forwarding/http.ts';
+import { lingerAfter } from '../forwarding/lingering.ts';
+import type { Problem } from '../problems/problem.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
 import { Exchange } from './exchange.ts';
+import { inTurn } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
-import { walk } from './steps.ts';
+import { type Verdict, walk } from './steps.ts';
 
 /**
  * Takes a request through the steps and then to its target. False when the gateway is a guest and the path
@@ -15,19 +18,29 @@ export function handle(
   surroundings: Surroundings,
   expectsContinue = false,
 ): boolean {
+  // The parser may have read on behind a message that ended the connection: nobody is to act on that.
+  if (!req.socket.writable) return true;
   return run(new Exchange(req, res, surroundings, expectsContinue));
 }
 
 /** The rest of `handle`, for every transport. */
 export function run(exchange: Exchange): boolean {
-  const { req, res, surroundings } = exchange;
+  const { req, res } = exchange;
   // Pipelined behind a message that was refused: the parser had read it by then.
   if (exchange.peer.ending) return true;
   const verdict = walk(exchange);
-  switch (verdict?.kind) {
-    case undefined:
-      forward(exchange);
-      return true;
+  if (verdict === undefined) {
+    inTurn(req, res, () => {
+      if (!exchange.peer.ending && req.socket.writable) forward(exchange);
+    });
+    return true;
+  }
+  return answer(exchange, verdict);
+}
+
+function answer(exchange: Exchange, verdict: Verdict): boolean {
+  const { req, res, surroundings } = exchange;
+  switch (verdict.kind) {
     case 'problem':
       answerProblem(exchange, verdict.problem, verdict.closes);
       return true;
@@ -35,6 +48,11 @@ export function run(exchange: Exchange): boolean {
       answerEmpty(exchange, verdict.status, verdict.fields);
       return true;
     case 'discovery':
+      if (exchange.hasBody) {
+        // Nobody reads it, and its sender need not finish.
+        res.setHeader('Connection', 'close');
+        lingerAfter(res);
+      }
       surroundings.discovery(req, res);
       return true;
     case 'not-ours':
@@ -64,4 +82,13 @@ function onClose(this: Tracked): void {
   const one = this[underway];
   one?.exchange.leave();
   one?.forwarding.abort();
+}
+
+/** The request of `res` turns out to be broken while it is on its way: says so, or returns false if it is not ours. */
+export function refuseUnderway(res: Tracked, problem: Problem): boolean {
+  const one = res[underway];
+  if (!one) return false;
+  one.forwarding.abort();
+  answerProblem(one.exchange, problem, true);
+  return true;
 }

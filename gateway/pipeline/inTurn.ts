@@ -1,13 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** node:http keeps the response that is being sent in this property. */
+/** node:http keeps the response that is being sent on a connection in this property, and shows it nowhere else. */
 interface ServerSocket extends Socket {
-  readonly _httpMessage?: ServerResponse | null;
+  readonly _httpMessage?: ServerResponse<IncomingMessage> | null;
 }
 
-/** The response that the next pipelined one has to wait for, where that is not the one being sent. */
-const lastWaiting = new WeakMap<Socket, ServerResponse>();
+interface Queue {
+  last: ServerResponse;
+  length: number;
+}
+
+// Pipelined requests beyond this wait in the kernel: those that are read cost memory until it is their turn.
+const mostWaiting = 16;
+const queues = new WeakMap<Socket, Queue>();
+
+/** The response that `socket` is busy with, if any. */
+export function beingSent(socket: Socket): ServerResponse<IncomingMessage> | undefined {
+  return (socket as ServerSocket)._httpMessage ?? undefined;
+}
 
 /**
  * Runs requests of one connection one after the other. node:http hands over pipelined ones as it reads them, and only
@@ -19,11 +30,29 @@ export function inTurn(req: IncomingMessage, res: ServerResponse, run: () => voi
     run();
     return;
   }
-  const socket: ServerSocket = req.socket;
-  const before = lastWaiting.get(socket) ?? socket._httpMessage;
-  lastWaiting.set(socket, res);
+  const { socket } = req;
+  const queue = queues.get(socket);
+  const before = queue?.last ?? beingSent(socket);
+  const length = (queue?.length ?? 0) + 1;
+  queues.set(socket, { last: res, length });
+  if (length > mostWaiting) socket.pause();
   before?.once('close', () => {
-    if (lastWaiting.get(socket) === res) lastWaiting.delete(socket);
+    leave(socket, res);
     run();
   });
+}
+
+/** Runs something that has no response of node's, such as an upgrade, when all before it is answered. */
+export function afterOthers(socket: Socket, run: () => void): void {
+  const before = queues.get(socket)?.last ?? beingSent(socket);
+  if (before === undefined) run();
+  else before.once('close', run);
+}
+
+function leave(socket: Socket, res: ServerResponse): void {
+  const queue = queues.get(socket);
+  if (!queue) return;
+  queue.length -= 1;
+  if (queue.last === res) queues.delete(socket);
+  if (queue.length <= mostWaiting) socket.resume();
 }

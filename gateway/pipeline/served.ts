@@ -14,12 +14,14 @@ export class Served {
   readonly rewriting: Rewriting | undefined;
   /** What is taken off the path before it is sent, '' for nothing. */
   readonly removedPrefix: string;
+  /** Of `public_url`, '' without one. */
+  readonly publicAuthority: string;
   inFlight = 0;
   readonly #announcements: Announcements;
   readonly #basePath: string;
 
   constructor(version: Version, snapshot: Snapshot, pool: Pool, announcements: Announcements) {
-    const { basePath } = snapshot.gateway;
+    const { basePath, publicUrl } = snapshot.gateway;
     const stripped = version.prefix === 'strip';
     this.version = version;
     this.pool = pool;
@@ -27,6 +29,7 @@ export class Served {
     this.rewriting = stripped
       ? { prefix: this.removedPrefix, basePath, isVersion: (segment) => snapshot.versions.has(segment) }
       : undefined;
+    this.publicAuthority = publicUrl === undefined ? '' : new URL(publicUrl).host;
     this.#announcements = announcements;
     this.#basePath = basePath;
   }

@@ -1,8 +1,13 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Switching } from '../forwarding/outbound.ts';
 import { Exchange } from './exchange.ts';
 import { run } from './http.ts';
+import { afterOthers } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
+
+// What a client may send before the protocol is switched; more waits in the kernel.
+const mostEarly = 64 * 1024;
 
 /**
  * Whether to let node:http hand over the socket. Not for h2c, which HTTP/2 has given up (RFC 9113 §3.1) and which
@@ -17,16 +22,51 @@ export function shouldUpgrade(req: IncomingMessage): boolean {
   );
 }
 
-/** Takes an upgrade through the same steps. `early`: what came behind the head already. */
-export function handleUpgrade(req: IncomingMessage, socket: Socket, early: Buffer, surroundings: Surroundings): void {
+/**
+ * Takes an upgrade, or a CONNECT, through the same steps. `head`: what came behind the request already.
+ * `notOurs`: the path is none of the gateway's.
+ */
+export function handleUpgrade(
+  req: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+  surroundings: Surroundings,
+  notOurs: () => void = () => socket.destroy(),
+): void {
   // node:http has let go of the socket: nobody else would hear of a reset.
   socket.on('error', () => socket.destroy());
-  // Whatever is not a 101 is an ordinary response, and written by the ordinary code.
-  const res = new ServerResponse(req);
-  res.shouldKeepAlive = false;
-  res.assignSocket(socket);
-  res.on('finish', () => socket.destroySoon());
-  const upgrade = { protocol: req.headers.upgrade ?? '', early };
-  // A path that is none of ours is left to the host's other listeners, untouched.
-  if (!run(new Exchange(req, res, surroundings, false, upgrade))) res.detachSocket(socket);
+  const upgrade = holdBack(socket, head, req.headers.upgrade ?? '');
+  afterOthers(socket, () => {
+    if (!socket.writable) return;
+    // Whatever is not a 101 is an ordinary response, and written by the ordinary code.
+    const res = new ServerResponse(req);
+    res.shouldKeepAlive = false;
+    res.assignSocket(socket);
+    res.on('finish', () => socket.destroySoon());
+    if (run(new Exchange(req, res, surroundings, false, upgrade))) return;
+    res.detachSocket(socket);
+    const early = upgrade.takeEarly();
+    if (early.length > 0) socket.unshift(early);
+    notOurs();
+  });
+}
+
+/** Reads on, so that a client that leaves is heard, and keeps what it says until somebody asks for it. */
+function holdBack(socket: Socket, head: Buffer, protocol: string): Switching {
+  const held = [head];
+  let size = head.length;
+  const onData = (chunk: Buffer): void => {
+    held.push(chunk);
+    size += chunk.length;
+    if (size > mostEarly) socket.pause();
+  };
+  const onEnd = (): void => void socket.destroy();
+  socket.on('data', onData).on('end', onEnd);
+  const takeEarly = (): Buffer => {
+    socket.off('data', onData).off('end', onEnd);
+    // Whoever reads next says when.
+    socket.pause();
+    return Buffer.concat(held.splice(0));
+  };
+  return { protocol, takeEarly };
 }

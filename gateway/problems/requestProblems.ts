@@ -18,7 +18,7 @@ export const requestProblems = {
     status: 400,
     title: 'Malformed request',
     proxyError: 'http_request_error',
-    detail: 'The message is not valid HTTP/1.1, or can be read in two ways. `detail` says which part.',
+    detail: 'The message is not valid HTTP/1.1, or can be read in two ways.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,

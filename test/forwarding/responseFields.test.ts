@@ -9,7 +9,7 @@ import { parseResponseHead } from '../../gateway/http1/responseHead.ts';
 
 const plan: ResponsePlan = {
   rewriting: undefined,
-  origins: { target: 'backend:3001', client: 'api.test' },
+  origins: { target: 'backend:3001', client: 'api.test', public: '' },
   lifecycle: undefined,
   pseudonym: 'gw',
   trailers: true,

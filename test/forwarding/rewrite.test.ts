@@ -13,7 +13,7 @@ const isVersion = (segment: string): boolean => versions.has(segment);
 /** `/v1` is stripped; below `/api`, `/api/v1` is. */
 const v1: Rewriting = { prefix: '/v1', basePath: '', isVersion };
 const apiV1: Rewriting = { prefix: '/api/v1', basePath: '/api', isVersion };
-const origins = { target: 'backend:3001', client: 'api.test' };
+const origins = { target: 'backend:3001', client: 'api.test', public: '' };
 
 describe('a reference', () => {
   it.each([
@@ -55,8 +55,8 @@ describe('a reference', () => {
 
   // RFC 3986 §6.2.3: the port of a scheme may be there or not.
   const [backend, ours] = [
-    { target: 'backend', client: 'api.test' },
-    { target: 'backend:80', client: 'api.test:443' },
+    { target: 'backend', client: 'api.test', public: '' },
+    { target: 'backend:80', client: 'api.test:443', public: '' },
   ];
   it.each([
     ['of the backend', 'http://backend:80/x', backend, '/v1/x'],
@@ -84,12 +84,12 @@ describe('a reference', () => {
   );
 
   it('keeps the origin where only a default port tells ours from the backend', () =>
-    expect(rewriteReference('http://api.test:80/x', v1, { target: 'api.test:80', client: 'api.test' })).toBe(
-      'http://api.test:80/v1/x',
-    ));
+    expect(
+      rewriteReference('http://api.test:80/x', v1, { target: 'api.test:80', client: 'api.test', public: '' }),
+    ).toBe('http://api.test:80/v1/x'));
 
   it('keeps the origin where the backend is asked under the name of ours', () =>
-    expect(rewriteReference('http://api.test/x', v1, { target: 'api.test', client: 'api.test' })).toBe(
+    expect(rewriteReference('http://api.test/x', v1, { target: 'api.test', client: 'api.test', public: '' })).toBe(
       'http://api.test/v1/x',
     ));
 
