@@ -11,8 +11,9 @@ interface Queue {
   length: number;
 }
 
-// Pipelined requests beyond this wait in the kernel: those that are read cost memory until it is their turn.
-const mostWaiting = 16;
+// Requests that wait cost memory, and node:http reads on for as long as none of them is answered. Nobody pipelines this
+// deep in earnest; whoever does may ask again (RFC 9112 §9.3.2).
+const mostWaiting = 1000;
 const queues = new WeakMap<Socket, Queue>();
 
 /** The response that `socket` is busy with, if any. */
@@ -35,7 +36,7 @@ export function inTurn(req: IncomingMessage, res: ServerResponse, run: () => voi
   const before = queue?.last ?? beingSent(socket);
   const length = (queue?.length ?? 0) + 1;
   queues.set(socket, { last: res, length });
-  if (length > mostWaiting) socket.pause();
+  if (length > mostWaiting) socket.destroy();
   before?.once('close', () => {
     leave(socket, res);
     run();
@@ -54,5 +55,4 @@ function leave(socket: Socket, res: ServerResponse): void {
   if (!queue) return;
   queue.length -= 1;
   if (queue.last === res) queues.delete(socket);
-  if (queue.length <= mostWaiting) socket.resume();
 }

@@ -1,18 +1,16 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { run } from '../support/process.ts';
 
-const ports = { V1_URL: 'http://127.0.0.1:43001', V2_URL: 'http://127.0.0.1:43002' };
+const anyPorts = ['start', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
 
 /** The gateway and both services as `npm start` runs them, on ports of the test's own. */
 async function startAll(): Promise<string> {
-  const v1 = run(process.execPath, ['services/v1/server.ts'], { PORT: '43001' });
-  const v2 = run(process.execPath, ['services/v2/server.ts'], { PORT: '43002' });
-  const gateway = run(
-    process.execPath,
-    ['gateway/main.ts', 'start', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'],
-    ports,
-  );
-  await Promise.all([v1.printed(/listening/), v2.printed(/listening/)]);
+  const services = ['v1', 'v2'].map((name) => run(process.execPath, [`services/${name}/server.ts`], { PORT: '0' }));
+  const [v1, v2] = await Promise.all(services.map((service) => service.printed(/listening on (\S+)/)));
+  const env = { V1_URL: v1?.[1] ?? '', V2_URL: v2?.[1] ?? '' };
+  const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts], env);
   const [, base] = await gateway.printed(/listens on (\S+)/);
   await gateway.printed(/readyz/);
   return base as string;
@@ -54,22 +52,24 @@ it('through the gateway, what a service says of its own paths leads back through
   }
 });
 
-it('SIGTERM ends it with 0, and a taken port is one clear line', async () => {
-  const gateway = run(
-    process.execPath,
-    ['gateway/main.ts', 'start', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'],
-    ports,
-  );
+it('SIGTERM ends it with 0, and a taken port is one clear line and exit 1', async () => {
+  const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts]);
   const [, base] = await gateway.printed(/listens on (\S+)/);
-  await gateway.printed(/readyz/);
+  const [, admin] = await gateway.printed(/(127\.0\.0\.1:\d+)\/readyz/);
   const address = (base as string).replace('http://', '');
-  const second = run(
-    process.execPath,
-    ['gateway/main.ts', 'start', '--listen', address, '--admin', '127.0.0.1:0'],
-    ports,
-  );
-  await second.printed(/is taken by another process/);
-  const ended = new Promise((resolve) => gateway.child.once('exit', resolve));
+  for (const taken of [
+    ['--listen', address, '--admin', '127.0.0.1:0'],
+    ['--listen', '127.0.0.1:0', '--admin', admin as string],
+  ]) {
+    const second = run(process.execPath, ['gateway/main.ts', 'start', ...taken]);
+    await second.printed(/is taken by another process/);
+    expect(await exitOf(second.child)).toBe(1);
+  }
   gateway.child.kill('SIGTERM');
-  expect(await ended).toBe(0);
+  expect(await exitOf(gateway.child)).toBe(0);
 });
+
+async function exitOf(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode === null) await once(child, 'exit');
+  return child.exitCode;
+}

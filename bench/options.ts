@@ -1,0 +1,54 @@
+import { parseArgs } from 'node:util';
+
+export interface Options {
+  readonly rounds: number;
+  /** Of each measurement. */
+  readonly seconds: number;
+  readonly quick: boolean;
+  /** Parts of proxy names, lower case; empty: all of them. */
+  readonly only: readonly string[];
+  /** Undefined: those that belong to an ordinary run. */
+  readonly scenarios: readonly string[] | undefined;
+}
+
+export const help = `node bench/run.ts [options]
+  --rounds N          rounds over all proxies (default 5; quick 1)
+  --seconds N         of each measurement (default 5; quick 1)
+  --only a,b          only proxies whose name contains one of these
+  --scenarios a,b     only these of: small-json, bodies, routes, wire-client, soak-rss
+  --quick             short; prints its tables, writes no file, never fails on a figure
+`;
+
+export function readOptions(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      only: { type: 'string', default: '' },
+      scenarios: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const { quick } = values;
+  return {
+    quick,
+    rounds: positive('rounds', values.rounds ?? (quick ? '1' : '5')),
+    seconds: positive('seconds', values.seconds ?? (quick ? '1' : '5')),
+    only: list(values.only.toLowerCase()),
+    scenarios: values.scenarios === undefined ? undefined : list(values.scenarios),
+  };
+}
+
+function list(text: string): string[] {
+  return text.split(',').filter((word) => word !== '');
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  // wrk counts in whole seconds.
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} takes a whole number above 0, not ${text}`);
+  return value;
+}

@@ -1,0 +1,14 @@
+import { fileURLToPath } from 'node:url';
+import { packageVersion } from '../support/versions.ts';
+import type { Contender } from './contender.ts';
+
+const server = fileURLToPath(new URL('./fastify.server.ts', import.meta.url));
+
+export const fastify: Contender = {
+  name: '@fastify/http-proxy',
+  version: packageVersion('@fastify/http-proxy'),
+  command: ({ port, backendPort }) => ({
+    program: process.execPath,
+    args: [server, String(port), String(backendPort)],
+  }),
+};

@@ -1,0 +1,40 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { programVersion } from '../support/versions.ts';
+import { headers, successorLink } from '../support/work.ts';
+import type { Contender } from './contender.ts';
+
+const quoted = (format: string): string => `'${format}'`;
+
+export const haproxy: Contender = {
+  name: 'HAProxy',
+  version: programVersion('haproxy', ['-v']),
+  command: ({ port, backendPort, folder }) => {
+    const file = join(folder, 'haproxy.cfg');
+    writeFileSync(
+      file,
+      `global
+  nbthread 1
+  maxconn 4096
+defaults
+  mode http
+  http-reuse always
+  timeout connect 3s
+  timeout client 60s
+  timeout server 60s
+frontend all
+  bind 127.0.0.1:${port}
+  http-request deny deny_status 404 unless { path_beg /v1/ }
+  http-request set-var(txn.path) path,bytes(3)
+  http-request set-path %[var(txn.path)]
+  http-response set-header Deprecation ${headers.deprecation}
+  http-response set-header Sunset ${quoted(headers.sunset)}
+  http-response add-header Link ${quoted(successorLink('%[var(txn.path)]'))}
+  default_backend v1
+backend v1
+  server one 127.0.0.1:${backendPort}
+`,
+    );
+    return { program: 'haproxy', args: ['-db', '-f', file] };
+  },
+};

@@ -1,0 +1,33 @@
+import { nginxCommand, nginxVersion } from '../support/nginx.ts';
+import { headers, successorLink } from '../support/work.ts';
+import type { Contender } from './contender.ts';
+
+export const nginx: Contender = {
+  name: 'nginx',
+  version: nginxVersion,
+  command: ({ port, backendPort, folder }) =>
+    nginxCommand(
+      folder,
+      `upstream v1 { server 127.0.0.1:${backendPort}; keepalive 256; keepalive_requests 1000000000; }
+      server {
+        listen 127.0.0.1:${port};
+        keepalive_requests 1000000000;
+        client_max_body_size 16m;
+        location /v1/ {
+          rewrite ^/v1(/.*)$ $1 break;
+          proxy_pass http://v1;
+          proxy_http_version 1.1;
+          proxy_set_header Connection '';
+          proxy_set_header Host $host;
+          proxy_hide_header Deprecation;
+          proxy_hide_header Sunset;
+          add_header Deprecation '${headers.deprecation}' always;
+          add_header Sunset '${headers.sunset}' always;
+          add_header Link '${successorLink('$uri')}' always;
+          # Streams, as the others do: no temporary files.
+          proxy_request_buffering off;
+          proxy_max_temp_file_size 0;
+        }
+      }`,
+    ),
+};

@@ -1,0 +1,8 @@
+import { bodies } from './bodies.ts';
+import { routes } from './routes.ts';
+import type { Scenario } from './scenario.ts';
+import { smallJson } from './small-json.ts';
+import { soakRss } from './soak-rss.ts';
+import { wireClient } from './wire-client.ts';
+
+export const scenarios: readonly Scenario[] = [smallJson, bodies, routes, wireClient, soakRss];

@@ -1,0 +1,38 @@
+import { fileURLToPath } from 'node:url';
+import { type Command, startServer, temporaryFolder } from './children.ts';
+import { nginxCommand, nginxVersion } from './nginx.ts';
+import { freePort } from './ports.ts';
+import { body } from './work.ts';
+
+export const jsonBackendName = nginxVersion ? `nginx ${nginxVersion} \`return 200\`` : 'bench/support/jsonBackend.ts';
+
+/** Starts the backend that answers every GET with the small JSON; gives its port. */
+export function startJsonBackend(): Promise<number> {
+  return start((port) => (nginxVersion ? nginxBackend(port) : script('jsonBackend.ts', port)));
+}
+
+export function startBodiesBackend(): Promise<number> {
+  return start((port) => script('bodiesBackend.ts', port));
+}
+
+async function start(command: (port: number) => Command): Promise<number> {
+  const port = await freePort();
+  await startServer(command(port), port, 'load');
+  return port;
+}
+
+function nginxBackend(port: number): Command {
+  return nginxCommand(
+    temporaryFolder(),
+    `server {
+      listen 127.0.0.1:${port};
+      keepalive_requests 1000000000;
+      default_type application/json;
+      location / { return 200 '${body}'; }
+    }`,
+  );
+}
+
+function script(name: string, port: number): Command {
+  return { program: process.execPath, args: [fileURLToPath(new URL(name, import.meta.url)), String(port)] };
+}

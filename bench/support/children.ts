@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Core, pinned } from './cores.ts';
+import { listening } from './ports.ts';
+import { processTree } from './proc.ts';
+
+export interface Command {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Child {
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+const alive = new Set<number>();
+const folders = new Set<string>();
+
+/** A folder that is gone when this process is. */
+export function temporaryFolder(): string {
+  cleanUpOnExit();
+  const folder = mkdtempSync(join(tmpdir(), 'version-gateway-bench-'));
+  folders.add(folder);
+  return folder;
+}
+
+/** Starts a server and waits until it accepts connections on `port`. */
+export async function startServer(command: Command, port: number, core: Core): Promise<Child> {
+  const log = join(temporaryFolder(), 'stderr');
+  const output = openSync(log, 'w');
+  const { program, args } = pinned(command, core);
+  const child = spawn(program, args, {
+    env: { ...process.env, NODE_ENV: 'production', ...command.env },
+    stdio: ['ignore', 'ignore', output],
+  });
+  closeSync(output);
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`cannot start ${command.program}`);
+  alive.add(pid);
+  ended.then(() => alive.delete(pid));
+  const stop = () => stopTree(child, pid, ended);
+  try {
+    await listening(port, () => {
+      if (!alive.has(pid)) throw new Error(`${command.program} ended: ${readFileSync(log, 'utf8').slice(-2000)}`);
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { pid, stop };
+}
+
+/** Runs a program to its end and gives what it wrote to stdout. */
+export async function runToEnd(command: Command, core: Core): Promise<string> {
+  cleanUpOnExit();
+  const { program, args } = pinned(command, core);
+  const child = spawn(program, args, { env: { ...process.env, ...command.env }, stdio: ['ignore', 'pipe', 'inherit'] });
+  if (child.pid !== undefined) alive.add(child.pid);
+  let written = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    written += text;
+  });
+  const [code] = await once(child, 'close');
+  if (child.pid !== undefined) alive.delete(child.pid);
+  if (code !== 0) throw new Error(`${command.program} ended with ${code}: ${written}`);
+  return written;
+}
+
+/** Politely first, then its whole tree: a killed nginx master would leave its worker behind. */
+async function stopTree(child: ChildProcess, pid: number, ended: Promise<void>): Promise<void> {
+  if (!alive.has(pid)) return;
+  child.kill('SIGTERM');
+  await Promise.race([ended, sleep(1000, undefined, { ref: false })]);
+  if (alive.has(pid)) killTree(pid);
+  await ended;
+}
+
+function killTree(pid: number): void {
+  for (const member of processTree(pid)) {
+    try {
+      process.kill(member, 'SIGKILL');
+    } catch {
+      // It ended by itself in between.
+    }
+  }
+}
+
+let watching = false;
+
+function cleanUpOnExit(): void {
+  if (watching) return;
+  watching = true;
+  process.once('exit', () => {
+    for (const pid of alive) killTree(pid);
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  });
+  process.once('SIGINT', () => process.exit(130));
+  process.once('SIGTERM', () => process.exit(143));
+}

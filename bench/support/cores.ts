@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import type { Command } from './children.ts';
+import { programVersion } from './versions.ts';
+
+/** The proxy has a core for itself; load generator and backend share the others. `any`: wherever the kernel likes. */
+export type Core = 'proxy' | 'load' | 'any';
+
+const allowed = allowedCores();
+const canPin = allowed.length > 1 && programVersion('taskset', ['--version']) !== undefined;
+
+export const layout = canPin
+  ? `proxy on core ${allowed.at(-1)}, load generator and backend on ${allowed.slice(0, -1).join(', ')}`
+  : 'not pinned to cores';
+
+export function pinned(command: Command, core: Core): { program: string; args: string[] } {
+  const { program, args } = command;
+  if (core === 'any' || !canPin) return { program, args: [...args] };
+  const list = core === 'proxy' ? [allowed.at(-1)] : allowed.slice(0, -1);
+  // taskset replaces itself by the program, so the process id stays the one to measure.
+  return { program: 'taskset', args: ['-c', list.join(','), program, ...args] };
+}
+
+function allowedCores(): number[] {
+  try {
+    const list = /^Cpus_allowed_list:\s*(.+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '';
+    return list.split(',').flatMap((range) => {
+      const [first = Number.NaN, last = first] = range.split('-').map(Number);
+      return Array.from({ length: last - first + 1 }, (_, offset) => first + offset);
+    });
+  } catch {
+    return Array.from({ length: availableParallelism() }, (_, core) => core);
+  }
+}

@@ -1,0 +1,51 @@
+import { fileURLToPath } from 'node:url';
+import { runToEnd } from './children.ts';
+import { cpuSeconds } from './proc.ts';
+import { programVersion } from './versions.ts';
+
+export interface Load {
+  readonly url: string;
+  readonly connections: number;
+  readonly seconds: number;
+  /** Sent as a POST body; 0 is a GET. */
+  readonly bodyBytes?: number;
+}
+
+/** Latencies in milliseconds; `bytes` are those received. */
+export interface LoadReport {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly bytes: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly errors: number;
+}
+
+const wrk = programVersion('wrk', ['-v']);
+export const generator = wrk ? `wrk ${wrk}` : 'bench/support/loadClient.ts';
+
+/** Keeps every connection busy for that long; one request at a time on each. */
+export async function runLoad({ url, connections, seconds, bodyBytes = 0 }: Load): Promise<LoadReport> {
+  const env = { BODY_BYTES: String(bodyBytes) };
+  const command = wrk
+    ? {
+        program: 'wrk',
+        args: ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', file('wrk.lua'), '--latency', url],
+        env,
+      }
+    : { program: process.execPath, args: [file('loadClient.ts'), url, String(connections), String(seconds)], env };
+  const written = await runToEnd(command, 'load');
+  const report: LoadReport = JSON.parse(written.slice(written.lastIndexOf('\n{')));
+  return report;
+}
+
+/** The CPU time that process `pid` spent while the load ran. */
+export async function runMeasured(pid: number, load: Load): Promise<LoadReport & { cpuSeconds: number }> {
+  const before = cpuSeconds(pid);
+  const report = await runLoad(load);
+  return { ...report, cpuSeconds: cpuSeconds(pid) - before };
+}
+
+function file(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}

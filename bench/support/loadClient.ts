@@ -1,0 +1,54 @@
+/**
+ * The load generator of machines without wrk: node loadClient.ts URL CONNECTIONS SECONDS, body size in BODY_BYTES.
+ * On bare sockets, because node:http would cost more than most of the proxies that it is to load.
+ */
+import { connect } from 'node:net';
+import { AnswerReader } from './answerReader.ts';
+
+const [address = '', connections = '64', seconds = '1'] = process.argv.slice(2);
+const bodyBytes = Number(process.env['BODY_BYTES'] ?? 0);
+const url = new URL(address);
+const body = Buffer.alloc(bodyBytes, 'x');
+const head = Buffer.from(
+  bodyBytes > 0
+    ? `POST ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Length: ${bodyBytes}\r\n\r\n`
+    : `GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\n\r\n`,
+);
+
+const latencies: number[] = [];
+let bytes = 0;
+let errors = 0;
+let over = false;
+
+function drive(): void {
+  const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
+  const reader = new AnswerReader();
+  let sentAt = 0;
+  const send = () => {
+    sentAt = performance.now();
+    socket.write(head);
+    if (bodyBytes > 0) socket.write(body);
+  };
+  socket.on('connect', send);
+  socket.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (over || !reader.take(chunk)) return;
+    latencies.push(performance.now() - sentAt);
+    if (reader.status >= 400) errors++;
+    send();
+  });
+  socket.on('error', () => errors++);
+  socket.on('close', () => over || setTimeout(drive, 10));
+}
+
+const startedAt = performance.now();
+for (let number = 0; number < Number(connections); number++) drive();
+
+setTimeout(() => {
+  over = true;
+  const elapsed = (performance.now() - startedAt) / 1000;
+  latencies.sort((a, b) => a - b);
+  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
+  const report = { requests: latencies.length, seconds: elapsed, bytes, p50: at(0.5), p99: at(0.99), errors };
+  process.stdout.write(`\n${JSON.stringify(report)}\n`, () => process.exit());
+}, Number(seconds) * 1000);

@@ -1,0 +1,27 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from './children.ts';
+import { programVersion } from './versions.ts';
+
+export const nginxVersion = programVersion('nginx', ['-v']);
+
+/** nginx with one worker, everything it writes in `folder`, and `http` inside its http block. */
+export function nginxCommand(folder: string, http: string): Command {
+  const file = join(folder, 'nginx.conf');
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  writeFileSync(
+    file,
+    `${process.getuid?.() === 0 ? 'user root;' : ''}
+    worker_processes 1;
+    daemon off;
+    pid ${folder}/pid;
+    error_log stderr error;
+    events { worker_connections 8192; }
+    http {
+      access_log off;
+      ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join('\n')}
+      ${http}
+    }`,
+  );
+  return { program: 'nginx', args: ['-e', 'stderr', '-p', folder, '-c', file] };
+}

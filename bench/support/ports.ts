@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Resolves once somebody accepts connections there; `stillWanted` may throw to give up early. */
+export async function listening(port: number, stillWanted: () => void, timeoutMs = 20_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await accepts(port))) {
+    stillWanted();
+    if (Date.now() > deadline) throw new Error(`nobody listens on port ${port} after ${timeoutMs} ms`);
+    await sleep(50);
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(port, '127.0.0.1');
+  socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
+  return promise.finally(() => socket.destroy());
+}

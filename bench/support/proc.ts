@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Of /proc/PID/stat; USER_HZ is 100 on every Linux that Node runs on. */
+const ticksPerSecond = 100;
+
+/** The process and all its living descendants: nginx does its work in a child. */
+export function processTree(pid: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const name of readdirSync('/proc')) {
+    const child = Number(name);
+    const parent = Number.isInteger(child) ? Number(stat(child)?.[1]) : Number.NaN;
+    if (!Number.isNaN(parent)) children.set(parent, [...(children.get(parent) ?? []), child]);
+  }
+  const tree = [pid];
+  for (const member of tree) tree.push(...(children.get(member) ?? []));
+  return tree;
+}
+
+/** User and system time of the whole tree since it started. */
+export function cpuSeconds(pid: number): number {
+  const ticks = processTree(pid).map((member) => {
+    const fields = stat(member);
+    return Number(fields?.[11] ?? 0) + Number(fields?.[12] ?? 0);
+  });
+  return sum(ticks) / ticksPerSecond;
+}
+
+/** Resident memory of the whole tree. */
+export function rssBytes(pid: number): number {
+  const kilobytes = processTree(pid).map((member) => {
+    const status = read(`/proc/${member}/status`) ?? '';
+    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0);
+  });
+  return sum(kilobytes) * 1024;
+}
+
+export function openFiles(pid: number): number {
+  return sum(processTree(pid).map((member) => readdirSync(`/proc/${member}/fd`).length));
+}
+
+/** The fields behind the name, which may itself hold spaces and brackets: state, parent, … */
+function stat(pid: number): string[] | undefined {
+  const text = read(`/proc/${pid}/stat`);
+  return text?.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+/** Processes come and go while we look. */
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
