@@ -2,6 +2,7 @@ import type { Fault } from './fault.ts';
 import type { Context } from './rules/rule.ts';
 import { endlessDeprecation, noSuccessor, passedSunset, successorGoesFirst } from './warnings/lifecycle.ts';
 import { lonelyContract, movedIntoNothing, movedNowhere } from './warnings/links.ts';
+import { notYetInEffect } from './warnings/notYet.ts';
 import { nothingServed, slowProbes, unboundedTrust } from './warnings/settings.ts';
 import type { Warning } from './warnings/warning.ts';
 
@@ -17,6 +18,7 @@ export const warningRules = {
   'slow-probes': slowProbes,
   'everybody-trusted': unboundedTrust,
   'nothing-served': nothingServed,
+  'not-yet-in-effect': notYetInEffect,
 } satisfies Record<string, Warning>;
 
 export function warnings(context: Context, now: number): Fault[] {

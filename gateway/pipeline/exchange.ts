@@ -117,7 +117,7 @@ export class Exchange implements Outbound {
 
   chooseAgain(): void {
     const limit = this.served?.version.limits.inFlightPerTarget ?? 0;
-    this.target = this.served?.pool.pick(limit) ?? this.target;
+    this.target = this.served?.pool.pick(limit, this.target) ?? this.target;
   }
 
   responsePlan(): ResponsePlan {

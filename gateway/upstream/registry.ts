@@ -12,7 +12,11 @@ export class Registry {
     const kept = new Map<string, Target>();
     const pools = new Map<string, Pool>();
     for (const version of snapshot.byMajor) {
-      pools.set(version.name, new Pool(version.targets.map(({ url }) => this.#targetFor(url, version, kept))));
+      const members = version.targets.map(({ url, weight }) => ({
+        target: this.#targetFor(url, version, kept),
+        weight,
+      }));
+      pools.set(version.name, new Pool(members, version.balance));
     }
     for (const [key, target] of this.#targets) if (!kept.has(key)) target.connections.close();
     this.#targets = kept;

@@ -13,28 +13,43 @@ function targets(...inFlight: number[]): Target[] {
   });
 }
 
+function poolOf(all: readonly Target[]): Pool {
+  return new Pool(
+    all.map((target) => ({ target, weight: 1 })),
+    'round_robin',
+  );
+}
+
 describe('a pool', () => {
   it.each([
     ['one', [0], [0, 0, 0]],
-    ['several, in turn', [0, 0, 0], [0, 1, 2, 0, 1]],
+    ['several, by its policy', [0, 0, 0], [0, 1, 2, 0, 1]],
     ['those below the limit', [0, 2, 0], [0, 2, 0, 2]],
     ['the only one below the limit', [2, 2, 1], [2, 2, 2]],
     ['nobody, when all are at the limit', [2, 3], [-1, -1]],
     ['nobody of nobody', [], [-1]],
   ])('picks %s', (_name, inFlight, expected) => {
     const all = targets(...inFlight);
-    const pool = new Pool(all);
+    const pool = poolOf(all);
     const picked = expected.map(() => pool.pick(2));
     expect(picked.map((target) => (target ? all.indexOf(target) : -1))).toEqual(expected);
   });
 
   it('picks one again as soon as it has room', () => {
     const [only] = targets(2);
-    const pool = new Pool(only ? [only] : []);
+    const pool = poolOf(only ? [only] : []);
     expect(pool.pick(2)).toBeUndefined();
     if (only) only.inFlight -= 1;
     expect(pool.pick(2)).toBe(only);
   });
+});
+
+it('a pool takes another one than the target that failed, and that one only where it is alone', () => {
+  const [first, second] = targets(0, 0);
+  const both = poolOf([first, second].filter((target) => target !== undefined));
+  expect([both.pick(2, first), both.pick(2, first), both.pick(2, second)]).toEqual([second, second, first]);
+  const alone = poolOf([first].filter((target) => target !== undefined));
+  expect(alone.pick(2, first)).toBe(first);
 });
 
 it.each([

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { policies } from '../../../gateway/upstream/policies/index.ts';
+import { leastRequests } from '../../../gateway/upstream/policies/leastRequests.ts';
+import type { Member, Policy } from '../../../gateway/upstream/policies/policy.ts';
+import { random } from '../../../gateway/upstream/policies/random.ts';
+import { roundRobin } from '../../../gateway/upstream/policies/roundRobin.ts';
+import { Target } from '../../../gateway/upstream/target.ts';
+
+const tls = { ca: undefined, servername: undefined, verify: true };
+
+/** `a`, `b`, … with these weights, and so many requests under way. */
+function members(weights: readonly number[], inFlight: readonly number[] = []): Member[] {
+  return weights.map((weight, index) => {
+    const target = new Target(`http://${'abc'.charAt(index)}`, tls, undefined, 0);
+    target.inFlight = inFlight[index] ?? 0;
+    return { target, weight };
+  });
+}
+
+function picks(policy: Policy, from: readonly Member[], count: number): string {
+  return Array.from({ length: count }, () => policy(from)?.target.authority ?? '-').join('');
+}
+
+describe.each(Object.entries(policies))('%s', (_name, create) => {
+  it('picks nobody from nobody', () => expect(create()([])).toBeUndefined());
+
+  it('only picks from what it is given, and everybody in the end', () => {
+    const pool = members([1, 1, 1]);
+    expect(new Set(picks(create(), pool, 200))).toEqual(new Set('abc'));
+    expect(new Set(picks(create(), pool.slice(1), 200))).toEqual(new Set('bc'));
+  });
+});
+
+it.each([
+  [[1, 1, 1], 'abcabc'],
+  [[3, 1], 'aabaaaba'],
+  [[1, 2, 1], 'bacbbacb'],
+])('round robin with weights %j goes %s', (weights, expected) =>
+  expect(picks(roundRobin(), members(weights), expected.length)).toBe(expected),
+);
+
+it.each([
+  [0, 'a'],
+  [0.24, 'a'],
+  [0.25, 'b'],
+  [0.99, 'b'],
+])('random with weights 1 and 3 takes at %d %s', (chance, expected) =>
+  expect(
+    picks(
+      random(() => chance),
+      members([1, 3]),
+      1,
+    ),
+  ).toBe(expected),
+);
+
+it.each([
+  ['the idler of two', [1, 1], [5, 2], 'b'],
+  ['the first drawn of two that are even', [1, 1], [2, 2], 'a'],
+  ['the one with fewer for its weight', [1, 4], [2, 4], 'b'],
+])('least requests takes %s', (_name, weights, inFlight, expected) =>
+  expect(
+    picks(
+      leastRequests(() => 0),
+      members(weights, inFlight),
+      1,
+    ),
+  ).toBe(expected),
+);
