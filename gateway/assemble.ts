@@ -1,19 +1,24 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { createAdmin } from './admin/app.ts';
-import type { HostPort, Snapshot } from './config/snapshot.ts';
+import type { Snapshot } from './config/snapshot.ts';
 import { createDiscovery } from './discovery/app.ts';
 import { isDiscovery } from './discovery/paths.ts';
-import { createFrontDoor } from './pipeline/frontDoor.ts';
-import { bring, type Live, newPseudonym, type Surroundings } from './pipeline/live.ts';
+import { adjustFrontDoor, createFrontDoor } from './pipeline/frontDoor.ts';
+import { end, listen, portOf } from './pipeline/listener.ts';
+import { bring, newPseudonym, type Surroundings } from './pipeline/live.ts';
+import { type ConfigStatus, type Outcome, Reloader, type Trigger } from './reload.ts';
 import { type Clock, systemClock } from './shared/clock.ts';
 import { Registry } from './upstream/registry.ts';
+import type { VersionUse } from './usage/versionUse.ts';
 
 export interface RunningGateway {
   /** What the listeners are bound to: another port than the file's where that is 0. */
   readonly port: number;
   readonly adminPort: number;
+  /** Serves what the file says now, if that is sound and keeps the promises that were made. */
+  reload(trigger: Trigger): Outcome;
+  readonly config: ConfigStatus;
   /** Takes no new connection, and waits until the exchanges under way are done, or `ms` have passed. */
   drain(ms: number): Promise<void>;
   /** Ends the listeners, and every connection with them. */
@@ -23,47 +28,85 @@ export interface RunningGateway {
 /** A snapshot in working order, with no listener of its own. */
 export interface Assembly {
   readonly surroundings: Surroundings;
+  readonly uses: ReadonlyMap<string, VersionUse>;
+  /** Puts another snapshot in its place: what began with the old one ends with it. */
+  apply(snapshot: Snapshot): void;
   close(): void;
+}
+
+export interface StartOptions {
+  readonly clock?: Clock;
+  /** Reads the file anew; without it there is nothing to reload. @throws ConfigError */
+  readonly load?: () => Snapshot;
 }
 
 /** The only place that creates pools, pipeline and servers. */
 export function assemble(snapshot: Snapshot, { clock = systemClock, embedded = false } = {}): Assembly {
   const registry = new Registry();
-  const live: Live = bring(snapshot, registry.poolsFor(snapshot));
-  const current = { current: snapshot };
+  const uses = new Map<string, VersionUse>();
+  const start = bring(snapshot, registry.poolsFor(snapshot), uses);
   const surroundings: Surroundings = {
-    live,
+    live: start,
     now: () => clock.now(),
     pseudonym: newPseudonym(),
     draining: false,
     embedded,
     isDiscovery,
-    discovery: createDiscovery(current, clock),
+    discovery: createDiscovery(
+      {
+        get current() {
+          return surroundings.live.snapshot;
+        },
+      },
+      clock,
+    ),
   };
-  return { surroundings, close: () => registry.close() };
+  return {
+    surroundings,
+    uses,
+    apply: (next) => {
+      surroundings.live = bring(next, registry.poolsFor(next), uses);
+    },
+    close: () => registry.close(),
+  };
 }
 
 /** @throws the listeners' own errors, such as EADDRINUSE. */
-export async function startGateway(
-  snapshot: Snapshot,
-  { clock = systemClock }: { clock?: Clock } = {},
-): Promise<RunningGateway> {
+export async function startGateway(snapshot: Snapshot, options: StartOptions = {}): Promise<RunningGateway> {
+  const { clock = systemClock, load = () => snapshot } = options;
   const assembly = assemble(snapshot, { clock });
-  const { gateway } = snapshot;
-  const front = createFrontDoor(gateway, assembly.surroundings);
-  const admin = createServer(createAdmin({ current: snapshot }, { ready: () => front.listening }));
-  try {
-    await listen(front, gateway.listen);
-    await listen(admin, gateway.admin);
-  } catch (error) {
-    await end(front);
-    throw error;
-  }
+  const { surroundings } = assembly;
+  const front = createFrontDoor(snapshot.gateway, surroundings);
+  const reloader = new Reloader(snapshot, {
+    load,
+    apply: (next) => {
+      assembly.apply(next);
+      adjustFrontDoor(front, next.gateway);
+    },
+    use: { lastServed: (name) => assembly.uses.get(name)?.lastServed },
+    clock,
+  });
+  const admin = createServer(
+    createAdmin(
+      {
+        get current() {
+          return surroundings.live.snapshot;
+        },
+      },
+      { ready: () => front.listening && !surroundings.draining },
+      { reload: () => reloader.reload('admin'), config: () => reloader.status, uses: assembly.uses, clock },
+    ),
+  );
+  await listenBoth(front, admin, snapshot);
   return {
     port: portOf(front),
     adminPort: portOf(admin),
+    reload: (trigger) => reloader.reload(trigger),
+    get config() {
+      return reloader.status;
+    },
     drain: async (ms) => {
-      assembly.surroundings.draining = true;
+      surroundings.draining = true;
       const ended = new Promise<void>((resolve) => front.close(() => resolve()));
       front.closeIdleConnections();
       await Promise.race([ended, setTimeout(ms, undefined, { ref: false })]);
@@ -75,20 +118,12 @@ export async function startGateway(
   };
 }
 
-function listen(server: Server, { host, port }: HostPort): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject).listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port;
-}
-
-function end(server: Server): Promise<void> {
-  server.closeAllConnections();
-  return new Promise((resolve) => server.close(() => resolve()));
+async function listenBoth(front: Server, admin: Server, { gateway }: Snapshot): Promise<void> {
+  try {
+    await listen(front, gateway.listen);
+    await listen(admin, gateway.admin);
+  } catch (error) {
+    await end(front);
+    throw error;
+  }
 }

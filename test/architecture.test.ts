@@ -8,6 +8,7 @@ const lines = [
   ['cli', 'index'],
   ['cluster'],
   ['assemble'],
+  ['reload'],
   ['pipeline', 'admin', 'discovery'],
   ['forwarding'],
   ['upstream', 'routing', 'lifecycle', 'usage', 'observability', 'compat'],

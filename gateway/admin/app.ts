@@ -3,10 +3,15 @@ import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import type { Snapshot } from '../config/snapshot.ts';
 import { sendProblem } from '../problems/send.ts';
 import { guard } from './guard.ts';
+import { type Operations, operations } from './operations.ts';
 import { probes, type Readiness } from './probes.ts';
 
 /** The operators' side of the gateway, on its own listener. */
-export function createAdmin(live: { readonly current: Snapshot }, state: Readiness): RequestListener {
+export function createAdmin(
+  live: { readonly current: Snapshot },
+  state: Readiness,
+  asked: Operations,
+): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.enable('strict routing');
@@ -15,6 +20,7 @@ export function createAdmin(live: { readonly current: Snapshot }, state: Readine
   // Probes come before the guard: an orchestrator has no token, and calls by the address of a container.
   app.use(probes(state));
   app.use(guard(live));
+  app.use(operations(live, asked));
   app.use(nothingHere);
   app.use(lastResort);
   return (req, res) => app(req, res);

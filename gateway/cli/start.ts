@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { type RunningGateway, startGateway } from '../assemble.ts';
-import { formatFault } from '../config/fault.ts';
+import { ConfigError, formatFault } from '../config/fault.ts';
 import { explain, readText } from '../config/load.ts';
 import type { Snapshot } from '../config/snapshot.ts';
+import type { Verdict } from '../config/validate.ts';
+import { watchFile } from '../config/watch.ts';
+import { outcomeInWords, type Trigger } from '../reload.ts';
 import { systemClock } from '../shared/clock.ts';
 import { authority, banner } from './banner.ts';
 import type { AddCommand } from './command.ts';
@@ -31,7 +34,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   if (snapshot === undefined) return 1;
   let running: RunningGateway;
   try {
-    running = await startGateway(snapshot);
+    running = await startGateway(snapshot, { load: () => loadAgain(options, io) });
   } catch (error) {
     io.stderr.write(`${listenFailure(error)}\n`);
     return 1;
@@ -40,21 +43,52 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   io.stdout.write(
     banner(snapshot, { ...listen, port: running.port }, { ...admin, port: running.adminPort }, systemClock.now()),
   );
+  const stopReloading = reloadOnEdits(resolve(io.cwd, options.config), running, io);
   await signal();
+  stopReloading();
   io.stdout.write(`version-gateway stops: what is under way has ${snapshot.gateway.drain / 1000} s\n`);
   await Promise.race([running.drain(snapshot.gateway.drain), signal()]);
   await running.close();
   return 0;
 }
 
+/** Follows the file, and SIGHUP, until the returned function is called. */
+function reloadOnEdits(file: string, running: RunningGateway, io: Io): () => void {
+  const reload = (trigger: Trigger): void => {
+    const outcome = running.reload(trigger);
+    if (outcome.kind === 'unchanged' && trigger === 'file') return;
+    const output = outcome.kind === 'reloaded' || outcome.kind === 'unchanged' ? io.stdout : io.stderr;
+    for (const line of outcomeInWords(outcome)) output.write(`reload (${trigger}): ${line}\n`);
+  };
+  const onSignal = (): void => reload('signal');
+  const watch = watchFile(file, () => reload('file'));
+  process.on('SIGHUP', onSignal);
+  // An edit between the first reading and here would be taken for what was read.
+  reload('file');
+  return () => {
+    watch.close();
+    process.off('SIGHUP', onSignal);
+  };
+}
+
 /** @throws UnreadableFileError */
-function read({ config, listen, admin }: StartOptions, io: Io): Snapshot | undefined {
-  const bytes = readText(resolve(io.cwd, config));
-  const around = { env: io.env, cwd: io.cwd, overrides: { listen, admin } };
-  const { snapshot, faults, warnings } = explain(bytes, config, around);
+function read(options: StartOptions, io: Io): Snapshot | undefined {
+  const { snapshot, faults, warnings } = verdictOn(options, io);
   for (const warning of warnings) io.stderr.write(`warning: ${formatFault(warning)}\n`);
   for (const fault of faults) io.stderr.write(`${formatFault(fault)}\n`);
   return snapshot;
+}
+
+/** @throws ConfigError, UnreadableFileError */
+function loadAgain(options: StartOptions, io: Io): Snapshot {
+  const { snapshot, faults } = verdictOn(options, io);
+  if (!snapshot) throw new ConfigError(faults);
+  return snapshot;
+}
+
+function verdictOn({ config, listen, admin }: StartOptions, io: Io): Verdict {
+  const bytes = readText(resolve(io.cwd, config));
+  return explain(bytes, config, { env: io.env, cwd: io.cwd, overrides: { listen, admin } });
 }
 
 function listenFailure(error: unknown): string {

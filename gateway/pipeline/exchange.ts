@@ -137,11 +137,13 @@ export class Exchange implements Outbound {
   /** Counts as in flight until `leave`, which is safe to call twice. */
   enter(): void {
     this.#counted = true;
-    if (this.served) this.served.inFlight += 1;
+    if (!this.served) return;
+    this.served.use.inFlight += 1;
+    this.served.use.lastServed = this.now;
   }
 
   leave(): void {
-    if (this.#counted && this.served) this.served.inFlight -= 1;
+    if (this.#counted && this.served) this.served.use.inFlight -= 1;
     this.#counted = false;
   }
 }

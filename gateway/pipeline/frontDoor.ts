@@ -33,6 +33,12 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
     .on('clientError', (error, socket) => refuseConnection(error, socket as Socket));
 }
 
+/** What of a new snapshot can change while the listener is open; the rest needs a restart. */
+export function adjustFrontDoor(server: Server, { timeouts }: GatewaySettings): void {
+  server.headersTimeout = timeouts.head;
+  server.keepAliveTimeout = timeouts.keepAlive;
+}
+
 function certificate({ cert, key }: NonNullable<GatewaySettings['tls']>): { cert: Buffer; key: Buffer } {
   return { cert: readFileSync(cert), key: readFileSync(key) };
 }

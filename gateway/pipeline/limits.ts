@@ -9,7 +9,7 @@ export function limitBody({ fields, bodyLimit }: Exchange): Verdict | undefined 
 
 /** Beyond its limit a version sheds load at once, so that the others stay quick. */
 export function limitInFlight({ served }: Exchange): Verdict | undefined {
-  if (served === undefined || served.inFlight < served.version.limits.inFlight) return undefined;
+  if (served === undefined || served.use.inFlight < served.version.limits.inFlight) return undefined;
   return overloaded;
 }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { Pool } from '../upstream/pool.ts';
+import { Pool } from '../upstream/pool.ts';
+import { VersionUse } from '../usage/versionUse.ts';
 import { Announcements } from './announcements.ts';
 import { Served } from './served.ts';
 
@@ -14,7 +15,8 @@ export interface Live {
 
 /** What every exchange needs to know of the gateway it is in. */
 export interface Surroundings {
-  readonly live: Live;
+  /** Another one after a reload: an exchange keeps the one that it began with. */
+  live: Live;
   readonly now: () => number;
   /** Ours in Via: random, so that it names this very process and nothing else. */
   readonly pseudonym: string;
@@ -26,12 +28,18 @@ export interface Surroundings {
   readonly discovery: (req: IncomingMessage, res: ServerResponse) => void;
 }
 
-export function bring(snapshot: Snapshot, pools: ReadonlyMap<string, Pool>): Live {
+/** Puts a snapshot to work. `uses` are kept over every reload, and gain what is new. */
+export function bring(snapshot: Snapshot, pools: ReadonlyMap<string, Pool>, uses: Map<string, VersionUse>): Live {
   const served = new Map<string, Served>();
   const announcements = new Announcements(snapshot);
   for (const version of snapshot.byMajor) {
-    const pool = pools.get(version.name);
-    if (pool) served.set(version.name, new Served(version, snapshot, pool, announcements));
+    const { name } = version;
+    const use = uses.get(name) ?? new VersionUse();
+    uses.set(name, use);
+    served.set(
+      name,
+      new Served(version, snapshot, pools.get(name) ?? new Pool([], version.balance), use, announcements),
+    );
   }
   return { snapshot, served };
 }

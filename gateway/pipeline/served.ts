@@ -4,6 +4,7 @@ import type { Rewriting } from '../forwarding/rewrite.ts';
 import { linksFor } from '../lifecycle/links.ts';
 import type { Stage } from '../lifecycle/stage.ts';
 import type { Pool } from '../upstream/pool.ts';
+import type { VersionUse } from '../usage/versionUse.ts';
 import type { Announcements } from './announcements.ts';
 
 /** A version at work: what is the same for all its requests, worked out once. */
@@ -16,15 +17,16 @@ export class Served {
   readonly removedPrefix: string;
   /** Of `public_url`, '' without one. */
   readonly publicAuthority: string;
-  inFlight = 0;
+  readonly use: VersionUse;
   readonly #announcements: Announcements;
   readonly #basePath: string;
 
-  constructor(version: Version, snapshot: Snapshot, pool: Pool, announcements: Announcements) {
+  constructor(version: Version, snapshot: Snapshot, pool: Pool, use: VersionUse, announcements: Announcements) {
     const { basePath, publicUrl } = snapshot.gateway;
     const stripped = version.prefix === 'strip';
     this.version = version;
     this.pool = pool;
+    this.use = use;
     this.removedPrefix = stripped ? `${basePath}/${version.name}` : basePath;
     this.rewriting = stripped
       ? { prefix: this.removedPrefix, basePath, isVersion: (segment) => snapshot.versions.has(segment) }

@@ -17,6 +17,11 @@ export const pageProblems = {
     title: 'Another version by now',
     detail: 'The contract does not match the conditions of the request.',
   },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    title: 'JSON is asked for',
+    detail: 'Calls to the admin listener that change something are sent as application/json.',
+  },
   INTERNAL_ERROR: {
     status: 500,
     title: 'The gateway failed',

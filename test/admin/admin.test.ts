@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAdmin } from '../../gateway/admin/app.ts';
 import { isLoopbackHost } from '../../gateway/admin/guard.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { systemClock } from '../../gateway/shared/clock.ts';
 
 const token = 'correct-horse-battery-staple';
 
@@ -16,10 +17,13 @@ interface Settings {
   readonly from?: string;
 }
 
+/** Operations of a gateway that has nothing to do; test/reload has those of a real one. */
+const idle = { reload: () => ({ kind: 'unchanged' }), config: () => ({}), uses: new Map(), clock: systemClock };
+
 async function startAdmin({ ready = true, token: adminToken, from }: Settings = {}): Promise<number> {
   const gateway = adminToken === undefined ? {} : { admin_token: adminToken };
   const current = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, gateway });
-  const listener = createAdmin({ current }, { ready: () => ready });
+  const listener = createAdmin({ current }, { ready: () => ready }, idle);
   const server = createServer((req, res) => {
     if (from !== undefined) Object.defineProperty(req.socket, 'remoteAddress', { value: from });
     listener(req, res);

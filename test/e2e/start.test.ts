@@ -1,6 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { run } from '../support/process.ts';
 
 const anyPorts = ['start', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
@@ -67,6 +70,29 @@ it('SIGTERM ends it with 0, and a taken port is one clear line and exit 1', asyn
   }
   gateway.child.kill('SIGTERM');
   expect(await exitOf(gateway.child)).toBe(0);
+});
+
+it('an edit of the file, and SIGHUP, are taken over, and an edit that is wrong is not', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'start-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'routes.yaml');
+  const write = (sunset: string): void =>
+    writeFileSync(
+      file,
+      `routes:\n  /v1: { upstream: 'http://127.0.0.1:1', deprecation: 2026-06-30, sunset: ${sunset} }\n`,
+    );
+  write('2029-06-30');
+  const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts, '--config', file]);
+  await gateway.printed(/readyz/);
+  write('2030-06-30');
+  await gateway.printed(/reload \(file\): \/v1: sunset 2030-06-30/);
+  write('2028-06-30');
+  await gateway.printed(/reload \(file\): The sunset of \/v1 moves from 2030-06-30 to 2028-06-30/);
+  await gateway.printed(/add: guard: \{ force: \{ \/v1: /);
+  write('never');
+  await gateway.printed(/never .* Write a date/);
+  gateway.child.kill('SIGHUP');
+  await gateway.printed(/reload \(signal\)/);
 });
 
 async function exitOf(child: ChildProcess): Promise<number | null> {

@@ -6,7 +6,6 @@ import type { Warning } from './warning.ts';
 const everywhere: readonly Path[] = [
   ['gateway', 'workers'],
   ['gateway', 'tls', 'hsts'],
-  ['guard'],
   ['usage'],
   ['retire'],
   ['compat'],

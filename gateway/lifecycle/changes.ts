@@ -1,0 +1,54 @@
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { stageOf } from './stage.ts';
+
+/** What a new snapshot changes, version by version, in words; empty when it changes nothing that a client can see. */
+export function changesBetween(before: Snapshot, after: Snapshot, now: number): string[] {
+  const changes: string[] = [];
+  for (const version of before.byMajor) {
+    if (!after.versions.has(version.name)) changes.push(`/${version.name}: removed`);
+  }
+  for (const version of after.byMajor) {
+    const old = before.versions.get(version.name);
+    const words = old ? wordsFor(old, version, now) : [`added, ${stageOf(version, now)}`];
+    if (words.length > 0) changes.push(`/${version.name}: ${words.join(', ')}`);
+  }
+  if (JSON.stringify(before.gateway) !== JSON.stringify(after.gateway)) changes.push('gateway: settings changed');
+  return changes;
+}
+
+function wordsFor(before: Version, after: Version, now: number): string[] {
+  const words: string[] = [];
+  const [was, is] = [stageOf(before, now), stageOf(after, now)];
+  if (was !== is) words.push(`${was} → ${is}`);
+  words.push(...dateWords('deprecation', before.deprecation, after.deprecation));
+  words.push(...dateWords('sunset', before.sunset, after.sunset));
+  words.push(...targetWords(before, after));
+  if (before.prefix !== after.prefix) words.push(`prefix: ${after.prefix}`);
+  if (before.successor !== after.successor)
+    words.push(`successor ${after.successor ? `/${after.successor}` : 'by order'}`);
+  return words.length === 0 && meaning(before) !== meaning(after) ? ['settings changed'] : words;
+}
+
+function dateWords(name: string, before: number | undefined, after: number | undefined): string[] {
+  if (before === after) return [];
+  return [after === undefined ? `no ${name} any more` : `${name} ${day(after)}`];
+}
+
+function targetWords({ targets: before }: Version, { targets: after }: Version): string[] {
+  const [were, are] = [before.map(({ url }) => url), after.map(({ url }) => url)];
+  const added = are.filter((url) => !were.includes(url)).map((url) => `target ${url} added`);
+  return [...added, ...were.filter((url) => !are.includes(url)).map((url) => `target ${url} removed`)];
+}
+
+/** Everything about a version that can be told apart. */
+function meaning({ moved, contract, ...rest }: Version): string {
+  const paths = contract?.paths.entries().map(([template]) => template);
+  return JSON.stringify([rest, moved.entries(), contract?.file, contract?.publish, paths]);
+}
+
+function day(instant: number): string {
+  return new Date(instant)
+    .toISOString()
+    .replace(/T00:00:00\.000Z$/, '')
+    .replace('.000Z', 'Z');
+}

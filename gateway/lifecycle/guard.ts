@@ -1,0 +1,93 @@
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { stageOf } from './stage.ts';
+import { successorOf } from './successor.ts';
+
+/** Why a valid edit is not taken over: what it breaks, and the line that lets it pass all the same. */
+export interface Refusal {
+  /** The segment: `v1`. */
+  readonly version: string;
+  readonly message: string;
+  /** To be added to routes.yaml. */
+  readonly force: string;
+}
+
+/** What is known of a version's use. */
+export interface UseFacts {
+  /** When a request of it was last served, epoch ms; undefined: not since the gateway started. */
+  lastServed(version: string): number | undefined;
+}
+
+/** Holds a reload against the promises that the running snapshot has made. Pure: the time and the facts are given. */
+export function guard(before: Snapshot, after: Snapshot, use: UseFacts, now: number): Refusal[] {
+  return before.byMajor.flatMap((old) => {
+    if (isForced(old.name, before, after)) return [];
+    const version = after.versions.get(old.name);
+    const messages = [
+      ...endMessages(old, version, after, use, now),
+      ...(version
+        ? [...sunsetMessages(old, version, after, now), ...successorMessages(old, version, before, after, now)]
+        : []),
+    ];
+    const force = `guard: { force: { /${old.name}: "why this is right" } }`;
+    return messages.map((message) => ({ version: old.name, message, force }));
+  });
+}
+
+/** A reason counts once, in the reload in which its text is new: it must not excuse the next mistake, too. */
+function isForced(name: string, before: Snapshot, after: Snapshot): boolean {
+  const reason = after.guard.force.get(name);
+  return reason !== undefined && reason !== before.guard.force.get(name);
+}
+
+/** Retiring and removing. */
+function endMessages(
+  old: Version,
+  version: Version | undefined,
+  after: Snapshot,
+  use: UseFacts,
+  now: number,
+): string[] {
+  const ended = version === undefined || stageOf(version, now) === 'retired';
+  if (!ended || stageOf(old, now) === 'retired') return [];
+  const what = version === undefined ? 'is removed' : 'is retired';
+  const messages: string[] = [];
+  if (old.sunset === undefined) messages.push(`/${old.name} ${what}, and no sunset was ever announced.`);
+  else if (old.sunset > now) messages.push(`/${old.name} ${what} before its announced sunset, ${day(old.sunset)}.`);
+  const last = use.lastServed(old.name);
+  if (last !== undefined && after.guard.quiet > 0 && now - last < after.guard.quiet) {
+    messages.push(`/${old.name} ${what}, and was last asked ${Math.round((now - last) / 1000)} s ago.`);
+  }
+  if (version === undefined) messages.push(`/${old.name} is removed, without having been a tombstone (retired: true).`);
+  return messages;
+}
+
+/** Dates that clients have been told. */
+function sunsetMessages(old: Version, version: Version, after: Snapshot, now: number): string[] {
+  if (version.sunset === undefined || version.sunset === old.sunset || stageOf(old, now) === 'retired') return [];
+  if (old.sunset !== undefined && version.sunset < old.sunset) {
+    return [`The sunset of /${old.name} moves from ${day(old.sunset)} to ${day(version.sunset)}, which is earlier.`];
+  }
+  const { notice } = after.guard;
+  if (old.sunset !== undefined || notice === 0 || version.sunset - now >= notice) return [];
+  const days = Math.round(notice / 86_400_000);
+  return [`The sunset of /${old.name}, ${day(version.sunset)}, is less than guard.notice (${days} days) ahead.`];
+}
+
+/** Where clients are sent; only what this edit makes worse. */
+function successorMessages(old: Version, version: Version, before: Snapshot, after: Snapshot, now: number): string[] {
+  const message = successorFault(version, after, now);
+  return message === undefined || message === successorFault(old, before, now) ? [] : [message];
+}
+
+function successorFault(version: Version, snapshot: Snapshot, now: number): string | undefined {
+  const named =
+    version.successor === undefined ? successorOf(version, snapshot, now) : snapshot.versions.get(version.successor);
+  if (named === undefined || stageOf(version, now) === 'retired') return undefined;
+  if (stageOf(named, now) === 'retired') return `/${named.name}, the successor of /${version.name}, is retired itself.`;
+  const earlier = named.sunset !== undefined && version.sunset !== undefined && named.sunset < version.sunset;
+  return earlier ? `/${named.name}, the successor of /${version.name}, ends before /${version.name} does.` : undefined;
+}
+
+function day(instant: number): string {
+  return new Date(instant).toISOString().slice(0, 10);
+}

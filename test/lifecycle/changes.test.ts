@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { changesBetween } from '../../gateway/lifecycle/changes.ts';
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+const a = 'http://127.0.0.1:3001';
+const b = 'http://127.0.0.1:3002';
+
+it.each<[string, object, object, string[]]>([
+  ['nothing', { '/v1': a }, { '/v1': a }, []],
+  ['another spelling', { '/v1': a }, { '/v1': { upstream: [a], prefix: 'strip' } }, []],
+  ['a version that comes', { '/v1': a }, { '/v1': a, '/v2': b }, ['/v2: added, active']],
+  ['a version that goes', { '/v1': a, '/v2': b }, { '/v1': a }, ['/v2: removed']],
+  [
+    'a deprecation and a sunset',
+    { '/v1': a },
+    { '/v1': { upstream: a, deprecation: '2026-06-30', sunset: '2027-06-30' } },
+    ['/v1: active → deprecated, deprecation 2026-06-30, sunset 2027-06-30'],
+  ],
+  [
+    'a sunset that is taken back',
+    { '/v1': { upstream: a, deprecation: '2026-06-30', sunset: '2027-06-30' } },
+    { '/v1': { upstream: a, deprecation: '2026-06-30' } },
+    ['/v1: no sunset any more'],
+  ],
+  ['a target that is swapped', { '/v1': a }, { '/v1': b }, [`/v1: target ${b} added, target ${a} removed`]],
+  ['a prefix', { '/v1': a }, { '/v1': { upstream: a, prefix: 'forward' } }, ['/v1: prefix: forward']],
+  ['a time-out', { '/v1': a }, { '/v1': { upstream: a, timeouts: { connect: '1s' } } }, ['/v1: settings changed']],
+  ['moved rows', { '/v1': a }, { '/v1': { upstream: a, moved: { '/x': '/y' } } }, ['/v1: settings changed']],
+])('%s', (_name, before, after, expected) =>
+  expect(changesBetween(snapshotFrom({ routes: before }), snapshotFrom({ routes: after }), now)).toEqual(expected),
+);
+
+it('settings of the gateway are named, and not shown', () => {
+  const routes = { '/v1': a };
+  const after = snapshotFrom({ routes, gateway: { admin_token: 'secret' } });
+  expect(changesBetween(snapshotFrom({ routes }), after, now)).toEqual(['gateway: settings changed']);
+});

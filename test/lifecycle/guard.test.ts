@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { Snapshot } from '../../gateway/config/snapshot.ts';
+import { guard, type UseFacts } from '../../gateway/lifecycle/guard.ts';
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+const day = 86_400_000;
+const upstream = 'http://127.0.0.1:3001';
+const never: UseFacts = { lastServed: () => undefined };
+
+type Routes = Record<string, object | string>;
+
+function file(routes: Routes, settings: Record<string, unknown> = {}): Snapshot {
+  return snapshotFrom({ routes: { '/v3': upstream, ...routes }, ...settings });
+}
+
+function messages(before: Routes, after: Routes, use = never, settings = {}): string[] {
+  return guard(file(before), file(after, settings), use, now).map(({ message }) => message);
+}
+
+const deprecated = { upstream, deprecation: '2026-01-01' };
+const ended = { ...deprecated, sunset: '2026-06-30' };
+const ahead = { ...deprecated, sunset: '2028-06-30' };
+
+describe('an edit is taken over', () => {
+  it.each<[string, Routes, Routes]>([
+    ['that changes nothing', { '/v1': ahead }, { '/v1': ahead }],
+    ['that adds a version', {}, { '/v1': upstream }],
+    ['that announces a deprecation', { '/v1': upstream }, { '/v1': deprecated }],
+    ['that announces a sunset far enough ahead', { '/v1': deprecated }, { '/v1': ahead }],
+    ['that moves a sunset later', { '/v1': ahead }, { '/v1': { ...ahead, sunset: '2029-06-30' } }],
+    ['that retires a version past its sunset', { '/v1': ended }, { '/v1': { ...ended, retired: true } }],
+    ['that answers 410 past the sunset', { '/v1': ended }, { '/v1': { ...ended, after_sunset: 'gone' } }],
+    ['that removes a tombstone', { '/v1': { retired: true } }, {}],
+    ['that brings a tombstone back', { '/v1': { retired: true } }, { '/v1': upstream }],
+    ['that changes a target', { '/v1': ahead }, { '/v1': { ...ahead, upstream: 'http://127.0.0.1:3009' } }],
+    [
+      'that was as wrong before',
+      { '/v1': { ...ahead, successor: '/v2' }, '/v2': { retired: true } },
+      {
+        '/v1': { ...ahead, successor: '/v2', upstream: 'http://127.0.0.1:3009' },
+        '/v2': { retired: true },
+      },
+    ],
+  ])('%s', (_name, before, after) => expect(messages(before, after)).toEqual([]));
+});
+
+describe('an edit is refused', () => {
+  it.each<[string, Routes, Routes, RegExp[]]>([
+    [
+      'that retires before the sunset',
+      { '/v1': ahead },
+      { '/v1': { ...ahead, retired: true } },
+      [/before its announced sunset, 2028-06-30/],
+    ],
+    [
+      'that retires without a sunset',
+      { '/v1': deprecated },
+      { '/v1': { ...deprecated, retired: true } },
+      [/no sunset was ever announced/],
+    ],
+    ['that removes an active version', { '/v1': upstream }, {}, [/no sunset/, /without having been a tombstone/]],
+    ['that removes a version past its sunset', { '/v1': ended }, {}, [/without having been a tombstone/]],
+    [
+      'that moves a sunset earlier',
+      { '/v1': ahead },
+      { '/v1': { ...ahead, sunset: '2028-06-29' } },
+      [/from 2028-06-30 to 2028-06-29/],
+    ],
+    [
+      'that announces a sunset too near',
+      { '/v1': deprecated },
+      { '/v1': { ...deprecated, sunset: '2026-12-01' } },
+      [/guard.notice \(30 days\)/],
+    ],
+    [
+      'that retires the successor',
+      { '/v1': { ...ahead, successor: '/v2' }, '/v2': ended },
+      {
+        '/v1': { ...ahead, successor: '/v2' },
+        '/v2': { ...ended, retired: true },
+      },
+      [/\/v2, the successor of \/v1, is retired itself/],
+    ],
+    [
+      'that ends the successor first',
+      { '/v1': { ...ahead, successor: '/v2' }, '/v2': upstream },
+      {
+        '/v1': { ...ahead, successor: '/v2' },
+        '/v2': { ...deprecated, sunset: '2027-06-30' },
+      },
+      [/\/v2, the successor of \/v1, ends before/],
+    ],
+  ])('%s', (_name, before, after, expected) => {
+    const found = messages(before, after);
+    expect(found).toHaveLength(expected.length);
+    for (const [index, pattern] of expected.entries()) expect(found[index]).toMatch(pattern);
+  });
+
+  it.each([
+    ['within guard.quiet', now - day + 1000, 1],
+    ['before that', now - day, 0],
+  ])('that retires what was asked for %s', (_name, lastServed, count) => {
+    const use = { lastServed: (name: string) => (name === 'v1' ? lastServed : undefined) };
+    expect(messages({ '/v1': ended }, { '/v1': { ...ended, retired: true } }, use)).toHaveLength(count);
+  });
+
+  it('unless guard.quiet is off', () => {
+    const use = { lastServed: () => now };
+    const after = { '/v1': { ...ended, retired: true } };
+    expect(messages({ '/v1': ended }, after, use, { guard: { quiet: 'off' } })).toEqual([]);
+  });
+});
+
+describe('guard.force', () => {
+  const before = file({ '/v1': ahead });
+  const forced = (reason: string): Snapshot =>
+    file({ '/v1': { ...ahead, retired: true } }, { guard: { force: { '/v1': reason } } });
+
+  it('lets an edit pass whose reason is new', () => expect(guard(before, forced('leaked'), never, now)).toEqual([]));
+
+  it('counts once', () => {
+    const again = file({ '/v1': ahead }, { guard: { force: { '/v1': 'leaked' } } });
+    expect(guard(again, forced('leaked'), never, now)).toHaveLength(1);
+  });
+
+  it('is spelled out by a refusal, and that line works', () => {
+    const [refusal] = guard(before, file({ '/v1': { ...ahead, retired: true } }), never, now);
+    expect(refusal?.force).toBe('guard: { force: { /v1: "why this is right" } }');
+  });
+});

@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { startGateway } from '../../gateway/assemble.ts';
+import { loadSnapshot } from '../../gateway/config/load.ts';
+import { answer, startBackend } from '../support/backend.ts';
+import { connectTo, get } from '../support/rawClient.ts';
+
+const ports = 'gateway: { listen: "127.0.0.1:0", admin: "127.0.0.1:0" }\n';
+
+/** A gateway on a file of its own, which `edit` replaces. */
+async function start(routes: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'reload-'));
+  const file = join(folder, 'routes.yaml');
+  const edit = (text: string): void => writeFileSync(file, `${ports}routes:\n${text}`);
+  edit(routes);
+  const gateway = await startGateway(loadSnapshot(file), { load: () => loadSnapshot(file) });
+  onTestFinished(async () => {
+    await gateway.close();
+    rmSync(folder, { recursive: true });
+  });
+  const admin = `http://127.0.0.1:${gateway.adminPort}`;
+  const post = (type = 'application/json') =>
+    fetch(`${admin}/api/reload`, { method: 'POST', body: '{}', headers: { 'content-type': type } });
+  return { gateway, edit, post, admin };
+}
+
+describe('POST /api/reload', () => {
+  it('says what has changed, and serves it', async () => {
+    const old = await startBackend(answer(200, 'old'));
+    const young = await startBackend(answer(200, 'young'));
+    const { gateway, edit, post, admin } = await start(`  /v1: ${old.url}\n`);
+    edit(`  /v1: { upstream: "${young.url}", deprecation: 2026-01-01 }\n`);
+    const response = await post();
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      {
+        kind: 'reloaded',
+        changes: [
+          `/v1: active → deprecated, deprecation 2026-01-01, target ${young.url} added, target ${old.url} removed`,
+        ],
+        forced: [],
+      },
+    ]);
+    const served = await fetch(`http://127.0.0.1:${gateway.port}/v1/x`);
+    expect([await served.text(), served.headers.get('deprecation')]).toEqual(['young', '@1767225600']);
+    expect(await (await fetch(`${admin}/api/status`)).json()).toMatchObject({
+      config: { generation: 2, trigger: 'admin' },
+      versions: [{ version: 'v1', stage: 'deprecated', in_flight: 0, last_served: expect.any(String) }],
+    });
+  });
+
+  it('names every fault of a bad file, and the last good one serves on', async () => {
+    const backend = await startBackend(answer(200, 'still here'));
+    const { gateway, edit, post, admin } = await start(`  /v1: ${backend.url}\n`);
+    edit('  /v1: ftp://nowhere\n  /V2: http://a\n');
+    const response = await post();
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({ kind: 'faulty', faults: [expect.any(String), expect.any(String)] });
+    expect(await (await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).text()).toBe('still here');
+    const { config } = (await (await fetch(`${admin}/api/status`)).json()) as { config: object };
+    expect(config).toMatchObject({ generation: 1, lastFailure: { trigger: 'admin' } });
+  });
+
+  it('refuses an edit that breaks a promise, until it is forced with a reason', async () => {
+    const backend = await startBackend();
+    const { gateway, edit, post } = await start(`  /v1: ${backend.url}\n  /v2: ${backend.url}\n`);
+    expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(200);
+    edit(`  /v2: ${backend.url}\n`);
+    const refused = await post();
+    expect(refused.status).toBe(409);
+    const { refusals } = (await refused.json()) as { refusals: { message: string; force: string }[] };
+    expect(refusals.map(({ message }) => message)).toEqual([
+      expect.stringContaining('no sunset was ever announced'),
+      expect.stringContaining('was last asked'),
+      expect.stringContaining('without having been a tombstone'),
+    ]);
+    expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(200);
+    edit(`  /v2: ${backend.url}\n${refusals[0]?.force}\n`);
+    expect(await (await post()).json()).toMatchObject({ kind: 'reloaded', forced: ['/v1: why this is right'] });
+    expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(404);
+  });
+
+  it('takes JSON only, and says so', async () => {
+    const { post } = await start('  /v1: http://127.0.0.1:1\n');
+    expect((await post('text/plain')).status).toBe(415);
+    expect(await (await post()).json()).toEqual({ kind: 'unchanged' });
+  });
+});
+
+it('what began before a reload ends with what it began with', async () => {
+  const slow = await startBackend((request) => [{ wait: 200 }, { write: answer(200, request.target) }]);
+  const { gateway, edit } = await start(`  /v1: { upstream: "${slow.url}", prefix: forward }\n`);
+  const client = await connectTo(gateway.port);
+  client.send(get('/v1/slow'));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  edit('  /v1: { upstream: "http://127.0.0.1:1", deprecation: 2026-01-01 }\n');
+  expect(gateway.reload('file').kind).toBe('reloaded');
+  const response = await client.response();
+  expect([response.status, response.body, response.fields.some(([name]) => name === 'Deprecation')]).toEqual([
+    200,
+    '/v1/slow',
+    false,
+  ]);
+  client.send(get('/v1/x'));
+  expect((await client.response()).status).toBe(502);
+});
+
+it('a WebSocket on /v2 lives through every edit of /v1', async () => {
+  const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(data.toString())));
+  await once(sockets, 'listening');
+  onTestFinished(() => sockets.close());
+  const { port } = sockets.address() as { port: number };
+  const v2 = `  /v2: "http://127.0.0.1:${port}"\n`;
+  const { gateway, edit } = await start(`${v2}  /v1: "http://127.0.0.1:1"\n`);
+  const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}/v2/x`);
+  await once(socket, 'open');
+  for (let round = 2; round < 22; round += 1) {
+    edit(`${v2}  /v1: "http://127.0.0.1:${round}"\n`);
+    expect(gateway.reload('file').kind).toBe('reloaded');
+  }
+  socket.send('alive');
+  const [said] = (await once(socket, 'message')) as [Buffer];
+  expect(said.toString()).toBe('alive');
+  socket.terminate();
+});
