@@ -10,6 +10,7 @@ import { outcomeInWords, type Trigger } from '../reload.ts';
 import { systemClock } from '../shared/clock.ts';
 import { authority, banner } from './banner.ts';
 import type { AddCommand } from './command.ts';
+import { keepYoungGenerationSmall } from './heap.ts';
 import type { ExitCode, Io } from './io.ts';
 
 interface StartOptions {
@@ -32,6 +33,7 @@ export const addStart: AddCommand = (program, io, finish) => {
 async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const snapshot = read(options, io);
   if (snapshot === undefined) return 1;
+  keepYoungGenerationSmall();
   let running: RunningGateway;
   try {
     running = await startGateway(snapshot, { load: () => loadAgain(options, io) });
