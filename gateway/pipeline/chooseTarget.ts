@@ -1,5 +1,4 @@
 import type { Exchange } from './exchange.ts';
-import { overloaded } from './limits.ts';
 import type { Verdict } from './steps.ts';
 
 /** Whose turn it is among the version's targets. */
@@ -8,7 +7,7 @@ export function chooseTarget(exchange: Exchange): Verdict | undefined {
   if (served === undefined) return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION' } };
   if (served.pool.targets.length === 0) return { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } };
   const target = served.pool.pick(served.version.limits.inFlightPerTarget);
-  if (target === undefined) return overloaded;
+  if (target === undefined) return { kind: 'wait' };
   exchange.target = target;
   return undefined;
 }

@@ -110,7 +110,6 @@ export class Exchange implements Outbound {
     return this.live.snapshot.gateway.timeouts.bodyIdle;
   }
 
-  /** On every response of this version, the gateway's own included. */
   get lifecycle(): LifecycleFields | undefined {
     return this.served?.lifecycle(this.resource, this.now);
   }
@@ -143,7 +142,9 @@ export class Exchange implements Outbound {
   }
 
   leave(): void {
-    if (this.#counted && this.served) this.served.use.inFlight -= 1;
+    if (!this.#counted || !this.served) return;
     this.#counted = false;
+    this.served.use.inFlight -= 1;
+    this.served.use.waiting[0]?.take();
   }
 }

@@ -7,6 +7,7 @@ import { Exchange } from './exchange.ts';
 import { inTurn } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
 import { type Verdict, walk } from './steps.ts';
+import { waitForTurn } from './turns.ts';
 
 /**
  * Takes a request through the steps and then to its target. False when the gateway is a guest and the path
@@ -25,17 +26,19 @@ export function handle(
 
 /** The rest of `handle`, for every transport. */
 export function run(exchange: Exchange): boolean {
-  const { req, res } = exchange;
   // Pipelined behind a message that was refused: the parser had read it by then.
   if (exchange.peer.ending) return true;
   const verdict = walk(exchange);
-  if (verdict === undefined) {
-    inTurn(req, res, () => {
-      if (!exchange.peer.ending && req.socket.writable) forward(exchange);
-    });
-    return true;
-  }
-  return answer(exchange, verdict);
+  if (verdict !== undefined) return answer(exchange, verdict);
+  send(exchange);
+  return true;
+}
+
+function send(exchange: Exchange): void {
+  const { req, res, peer } = exchange;
+  inTurn(req, res, () => {
+    if (!peer.ending && req.socket.writable) forward(exchange);
+  });
 }
 
 function answer(exchange: Exchange, verdict: Verdict): boolean {
@@ -46,6 +49,9 @@ function answer(exchange: Exchange, verdict: Verdict): boolean {
       return true;
     case 'empty':
       answerEmpty(exchange, verdict.status, verdict.fields);
+      return true;
+    case 'wait':
+      if (!waitForTurn(exchange, (room) => proceed(exchange, room))) answerProblem(exchange, overloaded);
       return true;
     case 'discovery':
       if (exchange.hasBody) {
@@ -58,6 +64,16 @@ function answer(exchange: Exchange, verdict: Verdict): boolean {
     case 'not-ours':
       return false;
   }
+}
+
+const overloaded: Problem = { code: 'OVERLOADED', fields: ['Retry-After', '1'] };
+
+/** A request that has waited is looked at again, and does not wait twice. */
+function proceed(exchange: Exchange, room: boolean): void {
+  const verdict = room ? walk(exchange) : undefined;
+  if (!room || verdict?.kind === 'wait') answerProblem(exchange, overloaded);
+  else if (verdict === undefined) send(exchange);
+  else answer(exchange, verdict);
 }
 
 /** A property, because a WeakMap with an entry a request is work for the garbage collector. */

@@ -7,10 +7,7 @@ export function limitBody({ fields, bodyLimit }: Exchange): Verdict | undefined 
   return { kind: 'problem', problem: { code: 'BODY_TOO_LARGE' } };
 }
 
-/** Beyond its limit a version sheds load at once, so that the others stay quick. */
+/** Beyond its limit a version makes requests wait, and sheds what waits too long, so that the others stay quick. */
 export function limitInFlight({ served }: Exchange): Verdict | undefined {
-  if (served === undefined || served.use.inFlight < served.version.limits.inFlight) return undefined;
-  return overloaded;
+  return served === undefined || served.use.inFlight < served.version.limits.inFlight ? undefined : { kind: 'wait' };
 }
-
-export const overloaded: Verdict = { kind: 'problem', problem: { code: 'OVERLOADED', fields: ['Retry-After', '1'] } };

@@ -12,6 +12,8 @@ import { refuseRetired } from './refuseRetired.ts';
 export type Verdict =
   | { readonly kind: 'problem'; readonly problem: Problem; readonly closes?: boolean }
   | { readonly kind: 'empty'; readonly status: number; readonly fields: readonly string[] }
+  /** A limit is reached: there may be room in a moment. */
+  | { readonly kind: 'wait' }
   | { readonly kind: 'discovery' }
   | { readonly kind: 'not-ours' };
 

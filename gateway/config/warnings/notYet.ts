@@ -10,7 +10,7 @@ const everywhere: readonly Path[] = [
   ['retire'],
   ['compat'],
 ];
-const perVersion: readonly Path[] = [['health'], ['limits', 'queue'], ['retries', 'budget'], ['retries', 'budget_min']];
+const perVersion: readonly Path[] = [['health'], ['retries', 'budget'], ['retries', 'budget_min']];
 
 /** An operator who writes a setting relies on it. */
 export const notYetInEffect: Warning = ({ source, entries }) => {

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { answer, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { expectProblem } from '../support/problem.ts';
+import { ask, connectTo, get } from '../support/rawClient.ts';
+import { singleValueOf } from '../support/response.ts';
+
+/** A version with room for one request at a time, and a backend that takes `ms` for each. */
+async function start(ms: number, limits: Record<string, unknown>) {
+  const backend = await startBackend((request) => [{ wait: ms }, { write: answer(200, request.target) }]);
+  const upstream = { upstream: backend.url, deprecation: '2026-06-30', limits };
+  const gateway = await startTestGateway({ '/v1': upstream, '/v2': backend.url });
+  return { backend, port: gateway.port };
+}
+
+describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) => {
+  it('a request waits for its turn, and is served', async () => {
+    const { backend, port } = await start(100, { [limit]: 1, queue: '2s' });
+    const answers = await Promise.all(['a', 'b', 'c'].map((path) => ask(port, get(`/v1/${path}`))));
+    expect(answers.map(({ status, body }) => [status, body])).toEqual([
+      [200, '/a'],
+      [200, '/b'],
+      [200, '/c'],
+    ]);
+    expect(backend.connections).toHaveLength(1);
+  });
+
+  it('one that has waited for too long is told to come back, and of the version’s end', async () => {
+    const { port } = await start(1000, { [limit]: 1, queue: '200ms' });
+    const first = ask(port, get('/v1/first'));
+    const second = await ask(port, get('/v1/second'));
+    expectProblem(second, 503);
+    expect([singleValueOf(second, 'retry-after'), singleValueOf(second, 'deprecation')]).toEqual(['1', '@1782777600']);
+    expect((await first).body).toBe('/first');
+    expect((await ask(port, get('/v1/third'))).body).toBe('/third');
+  });
+
+  it('without a queue it is told so at once', async () => {
+    const { backend, port } = await start(300, { [limit]: 1, queue: 'off' });
+    const first = ask(port, get('/v1/first'));
+    await eventually(() => expect(backend.requests).toHaveLength(1));
+    expectProblem(await ask(port, get('/v1/second')), 503);
+    await first;
+  });
+
+  it('whoever leaves the queue is not sent on', async () => {
+    const { backend, port } = await start(300, { [limit]: 1, queue: '2s' });
+    const first = ask(port, get('/v1/first'));
+    await eventually(() => expect(backend.requests).toHaveLength(1));
+    const impatient = await connectTo(port);
+    impatient.send(get('/v1/impatient'));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    impatient.reset();
+    expect((await first).status).toBe(200);
+    expect((await ask(port, get('/v1/last'))).body).toBe('/last');
+    expect(backend.requests.map((request) => request.target)).toEqual(['/first', '/last']);
+  });
+
+  it('another version is not held up', async () => {
+    const { backend, port } = await start(300, { [limit]: 1, queue: '2s' });
+    const first = ask(port, get('/v1/first'));
+    await eventually(() => expect(backend.requests).toHaveLength(1));
+    expect((await ask(port, get('/v2/other'))).body).toBe('/other');
+    await first;
+  });
+});
