@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { assemble } from './assemble.ts';
 import { loadSnapshot, snapshotFrom } from './config/load.ts';
+import { concerns } from './pipeline/findVersion.ts';
 import { handle } from './pipeline/http.ts';
 import type { Surroundings } from './pipeline/live.ts';
 import { handleUpgrade } from './pipeline/upgrade.ts';
@@ -43,8 +44,9 @@ export function createVersionGateway(config: string | object): VersionGateway {
   };
   const checkContinue = (req: IncomingMessage, res: ServerResponse): void => void handle(req, res, alone, true);
   const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    const others = (socket as ServerSocket).server?.listenerCount('upgrade') ?? 0;
-    handleUpgrade(req, socket as Socket, head, others > 1 ? guest.surroundings : alone, () => {});
+    // With nobody else to answer it, what is no version's is refused here.
+    const others = ((socket as ServerSocket).server?.listenerCount('upgrade') ?? 0) > 1;
+    if (!others || concerns(req.url ?? '', alone)) handleUpgrade(req, socket as Socket, head, alone);
   };
   return Object.assign(gateway, { upgrade, checkContinue, close: guest.close });
 }

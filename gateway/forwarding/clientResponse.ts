@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { after, unwatch, watch } from '../http1/deadlines.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { lingerAfter } from './lingering.ts';
@@ -60,7 +61,7 @@ export class ClientResponse {
   breakOff(): void {
     const { res, req } = this.#outbound;
     // To HTTP/1.0 the end of the connection is the end of the body: only a reset tells them apart.
-    if (req.httpVersionMinor === 0) res.socket?.resetAndDestroy();
+    if (req.httpVersionMinor === 0 && res.socket) reset(res.socket);
     else res.destroy();
   }
 
@@ -82,6 +83,12 @@ export class ClientResponse {
     if (res.writableFinished || (res.socket?.writableLength ?? 0) === 0) return;
     watchClient(res, timeouts.writeIdle);
   }
+}
+
+/** Only plain TCP can be reset; TLS says by itself that its end was none. */
+function reset(socket: Socket): void {
+  if ('encrypted' in socket || socket.remoteAddress === undefined) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 function watchClient(res: ServerResponse, ms: number): void {

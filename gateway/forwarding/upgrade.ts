@@ -23,7 +23,7 @@ export function openTunnel(outbound: Outbound, connection: Connection, head: Res
   client
     .on('data', (chunk: Buffer) => tunnel.fromClient(chunk))
     .on('drain', () => connection.socket.resume())
-    .on('end', () => connection.socket.end())
+    .on('end', () => tunnel.clientEnded())
     .on('close', () => {
       connection.destroy();
       onClose();
@@ -37,7 +37,8 @@ class Tunnel implements ResponseHandler {
   readonly #client: Socket;
   readonly #connection: Connection;
   readonly #timeouts: UpstreamTimeouts;
-  #targetEnded = false;
+  // One direction is done. The other may go on, but not in silence for ever.
+  #halfOpen = false;
 
   constructor(client: Socket, connection: Connection, timeouts: UpstreamTimeouts) {
     this.#client = client;
@@ -47,7 +48,7 @@ class Tunnel implements ResponseHandler {
 
   fromClient(chunk: Buffer): void {
     const { streamIdle, idle } = this.#timeouts;
-    this.#connection.expect(this.#targetEnded ? idle : streamIdle);
+    this.#connection.expect(this.#halfOpen ? idle : streamIdle);
     if (!this.#connection.socket.write(chunk)) this.#client.pause();
   }
 
@@ -59,9 +60,14 @@ class Tunnel implements ResponseHandler {
     this.#client.resume();
   }
 
-  /** One direction is done; the other may go on, but not in silence for ever. */
+  clientEnded(): void {
+    this.#halfOpen = true;
+    this.#connection.expect(this.#timeouts.idle);
+    this.#connection.socket.end();
+  }
+
   onEnd(): void {
-    this.#targetEnded = true;
+    this.#halfOpen = true;
     this.#connection.expect(this.#timeouts.idle);
     this.#client.end();
   }

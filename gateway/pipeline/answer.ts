@@ -10,7 +10,6 @@ export interface Answerable {
   readonly id: string;
   readonly hasBody: boolean;
   readonly closing: boolean;
-  readonly peer: { ending: boolean };
   readonly fields: { readonly origin: string | undefined };
   readonly lifecycle: LifecycleFields | undefined;
 }
@@ -39,10 +38,7 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
   }
   if (lifecycle) announce(fields, lifecycle);
   const unread = hasBody && !req.complete;
-  if (closes || unread) {
-    fields.push('Connection', 'close');
-    exchange.peer.ending = true;
-  }
+  if (closes || unread) fields.push('Connection', 'close');
   if (unread) lingerAfter(res);
   if (exchange.closing) res.shouldKeepAlive = false;
   res.writeHead(status, fields);

@@ -4,7 +4,7 @@ import { endAndDrain } from '../forwarding/lingering.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 import { httpDate } from '../shared/httpDate.ts';
 import { refuseUnderway } from './http.ts';
-import { beingSent } from './inTurn.ts';
+import { afterOthers, beingSent } from './inTurn.ts';
 import { type ParserError, problemFor } from './parserProblem.ts';
 
 // A socket is refused once. What the parser finds on it afterwards is the same broken message.
@@ -21,8 +21,7 @@ export function refuseConnection(error: ParserError, socket: Socket): void {
   const outstanding = beingSent(socket);
   // What comes behind `Connection: close` is not a message, and no answer either.
   const problem = error.code === 'HPE_CLOSED_CONNECTION' ? undefined : problemFor(error);
-  if (!outstanding) finish(socket, problem);
-  else if (outstanding.req.complete) outstanding.once('close', () => finish(socket, problem));
+  if (!outstanding || outstanding.req.complete) afterOthers(socket, () => finish(socket, problem));
   // The broken bytes belong to the body of the very request that is being answered.
   else if (outstanding.headersSent || !problem || !refuseUnderway(outstanding, problem)) socket.destroy();
 }

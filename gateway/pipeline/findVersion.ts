@@ -1,26 +1,34 @@
 import { stageOf } from '../lifecycle/stage.ts';
 import { below, firstSegment, looksLikeVersion } from '../routing/match.ts';
+import { readTarget } from '../routing/target.ts';
 import type { Exchange } from './exchange.ts';
+import type { Surroundings } from './live.ts';
 import type { Verdict } from './steps.ts';
 
 /** Finds the version that the path begins with, below `base_path`, and what its target is asked for. */
-export function findVersion(exchange: Exchange): Verdict | undefined {
-  const { live, origin, surroundings } = exchange;
+export function findVersion(exchange: Exchange): undefined {
+  const { live, origin } = exchange;
   const { basePath } = live.snapshot.gateway;
   const inside = origin === '*' ? undefined : below(origin, basePath);
   const segment = inside === undefined ? '' : firstSegment(inside);
   const served = live.served.get(segment);
-  if (served) {
-    const prefixEnd = basePath.length + segment.length + 1;
-    const rest = origin.slice(prefixEnd);
-    exchange.served = served;
-    exchange.resource = origin.slice(prefixEnd, exchange.pathEnd);
-    if (served.version.prefix === 'forward') exchange.path = inside as string;
-    else exchange.path = rest.startsWith('/') ? rest : `/${rest}`;
-    return undefined;
-  }
-  if (!surroundings.embedded || looksLikeVersion(segment) || isDiscovery(exchange)) return undefined;
-  return { kind: 'not-ours' };
+  if (!served) return;
+  const prefixEnd = basePath.length + segment.length + 1;
+  const rest = origin.slice(prefixEnd);
+  exchange.served = served;
+  exchange.resource = origin.slice(prefixEnd, exchange.pathEnd);
+  if (served.version.prefix === 'forward') exchange.path = inside as string;
+  else exchange.path = rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/** Whether a request is the gateway's to answer, in a server where it is a guest: what looks like a version is. */
+export function concerns(url: string, { live, isDiscovery }: Surroundings): boolean {
+  const target = readTarget(url);
+  if (typeof target === 'string') return true;
+  const { origin, pathEnd } = target;
+  const inside = below(origin, live.snapshot.gateway.basePath);
+  const segment = inside === undefined ? '' : firstSegment(inside);
+  return looksLikeVersion(segment) || isDiscovery(origin.slice(0, pathEnd), live.snapshot);
 }
 
 /** By now the message is known to be sound, so that it may be answered in detail. */

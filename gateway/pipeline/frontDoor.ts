@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import type { GatewaySettings } from '../config/snapshot.ts';
 import { refuseConnection } from './brokenMessage.ts';
 import { handle } from './http.ts';
+import { beingSent } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
 import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
 
@@ -25,12 +26,25 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
     : createServer(optionsFor(settings), onRequest);
   // 0 is no limit, where the default of 2,000 would drop fields without a word; the steps count for themselves.
   server.maxHeadersCount = 0;
+  server.timeout = surroundings.live.snapshot.byMajor.reduce(
+    (most, { timeouts }) => Math.max(most, timeouts.writeIdle),
+    0,
+  );
   return server
     .on('checkContinue', (req, res) => void handle(req, res, surroundings, true))
     .on('checkExpectation', onRequest)
     .on('upgrade', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
     .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
+    .on('timeout', endIfStuck)
     .on('clientError', (error, socket) => refuseConnection(error, socket as Socket));
+}
+
+/**
+ * Nothing has moved on the connection for a while. That is an end where nothing is under way, and where the client does
+ * not read what we have for it; while a backend thinks, or a stream is silent, it is as it should be.
+ */
+function endIfStuck(socket: Socket): void {
+  if (beingSent(socket) === undefined || socket.writableLength > 0) socket.destroy();
 }
 
 /** What of a new snapshot can change while the listener is open; the rest needs a restart. */

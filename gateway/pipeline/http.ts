@@ -4,14 +4,15 @@ import { lingerAfter } from '../forwarding/lingering.ts';
 import type { Problem } from '../problems/problem.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
 import { Exchange } from './exchange.ts';
+import { concerns } from './findVersion.ts';
 import { inTurn } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
 import { type Verdict, walk } from './steps.ts';
 import { waitForTurn } from './turns.ts';
 
 /**
- * Takes a request through the steps and then to its target. False when the gateway is a guest and the path
- * is none of its own.
+ * Takes a request through the steps and then to its target, once those before it on its connection are answered.
+ * False when the gateway is a guest and the path is none of its own.
  */
 export function handle(
   req: IncomingMessage,
@@ -19,40 +20,33 @@ export function handle(
   surroundings: Surroundings,
   expectsContinue = false,
 ): boolean {
+  if (surroundings.embedded && !concerns(req.url ?? '', surroundings)) return false;
   // The parser may have read on behind a message that ended the connection: nobody is to act on that.
   if (!req.socket.writable) return true;
-  return run(new Exchange(req, res, surroundings, expectsContinue));
-}
-
-/** The rest of `handle`, for every transport. */
-export function run(exchange: Exchange): boolean {
-  // Pipelined behind a message that was refused: the parser had read it by then.
-  if (exchange.peer.ending) return true;
-  const verdict = walk(exchange);
-  if (verdict !== undefined) return answer(exchange, verdict);
-  send(exchange);
+  const exchange = new Exchange(req, res, surroundings, expectsContinue);
+  inTurn(req, res, () => run(exchange));
   return true;
 }
 
-function send(exchange: Exchange): void {
-  const { req, res, peer } = exchange;
-  inTurn(req, res, () => {
-    if (!peer.ending && req.socket.writable) forward(exchange);
-  });
+/** The rest of `handle`, for every transport. */
+export function run(exchange: Exchange): void {
+  const verdict = walk(exchange);
+  if (verdict === undefined) forward(exchange);
+  else answer(exchange, verdict);
 }
 
-function answer(exchange: Exchange, verdict: Verdict): boolean {
+function answer(exchange: Exchange, verdict: Verdict): void {
   const { req, res, surroundings } = exchange;
   switch (verdict.kind) {
     case 'problem':
       answerProblem(exchange, verdict.problem, verdict.closes);
-      return true;
+      break;
     case 'empty':
       answerEmpty(exchange, verdict.status, verdict.fields);
-      return true;
+      break;
     case 'wait':
       if (!waitForTurn(exchange, (room) => proceed(exchange, room))) answerProblem(exchange, overloaded);
-      return true;
+      break;
     case 'discovery':
       if (exchange.hasBody) {
         // Nobody reads it, and its sender need not finish.
@@ -60,9 +54,7 @@ function answer(exchange: Exchange, verdict: Verdict): boolean {
         lingerAfter(res);
       }
       surroundings.discovery(req, res);
-      return true;
-    case 'not-ours':
-      return false;
+      break;
   }
 }
 
@@ -72,7 +64,7 @@ const overloaded: Problem = { code: 'OVERLOADED', fields: ['Retry-After', '1'] }
 function proceed(exchange: Exchange, room: boolean): void {
   const verdict = room ? walk(exchange) : undefined;
   if (!room || verdict?.kind === 'wait') answerProblem(exchange, overloaded);
-  else if (verdict === undefined) send(exchange);
+  else if (verdict === undefined) forward(exchange);
   else answer(exchange, verdict);
 }
 

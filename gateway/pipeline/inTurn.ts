@@ -22,8 +22,10 @@ export function beingSent(socket: Socket): ServerResponse<IncomingMessage> | und
 }
 
 /**
- * Runs requests of one connection one after the other. node:http hands over pipelined ones as it reads them, and only
- * sorts their responses: a DELETE would overtake the GET before it (RFC 9112 §9.3.2).
+ * Handles the requests of one connection one after the other: `run` is called once the response has the connection to
+ * itself, and never when it ends before that. node:http hands pipelined requests over as it reads them and only sorts
+ * their responses: a DELETE would overtake the GET before it, and a refusal would speak for a request that is under way
+ * (RFC 9112 §9.3.2).
  */
 export function inTurn(req: IncomingMessage, res: ServerResponse, run: () => void): void {
   // A response has its socket from the start unless others are before it, which is nearly always.
@@ -32,27 +34,35 @@ export function inTurn(req: IncomingMessage, res: ServerResponse, run: () => voi
     return;
   }
   const { socket } = req;
-  const queue = queues.get(socket);
-  const before = queue?.last ?? beingSent(socket);
-  const length = (queue?.length ?? 0) + 1;
+  const before = lastOn(socket);
+  const length = (queues.get(socket)?.length ?? 0) + 1;
   queues.set(socket, { last: res, length });
   if (length > mostWaiting) socket.destroy();
-  before?.once('close', () => {
-    leave(socket, res);
-    run();
+  res.once('close', () => {
+    if (queues.get(socket)?.last === res) queues.delete(socket);
   });
+  const next = (): void => {
+    if (!socket.writable) return;
+    // In somebody else's server there may be answers between ours.
+    const other = res.socket === null ? beingSent(socket) : undefined;
+    if (other) {
+      other.once('close', next);
+      return;
+    }
+    const queue = queues.get(socket);
+    if (queue) queue.length -= 1;
+    run();
+  };
+  before?.once('close', next);
 }
 
-/** Runs something that has no response of node's, such as an upgrade, when all before it is answered. */
+/** Calls `run` when all that came before on `socket` is answered: for what has no response of node's, such as an upgrade. */
 export function afterOthers(socket: Socket, run: () => void): void {
-  const before = queues.get(socket)?.last ?? beingSent(socket);
-  if (before === undefined) run();
-  else before.once('close', run);
+  const before = lastOn(socket);
+  if (before) before.once('close', () => afterOthers(socket, run));
+  else run();
 }
 
-function leave(socket: Socket, res: ServerResponse): void {
-  const queue = queues.get(socket);
-  if (!queue) return;
-  queue.length -= 1;
-  if (queue.last === res) queues.delete(socket);
+function lastOn(socket: Socket): ServerResponse | undefined {
+  return queues.get(socket)?.last ?? beingSent(socket);
 }

@@ -8,8 +8,6 @@ export interface JudgedPeer extends Peer {
   readonly trusted: boolean;
   /** For whose `trusted_proxies` this was decided. */
   readonly snapshot: Snapshot;
-  /** The connection ends with an answer that is on its way: what was read behind it is not acted on. */
-  ending: boolean;
 }
 
 const judged = new WeakMap<Socket, JudgedPeer>();
@@ -25,7 +23,6 @@ export function peerOf(socket: Socket, snapshot: Snapshot): JudgedPeer {
     port: socket.localPort ?? 0,
     trusted: isTrusted(address, snapshot.gateway.trustedProxies),
     snapshot,
-    ending: known?.ending ?? false,
   };
   judged.set(socket, peer);
   return peer;

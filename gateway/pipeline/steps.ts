@@ -14,8 +14,7 @@ export type Verdict =
   | { readonly kind: 'empty'; readonly status: number; readonly fields: readonly string[] }
   /** A limit is reached: there may be room in a moment. */
   | { readonly kind: 'wait' }
-  | { readonly kind: 'discovery' }
-  | { readonly kind: 'not-ours' };
+  | { readonly kind: 'discovery' };
 
 export type Step = (exchange: Exchange) => Verdict | undefined;
 

@@ -22,20 +22,11 @@ export function shouldUpgrade(req: IncomingMessage): boolean {
   );
 }
 
-/**
- * Takes an upgrade, or a CONNECT, through the same steps. `head`: what came behind the request already.
- * `notOurs`: the path is none of the gateway's.
- */
-export function handleUpgrade(
-  req: IncomingMessage,
-  socket: Socket,
-  head: Buffer,
-  surroundings: Surroundings,
-  notOurs: () => void = () => socket.destroy(),
-): void {
+/** Takes an upgrade, or a CONNECT, through the same steps. `head`: what came behind the request already. */
+export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer, surroundings: Surroundings): void {
   // node:http has let go of the socket: nobody else would hear of a reset.
   socket.on('error', () => socket.destroy());
-  const upgrade = holdBack(socket, head, req.headers.upgrade ?? '');
+  const upgrade = new HeldBack(socket, head, req.headers.upgrade ?? '');
   afterOthers(socket, () => {
     if (!socket.writable) return;
     // Whatever is not a 101 is an ordinary response, and written by the ordinary code.
@@ -43,30 +34,48 @@ export function handleUpgrade(
     res.shouldKeepAlive = false;
     res.assignSocket(socket);
     res.on('finish', () => socket.destroySoon());
-    if (run(new Exchange(req, res, surroundings, false, upgrade))) return;
-    res.detachSocket(socket);
-    const early = upgrade.takeEarly();
-    if (early.length > 0) socket.unshift(early);
-    notOurs();
+    upgrade.begin();
+    run(new Exchange(req, res, surroundings, false, upgrade));
   });
 }
 
 /** Reads on, so that a client that leaves is heard, and keeps what it says until somebody asks for it. */
-function holdBack(socket: Socket, head: Buffer, protocol: string): Switching {
-  const held = [head];
-  let size = head.length;
-  const onData = (chunk: Buffer): void => {
-    held.push(chunk);
-    size += chunk.length;
-    if (size > mostEarly) socket.pause();
+class HeldBack implements Switching {
+  readonly protocol: string;
+  readonly #socket: Socket;
+  readonly #held: Buffer[];
+  #size: number;
+  #begun = false;
+  #left = false;
+
+  constructor(socket: Socket, head: Buffer, protocol: string) {
+    this.protocol = protocol;
+    this.#socket = socket;
+    this.#held = [head];
+    this.#size = head.length;
+    socket.on('data', this.#onData).on('end', this.#onEnd);
+  }
+
+  /** Its turn has come; a client that has left in the meantime is not waited for. */
+  begin(): void {
+    this.#begun = true;
+    if (this.#left) this.#socket.destroy();
+  }
+
+  takeEarly(): Buffer {
+    this.#socket.off('data', this.#onData).off('end', this.#onEnd);
+    return Buffer.concat(this.#held);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#held.push(chunk);
+    this.#size += chunk.length;
+    if (this.#size > mostEarly) this.#socket.pause();
   };
-  const onEnd = (): void => void socket.destroy();
-  socket.on('data', onData).on('end', onEnd);
-  const takeEarly = (): Buffer => {
-    socket.off('data', onData).off('end', onEnd);
-    // Whoever reads next says when.
-    socket.pause();
-    return Buffer.concat(held.splice(0));
+
+  /** What was asked before is still answered. */
+  readonly #onEnd = (): void => {
+    this.#left = true;
+    if (this.#begun) this.#socket.destroy();
   };
-  return { protocol, takeEarly };
 }

@@ -68,14 +68,6 @@ describe('the word of a peer', () => {
     expect(peerOf(socket, trusting()).trusted).toBe(false);
     expect(peerOf(socket, trusting('private')).trusted).toBe(true);
   });
-
-  it('ends with a connection that is to end, whatever is reloaded', () => {
-    const socket = socketFrom('10.1.2.3');
-    const peer = peerOf(socket, trusting());
-    expect(peer.ending).toBe(false);
-    peer.ending = true;
-    expect(peerOf(socket, trusting('private')).ending).toBe(true);
-  });
 });
 
 it.each([

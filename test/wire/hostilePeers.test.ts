@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
 import { createVersionGateway } from '../../gateway/index.ts';
 import { type Answer, answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -126,6 +127,17 @@ describe('pipelined requests behind one that takes its time', () => {
     for (let count = 0; count < 900; count += 1) expect((await client.response()).status).toBe(404);
   });
 
+  it('are answered up to the one that is refused, and the connection ends with it', async () => {
+    const { backend, port } = await start(slowly, 'own', {});
+    const client = await connectTo(port);
+    client.send(get('/v1/a') + get('/v1/b') + get('/v1/c', 'Host: twice') + get('/v1/never'));
+    expect((await client.response()).body).toBe('/a');
+    expect((await client.response()).body).toBe('/b');
+    expectProblem(await client.response(), 400);
+    expect((await client.closed()).leftover).toBe('');
+    expect(backend.requests.map((request) => request.target)).toEqual(['/a', '/b']);
+  });
+
   it('without end are cut off, before they fill the memory', async () => {
     const { port } = await start([], 'own');
     const client = await connectTo(port);
@@ -151,4 +163,92 @@ it('a redirect to public_url gets the prefix, too', async () => {
   const script = 'HTTP/1.1 302 Found\r\nLocation: https://api.example.com/x\r\nContent-Length: 0\r\n\r\n';
   const { port } = await start(script, 'own', { public_url: 'https://api.example.com' });
   expect(singleValueOf(await ask(port, get('/v1/y')), 'location')).toBe('https://api.example.com/v1/x');
+});
+
+it('a client that pipelines and does not read is cut off after write_idle', async () => {
+  const backend = await startBackend(answer(200, 'x'.repeat(65_536)));
+  const gateway = await startTestGateway({ '/v1': backend.url }, { defaults: { timeouts: { write_idle: '500ms' } } });
+  const client = await connectTo(gateway.port);
+  client.socket.pause();
+  client.send(get('/v1/x').repeat(500));
+  await eventually(() => expect(backend.connections.every((one) => one.requests.length > 5)).toBe(true));
+  await eventually(() => expect(client.socket.destroyed || client.socket.errored !== null).toBe(true), 5000).catch(
+    () => undefined,
+  );
+  client.socket.resume();
+  await client.closed();
+  expect(backend.requests.length).toBeLessThan(500);
+});
+
+describe('behind several answers that are under way', () => {
+  const cases: [string, string, number][] = [
+    ['an upgrade', get('/v1/ws', 'Connection: Upgrade', 'Upgrade: websocket'), 200],
+    ['a CONNECT', message('CONNECT a:1 HTTP/1.1', 'Host: a'), 405],
+    ['a TRACE', message('TRACE /v1/t HTTP/1.1', 'Host: a'), 405],
+    ['an unknown expectation', get('/v1/x', 'Expect: x'), 417],
+    ['broken bytes', '\0\0broken\r\n\r\n', 400],
+  ];
+
+  it.each(cases)('%s comes last', async (_name, bytes, status) => {
+    const { port } = await start(slowly, 'own');
+    const client = await connectTo(port);
+    client.send(get('/v1/a') + get('/v9/b') + get('/v1/c') + get('/v9/d') + bytes);
+    const statuses: number[] = [];
+    for (let count = 0; count < 5; count += 1) statuses.push((await client.response()).status);
+    expect(statuses).toEqual([200, 404, 200, 404, status]);
+    expect((await client.closed()).leftover).toBe('');
+  });
+
+  it('nothing is run behind an answer that ends the connection', async () => {
+    const { backend, port } = await start(slowly, 'own');
+    const client = await connectTo(port);
+    client.send(get('/v1/a') + post('/', 'abc') + message('DELETE /v1/x HTTP/1.1', 'Host: a'));
+    expect((await client.response()).status).toBe(200);
+    expect((await client.response()).status).toBe(405);
+    expect((await client.closed()).leftover).toBe('');
+    expect(backend.requests.map((request) => request.method)).toEqual(['GET']);
+  });
+
+  it('a last request that says Connection: close is answered', async () => {
+    const { port } = await start(slowly, 'own');
+    const client = await connectTo(port);
+    client.send(get('/v1/e') + get('/v1/f', 'Connection: close') + message('DELETE /v1/x HTTP/1.1', 'Host: a'));
+    expect([(await client.response()).body, (await client.response()).body]).toEqual(['/e', '/f']);
+    await client.closed();
+  });
+});
+
+it('in a server with other listeners, an upgrade that is none of ours is left as it came', async () => {
+  const backend = await startBackend();
+  const gateway = createVersionGateway({ routes: { '/v1': backend.url } });
+  const server = createServer((_req, res) => res.end()).on('upgrade', gateway.upgrade);
+  const sockets = new WebSocketServer({ noServer: true });
+  sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(data.toString())));
+  server.on('upgrade', (req, socket, head) => {
+    if (req.url === '/chat') sockets.handleUpgrade(req, socket, head, (ws) => sockets.emit('connection', ws, req));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close(gateway.close));
+  const socket = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}/chat`);
+  await once(socket, 'open');
+  socket.send('hello');
+  const [said] = (await once(socket, 'message')) as [Buffer];
+  expect(said.toString()).toBe('hello');
+  socket.terminate();
+});
+
+it('a tunnel whose client has left does not stay for a backend that ignores it', async () => {
+  const backend = await startBackend([
+    { write: 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n' },
+    { take: () => {} },
+  ]);
+  const version = { upstream: backend.url, timeouts: { idle: '300ms' } };
+  const gateway = await startTestGateway({ '/v1': version });
+  const client = await connectTo(gateway.port);
+  client.send(get('/v1/x', 'Connection: Upgrade', 'Upgrade: x'));
+  await eventually(() => expect(client.pending).toContain('101'));
+  client.end();
+  await client.closed();
+  await eventually(() => expect(backend.connections.every((one) => one.closed !== 'open')).toBe(true));
 });
