@@ -24,7 +24,9 @@ export function handle(
   // The parser may have read on behind a message that ended the connection: nobody is to act on that.
   if (!req.socket.writable) return true;
   const exchange = new Exchange(req, res, surroundings, expectsContinue);
-  inTurn(req, res, () => run(exchange));
+  // A response has its socket from the start unless others are before it, which is nearly always.
+  if (res.socket !== null) run(exchange);
+  else inTurn(req, res, () => run(exchange));
   return true;
 }
 

@@ -22,17 +22,12 @@ export function beingSent(socket: Socket): ServerResponse<IncomingMessage> | und
 }
 
 /**
- * Handles the requests of one connection one after the other: `run` is called once the response has the connection to
- * itself, and never when it ends before that. node:http hands pipelined requests over as it reads them and only sorts
+ * Handles the requests of one connection one after the other: `run` is called once the response, which is behind others,
+ * has the connection to itself, and never when it ends before that. node:http hands pipelined requests over as it reads them and only sorts
  * their responses: a DELETE would overtake the GET before it, and a refusal would speak for a request that is under way
  * (RFC 9112 §9.3.2).
  */
 export function inTurn(req: IncomingMessage, res: ServerResponse, run: () => void): void {
-  // A response has its socket from the start unless others are before it, which is nearly always.
-  if (res.socket !== null) {
-    run();
-    return;
-  }
   const { socket } = req;
   const before = lastOn(socket);
   const length = (queues.get(socket)?.length ?? 0) + 1;
