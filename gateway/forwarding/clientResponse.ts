@@ -11,6 +11,10 @@ import { forwardableTrailers } from './trailers.ts';
 export class ClientResponse {
   /** The head is out: no other answer can be given. */
   begun = false;
+  /** A stream that goes on for as long as nobody ends it. */
+  endless = false;
+  /** How long the target may be silent within it, ms; 0 for ever. */
+  pause = 0;
   readonly #outbound: Outbound;
   readonly #onDrain: () => void;
   #listensForDrain = false;
@@ -36,6 +40,9 @@ export class ClientResponse {
   }
 
   begin(head: ResponseHead, bodyUnread: boolean): void {
+    const { streamIdle, idle } = this.#outbound.timeouts;
+    this.endless = isEventStream(head);
+    this.pause = this.endless ? streamIdle : idle;
     this.#writeHead(head, bodyUnread);
     // An empty write sends the head now, as latin1, which flushHeaders() would not.
     this.#outbound.res.write('', 'latin1');
@@ -98,7 +105,7 @@ function watchClient(res: ServerResponse, ms: number): void {
 }
 
 /** A stream of events may be silent for as long as nothing happens. */
-export function isEventStream({ names, fields }: ResponseHead): boolean {
+function isEventStream({ names, fields }: ResponseHead): boolean {
   const at = names.indexOf('content-type');
   return at !== -1 && /^text\/event-stream\b/i.test(fields[at * 2 + 1] as string);
 }

@@ -5,12 +5,21 @@ import type { ProblemCode } from '../problems/catalogue.ts';
 export interface Failure {
   readonly code: ProblemCode;
   /** Only a target's own fault counts against its health. */
-  readonly fault: 'client' | 'target';
+  readonly fault: 'client' | 'gateway' | 'target';
   /** False: not a byte of the request has left, so another target may have it. */
   readonly requestSent: boolean;
   /** For the log; never shown to a client. */
   readonly cause: string;
 }
+
+export const bodyTooLarge: Failure = {
+  code: 'BODY_TOO_LARGE',
+  fault: 'client',
+  requestSent: true,
+  cause: 'over limits.body',
+};
+
+export const cutOff: Failure = { code: 'CUT_OFF', fault: 'gateway', requestSent: true, cause: 'over gateway.drain' };
 
 /** What a connection was waiting for when its time was up. */
 export type Waited = 'target' | 'client';

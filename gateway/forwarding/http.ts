@@ -1,14 +1,13 @@
-import type { Connection } from '../http1/connection.ts';
 import type { ResponseHandler, WireFailure } from '../http1/handler.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
-import { ClientResponse, isEventStream } from './clientResponse.ts';
-import { classify, type Failure, type Waited } from './failure.ts';
+import { Attempts } from './attempts.ts';
+import { ClientResponse } from './clientResponse.ts';
+import { bodyTooLarge, classify, cutOff, type Failure, type Waited } from './failure.ts';
 import type { Outbound } from './outbound.ts';
 import { RequestBody } from './requestBody.ts';
-import { mayTryAgain } from './retry.ts';
-import { openTunnel } from './upgrade.ts';
+import { openTunnel, type Tunnel } from './upgrade.ts';
 
-// 1  head   client ──► gateway ──► target    `start`, and again where `mayTryAgain`
+// 1  head   client ──► gateway ──► target    `start`, and again where Attempts may
 // 2  body   client ──► gateway ──► target    RequestBody, while 3 and 4 may run already
 // 3  head   client ◄── gateway ◄── target    `onInformation`…, then `onHead` or `onWhole`
 // 4  body   client ◄── gateway ◄── target    `onData`…, then `onEnd`
@@ -16,34 +15,48 @@ import { openTunnel } from './upgrade.ts';
 export class Forwarding implements ResponseHandler {
   readonly #outbound: Outbound;
   readonly #response: ClientResponse;
-  #connection!: Connection;
-  #attempts = 0;
+  readonly #attempts: Attempts;
   #body: RequestBody | undefined;
   // Who has to move next: whose fault it is when nobody does.
   #waited: Waited = 'target';
-  // How long the target may pause within its response, ms.
-  #idle = 0;
   #over = false;
+  #tunnel: Tunnel | undefined;
+  #goingAway = false;
 
   constructor(outbound: Outbound) {
     this.#outbound = outbound;
+    this.#attempts = new Attempts(outbound, this);
     this.#response = new ClientResponse(outbound, () => {
       if (this.#over) return;
-      this.#waitFor('target', this.#idle);
-      this.#connection.socket.resume();
+      this.#waitFor('target', this.#response.pause);
+      this.#attempts.connection.socket.resume();
     });
   }
 
   start(): void {
-    const { connections } = this.#outbound.target;
-    this.#send(connections.reuse() ?? connections.connect(this.#outbound.timeouts.connect));
+    this.#attempts.first();
   }
 
   /** The client has left, or the gateway is done with it. Safe to call twice. */
   abort(): void {
     if (this.#over) return;
     this.#finish();
-    this.#connection.destroy();
+    this.#attempts.connection.destroy();
+  }
+
+  /** Its version is no longer wanted: what would go on for ever ends now, in good order. Safe to call twice. */
+  goAway(): void {
+    this.#goingAway = true;
+    this.#tunnel?.goAway();
+    if (!this.#response.endless || this.#over) return;
+    this.#response.end([]);
+    this.abort();
+  }
+
+  /** It has had its time to finish. */
+  cut(): void {
+    if (this.#tunnel) this.#tunnel.cut();
+    else if (!this.#over) this.#fail(cutOff);
   }
 
   onConnected(): void {
@@ -51,7 +64,7 @@ export class Forwarding implements ResponseHandler {
     // Not a byte of the body is taken before a target is there for it: until then another one may be tried.
     if (!hasBody || this.#body) return;
     if (expectsContinue) res.writeContinue();
-    this.#body = new RequestBody(req, this.#connection, bodyLimit, bodyIdle, this);
+    this.#body = new RequestBody(req, this.#attempts.connection, bodyLimit, bodyIdle, this);
   }
 
   onBodyWaitsForClient(ms: number): void {
@@ -63,7 +76,7 @@ export class Forwarding implements ResponseHandler {
   }
 
   onBodyTooLarge(): void {
-    this.#fail({ code: 'BODY_TOO_LARGE', fault: 'client', requestSent: true, cause: 'over limits.body' });
+    this.#fail(bodyTooLarge);
   }
 
   onDrain(): void {
@@ -83,8 +96,9 @@ export class Forwarding implements ResponseHandler {
   onHead(head: ResponseHead): void {
     if (this.#over) return;
     if (head.status !== 101) this.#begin(head);
-    else if (this.#outbound.upgrade) openTunnel(this.#outbound, this.#connection, head, () => this.#finish());
-    else this.onFailure({ kind: 'malformed', cause: 'a 101 that nobody asked for' });
+    else if (!this.#outbound.upgrade) this.onFailure({ kind: 'malformed', cause: 'a 101 that nobody asked for' });
+    else this.#tunnel = openTunnel(this.#outbound, this.#attempts.connection, head, () => this.#finish());
+    if (this.#goingAway) this.goAway();
   }
 
   onData(chunk: Buffer): boolean {
@@ -101,41 +115,23 @@ export class Forwarding implements ResponseHandler {
   }
 
   onFailure(failure: WireFailure): void {
-    if (this.#over) return;
-    const { attempts, method, hasBody } = this.#outbound;
-    const attempt = { method, hasBody, bodyBegun: this.#body !== undefined, connection: this.#connection };
-    if (this.#attempts < attempts && !this.#response.begun && mayTryAgain(failure.kind, attempt)) {
-      this.#outbound.target.inFlight -= 1;
-      if (failure.kind !== 'lost') this.#outbound.chooseAgain();
-      this.#send(this.#outbound.target.connections.connect(this.#outbound.timeouts.connect));
-    } else {
-      this.#fail(classify(failure, this.#waited));
-    }
+    if (this.#over || (!this.#response.begun && this.#attempts.again(failure.kind, this.#body !== undefined))) return;
+    this.#fail(classify(failure, this.#waited));
   }
 
   #waitFor(waited: Waited, ms: number): void {
     this.#waited = waited;
-    this.#connection.expect(ms);
-  }
-
-  #send(connection: Connection): void {
-    const { target, head, hasBody, method, timeouts } = this.#outbound;
-    target.inFlight += 1;
-    this.#attempts += 1;
-    this.#connection = connection;
-    connection.send(this, head, !hasBody, method !== 'HEAD', timeouts.firstByte);
+    this.#attempts.connection.expect(ms);
   }
 
   #begin(head: ResponseHead): void {
-    const { streamIdle, idle } = this.#outbound.timeouts;
     this.#response.begin(head, this.#body?.done === false);
-    this.#idle = isEventStream(head) ? streamIdle : idle;
-    this.#waitFor('target', this.#idle);
+    this.#waitFor('target', this.#response.pause);
   }
 
   #fail(failure: Failure): void {
     this.#finish();
-    this.#connection.destroy();
+    this.#attempts.connection.destroy();
     if (!this.#response.begun) this.#outbound.onFailure(failure);
     else this.#response.breakOff();
   }
@@ -143,6 +139,6 @@ export class Forwarding implements ResponseHandler {
   #finish(): void {
     this.#body?.stop();
     this.#over = true;
-    this.#outbound.target.inFlight -= 1;
+    this.#attempts.over();
   }
 }

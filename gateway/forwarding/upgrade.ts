@@ -10,7 +10,12 @@ import { responseFields } from './responseFields.ts';
  * What two connections become after a 101 (RFC 9110 §7.8): bytes both ways, whatever they mean.
  * `onClose`: both sides are done.
  */
-export function openTunnel(outbound: Outbound, connection: Connection, head: ResponseHead, onClose: () => void): void {
+export function openTunnel(
+  outbound: Outbound,
+  connection: Connection,
+  head: ResponseHead,
+  onClose: () => void,
+): Tunnel {
   const { res, upgrade, timeouts } = outbound;
   const client = res.socket as Socket;
   res.detachSocket(client);
@@ -30,10 +35,11 @@ export function openTunnel(outbound: Outbound, connection: Connection, head: Res
       outbound.leave();
     })
     .resume();
+  return tunnel;
 }
 
 /** The target's side of it. */
-class Tunnel implements ResponseHandler {
+export class Tunnel implements ResponseHandler {
   readonly #client: Socket;
   readonly #connection: Connection;
   readonly #timeouts: UpstreamTimeouts;
@@ -73,6 +79,16 @@ class Tunnel implements ResponseHandler {
   }
 
   onFailure(): void {
+    this.#client.destroy();
+  }
+
+  /** It is no longer wanted. */
+  goAway(): void {
+    this.cut();
+  }
+
+  /** Ends both sides at once. */
+  cut(): void {
     this.#client.destroy();
   }
 

@@ -6,6 +6,7 @@ import { type RequestFields, readRequestFields } from '../forwarding/requestFiel
 import { requestHead } from '../forwarding/requestHead.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
 import type { Target } from '../upstream/target.ts';
+import type { Underway } from '../usage/versionUse.ts';
 import { answerProblem } from './answer.ts';
 import type { Live, Surroundings } from './live.ts';
 import { type JudgedPeer, peerOf } from './peer.ts';
@@ -39,7 +40,7 @@ export class Exchange implements Outbound {
   /** What the target is asked for: path and query. */
   path = '';
   #target: Target | undefined;
-  #counted = false;
+  #underway: Underway | undefined;
 
   constructor(
     req: IncomingMessage,
@@ -133,18 +134,13 @@ export class Exchange implements Outbound {
     answerProblem(this, { code }, fault === 'client');
   }
 
-  /** Counts as in flight until `leave`, which is safe to call twice. */
-  enter(): void {
-    this.#counted = true;
-    if (!this.served) return;
-    this.served.use.inFlight += 1;
-    this.served.use.lastServed = this.now;
+  /** It is on its way to its target, as `underway`, until `leave`, which is safe to call twice. */
+  enter(underway: Underway): void {
+    this.#underway = underway;
+    this.served?.use.enter(underway, this.now);
   }
 
   leave(): void {
-    if (!this.#counted || !this.served) return;
-    this.#counted = false;
-    this.served.use.inFlight -= 1;
-    this.served.use.waiting[0]?.take();
+    if (this.#underway) this.served?.use.leave(this.#underway);
   }
 }

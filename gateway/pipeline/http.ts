@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Forwarding } from '../forwarding/http.ts';
 import { lingerAfter } from '../forwarding/lingering.ts';
 import type { Problem } from '../problems/problem.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
@@ -9,6 +8,7 @@ import { inTurn } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
 import { type Verdict, walk } from './steps.ts';
 import { waitForTurn } from './turns.ts';
+import { Underway } from './underway.ts';
 
 /**
  * Takes a request through the steps and then to its target, once those before it on its connection are answered.
@@ -74,17 +74,17 @@ function proceed(exchange: Exchange, room: boolean): void {
 const underway = Symbol('underway');
 
 interface Tracked extends ServerResponse {
-  [underway]?: { readonly exchange: Exchange; readonly forwarding: Forwarding };
+  [underway]?: Underway;
 }
 
 function forward(exchange: Exchange): void {
-  const forwarding = new Forwarding(exchange);
+  const one = new Underway(exchange);
   const res: Tracked = exchange.res;
-  res[underway] = { exchange, forwarding };
+  res[underway] = one;
   // One listener for all responses, instead of a closure each.
   res.on('close', onClose);
-  exchange.enter();
-  forwarding.start();
+  exchange.enter(one);
+  one.forwarding.start();
 }
 
 /** The response is out, or its client has left. */

@@ -32,6 +32,12 @@ export const upstreamProblems = {
     proxyError: 'connection_limit_reached',
     detail: 'A limit of `limits` is reached. `Retry-After` says when to come back.',
   },
+  CUT_OFF: {
+    status: 503,
+    title: 'The version was taken out of service',
+    proxyError: 'connection_terminated',
+    detail: 'The version’s backend, or the gateway itself, is being stopped, and `gateway.drain` was over first.',
+  },
   CONNECT_TIMED_OUT: {
     status: 504,
     title: 'The upstream did not accept a connection in time',

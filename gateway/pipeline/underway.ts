@@ -1,0 +1,31 @@
+import { Forwarding } from '../forwarding/http.ts';
+import type { Target } from '../upstream/target.ts';
+import type { Underway as Listed } from '../usage/versionUse.ts';
+import type { Exchange } from './exchange.ts';
+
+/** An exchange on its way to a target, and what carries it. */
+export class Underway implements Listed {
+  readonly exchange: Exchange;
+  readonly forwarding: Forwarding;
+
+  constructor(exchange: Exchange) {
+    this.exchange = exchange;
+    this.forwarding = new Forwarding(exchange);
+  }
+
+  get version(): string {
+    return this.exchange.served?.version.name ?? '';
+  }
+
+  get target(): Target {
+    return this.exchange.target;
+  }
+
+  goAway(): void {
+    this.forwarding.goAway();
+  }
+
+  cut(): void {
+    this.forwarding.cut();
+  }
+}
