@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { assemble } from './assemble.ts';
 import { loadSnapshot, snapshotFrom } from './config/load.ts';
 import { concerns } from './pipeline/findVersion.ts';
 import { handle } from './pipeline/http.ts';
 import type { Surroundings } from './pipeline/live.ts';
 import { handleUpgrade } from './pipeline/upgrade.ts';
+import { assemble } from './serving/assembly.ts';
 
 export { ConfigError } from './config/fault.ts';
 

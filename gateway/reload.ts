@@ -2,9 +2,8 @@ import { ConfigError, formatFault } from './config/fault.ts';
 import type { Snapshot } from './config/snapshot.ts';
 import { changesBetween } from './lifecycle/changes.ts';
 import { guard, type Refusal, type UseFacts } from './lifecycle/guard.ts';
+import type { ConfigStatus, Trigger } from './observability/configStatus.ts';
 import type { Clock } from './shared/clock.ts';
-
-export type Trigger = 'start' | 'file' | 'signal' | 'admin';
 
 /** What became of a reload. A bad file and a refused edit change nothing. */
 export type Outcome =
@@ -13,35 +12,23 @@ export type Outcome =
   | { readonly kind: 'faulty'; readonly faults: readonly string[] }
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
 
-/** How the active configuration came to be, and the last one that did not. */
-export interface ConfigStatus {
-  readonly fingerprint: string;
-  /** From 1, one more with each reload that changed something. */
-  readonly generation: number;
-  readonly loadedAt: number;
-  readonly trigger: Trigger;
-  readonly lastFailure:
-    | { readonly at: number; readonly trigger: Trigger; readonly reasons: readonly string[] }
-    | undefined;
-}
-
 export interface ReloaderParts {
-  /** Reads and checks the file. @throws ConfigError, or what reading it throws */
-  readonly load: () => Snapshot;
+  /** Reads and checks the file, or `text` in its place. @throws ConfigError, or what reading it throws */
+  readonly load: (text?: string) => Snapshot;
   /** Puts a snapshot to work, in one assignment. */
-  readonly apply: (snapshot: Snapshot) => void;
-  readonly use: UseFacts;
+  readonly apply: (snapshot: Snapshot) => Promise<void>;
+  /** How the versions are used right now. */
+  readonly use: () => Promise<UseFacts>;
   readonly clock: Clock;
 }
 
-/**
- * Replaces the snapshot at work by what its file says now. From reading to replacing it is one synchronous step, so that
- * an older load can never land after a newer one.
- */
+/** Replaces the snapshot at work by what its file says now. */
 export class Reloader {
   readonly #parts: ReloaderParts;
   #active: Snapshot;
   #status: ConfigStatus;
+  // One after the other, each from reading to replacing: an older load can never land after a newer one.
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(active: Snapshot, parts: ReloaderParts) {
     this.#parts = parts;
@@ -59,9 +46,33 @@ export class Reloader {
     return this.#status;
   }
 
-  reload(trigger: Trigger): Outcome {
+  reload(trigger: Trigger): Promise<Outcome> {
+    const outcome = this.#last.then(() => this.#reload(trigger));
+    this.#last = outcome;
+    return outcome;
+  }
+
+  /** What a reload would come to, of the file or of `text`; nothing is changed. */
+  async preview(text?: string): Promise<Outcome> {
+    return (await this.#judge(text)).outcome;
+  }
+
+  async #reload(trigger: Trigger): Promise<Outcome> {
+    const { next, outcome } = await this.#judge();
     const now = this.#parts.clock.now();
-    const outcome = this.#attempt(now, trigger);
+    if (outcome.kind === 'reloaded' && next) {
+      try {
+        await this.#parts.apply(next);
+      } catch (error) {
+        const faults = faultsOf(error);
+        this.#note(now, trigger, faults);
+        return { kind: 'faulty', faults };
+      }
+      this.#active = next;
+      const { generation } = this.#status;
+      const { fingerprint } = next;
+      this.#status = { fingerprint, generation: generation + 1, loadedAt: now, trigger, lastFailure: undefined };
+    }
     if (outcome.kind === 'faulty') this.#note(now, trigger, outcome.faults);
     if (outcome.kind === 'refused')
       this.#note(
@@ -72,28 +83,20 @@ export class Reloader {
     return outcome;
   }
 
-  #attempt(now: number, trigger: Trigger): Outcome {
+  async #judge(text?: string): Promise<{ next?: Snapshot; outcome: Outcome }> {
     let next: Snapshot;
     try {
-      next = this.#parts.load();
+      next = this.#parts.load(text);
     } catch (error) {
-      return { kind: 'faulty', faults: faultsOf(error) };
+      return { outcome: { kind: 'faulty', faults: faultsOf(error) } };
     }
-    if (next.fingerprint === this.#active.fingerprint) return { kind: 'unchanged' };
-    const refusals = guard(this.#active, next, this.#parts.use, now);
-    if (refusals.length > 0) return { kind: 'refused', refusals };
-    const before = this.#active;
-    this.#parts.apply(next);
-    this.#active = next;
-    const { generation } = this.#status;
-    this.#status = {
-      fingerprint: next.fingerprint,
-      generation: generation + 1,
-      loadedAt: now,
-      trigger,
-      lastFailure: undefined,
-    };
-    return { kind: 'reloaded', changes: changesBetween(before, next, now), forced: newReasons(before, next) };
+    if (next.fingerprint === this.#active.fingerprint) return { outcome: { kind: 'unchanged' } };
+    const use = await this.#parts.use();
+    const now = this.#parts.clock.now();
+    const refusals = guard(this.#active, next, use, now);
+    if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
+    const changes = changesBetween(this.#active, next, now);
+    return { next, outcome: { kind: 'reloaded', changes, forced: newReasons(this.#active, next) } };
   }
 
   #note(at: number, trigger: Trigger, reasons: readonly string[]): void {

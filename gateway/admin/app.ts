@@ -39,8 +39,11 @@ const everyAnswer: RequestHandler = (_req, res, next) => {
 const nothingHere: RequestHandler = (_req, res) =>
   sendProblem(res, 'NOT_FOUND', 'The admin listener has nothing under this path.');
 
-const lastResort: ErrorRequestHandler = (_error, _req, res, _next) => {
+const lastResort: ErrorRequestHandler = (error, _req, res, _next) => {
   // Express's own answer would show a stack.
+  const { status } = error as { status?: number };
   if (res.headersSent) res.destroy();
+  else if (status === 413) sendProblem(res, 'BODY_TOO_LARGE', 'The body is longer than this operation takes.');
+  else if (status !== undefined && status < 500) sendProblem(res, 'BAD_REQUEST', 'The body is not JSON.');
   else sendProblem(res, 'INTERNAL_ERROR', 'The answer could not be made.');
 };

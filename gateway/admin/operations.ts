@@ -1,49 +1,49 @@
-import express, { type Router } from 'express';
+import express, { type RequestHandler, type Router } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
-import { stageOf } from '../lifecycle/stage.ts';
+import type { ConfigStatus } from '../observability/configStatus.ts';
+import type { ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/send.ts';
 import type { Clock } from '../shared/clock.ts';
-import type { VersionUse } from '../usage/versionUse.ts';
+import { configOf, versionsOf } from './status.ts';
 
 /** What operators may ask of a running gateway. Outcomes and states go out as they are, as JSON. */
 export interface Operations {
-  reload(): { readonly kind: string };
-  config(): object;
-  readonly uses: ReadonlyMap<string, VersionUse>;
+  reload(): Promise<{ readonly kind: string }>;
+  /** What a reload would do; `text` in place of what the file says. */
+  preview(text?: string): Promise<{ readonly kind: string }>;
+  config(): ConfigStatus;
+  report(): Promise<ServingReport>;
   readonly clock: Clock;
 }
 
 // What each outcome of a reload says about the edit: taken over, wrong in itself, or in conflict with a promise.
 const statuses: Readonly<Record<string, number>> = { reloaded: 200, unchanged: 200, faulty: 422, refused: 409 };
 
-/** `GET /api/status` and `POST /api/reload`. */
+/** `GET /api/status`, `POST /api/reload` and `POST /api/reload/preview`. */
 export function operations(live: { readonly current: Snapshot }, asked: Operations): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
-  router.get('/api/status', (_req, res) => {
-    res.json({ config: asked.config(), versions: versionsOf(live.current, asked) });
+  router.get('/api/status', async (_req, res) => {
+    const report = await asked.report();
+    res.json({ config: configOf(asked.config()), versions: versionsOf(live.current, report, asked.clock.now()) });
   });
-  router.post('/api/reload', (req, res) => {
-    // A form of another site can post, too, but not this type (CSRF).
-    if (!req.is('application/json')) {
-      sendProblem(res, 'UNSUPPORTED_MEDIA_TYPE', 'Send it with Content-Type: application/json; the body may be {}.');
+  router.post('/api/reload', jsonOnly, async (_req, res) => {
+    const outcome = await asked.reload();
+    res.status(statuses[outcome.kind] ?? 500).json(outcome);
+  });
+  // A routes.yaml of 10,000 versions has less than that.
+  router.post('/api/reload/preview', jsonOnly, express.json({ limit: '4mb' }), async (req, res) => {
+    const { routes_yaml: text } = req.body as { routes_yaml?: unknown };
+    if (text !== undefined && typeof text !== 'string') {
+      sendProblem(res, 'BAD_REQUEST', '`routes_yaml` is the text of the file to try, or absent for the gateway’s own.');
       return;
     }
-    const outcome = asked.reload();
-    res.status(statuses[outcome.kind] ?? 500).json(outcome);
+    res.json(await asked.preview(text));
   });
   return router;
 }
 
-function versionsOf({ byMajor }: Snapshot, { uses, clock }: Operations): object[] {
-  const now = clock.now();
-  return byMajor.map((version) => {
-    const use = uses.get(version.name);
-    return {
-      version: version.name,
-      stage: stageOf(version, now),
-      in_flight: use?.inFlight ?? 0,
-      last_served: use?.lastServed === undefined ? null : new Date(use.lastServed).toISOString(),
-      targets: version.targets.map(({ url }) => url),
-    };
-  });
-}
+const jsonOnly: RequestHandler = (req, res, next) => {
+  // A form of another site can post, too, but not this type (CSRF).
+  if (req.is('application/json')) next();
+  else sendProblem(res, 'UNSUPPORTED_MEDIA_TYPE', 'Send it with Content-Type: application/json; the body may be {}.');
+};

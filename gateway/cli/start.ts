@@ -6,7 +6,8 @@ import { explain, readText } from '../config/load.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Verdict } from '../config/validate.ts';
 import { watchFile } from '../config/watch.ts';
-import { outcomeInWords, type Trigger } from '../reload.ts';
+import type { Trigger } from '../observability/configStatus.ts';
+import { outcomeInWords } from '../reload.ts';
 import { systemClock } from '../shared/clock.ts';
 import { authority, banner } from './banner.ts';
 import type { AddCommand } from './command.ts';
@@ -36,7 +37,10 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   keepYoungGenerationSmall();
   let running: RunningGateway;
   try {
-    running = await startGateway(snapshot, { load: () => loadAgain(options, io) });
+    running = await startGateway(snapshot, {
+      load: (text) => loadAgain(options, io, text),
+      notice: (line) => io.stderr.write(`${line}\n`),
+    });
   } catch (error) {
     io.stderr.write(`${listenFailure(error)}\n`);
     return 1;
@@ -56,17 +60,17 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
 
 /** Follows the file, and SIGHUP, until the returned function is called. */
 function reloadOnEdits(file: string, running: RunningGateway, io: Io): () => void {
-  const reload = (trigger: Trigger): void => {
-    const outcome = running.reload(trigger);
+  const reload = async (trigger: Trigger): Promise<void> => {
+    const outcome = await running.reload(trigger);
     if (outcome.kind === 'unchanged' && trigger === 'file') return;
     const output = outcome.kind === 'reloaded' || outcome.kind === 'unchanged' ? io.stdout : io.stderr;
     for (const line of outcomeInWords(outcome)) output.write(`reload (${trigger}): ${line}\n`);
   };
-  const onSignal = (): void => reload('signal');
-  const watch = watchFile(file, () => reload('file'));
+  const onSignal = (): void => void reload('signal');
+  const watch = watchFile(file, () => void reload('file'));
   process.on('SIGHUP', onSignal);
   // An edit between the first reading and here would be taken for what was read.
-  reload('file');
+  void reload('file');
   return () => {
     watch.close();
     process.off('SIGHUP', onSignal);
@@ -82,15 +86,19 @@ function read(options: StartOptions, io: Io): Snapshot | undefined {
 }
 
 /** @throws ConfigError, UnreadableFileError */
-function loadAgain(options: StartOptions, io: Io): Snapshot {
-  const { snapshot, faults } = verdictOn(options, io);
+function loadAgain(options: StartOptions, io: Io, text?: string): Snapshot {
+  const { snapshot, faults } = verdictOn(options, io, text);
   if (!snapshot) throw new ConfigError(faults);
   return snapshot;
 }
 
-function verdictOn({ config, listen, admin }: StartOptions, io: Io): Verdict {
-  const bytes = readText(resolve(io.cwd, config));
-  return explain(bytes, config, { env: io.env, cwd: io.cwd, overrides: { listen, admin } });
+/** Of the file, or of `text` in its place. */
+function verdictOn({ config, listen, admin }: StartOptions, io: Io, text?: string): Verdict {
+  return explain(text ?? readText(resolve(io.cwd, config)), config, {
+    env: io.env,
+    cwd: io.cwd,
+    overrides: { listen, admin },
+  });
 }
 
 function listenFailure(error: unknown): string {

@@ -18,7 +18,19 @@ interface Settings {
 }
 
 /** Operations of a gateway that has nothing to do; test/reload has those of a real one. */
-const idle = { reload: () => ({ kind: 'unchanged' }), config: () => ({}), uses: new Map(), clock: systemClock };
+const idle = {
+  reload: async () => ({ kind: 'unchanged' }),
+  preview: async () => ({ kind: 'unchanged' }),
+  config: () => ({
+    fingerprint: 'x',
+    generation: 1,
+    loadedAt: 0,
+    trigger: 'start' as const,
+    lastFailure: undefined,
+  }),
+  report: async () => ({ versions: [] }),
+  clock: systemClock,
+};
 
 async function startAdmin({ ready = true, token: adminToken, from }: Settings = {}): Promise<number> {
   const gateway = adminToken === undefined ? {} : { admin_token: adminToken };

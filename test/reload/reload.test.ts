@@ -62,7 +62,7 @@ describe('POST /api/reload', () => {
     expect(await response.json()).toMatchObject({ kind: 'faulty', faults: [expect.any(String), expect.any(String)] });
     expect(await (await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).text()).toBe('still here');
     const { config } = (await (await fetch(`${admin}/api/status`)).json()) as { config: object };
-    expect(config).toMatchObject({ generation: 1, lastFailure: { trigger: 'admin' } });
+    expect(config).toMatchObject({ generation: 1, last_failure: { trigger: 'admin' } });
   });
 
   it('refuses an edit that breaks a promise, until it is forced with a reason', async () => {
@@ -98,7 +98,7 @@ it('what began before a reload ends with what it began with', async () => {
   client.send(get('/v1/slow'));
   await new Promise((resolve) => setTimeout(resolve, 50));
   edit('  /v1: { upstream: "http://127.0.0.1:1", deprecation: 2026-01-01 }\n');
-  expect(gateway.reload('file').kind).toBe('reloaded');
+  expect((await gateway.reload('file')).kind).toBe('reloaded');
   const response = await client.response();
   expect([response.status, response.body, response.fields.some(([name]) => name === 'Deprecation')]).toEqual([
     200,
@@ -121,7 +121,7 @@ it('a WebSocket on /v2 lives through every edit of /v1', async () => {
   await once(socket, 'open');
   for (let round = 2; round < 22; round += 1) {
     edit(`${v2}  /v1: "http://127.0.0.1:${round}"\n`);
-    expect(gateway.reload('file').kind).toBe('reloaded');
+    expect((await gateway.reload('file')).kind).toBe('reloaded');
   }
   socket.send('alive');
   const [said] = (await once(socket, 'message')) as [Buffer];

@@ -57,7 +57,7 @@ it('50 reloads under load fail not one request of a version that was not touched
   ];
   for (let round = 0; round < 50; round += 1) {
     edit(edits[round % edits.length] ?? '');
-    expect(gateway.reload('file').kind).toBe('reloaded');
+    expect((await gateway.reload('file')).kind).toBe('reloaded');
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   over = true;

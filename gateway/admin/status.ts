@@ -1,0 +1,56 @@
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { stageOf } from '../lifecycle/stage.ts';
+import { stoppedBeforeRetired } from '../lifecycle/stopped.ts';
+import type { ConfigStatus } from '../observability/configStatus.ts';
+import type { ServingReport, VersionReport } from '../observability/report.ts';
+
+/** What `/api/status` says of the configuration at work. */
+export function configOf({ fingerprint, generation, loadedAt, trigger, lastFailure }: ConfigStatus): object {
+  return {
+    fingerprint,
+    generation,
+    loaded_at: instant(loadedAt),
+    trigger,
+    last_failure: lastFailure ? { ...lastFailure, at: instant(lastFailure.at) } : null,
+  };
+}
+
+/** What `/api/status` says of every version that is served, or of which something is still under way. */
+export function versionsOf({ byMajor, versions }: Snapshot, report: ServingReport, now: number): object[] {
+  const reports = new Map(report.versions.map((one) => [one.name, one]));
+  const gone = report.versions.filter(({ name }) => !versions.has(name));
+  return [
+    ...byMajor.map((version) => statusOf(version.name, version, reports.get(version.name), now)),
+    ...gone.map((one) => statusOf(one.name, undefined, one, now)),
+  ];
+}
+
+function statusOf(name: string, version: Version | undefined, report: VersionReport | undefined, now: number): object {
+  const stage = version ? stageOf(version, now) : 'removed';
+  const inFlight = report?.inFlight ?? 0;
+  const waiting = report?.waiting ?? 0;
+  const targets = report?.targets ?? [];
+  return {
+    version: name,
+    stage,
+    deprecation: instant(version?.deprecation),
+    sunset: instant(version?.sunset),
+    in_flight: inFlight,
+    waiting,
+    last_served: instant(report?.lastServed),
+    safe_to_stop: (stage === 'retired' || stage === 'removed') && inFlight + waiting === 0,
+    stopped_before_retired: version !== undefined && stoppedBeforeRetired(version, targets, now),
+    targets: targets.map((target) => ({
+      url: target.url,
+      health: target.health,
+      ejected_until: instant(target.ejectedUntil),
+      reachable: target.reachable,
+      in_flight: target.inFlight,
+      connections: target.connections,
+    })),
+  };
+}
+
+function instant(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,71 @@
+/** What one process serves right now; several of them add up to one. */
+export interface ServingReport {
+  /** Every version that is or was served since the start. */
+  readonly versions: readonly VersionReport[];
+}
+
+export interface VersionReport {
+  /** The segment: `v1`. */
+  readonly name: string;
+  /** Requests and streams that are under way. */
+  readonly inFlight: number;
+  /** Requests that wait because a limit is reached. */
+  readonly waiting: number;
+  /** Epoch ms; undefined: never since the start. */
+  readonly lastServed: number | undefined;
+  readonly targets: readonly TargetReport[];
+}
+
+export interface TargetReport {
+  readonly url: string;
+  readonly inFlight: number;
+  readonly connections: number;
+  /** False after a connection that could not be made, until one is. */
+  readonly reachable: boolean;
+  readonly health: 'healthy' | 'unhealthy' | 'ejected';
+  /** Epoch ms; undefined: not ejected. */
+  readonly ejectedUntil: number | undefined;
+}
+
+/** The report of a gateway that consists of several processes. */
+export function addUp(reports: readonly ServingReport[]): ServingReport {
+  const names = [...new Set(reports.flatMap(({ versions }) => versions.map(({ name }) => name)))];
+  return {
+    versions: names.map((name) =>
+      reports.flatMap(({ versions }) => versions.filter((one) => one.name === name)).reduce(addVersions),
+    ),
+  };
+}
+
+function addVersions(a: VersionReport, b: VersionReport): VersionReport {
+  const targets = [...a.targets];
+  for (const other of b.targets) {
+    const at = targets.findIndex(({ url }) => url === other.url);
+    const known = targets[at];
+    if (known) targets[at] = addTargets(known, other);
+    else targets.push(other);
+  }
+  return {
+    name: a.name,
+    inFlight: a.inFlight + b.inFlight,
+    waiting: a.waiting + b.waiting,
+    lastServed: later(a.lastServed, b.lastServed),
+    targets,
+  };
+}
+
+/** As seen by the process that sees most of it: each finds out for itself whether a target is well. */
+function addTargets(a: TargetReport, b: TargetReport): TargetReport {
+  return {
+    url: a.url,
+    inFlight: a.inFlight + b.inFlight,
+    connections: a.connections + b.connections,
+    reachable: a.reachable || b.reachable,
+    health: a.health === 'healthy' ? b.health : a.health,
+    ejectedUntil: later(a.ejectedUntil, b.ejectedUntil),
+  };
+}
+
+function later(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined ? b : Math.max(a, b ?? a);
+}

@@ -1,0 +1,83 @@
+import type { Snapshot } from '../config/snapshot.ts';
+import { createDiscovery } from '../discovery/app.ts';
+import { isDiscovery } from '../discovery/paths.ts';
+import type { ServingReport } from '../observability/report.ts';
+import { Endings } from '../pipeline/endings.ts';
+import { bring, newPseudonym, type Surroundings } from '../pipeline/live.ts';
+import { type Clock, systemClock } from '../shared/clock.ts';
+import { Registry } from '../upstream/registry.ts';
+import type { Target } from '../upstream/target.ts';
+import type { VersionUse } from '../usage/versionUse.ts';
+
+/** A snapshot in working order, with no listener of its own. */
+export interface Assembly {
+  readonly surroundings: Surroundings;
+  readonly uses: ReadonlyMap<string, VersionUse>;
+  readonly endings: Endings;
+  /** Puts another snapshot in its place: what began with the old one ends with it. */
+  apply(snapshot: Snapshot): void;
+  report(): ServingReport;
+  close(): void;
+}
+
+// A version may end by its date alone: how often that is looked at.
+const lookMs = 1000;
+
+/** The only place that creates pools and pipeline. */
+export function assemble(
+  snapshot: Snapshot,
+  { clock = systemClock, embedded = false }: { clock?: Clock; embedded?: boolean } = {},
+): Assembly {
+  const registry = new Registry();
+  const uses = new Map<string, VersionUse>();
+  const endings = new Endings(uses);
+  const start = bring(snapshot, registry.poolsFor(snapshot), uses);
+  const surroundings: Surroundings = {
+    live: start,
+    now: () => clock.now(),
+    pseudonym: newPseudonym(),
+    draining: false,
+    embedded,
+    isDiscovery,
+    discovery: createDiscovery(
+      {
+        get current() {
+          return surroundings.live.snapshot;
+        },
+      },
+      clock,
+    ),
+  };
+  const look = (): void => endings.look(surroundings.live, clock.now());
+  const timer = setInterval(look, lookMs).unref();
+  return {
+    surroundings,
+    uses,
+    endings,
+    apply: (next) => {
+      surroundings.live = bring(next, registry.poolsFor(next), uses);
+      look();
+    },
+    report: () => reportOf(uses, surroundings),
+    close: () => {
+      clearInterval(timer);
+      registry.close();
+    },
+  };
+}
+
+function reportOf(uses: ReadonlyMap<string, VersionUse>, { live }: Surroundings): ServingReport {
+  return {
+    versions: [...uses].map(([name, { inFlight, waiting, lastServed }]) => ({
+      name,
+      inFlight,
+      waiting: waiting.length,
+      lastServed,
+      targets: (live.served.get(name)?.pool.targets ?? []).map(targetReport),
+    })),
+  };
+}
+
+function targetReport({ url, inFlight, connections }: Target): ServingReport['versions'][number]['targets'][number] {
+  return { url, inFlight, connections: connections.size, reachable: true, health: 'healthy', ejectedUntil: undefined };
+}

@@ -1,0 +1,26 @@
+import type { Snapshot } from '../config/snapshot.ts';
+import type { ServingReport } from '../observability/report.ts';
+import type { Clock } from '../shared/clock.ts';
+
+/** Whoever answers the clients: this process, or several others. */
+export interface Serving {
+  /** Another one than the file's where that is 0. */
+  readonly port: number;
+  /** New traffic is welcome. */
+  readonly ready: boolean;
+  apply(snapshot: Snapshot): Promise<void>;
+  report(): Promise<ServingReport>;
+  /** Takes no new connection, and waits until the exchanges under way are done, or `ms` have passed. */
+  drain(ms: number): Promise<void>;
+  /** Ends the listener, and every connection with it. */
+  close(): Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly clock: Clock;
+  /** Takes a line for the operator. */
+  readonly notice: (line: string) => void;
+}
+
+/** Begins to serve a snapshot. @throws the listener's own errors, such as EADDRINUSE. */
+export type Serve = (snapshot: Snapshot, options: ServeOptions) => Promise<Serving>;
