@@ -23,6 +23,7 @@ const owners: Record<string, readonly string[]> = {
   yaml: ['config', 'compat', 'discovery'],
   zod: ['config'],
   commander: ['cli'],
+  undici: ['upstream'],
   pino: ['observability'],
   'ipaddr.js': ['config', 'pipeline'],
 };

@@ -4,7 +4,7 @@ import type { ConfigStatus } from '../observability/configStatus.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/send.ts';
 import type { Clock } from '../shared/clock.ts';
-import { configOf, versionsOf } from './status.ts';
+import { configOf, versionsOf, workersOf } from './status.ts';
 
 /** What operators may ask of a running gateway. Outcomes and states go out as they are, as JSON. */
 export interface Operations {
@@ -24,7 +24,11 @@ export function operations(live: { readonly current: Snapshot }, asked: Operatio
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/status', async (_req, res) => {
     const report = await asked.report();
-    res.json({ config: configOf(asked.config()), versions: versionsOf(live.current, report, asked.clock.now()) });
+    res.json({
+      config: configOf(asked.config()),
+      workers: workersOf(report),
+      versions: versionsOf(live.current, report, asked.clock.now()),
+    });
   });
   router.post('/api/reload', jsonOnly, async (_req, res) => {
     const outcome = await asked.reload();

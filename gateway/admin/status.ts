@@ -15,6 +15,10 @@ export function configOf({ fingerprint, generation, loadedAt, trigger, lastFailu
   };
 }
 
+export function workersOf({ workers }: ServingReport): object[] {
+  return workers.map(({ pid, since }) => ({ pid, since: instant(since) }));
+}
+
 /** What `/api/status` says of every version that is served, or of which something is still under way. */
 export function versionsOf({ byMajor, versions }: Snapshot, report: ServingReport, now: number): object[] {
   const reports = new Map(report.versions.map((one) => [one.name, one]));

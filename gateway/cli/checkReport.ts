@@ -3,8 +3,10 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { Verdict } from '../config/validate.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { successorOf } from '../lifecycle/successor.ts';
+import type { Outcome } from '../reload.ts';
 import { frame } from './frame.ts';
 import type { Paint } from './paint.ts';
+import { date, table } from './table.ts';
 
 interface CheckReport {
   readonly file: string;
@@ -22,14 +24,14 @@ export function asText({ file, text, verdict, now }: CheckReport, paint: Paint):
   const counted = `${findings.length} ${noun}${findings.length === 1 ? '' : 's'}`;
   if (!snapshot) return `${blocks.join('\n\n')}\n\n${paint('red', `${file} cannot be served: ${counted}.`)}\n`;
   const heading = findings.length === 0 ? paint('green', `${file} is fine.`) : paint('yellow', `${file}: ${counted}.`);
-  return `${[...blocks, [heading, ...table(snapshot, now)].join('\n')].join('\n\n')}\n`;
+  return `${[...blocks, [heading, ...overview(snapshot, now)].join('\n')].join('\n\n')}\n`;
 }
 
-/** For programs. */
-export function asJson({ file, verdict, now }: CheckReport): string {
+/** For programs; `running` is what the gateway that was asked would do. */
+export function asJson({ file, verdict, now }: CheckReport, running?: Outcome): string {
   const { snapshot, faults, warnings } = verdict;
   const versions = snapshot ? summaries(snapshot, now) : [];
-  return `${JSON.stringify({ file, ok: faults.length === 0, faults, warnings, versions }, null, 2)}\n`;
+  return `${JSON.stringify({ file, ok: faults.length === 0, faults, warnings, versions, running }, null, 2)}\n`;
 }
 
 function block(fault: Fault, text: string, paint: Paint, style: 'red' | 'yellow'): string[] {
@@ -62,23 +64,15 @@ function summaries(snapshot: Snapshot, now: number): Summary[] {
   });
 }
 
-function table(snapshot: Snapshot, now: number): string[] {
-  const rows = summaries(snapshot, now).map((summary) => [
-    summary.version,
-    summary.stage,
-    `${summary.targets} target${summary.targets === 1 ? '' : 's'}`,
-    summary.deprecation ? `deprecation ${summary.deprecation}` : '',
-    summary.sunset ? `sunset ${summary.sunset}` : '',
-    summary.successor ? `successor ${summary.successor}` : '',
-  ]);
-  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const used = (column: number): boolean => widths[column] !== 0;
-  return rows.map((row) => {
-    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).filter((_cell, column) => used(column));
-    return `  ${cells.join('  ').trimEnd()}`;
-  });
-}
-
-function date(instant: number): string {
-  return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
+function overview(snapshot: Snapshot, now: number): string[] {
+  return table(
+    summaries(snapshot, now).map((summary) => [
+      summary.version,
+      summary.stage,
+      `${summary.targets} target${summary.targets === 1 ? '' : 's'}`,
+      summary.deprecation ? `deprecation ${summary.deprecation}` : '',
+      summary.sunset ? `sunset ${summary.sunset}` : '',
+      summary.successor ? `successor ${summary.successor}` : '',
+    ]),
+  );
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { UnreadableFileError } from '../config/fault.ts';
+import { UnansweredError } from './admin.ts';
 import { commands } from './commands.ts';
 import type { ExitCode, Io } from './io.ts';
 
@@ -29,7 +30,7 @@ export async function run(args: readonly string[], io: Io): Promise<ExitCode> {
   } catch (error) {
     // Commander's own way out: help and version are 0, a wrong command line is something else.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (!(error instanceof UnreadableFileError)) throw error;
+    if (!(error instanceof UnreadableFileError || error instanceof UnansweredError)) throw error;
     io.stderr.write(`${error.message}\n`);
     return 2;
   }

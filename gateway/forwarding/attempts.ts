@@ -1,9 +1,10 @@
 import type { Connection } from '../http1/connection.ts';
 import type { ResponseHandler, WireFailureKind } from '../http1/handler.ts';
+import type { Failure } from './failure.ts';
 import type { Outbound } from './outbound.ts';
-import { mayTryAgain } from './retry.ts';
+import { crossed, neverReached, secondTry } from './retry.ts';
 
-/** The connections that one exchange is tried on, one after the other. */
+/** The connections that one exchange is tried on, one after the other, and what its targets are to be held to for it. */
 export class Attempts {
   /** The present one. */
   connection!: Connection;
@@ -17,17 +18,34 @@ export class Attempts {
   }
 
   first(): void {
-    const { connections } = this.#outbound.target;
-    this.#send(connections.reuse() ?? connections.connect(this.#outbound.timeouts.connect));
+    const { target, timeouts } = this.#outbound;
+    this.#send(target.connections.acquire(timeouts.connect));
+  }
+
+  connected(): void {
+    const { health } = this.#outbound.target;
+    if (health.troubled) health.connected();
+  }
+
+  /** The head of the response is here. */
+  answered(): void {
+    const { health } = this.#outbound.target;
+    if (health.troubled) health.succeeded();
+  }
+
+  /** The present one has failed, by the fault of `fault`. */
+  failed(kind: WireFailureKind, fault: Failure['fault']): void {
+    if (fault !== 'target' || crossed(kind, this.connection)) return;
+    this.#outbound.target.health.failed(neverReached(kind));
   }
 
   /** Tries once more after this failure, if that cannot do a thing twice. `bodyBegun`: some of the body has been taken. */
   again(kind: WireFailureKind, bodyBegun: boolean): boolean {
-    const { attempts, method, hasBody } = this.#outbound;
-    const attempt = { method, hasBody, bodyBegun, connection: this.connection };
-    if (this.#count >= attempts || !mayTryAgain(kind, attempt)) return false;
-    this.over();
-    if (kind !== 'lost') this.#outbound.chooseAgain();
+    const { attempts, method, hasBody, target } = this.#outbound;
+    if (this.#count >= attempts) return false;
+    const where = secondTry(kind, { method, hasBody, bodyBegun, connection: this.connection });
+    if (where === 'nowhere' || !this.#outbound.chooseAgain(where === 'elsewhere')) return false;
+    target.inFlight -= 1;
     this.#send(this.#outbound.target.connections.connect(this.#outbound.timeouts.connect));
     return true;
   }

@@ -29,7 +29,8 @@ export class ClientResponse {
   inform(head: ResponseHead): void {
     const { req, res } = this.#outbound;
     if (head.status === 100 || req.httpVersionMinor === 0) return;
-    res.writeInformation(head.status, responseFields(head, { ...this.#outbound.responsePlan(), lifecycle: undefined }));
+    const plan = { ...this.#outbound.responsePlan(), lifecycle: undefined, hsts: false };
+    res.writeInformation(head.status, responseFields(head, plan));
   }
 
   /** `bodyUnread`: the client is still sending, and will not be listened to for long. */
@@ -41,8 +42,10 @@ export class ClientResponse {
 
   begin(head: ResponseHead, bodyUnread: boolean): void {
     const { streamIdle, idle } = this.#outbound.timeouts;
-    this.endless = isEventStream(head);
-    this.pause = this.endless ? streamIdle : idle;
+    const events = isEventStream(head);
+    // One whose length was said cannot be ended before.
+    this.endless = events && head.contentLength < 0;
+    this.pause = events ? streamIdle : idle;
     this.#writeHead(head, bodyUnread);
     // An empty write sends the head now, as latin1, which flushHeaders() would not.
     this.#outbound.res.write('', 'latin1');

@@ -5,7 +5,8 @@ import { ClientResponse } from './clientResponse.ts';
 import { bodyTooLarge, classify, cutOff, type Failure, type Waited } from './failure.ts';
 import type { Outbound } from './outbound.ts';
 import { RequestBody } from './requestBody.ts';
-import { openTunnel, type Tunnel } from './upgrade.ts';
+import type { Tunnel } from './tunnel.ts';
+import { openTunnel } from './upgrade.ts';
 
 // 1  head   client ──► gateway ──► target    `start`, and again where Attempts may
 // 2  body   client ──► gateway ──► target    RequestBody, while 3 and 4 may run already
@@ -61,6 +62,7 @@ export class Forwarding implements ResponseHandler {
 
   onConnected(): void {
     const { req, res, hasBody, bodyLimit, bodyIdle, expectsContinue } = this.#outbound;
+    this.#attempts.connected();
     // Not a byte of the body is taken before a target is there for it: until then another one may be tried.
     if (!hasBody || this.#body) return;
     if (expectsContinue) res.writeContinue();
@@ -89,12 +91,14 @@ export class Forwarding implements ResponseHandler {
 
   onWhole(head: ResponseHead, body: string): void {
     if (this.#over) return;
+    this.#attempts.answered();
     this.#response.whole(head, body, this.#body?.done === false);
     this.#finish();
   }
 
   onHead(head: ResponseHead): void {
     if (this.#over) return;
+    this.#attempts.answered();
     if (head.status !== 101) this.#begin(head);
     else if (!this.#outbound.upgrade) this.onFailure({ kind: 'malformed', cause: 'a 101 that nobody asked for' });
     else this.#tunnel = openTunnel(this.#outbound, this.#attempts.connection, head, () => this.#finish());
@@ -115,8 +119,10 @@ export class Forwarding implements ResponseHandler {
   }
 
   onFailure(failure: WireFailure): void {
-    if (this.#over || (!this.#response.begun && this.#attempts.again(failure.kind, this.#body !== undefined))) return;
-    this.#fail(classify(failure, this.#waited));
+    if (this.#over) return;
+    const classified = classify(failure, this.#waited);
+    this.#attempts.failed(failure.kind, classified.fault);
+    if (this.#response.begun || !this.#attempts.again(failure.kind, this.#body !== undefined)) this.#fail(classified);
   }
 
   #waitFor(waited: Waited, ms: number): void {

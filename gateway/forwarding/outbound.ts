@@ -26,8 +26,11 @@ export interface Outbound {
   readonly expectsContinue: boolean;
   /** The socket and the bytes behind the head, when the client asked to switch protocols. */
   readonly upgrade: Switching | undefined;
-  /** The target cannot be reached: `target` is to be the next one, if there is another. */
-  chooseAgain(): void;
+  /**
+   * The target has failed: `target` is to be the next one, if there is another. False: no second try is to be made,
+   * for want of budget, or of another target where it has to go `elsewhere`.
+   */
+  chooseAgain(elsewhere: boolean): boolean;
   responsePlan(): ResponsePlan;
   /** Nothing has been sent to the client yet: the problem may still be said. */
   onFailure(failure: Failure): void;

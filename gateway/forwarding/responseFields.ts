@@ -10,6 +10,7 @@ import {
   rewriteReference,
   rewriteRefresh,
 } from './rewrite.ts';
+import { transportSecurity } from './transportSecurity.ts';
 
 /** What a response is told besides what the backend said. */
 export interface ResponsePlan {
@@ -21,6 +22,8 @@ export interface ResponsePlan {
   readonly pseudonym: string;
   /** Whether trailers can follow: the client speaks HTTP/1.1, and did not ask for the head alone. */
   readonly trailers: boolean;
+  /** Whether to say Strict-Transport-Security, where the backend does not. */
+  readonly hsts: boolean;
 }
 
 export interface LifecycleFields {
@@ -42,6 +45,7 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
   const out: string[] = [];
   let crossOrigin = false;
   let sunset: string | undefined;
+  let { hsts } = plan;
   for (let at = 0; at < head.fields.length; at += 2) {
     const name = head.fields[at] as string;
     let value = head.fields[at + 1] as string;
@@ -91,6 +95,9 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
       case 'refresh':
         if (rewriting) value = rewriteRefresh(value, rewriting, origins);
         break;
+      case 'strict-transport-security':
+        hsts = false;
+        break;
       case 'set-cookie':
         if (rewriting) value = rewriteCookie(value, rewriting);
         break;
@@ -99,6 +106,7 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
   }
   if (lifecycle) announce(out, lifecycle, sunset);
   if (lifecycle && crossOrigin) expose(out);
+  if (hsts) out.push('Strict-Transport-Security', transportSecurity);
   out.push('Via', `1.${head.minor} ${plan.pseudonym}`);
   return out;
 }

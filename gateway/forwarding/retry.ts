@@ -10,13 +10,28 @@ export interface Attempt {
   readonly connection: Pick<Connection, 'served' | 'heard'>;
 }
 
+/** Where a second try may go: `elsewhere` is any target but the one that failed. */
+export type SecondTry = 'anywhere' | 'elsewhere' | 'nowhere';
+
 /**
- * Only where a second try cannot do a thing twice: no connection was made, so not a byte has left; or a kept one was
- * closed behind our back before it answered a safe request (RFC 9112 §9.3.1).
+ * Only where a second try cannot do a thing twice: no connection was made, so not a byte has left; or the connection
+ * was lost before it answered a safe request (RFC 9110 §9.2.2). A kept one may have been closed behind our back
+ * (RFC 9112 §9.3.1); a fresh one was lost by its target, which need not be asked the same again.
  */
-export function mayTryAgain(kind: WireFailureKind, { method, hasBody, bodyBegun, connection }: Attempt): boolean {
-  if (bodyBegun) return false;
-  if (kind === 'unreachable' || kind === 'connect-timeout') return true;
-  const stale = kind === 'lost' && connection.served > 0 && !connection.heard;
-  return stale && !hasBody && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
+export function secondTry(kind: WireFailureKind, { method, hasBody, bodyBegun, connection }: Attempt): SecondTry {
+  if (bodyBegun) return 'nowhere';
+  if (neverReached(kind)) return 'anywhere';
+  const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+  if (kind !== 'lost' || connection.heard || hasBody || !safe) return 'nowhere';
+  return connection.served > 0 ? 'anywhere' : 'elsewhere';
+}
+
+/** Not a byte of the request has left. */
+export function neverReached(kind: WireFailureKind): boolean {
+  return kind === 'unreachable' || kind === 'connect-timeout';
+}
+
+/** A kept connection was closed behind our back: two parties crossed on the wire, and neither is at fault. */
+export function crossed(kind: WireFailureKind, { served, heard }: Attempt['connection']): boolean {
+  return kind === 'lost' && served > 0 && !heard;
 }

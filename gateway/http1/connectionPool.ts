@@ -30,6 +30,11 @@ export class ConnectionPool implements ConnectionOwner {
     return undefined;
   }
 
+  /** An idle connection, or a new one, which may take `timeout` ms to stand. */
+  acquire(timeout: number): Connection {
+    return this.reuse() ?? this.connect(timeout);
+  }
+
   connect(timeout: number): Connection {
     const connection = new Connection(this.#endpoint, timeout, this);
     this.#open.add(connection);

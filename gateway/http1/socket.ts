@@ -23,22 +23,29 @@ export function openSocket(endpoint: Endpoint, events: SocketEvents): Socket {
     .setNoDelay(true)
     .on('drain', () => events.onDrain())
     .on('end', () => events.onEnd())
-    .on('error', (error) => events.onError(error))
+    .on('error', (error) => events.onError(lastOf(error)))
     .on('close', () => events.onClose());
 }
 
-function plain({ host, port }: Endpoint, events: SocketEvents): Socket {
+function plain({ host, port, lookup }: Endpoint, events: SocketEvents): Socket {
   const callback = (length: number, buffer: Uint8Array): boolean => events.onRead(buffer as Buffer, length);
-  return connect({ host, port, allowHalfOpen: true, onread: { buffer: readBuffer, callback } }).on('connect', () =>
-    events.onConnected(),
-  );
+  const options = { host, port, allowHalfOpen: true, onread: { buffer: readBuffer, callback } };
+  const socket = connect(lookup ? { ...options, lookup, autoSelectFamily: true } : options);
+  return socket.on('connect', () => events.onConnected());
 }
 
-function secure({ host, port, tls }: Endpoint, events: SocketEvents): Socket {
-  const socket = connectTls({ ...tls, host, port, ALPNProtocols: ['http/1.1'] });
+function secure({ host, port, tls, lookup }: Endpoint, events: SocketEvents): Socket {
+  const several = lookup && { lookup, autoSelectFamily: true };
+  const socket = connectTls({ ...tls, host, port, ALPNProtocols: ['http/1.1'], ...several });
   return socket
     .on('data', (chunk: Buffer) => {
       if (!events.onRead(chunk, chunk.length)) socket.pause();
     })
     .on('secureConnect', () => events.onConnected());
+}
+
+/** Where several addresses were tried, node's error has no message of its own. */
+function lastOf(error: Error): Error {
+  const last: unknown = error instanceof AggregateError ? error.errors.at(-1) : undefined;
+  return last instanceof Error ? last : error;
 }

@@ -1,4 +1,5 @@
-import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { Promised, Promises } from '../config/accepted.ts';
+import type { GuardSettings } from '../config/operating.ts';
 import { stageOf } from './stage.ts';
 import { successorOf } from './successor.ts';
 
@@ -17,8 +18,12 @@ export interface UseFacts {
   lastServed(version: string): number | undefined;
 }
 
-/** Holds a reload against the promises that the running snapshot has made. Pure: the time and the facts are given. */
-export function guard(before: Snapshot, after: Snapshot, use: UseFacts, now: number): Refusal[] {
+interface Edited extends Promises {
+  readonly guard: GuardSettings;
+}
+
+/** Holds an edit against the promises that were made before it. Pure: the time and the facts are given. */
+export function guard(before: Promises, after: Edited, use: UseFacts, now: number): Refusal[] {
   return before.byMajor.flatMap((old) => {
     if (isForced(old.name, before, after)) return [];
     const version = after.versions.get(old.name);
@@ -34,16 +39,16 @@ export function guard(before: Snapshot, after: Snapshot, use: UseFacts, now: num
 }
 
 /** A reason counts once, in the reload in which its text is new: it must not excuse the next mistake, too. */
-function isForced(name: string, before: Snapshot, after: Snapshot): boolean {
+function isForced(name: string, before: Promises, after: Promises): boolean {
   const reason = after.guard.force.get(name);
   return reason !== undefined && reason !== before.guard.force.get(name);
 }
 
 /** Retiring and removing. */
 function endMessages(
-  old: Version,
-  version: Version | undefined,
-  after: Snapshot,
+  old: Promised,
+  version: Promised | undefined,
+  after: Edited,
   use: UseFacts,
   now: number,
 ): string[] {
@@ -62,7 +67,7 @@ function endMessages(
 }
 
 /** Dates that clients have been told. */
-function sunsetMessages(old: Version, version: Version, after: Snapshot, now: number): string[] {
+function sunsetMessages(old: Promised, version: Promised, after: Edited, now: number): string[] {
   if (version.sunset === undefined || version.sunset === old.sunset || stageOf(old, now) === 'retired') return [];
   if (old.sunset !== undefined && version.sunset < old.sunset) {
     return [`The sunset of /${old.name} moves from ${day(old.sunset)} to ${day(version.sunset)}, which is earlier.`];
@@ -74,12 +79,12 @@ function sunsetMessages(old: Version, version: Version, after: Snapshot, now: nu
 }
 
 /** Where clients are sent; only what this edit makes worse. */
-function successorMessages(old: Version, version: Version, before: Snapshot, after: Snapshot, now: number): string[] {
+function successorMessages(old: Promised, version: Promised, before: Promises, after: Promises, now: number): string[] {
   const message = successorFault(version, after, now);
   return message === undefined || message === successorFault(old, before, now) ? [] : [message];
 }
 
-function successorFault(version: Version, snapshot: Snapshot, now: number): string | undefined {
+function successorFault(version: Promised, snapshot: Promises, now: number): string | undefined {
   const named =
     version.successor === undefined ? successorOf(version, snapshot, now) : snapshot.versions.get(version.successor);
   if (named === undefined || stageOf(version, now) === 'retired') return undefined;

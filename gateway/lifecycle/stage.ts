@@ -1,5 +1,7 @@
 import type { Version } from '../config/snapshot.ts';
 
+type Dated = Pick<Version, 'deprecation' | 'sunset' | 'afterSunset' | 'retired'>;
+
 /**
  * Where a version stands in its life.
  * - `active`: nothing is announced
@@ -10,7 +12,7 @@ import type { Version } from '../config/snapshot.ts';
  */
 export type Stage = 'active' | 'announced' | 'deprecated' | 'sunset' | 'retired';
 
-export function stageOf(version: Version, now: number): Stage {
+export function stageOf(version: Dated, now: number): Stage {
   if (version.retired) return 'retired';
   if (version.sunset !== undefined && version.sunset <= now) {
     return version.afterSunset === 'gone' ? 'retired' : 'sunset';

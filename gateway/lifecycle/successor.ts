@@ -1,15 +1,25 @@
+import type { Promised } from '../config/accepted.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { transfer } from '../shared/template.ts';
 import { stageOf } from './stage.ts';
 
+interface Lineage<Kind extends Promised> {
+  readonly versions: ReadonlyMap<string, Kind>;
+  readonly byMajor: readonly Kind[];
+}
+
 /** The version after `version`, live or not: the one its file names, else the next higher major. */
-export function nextOf(version: Version, snapshot: Snapshot): Version | undefined {
+export function nextOf<Kind extends Promised>(version: Kind, snapshot: Lineage<Kind>): Kind | undefined {
   if (version.successor !== undefined) return snapshot.versions.get(version.successor);
   return snapshot.byMajor[snapshot.byMajor.indexOf(version) + 1];
 }
 
 /** The version that `version` sends its clients to: the next one that is not retired. */
-export function successorOf(version: Version, snapshot: Snapshot, now: number): Version | undefined {
+export function successorOf<Kind extends Promised>(
+  version: Kind,
+  snapshot: Lineage<Kind>,
+  now: number,
+): Kind | undefined {
   let next = nextOf(version, snapshot);
   // A snapshot has no cycle of successors, so this ends.
   while (next && stageOf(next, now) === 'retired') next = nextOf(next, snapshot);

@@ -2,6 +2,13 @@
 export interface ServingReport {
   /** Every version that is or was served since the start. */
   readonly versions: readonly VersionReport[];
+  readonly workers: readonly WorkerReport[];
+}
+
+export interface WorkerReport {
+  readonly pid: number;
+  /** Epoch ms. */
+  readonly since: number;
 }
 
 export interface VersionReport {
@@ -34,6 +41,7 @@ export function addUp(reports: readonly ServingReport[]): ServingReport {
     versions: names.map((name) =>
       reports.flatMap(({ versions }) => versions.filter((one) => one.name === name)).reduce(addVersions),
     ),
+    workers: reports.flatMap(({ workers }) => workers),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { lingerAfter } from '../forwarding/lingering.ts';
 import { announce, exposedNames, type LifecycleFields } from '../forwarding/responseFields.ts';
+import { transportSecurity } from '../forwarding/transportSecurity.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 
 /** What an answer of our own needs to know of its exchange. */
@@ -11,6 +12,7 @@ export interface Answerable {
   readonly hasBody: boolean;
   readonly closing: boolean;
   readonly fields: { readonly origin: string | undefined };
+  readonly peer: { readonly hsts: boolean };
   readonly lifecycle: LifecycleFields | undefined;
 }
 
@@ -37,6 +39,7 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
     fields.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposedNames);
   }
   if (lifecycle) announce(fields, lifecycle);
+  if (exchange.peer.hsts) fields.push('Strict-Transport-Security', transportSecurity);
   const unread = hasBody && !req.complete;
   if (closes || unread) fields.push('Connection', 'close');
   if (unread) lingerAfter(res);

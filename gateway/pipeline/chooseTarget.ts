@@ -5,9 +5,11 @@ import type { Verdict } from './steps.ts';
 export function chooseTarget(exchange: Exchange): Verdict | undefined {
   const { served } = exchange;
   if (served === undefined) return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION' } };
-  if (served.pool.targets.length === 0) return { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } };
   const target = served.pool.pick(served.version.limits.inFlightPerTarget);
-  if (target === undefined) return { kind: 'wait' };
+  if (target === undefined) {
+    return served.pool.refuses ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
+  }
+  served.pool.budget.count(performance.now());
   exchange.target = target;
   return undefined;
 }

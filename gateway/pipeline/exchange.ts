@@ -115,9 +115,11 @@ export class Exchange implements Outbound {
     return this.served?.lifecycle(this.resource, this.now);
   }
 
-  chooseAgain(): void {
+  chooseAgain(elsewhere: boolean): boolean {
     const limit = this.served?.version.limits.inFlightPerTarget ?? 0;
-    this.target = this.served?.pool.pick(limit, this.target) ?? this.target;
+    const next = this.served?.pool.pickAgain(limit, this.target, elsewhere, performance.now());
+    if (next) this.target = next;
+    return next !== undefined;
   }
 
   responsePlan(): ResponsePlan {
@@ -127,6 +129,7 @@ export class Exchange implements Outbound {
       lifecycle: this.lifecycle,
       pseudonym: this.surroundings.pseudonym,
       trailers: this.req.httpVersionMinor === 1 && this.method !== 'HEAD',
+      hsts: this.peer.hsts,
     };
   }
 

@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { GatewaySettings } from '../config/snapshot.ts';
 import { refuseConnection } from './brokenMessage.ts';
+import { readKeyPair } from './certificate.ts';
 import { handle } from './http.ts';
 import { beingSent } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
+import { peerOf } from './peer.ts';
 import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
 
 /** The listener that clients reach: node's strict parser, and what it leaves to its user. */
@@ -17,7 +18,7 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
     ? createTlsServer(
         {
           ...optionsFor(settings),
-          ...certificate(tls),
+          ...readKeyPair(tls),
           ALPNProtocols: ['http/1.1'],
           handshakeTimeout: settings.timeouts.head || 0x7fff_ffff,
         },
@@ -36,7 +37,10 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
     .on('upgrade', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
     .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
     .on('timeout', endIfStuck)
-    .on('clientError', (error, socket) => refuseConnection(error, socket as Socket));
+    .on('clientError', (error, socket) => {
+      const { hsts } = peerOf(socket as Socket, surroundings.live.snapshot);
+      refuseConnection(error, socket as Socket, hsts);
+    });
 }
 
 /**
@@ -51,10 +55,6 @@ function endIfStuck(socket: Socket): void {
 export function adjustFrontDoor(server: Server, { timeouts }: GatewaySettings): void {
   server.headersTimeout = timeouts.head;
   server.keepAliveTimeout = timeouts.keepAlive;
-}
-
-function certificate({ cert, key }: NonNullable<GatewaySettings['tls']>): { cert: Buffer; key: Buffer } {
-  return { cert: readFileSync(cert), key: readFileSync(key) };
 }
 
 function optionsFor({ timeouts, limits }: GatewaySettings): ServerOptions {

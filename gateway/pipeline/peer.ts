@@ -6,7 +6,9 @@ import type { Peer } from '../forwarding/requestHead.ts';
 /** The other end of a client's connection, and whether its word about others counts. */
 export interface JudgedPeer extends Peer {
   readonly trusted: boolean;
-  /** For whose `trusted_proxies` this was decided. */
+  /** Is told to come back over TLS only: never over plain HTTP, where anybody could have said it (RFC 6797 §7.2). */
+  readonly hsts: boolean;
+  /** For whose settings this was decided. */
   readonly snapshot: Snapshot;
 }
 
@@ -17,11 +19,13 @@ export function peerOf(socket: Socket, snapshot: Snapshot): JudgedPeer {
   const known = judged.get(socket);
   if (known?.snapshot === snapshot) return known;
   const address = plain(socket.remoteAddress);
+  const secure = 'encrypted' in socket;
   const peer = {
     address,
-    scheme: 'encrypted' in socket ? ('https' as const) : ('http' as const),
+    scheme: secure ? ('https' as const) : ('http' as const),
     port: socket.localPort ?? 0,
     trusted: isTrusted(address, snapshot.gateway.trustedProxies),
+    hsts: secure && snapshot.gateway.tls?.hsts === true,
     snapshot,
   };
   judged.set(socket, peer);

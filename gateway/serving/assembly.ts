@@ -1,12 +1,11 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import { createDiscovery } from '../discovery/app.ts';
 import { isDiscovery } from '../discovery/paths.ts';
-import type { ServingReport } from '../observability/report.ts';
+import type { ServingReport, VersionReport } from '../observability/report.ts';
 import { Endings } from '../pipeline/endings.ts';
 import { bring, newPseudonym, type Surroundings } from '../pipeline/live.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { Registry } from '../upstream/registry.ts';
-import type { Target } from '../upstream/target.ts';
 import type { VersionUse } from '../usage/versionUse.ts';
 
 /** A snapshot in working order, with no listener of its own. */
@@ -28,6 +27,7 @@ export function assemble(
   snapshot: Snapshot,
   { clock = systemClock, embedded = false }: { clock?: Clock; embedded?: boolean } = {},
 ): Assembly {
+  const since = clock.now();
   const registry = new Registry();
   const uses = new Map<string, VersionUse>();
   const endings = new Endings(uses);
@@ -58,7 +58,7 @@ export function assemble(
       surroundings.live = bring(next, registry.poolsFor(next), uses);
       look();
     },
-    report: () => reportOf(uses, surroundings),
+    report: () => ({ versions: versionsOf(uses, surroundings), workers: [{ pid: process.pid, since }] }),
     close: () => {
       clearInterval(timer);
       registry.close();
@@ -66,18 +66,12 @@ export function assemble(
   };
 }
 
-function reportOf(uses: ReadonlyMap<string, VersionUse>, { live }: Surroundings): ServingReport {
-  return {
-    versions: [...uses].map(([name, { inFlight, waiting, lastServed }]) => ({
-      name,
-      inFlight,
-      waiting: waiting.length,
-      lastServed,
-      targets: (live.served.get(name)?.pool.targets ?? []).map(targetReport),
-    })),
-  };
-}
-
-function targetReport({ url, inFlight, connections }: Target): ServingReport['versions'][number]['targets'][number] {
-  return { url, inFlight, connections: connections.size, reachable: true, health: 'healthy', ejectedUntil: undefined };
+function versionsOf(uses: ReadonlyMap<string, VersionUse>, { live }: Surroundings): VersionReport[] {
+  return [...uses].map(([name, { inFlight, waiting, lastServed }]) => ({
+    name,
+    inFlight,
+    waiting: waiting.length,
+    lastServed,
+    targets: (live.served.get(name)?.pool.targets ?? []).map((target) => target.report()),
+  }));
 }

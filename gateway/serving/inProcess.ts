@@ -1,5 +1,6 @@
 import { Server as NetServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import { followCertificate } from '../pipeline/certificate.ts';
 import { adjustFrontDoor, createFrontDoor } from '../pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../pipeline/listener.ts';
 import { assemble } from './assembly.ts';
@@ -9,11 +10,12 @@ import type { Serve } from './serving.ts';
 const mostIdleMs = 2000;
 
 /** Serves in this very process. */
-export const serveInProcess: Serve = async (snapshot, { clock }) => {
+export const serveInProcess: Serve = async (snapshot, { clock, notice }) => {
   const assembly = assemble(snapshot, { clock });
   const { surroundings, endings } = assembly;
   const front = createFrontDoor(snapshot.gateway, surroundings);
   await listen(front, snapshot.gateway.listen);
+  const stopFollowing = followCertificate(front, snapshot.gateway.tls, notice);
   return {
     port: portOf(front),
     get ready() {
@@ -35,6 +37,7 @@ export const serveInProcess: Serve = async (snapshot, { clock }) => {
       await Promise.race([ended, over]);
     },
     close: async () => {
+      stopFollowing();
       assembly.close();
       await end(front);
     },

@@ -28,7 +28,7 @@ const idle = {
     trigger: 'start' as const,
     lastFailure: undefined,
   }),
-  report: async () => ({ versions: [] }),
+  report: async () => ({ versions: [], workers: [] }),
   clock: systemClock,
 };
 

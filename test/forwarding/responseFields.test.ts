@@ -13,6 +13,7 @@ const plan: ResponsePlan = {
   lifecycle: undefined,
   pseudonym: 'gw',
   trailers: true,
+  hsts: false,
 };
 const stripped: Partial<ResponsePlan> = {
   rewriting: { prefix: '/v1', basePath: '', isVersion: (segment) => segment === 'v1' || segment === 'v2' },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mayTryAgain } from '../../gateway/forwarding/retry.ts';
+import { crossed, type SecondTry, secondTry } from '../../gateway/forwarding/retry.ts';
 import type { Connection } from '../../gateway/http1/connection.ts';
 import { ConnectionPool } from '../../gateway/http1/connectionPool.ts';
 import { exchange, startBackend } from '../http1/backend.ts';
@@ -35,35 +35,40 @@ const endings = {
 const request = { method: 'GET', hasBody: false, bodyBegun: false };
 
 describe('a lost connection', () => {
-  it.each<[how: keyof typeof endings, expected: boolean]>([
-    ['fresh', false],
-    ['fresh, in the middle of its head', false],
-    ['kept', true],
-    ['kept twice', true],
-    ['kept, in the middle of its head', false],
-    ['kept, behind an interim response', false],
-    ['kept, in the middle of its body', false],
-  ])('that was %s is replaced: %s', async (how, expected) => {
+  it.each<[how: keyof typeof endings, where: SecondTry, crossing: boolean]>([
+    ['fresh', 'elsewhere', false],
+    ['fresh, in the middle of its head', 'nowhere', false],
+    ['kept', 'anywhere', true],
+    ['kept twice', 'anywhere', true],
+    ['kept, in the middle of its head', 'nowhere', false],
+    ['kept, behind an interim response', 'nowhere', false],
+    ['kept, in the middle of its body', 'nowhere', false],
+  ])('that was %s is replaced %s; no fault of anybody: %s', async (how, where, crossing) => {
     const connection = await lost(...endings[how]);
-    expect(mayTryAgain('lost', { ...request, connection })).toBe(expected);
+    expect(secondTry('lost', { ...request, connection })).toBe(where);
+    expect(crossed('lost', connection)).toBe(crossing);
   });
 
-  it.each([
-    ['GET', false, true],
-    ['HEAD', false, true],
-    ['OPTIONS', false, true],
-    ['GET', true, false],
-    ['OPTIONS', true, false],
-    ['POST', false, false],
-    ['PUT', false, false],
-    ['PATCH', false, false],
-    ['DELETE', false, false],
-    ['PROPFIND', false, false],
-    ['get', false, false],
-  ])('that was kept is replaced for %s, with a body %s: %s', async (method, hasBody, expected) => {
-    const connection = await lost(...endings.kept);
-    expect(mayTryAgain('lost', { method, hasBody, bodyBegun: false, connection })).toBe(expected);
-  });
+  it.each<[method: string, hasBody: boolean, kept: SecondTry, fresh: SecondTry]>([
+    ['GET', false, 'anywhere', 'elsewhere'],
+    ['HEAD', false, 'anywhere', 'elsewhere'],
+    ['OPTIONS', false, 'anywhere', 'elsewhere'],
+    ['GET', true, 'nowhere', 'nowhere'],
+    ['OPTIONS', true, 'nowhere', 'nowhere'],
+    ['POST', false, 'nowhere', 'nowhere'],
+    ['PUT', false, 'nowhere', 'nowhere'],
+    ['PATCH', false, 'nowhere', 'nowhere'],
+    ['DELETE', false, 'nowhere', 'nowhere'],
+    ['PROPFIND', false, 'nowhere', 'nowhere'],
+    ['get', false, 'nowhere', 'nowhere'],
+  ])(
+    'is replaced for %s, with a body %s: %s when it was kept, %s when it was fresh',
+    (method, hasBody, kept, fresh) => {
+      const attempt = { method, hasBody, bodyBegun: false };
+      expect(secondTry('lost', { ...attempt, connection: { served: 1, heard: false } })).toBe(kept);
+      expect(secondTry('lost', { ...attempt, connection: { served: 0, heard: false } })).toBe(fresh);
+    },
+  );
 });
 
 describe('another failure', () => {
@@ -83,7 +88,9 @@ describe('another failure', () => {
     '%s, of %s with a body %s that has begun %s, is tried again: %s',
     (kind, method, hasBody, bodyBegun, expected) => {
       const connection = { served: 1, heard: false };
-      expect(mayTryAgain(kind, { method, hasBody, bodyBegun, connection })).toBe(expected);
+      const where = secondTry(kind, { method, hasBody, bodyBegun, connection });
+      expect(where).toBe(expected ? 'anywhere' : 'nowhere');
+      expect(crossed(kind, connection)).toBe(kind === 'lost');
     },
   );
 });

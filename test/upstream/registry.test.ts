@@ -118,3 +118,56 @@ describe('how long a target keeps idle connections', () => {
     expect(before?.connections.keepAlive).toBe(expected);
   });
 });
+
+describe('over a reload', () => {
+  const both = { '/v1': { upstream: [a, b], health: { eject: '1h', passive_failures: 1 } } };
+
+  it('a target stays out, and every pool knows', () => {
+    const registry = new Registry();
+    const before = registry.poolsFor(snapshotFrom({ routes: both })).get('v1');
+    const [first] = before?.targets ?? [];
+    first?.health.failed(false);
+    const after = registry.poolsFor(snapshotFrom({ routes: { ...both, '/v2': { upstream: [b, a] } } }));
+    for (const name of ['v1', 'v2']) {
+      const pool = after.get(name);
+      expect([pool?.pick(9)?.url, pool?.pick(9)?.url, pool?.pick(9)?.url]).toEqual([b, b, b]);
+    }
+    first?.health.succeeded();
+    expect(new Set([after.get('v2')?.pick(9)?.url, after.get('v2')?.pick(9)?.url])).toEqual(new Set([a, b]));
+  });
+
+  it('a target that is left alone is not out any more', () => {
+    const registry = new Registry();
+    const [first] = load(registry, both)('v1');
+    first?.health.failed(false);
+    expect(first?.report().health).toBe('ejected');
+    load(registry, { '/v1': a });
+    expect(first?.report().health).toBe('healthy');
+  });
+
+  it('a version keeps its retry budget, as far as it is spent', () => {
+    const registry = new Registry();
+    const retries = (budget_min: string) => ({ '/v1': { upstream: a, retries: { budget: '0%', budget_min } } });
+    const before = registry.poolsFor(snapshotFrom({ routes: retries('1/s') })).get('v1')?.budget;
+    for (let time = 0; time < 10; time += 1) expect(before?.take(0)).toBe(true);
+    expect(before?.take(0)).toBe(false);
+    const after = registry.poolsFor(snapshotFrom({ routes: retries('2/s') })).get('v1')?.budget;
+    expect(after?.granted).toBe(10);
+    for (let time = 0; time < 10; time += 1) expect(after?.take(0)).toBe(true);
+    expect(after?.take(0)).toBe(false);
+  });
+});
+
+it('follows the names of its targets, and forgets them with the snapshot', async () => {
+  const asked: string[] = [];
+  const resolve = async (name: string) => {
+    asked.push(name);
+    return [{ address: '127.0.0.2', family: 4 }];
+  };
+  const registry = new Registry({ resolve });
+  onTestFinished(() => registry.close());
+  load(registry, { '/v1': 'http://replica.test:3001', '/v2': a });
+  expect(asked).toEqual(['replica.test']);
+  load(registry, { '/v1': 'http://replica.test:3001', '/v2': 'https://other.test' });
+  expect(asked).toEqual(['replica.test', 'other.test']);
+});

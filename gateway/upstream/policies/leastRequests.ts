@@ -8,10 +8,7 @@ import { draw } from './random.ts';
 export function leastRequests(chance: () => number = Math.random): Policy {
   return (members) => {
     const first = draw(members, chance);
-    const second = draw(
-      members.filter((member) => member !== first),
-      chance,
-    );
+    const second = draw(members, chance, first);
     if (!first || !second) return first;
     return load(second) < load(first) ? second : first;
   };

@@ -5,12 +5,17 @@ export function random(chance: () => number = Math.random): Policy {
   return (members) => draw(members, chance);
 }
 
-export function draw(members: readonly Member[], chance: () => number): Member | undefined {
-  const total = members.reduce((sum, member) => sum + member.weight, 0);
+/** Any of them but `except`. */
+export function draw(members: readonly Member[], chance: () => number, except?: Member): Member | undefined {
+  let total = 0;
+  for (const member of members) if (member !== except) total += member.weight;
   let left = chance() * total;
+  let last: Member | undefined;
   for (const member of members) {
+    if (member === except) continue;
     left -= member.weight;
     if (left < 0) return member;
+    last = member;
   }
-  return members.at(-1);
+  return last;
 }

@@ -1,0 +1,62 @@
+import { printable } from '../config/mask.ts';
+import type { Outcome } from '../reload.ts';
+import { adminAt, isRecord, stranger } from './admin.ts';
+import type { Paint } from './paint.ts';
+
+/** What a running gateway would do with this text of a routes.yaml. @throws UnansweredError */
+export async function askRunning(origin: string, text: string, env: NodeJS.ProcessEnv): Promise<Outcome> {
+  const answer = await adminAt(origin, env).post('/api/reload/preview', { routes_yaml: text });
+  if (!isOutcome(answer)) throw stranger(origin);
+  return answer;
+}
+
+/** Whether it would go on serving as it does. */
+export function isRejected({ kind }: Outcome): boolean {
+  return kind === 'faulty' || kind === 'refused';
+}
+
+/** A preview for people, line by line; nothing has happened yet. */
+export function previewInWords(outcome: Outcome, paint: Paint): string[] {
+  switch (outcome.kind) {
+    case 'unchanged':
+      return [paint('green', 'The running gateway would change nothing: the file means the same to it.')];
+    case 'faulty': {
+      const heading = 'The running gateway would not take it over: in its own environment and folder there are faults.';
+      return [paint('red', heading), ...indented(outcome.faults)];
+    }
+    case 'refused': {
+      const heading = 'The running gateway would refuse it, since it breaks what was promised.';
+      const lines = outcome.refusals.map(
+        ({ message, force }) => `${message}\n  If it is right all the same, add: ${force}`,
+      );
+      return [paint('red', heading), ...indented(lines)];
+    }
+    case 'reloaded': {
+      const changes = outcome.changes.map((change) => `would change: ${change}`);
+      const forced = outcome.forced.map((reason) => `would be forced: ${reason}`);
+      const lines = [...changes, ...forced];
+      const unseen = 'would change: nothing that a client can see';
+      return [
+        paint('green', 'The running gateway would take it over.'),
+        ...indented(lines.length > 0 ? lines : [unseen]),
+      ];
+    }
+  }
+}
+
+// Faults have several lines. They come from another process, so nothing in them may move the cursor.
+function indented(texts: readonly string[]): string[] {
+  return texts.flatMap((text) => text.split('\n').map((line) => `  ${printable(line)}`));
+}
+
+const lists: Readonly<Record<string, readonly string[]>> = {
+  unchanged: [],
+  faulty: ['faults'],
+  refused: ['refusals'],
+  reloaded: ['changes', 'forced'],
+};
+
+function isOutcome(answer: unknown): answer is Outcome {
+  if (!isRecord(answer) || typeof answer['kind'] !== 'string') return false;
+  return lists[answer['kind']]?.every((name) => Array.isArray(answer[name])) ?? false;
+}

@@ -1,0 +1,55 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { timer } from '../config/schema/units.ts';
+import { systemClock } from '../shared/clock.ts';
+import { adminAt, adminOption } from './admin.ts';
+import type { AddCommand } from './command.ts';
+import type { ExitCode, Io } from './io.ts';
+import { painter } from './paint.ts';
+import { readStatus } from './runningStatus.ts';
+import { statusAsText } from './statusReport.ts';
+import { type Patience, waitUntilSafe } from './wait.ts';
+
+interface StatusOptions {
+  readonly admin: string;
+  readonly format: 'text' | 'json';
+  /** The segment: `v1`. */
+  readonly wait?: string;
+  readonly timeout: Patience;
+}
+
+export const addStatus: AddCommand = (program, io, finish) => {
+  program
+    .command('status')
+    .description('Say what a running gateway serves, and what of it is under way.')
+    .addOption(adminOption())
+    .addOption(new Option('--format <format>', 'how to print the result').choices(['text', 'json']).default('text'))
+    .option('--wait <version>', 'wait until nothing of a retired version is under way', (text) =>
+      text.replace(/^\//, ''),
+    )
+    .addOption(
+      new Option('--timeout <duration>', 'how long to wait').argParser(patience).default(patience('60s'), '60s'),
+    )
+    .action(async (options: StatusOptions) => finish(await status(options, io)));
+};
+
+/** @throws UnansweredError */
+async function status({ admin: origin, format, wait, timeout }: StatusOptions, io: Io): Promise<ExitCode> {
+  const admin = adminAt(origin, io.env);
+  const read = (ms?: number) => readStatus(admin, origin, ms);
+  if (wait !== undefined) return waitUntilSafe(wait, timeout, read, format, io);
+  const found = await read();
+  const text =
+    format === 'json'
+      ? `${JSON.stringify(found, null, 2)}\n`
+      : statusAsText(found, systemClock.now(), painter(io.stdout, io.env));
+  io.stdout.write(text);
+  return 0;
+}
+
+function patience(text: string): Patience {
+  const { success, data: ms, error } = timer.safeParse(text);
+  if (success) return { text, ms };
+  const [issue] = error.issues;
+  const remedy = issue?.code === 'custom' ? issue.params?.['remedy'] : undefined;
+  throw new InvalidArgumentError(`It ${issue?.message ?? 'is not a duration'}. ${remedy ?? 'Write 60s.'}`);
+}

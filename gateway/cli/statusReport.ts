@@ -1,0 +1,68 @@
+import { printable } from '../config/mask.ts';
+import { ago } from './ago.ts';
+import type { Paint } from './paint.ts';
+import type { RunningStatus, RunningTarget, RunningVersion } from './runningStatus.ts';
+import { date, table } from './table.ts';
+
+const triggers: Readonly<Record<string, string>> = {
+  start: 'at the start',
+  file: 'by an edit of the file',
+  signal: 'by SIGHUP',
+  admin: 'through the admin listener',
+};
+
+/** For people. */
+export function statusAsText({ config, versions }: RunningStatus, now: number, paint: Paint): string {
+  return `${[...configLines(config, now, paint), '', ...versionLines(versions, now), ...alarms(versions, paint)].join('\n')}\n`;
+}
+
+function configLines(config: RunningStatus['config'], now: number, paint: Paint): string[] {
+  const { fingerprint, generation, loaded_at: loaded, trigger, last_failure: failure } = config;
+  const id = printable(fingerprint.slice(0, 12));
+  const lines = [`configuration ${id}, generation ${generation}, loaded ${ago(loaded, now)} ${how(trigger)}`];
+  if (!failure) return lines;
+  const heading = `an edit was not taken over ${ago(failure.at, now)}, tried ${how(failure.trigger)}:`;
+  const reasons = failure.reasons.flatMap((reason) => reason.split('\n').map((line) => `  ${printable(line)}`));
+  return [...lines, paint('yellow', heading), ...reasons];
+}
+
+function how(trigger: string): string {
+  return triggers[trigger] ?? `by ${printable(trigger)}`;
+}
+
+function versionLines(versions: readonly RunningVersion[], now: number): string[] {
+  if (versions.length === 0) return ['  no versions'];
+  const heading = ['version', 'stage', 'deprecation', 'sunset', 'in flight', 'waiting', 'last served'];
+  const rows = versions.map((one) => [
+    printable(`/${one.version}`),
+    printable(one.stage),
+    one.deprecation === null ? '-' : date(Date.parse(one.deprecation)),
+    one.sunset === null ? '-' : date(Date.parse(one.sunset)),
+    String(one.in_flight),
+    String(one.waiting),
+    one.last_served === null ? 'not since the start' : ago(one.last_served, now),
+  ]);
+  const [head = '', ...lines] = table([heading, ...rows]);
+  const targets = versions.map((one) => table(one.targets.map((target) => targetCells(target))));
+  return [head, ...lines.flatMap((line, index) => [line, ...(targets[index] ?? []).map((target) => `    ${target}`)])];
+}
+
+function targetCells(target: RunningTarget): string[] {
+  const until = target.ejected_until === null ? '' : ` until ${printable(target.ejected_until)}`;
+  return [
+    printable(target.url),
+    printable(target.health) + until,
+    target.reachable ? '' : 'refuses connections',
+    `${target.in_flight} in flight`,
+    `${target.connections} connection${target.connections === 1 ? '' : 's'}`,
+  ];
+}
+
+function alarms(versions: readonly RunningVersion[], paint: Paint): string[] {
+  const stopped = versions.filter((one) => one.stopped_before_retired);
+  const lines = stopped.map(({ version }) => {
+    const remedy = `Start it again, or set retired: true for /${version} in routes.yaml.`;
+    return paint('red', printable(`/${version} was stopped before it was retired: its clients get errors.  ${remedy}`));
+  });
+  return lines.length > 0 ? ['', ...lines] : [];
+}

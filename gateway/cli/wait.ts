@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { printable } from '../config/mask.ts';
+import { systemClock } from '../shared/clock.ts';
+import type { ExitCode, Io } from './io.ts';
+import type { RunningStatus, RunningVersion } from './runningStatus.ts';
+
+/** How long to wait, as it was written and in ms. */
+export interface Patience {
+  readonly text: string;
+  readonly ms: number;
+}
+
+const pollEvery = 250;
+// However little time is left, an answer needs some.
+const [shortestAnswer, longestAnswer] = [1000, 10_000];
+
+/** Waits until a retired version may be stopped; says why not, if not. @throws what `read` throws */
+export async function waitUntilSafe(
+  name: string,
+  timeout: Patience,
+  read: (patience: number) => Promise<RunningStatus>,
+  format: 'text' | 'json',
+  io: Io,
+): Promise<ExitCode> {
+  const until = systemClock.now() + timeout.ms;
+  const end = (code: ExitCode, words: string, version?: RunningVersion): ExitCode => {
+    if (format === 'json' && version) io.stdout.write(`${JSON.stringify(version, null, 2)}\n`);
+    if (code !== 0) io.stderr.write(`${words}\n`);
+    else if (format === 'text') io.stdout.write(`${words}\n`);
+    return code;
+  };
+  let shown: number | undefined;
+  for (;;) {
+    const left = until - systemClock.now();
+    const { versions } = await read(Math.min(longestAnswer, Math.max(shortestAnswer, left)));
+    const version = versions.find((one) => one.version === name);
+    if (!version) return end(1, unknown(name, versions));
+    if (version.stage !== 'retired' && version.stage !== 'removed') return end(1, stillServed(version), version);
+    if (version.safe_to_stop) return end(0, `/${name}: 0 requests in flight, safe to stop`, version);
+    const count = version.in_flight + version.waiting;
+    if (left <= 0) return end(1, `/${name}: still ${requests(count)} in flight after ${timeout.text}`, version);
+    if (count !== shown) io.stderr.write(`/${name}: ${requests(count)} in flight\n`);
+    shown = count;
+    await sleep(Math.min(pollEvery, left));
+  }
+}
+
+function requests(count: number): string {
+  return `${count} request${count === 1 ? '' : 's'}`;
+}
+
+function unknown(name: string, versions: readonly RunningVersion[]): string {
+  const known = versions.map(({ version }) => printable(`/${version}`)).join(', ');
+  return `The gateway knows no /${printable(name)}.  It knows ${known === '' ? 'none' : known}.`;
+}
+
+function stillServed({ version, stage }: RunningVersion): string {
+  return printable(`/${version} is still served (${stage}).  Retire it first: set retired: true in routes.yaml.`);
+}

@@ -1,0 +1,27 @@
+import type { PlainSnapshot } from '../config/transfer.ts';
+import type { ServingReport } from '../observability/report.ts';
+
+/** What the primary wants of a worker; each is answered by one `Reply` with its number. */
+export type Order =
+  | { readonly number: number; readonly kind: 'serve'; readonly snapshot: PlainSnapshot }
+  | { readonly number: number; readonly kind: 'apply'; readonly snapshot: PlainSnapshot }
+  | { readonly number: number; readonly kind: 'report' }
+  | { readonly number: number; readonly kind: 'drain'; readonly ms: number };
+
+export type Answer = { readonly port: number } | { readonly report: ServingReport } | { readonly done: true };
+
+export type Reply = { readonly kind: 'reply'; readonly number: number } & (Answer | { readonly error: WireError });
+
+/** A line for the operator. */
+export interface Notice {
+  readonly kind: 'notice';
+  readonly line: string;
+}
+
+/** What survives of an error on its way to another process: enough to say what is to be done about it. */
+export interface WireError {
+  readonly message: string;
+  readonly code?: string | undefined;
+  readonly address?: string | undefined;
+  readonly port?: number | undefined;
+}

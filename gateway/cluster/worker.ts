@@ -1,0 +1,59 @@
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import { fromPlain } from '../config/transfer.ts';
+import { serveInProcess } from '../serving/inProcess.ts';
+import type { Serving } from '../serving/serving.ts';
+import { systemClock } from '../shared/clock.ts';
+import type { Answer, Notice, Order, Reply, WireError } from './messages.ts';
+
+export const { isWorker } = cluster;
+
+/** Serves as the primary says, until it says drain, or is gone. */
+export async function work(): Promise<void> {
+  // A terminal and a service manager signal the whole group: what these mean is for the primary to decide.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
+  const worker = new Worker();
+  process.on('message', (order: Order) => void worker.obey(order));
+  await once(process, 'disconnect');
+}
+
+class Worker {
+  #serving: Serving | undefined;
+
+  async obey(order: Order): Promise<void> {
+    const { number } = order;
+    try {
+      tell({ kind: 'reply', number, ...(await this.#carryOut(order)) });
+    } catch (error) {
+      tell({ kind: 'reply', number, error: wireError(error) });
+    }
+    if (order.kind === 'drain') process.disconnect?.();
+  }
+
+  async #carryOut(order: Order): Promise<Answer> {
+    if (order.kind === 'serve') {
+      const notice = (line: string): void => tell({ kind: 'notice', line });
+      this.#serving = await serveInProcess(fromPlain(order.snapshot), { clock: systemClock, notice });
+      return { port: this.#serving.port };
+    }
+    const serving = this.#serving;
+    if (!serving) throw new Error(`told to ${order.kind} before it was told to serve`);
+    if (order.kind === 'report') return { report: await serving.report() };
+    if (order.kind === 'apply') await serving.apply(fromPlain(order.snapshot));
+    if (order.kind === 'drain') {
+      await serving.drain(order.ms);
+      await serving.close();
+    }
+    return { done: true };
+  }
+}
+
+function tell(message: Reply | Notice): void {
+  // The primary may be gone by now, and the process ends with it.
+  if (process.connected) process.send?.(message);
+}
+
+function wireError(error: unknown): WireError {
+  const { message, code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  return { message, code, address, port };
+}

@@ -1,0 +1,97 @@
+import type { RequestListener } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { refusedUrl } from '../support/gateway.ts';
+import { runIn } from './io.ts';
+import { startStranger } from './stranger.ts';
+
+const token = 'correct-horse-battery-staple';
+const config = { fingerprint: 'x', generation: 1, loaded_at: '2026-11-21T10:00:00.000Z', trigger: 'start' };
+const idle = { config: { ...config, last_failure: null }, versions: [] };
+
+function json(status: number, body: unknown): RequestListener {
+  return (_req, res) => res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+describe('nobody of use answers', () => {
+  it('because nobody listens', async () => {
+    const url = await refusedUrl();
+    const { code, stdout, stderr } = await runIn('/', ['status', '--admin', url]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toBe(
+      `${url} does not answer: ECONNREFUSED.  Is the gateway running, and is this its gateway.admin?  Name that with --admin host:port.\n`,
+    );
+  });
+
+  it('in time', async () => {
+    const admin = await startStranger(() => {});
+    const { code, stderr } = await runIn('/', ['status', '--admin', admin, '--wait', '/v1', '--timeout', '1s']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('no answer within 1 s')]);
+  });
+
+  it.each<[string, RequestListener, NodeJS.ProcessEnv, RegExp]>([
+    ['a page', (_req, res) => res.end('<p>hello'), {}, /does not answer as the admin listener of a version-gateway/],
+    ['an empty answer', (_req, res) => res.end(), {}, /does not answer as the admin listener/],
+    ['a list', json(200, []), {}, /does not answer as the admin listener/],
+    ['other JSON', json(200, { hello: 1 }), {}, /does not answer as the admin listener/],
+    ['another configuration', json(200, { config: {}, versions: [] }), {}, /does not answer as the admin listener/],
+    ['other versions', json(200, { ...idle, versions: ['v1'] }), {}, /does not answer as the admin listener/],
+    ['half an answer', (_req, res) => void res.write('{', () => res.destroy()), {}, /does not answer: /],
+    ['401', json(401, {}), {}, /wants a token\. {2}Set ADMIN_TOKEN/],
+    ['403', json(403, { detail: 'x' }), {}, /wants a token\. {2}Set ADMIN_TOKEN/],
+    ['403 to a token', json(403, {}), { ADMIN_TOKEN: token }, /does not accept ADMIN_TOKEN\. {2}Set ADMIN_TOKEN/],
+    ['404', json(404, { detail: 'Nothing.' }), {}, /answered 404\. {2}Nothing\. {2}Is it a gateway of this release\?/],
+    ['500', json(500, { detail: 'a\x1b[2J' }), {}, /answered 500\. {2}a\\x1b\[2J {2}Look at its log\./],
+    ['a token that cannot be sent', json(200, idle), { ADMIN_TOKEN: `${token}\n${token}` }, /ADMIN_TOKEN holds char/],
+  ])('but %s', async (_what, listener, env, expected) => {
+    const { code, stdout, stderr } = await runIn('/', ['status', '--admin', await startStranger(listener)], env);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(expected);
+    expect(stderr.trimEnd()).not.toContain('\n');
+    expect(stderr).not.toContain(token);
+  });
+
+  it('and the token does not follow a redirect', async () => {
+    const seen: unknown[] = [];
+    const other = await startStranger((req, res) => {
+      seen.push(req.url);
+      json(200, idle)(req, res);
+    });
+    const admin = await startStranger((_req, res) => res.writeHead(307, { location: `http://${other}/` }).end());
+    expect((await runIn('/', ['status', '--admin', admin], { ADMIN_TOKEN: token })).code).toBe(2);
+    expect(seen).toEqual([]);
+  });
+});
+
+it.each([
+  '9901',
+  'localhost',
+  ':9901',
+  '127.0.0.1:99999',
+  '127.0.0.1:0',
+  '127.0.0.1:9901/api',
+  'ftp://127.0.0.1:9901',
+  'http://ada:secret@127.0.0.1:9901',
+  'http://127.0.0.1:9901/?x',
+  '::1:9901',
+  '',
+])('%j is no address of an admin listener', async (address) => {
+  const { code, stdout, stderr } = await runIn('/', ['status', '--admin', address]);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain('Write host:port, or https://host:port.');
+});
+
+it.each([
+  ['host:port', (admin: string) => admin],
+  ['a name', (admin: string) => admin.replace('127.0.0.1', 'localhost')],
+  ['a URL', (admin: string) => `http://${admin}`],
+  ['a URL with a slash', (admin: string) => `http://${admin}/`],
+])('asks %s, with the token', async (_form, spell) => {
+  const seen: unknown[] = [];
+  const admin = await startStranger((req, res) => {
+    seen.push([req.method, req.url, req.headers.authorization]);
+    json(200, idle)(req, res);
+  });
+  const { code, stderr } = await runIn('/', ['status', '--admin', spell(admin)], { ADMIN_TOKEN: `${token}\n` });
+  expect([code, stderr]).toEqual([0, '']);
+  expect(seen).toEqual([['GET', '/api/status', `Bearer ${token}`]]);
+});

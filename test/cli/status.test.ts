@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { ago } from '../../gateway/cli/ago.ts';
+import type { RunningStatus, RunningVersion } from '../../gateway/cli/runningStatus.ts';
+import { statusAsText } from '../../gateway/cli/statusReport.ts';
+import { refusedUrl, startTestGateway } from '../support/gateway.ts';
+import { runIn } from './io.ts';
+import { startStranger } from './stranger.ts';
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+
+const v1: RunningVersion = {
+  version: 'v1',
+  stage: 'retired',
+  deprecation: '2026-06-30T00:00:00.000Z',
+  sunset: '2026-09-30T23:59:59.000Z',
+  in_flight: 2,
+  waiting: 1,
+  last_served: '2026-11-21T11:56:30.000Z',
+  safe_to_stop: false,
+  stopped_before_retired: false,
+  targets: [],
+};
+const target = {
+  url: 'http://127.0.0.1:3002',
+  health: 'healthy',
+  ejected_until: null,
+  reachable: true,
+  in_flight: 0,
+  connections: 1,
+};
+const v2 = { ...v1, version: 'v2', stage: 'active', deprecation: null, sunset: null, last_served: null };
+const v1Safe = { ...v1, in_flight: 0, waiting: 0, safe_to_stop: true };
+
+function statusOf(...versions: RunningVersion[]): RunningStatus {
+  const loaded_at = '2026-11-21T10:00:00.000Z';
+  return {
+    config: { fingerprint: '0123456789abcdef0123', generation: 3, loaded_at, trigger: 'file', last_failure: null },
+    versions,
+  };
+}
+
+const plain = (_style: string, text: string): string => text;
+
+describe('the report', () => {
+  it('is a table, with the targets below each version', () => {
+    const other = {
+      ...target,
+      url: 'http://127.0.0.1:3003',
+      health: 'ejected',
+      ejected_until: '2026-11-21T12:00:05.000Z',
+    };
+    const status = statusOf(v1, { ...v2, in_flight: 0, waiting: 0, targets: [target, { ...other, reachable: false }] });
+    expect(
+      statusAsText(status, now, plain),
+    ).toBe(`configuration 0123456789ab, generation 3, loaded 2 h ago by an edit of the file
+
+  version  stage    deprecation  sunset                in flight  waiting  last served
+  /v1      retired  2026-06-30   2026-09-30T23:59:59Z  2          1        3 min ago
+  /v2      active   -            -                     0          0        not since the start
+      http://127.0.0.1:3002  healthy                                                      0 in flight  1 connection
+      http://127.0.0.1:3003  ejected until 2026-11-21T12:00:05.000Z  refuses connections  0 in flight  1 connection
+`);
+  });
+
+  it('says what became of the last edit, line by line and harmlessly', () => {
+    const status = statusOf(v1);
+    const reasons = ['routes.yaml:2:8  routes./v1\n  nowhere is no URL.', 'x\x1b[2J'];
+    const last_failure = { at: '2026-11-21T11:59:58.000Z', trigger: 'signal', reasons };
+    const text = statusAsText({ ...status, config: { ...status.config, last_failure } }, now, plain);
+    expect(text).toContain(`an edit was not taken over 2 s ago, tried by SIGHUP:
+  routes.yaml:2:8  routes./v1
+    nowhere is no URL.
+  x\\x1b[2J
+`);
+  });
+
+  it('is loud about what was stopped before it was retired', () => {
+    const text = statusAsText(
+      statusOf(v1, { ...v2, stopped_before_retired: true }),
+      now,
+      (style, text) => `<${style}>${text}`,
+    );
+    expect(text).toContain(
+      '<red>/v2 was stopped before it was retired: its clients get errors.  Start it again, or set',
+    );
+    expect(text).not.toContain('/v1 was stopped');
+  });
+
+  it('says so when there is nothing', () => expect(statusAsText(statusOf(), now, plain)).toContain('no versions'));
+});
+
+it.each([
+  [-5000, 'just now'],
+  [999, 'just now'],
+  [1000, '1 s ago'],
+  [59_999, '59 s ago'],
+  [60_000, '1 min ago'],
+  [3_599_999, '59 min ago'],
+  [3_600_000, '1 h ago'],
+  [86_400_000, '1 day ago'],
+  [3 * 86_400_000, '3 days ago'],
+])('%d ms are %s', (ms, words) => expect(ago(new Date(now - ms).toISOString(), now)).toBe(words));
+
+describe('a real gateway', () => {
+  it('is told of in words and in JSON', async () => {
+    const url = await refusedUrl();
+    const { url: gateway, adminPort } = await startTestGateway({ '/v1': url, '/v2': { retired: true } });
+    expect((await fetch(`${gateway}/v1/x`)).status).toBe(502);
+    const admin = `127.0.0.1:${adminPort}`;
+    const text = await runIn('/', ['status', '--admin', admin]);
+    expect([text.code, text.stderr]).toEqual([0, '']);
+    expect(text.stdout).toMatch(/generation 1, loaded .+ at the start\n/);
+    expect(text.stdout).toMatch(/\n {2}\/v1 +active .+\n {6}http:\/\/127\.0\.0\.1:\d+ /);
+    const { code, stdout } = await runIn('/', ['status', '--admin', admin, '--format', 'json']);
+    const direct = await (await fetch(`http://${admin}/api/status`)).json();
+    expect([code, JSON.parse(stdout)]).toEqual([0, direct]);
+  });
+});
+
+describe('--wait', () => {
+  /** What a gateway says, one answer after the other; the last one stays. */
+  async function wait(args: string[], ...answers: RunningVersion[][]) {
+    let asked = 0;
+    const admin = await startStranger((_req, res) => {
+      const versions = answers[Math.min(asked++, answers.length - 1)] ?? [];
+      res.end(JSON.stringify(statusOf(...versions)));
+    });
+    return await runIn('/', ['status', '--admin', admin, ...args]);
+  }
+
+  it.each([
+    ['60', 'has no unit. Write 60s or 60ms.'],
+    ['soon', 'is not a duration.'],
+    ['0s', 'is too short.'],
+    ['off', 'is not a duration.'],
+    ['99d', 'is too long.'],
+  ])('takes no --timeout of %s', async (timeout, expected) => {
+    const { code, stderr } = await wait(['--wait', 'v1', '--timeout', timeout], [v1]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(expected)]);
+  });
+
+  it('gives up at once on a version that nobody knows', async () => {
+    expect(await wait(['--wait', '/v9'], [v1, v2])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'The gateway knows no /v9.  It knows /v1, /v2.\n',
+    });
+  });
+
+  it.each(['active', 'announced', 'deprecated', 'sunset'])('gives up at once on one that is %s', async (stage) => {
+    const { code, stdout, stderr } = await wait(['--wait', '/v1'], [{ ...v1Safe, stage, safe_to_stop: false }]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toBe(`/v1 is still served (${stage}).  Retire it first: set retired: true in routes.yaml.\n`);
+  });
+
+  it('gives up on one that is served again', async () => {
+    const { code, stderr } = await wait(['--wait', '/v1'], [v1], [{ ...v1, stage: 'active' }]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('/v1: 3 requests in flight\n/v1 is still served')]);
+  });
+
+  it('gives up when the time is up', async () => {
+    const { code, stdout, stderr } = await wait(['--wait', '/v1', '--timeout', '300ms'], [v1]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toBe('/v1: 3 requests in flight\n/v1: still 3 requests in flight after 300ms\n');
+  });
+
+  it('is over when the gateway is', async () => {
+    let asked = 0;
+    const admin = await startStranger((req, res) => {
+      if (asked++ === 0) res.end(JSON.stringify(statusOf(v1)));
+      else req.socket.destroy();
+    });
+    const { code, stderr } = await runIn('/', ['status', '--admin', admin, '--wait', 'v1']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('does not answer')]);
+  });
+
+  it.each(['/v1', 'v1'])('%s: tells each change, and the end', async (name) => {
+    const left = { ...v1, in_flight: 1, waiting: 0 };
+    expect(await wait(['--wait', name], [v1], [v1], [left], [v1Safe])).toEqual({
+      code: 0,
+      stdout: '/v1: 0 requests in flight, safe to stop\n',
+      stderr: '/v1: 3 requests in flight\n/v1: 1 request in flight\n',
+    });
+  });
+
+  it('takes one that is no longer in the file', async () => {
+    const { code } = await wait(['--wait', '/v1'], [{ ...v1Safe, stage: 'removed' }]);
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    ['safe', v1Safe, 0, ''],
+    ['served', v2, 1, '/v2 is still served'],
+    ['out of time', v1, 1, '/v1: still 3 requests in flight'],
+  ])('prints the version as JSON: %s', async (_what, version, expected, words) => {
+    const args = ['--wait', version.version, '--format', 'json', '--timeout', '1ms'];
+    const { code, stdout, stderr } = await wait(args, [version]);
+    expect([code, JSON.parse(stdout)]).toEqual([expected, version]);
+    expect(stderr).toContain(words);
+  });
+});

@@ -1,0 +1,124 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readAccepted, writeAccepted } from '../../gateway/config/accepted.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { temporaryFolder } from './temporary.ts';
+
+function snapshotIn(folder: string) {
+  return snapshotFrom({
+    routes: {
+      '/v1': {
+        upstream: 'http://127.0.0.1:3001',
+        deprecation: '2026-01-01',
+        sunset: '2028-06-30',
+        after_sunset: 'gone',
+        successor: '/v10',
+      },
+      '/v10': 'http://127.0.0.1:3010',
+      '/v2': { retired: true },
+    },
+    gateway: { admin_token: 'correct-horse-battery', public_url: 'https://api.example.com' },
+    guard: { force: { '/v1': 'the backend has burnt down' } },
+    usage: { store: join(folder, 'usage.db') },
+  });
+}
+
+const one = {
+  format: 1,
+  versions: [{ name: 'v1', major: 1, afterSunset: 'serve', retired: false }],
+  force: [],
+};
+
+function withVersion(changes: object): string {
+  return JSON.stringify({ ...one, versions: [{ ...one.versions[0], ...changes }] });
+}
+
+describe('a record that is no use', () => {
+  it.each([
+    ['empty', ''],
+    ['cut off', JSON.stringify(one).slice(0, -9)],
+    ['binary', '\0\x01\xff'],
+    ['a list', '[]'],
+    ['of a later release', JSON.stringify({ ...one, format: 2 })],
+    ['without versions', JSON.stringify({ format: 1, force: [] })],
+    ['with a date that is none', withVersion({ sunset: 'soon' })],
+    ['with a name that could move a cursor', withVersion({ name: 'v1\x1b[2J' })],
+    ['with a name of another major', withVersion({ name: 'v2' })],
+    ['with a version that succeeds itself', withVersion({ successor: 'v1' })],
+    ['with a successor further down', withVersion({ successor: 'v0' })],
+  ])('is warned of, in one line: %s', (_what, text) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'accepted.json'), text);
+    const { promises, warning } = readAccepted(join(folder, 'usage.db'));
+    expect(promises).toBeUndefined();
+    expect(warning).toBe(
+      `${folder}/accepted.json cannot be read: it is not of this release.  What was promised before this start is not known.`,
+    );
+  });
+
+  it('is warned of when it is a folder', () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'accepted.json'));
+    expect(readAccepted(join(folder, 'usage.db')).warning).toContain('it is a folder');
+  });
+
+  it('is not missed at the first start', () => {
+    expect(readAccepted(join(temporaryFolder(), 'usage.db'))).toEqual({ promises: undefined, warning: undefined });
+  });
+
+  it('is replaced', () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'accepted.json'), 'rubbish');
+    expect(writeAccepted(snapshotIn(folder))).toBeUndefined();
+    expect(readAccepted(join(folder, 'usage.db')).promises?.versions.size).toBe(3);
+  });
+});
+
+describe('a record that cannot be written', () => {
+  it.each([
+    ['its folder is a file', (folder: string) => writeFileSync(join(folder, 'sub'), ''), 'sub'],
+    [
+      'a folder is in its place',
+      (folder: string) => mkdirSync(join(folder, 'accepted.json/x'), { recursive: true }),
+      '.',
+    ],
+  ])('is one line, and leaves nothing behind: %s', (_what, prepare, below) => {
+    const folder = temporaryFolder();
+    prepare(folder);
+    const before = readdirSync(folder);
+    const failure = writeAccepted(snapshotIn(join(folder, below)));
+    expect(failure).toMatch(/^\S+accepted\.json cannot be written: .+\. {2}The next start will not know .+\.$/);
+    expect(readdirSync(folder)).toEqual(before);
+  });
+});
+
+it('comes back as it was, from a folder that was not there', () => {
+  const folder = join(temporaryFolder(), 'a', 'b');
+  const snapshot = snapshotIn(folder);
+  expect(writeAccepted(snapshot)).toBeUndefined();
+  const { promises } = readAccepted(snapshot.usage.store);
+  const [v1, v2, v10] = snapshot.byMajor;
+  expect(promises?.byMajor.map(({ name }) => name)).toEqual(['v1', 'v2', 'v10']);
+  expect(promises?.versions.get('v1')).toEqual({
+    name: 'v1',
+    major: 1,
+    deprecation: v1?.deprecation,
+    sunset: Date.parse('2028-06-30T00:00:00Z'),
+    afterSunset: 'gone',
+    retired: false,
+    successor: 'v10',
+  });
+  expect(promises?.versions.get('v2')).toMatchObject({ retired: v2?.retired, deprecation: undefined });
+  expect(promises?.versions.get('v10')).toMatchObject({ major: v10?.major, successor: undefined });
+  expect(promises?.guard.force).toEqual(new Map([['v1', 'the backend has burnt down']]));
+});
+
+it('is for its owner alone, and holds no secret and no URL', () => {
+  const folder = temporaryFolder();
+  writeAccepted(snapshotIn(folder));
+  expect(readdirSync(folder)).toEqual(['accepted.json']);
+  const file = join(folder, 'accepted.json');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(file, 'utf8')).not.toMatch(/horse|http|3001|example/);
+});

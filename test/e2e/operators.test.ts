@@ -1,0 +1,233 @@
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runIn } from '../cli/io.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { eventually } from '../support/eventually.ts';
+import { refusedUrl } from '../support/gateway.ts';
+import { type Running, run } from '../support/process.ts';
+
+const main = new URL('../../gateway/main.ts', import.meta.url).pathname;
+const upstream = 'http://127.0.0.1:1';
+
+/** A folder with a routes.yaml, which `edit` replaces; what is kept between starts is kept in it, too. */
+function operatorsFolder(routes: string, more = '') {
+  const folder = temporaryFolder();
+  const file = join(folder, 'routes.yaml');
+  const edit = (text: string, rest = ''): void => writeFileSync(file, `routes:\n${text}${rest}`);
+  edit(routes, more);
+  const accepted = join(folder, '.version-gateway', 'accepted.json');
+  return { folder, file, edit, accepted, versions: () => JSON.parse(readFileSync(accepted, 'utf8')).versions };
+}
+
+/** The gateway as a process of its own. */
+async function start(file: string) {
+  const args = [main, 'start', '--config', file, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
+  const gateway = run(process.execPath, args);
+  const [, base] = await gateway.printed(/listens on (\S+)/);
+  const [, admin] = await gateway.printed(/http:\/\/(127\.0\.0\.1:\d+)\/readyz/);
+  return { gateway, base: base as string, admin: admin as string };
+}
+
+async function stop({ child }: Running): Promise<void> {
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+}
+
+/** A backend that answers when it is told to. */
+async function slowBackend() {
+  const open: ServerResponse[] = [];
+  const server = createServer((_req, res) => void open.push(res)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, open };
+}
+
+const past = 'deprecation: 2024-01-01, sunset: 2025-01-01';
+
+it('a version is retired, waited for, and stopped when nothing of it is under way', async () => {
+  const backend = await slowBackend();
+  const v1 = `  /v1: { upstream: '${backend.url}', ${past} }\n`;
+  const { file, edit } = operatorsFolder(v1, 'guard: { quiet: off }\n');
+  const { gateway, base, admin } = await start(file);
+  const answers = [1, 2].map(() => fetch(`${base}/v1/x`));
+  await eventually(() => expect(backend.open).toHaveLength(2));
+
+  const early = await runIn('/', ['status', '--admin', admin, '--wait', '/v1']);
+  expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('/v1 is still served (sunset).')]);
+
+  edit(v1.replace(' }', ', retired: true }'), 'guard: { quiet: off }\n');
+  await gateway.printed(/\/v1: sunset → retired/);
+  const late = await runIn('/', ['status', '--admin', admin, '--wait', '/v1', '--timeout', '50ms']);
+  expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('/v1: still 2 requests in flight after 50ms')]);
+
+  const waiting = run(process.execPath, [main, 'status', '--admin', admin, '--wait', '/v1']);
+  const ended = once(waiting.child, 'exit');
+  await waiting.printed(/^\/v1: 2 requests in flight$/m);
+  backend.open[0]?.end('one');
+  await waiting.printed(/^\/v1: 1 request in flight$/m);
+  backend.open[1]?.end('two');
+  await waiting.printed(/^\/v1: 0 requests in flight, safe to stop$/m);
+  expect(await ended).toEqual([0, null]);
+  const texts = await Promise.all(answers.map(async (answer) => await (await answer).text()));
+  expect(texts.sort()).toEqual(['one', 'two']);
+});
+
+describe('check --against-running', () => {
+  const kept = `  /v1: { upstream: '${upstream}', deprecation: 2026-01-01, sunset: 2099-01-01 }\n`;
+  const check = (folder: string, admin: string, ...more: string[]) =>
+    runIn(folder, ['check', '--against-running', '--admin', admin, ...more], {});
+
+  it('asks nobody about a file that is wrong in itself', async () => {
+    const { folder } = operatorsFolder('  /v1: nowhere\n');
+    const { code, stdout, stderr } = await check(folder, await refusedUrl());
+    expect([code, stderr]).toEqual([1, '']);
+    expect(stdout).toContain('routes.yaml cannot be served: 1 fault.');
+    expect(stdout).not.toContain('running');
+  });
+
+  it('is told apart from a file that is not fine when nobody answers', async () => {
+    const { folder } = operatorsFolder(kept);
+    const { code, stdout, stderr } = await check(folder, await refusedUrl());
+    expect([code, stdout]).toEqual([2, expect.stringContaining('routes.yaml: 1 warning.')]);
+    expect(stderr).toMatch(/^http:\S+ does not answer: ECONNREFUSED\. .+\n$/);
+  });
+
+  it('says what the running gateway would make of it, and changes nothing', async () => {
+    const running = operatorsFolder(kept, '# as it runs\n');
+    const { admin } = await start(running.file);
+    const edited = async (routes: string, ...more: string[]) => {
+      const { folder } = operatorsFolder(routes);
+      return await check(folder, admin, ...more);
+    };
+    const same = await check(running.folder, admin);
+    expect([same.code, same.stdout]).toEqual([0, expect.stringContaining('The running gateway would change nothing')]);
+
+    const sound = `${kept}  /v2: ${upstream}\n`;
+    const changed = await edited(sound);
+    expect(changed.code).toBe(0);
+    expect(changed.stdout).toContain('The running gateway would take it over.\n  would change: /v2: added, active\n');
+
+    const json = await edited(sound, '--format', 'json');
+    expect([json.code, JSON.parse(json.stdout)]).toEqual([
+      0,
+      expect.objectContaining({ ok: true, running: { kind: 'reloaded', changes: ['/v2: added, active'], forced: [] } }),
+    ]);
+
+    const refused = await edited(kept.replace('2099', '2098'));
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toContain('The running gateway would refuse it');
+    expect(refused.stdout).toContain('The sunset of /v1 moves from 2099-01-01 to 2098-01-01');
+    expect(refused.stdout).toContain('add: guard: { force: { /v1: "why this is right" } }');
+
+    const { versions } = (await (await fetch(`http://${admin}/api/status`)).json()) as { versions: object[] };
+    expect(versions).toMatchObject([{ version: 'v1', sunset: '2099-01-01T00:00:00.000Z' }]);
+  });
+
+  it('shows the faults that only the running gateway has', async () => {
+    const { admin } = await start(operatorsFolder(kept).file);
+    const { folder } = operatorsFolder(
+      `  /v1: { upstream: '$ONLY_HERE', deprecation: 2026-01-01, sunset: 2099-01-01 }\n`,
+    );
+    const args = ['check', '--against-running', '--admin', admin];
+    const { code, stdout } = await runIn(folder, args, { ONLY_HERE: upstream });
+    expect(code).toBe(1);
+    expect(stdout).toContain('routes.yaml: 1 warning.');
+    expect(stdout).toMatch(
+      /in its own environment and folder there are faults\.\n {2}\S+:2:\d+ {2}routes\.\/v1\.upstream\n/,
+    );
+    const json = await runIn(folder, [...args, '--format', 'json'], { ONLY_HERE: upstream });
+    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([1, { ok: true, running: { kind: 'faulty' } }]);
+  });
+});
+
+describe('at the start', () => {
+  const announced = `  /v1: { upstream: '${upstream}', deprecation: 2026-01-01, sunset: 2099-01-01 }\n`;
+  const both = `${announced}  /v2: ${upstream}\n`;
+  const moved = both.replace('2099', '2098');
+  const warned = /^warning: The sunset of \/v1 moves from 2099-01-01 to 2098-01-01, which is earlier\.$/m;
+
+  it('promises of before are held against the file, once, and the start is not refused', async () => {
+    const { file, edit, versions } = operatorsFolder(both);
+    const first = await start(file);
+    expect(first.gateway.output()).not.toContain('warning');
+    await stop(first.gateway);
+
+    edit(moved);
+    const second = await start(file);
+    expect(second.gateway.output()).toMatch(warned);
+    expect(versions()).toMatchObject([{ sunset: Date.parse('2098-01-01') }, { name: 'v2' }]);
+    await stop(second.gateway);
+    expect((await start(file)).gateway.output()).not.toContain('warning');
+  });
+
+  it('a reason in the file answers the warning', async () => {
+    const { file, edit } = operatorsFolder(both);
+    await stop((await start(file)).gateway);
+    edit(moved, 'guard: { force: { /v1: "nobody is left" } }\n');
+    expect((await start(file)).gateway.output()).not.toContain('warning');
+  });
+
+  it('what a reload took over counts, and what it refused does not', async () => {
+    const { file, edit, versions } = operatorsFolder(both);
+    const { gateway } = await start(file);
+    edit(both.replace('2099', '2100'));
+    await gateway.printed(/reload \(file\): \/v1: sunset 2100-01-01/);
+    expect(versions()[0]).toMatchObject({ sunset: Date.parse('2100-01-01') });
+    edit(both);
+    await gateway.printed(/the edit is refused/);
+    expect(versions()[0]).toMatchObject({ sunset: Date.parse('2100-01-01') });
+    await stop(gateway);
+    expect((await start(file)).gateway.output()).toMatch(/^warning: .+ from 2100-01-01 to 2099-01-01/m);
+  });
+
+  it('a start that fails takes no promise back', async () => {
+    const { file, edit } = operatorsFolder(both);
+    const { gateway, admin } = await start(file);
+    await stop(gateway);
+    const other = await start(operatorsFolder(both).file);
+    edit(moved);
+    const taken = ['--listen', '127.0.0.1:0', '--admin', other.admin];
+    const failed = run(process.execPath, [main, 'start', '--config', file, ...taken]);
+    await failed.printed(/is taken by another process/);
+    expect(admin).not.toBe(other.admin);
+    expect((await start(file)).gateway.output()).toMatch(warned);
+  });
+
+  it.each([
+    [
+      'cannot be written',
+      (folder: string) => writeFileSync(join(folder, '.version-gateway'), ''),
+      /cannot be written/g,
+    ],
+    [
+      'is damaged',
+      (folder: string) => {
+        mkdirSync(join(folder, '.version-gateway'));
+        writeFileSync(join(folder, '.version-gateway/accepted.json'), '{');
+      },
+      /cannot be read: it is not of this release/g,
+    ],
+  ])('a record that %s is warned of and no more', async (_what, prepare, expected) => {
+    const { folder, file, edit } = operatorsFolder(both);
+    prepare(folder);
+    const { gateway, base } = await start(file);
+    expect((await fetch(`${base}/v1/x`)).status).toBe(502);
+    edit(both.replace('2099', '2100'));
+    await gateway.printed(/reload \(file\): \/v1: sunset 2100-01-01/);
+    expect(gateway.output().match(expected)).toHaveLength(1);
+  });
+
+  it('a check keeps no record', async () => {
+    const { folder, accepted } = operatorsFolder(both);
+    expect((await runIn(folder, ['check'])).code).toBe(0);
+    expect(existsSync(accepted)).toBe(false);
+  });
+});

@@ -1,0 +1,266 @@
+import { once } from 'node:events';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Health } from '../../gateway/upstream/health.ts';
+import { Target } from '../../gateway/upstream/target.ts';
+import { answer, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { refusedUrl, startTestGateway } from '../support/gateway.ts';
+import { expectProblem } from '../support/problem.ts';
+import { run } from '../support/process.ts';
+import { ask, connectTo, get, post } from '../support/rawClient.ts';
+
+const long = '1h';
+
+/** A backend in a process of its own, for SIGKILL. */
+async function startProcess(port = 0) {
+  const code = `
+    const server = require('node:http').createServer((req, res) => res.end('ok'));
+    server.listen(${port}, '127.0.0.1', () => console.log('listening on ' + server.address().port));`;
+  const { child, printed } = run(process.execPath, ['-e', code]);
+  const [, listening] = await printed(/listening on (\d+)/);
+  const kill = async () => {
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { port: Number(listening), url: `http://127.0.0.1:${listening}`, kill };
+}
+
+/** What the gateway that starts next knows of its targets. */
+function watchTargets(): (url: string) => Target {
+  const engaged = vi.spyOn(Target.prototype, 'engage');
+  onTestFinished(() => engaged.mockRestore());
+  return (url) => {
+    for (const one of engaged.mock.contexts) if (one instanceof Target && one.url === url) return one;
+    throw new Error(`no target ${url}`);
+  };
+}
+
+async function statusesOf(port: number, count: number, request = get('/v1/x')): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let time = 0; time < count; time += 1) statuses.push((await ask(port, request)).status);
+  return statuses;
+}
+
+describe('of two targets, one that is killed', () => {
+  it('costs no GET on 32 connections, is taken out, and is back when it is', async () => {
+    const [doomed, other] = [await startProcess(), await startProcess()];
+    const targetAt = watchTargets();
+    const gateway = await startTestGateway({
+      '/v1': { upstream: [doomed.url, other.url], health: { eject: '300ms' } },
+    });
+    const target = targetAt(doomed.url);
+    const bad: number[] = [];
+    let served = 0;
+    let over = false;
+    const clients = await Promise.all(Array.from({ length: 32 }, () => connectTo(gateway.port)));
+    const load = Promise.all(
+      clients.map(async (client) => {
+        while (!over) {
+          client.send(get('/v1/x'));
+          const { status } = await client.response();
+          served += 1;
+          if (status !== 200) bad.push(status);
+        }
+      }),
+    );
+    const more = async (count: number) => {
+      const before = served;
+      await eventually(() => expect(served).toBeGreaterThan(before + count), 10_000);
+    };
+    await more(1_000);
+    await doomed.kill();
+    await eventually(() => expect(target.report()).toMatchObject({ health: 'ejected', reachable: false }));
+    await more(1_000);
+    await startProcess(doomed.port);
+    await eventually(() => expect(target.report()).toMatchObject({ health: 'healthy', reachable: true }), 5_000);
+    await more(100);
+    over = true;
+    await load;
+    expect(bad).toEqual([]);
+    expect(target.health.troubled).toBe(false);
+  }, 30_000);
+
+  it('is asked twice at most before it is taken out', async () => {
+    const [doomed, other] = [await startProcess(), await startProcess()];
+    const targetAt = watchTargets();
+    const failed = vi.spyOn(Health.prototype, 'failed');
+    onTestFinished(() => failed.mockRestore());
+    const gateway = await startTestGateway({
+      '/v1': { upstream: [doomed.url, other.url], health: { eject: long } },
+    });
+    expect(new Set(await statusesOf(gateway.port, 4))).toEqual(new Set([200]));
+    await doomed.kill();
+    expect(new Set(await statusesOf(gateway.port, 20))).toEqual(new Set([200]));
+    expect(failed).toHaveBeenCalledTimes(2);
+    expect(targetAt(doomed.url).report().health).toBe('ejected');
+  });
+
+  it('is back at the next good probe', async () => {
+    const [doomed, other] = [await startProcess(), await startProcess()];
+    const targetAt = watchTargets();
+    const gateway = await startTestGateway({
+      '/v1': { upstream: [doomed.url, other.url], health: { eject: long, path: '/', interval: '50ms' } },
+    });
+    await doomed.kill();
+    await statusesOf(gateway.port, 6);
+    expect(targetAt(doomed.url).report().health).not.toBe('healthy');
+    await startProcess(doomed.port);
+    await eventually(() => expect(targetAt(doomed.url).report().health).toBe('healthy'));
+  });
+});
+
+describe('a target', () => {
+  it('that accepts and never answers is a 504 a few times, and then left alone', async () => {
+    const [silent, other] = [await startBackend([]), await startBackend()];
+    const gateway = await startTestGateway({
+      '/v1': {
+        upstream: [silent.url, other.url],
+        timeouts: { first_byte: '100ms' },
+        health: { passive_failures: 2, eject: long },
+      },
+    });
+    const statuses = await statusesOf(gateway.port, 12);
+    expect(statuses.filter((status) => status === 504)).toHaveLength(2);
+    expect(statuses.slice(4)).toEqual(Array.from({ length: 8 }, () => 200));
+    expect(silent.requests).toHaveLength(2);
+  });
+
+  it('is not to blame for clients that leave', async () => {
+    const [silent, other] = [await startBackend([]), await startBackend()];
+    const gateway = await startTestGateway({
+      '/v1': { upstream: [silent.url, other.url], health: { passive_failures: 1, eject: long } },
+    });
+    const targetAt = async (count: number) => {
+      const client = await connectTo(gateway.port);
+      client.send(get('/v1/x'));
+      await eventually(() => expect(silent.requests).toHaveLength(count));
+      client.socket.destroy();
+      await eventually(() => expect(silent.connections.at(-1)?.closed).not.toBe('open'));
+      expect((await ask(gateway.port, get('/v1/x'))).status).toBe(200);
+    };
+    await targetAt(1);
+    await targetAt(2);
+    await targetAt(3);
+    expect(other.requests).toHaveLength(3);
+  });
+
+  it('is not to blame for clients that stop in the middle of a body', async () => {
+    const [first, second] = [await startBackend(), await startBackend()];
+    const gateway = await startTestGateway(
+      { '/v1': { upstream: [first.url, second.url], health: { passive_failures: 1, eject: long } } },
+      { gateway: { timeouts: { body_idle: '100ms' } } },
+    );
+    const slow = 'POST /v1/x HTTP/1.1\r\nHost: api.test\r\nContent-Length: 5\r\n\r\nhe';
+    expect((await ask(gateway.port, slow)).status).toBe(408);
+    await statusesOf(gateway.port, 4);
+    expect([first.requests.length, second.requests.length]).toEqual([2, 2]);
+  });
+
+  it('is not judged by its statuses', async () => {
+    const [failing, other] = [await startBackend(answer(503, 'no')), await startBackend()];
+    const gateway = await startTestGateway({
+      '/v1': { upstream: [failing.url, other.url], health: { passive_failures: 1, eject: long } },
+    });
+    await statusesOf(gateway.port, 8);
+    expect([failing.requests.length, other.requests.length]).toEqual([4, 4]);
+  });
+
+  it('is never taken out when it is alone: it is back as soon as it listens', async () => {
+    const url = await refusedUrl();
+    const gateway = await startTestGateway({ '/v1': { upstream: url, health: { passive_failures: 1, eject: long } } });
+    expect(new Set(await statusesOf(gateway.port, 5))).toEqual(new Set([502]));
+    await startProcess(Number(new URL(url).port));
+    expect(await statusesOf(gateway.port, 1)).toEqual([200]);
+  });
+
+  it('that is closed behind our back while it is idle is not to blame', async () => {
+    const targetAt = watchTargets();
+    const closing = await startBackend(({ index }) => (index === 0 ? answer(200, 'ok') : [{ reset: true }]));
+    const other = await startBackend();
+    const gateway = await startTestGateway({
+      '/v1': { upstream: [closing.url, other.url], health: { passive_failures: 1, eject: long } },
+    });
+    const client = await connectTo(gateway.port);
+    for (let time = 0; time < 6; time += 1) {
+      client.send(get('/v1/x'));
+      expect((await client.response()).status).toBe(200);
+    }
+    expect(targetAt(closing.url).report().health).toBe('healthy');
+  });
+});
+
+describe('with no target left', () => {
+  it.each(['try', 'refuse'])('a request fails at once: %s', async (on_none_healthy) => {
+    const upstream = [await refusedUrl(), await refusedUrl()];
+    const gateway = await startTestGateway({ '/v1': { upstream, health: { on_none_healthy, eject: long } } });
+    for (let time = 0; time < 8; time += 1) expectProblem(await ask(gateway.port, get('/v1/x')), 502);
+    expectProblem(await ask(gateway.port, post('/v1/x', 'hello')), 502);
+  });
+
+  it.each([
+    ['try', 502],
+    ['refuse', 503],
+  ])('that a probe would find good, a request does as it is told: %s, %i', async (on_none_healthy, expected) => {
+    const targetAt = watchTargets();
+    const upstream = [await refusedUrl(), await refusedUrl()];
+    const health = { on_none_healthy, path: '/', interval: '30ms', timeout: '1s', unhealthy_after: 1 };
+    const gateway = await startTestGateway({ '/v1': { upstream, health } });
+    await eventually(() =>
+      expect(upstream.map((url) => targetAt(url).report().health)).toEqual(['unhealthy', 'unhealthy']),
+    );
+    expectProblem(await ask(gateway.port, get('/v1/x')), expected);
+  });
+});
+
+describe('a request that its target loses', () => {
+  async function startLosing() {
+    const [losing, other] = [await startBackend([{ reset: true }]), await startBackend()];
+    const gateway = await startTestGateway({
+      '/v1': { upstream: [losing.url, other.url], health: { passive_failures: 1000 } },
+    });
+    return { losing, other, port: gateway.port };
+  }
+
+  it.each(['GET', 'OPTIONS'])('is sent to the other one: %s', async (method) => {
+    const { losing, other, port } = await startLosing();
+    expect(await statusesOf(port, 4, `${method} /v1/x HTTP/1.1\r\nHost: api.test\r\n\r\n`)).toEqual([
+      200, 200, 200, 200,
+    ]);
+    expect([losing.requests.length, other.requests.length]).toEqual([2, 4]);
+  });
+
+  it.each(['POST', 'PATCH', 'PUT', 'DELETE'])('is never sent again: %s, with a body or without', async (method) => {
+    const { losing, other, port } = await startLosing();
+    const head = `${method} /v1/x HTTP/1.1\r\nHost: api.test\r\nContent-Length:`;
+    expect((await statusesOf(port, 4, `${head} 0\r\n\r\n`)).sort()).toEqual([200, 200, 502, 502]);
+    expect((await statusesOf(port, 4, `${head} 5\r\n\r\nhello`)).sort()).toEqual([200, 200, 502, 502]);
+    expect([losing.requests.length, other.requests.length]).toEqual([4, 4]);
+  });
+
+  it('is not sent again to a target that is out', async () => {
+    const [losing, other] = [await startBackend([{ reset: true }]), await refusedUrl()];
+    const gateway = await startTestGateway({
+      '/v1': { upstream: [losing.url, other], health: { passive_failures: 1000, eject: long } },
+    });
+    await statusesOf(gateway.port, 6);
+    const before = losing.requests.length;
+    expect(await statusesOf(gateway.port, 3)).toEqual([502, 502, 502]);
+    expect(losing.requests.length).toBe(before + 3);
+  });
+
+  it('is answered at once when the budget is spent', async () => {
+    const [losing, other] = [await startBackend([{ reset: true }]), await startBackend()];
+    const gateway = await startTestGateway({
+      '/v1': {
+        upstream: [losing.url, other.url],
+        health: { passive_failures: 1000 },
+        retries: { budget: '10%', budget_min: '0/s' },
+      },
+    });
+    // The last one that is lost is the 39th, and a tenth of that is 3.
+    const statuses = await statusesOf(gateway.port, 40);
+    expect(statuses.filter((status) => status === 502)).toHaveLength(17);
+    expect([losing.requests.length, other.requests.length]).toEqual([20, 23]);
+  });
+});

@@ -1,0 +1,70 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../config/temporary.ts';
+import { answer, startBackend } from '../support/backend.ts';
+import { connectSecurely, makePair } from '../support/certificates.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { ask, get, message, RawClient } from '../support/rawClient.ts';
+import { type RawResponse, valuesOf } from '../support/response.ts';
+
+const year = 'max-age=31536000';
+let files: { cert: string; key: string };
+
+beforeAll(() => {
+  const folder = temporaryFolder();
+  const pair = makePair(folder, 'api.test');
+  files = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
+  writeFileSync(files.cert, pair.cert);
+  writeFileSync(files.key, pair.key);
+});
+
+async function start(tls: Record<string, unknown> | undefined, script = answer(200, 'ok')): Promise<number> {
+  const backend = await startBackend(script);
+  const routes = { '/v0': { retired: true }, '/v1': backend.url };
+  return (await startTestGateway(routes, tls && { gateway: { tls: { ...files, ...tls } } })).port;
+}
+
+async function askSecurely(port: number, bytes: string): Promise<RawResponse> {
+  const client = new RawClient(await connectSecurely(port));
+  client.send(bytes);
+  return client.response(bytes.slice(0, bytes.indexOf(' ')));
+}
+
+const requests = [
+  ['a response', get('/v1/x'), 200],
+  ['a response to HEAD', message('HEAD /v1/x HTTP/1.1', 'Host: api.test'), 200],
+  ['a problem', get('/v0/x'), 410],
+  ['an answer without a body', message('OPTIONS * HTTP/1.1', 'Host: api.test'), 204],
+  ['a broken request', message('GET /v1/x HTTP/1.1', 'Host : api.test'), 400],
+] as const;
+
+/** RFC 6797 §7.1 and §7.2. */
+describe.each(requests)('Strict-Transport-Security: %s', (_name, request, status) => {
+  it.each([
+    ['says it once over TLS', { hsts: true }, [year]],
+    ['does not where it is off', { hsts: false }, []],
+    ['does not by default', {}, []],
+  ])('%s', async (_what, tls, expected) => {
+    const response = await askSecurely(await start(tls), request);
+    expect([response.status, valuesOf(response, 'strict-transport-security')]).toEqual([status, expected]);
+  });
+
+  it('never says it over plain HTTP', async () => {
+    const response = await ask(await start(undefined), request);
+    expect([response.status, valuesOf(response, 'strict-transport-security')]).toEqual([status, []]);
+  });
+});
+
+it.each([true, false])('what the backend says of it passes as it is, whether it is on or off: %s', async (hsts) => {
+  const own = 'max-age=60; includeSubDomains';
+  const port = await start({ hsts }, answer(200, 'ok', `strict-transport-security: ${own}`));
+  expect(valuesOf(await askSecurely(port, get('/v1/x')), 'strict-transport-security')).toEqual([own]);
+});
+
+it('interim responses do not say it, the final one does', async () => {
+  const hints = message('HTTP/1.1 103 Early Hints', 'Link: </a.css>; rel=preload');
+  const response = await askSecurely(await start({ hsts: true }, hints + answer(200, 'ok')), get('/v1/x'));
+  expect(response.interim.map((one) => valuesOf(one, 'strict-transport-security'))).toEqual([[]]);
+  expect(valuesOf(response, 'strict-transport-security')).toEqual([year]);
+});

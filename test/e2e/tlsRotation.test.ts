@@ -1,0 +1,203 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { followCertificate, readKeyPair } from '../../gateway/pipeline/certificate.ts';
+import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
+import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
+import { assemble } from '../../gateway/serving/assembly.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { startBackend } from '../support/backend.ts';
+import { connectSecurely, makePair, nameAt, type Pair } from '../support/certificates.ts';
+import { get, RawClient } from '../support/rawClient.ts';
+
+let one: Pair;
+let two: Pair;
+let rsa: Pair;
+
+beforeAll(() => {
+  const folder = temporaryFolder();
+  one = makePair(folder, 'one');
+  two = makePair(folder, 'two');
+  rsa = makePair(folder, 'rsa', 'rsa');
+});
+
+/** As tools that issue certificates put a file in its place. */
+function replace(file: string, content: Buffer | string): void {
+  writeFileSync(`${file}.new`, content);
+  renameSync(`${file}.new`, file);
+}
+
+function write(files: { cert: string; key: string }, pair: Pair): void {
+  writeFileSync(files.cert, pair.cert);
+  writeFileSync(files.key, pair.key);
+}
+
+function filesIn(folder: string): { cert: string; key: string } {
+  return { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
+}
+
+/** A front door that shows the certificate `one`, and follows its files. */
+async function following(files = filesIn(temporaryFolder()), begin: () => void = () => write(files, one)) {
+  begin();
+  const backend = await startBackend();
+  const tls = { ...files, hsts: false };
+  const snapshot = snapshotFrom({ routes: { '/v1': backend.url }, gateway: { listen: '127.0.0.1:0', tls } });
+  const { surroundings, close } = assemble(snapshot);
+  const front = createFrontDoor(snapshot.gateway, surroundings);
+  const lines: string[] = [];
+  const stop = followCertificate(front, snapshot.gateway.tls, (line) => lines.push(line));
+  await listen(front, snapshot.gateway.listen);
+  onTestFinished(async () => {
+    stop();
+    close();
+    await end(front);
+  });
+  const port = portOf(front);
+  expect(await nameAt(port)).toBe('one');
+  return { files, lines, port, stop };
+}
+
+/** Longer than `eventually`: a watch waits for the files to come to rest, and where it hears nothing it looks every 3 s. */
+function shows(port: number, name: string): Promise<void> {
+  return vi.waitFor(async () => expect(await nameAt(port)).toBe(name), { interval: 50, timeout: 8_000 });
+}
+
+describe('a certificate that is replaced is shown to whoever comes next', () => {
+  it.each<[string, (files: { cert: string; key: string }) => Promise<void> | void]>([
+    ['in place', (files) => write(files, two)],
+    [
+      'by renames, the certificate first and the key a moment later',
+      async ({ cert, key }) => {
+        replace(cert, two.cert);
+        await sleep(500);
+        replace(key, two.key);
+      },
+    ],
+    [
+      'by renames, the key first',
+      async ({ cert, key }) => {
+        replace(key, two.key);
+        await sleep(500);
+        replace(cert, two.cert);
+      },
+    ],
+  ])('%s', async (_name, edit) => {
+    const { files, lines, port } = await following();
+    await edit(files);
+    await shows(port, 'two');
+    await sleep(2_200);
+    // A pair that did not fit for a moment is no news.
+    expect(lines).toEqual([]);
+  });
+
+  it('by a symbolic link, as Kubernetes does it', async () => {
+    const folder = temporaryFolder();
+    const { lines, port } = await following(filesIn(folder), () => {
+      for (const [name, pair] of [
+        ['..1', one],
+        ['..2', two],
+      ] as const) {
+        mkdirSync(join(folder, name));
+        write(filesIn(join(folder, name)), pair);
+      }
+      symlinkSync('..1', join(folder, '..data'));
+      for (const name of ['tls.crt', 'tls.key']) symlinkSync(join('..data', name), join(folder, name));
+    });
+    symlinkSync('..2', join(folder, '..next'));
+    renameSync(join(folder, '..next'), join(folder, '..data'));
+    await shows(port, 'two');
+    expect(lines).toEqual([]);
+  });
+
+  it('also one of another kind, and a chain', async () => {
+    const { files, port } = await following();
+    replace(files.cert, Buffer.concat([rsa.cert, two.cert]));
+    replace(files.key, rsa.key);
+    await shows(port, 'rsa');
+  });
+
+  it('and no other: connections that stand go on, and HTTP/1.1 is still agreed upon', async () => {
+    const { files, port } = await following();
+    const socket = await connectSecurely(port);
+    const client = new RawClient(socket);
+    client.send(get('/v1/x'));
+    expect((await client.response()).status).toBe(200);
+    write(files, two);
+    await shows(port, 'two');
+    client.send(get('/v1/x'));
+    expect((await client.response()).status).toBe(200);
+    expect(socket.getPeerCertificate().subject.CN).toBe('one');
+    expect((await connectSecurely(port, ['h2', 'http/1.1'])).alpnProtocol).toBe('http/1.1');
+  });
+
+  it('not once it is no longer followed', async () => {
+    const { files, port, stop } = await following();
+    stop();
+    write(files, two);
+    await sleep(600);
+    expect(await nameAt(port)).toBe('one');
+  });
+});
+
+describe('what cannot be used leaves the former one in place, and is said in one line', () => {
+  it.each<[string, (files: { cert: string; key: string }) => void, (files: { cert: string; key: string }) => string]>([
+    [
+      'a certificate of another key',
+      ({ cert }) => replace(cert, two.cert),
+      ({ cert, key }) => `${key} is not the key of ${cert}`,
+    ],
+    [
+      'a key of another kind',
+      ({ key }) => replace(key, rsa.key),
+      ({ cert, key }) => `${key} is not the key of ${cert}`,
+    ],
+    [
+      'no certificate',
+      ({ cert }) => replace(cert, 'nonsense\n'),
+      ({ cert }) => `${cert} holds no certificate in PEM form`,
+    ],
+    ['an empty certificate', ({ cert }) => replace(cert, ''), ({ cert }) => `${cert} holds no certificate in PEM form`],
+    ['no key', ({ key }) => replace(key, two.cert), ({ key }) => `${key} holds no private key in PEM form`],
+    [
+      'a key that is gone',
+      ({ cert, key }) => {
+        rmSync(key);
+        replace(cert, two.cert);
+      },
+      ({ key }) => key,
+    ],
+  ])('%s', async (_name, edit, expected) => {
+    const { files, lines, port } = await following();
+    edit(files);
+    await vi.waitFor(() => expect(lines).toHaveLength(1), { interval: 20, timeout: 8_000 });
+    expect(lines[0]).toContain(expected(files));
+    expect(lines[0]).toMatch(/^The TLS certificate is not replaced: [^\n]+\. The former one stays in use\.$/);
+    expect(await nameAt(port)).toBe('one');
+    // And what is right at last is used all the same.
+    replace(files.cert, two.cert);
+    replace(files.key, two.key);
+    await shows(port, 'two');
+    expect(lines).toHaveLength(1);
+  });
+});
+
+it('a pair that does not fit keeps the gateway from starting, with a reason', () => {
+  const files = filesIn(temporaryFolder());
+  writeFileSync(files.cert, one.cert);
+  writeFileSync(files.key, two.key);
+  const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' }, gateway: { tls: files } });
+  const { surroundings, close } = assemble(snapshot);
+  onTestFinished(close);
+  expect(() => createFrontDoor(snapshot.gateway, surroundings)).toThrow(`${files.key} is not the key of ${files.cert}`);
+  writeFileSync(files.key, one.key);
+  expect(readKeyPair({ ...files, hsts: false })).toEqual(one);
+});
+
+it('without TLS there is nothing to follow', () => {
+  const report = vi.fn();
+  followCertificate(createServer(), undefined, report)();
+  expect(report).not.toHaveBeenCalled();
+});

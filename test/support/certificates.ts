@@ -1,0 +1,38 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { onTestFinished } from 'vitest';
+
+export interface Pair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** A key of `kind` and a certificate for it that says `CN=name`, made in `folder`. */
+export function makePair(folder: string, name: string, kind: 'ec' | 'rsa' = 'ec'): Pair {
+  const files = { cert: join(folder, `${name}.made.crt`), key: join(folder, `${name}.made.key`) };
+  const newKey = kind === 'ec' ? ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'] : ['rsa:2048'];
+  const into = ['-keyout', files.key, '-out', files.cert, '-days', '2', '-subj', `/CN=${name}`];
+  execFileSync('openssl', ['req', '-x509', '-nodes', '-newkey', ...newKey, ...into], { stdio: 'ignore' });
+  return { cert: readFileSync(files.cert), key: readFileSync(files.key) };
+}
+
+/** A TLS connection to a gateway of the test's own, whoever it says to be; torn down with the test. */
+export async function connectSecurely(port: number, ALPNProtocols: string[] = ['http/1.1']): Promise<TLSSocket> {
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols });
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** The CN of the certificate that `port` shows to whoever comes now. */
+export async function nameAt(port: number): Promise<string> {
+  const socket = await connectSecurely(port);
+  const name = String(socket.getPeerCertificate().subject.CN);
+  socket.destroy();
+  return name;
+}

@@ -1,0 +1,248 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Health } from '../../gateway/upstream/health.ts';
+import { Pool } from '../../gateway/upstream/pool.ts';
+import { systemResolve } from '../../gateway/upstream/resolver.ts';
+import { Target } from '../../gateway/upstream/target.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const settings = {
+  path: undefined,
+  interval: 5_000,
+  timeout: 2_000,
+  healthyAfter: 2,
+  unhealthyAfter: 3,
+  passiveFailures: 3,
+  eject: 10_000,
+  onNoneHealthy: 'try',
+} as const;
+const tls = { ca: undefined, servername: undefined, verify: true };
+
+function healthOf({ alone = false, passiveFailures = 3 } = {}) {
+  const changes = { count: 0 };
+  const health = new Health(changes);
+  health.configure({ ...settings, passiveFailures }, alone);
+  return { health, changes };
+}
+
+function fail(health: Health, times: number, unreached = false): void {
+  for (let time = 0; time < times; time += 1) health.failed(unreached);
+}
+
+/** How long it stays out, ms. */
+function outFor(health: Health): number {
+  const start = Date.now();
+  while (health.state === 'ejected') vi.advanceTimersToNextTimer();
+  return Date.now() - start;
+}
+
+describe('a target is taken out', () => {
+  it.each([
+    ['requests that failed', 3, false, 2],
+    ['connections that failed', 3, true, 1],
+    ['requests that failed, where one is enough', 1, false, 0],
+    ['connections that failed, where one is enough', 1, true, 0],
+    ['connections that failed, where a thousand may', 1000, true, 1],
+  ])('after %s', (_name, passiveFailures, unreached, fewer) => {
+    const { health } = healthOf({ passiveFailures });
+    fail(health, fewer, unreached);
+    expect(health.state).toBe('healthy');
+    fail(health, 1, unreached);
+    expect(health.state).toBe('ejected');
+    expect(health.reachable).toBe(!unreached);
+  });
+
+  it('not for failures with a success between them', () => {
+    const { health } = healthOf();
+    for (let round = 0; round < 5; round += 1) {
+      fail(health, 2);
+      health.succeeded();
+    }
+    expect(health.state).toBe('healthy');
+  });
+
+  it('not for connections that failed with one between them that stood', () => {
+    const { health } = healthOf({ passiveFailures: 10 });
+    for (let round = 0; round < 4; round += 1) {
+      fail(health, 1, true);
+      health.connected();
+    }
+    expect([health.state, health.reachable]).toEqual(['healthy', true]);
+  });
+
+  it('not when there is nobody to take its place', () => {
+    const { health } = healthOf({ alone: true });
+    fail(health, 100, true);
+    expect([health.state, health.reachable]).toEqual(['healthy', false]);
+  });
+
+  it('no longer, once it is the only one', () => {
+    const { health } = healthOf();
+    fail(health, 3);
+    health.configure(settings, true);
+    expect(health.state).toBe('healthy');
+  });
+});
+
+describe('a target that is out', () => {
+  it('comes back after its time, which doubles with each failure that follows, up to five minutes', () => {
+    const { health } = healthOf();
+    fail(health, 3);
+    const times: number[] = [];
+    for (let round = 0; round < 7; round += 1) {
+      times.push(outFor(health));
+      fail(health, 1);
+    }
+    expect(times).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+  });
+
+  it('is not held longer by what was sent before', () => {
+    const { health } = healthOf();
+    fail(health, 30, true);
+    expect(outFor(health)).toBe(10_000);
+    fail(health, 30, true);
+    expect(outFor(health)).toBe(20_000);
+  });
+
+  it('is back, and begins anew, as soon as it answers', () => {
+    const { health } = healthOf();
+    fail(health, 3);
+    outFor(health);
+    fail(health, 1);
+    expect(health.troubled).toBe(true);
+    health.succeeded();
+    expect([health.state, health.troubled]).toEqual(['healthy', false]);
+    fail(health, 2);
+    expect(health.state).toBe('healthy');
+    fail(health, 1);
+    expect(outFor(health)).toBe(10_000);
+  });
+
+  it('is back after a good probe, which does not vouch for the next request', () => {
+    const { health } = healthOf();
+    fail(health, 3);
+    expect(health.probed(true)).toBe(false);
+    expect(health.state).toBe('healthy');
+    fail(health, 1);
+    expect(outFor(health)).toBe(20_000);
+  });
+});
+
+describe('probes', () => {
+  it('take a target out and bring it back, each after so many in a row', () => {
+    const { health, changes } = healthOf();
+    const results = [false, false, true, false, false, false, true, false, true, true, true];
+    const seen = results.map((good) => [health.probed(good), health.state === 'healthy']);
+    expect(seen).toEqual([
+      [true, true],
+      [true, true],
+      [false, true],
+      [true, true],
+      [true, true],
+      [false, false],
+      [true, false],
+      [false, false],
+      [true, false],
+      [false, true],
+      [false, true],
+    ]);
+    expect(changes.count).toBe(2);
+  });
+
+  it('that nobody makes any more are forgotten', () => {
+    const { health } = healthOf();
+    for (let count = 0; count < 3; count += 1) health.probed(false);
+    expect(health.state).toBe('unhealthy');
+    health.forgetProbes();
+    expect(health.state).toBe('healthy');
+  });
+});
+
+function poolOf(count: number, onNoneHealthy: 'try' | 'refuse' = 'try') {
+  const shared = { changes: { count: 0 }, resolve: systemResolve };
+  const all = Array.from({ length: count }, (_, index) => {
+    const target = new Target(`http://127.0.0.1:${3001 + index}`, tls, undefined, 0, shared);
+    target.health.configure(settings, count < 2);
+    return target;
+  });
+  const members = all.map((target) => ({ target, weight: 1 }));
+  const pool = new Pool(members, 'round_robin', { changes: shared.changes, onNoneHealthy });
+  const picks = () => [...new Set(Array.from({ length: 4 * count }, () => pool.pick(9)))].map(indexOf).sort();
+  const indexOf = (target: Target | undefined) => (target ? all.indexOf(target) : -1);
+  return { pool, all, picks };
+}
+
+describe('a pool', () => {
+  it.each([
+    [1, [0], [0]],
+    [2, [0], [1]],
+    [2, [1, 0], [0]],
+    [3, [2, 0, 1], [0, 1]],
+    [4, [3, 1, 0, 2], [0, 2]],
+    [5, [4, 3, 2, 1, 0], [0, 1, 2]],
+  ])('of %i, of which %j are ejected in this order, uses %j', (count, ejected, expected) => {
+    const { all, picks } = poolOf(count);
+    for (const index of ejected) {
+      const health = all[index]?.health;
+      if (health) fail(health, 3);
+    }
+    expect(picks()).toEqual(expected);
+    vi.advanceTimersByTime(10_000);
+    expect(picks()).toEqual(all.map((_, index) => index));
+  });
+
+  it.each([
+    ['try', [0, 1, 2], false],
+    ['refuse', [-1], true],
+  ] as const)('of which no probe is good does as it is told: %s', (onNoneHealthy, expected, refuses) => {
+    const { pool, all, picks } = poolOf(3, onNoneHealthy);
+    for (const { health } of all) for (let count = 0; count < 3; count += 1) health.probed(false);
+    expect(picks()).toEqual(expected);
+    expect(pool.refuses).toBe(refuses);
+  });
+
+  it('tries again elsewhere, or not at all, where the target is to be another one', () => {
+    const { pool, all } = poolOf(2);
+    const [first, second] = all;
+    if (!first || !second) throw new Error('there are two');
+    expect(pool.pickAgain(9, first, true, 0)).toBe(second);
+    fail(second.health, 3);
+    expect(pool.pickAgain(9, first, true, 0)).toBeUndefined();
+    expect(pool.pickAgain(9, first, false, 0)).toBe(first);
+  });
+
+  it('lets a second try have the place that its first one has', () => {
+    const { pool, all } = poolOf(1);
+    const [only] = all;
+    if (!only) throw new Error('there is one');
+    only.inFlight = 1;
+    expect(pool.pick(1)).toBeUndefined();
+    expect(pool.pickAgain(1, only, false, 0)).toBe(only);
+  });
+
+  it('has no second try when its budget is spent', () => {
+    const { pool, all } = poolOf(2);
+    pool.budget.configure({ budget: 0, budgetMin: 0.1 });
+    const [first] = all;
+    if (!first) throw new Error('there are two');
+    expect(pool.pickAgain(9, first, false, 0)).toBe(all[1]);
+    expect(pool.pickAgain(9, first, false, 0)).toBeUndefined();
+    expect([pool.budget.granted, pool.budget.refused]).toEqual([1, 1]);
+  });
+});
+
+it('a target reports what is known of it', () => {
+  const target = new Target('http://127.0.0.1:3001', tls, undefined, 0);
+  const sound = { url: 'http://127.0.0.1:3001', inFlight: 0, connections: 0 };
+  expect(target.report()).toEqual({ ...sound, health: 'healthy', ejectedUntil: undefined, reachable: true });
+  target.health.configure(settings, false);
+  vi.setSystemTime('2026-11-21T10:00:00Z');
+  fail(target.health, 2, true);
+  const until = Date.parse('2026-11-21T10:00:10Z');
+  expect(target.report()).toEqual({ ...sound, health: 'ejected', ejectedUntil: until, reachable: false });
+});

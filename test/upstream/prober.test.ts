@@ -1,0 +1,173 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { Registry } from '../../gateway/upstream/registry.ts';
+import type { Target } from '../../gateway/upstream/target.ts';
+import { makePair } from '../support/certificates.ts';
+import { eventually } from '../support/eventually.ts';
+import { refusedUrl } from '../support/gateway.ts';
+
+const quick = { path: '/up?deep=1', interval: '40ms', timeout: '250ms', healthy_after: 2, unhealthy_after: 2 };
+
+async function startProbed(answer: RequestListener) {
+  const seen: IncomingMessage[] = [];
+  const connections = new Set<object>();
+  const server = createServer((req, res) => {
+    seen.push(req);
+    connections.add(req.socket);
+    answer(req, res);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, connections };
+}
+
+function loaded(registry: Registry, routes: Readonly<Record<string, unknown>>): Target {
+  const [target] = registry.poolsFor(snapshotFrom({ routes })).get('v1')?.targets ?? [];
+  if (!target) throw new Error('v1 has no target');
+  return target;
+}
+
+function registryOfTest(): Registry {
+  const registry = new Registry();
+  onTestFinished(() => registry.close());
+  return registry;
+}
+
+describe('a probe', () => {
+  it('asks for its path by the name of the target, on a connection of its own', async () => {
+    const { url, seen, connections } = await startProbed((_req, res) => res.end('fine'));
+    loaded(registryOfTest(), { '/v1': { upstream: url, health: quick } });
+    await eventually(() => expect(seen.length).toBeGreaterThan(2));
+    expect(connections.size).toBe(seen.length);
+    expect(seen[0]).toMatchObject({ method: 'GET', url: '/up?deep=1' });
+    expect(seen[0]?.headers).toMatchObject({
+      host: url.replace('http://', ''),
+      'user-agent': 'version-gateway-health',
+    });
+  });
+
+  it.each([
+    ['a 204', 'healthy', (_req, res) => res.writeHead(204).end()],
+    ['a 302, which it does not follow', 'healthy', (_req, res) => res.writeHead(302, { location: '/' }).end()],
+    ['a body without end', 'healthy', (_req, res) => res.writeHead(200).write('…')],
+    ['a 400', 'unhealthy', (_req, res) => res.writeHead(400).end()],
+    ['a 503', 'unhealthy', (_req, res) => res.writeHead(503).end()],
+    ['silence', 'unhealthy', () => {}],
+    ['a reset', 'unhealthy', (req) => req.socket.resetAndDestroy()],
+    ['nonsense', 'unhealthy', (req) => req.socket.end('nonsense\r\n\r\n')],
+  ] as const satisfies [string, string, RequestListener][])(
+    'that is answered with %s finds it %s',
+    async (_name, state, answer) => {
+      const { url, seen } = await startProbed(answer);
+      const target = loaded(registryOfTest(), { '/v1': { upstream: url, health: quick } });
+      await eventually(() => expect(seen.length).toBeGreaterThan(3));
+      expect(target.report()).toMatchObject({ health: state, reachable: true });
+    },
+  );
+
+  it('knows a target that cannot be reached', async () => {
+    const target = loaded(registryOfTest(), { '/v1': { upstream: await refusedUrl(), health: quick } });
+    await eventually(() => expect(target.report()).toMatchObject({ health: 'unhealthy', reachable: false }));
+  });
+});
+
+it('a target that recovers is back', async () => {
+  let status = 500;
+  const { url, seen } = await startProbed((_req, res) => res.writeHead(status).end());
+  const target = loaded(registryOfTest(), { '/v1': { upstream: url, health: quick } });
+  await eventually(() => expect(target.report().health).toBe('unhealthy'));
+  status = 200;
+  const before = seen.length;
+  await eventually(() => expect(target.report().health).toBe('healthy'));
+  expect(seen.length).toBeGreaterThanOrEqual(before + 2);
+});
+
+describe('a reload', () => {
+  it('keeps what the probes of a target have said, and goes on as the new file says', async () => {
+    const { url, seen } = await startProbed((_req, res) => res.writeHead(500).end());
+    const registry = registryOfTest();
+    const target = loaded(registry, { '/v1': { upstream: url, health: quick } });
+    await eventually(() => expect(target.report().health).toBe('unhealthy'));
+    expect(loaded(registry, { '/v1': { upstream: url, health: { ...quick, path: '/other' } } })).toBe(target);
+    expect(target.report().health).toBe('unhealthy');
+    await eventually(() => expect(seen.at(-1)?.url).toBe('/other'));
+  });
+
+  it('that wants no probes ends them, and what they said', async () => {
+    const { url } = await startProbed((_req, res) => res.writeHead(500).end());
+    const registry = registryOfTest();
+    const target = loaded(registry, { '/v1': { upstream: url, health: quick } });
+    await eventually(() => expect(target.report().health).toBe('unhealthy'));
+    loaded(registry, { '/v1': url });
+    expect(target.report().health).toBe('healthy');
+  });
+
+  it.each<[how: string, end: (registry: Registry) => void]>([
+    ['that drops a target', (registry) => registry.poolsFor(snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } }))],
+    ['never comes: the registry is closed', (registry) => registry.close()],
+  ])('%s ends its probes', async (_how, end) => {
+    const { url, seen } = await startProbed((_req, res) => res.end());
+    const { url: other, seen: asked } = await startProbed((_req, res) => res.end());
+    const registry = registryOfTest();
+    loaded(registry, { '/v1': { upstream: url, health: quick } });
+    await eventually(() => expect(seen.length).toBeGreaterThan(1));
+    end(registry);
+    // A probe may be on its way.
+    const before = seen.length + 1;
+    loaded(registryOfTest(), { '/v1': { upstream: other, health: quick } });
+    await eventually(() => expect(asked.length).toBeGreaterThan(4));
+    expect(seen.length).toBeLessThanOrEqual(before);
+  });
+
+  it('of two versions that share a target, the first that has it probed says how', async () => {
+    const { url, seen } = await startProbed((_req, res) => res.end());
+    loaded(registryOfTest(), {
+      '/v1': url,
+      '/v2': { upstream: url, health: { ...quick, path: '/second' } },
+      '/v3': { upstream: url, health: { ...quick, path: '/third' } },
+    });
+    await eventually(() => expect(seen.length).toBeGreaterThan(2));
+    expect(new Set(seen.map((req) => req.url))).toEqual(new Set(['/second']));
+  });
+});
+
+describe('a probe over TLS', () => {
+  it.each([
+    ['the name that is expected', { servername: 'api.test' }, 'healthy', true],
+    ['another name', { servername: 'other.test' }, 'unhealthy', false],
+    ['nobody in particular', { servername: 'other.test', verify: false }, 'healthy', true],
+  ])('finds at a target that has to be %s that it is %s', async (_name, tls, health, reachable) => {
+    const folder = await mkdtemp(join(tmpdir(), 'prober-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const pair = makePair(folder, 'api.test');
+    const server = createSecureServer(pair, (_req, res) => res.end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    let hellos = 0;
+    server.on('connection', () => {
+      hellos += 1;
+    });
+    const target = loaded(registryOfTest(), {
+      '/v1': {
+        upstream: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        tls: { ca: join(folder, 'api.test.made.crt'), ...tls },
+        health: quick,
+      },
+    });
+    await eventually(() => expect(hellos).toBeGreaterThan(3), 5_000);
+    expect(target.report()).toMatchObject({ health, reachable });
+  });
+});
