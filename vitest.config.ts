@@ -3,8 +3,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // Container tests need an engine, and have a command of their own.
-    exclude: ['test/compose/**'],
+    // Container tests need an engine, and soak tests patience: they have commands of their own.
+    exclude: ['test/compose/**', 'test/soak/**'],
     testTimeout: 15_000,
     hookTimeout: 30_000,
     // Each file speaks over real sockets; more at once than cores only makes them wait for each other.

@@ -48,7 +48,7 @@ export class Reloader {
 
   reload(trigger: Trigger): Promise<Outcome> {
     const outcome = this.#last.then(() => this.#reload(trigger));
-    this.#last = outcome;
+    this.#last = outcome.catch(() => {});
     return outcome;
   }
 

@@ -61,10 +61,10 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const stopReloading = reloadOnEdits(resolve(io.cwd, options.config), running, io);
   process.on('SIGUSR2', roll);
   await stopSignal();
-  process.off('SIGUSR2', roll);
   stopReloading();
+  const second = stopSignal();
   io.stdout.write(`version-gateway stops: what is under way has ${snapshot.gateway.drain / 1000} s\n`);
-  await Promise.race([running.drain(snapshot.gateway.drain), stopSignal()]);
+  await Promise.race([running.drain(snapshot.gateway.drain), second]);
   await running.close();
   return 0;
 }
@@ -84,6 +84,7 @@ function reloadOnEdits(file: string, running: RunningGateway, io: Io): () => voi
   void reload('file');
   return () => {
     watch.close();
-    process.off('SIGHUP', onSignal);
+    // Unheard, the signal would end the process in the middle of its drain.
+    process.on('SIGHUP', () => {}).off('SIGHUP', onSignal);
   };
 }

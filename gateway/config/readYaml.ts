@@ -1,5 +1,6 @@
 import type { Document } from 'yaml';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseAllDocuments } from 'yaml';
+import { aliasBomb } from './aliasBomb.ts';
 import type { Fault } from './fault.ts';
 import type { Path } from './mask.ts';
 import { expandScalar, protoFault, type Reading } from './readObject.ts';
@@ -119,18 +120,6 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed<ParsedNo
     // The parser is recursive: a file of nothing but brackets ends its stack.
     if (error instanceof RangeError) return 'deep';
     throw error;
-  }
-}
-
-function aliasBomb(document: Document.Parsed): 'bomb' | 'cycle' | 'deep' | undefined {
-  try {
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
-    JSON.stringify(value);
-    return undefined;
-  } catch (error) {
-    if (error instanceof RangeError) return 'deep';
-    if (error instanceof ReferenceError) return /excessive/i.test(error.message) ? 'bomb' : undefined;
-    return 'cycle';
   }
 }
 

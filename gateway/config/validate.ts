@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { build } from './build.ts';
 import { readContract } from './contracts.ts';
+import { Expanded } from './expand.ts';
 import { byPlace, type Fault } from './fault.ts';
 import { Files } from './files.ts';
 import type { Reading } from './readObject.ts';
@@ -25,7 +26,7 @@ export interface Verdict {
 /** `now`, in epoch milliseconds, only matters to the warnings. */
 export function validate({ source, faults, broken }: Reading, now: number): Verdict {
   if (broken) return refusal(faults);
-  if (typeof source.tree !== 'object' || source.tree === null || Array.isArray(source.tree)) {
+  if (!isMap(source.tree)) {
     return refusal(
       faults.length > 0 ? faults : [faultAt(source, [], 'The file is not a map.', 'Begin it with `routes:`.')],
     );
@@ -40,6 +41,11 @@ export function validate({ source, faults, broken }: Reading, now: number): Verd
   if (all.length > 0) return refusal(all);
   const snapshot = build(context);
   return { snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
+}
+
+/** A text with variables in it is an object here, and no map. */
+function isMap(tree: unknown): boolean {
+  return typeof tree === 'object' && tree !== null && !Array.isArray(tree) && !(tree instanceof Expanded);
 }
 
 function refusal(faults: readonly Fault[]): Verdict {

@@ -44,7 +44,7 @@ export class Attempts {
     const { attempts, method, hasBody, target } = this.#outbound;
     if (this.#count >= attempts) return false;
     const where = secondTry(kind, { method, hasBody, bodyBegun, connection: this.connection });
-    if (where === 'nowhere' || !this.#outbound.chooseAgain(where === 'elsewhere')) return false;
+    if (where === 'nowhere' || !this.#outbound.chooseAgain(where)) return false;
     target.inFlight -= 1;
     this.#send(this.#outbound.target.connections.connect(this.#outbound.timeouts.connect));
     return true;

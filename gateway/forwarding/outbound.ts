@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
+import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { Failure } from './failure.ts';
 import type { ResponsePlan } from './responseFields.ts';
@@ -30,7 +31,7 @@ export interface Outbound {
    * The target has failed: `target` is to be the next one, if there is another. False: no second try is to be made,
    * for want of budget, or of another target where it has to go `elsewhere`.
    */
-  chooseAgain(elsewhere: boolean): boolean;
+  chooseAgain(where: SecondTarget): boolean;
   responsePlan(): ResponsePlan;
   /** Nothing has been sent to the client yet: the problem may still be said. */
   onFailure(failure: Failure): void;

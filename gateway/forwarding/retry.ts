@@ -1,5 +1,6 @@
 import type { Connection } from '../http1/connection.ts';
 import type { WireFailureKind } from '../http1/handler.ts';
+import type { SecondTarget } from '../upstream/pool.ts';
 
 /** What has happened so far, as far as a second try depends on it. */
 export interface Attempt {
@@ -10,8 +11,8 @@ export interface Attempt {
   readonly connection: Pick<Connection, 'served' | 'heard'>;
 }
 
-/** Where a second try may go: `elsewhere` is any target but the one that failed. */
-export type SecondTry = 'anywhere' | 'elsewhere' | 'nowhere';
+/** `free`: no target is in trouble, so it does not come out of the budget. */
+export type SecondTry = SecondTarget | 'nowhere';
 
 /**
  * Only where a second try cannot do a thing twice: no connection was made, so not a byte has left; or the connection
@@ -23,7 +24,7 @@ export function secondTry(kind: WireFailureKind, { method, hasBody, bodyBegun, c
   if (neverReached(kind)) return 'anywhere';
   const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
   if (kind !== 'lost' || connection.heard || hasBody || !safe) return 'nowhere';
-  return connection.served > 0 ? 'anywhere' : 'elsewhere';
+  return connection.served > 0 ? 'free' : 'elsewhere';
 }
 
 /** Not a byte of the request has left. */

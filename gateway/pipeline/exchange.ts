@@ -5,6 +5,7 @@ import type { Outbound, Switching } from '../forwarding/outbound.ts';
 import { type RequestFields, readRequestFields } from '../forwarding/requestFields.ts';
 import { requestHead } from '../forwarding/requestHead.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
+import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { Underway } from '../usage/versionUse.ts';
 import { answerProblem } from './answer.ts';
@@ -115,9 +116,9 @@ export class Exchange implements Outbound {
     return this.served?.lifecycle(this.resource, this.now);
   }
 
-  chooseAgain(elsewhere: boolean): boolean {
+  chooseAgain(where: SecondTarget): boolean {
     const limit = this.served?.version.limits.inFlightPerTarget ?? 0;
-    const next = this.served?.pool.pickAgain(limit, this.target, elsewhere, performance.now());
+    const next = this.served?.pool.pickAgain(limit, this.target, where, performance.now());
     if (next) this.target = next;
     return next !== undefined;
   }

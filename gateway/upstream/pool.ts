@@ -13,6 +13,9 @@ export interface PoolSettings {
   readonly onNoneHealthy?: Health['onNoneHealthy'];
 }
 
+/** Where a second try may go: to any target but the one that failed; or to any, and then perhaps out of no budget. */
+export type SecondTarget = 'anywhere' | 'elsewhere' | 'free';
+
 /** The targets of one version, and whose turn it is. */
 export class Pool {
   readonly targets: readonly Target[];
@@ -51,15 +54,15 @@ export class Pool {
   }
 
   /**
-   * The target for another try of what `failed` has not answered; `elsewhere`: it has to be another one. Undefined when
-   * there is none, or the budget is spent. `now`: steady ms.
+   * The target for another try of what `failed` has not answered. Undefined when there is none, or the budget is spent.
+   * `now`: steady ms.
    */
-  pickAgain(limit: number, failed: Target, elsewhere: boolean, now: number): Target | undefined {
+  pickAgain(limit: number, failed: Target, where: SecondTarget, now: number): Target | undefined {
     if (this.refuses) return undefined;
     // Its own place at the target that failed is still its own.
     const next = this.pick(limit, failed) ?? failed;
-    if (elsewhere && next === failed) return undefined;
-    return this.budget.take(now) ? next : undefined;
+    if (where === 'elsewhere' && next === failed) return undefined;
+    return where === 'free' || this.budget.take(now) ? next : undefined;
   }
 
   #current(): readonly Member[] {

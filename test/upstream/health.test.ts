@@ -210,10 +210,10 @@ describe('a pool', () => {
     const { pool, all } = poolOf(2);
     const [first, second] = all;
     if (!first || !second) throw new Error('there are two');
-    expect(pool.pickAgain(9, first, true, 0)).toBe(second);
+    expect(pool.pickAgain(9, first, 'elsewhere', 0)).toBe(second);
     fail(second.health, 3);
-    expect(pool.pickAgain(9, first, true, 0)).toBeUndefined();
-    expect(pool.pickAgain(9, first, false, 0)).toBe(first);
+    expect(pool.pickAgain(9, first, 'elsewhere', 0)).toBeUndefined();
+    expect(pool.pickAgain(9, first, 'anywhere', 0)).toBe(first);
   });
 
   it('lets a second try have the place that its first one has', () => {
@@ -222,7 +222,7 @@ describe('a pool', () => {
     if (!only) throw new Error('there is one');
     only.inFlight = 1;
     expect(pool.pick(1)).toBeUndefined();
-    expect(pool.pickAgain(1, only, false, 0)).toBe(only);
+    expect(pool.pickAgain(1, only, 'anywhere', 0)).toBe(only);
   });
 
   it('has no second try when its budget is spent', () => {
@@ -230,8 +230,8 @@ describe('a pool', () => {
     pool.budget.configure({ budget: 0, budgetMin: 0.1 });
     const [first] = all;
     if (!first) throw new Error('there are two');
-    expect(pool.pickAgain(9, first, false, 0)).toBe(all[1]);
-    expect(pool.pickAgain(9, first, false, 0)).toBeUndefined();
+    expect(pool.pickAgain(9, first, 'anywhere', 0)).toBe(all[1]);
+    expect(pool.pickAgain(9, first, 'anywhere', 0)).toBeUndefined();
     expect([pool.budget.granted, pool.budget.refused]).toEqual([1, 1]);
   });
 });

@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { run } from '../support/process.ts';
+import { load, startWorkers } from './support.ts';
+
+/** Answers everything, and counts how often it was asked what. */
+async function startCounting(delayMs = 0) {
+  const asked = new Map<string, number>();
+  const server = createServer((req, res) => {
+    const what = `${req.method} ${req.url}`;
+    asked.set(what, (asked.get(what) ?? 0) + 1);
+    setTimeout(() => res.end('ok'), delayMs);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+it('a port that is taken is one clear line and exit 1, whoever was to listen', { timeout: 20_000 }, async () => {
+  const { port } = await startWorkers(1, { '/v1': 'http://127.0.0.1:1' });
+  const other = run(process.execPath, [
+    'gateway/main.ts',
+    'start',
+    '--listen',
+    `127.0.0.1:${port}`,
+    '--config',
+    'test/cluster/two-workers.yaml',
+  ]);
+  const [code] = await once(other.child, 'exit');
+  expect([code, other.output()]).toEqual([
+    1,
+    expect.stringContaining(`127.0.0.1:${port} is taken by another process.`),
+  ]);
+});
+
+it('a rolling restart replaces every worker, fails no request and repeats none', { timeout: 40_000 }, async () => {
+  const backend = await startCounting();
+  const gateway = await startWorkers(2, { '/v1': backend.url });
+  const before = await gateway.pids();
+  const gets = load(gateway.port, 8, '/v1/get');
+  const posts = load(gateway.port, 4, '/v1/post', 'POST');
+  await sleep(200);
+  gateway.child.kill('SIGUSR2');
+  await gateway.printed(/rolling restart done/);
+  await sleep(200);
+  await Promise.all([gets.stop(), posts.stop()]);
+  const after = await gateway.pids();
+  expect(after).toHaveLength(2);
+  expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+  expect([...gets.seen.keys(), ...posts.seen.keys()]).toEqual(['200', '200']);
+  const repeated = [...backend.asked].filter(([what, times]) => what.startsWith('POST') && times > 1);
+  expect(repeated).toEqual([]);
+});
+
+it('a worker that is killed is replaced, and no new connection is refused', { timeout: 30_000 }, async () => {
+  const backend = await startCounting();
+  const gateway = await startWorkers(2, { '/v1': backend.url });
+  const [victim] = await gateway.pids();
+  process.kill(victim as number, 'SIGKILL');
+  for (let count = 0; count < 50; count += 1) {
+    const response = await fetch(`http://127.0.0.1:${gateway.port}/v1/x`, { headers: { connection: 'close' } });
+    expect(response.status).toBe(200);
+  }
+  await gateway.printed(/has died; another one follows/);
+  let pids: number[] = [];
+  const poll = setInterval(async () => {
+    pids = await gateway.pids().catch(() => []);
+  }, 50);
+  onTestFinished(() => clearInterval(poll));
+  await eventually(() => {
+    expect(pids).toHaveLength(2);
+    expect(pids).not.toContain(victim);
+  }, 10_000);
+});
+
+it('an edit reaches every worker, and the counts of all of them add up', { timeout: 30_000 }, async () => {
+  const backend = await startCounting(300);
+  const gateway = await startWorkers(3, { '/v1': backend.url });
+  gateway.edit({ '/v1': { upstream: backend.url, deprecation: '2026-01-01' } });
+  await gateway.printed(/active → deprecated/);
+  const ask = () => fetch(`http://127.0.0.1:${gateway.port}/v1/x`, { headers: { connection: 'close' } });
+  const answers = Array.from({ length: 30 }, ask);
+  await sleep(150);
+  const status = (await (await fetch(`${gateway.admin}/api/status`)).json()) as { versions: { in_flight: number }[] };
+  expect(status.versions[0]?.in_flight).toBe(30);
+  const fields = (await Promise.all(answers)).map(({ headers }) => headers.get('deprecation'));
+  expect(new Set(fields)).toEqual(new Set(['@1767225600']));
+});
+
+it.each([1, 2])(
+  'SIGTERM under load, %i workers: what was asked is answered, once, and the exit code is 0',
+  {
+    timeout: 30_000,
+  },
+  async (workers) => {
+    const backend = await startCounting(20);
+    const gateway = await startWorkers(workers, { '/v1': backend.url });
+    const gets = load(gateway.port, 8, '/v1/get');
+    const posts = load(gateway.port, 4, '/v1/post', 'POST');
+    await sleep(300);
+    const exit = once(gateway.child, 'exit');
+    gateway.child.kill('SIGTERM');
+    expect(await exit).toEqual([0, null]);
+    await Promise.all([gets.stop(), posts.stop()]);
+    // Refused: nobody listens any more. Anything else was asked of somebody, and lost.
+    const outcomes = new Set([...gets.seen.keys(), ...posts.seen.keys()]);
+    expect([...outcomes].filter((outcome) => outcome !== '200' && outcome !== 'ECONNREFUSED')).toEqual([]);
+    expect(gets.seen.get('200')).toBeGreaterThan(50);
+    expect([...backend.asked].filter(([what, times]) => what.startsWith('POST') && times > 1)).toEqual([]);
+  },
+);
+
+it('a second signal ends it at once', async () => {
+  const backend = await startCounting(60_000);
+  const gateway = await startWorkers(1, { '/v1': backend.url });
+  const answer = fetch(`http://127.0.0.1:${gateway.port}/v1/x`).catch((error: Error) => error.name);
+  await eventually(() => expect(backend.asked.size).toBe(1));
+  const exit = once(gateway.child, 'exit');
+  gateway.child.kill('SIGTERM');
+  await gateway.printed(/stops/);
+  gateway.child.kill('SIGTERM');
+  expect(await exit).toEqual([0, null]);
+  expect(await answer).toBe('TypeError');
+});
+
+it('one process says that it cannot be restarted in turn, and serves on', async () => {
+  const backend = await startCounting();
+  const gateway = await startWorkers(1, { '/v1': backend.url });
+  gateway.child.kill('SIGUSR2');
+  await gateway.printed(/SIGUSR2 does nothing: .*gateway\.workers/);
+  expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(200);
+});

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import { type Running, run } from '../support/process.ts';
+
+export interface StartedGateway extends Running {
+  readonly port: number;
+  readonly admin: string;
+  /** Replaces the `routes:` of the file. */
+  edit(routes: Readonly<Record<string, unknown>>): void;
+  pids(): Promise<number[]>;
+}
+
+/** The gateway as `start` runs it, with that many workers, on a file and ports of its own. */
+export async function startWorkers(
+  workers: number,
+  routes: Readonly<Record<string, unknown>>,
+  settings: Readonly<Record<string, unknown>> = {},
+): Promise<StartedGateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'workers-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'routes.yaml');
+  const edit = (next: Readonly<Record<string, unknown>>): void => {
+    const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', workers, drain: '5s' };
+    // JSON is YAML, too.
+    writeFileSync(
+      file,
+      JSON.stringify({ gateway, usage: { store: join(folder, 'usage.db') }, routes: next, ...settings }),
+    );
+  };
+  edit(routes);
+  const running = run(process.execPath, ['gateway/main.ts', 'start', '--config', file]);
+  const [, port] = await running.printed(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
+  const [, admin] = await running.printed(/(http:\/\/127\.0\.0\.1:\d+)\/readyz/);
+  return {
+    ...running,
+    port: Number(port),
+    admin: admin as string,
+    edit,
+    pids: async () => {
+      const { workers: list } = (await (await fetch(`${admin}/api/status`)).json()) as { workers: { pid: number }[] };
+      return list.map(({ pid }) => pid);
+    },
+  };
+}
+
+export interface Load {
+  /** Statuses, and the codes of errors, each with how often it was seen. */
+  readonly seen: Map<string, number>;
+  /** Every request under way is answered first. */
+  stop(): Promise<void>;
+}
+
+/** `clients` keep-alive connections that ask again and again. `onAnswer` hears of each request that was answered. */
+export function load(port: number, clients: number, path: string, method = 'GET'): Load {
+  const agent = new Agent({ keepAlive: true, maxSockets: clients });
+  const seen = new Map<string, number>();
+  let over = false;
+  let count = 0;
+  const ask = async (): Promise<void> => {
+    count += 1;
+    const note = (outcome: string): void => void seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+    await new Promise<void>((resolve) => {
+      const outgoing = request({ port, host: '127.0.0.1', path: `${path}?id=${count}`, method, agent }, (incoming) => {
+        text(incoming)
+          .then(() => note(String(incoming.statusCode)))
+          .catch((error: NodeJS.ErrnoException) => note(error.code ?? error.message))
+          .finally(resolve);
+      });
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
+        note(error.code ?? error.message);
+        resolve();
+      });
+      outgoing.end();
+    });
+  };
+  const loops = Array.from({ length: clients }, async () => {
+    while (!over) {
+      await ask();
+      // Nobody is there any more: asking on would only spin.
+      if (seen.has('ECONNREFUSED')) return;
+    }
+  });
+  const stop = async (): Promise<void> => {
+    over = true;
+    await Promise.all(loops);
+    agent.destroy();
+  };
+  onTestFinished(stop);
+  return { seen, stop };
+}

@@ -1,0 +1,31 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { gatewayCommand } from '../../../bench/proxies/gateway.ts';
+import { startServer, temporaryFolder } from '../../../bench/support/children.ts';
+import { freePort } from '../../../bench/support/ports.ts';
+
+export interface GatewayProcess {
+  readonly port: number;
+  readonly adminPort: number;
+  readonly pid: number;
+  /** Replaces its file, and waits for what becomes of that: the kind of the outcome. */
+  reload(routes: string): Promise<string>;
+}
+
+/** A gateway as a process, on a core of its own where there is one. */
+export async function startGateway(routes: string): Promise<GatewayProcess> {
+  const [port, adminPort, folder] = [await freePort(), await freePort(), temporaryFolder()];
+  const { program, args } = gatewayCommand({ port, folder, routes });
+  const command = { program, args: [...args, '--admin', `127.0.0.1:${adminPort}`] };
+  const child = await startServer(command, port, 'proxy');
+  onTestFinished(() => child.stop());
+  const reload = async (next: string): Promise<string> => {
+    writeFileSync(join(folder, 'routes.yaml'), next);
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`http://127.0.0.1:${adminPort}/api/reload`, { method: 'POST', body: '{}', headers });
+    const outcome = (await answer.json()) as { kind: string };
+    return answer.ok ? outcome.kind : JSON.stringify(outcome);
+  };
+  return { port, adminPort, pid: child.pid, reload };
+}
