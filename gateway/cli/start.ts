@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { type RunningGateway, startGateway } from '../assemble.ts';
 import { isWorker, work } from '../cluster/worker.ts';
 import { watchFile } from '../config/watch.ts';
@@ -11,7 +10,7 @@ import { keepYoungGenerationSmall } from './heap.ts';
 import type { ExitCode, Io } from './io.ts';
 import { listenFailure } from './listenFailure.ts';
 import { brokenPromises, promiseKeeper } from './promises.ts';
-import { loadAgain, read, type StartOptions } from './reading.ts';
+import { RoutesFile, type StartOptions } from './routesFile.ts';
 import { serveWith } from './serveWith.ts';
 import { stopSignal } from './stopSignal.ts';
 
@@ -32,7 +31,8 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     await work();
     return 0;
   }
-  const snapshot = read(options, io);
+  const file = new RoutesFile(options, io);
+  const snapshot = file.read();
   if (snapshot === undefined) return 1;
   keepYoungGenerationSmall();
   const warn = (line: string): void => void io.stderr.write(`warning: ${line}\n`);
@@ -43,7 +43,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   let running: RunningGateway;
   try {
     running = await startGateway(snapshot, {
-      load: (text) => loadAgain(options, io, text),
+      load: (text) => file.load(text),
       notice,
       onAccepted: keep,
       serve,
@@ -54,13 +54,14 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   }
   // Not before the listeners stand: a start that fails has promised nobody anything.
   keep(snapshot);
+  const stopReloading = reloadOnEdits(file, running, io);
+  process.on('SIGUSR2', roll);
+  const first = stopSignal();
   const { listen, admin } = snapshot.gateway;
   io.stdout.write(
     banner(snapshot, { ...listen, port: running.port }, { ...admin, port: running.adminPort }, systemClock.now()),
   );
-  const stopReloading = reloadOnEdits(resolve(io.cwd, options.config), running, io);
-  process.on('SIGUSR2', roll);
-  await stopSignal();
+  await first;
   stopReloading();
   const second = stopSignal();
   io.stdout.write(`version-gateway stops: what is under way has ${snapshot.gateway.drain / 1000} s\n`);
@@ -70,7 +71,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
 }
 
 /** Follows the file, and SIGHUP, until the returned function is called. */
-function reloadOnEdits(file: string, running: RunningGateway, io: Io): () => void {
+function reloadOnEdits(file: RoutesFile, running: RunningGateway, io: Io): () => void {
   const reload = async (trigger: Trigger): Promise<void> => {
     const outcome = await running.reload(trigger);
     if (outcome.kind === 'unchanged' && trigger === 'file') return;
@@ -78,10 +79,12 @@ function reloadOnEdits(file: string, running: RunningGateway, io: Io): () => voi
     for (const line of outcomeInWords(outcome)) output.write(`reload (${trigger}): ${line}\n`);
   };
   const onSignal = (): void => void reload('signal');
-  const watch = watchFile(file, () => void reload('file'));
+  const watch = watchFile(
+    file.path,
+    () => void reload('file'),
+    () => file.lastRead,
+  );
   process.on('SIGHUP', onSignal);
-  // An edit between the first reading and here would be taken for what was read.
-  void reload('file');
   return () => {
     watch.close();
     // Unheard, the signal would end the process in the middle of its drain.

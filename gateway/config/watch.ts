@@ -12,26 +12,29 @@ export interface Watch {
 }
 
 /**
- * Calls `onChange` when the content of `file` is another one and has come to rest. It watches the folder: a file that is
+ * Calls `onChange` when the content of `file` is another one and has come to rest: another than `lastRead` says (a
+ * `digestOf`), for whoever reads it at other times, too; else than at the last call. It watches the folder: a file that is
  * replaced by a rename, as editors do it, or through a symbolic link, as Kubernetes does it, is another file by then.
  */
-export function watchFile(file: string, onChange: () => void): Watch {
-  let known = contentOf(file);
+export function watchFile(file: string, onChange: () => void, lastRead?: () => string | undefined): Watch {
+  let reported = contentOf(file);
   let timer: NodeJS.Timeout | undefined;
   const settle = (): void => {
     clearTimeout(timer);
     const seen = contentOf(file);
-    if (seen === known) return;
+    if (seen === (lastRead ? lastRead() : reported)) return;
     timer = setTimeout(() => {
       // Still moving: wait for another moment of rest.
       if (contentOf(file) !== seen) return settle();
-      known = seen;
+      reported = seen;
       // A file that is gone for a moment is no edit.
       if (seen !== undefined) onChange();
     }, settleMs);
   };
   const watcher = watchFolder(dirname(file), settle);
   const look = setInterval(settle, lookMs).unref();
+  // It may have changed since it was read.
+  settle();
   return {
     close: () => {
       watcher?.close();
@@ -50,10 +53,14 @@ function watchFolder(folder: string, onEvent: () => void): FSWatcher | undefined
   }
 }
 
+export function digestOf(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('base64');
+}
+
 /** A digest of what is there to read; undefined where there is nothing. */
 function contentOf(file: string): string | undefined {
   try {
-    return createHash('sha256').update(readFileSync(file)).digest('base64');
+    return digestOf(readFileSync(file));
   } catch {
     return undefined;
   }
