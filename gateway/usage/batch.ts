@@ -1,0 +1,20 @@
+/** What one client did with one route in one hour, as far as one process has seen. Instants in epoch ms. */
+export interface UsageRow {
+  /** The segment as it was asked for, `v1`; '' where the path names no version that is known. */
+  readonly version: string;
+  /** How the ledger calls the client: `user-agent:curl`, `x-api-key:#4f2a91c0`. */
+  readonly client: string;
+  /** Method and path template: `GET /drinks/{id}`. */
+  readonly route: string;
+  /** When the hour begins. */
+  readonly hour: number;
+  requests: number;
+  /** Of these, those that were answered 4xx or 5xx by anybody. */
+  errors: number;
+  /** Of the requests, those that reached a backend: 410, 404 and other refusals of the gateway are not served. */
+  served: number;
+  first: number;
+  last: number;
+}
+
+export type UsageBatch = readonly UsageRow[];

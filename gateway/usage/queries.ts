@@ -1,0 +1,61 @@
+/** What can be asked of the ledger. `since` and `until` are epoch ms; rows come most requests first. */
+export interface UsageQueries {
+  /** When the oldest hour began that the ledger covers without a gap of its own; undefined: it holds nothing. */
+  coveredSince(): number | undefined;
+  /** One row a version, '' for what named no version that is known. */
+  totals(since: number, until?: number): readonly VersionTotal[];
+  byClient(version: string, since: number): readonly ClientUse[];
+  byRoute(version: string, since: number): readonly RouteUse[];
+  /** Requests of each version by hour or by day (UTC), oldest first; spans without requests are left out. */
+  series(step: 'hour' | 'day', since: number, version?: string): readonly SeriesPoint[];
+  /** The same for one client of one version, by day. */
+  clientSeries(version: string, client: string, since: number): readonly SeriesPoint[];
+  /** Every client of either version, with what it did in each. */
+  movement(from: string, to: string, since: number): readonly ClientMovement[];
+  /** What keeps the ledger from being written, in words; undefined: nothing. */
+  readonly problem: string | undefined;
+}
+
+export interface VersionTotal {
+  readonly version: string;
+  readonly requests: number;
+  readonly errors: number;
+  readonly served: number;
+  readonly clients: number;
+  readonly last: number;
+}
+
+export interface ClientUse {
+  readonly client: string;
+  /** From `usage.names`; undefined where it has none. */
+  readonly name: string | undefined;
+  readonly requests: number;
+  readonly errors: number;
+  readonly served: number;
+  readonly first: number;
+  readonly last: number;
+  /** How many different ones. */
+  readonly routes: number;
+}
+
+export interface RouteUse {
+  readonly route: string;
+  readonly requests: number;
+  readonly errors: number;
+  readonly clients: number;
+  readonly last: number;
+}
+
+export interface SeriesPoint {
+  readonly version: string;
+  /** When the hour or day begins. */
+  readonly at: number;
+  readonly requests: number;
+}
+
+export interface ClientMovement {
+  readonly client: string;
+  readonly name: string | undefined;
+  readonly from: { readonly requests: number; readonly last: number } | undefined;
+  readonly to: { readonly requests: number; readonly first: number; readonly last: number } | undefined;
+}
