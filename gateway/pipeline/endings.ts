@@ -1,24 +1,23 @@
-import { after, unwatch, watch } from '../http1/deadlines.ts';
+import { unwatch, type Waiting, watch } from '../http1/deadlines.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import type { Underway, VersionUse } from '../usage/versionUse.ts';
 import type { Live } from './live.ts';
-
-// An instant at which a deadline is over at once, where `after(0)` would never be.
-const atOnce = 1;
 
 /**
  * Ends what is under way and no longer wanted: its version is retired or gone, or its target is, or the gateway stops.
  * Streams are told at once; the rest has `drain` ms.
  */
-export class Endings {
-  readonly #told = new WeakSet<Underway>();
+export class Endings implements Waiting {
+  deadline = 0;
   readonly #uses: ReadonlyMap<string, VersionUse>;
+  // Until when each of them may take. Nearly all are done long before, and must not be kept until then.
+  readonly #told = new Map<Underway, number>();
 
   constructor(uses: ReadonlyMap<string, VersionUse>) {
     this.#uses = uses;
   }
 
-  /** To be called after a reload, and now and then: a version can end by its date alone. */
+  /** To be called after a reload, and now and then: a version can end by its date alone. `now`: epoch ms. */
   look(live: Live, now: number): void {
     const { drain } = live.snapshot.gateway;
     for (const use of this.#uses.values()) {
@@ -30,19 +29,25 @@ export class Endings {
     for (const use of this.#uses.values()) for (const one of use.underway) this.#end(one, drain);
   }
 
+  onDeadline(): void {
+    const now = performance.now();
+    for (const [one, deadline] of this.#told) {
+      const over = this.#uses.get(one.version)?.underway.has(one) !== true;
+      if (!over && deadline > now) continue;
+      this.#told.delete(one);
+      if (!over) one.cut();
+    }
+    if (this.#told.size === 0) unwatch(this);
+    // To be asked at the next look.
+    else this.deadline = 0;
+  }
+
   #end(one: Underway, drain: number): void {
     if (this.#told.has(one)) return;
-    this.#told.add(one);
+    this.#told.set(one, performance.now() + drain);
+    this.deadline = 0;
+    watch(this);
     one.goAway();
-    // By then it is nearly always over, and cutting it off does nothing.
-    const waiting = {
-      deadline: after(drain || atOnce),
-      onDeadline: () => {
-        unwatch(waiting);
-        one.cut();
-      },
-    };
-    watch(waiting);
   }
 }
 
