@@ -15,7 +15,8 @@ export const help = `node bench/run.ts [options]
   --rounds N          rounds over all proxies (default 5; quick 1)
   --seconds N         of each measurement (default 5; quick 1)
   --only a,b          only proxies whose name contains one of these
-  --scenarios a,b     only these of: small-json, bodies, routes, wire-client, soak-rss
+  --scenarios a,b     only these of: small-json, bodies, routes, wire-client, features, soak-rss
+  --features          the same as --scenarios features
   --quick             short; prints its tables, writes no file, never fails on a figure
 `;
 
@@ -27,18 +28,20 @@ export function readOptions(args: readonly string[]): Options | undefined {
       seconds: { type: 'string' },
       only: { type: 'string', default: '' },
       scenarios: { type: 'string' },
+      features: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return undefined;
   const { quick } = values;
+  const scenarios = values.features ? 'features' : values.scenarios;
   return {
     quick,
     rounds: positive('rounds', values.rounds ?? (quick ? '1' : '5')),
     seconds: positive('seconds', values.seconds ?? (quick ? '1' : '5')),
     only: list(values.only.toLowerCase()),
-    scenarios: values.scenarios === undefined ? undefined : list(values.scenarios),
+    scenarios: scenarios === undefined ? undefined : list(scenarios),
   };
 }
 

@@ -1,6 +1,8 @@
 import { createServer } from 'node:http';
 import { createAdmin } from './admin/app.ts';
 import type { Snapshot } from './config/snapshot.ts';
+import { useFacts } from './facts.ts';
+import { keep } from './keeping.ts';
 import type { ConfigStatus, Trigger } from './observability/configStatus.ts';
 import { end, listen, portOf } from './pipeline/listener.ts';
 import { type Outcome, Reloader } from './reload.ts';
@@ -8,6 +10,8 @@ import { serveInProcess } from './serving/inProcess.ts';
 import type { Serve, ServeOptions, Serving } from './serving/serving.ts';
 import { systemClock } from './shared/clock.ts';
 import { watchForStops } from './stops.ts';
+import type { UsageBatch } from './usage/batch.ts';
+import type { Ledger } from './usage/ledger.ts';
 
 export interface RunningGateway {
   /** What the listeners are bound to: another port than the file's where that is 0. */
@@ -16,37 +20,43 @@ export interface RunningGateway {
   /** Serves what the file says now, if that is sound and keeps the promises that were made. */
   reload(trigger: Trigger): Promise<Outcome>;
   readonly config: ConfigStatus;
+  /** Opens the logs anew: for who has renamed them. */
+  reopenLogs(): Promise<void>;
   /** Takes no new connection, and waits until the exchanges under way are done, or `ms` have passed. */
   drain(ms: number): Promise<void>;
   /** Ends the listeners, and every connection with them. */
   close(): Promise<void>;
 }
 
-export interface StartOptions extends Partial<ServeOptions> {
+export interface StartOptions extends Partial<Omit<ServeOptions, 'usage'>> {
+  /** Who called what. It stays the caller's to close. */
+  readonly ledger?: Ledger;
   /** Who answers the clients; by default this process. */
   readonly serve?: Serve;
-  /** Reads the file anew, or takes `text` for its content; without it there is nothing to reload. @throws ConfigError */
-  readonly load?: (text?: string) => Snapshot;
+  /** Reads the file anew; without it there is nothing to reload. @throws ConfigError */
+  readonly load?: () => Snapshot;
+  /** The same for a look only, with `text` for its content where there is one. */
+  readonly peek?: (text?: string) => Snapshot;
   /** Hears of every snapshot that is taken over by a reload. */
   readonly onAccepted?: (snapshot: Snapshot) => void;
 }
 
 /** A gateway, and the operators' side of it. @throws the listeners' own errors, such as EADDRINUSE. */
 export async function startGateway(snapshot: Snapshot, options: StartOptions = {}): Promise<RunningGateway> {
-  const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess } = options;
-  const serving = await serve(snapshot, { clock, notice });
+  const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
+  const usage = ledger && { salt: ledger.salt, take: (batch: UsageBatch): void => ledger.add(batch) };
+  const serving = await serve(snapshot, { clock, notice, usage, logs: options.logs ?? false });
   let current = snapshot;
   const reloader = new Reloader(snapshot, {
     load,
+    peek: options.peek ?? load,
     apply: async (next) => {
       await serving.apply(next);
       current = next;
+      ledger?.configure(next.usage);
       options.onAccepted?.(next);
     },
-    use: async () => {
-      const { versions } = await serving.report();
-      return { lastServed: (name) => versions.find((one) => one.name === name)?.lastServed };
-    },
+    use: () => useFacts(serving, ledger, current, clock.now()),
     clock,
   });
   const live = {
@@ -62,13 +72,15 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
         reload: () => reloader.reload('admin'),
         preview: (text) => reloader.preview(text),
         config: () => reloader.status,
-        report: () => serving.report(),
+        report: (metrics) => serving.report(metrics),
         clock,
+        usage: ledger,
       },
     ),
   );
   await listenOrEnd(admin, snapshot, serving);
   const stopWatching = watchForStops(live, serving, clock, notice);
+  const stopKeeping = ledger && keep(ledger, clock);
   return {
     port: serving.port,
     adminPort: portOf(admin),
@@ -76,9 +88,11 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
     get config() {
       return reloader.status;
     },
+    reopenLogs: () => serving.reopenLogs(),
     drain: (ms) => serving.drain(ms),
     close: async () => {
       stopWatching();
+      stopKeeping?.();
       await Promise.all([serving.close(), end(admin)]);
     },
   };

@@ -13,8 +13,10 @@ export type Outcome =
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
 
 export interface ReloaderParts {
-  /** Reads and checks the file, or `text` in its place. @throws ConfigError, or what reading it throws */
-  readonly load: (text?: string) => Snapshot;
+  /** Reads and checks the file. @throws ConfigError, or what reading it throws */
+  readonly load: () => Snapshot;
+  /** The same for a look only, and of `text` where there is one. */
+  readonly peek: (text?: string) => Snapshot;
   /** Puts a snapshot to work, in one assignment. */
   readonly apply: (snapshot: Snapshot) => Promise<void>;
   /** How the versions are used right now. */
@@ -38,6 +40,7 @@ export class Reloader {
       generation: 1,
       loadedAt: parts.clock.now(),
       trigger: 'start',
+      forced: [],
       lastFailure: undefined,
     };
   }
@@ -54,11 +57,11 @@ export class Reloader {
 
   /** What a reload would come to, of the file or of `text`; nothing is changed. */
   async preview(text?: string): Promise<Outcome> {
-    return (await this.#judge(text)).outcome;
+    return (await this.#judge(() => this.#parts.peek(text))).outcome;
   }
 
   async #reload(trigger: Trigger): Promise<Outcome> {
-    const { next, outcome } = await this.#judge();
+    const { next, outcome } = await this.#judge(this.#parts.load);
     const now = this.#parts.clock.now();
     if (outcome.kind === 'reloaded' && next) {
       try {
@@ -69,10 +72,20 @@ export class Reloader {
         return { kind: 'faulty', faults };
       }
       this.#active = next;
-      const { generation } = this.#status;
+      const { generation, failures = 0 } = this.#status;
       const { fingerprint } = next;
-      this.#status = { fingerprint, generation: generation + 1, loadedAt: now, trigger, lastFailure: undefined };
+      this.#status = {
+        fingerprint,
+        generation: generation + 1,
+        loadedAt: now,
+        trigger,
+        failures,
+        forced: outcome.forced,
+        lastFailure: undefined,
+      };
     }
+    // What stood in the way has been taken back.
+    if (outcome.kind === 'unchanged') this.#status = { ...this.#status, lastFailure: undefined };
     if (outcome.kind === 'faulty') this.#note(now, trigger, outcome.faults);
     if (outcome.kind === 'refused')
       this.#note(
@@ -83,10 +96,10 @@ export class Reloader {
     return outcome;
   }
 
-  async #judge(text?: string): Promise<{ next?: Snapshot; outcome: Outcome }> {
+  async #judge(read: () => Snapshot): Promise<{ next?: Snapshot; outcome: Outcome }> {
     let next: Snapshot;
     try {
-      next = this.#parts.load(text);
+      next = read();
     } catch (error) {
       return { outcome: { kind: 'faulty', faults: faultsOf(error) } };
     }
@@ -100,7 +113,8 @@ export class Reloader {
   }
 
   #note(at: number, trigger: Trigger, reasons: readonly string[]): void {
-    this.#status = { ...this.#status, lastFailure: { at, trigger, reasons } };
+    const failures = (this.#status.failures ?? 0) + 1;
+    this.#status = { ...this.#status, failures, lastFailure: { at, trigger, reasons } };
   }
 }
 

@@ -8,10 +8,10 @@ const lines = [
   ['cli', 'index'],
   ['cluster'],
   ['assemble'],
-  ['stops', 'reload'],
+  ['stops', 'reload', 'facts', 'keeping'],
   ['serving'],
   ['pipeline', 'admin', 'discovery'],
-  ['forwarding'],
+  ['forwarding', 'retirement'],
   ['upstream', 'routing', 'lifecycle', 'usage', 'observability', 'compat'],
   ['config'],
   ['problems', 'shared', 'http1'],
@@ -25,6 +25,8 @@ const owners: Record<string, readonly string[]> = {
   commander: ['cli'],
   undici: ['upstream'],
   pino: ['observability'],
+  'pino-pretty': ['observability'],
+  'prom-client': ['observability'],
   'ipaddr.js': ['config', 'pipeline'],
 };
 

@@ -30,5 +30,6 @@ function twoRoutes(upstream: string): string {
     deprecation: ${dates.deprecation}
     sunset: ${dates.sunset}
   /v2: ${upstream}
+log: { access: off }
 `;
 }

@@ -1,8 +1,9 @@
 import { bodies } from './bodies.ts';
+import { features } from './features.ts';
 import { routes } from './routes.ts';
 import type { Scenario } from './scenario.ts';
 import { smallJson } from './small-json.ts';
 import { soakRss } from './soak-rss.ts';
 import { wireClient } from './wire-client.ts';
 
-export const scenarios: readonly Scenario[] = [smallJson, bodies, routes, wireClient, soakRss];
+export const scenarios: readonly Scenario[] = [smallJson, bodies, routes, wireClient, features, soakRss];

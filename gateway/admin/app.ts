@@ -2,8 +2,13 @@ import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 import { sendProblem } from '../problems/send.ts';
-import { guard } from './guard.ts';
-import { type Operations, operations } from './operations.ts';
+import { login } from './dashboard/login.ts';
+import { dashboard } from './dashboard/router.ts';
+import { securityFields } from './dashboard/securityFields.ts';
+import { Sessions } from './dashboard/sessions.ts';
+import { admission, guard } from './guard.ts';
+import { metrics } from './metrics.ts';
+import { type Operations, operations, statusOf } from './operations.ts';
 import { probes, type Readiness } from './probes.ts';
 
 /** The operators' side of the gateway, on its own listener. */
@@ -16,23 +21,34 @@ export function createAdmin(
   app.disable('x-powered-by');
   app.enable('strict routing');
   app.enable('case sensitive routing');
-  app.use(everyAnswer);
+  app.use(securityFields);
+  app.use(notKept);
   // Probes come before the guard: an orchestrator has no token, and calls by the address of a container.
   app.use(probes(state));
-  app.use(guard(live));
+  const sessions = new Sessions();
+  const admits = admission(live, sessions, asked.clock);
+  app.use(login(live, sessions, asked.clock));
+  app.use(guard(live, admits));
+  app.use(
+    dashboard(
+      {
+        status: () => statusOf(live, asked),
+        ready: () => state.ready(),
+        admits,
+        clock: asked.clock,
+      },
+      sessions,
+    ),
+  );
   app.use(operations(live, asked));
+  app.use(metrics(live, asked));
   app.use(nothingHere);
   app.use(lastResort);
   return (req, res) => app(req, res);
 }
 
-const everyAnswer: RequestHandler = (_req, res, next) => {
-  res.set({
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-    'X-Frame-Options': 'DENY',
-    'Referrer-Policy': 'no-referrer',
-  });
+const notKept: RequestHandler = (_req, res, next) => {
+  res.set('Cache-Control', 'no-store');
   next();
 };
 

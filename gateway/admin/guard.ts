@@ -1,18 +1,42 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 import { sendProblem } from '../problems/send.ts';
+import type { Clock } from '../shared/clock.ts';
+import { sameOrigin } from './dashboard/sameOrigin.ts';
+import { sessionOf } from './dashboard/sessionCookie.ts';
+import type { Sessions } from './dashboard/sessions.ts';
+import { sameSecret } from './secret.ts';
+
+/** What lets a request in: the token, a login with it, or where it comes from. */
+export type Admits = (req: IncomingMessage) => 'token' | 'session' | 'machine' | undefined;
 
 /**
  * Lets in who holds the token, and who calls from this machine by a loopback name.
  * The name counts because a web page can make a browser here call us by a name of its own that resolves to 127.0.0.1
  * (DNS rebinding); the address counts because anybody who reaches us from outside can claim `Host: localhost`.
  */
-export function guard(live: { readonly current: Snapshot }): RequestHandler {
-  return (req, res, next) => {
+export function admission(live: { readonly current: Snapshot }, sessions: Sessions, clock: Clock): Admits {
+  return (req) => {
     const { adminToken } = live.current.gateway;
-    const local = isLoopbackAddress(req.socket.remoteAddress) && isLoopbackHost(req.headers.host);
-    if (local || (adminToken !== undefined && holds(req.headers.authorization, adminToken))) next();
+    if (adminToken !== undefined && holds(req.headers.authorization, adminToken)) return 'token';
+    const session = sessionOf(req);
+    const logged =
+      adminToken !== undefined && session !== undefined && sessions.holds(session, adminToken, clock.now());
+    if (logged) return 'session';
+    if (isLoopbackAddress(req.socket.remoteAddress) && isLoopbackHost(req.headers.host)) return 'machine';
+    return undefined;
+  };
+}
+
+/** Refuses whom `admits` does not let in; a browser is shown the way to the login, where there is one. */
+export function guard(live: { readonly current: Snapshot }, admits: Admits): RequestHandler {
+  return (req, res, next) => {
+    const by = admits(req);
+    if (by !== undefined && isOwn(req, by)) next();
+    else if (by !== undefined) sendProblem(res, 'FORBIDDEN', 'Only a page of this very origin may change something.');
+    else if (live.current.gateway.adminToken !== undefined && req.path === '/' && req.method === 'GET')
+      res.redirect(303, '/login');
     else
       sendProblem(
         res,
@@ -20,6 +44,12 @@ export function guard(live: { readonly current: Snapshot }): RequestHandler {
         'Call from this machine by a loopback address, or send the admin token as a bearer token.',
       );
   };
+}
+
+// A browser adds a cookie, and the address of its machine, to what another site makes it send (CSRF); never a bearer.
+function isOwn(req: IncomingMessage, by: 'token' | 'session' | 'machine'): boolean {
+  if (by === 'token' || req.method === 'GET' || req.method === 'HEAD') return true;
+  return sameOrigin(req) ?? by === 'machine';
 }
 
 /** Whether a Host field names this machine by loopback: `localhost`, 127.0.0.0/8 or `[::1]`, with any port. */
@@ -33,10 +63,5 @@ function isLoopbackAddress(address: string | undefined): boolean {
 
 function holds(authorization: string | undefined, token: string): boolean {
   const given = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
-  return given !== undefined && timingSafeEqual(digest(given), digest(token));
-}
-
-// Digests have one length, so that the comparison takes the same time whatever was sent.
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return given !== undefined && sameSecret(given, token);
 }

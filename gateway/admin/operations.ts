@@ -4,7 +4,10 @@ import type { ConfigStatus } from '../observability/configStatus.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/send.ts';
 import type { Clock } from '../shared/clock.ts';
+import type { UsageQueries } from '../usage/queries.ts';
+import { addRetirement } from './retirement.ts';
 import { configOf, versionsOf, workersOf } from './status.ts';
+import { addUsage } from './usage.ts';
 
 /** What operators may ask of a running gateway. Outcomes and states go out as they are, as JSON. */
 export interface Operations {
@@ -12,24 +15,23 @@ export interface Operations {
   /** What a reload would do; `text` in place of what the file says. */
   preview(text?: string): Promise<{ readonly kind: string }>;
   config(): ConfigStatus;
-  report(): Promise<ServingReport>;
+  report(metrics?: boolean): Promise<ServingReport>;
   readonly clock: Clock;
+  /** Absent: no ledger is kept. */
+  readonly usage?: UsageQueries | undefined;
 }
 
 // What each outcome of a reload says about the edit: taken over, wrong in itself, or in conflict with a promise.
 const statuses: Readonly<Record<string, number>> = { reloaded: 200, unchanged: 200, faulty: 422, refused: 409 };
 
-/** `GET /api/status`, `POST /api/reload` and `POST /api/reload/preview`. */
+/** `GET /api/status`, usage and retirement, `POST /api/reload` and `POST /api/reload/preview`. */
 export function operations(live: { readonly current: Snapshot }, asked: Operations): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/status', async (_req, res) => {
-    const report = await asked.report();
-    res.json({
-      config: configOf(asked.config()),
-      workers: workersOf(report),
-      versions: versionsOf(live.current, report, asked.clock.now()),
-    });
+    res.json(await statusOf(live, asked));
   });
+  addUsage(router, live, asked);
+  addRetirement(router, live, asked);
   router.post('/api/reload', jsonOnly, async (_req, res) => {
     const outcome = await asked.reload();
     res.status(statuses[outcome.kind] ?? 500).json(outcome);
@@ -46,8 +48,19 @@ export function operations(live: { readonly current: Snapshot }, asked: Operatio
   return router;
 }
 
+/** What `GET /api/status` answers. */
+export async function statusOf(live: { readonly current: Snapshot }, asked: Operations): Promise<object> {
+  const report = await asked.report();
+  return {
+    config: configOf(asked.config()),
+    workers: workersOf(report),
+    versions: versionsOf(live.current, report, asked.clock.now()),
+  };
+}
+
 const jsonOnly: RequestHandler = (req, res, next) => {
   // A form of another site can post, too, but not this type (CSRF).
-  if (req.is('application/json')) next();
+  // Not req.is(), which knows no type without a body.
+  if (/^application\/json\s*(?:;|$)/i.test(req.get('content-type') ?? '')) next();
   else sendProblem(res, 'UNSUPPORTED_MEDIA_TYPE', 'Send it with Content-Type: application/json; the body may be {}.');
 };

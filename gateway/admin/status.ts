@@ -5,12 +5,13 @@ import type { ConfigStatus } from '../observability/configStatus.ts';
 import type { ServingReport, VersionReport } from '../observability/report.ts';
 
 /** What `/api/status` says of the configuration at work. */
-export function configOf({ fingerprint, generation, loadedAt, trigger, lastFailure }: ConfigStatus): object {
+export function configOf({ fingerprint, generation, loadedAt, trigger, forced, lastFailure }: ConfigStatus): object {
   return {
     fingerprint,
     generation,
     loaded_at: instant(loadedAt),
     trigger,
+    forced,
     last_failure: lastFailure ? { ...lastFailure, at: instant(lastFailure.at) } : null,
   };
 }
@@ -48,7 +49,7 @@ function statusOf(name: string, version: Version | undefined, report: VersionRep
       url: target.url,
       health: target.health,
       ejected_until: instant(target.ejectedUntil),
-      reachable: target.reachable,
+      reachable: target.reachable ?? null,
       in_flight: target.inFlight,
       connections: target.connections,
     })),

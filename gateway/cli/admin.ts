@@ -15,6 +15,9 @@ export interface Admin {
 
 const defaultPatience = 10_000;
 
+// What they say is all there is to say: neither another release nor the log knows better.
+const plainProblems: ReadonlySet<unknown> = new Set(['UNKNOWN_VERSION', 'NO_LEDGER']);
+
 /** `--admin`: where the running gateway listens for its operators, as an origin. */
 export function adminOption(): Option {
   return new Option('--admin <host:port>', 'the admin listener of the running gateway; ADMIN_TOKEN is its token')
@@ -76,7 +79,14 @@ function answerOf(origin: string, { status, ok }: Response, text: string, hasTok
   if (!isRecord(answer)) throw stranger(origin);
   if (!ok) {
     const detail = typeof answer['detail'] === 'string' ? printable(answer['detail']) : 'It does not say why.';
-    const remedy = status === 404 ? '  Is it a gateway of this release?' : status >= 500 ? '  Look at its log.' : '';
+    const isPlain = plainProblems.has(answer['code']);
+    const remedy = isPlain
+      ? ''
+      : status === 404
+        ? '  Is it a gateway of this release?'
+        : status >= 500
+          ? '  Look at its log.'
+          : '';
     throw new UnansweredError(`${origin} answered ${status}.  ${detail}${remedy}`);
   }
   return answer;

@@ -35,22 +35,30 @@ export class RoutesFile {
     return snapshot;
   }
 
-  /** The file as it is now, or `text` in its place. @throws ConfigError, UnreadableFileError */
-  load(text?: string): Snapshot {
-    const { snapshot, faults } = this.#verdict(text);
-    if (!snapshot) throw new ConfigError(faults);
-    return snapshot;
+  /** The file as it is now, to be served. @throws ConfigError, UnreadableFileError */
+  load(): Snapshot {
+    return sound(this.#verdict());
   }
 
-  #verdict(text?: string): Verdict {
-    const { config, listen, admin } = this.#options;
-    const { env, cwd } = this.#io;
-    return explain(text ?? this.#text(), config, { env, cwd, overrides: { listen, admin } });
+  /** The file as it is now, or `text` in its place, to be looked at only. @throws ConfigError, UnreadableFileError */
+  peek(text?: string): Snapshot {
+    return sound(this.#explain(text ?? readText(this.path)));
   }
 
-  #text(): Uint8Array {
+  #verdict(): Verdict {
     const bytes = readText(this.path);
     this.lastRead = digestOf(bytes);
-    return bytes;
+    return this.#explain(bytes);
   }
+
+  #explain(text: string | Uint8Array): Verdict {
+    const { config, listen, admin } = this.#options;
+    const { env, cwd } = this.#io;
+    return explain(text, config, { env, cwd, overrides: { listen, admin } });
+  }
+}
+
+function sound({ snapshot, faults }: Verdict): Snapshot {
+  if (!snapshot) throw new ConfigError(faults);
+  return snapshot;
 }

@@ -19,8 +19,8 @@ export function serveWith(workers: number | 'auto', notice: (line: string) => vo
   let crew: Crew | undefined;
   return {
     serve: async (snapshot, options) => {
-      crew = new Crew(snapshot, size, options);
-      await crew.begin();
+      crew = new Crew(snapshot, options);
+      await crew.begin(size);
       return crew;
     },
     roll: () => void crew?.roll(),

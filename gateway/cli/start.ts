@@ -4,6 +4,7 @@ import { watchFile } from '../config/watch.ts';
 import type { Trigger } from '../observability/configStatus.ts';
 import { outcomeInWords } from '../reload.ts';
 import { systemClock } from '../shared/clock.ts';
+import { Ledger } from '../usage/ledger.ts';
 import { banner } from './banner.ts';
 import type { AddCommand } from './command.ts';
 import { keepYoungGenerationSmall } from './heap.ts';
@@ -31,6 +32,8 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     await work();
     return 0;
   }
+  // Unheard, they would end the process before it serves, or in the middle of its drain.
+  for (const name of ['SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
   const file = new RoutesFile(options, io);
   const snapshot = file.read();
   if (snapshot === undefined) return 1;
@@ -40,15 +43,20 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const keep = promiseKeeper(warn);
   const notice = (line: string): void => void io.stderr.write(`${line}\n`);
   const { serve, roll } = serveWith(snapshot.gateway.workers, notice);
+  const ledger = Ledger.open(snapshot.usage, { clock: systemClock, onNotice: notice });
   let running: RunningGateway;
   try {
     running = await startGateway(snapshot, {
-      load: (text) => file.load(text),
+      load: () => file.load(),
+      peek: (text) => file.peek(text),
       notice,
+      logs: true,
+      ledger,
       onAccepted: keep,
       serve,
     });
   } catch (error) {
+    ledger.close();
     io.stderr.write(`${listenFailure(error)}\n`);
     return 1;
   }
@@ -67,6 +75,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   io.stdout.write(`version-gateway stops: what is under way has ${snapshot.gateway.drain / 1000} s\n`);
   await Promise.race([running.drain(snapshot.gateway.drain), second]);
   await running.close();
+  ledger.close();
   return 0;
 }
 
@@ -78,7 +87,10 @@ function reloadOnEdits(file: RoutesFile, running: RunningGateway, io: Io): () =>
     const output = outcome.kind === 'reloaded' || outcome.kind === 'unchanged' ? io.stdout : io.stderr;
     for (const line of outcomeInWords(outcome)) output.write(`reload (${trigger}): ${line}\n`);
   };
-  const onSignal = (): void => void reload('signal');
+  const onSignal = (): void => {
+    void reload('signal');
+    void running.reopenLogs();
+  };
   const watch = watchFile(
     file.path,
     () => void reload('file'),
@@ -87,7 +99,6 @@ function reloadOnEdits(file: RoutesFile, running: RunningGateway, io: Io): () =>
   process.on('SIGHUP', onSignal);
   return () => {
     watch.close();
-    // Unheard, the signal would end the process in the middle of its drain.
-    process.on('SIGHUP', () => {}).off('SIGHUP', onSignal);
+    process.off('SIGHUP', onSignal);
   };
 }

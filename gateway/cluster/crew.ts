@@ -1,7 +1,6 @@
 import cluster from 'node:cluster';
-import { setTimeout } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
-import { addUp, type ServingReport } from '../observability/report.ts';
+import { addUp, afterwards, type ServingReport } from '../observability/report.ts';
 import type { ServeOptions, Serving } from '../serving/serving.ts';
 import { BackOff } from './backOff.ts';
 import { Member } from './member.ts';
@@ -12,33 +11,31 @@ import { Member } from './member.ts';
  * (SCHED_RR): one that is on its way to a worker that dies would hang for ever.
  */
 export class Crew implements Serving {
-  readonly #size: number;
   readonly #options: ServeOptions;
   readonly #backOff = new BackOff();
   readonly #members = new Set<Member>();
   readonly #dismissed = new WeakSet<Member>();
-  // What those who are gone have served.
+  // With what those who are gone have served.
   #past: ServingReport = { versions: [], workers: [] };
   #snapshot: Snapshot;
   #ending = false;
   #rolling = false;
   port = 0;
 
-  constructor(snapshot: Snapshot, size: number, options: ServeOptions) {
+  constructor(snapshot: Snapshot, options: ServeOptions) {
     this.#snapshot = snapshot;
-    this.#size = size;
     this.#options = options;
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ serialization: 'advanced' });
   }
 
   get ready(): boolean {
-    return !this.#ending && this.#members.size > 0;
+    return !this.#ending && [...this.#members].some(({ serves }) => serves);
   }
 
   /** @throws what keeps a worker from listening */
-  async begin(): Promise<void> {
-    const first = Array.from({ length: this.#size }, () => this.#fork());
+  async begin(size: number): Promise<void> {
+    const first = Array.from({ length: size }, () => this.#fork());
     try {
       const ports = await Promise.all(first.map(({ serving }) => serving));
       this.port = ports[0] ?? 0;
@@ -50,20 +47,23 @@ export class Crew implements Serving {
   }
 
   async apply(snapshot: Snapshot): Promise<void> {
-    this.#snapshot = snapshot;
+    // What was listened with at the start counts for whoever comes later, too.
+    const { listen, tls, limits } = this.#snapshot.gateway;
+    this.#snapshot = { ...snapshot, gateway: { ...snapshot.gateway, listen, tls, limits } };
     // Who dies in between is replaced by one that begins with this snapshot.
-    await Promise.allSettled([...this.#members].map((member) => member.apply(snapshot)));
+    await Promise.allSettled([...this.#members].map((member) => member.apply(this.#snapshot)));
   }
 
-  async report(): Promise<ServingReport> {
-    const reports = await Promise.allSettled([...this.#members].map((member) => member.report()));
+  async report(metrics = false): Promise<ServingReport> {
+    const reports = await Promise.allSettled([...this.#members].map((member) => member.report(metrics)));
     const present = reports.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     const sum = addUp([...present, this.#past]);
-    this.#past = {
-      versions: sum.versions.map((one) => ({ ...one, inFlight: 0, waiting: 0, targets: [] })),
-      workers: [],
-    };
+    this.#past = afterwards(sum);
     return sum;
+  }
+
+  async reopenLogs(): Promise<void> {
+    await Promise.allSettled([...this.#members].map((member) => member.reopenLogs()));
   }
 
   /** Replaces the workers one by one, each after its successor serves. */
@@ -72,22 +72,14 @@ export class Crew implements Serving {
     if (this.#rolling || this.#ending) return;
     this.#rolling = true;
     notice(`rolling restart of ${this.#members.size} workers`);
-    for (const old of [...this.#members]) {
-      // Dead in the meantime, and replaced.
-      if (!this.#members.has(old)) continue;
-      const next = this.#fork();
-      try {
-        await next.serving;
-      } catch (error) {
-        notice(`rolling restart stopped, the others serve on: ${(error as Error).message}`);
-        await this.#dismiss(next, 0);
-        break;
-      }
-      this.#replaceWhenGone(next);
-      await this.#dismiss(old, this.#snapshot.gateway.drain);
+    try {
+      for (const old of [...this.#members]) await this.#succeed(old);
+      if (!this.#ending) notice(`rolling restart done: ${[...this.#members].map(({ pid }) => pid).join(', ')}`);
+    } catch (error) {
+      notice(`rolling restart stopped, the others serve on: ${(error as Error).message}`);
+    } finally {
+      this.#rolling = false;
     }
-    this.#rolling = false;
-    if (!this.#ending) notice(`rolling restart done: ${[...this.#members].map(({ pid }) => pid).join(', ')}`);
   }
 
   async drain(ms: number): Promise<void> {
@@ -100,8 +92,27 @@ export class Crew implements Serving {
     await Promise.all([...this.#members].map((member) => member.end(0)));
   }
 
+  /** Puts another worker in the place of `old`. @throws what keeps it from serving */
+  async #succeed(old: Member): Promise<void> {
+    // Dead in the meantime, and replaced; or the gateway is about to stop.
+    if (this.#ending || !this.#members.has(old)) return;
+    // Should it die first, its successor is on its way already.
+    this.#dismissed.add(old);
+    const next = this.#fork();
+    try {
+      await next.serving;
+    } catch (error) {
+      await next.end(0);
+      if (this.#members.has(old)) this.#dismissed.delete(old);
+      else this.#replace(old);
+      throw error;
+    }
+    this.#replaceWhenGone(next);
+    if (!this.#ending) await this.#dismiss(old, this.#snapshot.gateway.drain);
+  }
+
   #fork(): Member {
-    const member = new Member(this.#snapshot, this.#options.clock.now(), this.#options.notice);
+    const member = new Member(this.#snapshot, this.#options);
     this.#members.add(member);
     void member.gone.then(() => this.#members.delete(member));
     // Whoever started it asks for it, too; until then nobody may.
@@ -116,13 +127,24 @@ export class Crew implements Serving {
   }
 
   #replaceWhenGone(member: Member): void {
-    void member.gone.then(async () => {
-      if (this.#ending || this.#dismissed.has(member)) return;
-      const { clock, notice } = this.#options;
-      const delay = this.#backOff.after(clock.now() - member.since);
-      notice(`worker ${member.pid} has died; another one follows${delay === 0 ? '' : ` in ${delay} ms`}`);
-      await setTimeout(delay, undefined, { ref: false });
-      if (!this.#ending) this.#replaceWhenGone(this.#fork());
+    void member.gone.then(() => {
+      if (!this.#dismissed.has(member)) this.#replace(member);
     });
+  }
+
+  #replace(member: Member): void {
+    if (this.#ending) return;
+    const { clock, notice } = this.#options;
+    const delay = this.#backOff.after(clock.now() - member.since);
+    notice(`worker ${member.pid} has died; another one follows${delay === 0 ? '' : ` in ${delay} ms`}`);
+    setTimeout(() => {
+      if (this.#ending) return;
+      const next = this.#fork();
+      this.#replaceWhenGone(next);
+      next.serving.catch((error: Error) => {
+        notice(`worker ${next.pid} cannot serve: ${error.message}`);
+        void next.end(0);
+      });
+    }, delay).unref();
   }
 }

@@ -1,11 +1,18 @@
 import type { PlainSnapshot } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
+import type { UsageBatch } from '../usage/batch.ts';
 
 /** What the primary wants of a worker; each is answered by one `Reply` with its number. */
 export type Order =
-  | { readonly number: number; readonly kind: 'serve'; readonly snapshot: PlainSnapshot }
+  | {
+      readonly number: number;
+      readonly kind: 'serve';
+      readonly snapshot: PlainSnapshot;
+      readonly salt: string | undefined;
+    }
   | { readonly number: number; readonly kind: 'apply'; readonly snapshot: PlainSnapshot }
-  | { readonly number: number; readonly kind: 'report' }
+  | { readonly number: number; readonly kind: 'report'; readonly metrics: boolean }
+  | { readonly number: number; readonly kind: 'reopen' }
   | { readonly number: number; readonly kind: 'drain'; readonly ms: number };
 
 export type Answer = { readonly port: number } | { readonly report: ServingReport } | { readonly done: true };
@@ -16,6 +23,12 @@ export type Reply = { readonly kind: 'reply'; readonly number: number } & (Answe
 export interface Notice {
   readonly kind: 'notice';
   readonly line: string;
+}
+
+/** Who called what, as far as this worker has seen since the last time. */
+export interface Usage {
+  readonly kind: 'usage';
+  readonly batch: UsageBatch;
 }
 
 /** What survives of an error on its way to another process: enough to say what is to be done about it. */

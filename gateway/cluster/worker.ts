@@ -4,7 +4,8 @@ import { fromPlain } from '../config/transfer.ts';
 import { serveInProcess } from '../serving/inProcess.ts';
 import type { Serving } from '../serving/serving.ts';
 import { systemClock } from '../shared/clock.ts';
-import type { Answer, Notice, Order, Reply, WireError } from './messages.ts';
+import type { UsageBatch } from '../usage/batch.ts';
+import type { Answer, Notice, Order, Reply, Usage, WireError } from './messages.ts';
 
 export const { isWorker } = cluster;
 
@@ -33,12 +34,16 @@ class Worker {
   async #carryOut(order: Order): Promise<Answer> {
     if (order.kind === 'serve') {
       const notice = (line: string): void => tell({ kind: 'notice', line });
-      this.#serving = await serveInProcess(fromPlain(order.snapshot), { clock: systemClock, notice });
+      const take = (batch: UsageBatch): void => tell({ kind: 'usage', batch });
+      const usage = order.salt === undefined ? undefined : { salt: order.salt, take };
+      const options = { clock: systemClock, notice, usage, logs: true };
+      this.#serving = await serveInProcess(fromPlain(order.snapshot), options);
       return { port: this.#serving.port };
     }
     const serving = this.#serving;
     if (!serving) throw new Error(`told to ${order.kind} before it was told to serve`);
-    if (order.kind === 'report') return { report: await serving.report() };
+    if (order.kind === 'report') return { report: await serving.report(order.metrics) };
+    if (order.kind === 'reopen') await serving.reopenLogs();
     if (order.kind === 'apply') await serving.apply(fromPlain(order.snapshot));
     if (order.kind === 'drain') {
       await serving.drain(order.ms);
@@ -48,7 +53,7 @@ class Worker {
   }
 }
 
-function tell(message: Reply | Notice): void {
+function tell(message: Reply | Notice | Usage): void {
   // The primary may be gone by now, and the process ends with it.
   if (process.connected) process.send?.(message);
 }

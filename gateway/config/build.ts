@@ -21,6 +21,7 @@ export function build(context: Context): Snapshot {
       retention: draft.usage.retention,
       maxClients: draft.usage.max_clients,
       maxRoutes: draft.usage.max_routes,
+      names: draft.usage.names === undefined ? undefined : resolve(source.folder, draft.usage.names),
     },
     retire: {
       quiet: draft.retire.quiet,
@@ -31,6 +32,7 @@ export function build(context: Context): Snapshot {
       rules: mapOf(draft.compat.rules, (id) => id),
       exempt: draft.compat.exempt.map((exemption) => ({ ...exemption, pointer: exemption.pointer })),
     },
+    log: logOf(draft.log, source.folder),
   };
   return deepFreeze({
     ...meaning,
@@ -108,6 +110,14 @@ function gatewayOf(gateway: Draft['gateway'], folder: string): Snapshot['gateway
     },
     limits: gateway.limits,
     tls: tls && { cert: resolve(folder, tls.cert), key: resolve(folder, tls.key), hsts: tls.hsts },
+  };
+}
+
+function logOf({ access, redact, ...rest }: Draft['log'], folder: string): Snapshot['log'] {
+  return {
+    ...rest,
+    access: typeof access === 'object' ? { file: resolve(folder, access.file) } : access,
+    redact: redact.map((name) => name.toLowerCase()),
   };
 }
 

@@ -17,6 +17,8 @@ export interface UsageSettings {
   readonly retention: number;
   readonly maxClients: number;
   readonly maxRoutes: number;
+  /** Absolute path of a file that names clients; undefined: there is none. */
+  readonly names: string | undefined;
 }
 
 /** Where the name of a client is looked for. Header names are in lower case. */
@@ -47,4 +49,16 @@ export interface Exemption {
   readonly pointer: string | undefined;
   readonly reason: string;
   readonly until: number;
+}
+
+/** What is written down of every exchange. */
+export interface LogSettings {
+  /** `file`: an absolute path. */
+  readonly access: 'off' | 'stdout' | 'stderr' | { readonly file: string };
+  readonly format: 'auto' | 'json' | 'pretty';
+  /** A share of the exchanges that went well, 0 to 1. */
+  readonly sample: number;
+  readonly query: boolean;
+  /** Names of query parameters, in lower case. */
+  readonly redact: readonly string[];
 }

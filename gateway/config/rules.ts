@@ -3,7 +3,7 @@ import { forceNamesVersions } from './rules/force.ts';
 import { listenersDiffer, openAdminNeedsToken } from './rules/listeners.ts';
 import { movedParameters, movedRowsDiffer, movedTemplates } from './rules/moved.ts';
 import { oneSpelling, prefixShape } from './rules/prefixes.ts';
-import { certificatesAreReadable, contractsAreReadable } from './rules/references.ts';
+import { certificatesAreReadable, contractsAreReadable, namesAreReadable } from './rules/references.ts';
 import { needsRoute } from './rules/routes.ts';
 import type { Rule } from './rules/rule.ts';
 
@@ -29,6 +29,7 @@ export const rules = {
   'moved-twice': movedRowsDiffer,
   'contract-unreadable': contractsAreReadable,
   'certificate-unreadable': certificatesAreReadable,
+  'names-unreadable': namesAreReadable,
   'open-admin': openAdminNeedsToken,
   'same-listener': listenersDiffer,
   'force-prefix': forceNamesVersions,

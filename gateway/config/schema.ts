@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { gateway } from './schema/gateway.ts';
+import { log } from './schema/log.ts';
 import { compat, guard, retire, usage } from './schema/retirement.ts';
 import { section } from './schema/section.ts';
 import { defaults } from './schema/upstream.ts';
@@ -14,6 +15,7 @@ export const routesFile = section({
   usage: usage.prefault({}).describe('Who still calls what.'),
   retire: retire.prefault({}).describe('When a version counts as no longer used.'),
   compat: compat.prefault({}).describe('What counts as a breaking change.'),
+  log: log.prefault({}).describe('What is written down of every exchange.'),
 });
 
 /** The file as typed values: durations in milliseconds, sizes in bytes, dates in epoch milliseconds. */

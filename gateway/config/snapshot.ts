@@ -1,5 +1,5 @@
 import type { PathTable } from '../shared/pathTable.ts';
-import type { CompatSettings, GuardSettings, RetireSettings, UsageSettings } from './operating.ts';
+import type { CompatSettings, GuardSettings, LogSettings, RetireSettings, UsageSettings } from './operating.ts';
 
 /** A valid routes.yaml, expanded, defaulted and deeply frozen. A request keeps the one it began with. */
 export interface Snapshot {
@@ -16,6 +16,7 @@ export interface Snapshot {
   readonly usage: UsageSettings;
   readonly retire: RetireSettings;
   readonly compat: CompatSettings;
+  readonly log: LogSettings;
 }
 
 /** One major of the API. All instants are epoch milliseconds, all durations milliseconds, all sizes bytes. */

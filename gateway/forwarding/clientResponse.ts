@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { after, unwatch, watch } from '../http1/deadlines.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
+import type { Failure } from './failure.ts';
 import { lingerAfter } from './lingering.ts';
 import type { Outbound } from './outbound.ts';
 import { responseFields } from './responseFields.ts';
@@ -36,6 +37,7 @@ export class ClientResponse {
   /** `bodyUnread`: the client is still sending, and will not be listened to for long. */
   whole(head: ResponseHead, body: string, bodyUnread: boolean): void {
     this.#writeHead(head, bodyUnread);
+    this.#outbound.tally.bytesOut += body.length;
     this.#outbound.res.end(body, 'latin1');
     this.#destroyUnlessRead();
   }
@@ -53,7 +55,8 @@ export class ClientResponse {
 
   /** False when the client does not keep up: `onDrain` follows. */
   write(chunk: Buffer): boolean {
-    const { res } = this.#outbound;
+    const { res, tally } = this.#outbound;
+    tally.bytesOut += chunk.length;
     if (res.write(chunk)) return true;
     if (!this.#listensForDrain) res.on('drain', this.#onDrain);
     this.#listensForDrain = true;
@@ -68,8 +71,9 @@ export class ClientResponse {
   }
 
   /** The rest will never come, and the client must not take what it has for the whole (RFC 9112 §8). */
-  breakOff(): void {
-    const { res, req } = this.#outbound;
+  breakOff(failure: Failure): void {
+    const { res, req, tally } = this.#outbound;
+    tally.failure = failure;
     // To HTTP/1.0 the end of the connection is the end of the body: only a reset tells them apart.
     if (req.httpVersionMinor === 0 && res.socket) reset(res.socket);
     else res.destroy();

@@ -61,12 +61,12 @@ export class Forwarding implements ResponseHandler {
   }
 
   onConnected(): void {
-    const { req, res, hasBody, bodyLimit, bodyIdle, expectsContinue } = this.#outbound;
+    const { res, hasBody, expectsContinue } = this.#outbound;
     this.#attempts.connected();
     // Not a byte of the body is taken before a target is there for it: until then another one may be tried.
     if (!hasBody || this.#body) return;
     if (expectsContinue) res.writeContinue();
-    this.#body = new RequestBody(req, this.#attempts.connection, bodyLimit, bodyIdle, this);
+    this.#body = new RequestBody(this.#outbound, this.#attempts.connection, this);
   }
 
   onBodyWaitsForClient(ms: number): void {
@@ -139,7 +139,7 @@ export class Forwarding implements ResponseHandler {
     this.#finish();
     this.#attempts.connection.destroy();
     if (!this.#response.begun) this.#outbound.onFailure(failure);
-    else this.#response.breakOff();
+    else this.#response.breakOff(failure);
   }
 
   #finish(): void {

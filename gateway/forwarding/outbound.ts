@@ -4,6 +4,7 @@ import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { Failure } from './failure.ts';
 import type { ResponsePlan } from './responseFields.ts';
+import type { Tally } from './tally.ts';
 
 /** One exchange as the wire sees it: everything is decided, it has only to be carried out. */
 export interface Outbound {
@@ -27,6 +28,7 @@ export interface Outbound {
   readonly expectsContinue: boolean;
   /** The socket and the bytes behind the head, when the client asked to switch protocols. */
   readonly upgrade: Switching | undefined;
+  readonly tally: Tally;
   /**
    * The target has failed: `target` is to be the next one, if there is another. False: no second try is to be made,
    * for want of budget, or of another target where it has to go `elsewhere`.
@@ -35,7 +37,9 @@ export interface Outbound {
   responsePlan(): ResponsePlan;
   /** Nothing has been sent to the client yet: the problem may still be said. */
   onFailure(failure: Failure): void;
-  /** It has become a tunnel, and the tunnel is closed: no response will ever say so. */
+  /** It has become a tunnel. */
+  switched(): void;
+  /** The tunnel is closed: no response will ever say so. */
   leave(): void;
 }
 

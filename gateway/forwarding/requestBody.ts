@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection } from '../http1/connection.ts';
+import type { Outbound } from './outbound.ts';
+import type { Tally } from './tally.ts';
 
 /** Who is told how the body ends. */
 export interface BodyEvents {
@@ -16,7 +18,7 @@ export interface BodyEvents {
 const graceMs = 60_000;
 const msPerByte = 2;
 
-/** Streams a request body to a target, with back-pressure; never more than `limit` bytes of it. */
+/** Streams a request body to a target, with back-pressure; never more than `bodyLimit` bytes of it. */
 export class RequestBody {
   done = false;
   readonly #req: IncomingMessage;
@@ -25,18 +27,18 @@ export class RequestBody {
   readonly #limit: number;
   readonly #events: BodyEvents;
   readonly #idle: number;
-  #sent = 0;
+  readonly #tally: Tally;
   // How long the client may still pause in all, and since when it does.
   #allowance = graceMs;
   #waitsSince = 0;
 
-  /** `limit` in bytes; `idle`: how long the client may pause, in ms, 0 for ever. */
-  constructor(req: IncomingMessage, connection: Connection, limit: number, idle: number, events: BodyEvents) {
+  constructor({ req, bodyLimit, bodyIdle, tally }: Outbound, connection: Connection, events: BodyEvents) {
     this.#req = req;
     this.#connection = connection;
     this.#chunked = req.headers['transfer-encoding'] !== undefined;
-    this.#limit = limit;
-    this.#idle = idle;
+    this.#limit = bodyLimit;
+    this.#idle = bodyIdle;
+    this.#tally = tally;
     this.#events = events;
     this.#waitForClient();
     req.on('data', this.#onData).on('end', this.#onEnd);
@@ -58,8 +60,8 @@ export class RequestBody {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    this.#sent += chunk.length;
-    if (this.#sent > this.#limit) {
+    this.#tally.bytesIn += chunk.length;
+    if (this.#tally.bytesIn > this.#limit) {
       this.stop();
       this.#events.onBodyTooLarge();
       return;

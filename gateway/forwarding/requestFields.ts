@@ -18,6 +18,8 @@ export class RequestFields {
   expect: string | undefined;
   via = '';
   requestId = '';
+  traceparent: string | undefined;
+  tracestate: string | undefined;
   maxForwards: string | undefined;
   origin: string | undefined;
   /** `Access-Control-Request-Method`: with `Origin` on OPTIONS, a preflight. */
@@ -71,6 +73,12 @@ function note(fields: RequestFields, name: string, value: string, trusted: boole
       return true;
     case 'x-request-id':
       fields.requestId = value;
+      return true;
+    case 'traceparent':
+      fields.traceparent = joined(fields.traceparent, value);
+      return true;
+    case 'tracestate':
+      fields.tracestate = joined(fields.tracestate, value);
       return true;
     case 'max-forwards':
       fields.maxForwards = value;

@@ -11,6 +11,8 @@ export interface RequestHeadParts {
   /** What the client asked for, '' when it named no host. */
   readonly askedHost: string;
   readonly id: string;
+  /** The `traceparent` to send; the client's own keeps its `tracestate`. */
+  readonly traceparent: string;
   /** `1.1` or `1.0`: what the client spoke, for Via (RFC 9110 §7.6.3). */
   readonly httpVersion: string;
   readonly peer: Peer;
@@ -34,7 +36,7 @@ export interface Peer {
 export function requestHead(parts: RequestHeadParts): string {
   const { method, path, fields, host, id, httpVersion, peer, pseudonym } = parts;
   const via = fields.via === '' ? '' : `${fields.via}, `;
-  return `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields.passed}${framing(fields)}${forwarding(parts, peer)}X-Request-Id: ${id}\r\nVia: ${via}${httpVersion} ${pseudonym}\r\n${switching(parts)}${hopsLeft(parts)}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields.passed}${framing(fields)}${forwarding(parts, peer)}X-Request-Id: ${id}\r\n${tracing(parts)}Via: ${via}${httpVersion} ${pseudonym}\r\n${switching(parts)}${hopsLeft(parts)}\r\n`;
 }
 
 function framing({ contentLength, transferEncoding }: RequestFields): string {
@@ -67,6 +69,12 @@ function appended(lists: ReadonlyMap<string, string>, host: string, removedPrefi
     if (values.length > 0) lines += `${name}: ${values.join(', ')}\r\n`;
   }
   return lines;
+}
+
+/** A `tracestate` belongs to the `traceparent` that it came with, and goes with it (W3C Trace Context §3.3). */
+function tracing({ traceparent, fields }: RequestHeadParts): string {
+  const kept = fields.tracestate !== undefined && fields.traceparent === traceparent;
+  return `traceparent: ${traceparent}\r\n${kept ? `tracestate: ${fields.tracestate}\r\n` : ''}`;
 }
 
 function switching({ upgrade }: RequestHeadParts): string {

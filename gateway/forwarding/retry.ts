@@ -21,13 +21,13 @@ export type SecondTry = SecondTarget | 'nowhere';
  */
 export function secondTry(kind: WireFailureKind, { method, hasBody, bodyBegun, connection }: Attempt): SecondTry {
   if (bodyBegun) return 'nowhere';
-  if (neverReached(kind)) return 'anywhere';
+  if (neverReached(kind) || kind === 'untrusted') return 'anywhere';
   const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
   if (kind !== 'lost' || connection.heard || hasBody || !safe) return 'nowhere';
   return connection.served > 0 ? 'free' : 'elsewhere';
 }
 
-/** Not a byte of the request has left. */
+/** Nobody was there. */
 export function neverReached(kind: WireFailureKind): boolean {
   return kind === 'unreachable' || kind === 'connect-timeout';
 }

@@ -3,6 +3,7 @@ import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { Connection } from '../http1/connection.ts';
 import type { ResponseHandler } from '../http1/handler.ts';
 import { endAndDrain } from './lingering.ts';
+import type { Tally } from './tally.ts';
 import { Way } from './way.ts';
 
 /** What becomes of a 101: two ways between two sockets, and the end of both. `onClose`: both sides are done. */
@@ -12,6 +13,7 @@ export class Tunnel implements ResponseHandler {
   readonly #timeouts: UpstreamTimeouts;
   readonly #toClient: Way;
   readonly #toTarget: Way;
+  readonly #tally: Tally;
   readonly #onClose: () => void;
   // One direction is done. The other may go on, but not in silence for ever.
   #halfOpen = false;
@@ -20,13 +22,14 @@ export class Tunnel implements ResponseHandler {
   constructor(
     client: Socket,
     connection: Connection,
-    timeouts: UpstreamTimeouts,
+    { timeouts, tally }: { readonly timeouts: UpstreamTimeouts; readonly tally: Tally },
     isWebSocket: boolean,
     onClose: () => void,
   ) {
     this.#client = client;
     this.#connection = connection;
     this.#timeouts = timeouts;
+    this.#tally = tally;
     this.#toClient = new Way(client, isWebSocket, false);
     this.#toTarget = new Way(connection.socket, isWebSocket, true);
     this.#onClose = onClose;
@@ -34,12 +37,14 @@ export class Tunnel implements ResponseHandler {
 
   fromClient(chunk: Buffer): void {
     const { streamIdle, idle } = this.#timeouts;
+    this.#tally.bytesIn += chunk.length;
     this.#connection.expect(this.#halfOpen ? idle : streamIdle);
     if (!this.#toTarget.pass(chunk)) this.#client.pause();
     if (this.#phase === 'leaving') this.#settle();
   }
 
   onData(chunk: Buffer): boolean {
+    this.#tally.bytesOut += chunk.length;
     const flowing = this.#toClient.pass(chunk);
     if (this.#phase === 'leaving') this.#settle();
     return flowing;

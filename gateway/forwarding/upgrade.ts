@@ -22,7 +22,8 @@ export function openTunnel(
   const at = head.names.indexOf('upgrade');
   const protocol = at === -1 ? (upgrade?.protocol ?? '') : (head.fields[at * 2 + 1] as string);
   client.write(switchingHead(head.reason, protocol, responseFields(head, outbound.responsePlan())), 'latin1');
-  const tunnel = new Tunnel(client, connection, timeouts, protocol.toLowerCase() === 'websocket', () => {
+  outbound.switched();
+  const tunnel = new Tunnel(client, connection, outbound, protocol.toLowerCase() === 'websocket', () => {
     onClose();
     outbound.leave();
   });

@@ -20,7 +20,7 @@ export class Connection implements Waiting, SocketEvents {
   readonly socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #reader = new ResponseReader();
-  #connected = false;
+  #endsAs: 'unreachable' | 'untrusted' | 'lost' = 'unreachable';
   #requestSent = false;
   #silence = 0;
   #cause = 'closed';
@@ -32,7 +32,6 @@ export class Connection implements Waiting, SocketEvents {
     watch(this);
   }
 
-  /** Whether any of the present response has arrived. */
   get heard(): boolean {
     return this.#reader.heard;
   }
@@ -51,7 +50,7 @@ export class Connection implements Waiting, SocketEvents {
     this.#requestSent = bodiless;
     this.#reader.begin(handler, expectBody);
     this.socket.write(head, 'latin1');
-    if (!this.#connected) return;
+    if (this.#endsAs !== 'lost') return;
     this.expect(firstByte);
     if (!bodiless) handler.onConnected();
   }
@@ -79,12 +78,16 @@ export class Connection implements Waiting, SocketEvents {
   }
 
   onDeadline(): void {
-    if (this.#reader.handler) this.#fail(this.#connected ? 'timeout' : 'connect-timeout', 'timed out');
+    if (this.#reader.handler) this.#fail(this.#endsAs === 'lost' ? 'timeout' : 'connect-timeout', 'timed out');
     else this.destroy();
   }
 
+  onReached(): void {
+    this.#endsAs = 'untrusted';
+  }
+
   onConnected(): void {
-    this.#connected = true;
+    this.#endsAs = 'lost';
     this.expect(this.#silence);
     this.#reader.handler?.onConnected();
   }
@@ -136,7 +139,7 @@ export class Connection implements Waiting, SocketEvents {
   onClose(): void {
     unwatch(this);
     this.#owner.onClose(this);
-    if (this.#reader.handler) this.#fail(this.#connected ? 'lost' : 'unreachable', this.#cause);
+    if (this.#reader.handler) this.#fail(this.#endsAs, this.#cause);
   }
 
   #fail(kind: WireFailureKind, cause: string): void {

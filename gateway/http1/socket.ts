@@ -9,6 +9,8 @@ const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 export interface SocketEvents {
   /** `length` bytes of `buffer`, on loan for the duration of the call. False pauses reading until `resume`. */
   onRead(buffer: Buffer, length: number): boolean;
+  /** Somebody is there, though with TLS it is not certain yet who. */
+  onReached(): void;
   onConnected(): void;
   onDrain(): void;
   onEnd(): void;
@@ -41,6 +43,7 @@ function secure({ host, port, tls, lookup }: Endpoint, events: SocketEvents): So
     .on('data', (chunk: Buffer) => {
       if (!events.onRead(chunk, chunk.length)) socket.pause();
     })
+    .on('connect', () => events.onReached())
     .on('secureConnect', () => events.onConnected());
 }
 

@@ -1,4 +1,4 @@
-import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { GatewaySettings, Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf } from './stage.ts';
 
 /** What a new snapshot changes, version by version, in words; empty when it changes nothing that a client can see. */
@@ -12,8 +12,21 @@ export function changesBetween(before: Snapshot, after: Snapshot, now: number): 
     const words = old ? wordsFor(old, version, now) : [`added, ${stageOf(version, now)}`];
     if (words.length > 0) changes.push(`/${version.name}: ${words.join(', ')}`);
   }
-  if (JSON.stringify(before.gateway) !== JSON.stringify(after.gateway)) changes.push('gateway: settings changed');
-  return changes;
+  return [...changes, ...gatewayWords(before.gateway, after.gateway)];
+}
+
+// Read when the gateway starts, and not again.
+const fromTheNextStart = ['listen', 'admin', 'workers', 'tls', 'limits'] as const;
+
+function gatewayWords(before: GatewaySettings, after: GatewaySettings): string[] {
+  const keys = (Object.keys(after) as (keyof GatewaySettings)[]).filter(
+    (key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]),
+  );
+  const later = keys.filter((key) => fromTheNextStart.some((one) => one === key));
+  return [
+    ...(keys.length > later.length ? ['gateway: settings changed'] : []),
+    ...later.map((key) => `gateway.${key}: counts from the next start on`),
+  ];
 }
 
 function wordsFor(before: Version, after: Version, now: number): string[] {
@@ -26,7 +39,7 @@ function wordsFor(before: Version, after: Version, now: number): string[] {
   if (before.prefix !== after.prefix) words.push(`prefix: ${after.prefix}`);
   if (before.successor !== after.successor)
     words.push(`successor ${after.successor ? `/${after.successor}` : 'by order'}`);
-  return words.length === 0 && meaning(before) !== meaning(after) ? ['settings changed'] : words;
+  return settingsOf(before) === settingsOf(after) ? words : [...words, 'settings changed'];
 }
 
 function dateWords(name: string, before: number | undefined, after: number | undefined): string[] {
@@ -40,10 +53,18 @@ function targetWords({ targets: before }: Version, { targets: after }: Version):
   return [...added, ...were.filter((url) => !are.includes(url)).map((url) => `target ${url} removed`)];
 }
 
-/** Everything about a version that can be told apart. */
-function meaning({ moved, contract, ...rest }: Version): string {
+/** Everything about a version that has no words of its own. */
+function settingsOf(version: Version): string {
+  const { moved, contract, deprecation, sunset, retired, afterSunset, prefix, successor, targets, ...rest } = version;
   const paths = contract?.paths.entries().map(([template]) => template);
-  return JSON.stringify([rest, moved.entries(), contract?.file, contract?.publish, paths]);
+  return JSON.stringify([
+    rest,
+    targets.map(({ weight }) => weight),
+    moved.entries(),
+    contract?.file,
+    contract?.publish,
+    paths,
+  ]);
 }
 
 function day(instant: number): string {

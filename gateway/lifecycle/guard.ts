@@ -1,5 +1,6 @@
 import type { Promised, Promises } from '../config/accepted.ts';
 import type { GuardSettings } from '../config/operating.ts';
+import { ago } from '../shared/ago.ts';
 import { stageOf } from './stage.ts';
 import { successorOf } from './successor.ts';
 
@@ -16,6 +17,8 @@ export interface Refusal {
 export interface UseFacts {
   /** When a request of it was last served, epoch ms; undefined: not since the gateway started. */
   lastServed(version: string): number | undefined;
+  /** Who asked it lately, in words; undefined: nobody knows. */
+  clients?(version: string): string | undefined;
 }
 
 interface Edited extends Promises {
@@ -60,7 +63,8 @@ function endMessages(
   else if (old.sunset > now) messages.push(`/${old.name} ${what} before its announced sunset, ${day(old.sunset)}.`);
   const last = use.lastServed(old.name);
   if (last !== undefined && after.guard.quiet > 0 && now - last < after.guard.quiet) {
-    messages.push(`/${old.name} ${what}, and was last asked ${Math.round((now - last) / 1000)} s ago.`);
+    const clients = use.clients?.(old.name);
+    messages.push(`/${old.name} ${what}, and was last asked ${ago(last, now)}${clients ? `; ${clients}` : ''}.`);
   }
   if (version === undefined) messages.push(`/${old.name} is removed, without having been a tombstone (retired: true).`);
   return messages;

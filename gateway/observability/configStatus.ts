@@ -8,6 +8,10 @@ export interface ConfigStatus {
   readonly generation: number;
   readonly loadedAt: number;
   readonly trigger: Trigger;
+  /** Reloads that were faulty or refused, since the start. */
+  readonly failures?: number;
+  /** The reasons of `guard.force` that let it pass. */
+  readonly forced: readonly string[];
   readonly lastFailure:
     | { readonly at: number; readonly trigger: Trigger; readonly reasons: readonly string[] }
     | undefined;

@@ -1,3 +1,5 @@
+import type { MetricValues } from './exposition.ts';
+
 /** What one process serves right now; several of them add up to one. */
 export interface ServingReport {
   /** Every version that is or was served since the start. */
@@ -9,6 +11,8 @@ export interface WorkerReport {
   readonly pid: number;
   /** Epoch ms. */
   readonly since: number;
+  /** What it has counted. */
+  readonly metrics?: readonly MetricValues[] | undefined;
 }
 
 export interface VersionReport {
@@ -28,10 +32,13 @@ export interface TargetReport {
   readonly inFlight: number;
   readonly connections: number;
   /** False after a connection that could not be made, until one is. */
-  readonly reachable: boolean;
-  readonly health: 'healthy' | 'unhealthy' | 'ejected';
+  readonly reachable: boolean | undefined;
+  /** `removed`: it is in the file no more, and has something to finish. */
+  readonly health: 'healthy' | 'unhealthy' | 'ejected' | 'removed';
   /** Epoch ms; undefined: not ejected. */
   readonly ejectedUntil: number | undefined;
+  /** How often it was ejected since the start. */
+  readonly ejections?: number;
 }
 
 /** The report of a gateway that consists of several processes. */
@@ -43,6 +50,11 @@ export function addUp(reports: readonly ServingReport[]): ServingReport {
     ),
     workers: reports.flatMap(({ workers }) => workers),
   };
+}
+
+/** What is left of it when all that it tells of is over. */
+export function afterwards({ versions }: ServingReport): ServingReport {
+  return { versions: versions.map((one) => ({ ...one, inFlight: 0, waiting: 0, targets: [] })), workers: [] };
 }
 
 function addVersions(a: VersionReport, b: VersionReport): VersionReport {
@@ -68,9 +80,10 @@ function addTargets(a: TargetReport, b: TargetReport): TargetReport {
     url: a.url,
     inFlight: a.inFlight + b.inFlight,
     connections: a.connections + b.connections,
-    reachable: a.reachable || b.reachable,
+    reachable: a.reachable || b.reachable || (a.reachable ?? b.reachable),
     health: a.health === 'healthy' ? b.health : a.health,
     ejectedUntil: later(a.ejectedUntil, b.ejectedUntil),
+    ejections: (a.ejections ?? 0) + (b.ejections ?? 0),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { lingerAfter } from '../forwarding/lingering.ts';
 import { announce, exposedNames, type LifecycleFields } from '../forwarding/responseFields.ts';
+import type { Tally } from '../forwarding/tally.ts';
 import { transportSecurity } from '../forwarding/transportSecurity.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 
@@ -14,6 +15,7 @@ export interface Answerable {
   readonly fields: { readonly origin: string | undefined };
   readonly peer: { readonly hsts: boolean };
   readonly lifecycle: LifecycleFields | undefined;
+  readonly tally: Tally;
 }
 
 /**
@@ -22,9 +24,12 @@ export interface Answerable {
  */
 export function answerProblem(exchange: Answerable, problem: Problem, closes = false): void {
   const body = problemBody(problem, exchange.id);
-  const fields = problemFields(problem, Buffer.byteLength(body));
+  const length = Buffer.byteLength(body);
+  const fields = problemFields(problem, length);
   fields.push('X-Request-Id', exchange.id);
-  send(exchange, statusOf(problem), fields, body, closes);
+  if (!send(exchange, statusOf(problem), fields, body, closes)) return;
+  exchange.tally.problem = problem.code;
+  if (exchange.req.method !== 'HEAD') exchange.tally.bytesOut = length;
 }
 
 /** Answers without a body: a preflight, `OPTIONS *`. */
@@ -32,9 +37,10 @@ export function answerEmpty(exchange: Answerable, status: number, fields: readon
   send(exchange, status, [...fields], '', false);
 }
 
-function send(exchange: Answerable, status: number, fields: string[], body: string, closes: boolean): void {
+/** False when it is too late for an answer. */
+function send(exchange: Answerable, status: number, fields: string[], body: string, closes: boolean): boolean {
   const { req, res, hasBody, lifecycle } = exchange;
-  if (res.headersSent || res.destroyed) return;
+  if (res.headersSent || res.destroyed) return false;
   if (exchange.fields.origin !== undefined) {
     fields.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposedNames);
   }
@@ -47,4 +53,5 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
   res.writeHead(status, fields);
   res.end(body);
   if (unread) req.resume();
+  return true;
 }

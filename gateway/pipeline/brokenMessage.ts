@@ -6,13 +6,16 @@ import { type Problem, problemBody, problemFields, statusOf } from '../problems/
 import { httpDate } from '../shared/httpDate.ts';
 import { refuseUnderway } from './http.ts';
 import { afterOthers, beingSent } from './inTurn.ts';
+import type { Surroundings } from './live.ts';
 import { type ParserError, problemFor } from './parserProblem.ts';
+import { peerOf } from './peer.ts';
+import { recordUnread } from './record.ts';
 
 // A socket is refused once. What the parser finds on it afterwards is the same broken message.
 const refused = new WeakSet<Socket>();
 
-/** The parser gave up: answers, closes, and lets an answer that is still under way go first. `hsts`: see JudgedPeer. */
-export function refuseConnection(error: ParserError, socket: Socket, hsts: boolean): void {
+/** The parser gave up: answers, closes, and lets an answer that is still under way go first. */
+export function refuseConnection(error: ParserError, socket: Socket, surroundings: Surroundings): void {
   if (refused.has(socket)) return;
   refused.add(socket);
   if (!socket.writable || error.code === 'ECONNRESET') {
@@ -22,13 +25,17 @@ export function refuseConnection(error: ParserError, socket: Socket, hsts: boole
   const outstanding = beingSent(socket);
   // What comes behind `Connection: close` is not a message, and no answer either.
   const problem = error.code === 'HPE_CLOSED_CONNECTION' ? undefined : problemFor(error);
-  if (!outstanding || outstanding.req.complete) afterOthers(socket, () => finish(socket, problem, hsts));
+  if (!outstanding || outstanding.req.complete) afterOthers(socket, () => finish(socket, problem, surroundings));
   // The broken bytes belong to the body of the very request that is being answered.
   else if (outstanding.headersSent || !problem || !refuseUnderway(outstanding, problem)) socket.destroy();
 }
 
-function finish(socket: Socket, problem: Problem | undefined, hsts: boolean): void {
-  if (socket.writable && problem) socket.write(rawAnswer(problem, hsts), 'latin1');
+function finish(socket: Socket, problem: Problem | undefined, surroundings: Surroundings): void {
+  if (socket.writable && problem) {
+    const { address, hsts } = peerOf(socket, surroundings.live.snapshot);
+    socket.write(rawAnswer(problem, hsts), 'latin1');
+    recordUnread(problem.code, address, surroundings);
+  }
   endAndDrain.call(socket);
 }
 

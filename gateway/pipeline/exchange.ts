@@ -3,16 +3,19 @@ import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { Failure } from '../forwarding/failure.ts';
 import type { Outbound, Switching } from '../forwarding/outbound.ts';
 import { type RequestFields, readRequestFields } from '../forwarding/requestFields.ts';
-import { requestHead } from '../forwarding/requestHead.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
+import { Tally } from '../forwarding/tally.ts';
+import { traceparentFrom } from '../forwarding/trace.ts';
 import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
-import type { Underway } from '../usage/versionUse.ts';
 import { answerProblem } from './answer.ts';
+import { requestHeadFor, responsePlanFor } from './heads.ts';
 import type { Live, Surroundings } from './live.ts';
 import { type JudgedPeer, peerOf } from './peer.ts';
+import { record } from './record.ts';
 import { requestIdFrom } from './requestId.ts';
 import type { Served } from './served.ts';
+import type { Underway } from './underway.ts';
 
 /** One request and its response. The steps write to it, and nothing else travels. */
 export class Exchange implements Outbound {
@@ -28,7 +31,9 @@ export class Exchange implements Outbound {
   readonly peer: JudgedPeer;
   readonly fields: RequestFields;
   readonly id: string;
+  readonly traceparent: string;
   readonly hasBody: boolean;
+  readonly tally = new Tally();
 
   /** Origin-form, as received, and where its path ends. */
   origin = '';
@@ -41,7 +46,8 @@ export class Exchange implements Outbound {
   /** What the target is asked for: path and query. */
   path = '';
   #target: Target | undefined;
-  #underway: Underway | undefined;
+  /** Set once it is on its way to its target. */
+  underway: Underway | undefined;
 
   constructor(
     req: IncomingMessage,
@@ -62,6 +68,7 @@ export class Exchange implements Outbound {
     this.fields = readRequestFields(req.rawHeaders, this.peer.trusted);
     this.host = this.fields.host;
     this.id = requestIdFrom(this.fields.requestId);
+    this.traceparent = traceparentFrom(this.fields.traceparent);
     this.hasBody = this.fields.transferEncoding !== undefined || Number(this.fields.contentLength ?? 0) > 0;
   }
 
@@ -74,21 +81,12 @@ export class Exchange implements Outbound {
     this.#target = target;
   }
 
+  get targetUrl(): string | undefined {
+    return this.#target?.url;
+  }
+
   get head(): string {
-    const { fields, served, surroundings } = this;
-    return requestHead({
-      method: this.method,
-      path: this.path,
-      fields,
-      host: this.host === '' ? this.target.authority : this.host,
-      askedHost: this.host,
-      id: this.id,
-      httpVersion: this.req.httpVersion,
-      peer: this.peer,
-      removedPrefix: served?.removedPrefix ?? '',
-      pseudonym: surroundings.pseudonym,
-      upgrade: this.upgrade?.protocol ?? '',
-    });
+    return requestHeadFor(this);
   }
 
   get bodyLimit(): number {
@@ -124,27 +122,27 @@ export class Exchange implements Outbound {
   }
 
   responsePlan(): ResponsePlan {
-    return {
-      rewriting: this.served?.rewriting,
-      origins: { target: this.target.authority, client: this.host, public: this.served?.publicAuthority ?? '' },
-      lifecycle: this.lifecycle,
-      pseudonym: this.surroundings.pseudonym,
-      trailers: this.req.httpVersionMinor === 1 && this.method !== 'HEAD',
-      hsts: this.peer.hsts,
-    };
+    return responsePlanFor(this);
   }
 
-  onFailure({ code, fault }: Failure): void {
-    answerProblem(this, { code }, fault === 'client');
+  onFailure(failure: Failure): void {
+    this.tally.failure = failure;
+    answerProblem(this, { code: failure.code }, failure.fault === 'client');
   }
 
-  /** It is on its way to its target, as `underway`, until `leave`, which is safe to call twice. */
   enter(underway: Underway): void {
-    this.#underway = underway;
+    this.underway = underway;
     this.served?.use.enter(underway, this.now);
   }
 
+  switched(): void {
+    this.tally.switched = true;
+    this.surroundings.recorder?.switched?.(this.served?.version.name ?? '');
+  }
+
+  /** It is over. Safe to call twice. */
   leave(): void {
-    if (this.#underway) this.served?.use.leave(this.#underway);
+    if (this.underway) this.served?.use.leave(this.underway);
+    record(this);
   }
 }

@@ -1,13 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import type { GatewaySettings } from '../config/snapshot.ts';
+import type { GatewaySettings, Snapshot } from '../config/snapshot.ts';
 import { refuseConnection } from './brokenMessage.ts';
 import { readKeyPair } from './certificate.ts';
 import { handle } from './http.ts';
 import { beingSent } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
-import { peerOf } from './peer.ts';
 import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
 
 /** The listener that clients reach: node's strict parser, and what it leaves to its user. */
@@ -27,10 +26,7 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
     : createServer(optionsFor(settings), onRequest);
   // 0 is no limit, where the default of 2,000 would drop fields without a word; the steps count for themselves.
   server.maxHeadersCount = 0;
-  server.timeout = surroundings.live.snapshot.byMajor.reduce(
-    (most, { timeouts }) => Math.max(most, timeouts.writeIdle),
-    0,
-  );
+  server.timeout = longestWriteIdle(surroundings.live.snapshot);
   return server
     .on('checkContinue', (req, res) => void handle(req, res, surroundings, true))
     .on('checkExpectation', onRequest)
@@ -38,8 +34,7 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
     .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
     .on('timeout', endIfStuck)
     .on('clientError', (error, socket) => {
-      const { hsts } = peerOf(socket as Socket, surroundings.live.snapshot);
-      refuseConnection(error, socket as Socket, hsts);
+      refuseConnection(error, socket as Socket, surroundings);
     });
 }
 
@@ -52,9 +47,15 @@ function endIfStuck(socket: Socket): void {
 }
 
 /** What of a new snapshot can change while the listener is open; the rest needs a restart. */
-export function adjustFrontDoor(server: Server, { timeouts }: GatewaySettings): void {
+export function adjustFrontDoor(server: Server, snapshot: Snapshot): void {
+  const { timeouts } = snapshot.gateway;
+  server.timeout = longestWriteIdle(snapshot);
   server.headersTimeout = timeouts.head;
   server.keepAliveTimeout = timeouts.keepAlive;
+}
+
+function longestWriteIdle({ byMajor }: Snapshot): number {
+  return byMajor.reduce((most, { timeouts }) => Math.max(most, timeouts.writeIdle), 0);
 }
 
 function optionsFor({ timeouts, limits }: GatewaySettings): ServerOptions {

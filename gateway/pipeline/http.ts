@@ -23,15 +23,19 @@ export function handle(
   if (surroundings.embedded && !concerns(req.url ?? '', surroundings)) return false;
   // The parser may have read on behind a message that ended the connection: nobody is to act on that.
   if (!req.socket.writable) return true;
-  const exchange = new Exchange(req, res, surroundings, expectsContinue);
-  // A response has its socket from the start unless others are before it, which is nearly always.
-  if (res.socket !== null) run(exchange);
-  else inTurn(req, res, () => run(exchange));
+  // A response has its socket from the start unless others are before it, which is nearly always. When its turn comes,
+  // another snapshot may be at work.
+  if (res.socket !== null) run(new Exchange(req, res, surroundings, expectsContinue));
+  else inTurn(req, res, () => run(new Exchange(req, res, surroundings, expectsContinue)));
   return true;
 }
 
 /** The rest of `handle`, for every transport. */
 export function run(exchange: Exchange): void {
+  const res: Tracked = exchange.res;
+  res[tracked] = exchange;
+  // One listener for all responses, instead of a closure each.
+  res.on('close', onClose);
   const verdict = walk(exchange);
   if (verdict === undefined) forward(exchange);
   else answer(exchange, verdict);
@@ -55,6 +59,7 @@ function answer(exchange: Exchange, verdict: Verdict): void {
         res.setHeader('Connection', 'close');
         lingerAfter(res);
       }
+      if (exchange.closing) res.shouldKeepAlive = false;
       surroundings.discovery(req, res);
       break;
   }
@@ -71,34 +76,30 @@ function proceed(exchange: Exchange, room: boolean): void {
 }
 
 /** A property, because a WeakMap with an entry a request is work for the garbage collector. */
-const underway = Symbol('underway');
+const tracked = Symbol('exchange');
 
 interface Tracked extends ServerResponse {
-  [underway]?: Underway;
+  [tracked]?: Exchange;
 }
 
 function forward(exchange: Exchange): void {
   const one = new Underway(exchange);
-  const res: Tracked = exchange.res;
-  res[underway] = one;
-  // One listener for all responses, instead of a closure each.
-  res.on('close', onClose);
   exchange.enter(one);
   one.forwarding.start();
 }
 
 /** The response is out, or its client has left. */
 function onClose(this: Tracked): void {
-  const one = this[underway];
-  one?.exchange.leave();
-  one?.forwarding.abort();
+  const exchange = this[tracked];
+  exchange?.underway?.forwarding.abort();
+  exchange?.leave();
 }
 
 /** The request of `res` turns out to be broken while it is on its way: says so, or returns false if it is not ours. */
 export function refuseUnderway(res: Tracked, problem: Problem): boolean {
-  const one = res[underway];
-  if (!one) return false;
-  one.forwarding.abort();
-  answerProblem(one.exchange, problem, true);
+  const exchange = res[tracked];
+  if (!exchange?.underway) return false;
+  exchange.underway.forwarding.abort();
+  answerProblem(exchange, problem, true);
   return true;
 }

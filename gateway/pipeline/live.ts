@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Snapshot } from '../config/snapshot.ts';
+import type { Recorder } from '../observability/facts.ts';
 import { Pool } from '../upstream/pool.ts';
 import { VersionUse } from '../usage/versionUse.ts';
 import { Announcements } from './announcements.ts';
@@ -24,6 +25,8 @@ export interface Surroundings {
   draining: boolean;
   /** The gateway is a guest in somebody's server: what is not a version is not ours to answer. */
   readonly embedded: boolean;
+  /** Hears of every exchange that ends; undefined: nobody does. */
+  recorder?: Recorder | undefined;
   readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;
   readonly discovery: (req: IncomingMessage, res: ServerResponse) => void;
 }

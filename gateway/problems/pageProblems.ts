@@ -28,6 +28,11 @@ export const pageProblems = {
     proxyError: 'proxy_internal_error',
     detail: 'A page could not be made. The log says why.',
   },
+  NO_LEDGER: {
+    status: 503,
+    title: 'No usage ledger is kept',
+    detail: 'Who calls what is known to a gateway that keeps a ledger; this one does not.',
+  },
   CONTRACT_UNREADABLE: {
     status: 503,
     title: 'The contract cannot be read',

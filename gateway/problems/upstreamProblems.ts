@@ -14,6 +14,12 @@ export const upstreamProblems = {
     proxyError: 'connection_refused',
     detail: 'No connection to the version’s backend could be made.',
   },
+  TARGET_UNTRUSTED: {
+    status: 502,
+    title: 'The upstream’s TLS failed',
+    proxyError: 'tls_certificate_error',
+    detail: 'The version’s backend was reached, but its certificate is not trusted, or it speaks no TLS.',
+  },
   TARGET_MALFORMED: {
     status: 502,
     title: 'The upstream sent a malformed response',

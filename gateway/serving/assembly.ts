@@ -1,11 +1,12 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import { createDiscovery } from '../discovery/app.ts';
 import { isDiscovery } from '../discovery/paths.ts';
-import type { ServingReport, VersionReport } from '../observability/report.ts';
+import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 import { Endings } from '../pipeline/endings.ts';
 import { bring, newPseudonym, type Surroundings } from '../pipeline/live.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { Registry } from '../upstream/registry.ts';
+import type { Target } from '../upstream/target.ts';
 import type { VersionUse } from '../usage/versionUse.ts';
 
 /** A snapshot in working order, with no listener of its own. */
@@ -67,11 +68,21 @@ export function assemble(
 }
 
 function versionsOf(uses: ReadonlyMap<string, VersionUse>, { live }: Surroundings): VersionReport[] {
-  return [...uses].map(([name, { inFlight, waiting, lastServed }]) => ({
-    name,
-    inFlight,
-    waiting: waiting.length,
-    lastServed,
-    targets: (live.served.get(name)?.pool.targets ?? []).map((target) => target.report()),
-  }));
+  return [...uses].map(([name, use]) => {
+    const targets = live.served.get(name)?.pool.targets ?? [];
+    return {
+      name,
+      inFlight: use.inFlight,
+      waiting: use.waiting.length,
+      lastServed: use.lastServed,
+      targets: [...targets.map((target) => target.report()), ...leftBehind(use, targets)],
+    };
+  });
+}
+
+/** Targets that are in the file no more, and still have something to finish. */
+function leftBehind(use: VersionUse, targets: readonly Target[]): TargetReport[] {
+  const gone = new Set<Target>();
+  for (const { target } of use.underway) if (!targets.includes(target)) gone.add(target);
+  return [...gone].map((target) => ({ ...target.report(), health: 'removed' as const }));
 }

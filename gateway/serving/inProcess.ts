@@ -5,16 +5,27 @@ import { adjustFrontDoor, createFrontDoor } from '../pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../pipeline/listener.ts';
 import { assemble } from './assembly.ts';
 import type { Serve } from './serving.ts';
+import { Signals } from './signals.ts';
 
 // Clients that are quick to ask again are told with an answer to leave; the others lose nothing.
 const mostIdleMs = 2000;
+const sweepMs = 250;
 
 /** Serves in this very process. */
-export const serveInProcess: Serve = async (snapshot, { clock, notice }) => {
+export const serveInProcess: Serve = async (snapshot, options) => {
+  const { clock, notice } = options;
   const assembly = assemble(snapshot, { clock });
   const { surroundings, endings } = assembly;
+  const signals = new Signals(snapshot, options);
+  surroundings.recorder = signals.recorder;
   const front = createFrontDoor(snapshot.gateway, surroundings);
-  await listen(front, snapshot.gateway.listen);
+  try {
+    await listen(front, snapshot.gateway.listen);
+  } catch (error) {
+    assembly.close();
+    await signals.close();
+    throw error;
+  }
   const stopFollowing = followCertificate(front, snapshot.gateway.tls, notice);
   return {
     port: portOf(front),
@@ -23,9 +34,16 @@ export const serveInProcess: Serve = async (snapshot, { clock, notice }) => {
     },
     apply: async (next) => {
       assembly.apply(next);
-      adjustFrontDoor(front, next.gateway);
+      adjustFrontDoor(front, next);
+      await signals.apply(next);
     },
-    report: async () => assembly.report(),
+    report: async (metrics) => {
+      const report = assembly.report();
+      if (!metrics) return report;
+      const counted = await signals.metrics.json();
+      return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: counted })) };
+    },
+    reopenLogs: () => signals.reopen(),
     drain: async (ms) => {
       surroundings.draining = true;
       // Not close() of node:http, which drops idle connections although the next request may be on its way on them.
@@ -33,13 +51,17 @@ export const serveInProcess: Serve = async (snapshot, { clock, notice }) => {
       endings.all(ms);
       const over = setTimeout(ms, undefined, { ref: false });
       await Promise.race([ended, setTimeout(Math.min(mostIdleMs, ms / 2), undefined, { ref: false })]);
+      // A response that began before may end later, and leave its connection idle.
+      const sweep = setInterval(() => front.closeIdleConnections(), sweepMs);
       front.closeIdleConnections();
       await Promise.race([ended, over]);
+      clearInterval(sweep);
     },
     close: async () => {
       stopFollowing();
       assembly.close();
       await end(front);
+      await signals.close();
     },
   };
 };

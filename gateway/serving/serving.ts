@@ -1,6 +1,7 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
+import type { UsageBatch } from '../usage/batch.ts';
 
 /** Whoever answers the clients: this process, or several others. */
 export interface Serving {
@@ -9,7 +10,10 @@ export interface Serving {
   /** New traffic is welcome. */
   readonly ready: boolean;
   apply(snapshot: Snapshot): Promise<void>;
-  report(): Promise<ServingReport>;
+  /** `metrics`: with what each process has counted. */
+  report(metrics?: boolean): Promise<ServingReport>;
+  /** Opens the logs anew: for who has renamed them. */
+  reopenLogs(): Promise<void>;
   /** Takes no new connection, and waits until the exchanges under way are done, or `ms` have passed. */
   drain(ms: number): Promise<void>;
   /** Ends the listener, and every connection with it. */
@@ -20,6 +24,16 @@ export interface ServeOptions {
   readonly clock: Clock;
   /** Takes a line for the operator. */
   readonly notice: (line: string) => void;
+  /** Where counts of who called what go, now and then; undefined: nobody keeps them. */
+  readonly usage?: UsageSink | undefined;
+  /** Whether `log:` of the file counts: a library writes nothing of its own accord. */
+  readonly logs: boolean;
+}
+
+export interface UsageSink {
+  /** For the tags of secrets: the same in every process. */
+  readonly salt: string;
+  take(batch: UsageBatch): void;
 }
 
 /** Begins to serve a snapshot. @throws the listener's own errors, such as EADDRINUSE. */

@@ -13,13 +13,16 @@ export type HealthState = 'healthy' | 'unhealthy' | 'ejected';
 /** What a target's requests and probes say about it. */
 export class Health {
   /** There is something that a success would reset: the one thing that a request without a failure has to ask. */
-  troubled = false;
-  /** False since a connection to it failed, until one stands. */
-  reachable = true;
+  // At first, that nobody has reached it yet.
+  troubled = true;
+  /** False since a connection to it failed, true since one stood; undefined: nobody has tried. */
+  reachable: boolean | undefined;
   /** Of two that are ejected, the one with the lower rank has been so for longer. */
   rank = 0;
   /** Epoch ms; undefined while it is not ejected. */
   ejectedUntil: number | undefined;
+  /** How often it was ejected since the start. */
+  ejections = 0;
   readonly #changes: Changes;
   #settings: Thresholds | undefined;
   // In no pool is there another one to take its place: then it is never ejected.
@@ -117,6 +120,7 @@ export class Health {
   #eject(eject: number): void {
     const ms = Math.min(eject * 2 ** this.#ejections, Math.max(eject, longestEjection));
     this.#ejections += 1;
+    this.ejections += 1;
     this.ejectedUntil = Date.now() + ms;
     this.#timer = setTimeout(() => this.#readmit(), ms).unref();
     this.#changes.count += 1;

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { Health as HealthSettings, UpstreamTls } from '../config/snapshot.ts';
 import { ConnectionPool } from '../http1/connectionPool.ts';
@@ -76,11 +77,14 @@ export class Target {
 
   report(): TargetReport {
     const { url, inFlight, connections, health } = this;
-    const { state, reachable, ejectedUntil } = health;
-    return { url, inFlight, connections: connections.size, reachable, health: state, ejectedUntil };
+    const { state, reachable, ejectedUntil, ejections } = health;
+    return { url, inFlight, connections: connections.size, reachable, health: state, ejectedUntil, ejections };
   }
 }
 
 function tlsOptions(name: string, { servername, verify }: UpstreamTls, ca: Buffer | undefined): ConnectionOptions {
-  return { servername: servername ?? name, rejectUnauthorized: verify, ...(ca === undefined ? {} : { ca }) };
+  const asked = servername ?? name;
+  // RFC 6066 §3: an address is no server name; the certificate is held against it all the same.
+  const sni = isIP(asked) === 0 ? { servername: asked } : {};
+  return { ...sni, rejectUnauthorized: verify, ...(ca === undefined ? {} : { ca }) };
 }

@@ -1,3 +1,5 @@
+import type { Target } from '../upstream/target.ts';
+
 /** Somebody who waits for room. */
 export interface Turn {
   take(): void;
@@ -7,7 +9,7 @@ export interface Turn {
 export interface Underway {
   /** The segment, `v1`. */
   readonly version: string;
-  readonly target: object;
+  readonly target: Target;
   /** Nobody wants it any more: what would go on for ever ends now, in good order. Safe to call twice. */
   goAway(): void;
   /** It has had its time to finish. */

@@ -26,6 +26,7 @@ const idle = {
     generation: 1,
     loadedAt: 0,
     trigger: 'start' as const,
+    forced: [],
     lastFailure: undefined,
   }),
   report: async () => ({ versions: [], workers: [] }),
@@ -80,7 +81,7 @@ describe('probes', () => {
   });
 });
 
-it.each(['/', '/nothing', '/healthz/', '/HEALTHZ'])('has nothing at %s', async (path) => {
+it.each(['/nothing', '/healthz/', '/HEALTHZ'])('has nothing at %s', async (path) => {
   const { status, headers, body } = await ask(await startAdmin(), path);
   expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
   expect(JSON.parse(body)).toMatchObject({ status: 404, title: 'Nothing here', detail: expect.any(String) });

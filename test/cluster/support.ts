@@ -50,6 +50,8 @@ export async function startWorkers(
 export interface Load {
   /** Statuses, and the codes of errors, each with how often it was seen. */
   readonly seen: Map<string, number>;
+  /** Requests whose new connection was reset before anybody had accepted it, as it seems from here. */
+  readonly unaccepted: string[];
   /** Every request under way is answered first. */
   stop(): Promise<void>;
 }
@@ -58,20 +60,24 @@ export interface Load {
 export function load(port: number, clients: number, path: string, method = 'GET'): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: clients });
   const seen = new Map<string, number>();
+  const unaccepted: string[] = [];
   let over = false;
   let count = 0;
   const ask = async (): Promise<void> => {
     count += 1;
+    const target = `?${method}=${count}`;
     const note = (outcome: string): void => void seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
     await new Promise<void>((resolve) => {
-      const outgoing = request({ port, host: '127.0.0.1', path: `${path}?id=${count}`, method, agent }, (incoming) => {
+      const outgoing = request({ port, host: '127.0.0.1', path: path + target, method, agent }, (incoming) => {
         text(incoming)
           .then(() => note(String(incoming.statusCode)))
           .catch((error: NodeJS.ErrnoException) => note(error.code ?? error.message))
           .finally(resolve);
       });
       outgoing.on('error', (error: NodeJS.ErrnoException) => {
-        note(error.code ?? error.message);
+        // It was still in the queue of a listener that closed.
+        if (error.code === 'ECONNRESET' && !outgoing.reusedSocket) unaccepted.push(target);
+        else note(error.code ?? error.message);
         resolve();
       });
       outgoing.end();
@@ -90,5 +96,5 @@ export function load(port: number, clients: number, path: string, method = 'GET'
     agent.destroy();
   };
   onTestFinished(stop);
-  return { seen, stop };
+  return { seen, unaccepted, stop };
 }

@@ -16,7 +16,7 @@ function read(text: string, folder = tmpdir(), env: NodeJS.ProcessEnv = {}): Sna
 const upstream = 'http://127.0.0.1:3001';
 
 it('has the defaults that the documentation names', () => {
-  const { byMajor, gateway, guard, usage, retire, compat } = read(`routes: { /v1: ${upstream} }`, '/srv');
+  const { byMajor, gateway, guard, usage, retire, compat, log } = read(`routes: { /v1: ${upstream} }`, '/srv');
   const [version] = byMajor;
   expect({ ...version, moved: version?.moved.size }).toEqual({
     name: 'v1',
@@ -70,6 +70,7 @@ it('has the defaults that the documentation names', () => {
   });
   expect(retire).toEqual({ quiet: 604_800_000, maxShare: 0.001, ignoreClients: [] });
   expect(compat).toEqual({ rules: new Map(), exempt: [] });
+  expect(log).toEqual({ access: 'stdout', format: 'auto', sample: 1, query: false, redact: [] });
 });
 
 it('lists versions by number, whatever their order in the file', () => {
@@ -188,4 +189,14 @@ describe('the fingerprint', () => {
     expect(fingerprints[0]).toBe(fingerprints[1]);
     expect(fingerprints[2]).not.toBe(fingerprints[0]);
   });
+});
+
+it.each([
+  ['off', 'off'],
+  ['stderr', 'stderr'],
+  ['./access.log', { file: '/srv/access.log' }],
+  ['/var/log/access', { file: '/var/log/access' }],
+])('writes the access log of %s to %j', (access, expected) => {
+  const { log } = read(`{ routes: { /v1: ${upstream} }, log: { access: ${access}, redact: [Token] } }`, '/srv');
+  expect([log.access, log.redact]).toEqual([expected, ['token']]);
 });

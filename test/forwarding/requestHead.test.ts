@@ -3,12 +3,14 @@ import { readRequestFields } from '../../gateway/forwarding/requestFields.ts';
 import { type RequestHeadParts, requestHead } from '../../gateway/forwarding/requestHead.ts';
 
 const peer = { address: '192.0.2.7', scheme: 'http', port: 8080 } as const;
+const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
 const defaults = {
   method: 'GET',
   path: '/drinks?x',
   host: 'api.test',
   askedHost: 'api.test',
   id: 'id-1',
+  traceparent,
   httpVersion: '1.1',
   peer,
   removedPrefix: '/v1',
@@ -41,6 +43,7 @@ it('is what the client said, between our own fields', () =>
     'X-Forwarded-Port: 8080',
     'X-Forwarded-Prefix: /v1',
     'X-Request-Id: id-1',
+    `traceparent: ${traceparent}`,
     'Via: 1.0 a, 1.1 gw',
   ]));
 

@@ -54,7 +54,7 @@ describe('a target is taken out', () => {
     expect(health.state).toBe('healthy');
     fail(health, 1, unreached);
     expect(health.state).toBe('ejected');
-    expect(health.reachable).toBe(!unreached);
+    expect(health.reachable).toBe(unreached ? false : undefined);
   });
 
   it('not for failures with a success between them', () => {
@@ -238,11 +238,11 @@ describe('a pool', () => {
 
 it('a target reports what is known of it', () => {
   const target = new Target('http://127.0.0.1:3001', tls, undefined, 0);
-  const sound = { url: 'http://127.0.0.1:3001', inFlight: 0, connections: 0 };
-  expect(target.report()).toEqual({ ...sound, health: 'healthy', ejectedUntil: undefined, reachable: true });
+  const sound = { url: 'http://127.0.0.1:3001', inFlight: 0, connections: 0, ejections: 0 };
+  expect(target.report()).toEqual({ ...sound, health: 'healthy', ejectedUntil: undefined, reachable: undefined });
   target.health.configure(settings, false);
   vi.setSystemTime('2026-11-21T10:00:00Z');
   fail(target.health, 2, true);
   const until = Date.parse('2026-11-21T10:00:10Z');
-  expect(target.report()).toEqual({ ...sound, health: 'ejected', ejectedUntil: until, reachable: false });
+  expect(target.report()).toEqual({ ...sound, ejections: 1, health: 'ejected', ejectedUntil: until, reachable: false });
 });

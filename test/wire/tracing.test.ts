@@ -58,3 +58,24 @@ it('the trace context passes as it is', async () => {
   await ask(port, get('/v1/x', ...fields));
   expect(backend.request.lines).toEqual(expect.arrayContaining(fields));
 });
+
+it.each([
+  ['absent', []],
+  ['invalid', ['traceparent: 00-0-0-01', 'tracestate: a=1']],
+  ['said twice', [1, 2].map((n) => `traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333${n}-01`)],
+  ['absent, although there is a state', ['tracestate: a=1']],
+])('where the trace context is %s a new trace begins, without a state', async (_name, fields) => {
+  const { backend, port } = await start();
+  await ask(port, get('/v1/x', ...fields));
+  expect(valuesOf(backend.request, 'traceparent')).toEqual([
+    expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
+  ]);
+  expect(valuesOf(backend.request, 'tracestate')).toEqual([]);
+});
+
+it('a trace state in several lines stays in order', async () => {
+  const { backend, port } = await start();
+  const parent = 'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  await ask(port, get('/v1/x', 'tracestate: a=1', parent, 'tracestate: b=2'));
+  expect(valuesOf(backend.request, 'tracestate').join(', ')).toBe('a=1, b=2');
+});

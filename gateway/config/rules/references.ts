@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { isNoContract } from '../contracts.ts';
 import type { Path } from '../mask.ts';
+import { parseNames } from '../names.ts';
 import { faultAt } from '../source.ts';
 import type { Rule } from './rule.ts';
 
@@ -27,4 +28,18 @@ export const certificatesAreReadable: Rule = ({ source, draft, entries, files })
     if (!content || !('reason' in content)) return [];
     return [faultAt(source, path, `${file} cannot be read: ${content.reason}.`, 'Correct the path.')];
   });
+};
+
+/** A file of names has to be there, and to be a map of names. */
+export const namesAreReadable: Rule = ({ source, draft, files }) => {
+  const file = draft.usage.names;
+  if (file === undefined) return [];
+  const content = files.read(resolve(source.folder, file));
+  if ('reason' in content) {
+    return [faultAt(source, ['usage', 'names'], `${file} cannot be read: ${content.reason}.`, 'Correct the path.')];
+  }
+  const names = parseNames(content.text);
+  if (typeof names !== 'string') return [];
+  const remedy = 'Write one line a client: "user-agent:curl": the name.';
+  return [faultAt(source, ['usage', 'names'], `${file} ${names}.`, remedy)];
 };

@@ -26,6 +26,9 @@ export const usage = section({
   retention: period.prefault('400d').describe('How long calls are remembered.'),
   max_clients: integer(1, 10_000_000).prefault(50_000).describe('Clients told apart; the rest are counted together.'),
   max_routes: integer(1, 1_000_000).prefault(500).describe('Routes told apart; the rest are counted together.'),
+  names: filePath
+    .optional()
+    .describe('A YAML or JSON file of names for clients, as a map from what the ledger calls them.'),
 });
 
 /** When a version counts as no longer used. */

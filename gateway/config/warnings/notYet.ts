@@ -3,7 +3,7 @@ import { faultAt, has } from '../source.ts';
 import type { Warning } from './warning.ts';
 
 /** Keys that are read and checked, and that no part of this release acts on. */
-const everywhere: readonly Path[] = [['usage'], ['retire'], ['compat']];
+const everywhere: readonly Path[] = [['compat']];
 
 /** An operator who writes a setting relies on it. */
 export const notYetInEffect: Warning = ({ source }) =>

@@ -1,0 +1,154 @@
+// The usage ledger with a SYNTHETIC year of history: 20 versions, each with 5,000 clients of its own counting. Prints the
+// size of the file and what the questions of the dashboard cost.  node bench/ledger.ts [FOLDER] [DAYS]
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { UsageRow } from '../gateway/usage/batch.ts';
+import { Collector } from '../gateway/usage/collector.ts';
+import { Ledger } from '../gateway/usage/ledger.ts';
+import { hourMs } from '../gateway/usage/spans.ts';
+
+const [folder = mkdtempSync(join(tmpdir(), 'ledger-bench-')), days = '365'] = process.argv.slice(2);
+const [versions, clients, routes] = [20, 5_000, 40];
+const dayMs = 24 * hourMs;
+const today = Math.floor(Date.now() / dayMs);
+let state = 20_261_121;
+
+/** xorshift: the same history each time. */
+function random(): number {
+  state ^= state << 13;
+  state ^= state >>> 17;
+  state ^= state << 5;
+  return (state >>> 0) / 4_294_967_296;
+}
+
+/** One in twenty calls daily, some weekly, most now and then. */
+function isActive(client: number): boolean {
+  const rank = client / clients;
+  return random() < (rank < 0.05 ? 1 : rank < 0.2 ? 0.3 : 0.03);
+}
+
+function* dayOf(version: number, day: number): Generator<UsageRow> {
+  const hours = today - day < 9 ? 6 : 1;
+  for (let client = 0; client < clients; client++) {
+    if (!isActive(client)) continue;
+    for (let nth = 0; nth < hours; nth++) {
+      const hour = day * dayMs + Math.floor(random() * 24) * hourMs;
+      const requests = 1 + Math.floor(random() ** 4 * 5_000);
+      yield {
+        version: `v${version}`,
+        client:
+          client % 2 === 0 ? `x-api-key:#${client.toString(16).padStart(8, '0')}` : `x-client-id:client-${client}`,
+        route: `GET /resources${Math.floor(random() ** 2 * routes)}/{id}`,
+        hour,
+        requests,
+        errors: Math.floor(requests * 0.02),
+        served: requests,
+        first: hour + 1_000,
+        last: hour + 3_000_000,
+      };
+    }
+  }
+}
+
+function timed(name: string, ask: () => readonly unknown[]): void {
+  const took: number[] = [];
+  let rows = 0;
+  for (let turn = 0; turn < 3; turn++) {
+    const start = performance.now();
+    rows = ask().length;
+    took.push(performance.now() - start);
+  }
+  const [best = 0, middle = 0] = took.sort((a, b) => a - b);
+  console.log(`  ${name.padEnd(44)} ${middle.toFixed(1).padStart(8)} ms  (best ${best.toFixed(1)}, ${rows} rows)`);
+}
+
+console.log(`collector: ${nsPerCount().toFixed(0)} ns a request (12 header fields, 200 clients, 50 paths)`);
+
+const store = join(folder, 'usage.db');
+const ledger = Ledger.open({ store, retention: 400 * dayMs }, { clock: { now: Date.now } });
+let written = 0;
+const start = performance.now();
+for (let day = today - Number(days) + 1; day <= today; day++) {
+  for (let version = 1; version <= versions; version++) {
+    const batch = [...dayOf(version, day)];
+    written += batch.length;
+    ledger.add(batch);
+  }
+  ledger.maintain((day + 1) * dayMs);
+}
+const ms = performance.now() - start;
+console.log(`SYNTHETIC history: ${days} days, ${versions} versions × ${clients} clients, ${written} rows counted`);
+console.log(
+  `  writing: ${((ms * 1000) / written).toFixed(1)} µs a row, upkeep included; file ${(statSync(store).size / 2 ** 20).toFixed(0)} MiB`,
+);
+const now = Date.now();
+for (const [label, since] of [
+  ['365 d', now - 365 * dayMs],
+  ['30 d', now - 30 * dayMs],
+  ['24 h', now - dayMs],
+] as const) {
+  timed(`totals, ${label}`, () => ledger.totals(since));
+  timed(`totals between, ${label} to 6 h ago`, () => ledger.totals(since, now - 6 * hourMs));
+  timed(`byClient, ${label}`, () => ledger.byClient('v7', since));
+  timed(`byRoute, ${label}`, () => ledger.byRoute('v7', since));
+  timed(`movement, ${label}`, () => ledger.movement('v7', 'v8', since));
+  timed(`series by day, ${label}`, () => ledger.series('day', since));
+  timed(`series by hour, one version, ${label}`, () => ledger.series('hour', since, 'v7'));
+  timed(`clientSeries, ${label}`, () => ledger.clientSeries('v7', 'x-client-id:client-1', since));
+}
+timed('series by hour, all versions, 30 d', () => ledger.series('hour', now - 30 * dayMs));
+timed('coveredSince', () => [ledger.coveredSince()]);
+const batch = [...dayOf(7, today)].slice(0, 1_000);
+timed(`add of ${batch.length} rows`, () => {
+  ledger.add(batch);
+  return batch;
+});
+let tomorrow = now;
+timed('maintain, at the end of a day', () => {
+  tomorrow += dayMs;
+  ledger.maintain(tomorrow);
+  return [];
+});
+if (ledger.problem !== undefined) console.log(ledger.problem);
+ledger.close();
+if (process.argv[2] === undefined) rmSync(folder, { recursive: true });
+
+function nsPerCount(): number {
+  const salted = {
+    identify: [{ by: 'header', name: 'x-client-id' }, { by: 'header', name: 'x-api-key' }, { by: 'user-agent' }],
+  } as const;
+  const collector = new Collector({ ...salted, maxClients: 50_000, maxRoutes: 500 }, 'salt');
+  const others =
+    'Host|a|Accept|*/*|Accept-Encoding|gzip|Accept-Language|en|Referer|b|Cookie|c|Origin|d|Cache-Control|e|X-Request-ID|f|Content-Type|g'.split(
+      '|',
+    );
+  const heads = Array.from({ length: 200 }, (_one, n) => [
+    ...others,
+    'User-Agent',
+    'curl/8.1',
+    'X-API-Key',
+    `secret-${n}`,
+  ]);
+  const count = 1_000_000;
+  let begun = performance.now();
+  for (let n = -200_000; n < count; n++) {
+    if (n === 0) begun = performance.now();
+    // Fresh strings, as the parser of a server makes them.
+    const rawHeaders = heads[Math.abs(n) % 200] as string[];
+    const path = `/drinks/${Math.abs(n) % 50}`;
+    collector.count({
+      version: 'v1',
+      method: 'GET',
+      path,
+      paths: undefined,
+      rawHeaders,
+      address: '',
+      status: 200,
+      served: true,
+      at: 3_600_000,
+    });
+    if (n % 50_000 === 0) collector.take();
+  }
+  return ((performance.now() - begun) * 1e6) / count;
+}

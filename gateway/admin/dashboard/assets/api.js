@@ -1,0 +1,55 @@
+/** What the gateway refused, in its own words. */
+export class Refused extends Error {
+  /**
+   * @param {number} status
+   * @param {{ code?: string, title?: string, detail?: string }} problem
+   */
+  constructor(status, problem) {
+    super(problem.detail ?? problem.title ?? `The gateway answered ${status}.`);
+    this.status = status;
+    this.code = problem.code;
+  }
+}
+
+/**
+ * @template Body
+ * @param {string} path
+ * @returns {Promise<Body>}
+ * @throws {Refused} when the gateway says no
+ * @throws {TypeError} when it does not answer
+ */
+export async function ask(path) {
+  const response = await fetch(path, { headers: { Accept: 'application/json' } });
+  await admit(response);
+  return response.json();
+}
+
+/**
+ * A call that changes something; a refusal has a body of its own.
+ * @param {string} path
+ */
+export async function tell(path) {
+  const response = await fetch(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{}',
+  });
+  return { status: response.status, body: await response.json().catch(() => ({})) };
+}
+
+/**
+ * `/api/usage` with its parameters.
+ * @param {Record<string, string>} parameters
+ * @param {string} [path]
+ */
+export function usage(parameters, path = '/api/usage') {
+  return `${path}?${new URLSearchParams(parameters)}`;
+}
+
+/** @param {Response} response */
+async function admit(response) {
+  if (response.ok) return;
+  // The login has run out: the page itself leads to the form.
+  if (response.status === 403) location.replace('/login');
+  throw new Refused(response.status, await response.json().catch(() => ({})));
+}

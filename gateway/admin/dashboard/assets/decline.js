@@ -1,0 +1,82 @@
+import { chart } from './chart.js';
+import { el, empty } from './dom.js';
+import { count, date, day } from './format.js';
+
+/** @import { Trend } from './shapes.js' */
+
+/** A zero that lies further ahead than this many times the days that were seen is drawn to the edge only. */
+const farthest = 2;
+
+/**
+ * What a version is still asked for, day by day, and when that would end.
+ * @param {HTMLElement} target
+ * @param {string} version
+ * @param {Trend} trend
+ * @returns {() => void} takes it away
+ */
+export function decline(target, version, trend) {
+  const { days } = trend;
+  if (days.length === 0) {
+    target.replaceChildren(
+      empty('No day is counted from its beginning to its end yet.', 'The decline shows after a week or so.'),
+    );
+    return () => {};
+  }
+  if (trend.kind === 'none') {
+    target.replaceChildren(empty(`No request to ${version} in these days.`, 'There is nothing left to decline.'));
+    return () => {};
+  }
+  const place = el('div', {
+    class: 'chart',
+    role: 'img',
+    'aria-label': `Requests to ${version} a day, ${days.map(({ requests }) => requests).join(', ')}`,
+  });
+  target.replaceChildren(el('p', { class: 'big' }, words(trend)), el('p', { class: 'soft' }, detail(trend)), place);
+  const seen = days.map(({ at }) => Date.parse(at));
+  const [start, edge] = projection(trend, seen);
+  const data = [
+    [...seen, edge?.at ?? []].flat().map((at) => at / 1_000),
+    [...days.map(({ requests }) => requests), edge ? null : []].flat(),
+    [...days.slice(1).map(() => null), start?.requests ?? null, edge?.requests ?? []].flat(),
+  ];
+  return chart(place, {
+    data,
+    series: [
+      { label: 'requests', color: '--leaving' },
+      { label: 'projected', color: '--soft', dashed: true },
+    ],
+    height: 200,
+  });
+}
+
+/**
+ * The line from the last day that was seen down to zero, or as much of it as fits.
+ * @param {Trend} trend
+ * @param {readonly number[]} seen
+ */
+function projection({ zero, per_day: perDay }, seen) {
+  const from = seen.at(-1) ?? 0;
+  const to = zero === null ? 0 : Date.parse(zero);
+  if (to <= from || perDay === null) return [];
+  const edge = Math.min(to, from + farthest * Math.max(7 * day, from - (seen[0] ?? from)));
+  return [from, edge].map((at) => ({ at, requests: (-perDay * (to - at)) / day }));
+}
+
+/** @param {Trend} trend */
+function words({ kind, zero }) {
+  if (kind === 'falling')
+    return zero === null ? 'Falling.' : `Falling: zero on ${date(Date.parse(zero))} at this rate.`;
+  if (kind === 'not falling') return 'Not falling.';
+  return 'Too few days to tell.';
+}
+
+/** @param {Trend} trend */
+function detail({ kind, per_day: perDay, days }) {
+  const span = `${days.length} complete ${days.length === 1 ? 'day' : 'days'}`;
+  if (perDay === null || kind === 'unknown') return `${span} are known so far.`;
+  const change =
+    Math.abs(perDay) < 1 ? 'less than one request' : `about ${count(Math.round(Math.abs(perDay)))} requests`;
+  return perDay < 0
+    ? `${change[0]?.toUpperCase()}${change.slice(1)} fewer each day, over ${span}.`
+    : `Over ${span}, it does not get less.`;
+}

@@ -1,0 +1,55 @@
+export const day = 86_400_000;
+
+const counted = new Intl.NumberFormat('en');
+const rounded = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const shared = new Intl.NumberFormat('en', { style: 'percent', maximumSignificantDigits: 2 });
+const spelled = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
+
+/** @param {number} number */
+export const count = (number) => counted.format(number);
+
+/** @param {number} number */
+export const brief = (number) => rounded.format(number);
+
+/** @param {number} share from 0 to 1 */
+export const percent = (share) => (share > 0 && share < 0.0001 ? 'below 0.01%' : shared.format(share));
+
+/** @param {number} instant */
+export const date = (instant) => spelled.format(instant);
+
+/** @param {number} instant */
+export const dateTime = (instant) => `${spelled.format(instant)}, ${clock.format(instant)}`;
+
+/**
+ * `3 clients`, `1 client`.
+ * @param {number} number
+ * @param {string} one
+ * @param {string} [many]
+ */
+export const several = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+
+/**
+ * How far away a date is, in whole days: `586 days left`.
+ * @param {number} instant
+ * @param {number} now
+ */
+export function distance(instant, now) {
+  const days = Math.floor(Math.abs(instant - now) / day);
+  if (days === 0) return instant > now ? 'less than a day left' : 'within the last day';
+  return `${several(days, 'day')} ${instant > now ? 'left' : 'ago'}`;
+}
+
+/**
+ * How long ago something was, in the largest unit that fits.
+ * @param {string|null} iso
+ * @param {number} now
+ */
+export function ago(iso, now) {
+  if (iso === null) return 'never';
+  const passed = now - Date.parse(iso);
+  if (passed < 60_000) return 'just now';
+  if (passed < 3_600_000) return `${Math.floor(passed / 60_000)} min ago`;
+  if (passed < day) return `${Math.floor(passed / 3_600_000)} h ago`;
+  return `${several(Math.floor(passed / day), 'day')} ago`;
+}

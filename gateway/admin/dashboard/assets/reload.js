@@ -1,0 +1,55 @@
+import { tell } from './api.js';
+import { el } from './dom.js';
+
+/**
+ * Makes `button` reload routes.yaml, and says in `outcome` what became of it.
+ * @param {HTMLButtonElement} button
+ * @param {HTMLElement} outcome
+ */
+export function reloadWith(button, outcome) {
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    outcome.replaceChildren(el('p', { class: 'soft' }, 'Reading routes.yaml…'));
+    try {
+      const { body } = await tell('/api/reload');
+      outcome.replaceChildren(said(body));
+    } catch {
+      outcome.replaceChildren(
+        el('p', { class: 'problem' }, 'The gateway does not answer. Nothing is known of the reload.'),
+      );
+    }
+    button.disabled = false;
+  });
+}
+
+/** @param {{ kind?: string, changes?: string[], faults?: string[], refusals?: { version: string, message: string }[], detail?: string }} outcome */
+function said(outcome) {
+  const { kind } = outcome;
+  if (kind === 'unchanged')
+    return el('p', { class: 'notice' }, 'routes.yaml says what is served already. Nothing changed.');
+  if (kind === 'reloaded')
+    return el(
+      'div',
+      { class: 'notice' },
+      el('p', {}, 'Reloaded: the new configuration is at work.'),
+      lines(outcome.changes),
+    );
+  const why =
+    kind === 'refused'
+      ? 'Not taken over, since it would break a promise:'
+      : kind === 'faulty'
+        ? 'Not taken over, since the file has faults:'
+        : (outcome.detail ?? 'The reload failed.');
+  return el(
+    'div',
+    { class: 'problem' },
+    el('p', {}, why),
+    lines(outcome.faults ?? outcome.refusals?.map(({ version, message }) => `${version}: ${message}`)),
+  );
+}
+
+/** @param {readonly string[]|undefined} many */
+function lines(many) {
+  if (many === undefined || many.length === 0) return null;
+  return el('ul', {}, ...many.map((one) => el('li', {}, one)));
+}

@@ -1,0 +1,68 @@
+import { el, empty } from './dom.js';
+import { ago, count } from './format.js';
+import { sortable } from './sortable.js';
+
+/** @import { RouteRow, Successor } from './shapes.js' */
+
+/**
+ * The routes of a version that are still asked for, those first that its successor does not have.
+ * @param {string} version
+ */
+export function routes(version) {
+  /** @type {{ missing: ReadonlySet<string>, now: number, successor: string|undefined }} */
+  let known = { missing: new Set(), now: 0, successor: undefined };
+  const table = sortable(
+    `Routes of ${version}`,
+    /** @type {import('./sortable.js').Column<RouteRow>[]} */ ([
+      { title: 'Route', sort: ({ route }) => route, cell: ({ route }) => el('code', {}, route) },
+      { title: 'Requests', number: true, sort: ({ requests }) => requests, cell: ({ requests }) => count(requests) },
+      { title: 'Clients', number: true, sort: ({ clients }) => clients, cell: ({ clients }) => count(clients) },
+      {
+        title: 'Last seen',
+        number: true,
+        sort: ({ last }) => Date.parse(last),
+        cell: ({ last }) => ago(last, known.now),
+      },
+      {
+        title: 'In the successor',
+        sort: ({ route }) => (known.missing.has(route) ? 1 : 0),
+        number: false,
+        cell: ({ route }) => counterpart(route),
+      },
+    ]),
+    1,
+  );
+  /** @param {string} route */
+  const counterpart = (route) => {
+    if (known.successor === undefined) return el('span', { class: 'soft' }, '–');
+    if (known.missing.has(route))
+      return el('span', { class: 'state went-back' }, `No counterpart in ${known.successor}`);
+    return el('span', { class: 'soft' }, 'Has a counterpart');
+  };
+  const nothing = el('div');
+  const summary = el('p', { class: 'soft' });
+  return {
+    root: el('div', {}, nothing, summary, table.root),
+    /**
+     * @param {readonly RouteRow[]} rows
+     * @param {readonly { route: string }[]} lacking
+     * @param {Successor|null} successor
+     * @param {number} now
+     */
+    fill(rows, lacking, successor, now) {
+      known = { missing: new Set(lacking.map(({ route }) => route)), now, successor: successor?.version };
+      table.root.hidden = rows.length === 0;
+      nothing.replaceChildren(
+        ...(rows.length === 0 ? [empty(`No route of ${version} is known to be asked for in the last 30 days.`)] : []),
+      );
+      const missing = rows.filter(({ route }) => known.missing.has(route)).length;
+      summary.textContent =
+        rows.length === 0 || !successor
+          ? ''
+          : missing === 0
+            ? `All of them have a counterpart in ${successor.version}.`
+            : `${missing} of ${rows.length} have no counterpart in ${successor.version}: whoever uses them cannot just move.`;
+      table.fill(rows);
+    },
+  };
+}

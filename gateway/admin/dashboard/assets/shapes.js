@@ -1,0 +1,25 @@
+// What the admin API answers, as far as the page reads it. Instants are ISO 8601 texts.
+
+/**
+ * @typedef {{ url: string, health: string, ejected_until: string|null, reachable: boolean|null, in_flight: number, connections: number, last_error?: string|null }} Target
+ * @typedef {{ version: string, stage: string, deprecation: string|null, sunset: string|null, in_flight: number, waiting: number, last_served: string|null, safe_to_stop: boolean, stopped_before_retired: boolean, targets: Target[] }} VersionStatus
+ * @typedef {{ at: string, trigger: string, reasons: string[] }} Failure
+ * @typedef {{ fingerprint: string, generation: number, loaded_at: string, trigger: string, forced: string[], last_failure: Failure|null }} Config
+ * @typedef {{ config: Config, workers: { pid: number, since: string }[], versions: VersionStatus[] }} Status
+ * @typedef {{ at: string, requests: number }} Day
+ * @typedef {{ version: string, client: string, name: string|null, requests: number, errors: number, last: string|null, routes: number, days: Day[]|null }} ClientRow
+ * @typedef {{ version: string, successor: string|null, client: string, name: string|null, state: string, requests: number, last: string|null, successor_requests: number }} MigrationRow
+ * @typedef {{ route: string, requests: number, errors: number, clients: number, last: string }} RouteRow
+ * @typedef {{ code: string, text: string }} Remark
+ * @typedef {{ kind: string, per_day: number|null, zero: string|null, days: Day[] }} Trend
+ * @typedef {{ version: string, health: string, targets: number, healthy: number }} Successor
+ * @typedef {{ stage: string, since: string, requests: number, share: number, client_count: number, in_flight: number, trend: Trend, routes_without_counterpart: { route: string }[], successor: Successor|null }} Facts
+ * @typedef {{ version: string, answer: string, asked_at: string, reasons: Remark[], notes: Remark[], facts: Facts }} Retirement
+ */
+
+/**
+ * @template Row
+ * @typedef {{ since: string, until: string, covered_since: string|null, problem: string|null, rows: Row[] }} Usage
+ */
+
+export {};

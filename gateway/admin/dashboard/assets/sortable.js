@@ -1,0 +1,99 @@
+import { el } from './dom.js';
+
+/**
+ * @template Row
+ * @typedef {{ title: string, number?: boolean, sort?: (row: Row) => string|number, cell(row: Row): import('./dom.js').Child }} Column
+ */
+
+/** How many rows are drawn until more are asked for. */
+const page = 50;
+
+/**
+ * A table that its heads sort. It keeps its order when rows are given anew.
+ * @template Row
+ * @param {string} caption
+ * @param {readonly Column<Row>[]} columns
+ * @param {number} sortedBy index of the column that is sorted by at first, largest first
+ */
+export function sortable(caption, columns, sortedBy) {
+  let [by, upwards, shown] = [sortedBy, false, page];
+  /** @type {readonly Row[]} */
+  let rows = [];
+  const body = el('tbody');
+  const heads = columns.map((column, index) => head(column, () => sortBy(index)));
+  const more = el('button', { type: 'button', hidden: true, click: () => extend() }, 'Show more');
+  const root = el(
+    'div',
+    {},
+    el(
+      'div',
+      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
+      el('table', {}, el('caption', { class: 'quiet' }, caption), el('thead', {}, el('tr', {}, ...heads)), body),
+    ),
+    more,
+  );
+  const extend = () => {
+    shown += page;
+    draw();
+  };
+  /** @param {number} index */
+  const sortBy = (index) => {
+    upwards = by === index ? !upwards : columns[index]?.number !== true;
+    by = index;
+    draw();
+  };
+  const draw = () => {
+    heads.forEach((one, index) => {
+      if (index === by) one.setAttribute('aria-sort', upwards ? 'ascending' : 'descending');
+      else one.removeAttribute('aria-sort');
+    });
+    const value = columns[by]?.sort ?? (() => 0);
+    const sorted = rows.toSorted((a, b) => (upwards ? 1 : -1) * compare(value(a), value(b)));
+    body.replaceChildren(
+      ...sorted.slice(0, shown).map((row) => el('tr', {}, ...columns.map((column, index) => cell(column, row, index)))),
+    );
+    more.hidden = rows.length <= shown;
+    more.textContent = `Show more (${Math.min(shown, rows.length)} of ${rows.length})`;
+  };
+  return {
+    root,
+    /** @param {readonly Row[]} next */
+    fill(next) {
+      rows = next;
+      draw();
+    },
+  };
+}
+
+/**
+ * @template Row
+ * @param {Column<Row>} column
+ * @param {() => void} sort
+ */
+function head({ title, number, sort: sorts }, sort) {
+  return el(
+    'th',
+    { scope: 'col', class: number ? 'number' : '' },
+    sorts ? el('button', { type: 'button', click: sort }, title) : title,
+  );
+}
+
+/**
+ * @template Row
+ * @param {Column<Row>} column
+ * @param {Row} row
+ * @param {number} index
+ */
+function cell(column, row, index) {
+  // The first column names the row.
+  if (index === 0) return el('th', { scope: 'row' }, column.cell(row));
+  return el('td', { class: column.number ? 'number' : '' }, column.cell(row));
+}
+
+/**
+ * @param {string|number} a
+ * @param {string|number} b
+ */
+function compare(a, b) {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en');
+}

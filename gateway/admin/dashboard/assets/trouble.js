@@ -1,0 +1,18 @@
+import { Refused } from './api.js';
+import { el, empty } from './dom.js';
+
+/**
+ * What stands in place of something that could not be had.
+ * @param {unknown} error an error, or what is wrong in words
+ */
+export function trouble(error) {
+  if (error instanceof Refused && error.code === 'NO_LEDGER')
+    return empty(
+      'Usage is not recorded.',
+      'Without a ledger nobody can say who still calls a version. usage.store in routes.yaml names its file.',
+    );
+  if (error instanceof Refused && error.status === 404) return empty('This gateway does not say.', error.message);
+  if (error instanceof Refused || typeof error === 'string')
+    return el('p', { class: 'problem' }, typeof error === 'string' ? error : error.message);
+  return el('p', { class: 'problem' }, 'The gateway does not answer. The page tries again by itself.');
+}

@@ -1,0 +1,74 @@
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { stageOf } from '../lifecycle/stage.ts';
+import type { ConfigStatus } from '../observability/configStatus.ts';
+import { type MetricValues, metricOf, type Sample } from '../observability/exposition.ts';
+import type { MetricName } from '../observability/metricTable.ts';
+import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
+
+const dayMs = 86_400_000;
+
+/** The metrics that nobody has to count: what the configuration and the state of the gateway say at `now`. */
+export function gauges(
+  snapshot: Snapshot,
+  { versions }: ServingReport,
+  config: ConfigStatus,
+  now: number,
+): MetricValues[] {
+  const each = (name: MetricName, value: (report: VersionReport) => number | undefined): MetricValues =>
+    metricOf(
+      name,
+      versions.flatMap((report) => sample({ version: report.name }, value(report))),
+    );
+  const eachTarget = (name: MetricName, value: (report: TargetReport) => number): MetricValues =>
+    metricOf(
+      name,
+      versions.flatMap(({ name: version, targets }) =>
+        targets.map((target) => ({ labels: { version, target: target.url }, value: value(target) })),
+      ),
+    );
+  const settings = ({ name }: VersionReport): Version | undefined => snapshot.versions.get(name);
+  return [
+    each('version_gateway_requests_in_flight', ({ inFlight }) => inFlight),
+    each('version_gateway_requests_waiting', ({ waiting }) => waiting),
+    each('version_gateway_last_request_timestamp_seconds', ({ lastServed }) => seconds(lastServed)),
+    each('version_gateway_deprecated_version_in_use', (report) =>
+      inUse(settings(report), report, snapshot.guard.quiet || dayMs, now),
+    ),
+    each('version_gateway_days_until_sunset', (report) => daysUntil(settings(report)?.sunset, now)),
+    eachTarget('version_gateway_target_up', ({ health }) => (health === 'healthy' ? 1 : 0)),
+    eachTarget('version_gateway_target_ejections_total', ({ ejections = 0 }) => ejections),
+    ...configGauges(config),
+  ];
+}
+
+function configGauges({ generation, loadedAt, failures = 0, lastFailure }: ConfigStatus): MetricValues[] {
+  const one = (name: MetricName, value: number): MetricValues => metricOf(name, [{ labels: {}, value }]);
+  return [
+    metricOf('version_gateway_config_reloads_total', [
+      { labels: { result: 'ok' }, value: generation - 1 },
+      { labels: { result: 'failed' }, value: failures },
+    ]),
+    one('version_gateway_config_generation', generation),
+    one('version_gateway_config_last_reload_successful', lastFailure ? 0 : 1),
+    one('version_gateway_config_last_success_timestamp_seconds', loadedAt / 1000),
+  ];
+}
+
+/** Undefined unless the version is deprecated and served. */
+function inUse(version: Version | undefined, { lastServed }: VersionReport, quiet: number, now: number) {
+  const stage = version && stageOf(version, now);
+  if (stage !== 'deprecated' && stage !== 'sunset') return undefined;
+  return lastServed !== undefined && now - lastServed < quiet ? 1 : 0;
+}
+
+function daysUntil(instant: number | undefined, now: number): number | undefined {
+  return instant === undefined ? undefined : (instant - now) / dayMs;
+}
+
+function seconds(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : ms / 1000;
+}
+
+function sample(labels: Sample['labels'], value: number | undefined): Sample[] {
+  return value === undefined ? [] : [{ labels, value }];
+}

@@ -1,0 +1,81 @@
+import type { Request } from 'express';
+import { period } from '../config/schema/units.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import { successorOf } from '../lifecycle/successor.ts';
+import { groupings, type UsageQuestion } from '../retirement/usageReport.ts';
+import type { UsageQueries } from '../usage/queries.ts';
+
+/** A parameter that cannot be understood; the message begins with its name. */
+export class BadParameter extends Error {
+  override readonly name = 'BadParameter';
+}
+
+/** What a query string asks of the ledger at `now`. @throws BadParameter */
+export function questionIn(
+  query: Request['query'],
+  snapshot: Snapshot,
+  queries: UsageQueries,
+  now: number,
+): UsageQuestion {
+  expectOnly(query, ['since', 'by', 'version', 'step']);
+  const version = versionIn(query, snapshot, queries);
+  const by = oneOf(query, 'by', groupings) ?? (version === undefined ? 'version' : 'client');
+  const step = oneOf(query, 'step', ['day', 'hour'] as const);
+  if (step !== undefined && by !== 'day') throw new BadParameter('`step` goes with `by=day` only.');
+  const since = Math.max(0, now - (durationIn(query, 'since') ?? 30 * 86_400_000));
+  const successor = successorsIn(snapshot, now);
+  if (by === 'migration' && version !== undefined && successor(version) === undefined)
+    throw new BadParameter(`\`version\`: /${version} has no successor to which its clients could move.`);
+  return { by, version, since, until: now, step: step ?? 'day', successor };
+}
+
+/** ms; undefined: it is not given. @throws BadParameter */
+export function durationIn(query: Request['query'], name: string): number | undefined {
+  const text = textIn(query, name);
+  if (text === undefined) return undefined;
+  const { success, data } = period.safeParse(text);
+  if (!success) throw new BadParameter(`\`${name}\` is a duration such as 7d or 36h.`);
+  return data;
+}
+
+/** What is misspelt would be taken for absent, and the answer for another one. @throws BadParameter */
+export function expectOnly(query: Request['query'], names: readonly string[]): void {
+  const stray = Object.keys(query).find((name) => !names.includes(name));
+  if (stray === undefined) return;
+  const known = names.map((name) => `\`${name}\``).join(', ');
+  throw new BadParameter(`\`${stray.slice(0, 40)}\` is no parameter of this; it has ${known}.`);
+}
+
+function versionIn(query: Request['query'], snapshot: Snapshot, queries: UsageQueries): string | undefined {
+  const version = textIn(query, 'version')?.replace(/^\//, '');
+  if (version === undefined || snapshot.versions.has(version)) return version;
+  // One that was removed from the file is in the ledger all the same.
+  const inLedger = queries.totals(0).map((one) => one.version);
+  if (version !== '' && inLedger.includes(version)) return version;
+  const known = snapshot.byMajor.map(({ name }) => `/${name}`).join(', ');
+  throw new BadParameter(
+    `\`version\`: neither the configuration nor the ledger knows it.  The configuration has ${known}.`,
+  );
+}
+
+function oneOf<Word extends string>(query: Request['query'], name: string, words: readonly Word[]): Word | undefined {
+  const text = textIn(query, name);
+  const word = words.find((one) => one === text);
+  if (text !== undefined && word === undefined) throw new BadParameter(`\`${name}\` is one of ${words.join(', ')}.`);
+  return word;
+}
+
+function textIn(query: Request['query'], name: string): string | undefined {
+  const value = query[name];
+  if (value === undefined || typeof value === 'string') return value;
+  throw new BadParameter(`\`${name}\` is given once, as text.`);
+}
+
+/** A version that is no longer in the file sends its clients to the lowest live one above it. */
+function successorsIn(snapshot: Snapshot, now: number): (version: string) => string | undefined {
+  return (name) => {
+    const version = snapshot.versions.get(name);
+    if (version) return successorOf(version, snapshot, now)?.name;
+    return snapshot.byMajor.find(({ major, retired }) => major > Number(name.slice(1)) && !retired)?.name;
+  };
+}

@@ -1,0 +1,73 @@
+import { harmless, harmlessly } from '../retirement/harmless.ts';
+import type { ServedVerdict } from '../retirement/served.ts';
+import { percent, theLast } from '../retirement/words.ts';
+import { ago } from './ago.ts';
+import type { Paint } from './paint.ts';
+import { sparkline } from './sparkline.ts';
+import { date, table } from './table.ts';
+
+const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
+/** The biggest; JSON has more. */
+export const clientsShown = 20;
+
+/** For people. */
+export function verdictAsText(verdict: ServedVerdict, paint: Paint): string {
+  const { version, answer, reasons, notes, facts } = verdict;
+  const lines = [`Can ${harmless(`/${version}`)} be retired?  ${paint(colours[answer], answer)}`, ''];
+  lines.push(...reasons.map(({ text }) => `  ${harmless(text)}`), '');
+  lines.push(...table(summaryOf(verdict)));
+  if (facts.clients.length > 0) lines.push('', ...table([clientHeadings, ...clientCells(verdict)]), ...moreOf(verdict));
+  if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `  ${harmless(text)}`));
+  return `${lines.join('\n')}\n`;
+}
+
+/** What the verdict rests on, as pairs of words. */
+export function summaryOf({ facts, asked_at: now }: ServedVerdict): string[][] {
+  const { stage, deprecation, sunset, trend, in_flight: inFlight, waiting } = facts;
+  const total = `${facts.requests.toLocaleString('en-US')} in ${theLast(facts.quiet)}`;
+  const share = `${percent(facts.share)} of all ${facts.all_requests.toLocaleString('en-US')}`;
+  const [first, last] = [trend.days[0], trend.days.at(-1)];
+  const days = first && last ? sparkline(trend.days, Date.parse(first.at), Date.parse(last.at)) : '';
+  return [
+    ['stage', harmless(stage)],
+    ['deprecation', deprecation === null ? '-' : date(Date.parse(deprecation))],
+    ['sunset', sunset === null ? '-' : date(Date.parse(sunset))],
+    ['requests', `${total}, ${share}`],
+    ['clients', facts.client_count.toLocaleString('en-US')],
+    ['trend', `${trendInWords(trend)}${days === '' ? '' : `  ${days}`}`],
+    ['in flight', `${inFlight}${waiting > 0 ? `, and ${waiting} waiting` : ''}`],
+    ['successor', successorInWords(facts.successor)],
+    ['ledger', facts.covered_since === null ? 'empty' : `begins ${ago(facts.covered_since, Date.parse(now))}`],
+  ];
+}
+
+export const clientHeadings = ['client', 'requests', 'errors', 'routes', 'last asked'];
+
+export function clientCells({ facts, asked_at: now }: ServedVerdict): string[][] {
+  return facts.clients
+    .slice(0, clientsShown)
+    .map(({ client, name, requests, errors, routes, last }) => [
+      harmlessly(name ?? client),
+      requests.toLocaleString('en-US'),
+      errors.toLocaleString('en-US'),
+      String(routes),
+      ago(last, Date.parse(now)),
+    ]);
+}
+
+function moreOf({ facts }: ServedVerdict): string[] {
+  const more = facts.client_count - clientsShown;
+  return more > 0 ? [`  and ${more.toLocaleString('en-US')} more`] : [];
+}
+
+function trendInWords({ kind, zero }: ServedVerdict['facts']['trend']): string {
+  if (kind === 'unknown') return 'too few days to say';
+  if (kind === 'none') return 'no requests';
+  return zero === null ? 'not falling' : `falling, none from ${harmless(zero)} on`;
+}
+
+function successorInWords(successor: ServedVerdict['facts']['successor']): string {
+  if (successor === null) return 'none';
+  const { version, health, healthy, targets } = successor;
+  return harmless(`/${version}, ${health}${health === 'degraded' ? ` (${healthy} of ${targets} targets)` : ''}`);
+}

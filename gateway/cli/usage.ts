@@ -1,0 +1,66 @@
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import { usageCsv } from '../retirement/usageCsv.ts';
+import { type Grouping, groupings, type UsageReport } from '../retirement/usageReport.ts';
+import { systemClock } from '../shared/clock.ts';
+import { adminAt, adminOption, isRecord, stranger } from './admin.ts';
+import type { AddCommand } from './command.ts';
+import type { ExitCode, Io } from './io.ts';
+import { painter } from './paint.ts';
+import { type Period, periodArgument } from './periodArgument.ts';
+import { printedJson } from './printedJson.ts';
+import { reportFrom } from './usageStore.ts';
+import { usageAsText } from './usageText.ts';
+import { versionArgument } from './versionArgument.ts';
+
+export interface UsageOptions {
+  readonly admin: string;
+  readonly format: 'text' | 'json' | 'csv';
+  readonly since: Period;
+  readonly by?: Grouping;
+  readonly store?: string;
+}
+
+export const addUsage: AddCommand = (program, io, finish) => {
+  program
+    .command('usage')
+    .description('Say who calls what, and how far the clients of a version have moved on.')
+    .argument('[version]', 'one version, such as /v1', versionArgument)
+    .option('--since <duration>', 'how far back to look', periodArgument, periodArgument('30d'))
+    .addOption(new Option('--by <what>', 'one row for each').choices(groupings))
+    .addOption(
+      new Option('--format <format>', 'how to print the result').choices(['text', 'json', 'csv']).default('text'),
+    )
+    .addOption(new Option('--store <file>', 'read this ledger, without a running gateway'))
+    .addOption(adminOption())
+    .action(async (version: string | undefined, options: UsageOptions) => finish(await usage(version, options, io)));
+};
+
+/** @throws UnansweredError */
+async function usage(version: string | undefined, options: UsageOptions, io: Io): Promise<ExitCode> {
+  const report = await (options.store === undefined
+    ? reportOf(version, options, io)
+    : reportFrom(resolve(io.cwd, options.store), version, options, systemClock.now()));
+  if (options.format === 'json') io.stdout.write(printedJson(report));
+  else if (options.format === 'csv') io.stdout.write(usageCsv(report));
+  else io.stdout.write(usageAsText(report, painter(io.stdout, io.env)));
+  return 0;
+}
+
+async function reportOf(version: string | undefined, options: UsageOptions, io: Io): Promise<UsageReport> {
+  const query = new URLSearchParams({ since: options.since.text });
+  if (options.by !== undefined) query.set('by', options.by);
+  if (version !== undefined) query.set('version', version);
+  const answer = await adminAt(options.admin, io.env).get(`/api/usage?${query}`);
+  if (!isReport(answer)) throw stranger(options.admin);
+  return answer;
+}
+
+// Enough to tell a gateway from anything else that answers there; the rest is of one making with this program.
+function isReport(answer: unknown): answer is UsageReport {
+  if (!isRecord(answer)) return false;
+  const { by, rows, since, until } = answer;
+  const isKnown =
+    groupings.some((grouping) => grouping === by) && typeof since === 'string' && typeof until === 'string';
+  return isKnown && Array.isArray(rows) && rows.every(isRecord);
+}

@@ -1,0 +1,64 @@
+import type { Stage } from '../lifecycle/stage.ts';
+import type { ProblemCode } from '../problems/catalogue.ts';
+import type { PathTable } from '../shared/pathTable.ts';
+
+/** What became of one exchange, however it ended. Durations in ms, bytes are those of bodies and tunnels. */
+export interface Facts {
+  readonly id: string;
+  /** When its head had arrived, epoch ms. */
+  readonly at: number;
+  /** The segment, `v1`; '' where the path names no version that is known. */
+  readonly version: string;
+  /** Of the version; undefined without one. */
+  readonly stage: Stage | undefined;
+  readonly method: string;
+  /** As received, without the query. */
+  readonly path: string;
+  /** Behind the question mark; '' without one. */
+  readonly query: string;
+  /** What a contract knows: the path behind the version, and the templates of the version's contract. */
+  readonly resource: string;
+  readonly paths: PathTable<true> | undefined;
+  /** What was sent; 499: the client left before anything was. */
+  readonly status: number;
+  /** Of the gateway's own answer. */
+  readonly problem: ProblemCode | undefined;
+  /** The URL of the target that was asked last. */
+  readonly target: string | undefined;
+  /** A target has answered. */
+  readonly served: boolean;
+  readonly duration: number;
+  /** From the send to the head of the target's response. */
+  readonly upstream: number | undefined;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly retries: number;
+  /** Whose fault it is that the response did not come, or not to its end. */
+  readonly fault: 'client' | 'gateway' | 'target' | undefined;
+  /** What happened, for people: never shown to a client. */
+  readonly cause: string | undefined;
+  readonly traceId: string;
+  /** Of the peer on the connection. */
+  readonly address: string;
+  /** Names and values in turn, as received. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** Who hears of every exchange, once, at its end. It is called on the hot path, and must not throw. */
+export interface Recorder {
+  record(facts: Facts): void;
+  /** A connection has become a tunnel; it is recorded, too, when it is closed. */
+  switched?(version: string): void;
+}
+
+/** Tells all of them. */
+export function tellAll(recorders: readonly Recorder[]): Required<Recorder> {
+  return {
+    record: (facts) => {
+      for (const one of recorders) one.record(facts);
+    },
+    switched: (version) => {
+      for (const one of recorders) one.switched?.(version);
+    },
+  };
+}

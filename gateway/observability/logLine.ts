@@ -1,0 +1,82 @@
+import type { LogSettings } from '../config/operating.ts';
+import type { Facts } from './facts.ts';
+
+export type Level = 'info' | 'warn' | 'error';
+
+/**
+ * A line of the access log: what a logger makes of an object, in a tenth of the time, since it is known which of its
+ * texts can hold something that has to be escaped. What is undefined is left out.
+ */
+export function logLine(facts: Facts, level: Level, { query, redact }: Pick<LogSettings, 'query' | 'redact'>): string {
+  const { version, upstream } = facts;
+  const shownQuery = query && facts.query !== '' ? redacted(facts.query, redact) : undefined;
+  const who = `"level":"${level}","time":"${timeOf(facts.at)}","id":"${facts.id}","trace_id":"${facts.traceId}"`;
+  const what = `,"client":"${facts.address}","method":"${facts.method}","path":${quoted(facts.path)}`;
+  const sizes = `,"bytes_in":${facts.bytesIn},"bytes_out":${facts.bytesOut},"retries":${facts.retries}`;
+  return `{${who}${word('version', version || undefined)}${word('stage', facts.stage)}${what}${text('query', shownQuery)},"status":${facts.status}${word('problem', facts.problem)}${text('target', facts.target)},"duration_ms":${rounded(facts.duration)}${upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`}${sizes}${word('fault', facts.fault)}${text('cause', facts.cause)}}\n`;
+}
+
+/** A field whose value is one of our own words. */
+function word(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `,"${name}":"${value}"`;
+}
+
+/** A field whose value may be anything. */
+function text(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `,"${name}":${quoted(value)}`;
+}
+
+const needsCare = /[^ !#-[\]-~]/;
+
+function quoted(value: string): string {
+  return needsCare.test(value) ? JSON.stringify(harmless(value)) : `"${value}"`;
+}
+
+const foreign = /[^ -~]/g;
+
+/**
+ * Text in which nothing moves the cursor of a terminal. JSON escapes C0 controls only until somebody prints the value;
+ * DEL and the C1 controls, one of which begins a sequence like ESC [, it does not escape at all.
+ */
+function harmless(text: string): string {
+  return text.replace(foreign, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
+}
+
+/** `a=1&token=2` → `a=1&token=***`. */
+function redacted(query: string, names: readonly string[]): string {
+  if (names.length === 0) return query;
+  return query
+    .split('&')
+    .map((pair) => {
+      const at = pair.indexOf('=');
+      return at !== -1 && names.includes(nameOf(pair.slice(0, at))) ? `${pair.slice(0, at)}=***` : pair;
+    })
+    .join('&');
+}
+
+/** As a backend would read it, so that `%74oken` hides no more than `token` does. */
+function nameOf(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' ')).toLowerCase();
+  } catch {
+    return text.toLowerCase();
+  }
+}
+
+/** To the microsecond. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}
+
+let second = Number.NaN;
+let upToSecond = '';
+
+/** ISO 8601. The part that many lines of one second share is made once. */
+function timeOf(at: number): string {
+  const its = Math.floor(at / 1000);
+  if (its !== second) {
+    second = its;
+    upToSecond = new Date(its * 1000).toISOString().slice(0, -4);
+  }
+  return `${upToSecond}${String(at - its * 1000).padStart(3, '0')}Z`;
+}

@@ -1,0 +1,97 @@
+import { traceIdOf, traceparentFrom } from '../forwarding/trace.ts';
+import type { Facts } from '../observability/facts.ts';
+import type { ProblemCode } from '../problems/catalogue.ts';
+import { statusOf as statusOfProblem } from '../problems/problem.ts';
+import type { Exchange } from './exchange.ts';
+import type { Surroundings } from './live.ts';
+import { requestIdFrom } from './requestId.ts';
+
+/** The one place that says what became of an exchange. Safe to call twice: it is said once. */
+export function record(exchange: Exchange): void {
+  const { surroundings, tally } = exchange;
+  if (surroundings.recorder === undefined || tally.recorded) return;
+  tally.recorded = true;
+  surroundings.recorder.record(factsOf(exchange));
+}
+
+/** The same of bytes that no request could be read from: little more is known of them than what they were answered. */
+export function recordUnread(problem: ProblemCode, address: string, { recorder, now }: Surroundings): void {
+  recorder?.record({
+    id: requestIdFrom(''),
+    at: now(),
+    version: '',
+    stage: undefined,
+    method: '',
+    path: '',
+    query: '',
+    resource: '',
+    paths: undefined,
+    status: statusOfProblem({ code: problem }),
+    problem,
+    target: undefined,
+    served: false,
+    duration: 0,
+    upstream: undefined,
+    bytesIn: 0,
+    bytesOut: 0,
+    retries: 0,
+    fault: 'client',
+    cause: undefined,
+    traceId: traceIdOf(traceparentFrom(undefined)),
+    address,
+    rawHeaders: [],
+  });
+}
+
+// What a client that has left is written down as: no status of HTTP, and widely understood.
+const clientLeft = 499;
+
+function factsOf(exchange: Exchange): Facts {
+  const { req, res, served, tally, origin, pathEnd } = exchange;
+  const { failure } = tally;
+  // A target that is refused is shown as it came.
+  const target = pathEnd > 0 ? origin : (req.url ?? '');
+  const end = pathEnd > 0 ? pathEnd : endOfPath(target);
+  const unfinished = !tally.switched && !res.writableFinished;
+  return {
+    id: exchange.id,
+    at: exchange.now,
+    version: served?.version.name ?? '',
+    stage: served?.stage(exchange.now),
+    method: exchange.method,
+    path: target.slice(0, end),
+    query: target.slice(end + 1),
+    resource: exchange.resource,
+    paths: served?.version.contract?.paths,
+    status: statusOf(exchange),
+    problem: tally.problem,
+    target: exchange.targetUrl,
+    served: tally.answeredAfter !== undefined,
+    duration: performance.now() - tally.begun,
+    upstream: tally.answeredAfter,
+    bytesIn: tally.bytesIn,
+    bytesOut: bytesOut(exchange),
+    retries: tally.retries,
+    fault: failure?.fault ?? (unfinished ? 'client' : undefined),
+    cause: failure?.cause ?? (unfinished ? 'the client left' : undefined),
+    traceId: traceIdOf(exchange.traceparent),
+    address: exchange.peer.address,
+    rawHeaders: req.rawHeaders,
+  };
+}
+
+function statusOf({ res, tally }: Exchange): number {
+  if (tally.switched) return 101;
+  return res.headersSent ? res.statusCode : clientLeft;
+}
+
+/** Pages are written by Express, which says their length. */
+function bytesOut({ res, tally, method, targetUrl }: Exchange): number {
+  if (targetUrl !== undefined || tally.problem || method === 'HEAD') return tally.bytesOut;
+  return Number(res.getHeader('content-length') ?? 0);
+}
+
+function endOfPath(target: string): number {
+  const at = target.indexOf('?');
+  return at === -1 ? target.length : at;
+}

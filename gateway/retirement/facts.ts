@@ -1,0 +1,55 @@
+import type { Stage } from '../lifecycle/stage.ts';
+import type { ClientUse, RouteUse } from '../usage/queries.ts';
+import type { Trend } from './trend.ts';
+
+/** All that the verdict about one version rests on. Instants in epoch ms, durations in ms. */
+export interface RetirementFacts {
+  /** The segment: `v1`. */
+  readonly version: string;
+  readonly now: number;
+  readonly stage: Stage;
+  readonly deprecation: number | undefined;
+  readonly sunset: number | undefined;
+  /** How long nobody may have asked. */
+  readonly quiet: number;
+  /** Where the quiet period begins: the start of an hour, as the ledger counts by hours. */
+  readonly since: number;
+  /** Of all requests, 0 to 1. */
+  readonly maxShare: number;
+  /** How long the ledger remembers. */
+  readonly retention: number;
+  readonly coveredSince: number | undefined;
+  /** What keeps the ledger from being written or read. */
+  readonly problem: string | undefined;
+  /** Requests to any version since then. What named no version is left out: noise would hide who is left. */
+  readonly allRequests: number;
+  /** Who counts, most requests first. */
+  readonly clients: readonly ClientUse[];
+  /** `retire.ignore_clients`, as far as they asked. */
+  readonly ignored: readonly ClientUse[];
+  /** Who was first seen after the deprecation; undefined where that cannot be known. */
+  readonly newClients: readonly ClientUse[] | undefined;
+  readonly trend: Trend;
+  /** Routes in use that the successor does not have. */
+  readonly lost: readonly RouteUse[];
+  readonly inFlight: number;
+  readonly waiting: number;
+  readonly successor: SuccessorFacts | undefined;
+}
+
+export interface SuccessorFacts {
+  /** The segment: `v2`. */
+  readonly version: string;
+  readonly targets: number;
+  /** Of these, in rotation and reachable. */
+  readonly healthy: number;
+}
+
+export function requestsOf(clients: readonly ClientUse[]): number {
+  return clients.reduce((sum, { requests }) => sum + requests, 0);
+}
+
+/** Of all requests, 0 to 1; nothing of nothing is 0. */
+export function shareOf({ clients, allRequests }: Pick<RetirementFacts, 'clients' | 'allRequests'>): number {
+  return allRequests === 0 ? 0 : requestsOf(clients) / allRequests;
+}

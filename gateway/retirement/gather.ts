@@ -1,0 +1,95 @@
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { stageOf } from '../lifecycle/stage.ts';
+import { counterpart, nextOf, successorOf } from '../lifecycle/successor.ts';
+import type { ServingReport } from '../observability/report.ts';
+import type { RouteUse, UsageQueries } from '../usage/queries.ts';
+import type { RetirementFacts, SuccessorFacts } from './facts.ts';
+import { ignores } from './ignored.ts';
+import { completeDays, type Day, type Trend, trendOf } from './trend.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+export interface Sources {
+  readonly snapshot: Snapshot;
+  readonly queries: UsageQueries;
+  readonly report: ServingReport;
+}
+
+/** Collects what is known of a version's use at `now`. `quiet` in ms. */
+export function gather(version: Version, sources: Sources, quiet: number, now: number): RetirementFacts {
+  const facts = gathered(version, sources, quiet, now);
+  // Asked last: a question that the ledger could not answer looks as if nobody had called.
+  return { ...facts, problem: sources.queries.problem };
+}
+
+function gathered(version: Version, sources: Sources, quiet: number, now: number): Omit<RetirementFacts, 'problem'> {
+  const { snapshot, queries, report } = sources;
+  const since = Math.floor((now - quiet) / hourMs) * hourMs;
+  const isIgnored = ignores(snapshot.retire.ignoreClients);
+  const used = queries.byClient(version.name, since);
+  const known = queries.totals(since).filter((one) => one.version !== '');
+  const own = report.versions.find(({ name }) => name === version.name);
+  return {
+    version: version.name,
+    now,
+    stage: stageOf(version, now),
+    deprecation: version.deprecation,
+    sunset: version.sunset,
+    quiet,
+    since,
+    maxShare: snapshot.retire.maxShare,
+    retention: snapshot.usage.retention,
+    coveredSince: queries.coveredSince(),
+    allRequests: known.reduce((sum, { requests }) => sum + requests, 0),
+    clients: used.filter((one) => !isIgnored(one)),
+    ignored: used.filter(isIgnored),
+    newClients: newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one)),
+    trend: trendWithout(snapshot.retire.ignoreClients, version.name, queries, now),
+    lost: routesLost(version, snapshot, queries.byRoute(version.name, since), now),
+    inFlight: own?.inFlight ?? 0,
+    waiting: own?.waiting ?? 0,
+    successor: successorFacts(successorOf(version, snapshot, now), report),
+  };
+}
+
+/** Undefined where nothing is deprecated yet, or where the ledger does not know who was there before. */
+function newClientsOf({ name, deprecation }: Version, queries: UsageQueries, now: number) {
+  const covered = queries.coveredSince();
+  if (deprecation === undefined || deprecation > now || covered === undefined || covered > deprecation)
+    return undefined;
+  return queries.byClient(name, 0).filter(({ first }) => first >= deprecation);
+}
+
+function trendWithout(names: readonly string[], version: string, queries: UsageQueries, now: number): Trend {
+  const since = Math.floor(now / dayMs) * dayMs - 30 * dayMs;
+  const ignored = names.length === 0 ? [] : queries.byClient(version, since).filter(ignores(names));
+  const taken = ignored.flatMap(({ client }) => queries.clientSeries(version, client, since));
+  const less = taken.map(({ at, requests }): Day => ({ at, requests: -requests }));
+  const days = completeDays([...queries.series('day', since, version), ...less], queries.coveredSince(), now);
+  return trendOf(days, now);
+}
+
+function routesLost(version: Version, snapshot: Snapshot, routes: readonly RouteUse[], now: number): RouteUse[] {
+  if (successorOf(version, snapshot, now) === undefined) return [];
+  return routes.filter(({ route }) => {
+    const path = route.slice(route.indexOf(' ') + 1);
+    // What is counted together has no path, so nobody knows.
+    return path.startsWith('/') && !arrives(path, version, snapshot, now);
+  });
+}
+
+/** A template stands for its paths: `{id}` fits any parameter, and no literal. */
+function arrives(path: string, version: Version, snapshot: Snapshot, now: number): boolean {
+  const next = nextOf(version, snapshot);
+  const target = next && counterpart(path, version, next);
+  if (next === undefined || target === undefined) return false;
+  return stageOf(next, now) !== 'retired' || arrives(target, next, snapshot, now);
+}
+
+function successorFacts(successor: Version | undefined, report: ServingReport): SuccessorFacts | undefined {
+  if (successor === undefined) return undefined;
+  const targets = report.versions.find(({ name }) => name === successor.name)?.targets ?? [];
+  const healthy = targets.filter(({ health, reachable }) => health === 'healthy' && reachable);
+  return { version: successor.name, targets: targets.length, healthy: healthy.length };
+}

@@ -1,0 +1,62 @@
+import { type RetirementFacts, requestsOf, type SuccessorFacts } from './facts.ts';
+import { harmlessly } from './harmless.ts';
+import type { Trend } from './trend.ts';
+import type { Remark } from './verdict.ts';
+import { count, dayOf, named, theLast } from './words.ts';
+
+/** What does not make the answer, and should be known all the same. */
+export function notesOn(facts: RetirementFacts): Remark[] {
+  const { version, stage, clients, ignored, newClients, lost, inFlight, waiting, quiet, now } = facts;
+  const notes: Remark[] = [];
+  const add = (code: string, text: string | undefined): void => {
+    if (text !== undefined) notes.push({ code, text });
+  };
+  if (stage === 'retired' && clients.length > 0) {
+    const refused = clients.reduce((sum, one) => sum + one.requests - one.served, 0);
+    const knocks = `${count(refused, 'request')} to /${version} refused in ${theLast(quiet)}`;
+    add('still_knocking', `${knocks}: ${named(clients, now)}.`);
+  }
+  if (ignored.length > 0) {
+    add(
+      'ignored',
+      `Left out (retire.ignore_clients), ${count(requestsOf(ignored), 'request')}: ${named(ignored, now)}.`,
+    );
+  }
+  add('trend', trendInWords(facts.trend));
+  if (newClients && newClients.length > 0) {
+    add('new_clients', `New since the deprecation: ${named(newClients, now)}.`);
+  }
+  if (lost.length > 0) {
+    const routes = lost
+      .slice(0, 5)
+      .map(({ route, requests }) => `${harmlessly(route)} (${count(requests, 'request')})`);
+    const more = lost.length > routes.length ? ` and ${lost.length - routes.length} more` : '';
+    add('no_counterpart', `In use and without a counterpart in the successor: ${routes.join(', ')}${more}.`);
+  }
+  if (inFlight + waiting > 0) {
+    add('in_flight', `Under way at this moment: ${inFlight} in flight, ${waiting} waiting.`);
+  }
+  add('successor', stage === 'retired' ? undefined : successorInWords(version, facts.successor));
+  add('own_ledger', ownLedger(facts));
+  return notes;
+}
+
+function trendInWords({ kind, zero, days }: Trend): string | undefined {
+  if (kind === 'unknown' || kind === 'none') return undefined;
+  const over = `over the last ${days.length} complete days`;
+  if (zero === undefined) return `The requests are not falling ${over}.`;
+  return `The requests are falling ${over}; at this rate there are none from ${dayOf(zero)} on.`;
+}
+
+function successorInWords(version: string, successor: SuccessorFacts | undefined): string | undefined {
+  if (successor === undefined) return `/${version} has no successor: its clients have nowhere to go.`;
+  const { version: name, targets, healthy } = successor;
+  if (healthy === targets) return undefined;
+  if (healthy === 0) return `The successor, /${name}, has no healthy target: its clients have nowhere to go.`;
+  return `Of the successor, /${name}, ${healthy} of ${targets} targets are healthy.`;
+}
+
+function ownLedger({ coveredSince }: RetirementFacts): string {
+  const since = coveredSince === undefined ? '' : `, which begins on ${dayOf(coveredSince)}`;
+  return `This is the ledger of this gateway alone${since}: what comes through other gateways, or past them, is not in it.`;
+}

@@ -1,0 +1,41 @@
+import { harmless } from './harmless.ts';
+import type { Grouping, UsageReport } from './usageReport.ts';
+import type { Cell } from './usageRows.ts';
+
+/** The columns of each kind of report; series are left to JSON. */
+const columns: Readonly<Record<Grouping, readonly string[]>> = {
+  version: ['version', 'requests', 'errors', 'served', 'clients', 'last'],
+  client: ['version', 'client', 'name', 'requests', 'errors', 'served', 'first', 'last', 'routes'],
+  route: ['version', 'route', 'requests', 'errors', 'clients', 'last'],
+  day: ['version', 'at', 'requests'],
+  migration: [
+    'version',
+    'successor',
+    'client',
+    'name',
+    'state',
+    'requests',
+    'last',
+    'successor_requests',
+    'successor_first',
+    'successor_last',
+  ],
+};
+
+/** A report as CSV: RFC 4180, with a header line. */
+export function usageCsv({ by, rows }: Pick<UsageReport, 'by' | 'rows'>): string {
+  const names = columns[by];
+  const lines = [names.join(','), ...rows.map((row) => names.map((name) => csvCell(row[name])).join(','))];
+  return lines.map((line) => `${line}\r\n`).join('');
+}
+
+/**
+ * One cell. A spreadsheet takes text that begins like a formula for one, and a client can call itself
+ * `=HYPERLINK(…)`: an apostrophe makes text of it. Full-width signs count as the others do in some of them.
+ */
+export function csvCell(value: Cell | undefined): string {
+  if (value === null || value === undefined || typeof value === 'object') return '';
+  if (typeof value === 'number') return String(value);
+  const text = /^\s*[=+\-@＝＋－＠]|^[\t\r]/.test(value) ? `'${harmless(value)}` : harmless(value);
+  return /[",'\s]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

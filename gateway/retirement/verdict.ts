@@ -1,0 +1,90 @@
+import { type RetirementFacts, requestsOf, shareOf } from './facts.ts';
+import { harmlessly } from './harmless.ts';
+import { notesOn } from './notes.ts';
+import { count, dayOf, named, percent, theLast } from './words.ts';
+
+/** Whether a version may be retired, and why. */
+export interface Verdict {
+  /** `not yet`: time alone, or a longer ledger, may make it a yes; `no`: somebody still asks. */
+  readonly answer: 'yes' | 'not yet' | 'no';
+  /** What makes the answer. */
+  readonly reasons: readonly Remark[];
+  /** What is worth knowing besides. */
+  readonly notes: readonly Remark[];
+  readonly facts: RetirementFacts;
+}
+
+export interface Remark {
+  readonly code: string;
+  /** One or two sentences, fit to be printed. */
+  readonly text: string;
+}
+
+/** Pure: the facts in, the verdict out. */
+export function judge(facts: RetirementFacts): Verdict {
+  return { ...answerTo(facts), notes: notesOn(facts), facts };
+}
+
+function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
+  const { version } = facts;
+  if (facts.stage === 'retired') {
+    return { answer: 'yes', reasons: [{ code: 'retired_already', text: `/${version} is retired already.` }] };
+  }
+  const early = [...dateReasons(facts), ...ledgerReasons(facts)];
+  const used = useReasons(facts);
+  if (early.length > 0) return { answer: 'not yet', reasons: [...early, ...used] };
+  return used.length > 0 ? { answer: 'no', reasons: used } : { answer: 'yes', reasons: [whyYes(facts)] };
+}
+
+function dateReasons({ version, sunset, now }: RetirementFacts): Remark[] {
+  if (sunset === undefined) {
+    const text = `No sunset is set for /${version}: its clients have not been told when it ends.`;
+    return [{ code: 'no_sunset', text }];
+  }
+  if (sunset <= now) return [];
+  return [{ code: 'sunset_ahead', text: `The sunset of /${version}, ${dayOf(sunset)}, lies ahead.` }];
+}
+
+/** Silence counts only where somebody has listened. */
+function ledgerReasons(facts: RetirementFacts): Remark[] {
+  const { coveredSince, since, quiet, retention, problem } = facts;
+  const reasons: Remark[] = [];
+  if (coveredSince === undefined) {
+    reasons.push({ code: 'ledger_empty', text: 'The usage ledger holds nothing yet.' });
+  } else if (coveredSince > since) {
+    const begins = new Date(coveredSince).toISOString().replace(/:00\.000Z$/, 'Z');
+    const full = new Date(coveredSince + quiet).toISOString().replace(/:\d\d\.\d{3}Z$/, 'Z');
+    const never = 'it never covers the quiet period, as usage.retention is shorter';
+    const then = quiet > retention ? never : `it will cover ${theLast(quiet)} at ${full}`;
+    reasons.push({ code: 'ledger_short', text: `The usage ledger begins at ${begins} only; ${then}.` });
+  }
+  if (problem !== undefined) {
+    const text = `The usage ledger is not well, so that a silence may be its own: ${harmlessly(problem, 200)}`;
+    reasons.push({ code: 'ledger_broken', text });
+  }
+  return reasons;
+}
+
+function useReasons(facts: RetirementFacts): Remark[] {
+  const { version, clients, quiet, maxShare, now, inFlight } = facts;
+  const share = shareOf(facts);
+  if (clients.length > 0 && share > maxShare) {
+    const made = `${count(clients.length, 'client')} made ${count(requestsOf(clients), 'request')} to /${version}`;
+    const text = `${made} in ${theLast(quiet)}, ${percent(share)} of all: ${named(clients, now)}.`;
+    return [{ code: 'clients_left', text }];
+  }
+  // A stream of weeks has not asked within the quiet period. Where somebody has, it may be theirs, and they are few.
+  if (clients.length > 0 || inFlight === 0) return [];
+  const text = `Still under way on /${version}: ${inFlight} in flight, though nobody that counts has asked in ${theLast(quiet)}.`;
+  return [{ code: 'in_flight', text }];
+}
+
+function whyYes(facts: RetirementFacts): Remark {
+  const { version, clients, quiet, maxShare, now } = facts;
+  if (clients.length === 0) {
+    return { code: 'nobody_left', text: `No client that counts has asked for /${version} in ${theLast(quiet)}.` };
+  }
+  const limit = `${percent(shareOf(facts))} of all in ${theLast(quiet)}, and ${percent(maxShare)} is let pass (retire.max_share)`;
+  const text = `What is left of /${version} is ${limit}: ${named(clients, now)}.`;
+  return { code: 'below_max_share', text };
+}

@@ -1,0 +1,52 @@
+import { ago, inWholeUnits } from '../shared/ago.ts';
+import type { ClientUse, UsageQueries } from '../usage/queries.ts';
+import { harmlessly } from './harmless.ts';
+import { ignores } from './ignored.ts';
+
+const mostNamed = 5;
+
+/** `1,204 requests` */
+export function count(number: number, noun: string): string {
+  return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** A share of 0 to 1 as a percentage that is never rounded to nothing: `2.3%`, `less than 0.01%`. */
+export function percent(share: number): string {
+  if (share > 0 && share < 0.0001) return 'less than 0.01%';
+  return `${Number((share * 100).toPrecision(share >= 0.1 ? 3 : 2))}%`;
+}
+
+/** `the last 7 days`; ms. */
+export function theLast(ms: number): string {
+  return `the last ${inWholeUnits(ms)}`;
+}
+
+/** `2026-11-21` */
+export function dayOf(instant: number): string {
+  return new Date(instant).toISOString().slice(0, 10);
+}
+
+/** Up to five, the biggest first: `ios-app (last asked 3 h ago, 1,204 requests), …`. Fit to be printed. */
+export function named(clients: readonly ClientUse[], now: number): string {
+  const words = clients.slice(0, mostNamed).map(({ client, name, last, requests }) => {
+    return `${harmlessly(name ?? client)} (last asked ${ago(last, now)}, ${count(requests, 'request')})`;
+  });
+  const more = clients.length - words.length;
+  return words.join(', ') + (more > 0 ? ` and ${more.toLocaleString('en-US')} more` : '');
+}
+
+/**
+ * Who has asked for a version since then (epoch ms), for a sentence that tells somebody to leave it alone:
+ * `clients: ios-app (last asked 3 h ago, 1,204 requests)`. Undefined: nobody.
+ */
+export function clientsInWords(
+  version: string,
+  queries: Pick<UsageQueries, 'byClient'>,
+  since: number,
+  now: number,
+  ignored: readonly string[] = [],
+): string | undefined {
+  const isIgnored = ignores(ignored);
+  const clients = queries.byClient(version, since).filter((one) => !isIgnored(one));
+  return clients.length === 0 ? undefined : `clients: ${named(clients, now)}`;
+}

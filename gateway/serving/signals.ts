@@ -1,0 +1,60 @@
+import type { Snapshot } from '../config/snapshot.ts';
+import { AccessLog } from '../observability/accessLog.ts';
+import { type Recorder, tellAll } from '../observability/facts.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { Collector } from '../usage/collector.ts';
+import type { ServeOptions } from './serving.ts';
+
+// What a crash may lose of the counts.
+const flushMs = 5000;
+
+/** What one process tells of its exchanges: counts for the metrics and the ledger, and lines for the log. */
+export class Signals {
+  readonly metrics = new Metrics();
+  readonly recorder: Recorder;
+  readonly #log: AccessLog | undefined;
+  readonly #collector: Collector | undefined;
+  readonly #usage: ServeOptions['usage'];
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  constructor(snapshot: Snapshot, { notice, usage, logs }: ServeOptions) {
+    this.#usage = usage;
+    this.#log = logs ? new AccessLog(snapshot.log, notice) : undefined;
+    const collector = usage && new Collector(snapshot.usage, usage.salt);
+    this.#collector = collector;
+    if (usage) this.#timer = setInterval(() => this.#flush(), flushMs).unref();
+    this.recorder = tellAll([
+      this.metrics,
+      ...(this.#log ? [this.#log] : []),
+      ...(collector
+        ? [
+            {
+              record: (facts: Parameters<Recorder['record']>[0]) => collector.count({ ...facts, path: facts.resource }),
+            },
+          ]
+        : []),
+    ]);
+  }
+
+  async apply(next: Snapshot): Promise<void> {
+    this.#flush();
+    if (this.#usage) this.#collector?.configure(next.usage, this.#usage.salt);
+    await this.#log?.apply(next.log);
+  }
+
+  /** For who has renamed the log. */
+  async reopen(): Promise<void> {
+    await this.#log?.reopen();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#flush();
+    await this.#log?.close();
+  }
+
+  #flush(): void {
+    const batch = this.#collector?.take() ?? [];
+    if (batch.length > 0) this.#usage?.take(batch);
+  }
+}

@@ -1,0 +1,20 @@
+import type { PathTable } from '../shared/pathTable.ts';
+
+/** A request that has ended. */
+export interface CountedExchange {
+  /** The segment, `v1`; '' where the path names no version that is known. */
+  readonly version: string;
+  readonly method: string;
+  /** Below the version, without the query: `/drinks/7`. */
+  readonly path: string;
+  /** Of the version's contract, if it has one. */
+  readonly paths: PathTable<unknown> | undefined;
+  /** Names and values in turn, as received. */
+  readonly rawHeaders: readonly string[];
+  readonly address: string;
+  readonly status: number;
+  /** Whether it reached a backend. */
+  readonly served: boolean;
+  /** Epoch ms. */
+  readonly at: number;
+}

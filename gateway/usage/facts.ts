@@ -1,0 +1,35 @@
+import type { Subject } from './ledgerSchema.ts';
+import { lengths, type Spans } from './spans.ts';
+
+/** Added up over the spans that were asked for. Instants in epoch ms. */
+export interface Figures {
+  readonly requests: number;
+  readonly errors: number;
+  readonly served: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+/**
+ * The query for what each version, or each client or route of `version`, did in these spans, and its parameters. A row
+ * has the number of the version, client or route as `id` and its name under the subject.
+ */
+export function facts(
+  subject: Subject,
+  spans: readonly Spans[],
+  version?: string,
+): [sql: string, values: (string | number)[]] {
+  const id = subject === 'version' ? 'version' : 'item';
+  const parts = spans.map(
+    ({ length }) => `SELECT ${id} AS id, requests, errors, served,
+      span * ${lengths[length]} + first AS first, span * ${lengths[length]} + last AS last
+      FROM ${subject}_${length}
+      WHERE version IN (SELECT id FROM versions ${version === undefined ? '' : 'WHERE name = ?'})
+        AND span BETWEEN ? AND ?`,
+  );
+  const sums = `SELECT id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(served) AS served,
+    MIN(first) AS first, MAX(last) AS last FROM (${parts.join(' UNION ALL ')}) GROUP BY id`;
+  const sql = `SELECT sums.*, name AS ${subject} FROM (${sums}) AS sums JOIN ${subject}s USING (id)`;
+  const ofVersion = version === undefined ? [] : [version];
+  return [sql, spans.flatMap(({ from, to }) => [...ofVersion, from, to])];
+}

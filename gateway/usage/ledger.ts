@@ -1,0 +1,149 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '../shared/clock.ts';
+import type { UsageBatch } from './batch.ts';
+import { HeldRows, maxHeldAtATime } from './heldRows.ts';
+import { LedgerConnection, newSalt } from './ledgerConnection.ts';
+import { failureOf, type LedgerFailure } from './ledgerFailure.ts';
+import { putAside } from './ledgerFile.ts';
+import { LedgerQueries } from './ledgerQueries.ts';
+import { LedgerReader } from './ledgerReader.ts';
+import { deleteOld } from './ledgerRetention.ts';
+import type { LedgerOptions, LedgerSettings } from './ledgerSettings.ts';
+import { Patience } from './patience.ts';
+
+// How exactly it is known when a gateway ran that nobody called.
+const signOfLifeMs = 60_000;
+
+/**
+ * Who called what and when, on disk. Nothing throws: what cannot be written is kept in memory, `problem` says why, and
+ * the next batch tries again.
+ */
+export class Ledger extends LedgerQueries {
+  problem: string | undefined;
+  #settings: LedgerSettings;
+  readonly #clock: Clock;
+  readonly #onNotice: (notice: string) => void;
+  #began: number;
+  readonly #held = new HeldRows();
+  #connection: LedgerConnection | undefined;
+  #salt = newSalt();
+  readonly #patience = new Patience();
+  /** When it was last written, epoch ms. */
+  #seen = 0;
+  #beginsAnew = false;
+
+  private constructor(settings: LedgerSettings, { clock, onNotice }: LedgerOptions) {
+    super();
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#onNotice = onNotice ?? (() => {});
+    this.#began = clock.now();
+    this.names.follow(settings.names);
+  }
+
+  static open(settings: LedgerSettings, options: LedgerOptions): Ledger {
+    const ledger = new Ledger(settings, options);
+    ledger.#try(() => {});
+    return ledger;
+  }
+
+  /** @throws Error whose message says why `file` cannot be read, without naming it */
+  static openReadOnly(file: string, names?: string): LedgerReader {
+    return new LedgerReader(file, names);
+  }
+
+  /** For the tags of secrets. It is another one only if the file could not be read at the start, and then can be. */
+  get salt(): string {
+    return this.#salt;
+  }
+
+  /** Rows that wait in memory until they can be written. */
+  get held(): number {
+    return this.#held.size;
+  }
+
+  /** Settings of a reload; `store` counts from the next start on. */
+  configure(settings: LedgerSettings): void {
+    const { store } = this.#settings;
+    this.names.follow(settings.names);
+    this.#settings = { ...settings, store };
+  }
+
+  /** Writes a batch, and some of what waits. An empty one tells that the gateway still runs. */
+  add(batch: UsageBatch): void {
+    const now = this.#clock.now();
+    const isIdle = batch.length === 0 && this.#held.size === 0 && this.problem === undefined;
+    if (isIdle && now - this.#seen < signOfLifeMs) return;
+    const { rows, forget } = this.#held.first(maxHeldAtATime);
+    const isWritten = !this.#patience.isPaused(now) && this.#try(({ writer }) => writer.add([...rows, ...batch]));
+    if (isWritten) forget();
+    else this.#held.hold(batch);
+  }
+
+  /** Deletes what is older than the retention. For once an hour or so. `now`: epoch ms. */
+  maintain(now: number): void {
+    this.#try(({ database, writer }) => {
+      deleteOld(database, now, this.#settings.retention);
+      writer.forget();
+    });
+  }
+
+  /** Writes all that waits, if that is possible. */
+  close(): void {
+    const { rows, forget } = this.#held.first(this.held);
+    if (this.#try(({ writer }) => writer.add(rows))) forget();
+    this.#disconnect();
+    this.names.close();
+  }
+
+  protected database(): DatabaseSync | undefined {
+    return this.#connection?.database;
+  }
+
+  protected failed({ reason, corrupt }: LedgerFailure): void {
+    const { store } = this.#settings;
+    this.problem = `${store} cannot be written: ${reason}.  What is counted is kept in memory until it can be.`;
+    if (!corrupt) return;
+    this.#disconnect();
+    const aside = putAside(store, this.#clock.now());
+    this.#beginsAnew = aside !== undefined;
+    if (aside) this.#onNotice(`${store} could not be used: ${reason}.  It is now ${aside}, and a new one begins.`);
+  }
+
+  #try(work: (connection: LedgerConnection) => void): boolean {
+    // The second time into a new file, if the first one was damaged and is put aside now.
+    return this.#attempt(work) || (this.#beginsAnew && this.#attempt(work));
+  }
+
+  #attempt(work: (connection: LedgerConnection) => void): boolean {
+    const now = this.#clock.now();
+    this.#beginsAnew = false;
+    try {
+      const connection = this.#connect(now);
+      connection.transaction(this.#began, now, () => work(connection));
+      this.problem = undefined;
+      this.#patience.worked();
+      this.#seen = now;
+      return true;
+    } catch (error) {
+      this.#patience.failed(now);
+      this.failed(failureOf(error));
+      return false;
+    }
+  }
+
+  #connect(now: number): LedgerConnection {
+    if (this.#connection?.isThere === false) this.#disconnect();
+    if (this.#connection) return this.#connection;
+    this.#connection = new LedgerConnection(this.#settings.store, this.#salt);
+    this.#salt = this.#connection.salt;
+    // A file that takes the place of another one in use knows nothing of the time before.
+    if (this.#seen > 0) this.#began = now;
+    return this.#connection;
+  }
+
+  #disconnect(): void {
+    this.#connection?.close();
+    this.#connection = undefined;
+  }
+}

@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { openLedgerFile } from './ledgerFile.ts';
+import { LedgerWriter } from './ledgerWrites.ts';
+
+/** The ledger's file while it is open, and the run that is noted in it. */
+export class LedgerConnection {
+  readonly database: DatabaseSync;
+  readonly writer: LedgerWriter;
+  /** As the file has it, which is the one that was asked for only if the file is new. */
+  readonly salt: string;
+  readonly #file: string;
+  readonly #inode: number;
+  #run: number | undefined;
+
+  /** Throws what the system or SQLite says. */
+  constructor(file: string, salt: string) {
+    this.#file = file;
+    this.database = openLedgerFile(file, salt);
+    try {
+      this.#inode = statSync(file).ino;
+      this.writer = new LedgerWriter(this.database);
+      this.salt = String(this.database.prepare("SELECT value FROM meta WHERE key = 'salt'").get()?.['value'] ?? salt);
+    } catch (error) {
+      this.database.close();
+      throw error;
+    }
+  }
+
+  /** False once the file was removed or replaced: what is written now would be gone with it. */
+  get isThere(): boolean {
+    return statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#inode;
+  }
+
+  /** All of `work` or nothing; it includes that the gateway ran from `began` until `now`. Throws what SQLite says. */
+  transaction(began: number, now: number, work: () => void): void {
+    const { database } = this;
+    database.exec('BEGIN IMMEDIATE');
+    let run: number | undefined;
+    try {
+      work();
+      run = this.#note(began, now);
+      database.exec('COMMIT');
+      this.#run = run;
+    } catch (error) {
+      this.writer.forget();
+      if (database.isTransaction) database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  close(): void {
+    if (this.database.isOpen) this.database.close();
+  }
+
+  #note(began: number, now: number): number {
+    if (this.#run === undefined) {
+      const row = this.database.prepare('INSERT INTO runs (began, seen) VALUES (?, ?) RETURNING id').get(began, now);
+      return Number(row?.['id']);
+    }
+    this.database.prepare('UPDATE runs SET seen = MAX(seen, ?) WHERE id = ?').run(now, this.#run);
+    return this.#run;
+  }
+}
+
+export function newSalt(): string {
+  return randomBytes(16).toString('hex');
+}

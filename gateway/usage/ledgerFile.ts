@@ -1,0 +1,98 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { failureOf } from './ledgerFailure.ts';
+import { applicationId, schema, schemaVersion } from './ledgerSchema.ts';
+
+// The gateway waits for nothing else meanwhile: what is not written now is written with the next batch.
+const busyMs = 50;
+
+/** A file that is there and is not for this release to write: another program's, or a later release's. */
+export class ForeignFileError extends Error {
+  override readonly name = 'ForeignFileError';
+}
+
+/**
+ * Opens the ledger, creating it, with this salt, and its folder where they are missing. Throws what the system or SQLite
+ * says.
+ */
+export function openLedgerFile(file: string, salt: string): DatabaseSync {
+  mkdirSync(dirname(file), { recursive: true });
+  // SQLite would create it for everybody to read; the files beside it take over the mode of this one.
+  closeSync(openSync(file, 'a', 0o600));
+  const database = new DatabaseSync(file, { timeout: busyMs });
+  try {
+    restrict(file);
+    if (pragma(database, 'user_version') === 0) create(database, salt);
+    assertOurs(database);
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** For another process than the gateway. Throws an error that says why not. */
+export function openLedgerFileToRead(file: string): DatabaseSync {
+  if (!existsSync(file)) throw new Error('there is no such file');
+  if (statSync(file).isDirectory()) throw new Error('it is a folder');
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file, { readOnly: true, timeout: 1000 });
+    assertOurs(database);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw error instanceof ForeignFileError ? error : new Error(failureOf(error).reason, { cause: error });
+  }
+}
+
+/** Renames a damaged ledger, so that a new one can begin. @returns the new name; undefined where that failed */
+export function putAside(file: string, now: number): string | undefined {
+  const aside = `${file}.corrupt-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;
+  try {
+    renameSync(file, aside);
+    // What was not yet moved over from the journal belongs to the damaged file, and would damage the new one.
+    for (const suffix of ['-wal', '-shm']) if (existsSync(file + suffix)) renameSync(file + suffix, aside + suffix);
+    return aside;
+  } catch {
+    return undefined;
+  }
+}
+
+function create(database: DatabaseSync, salt: string): void {
+  // Another process may be about the same.
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    if (pragma(database, 'user_version') === 0) {
+      const { tables } = database.prepare('SELECT COUNT(*) AS tables FROM sqlite_schema').get() ?? {};
+      if (tables !== 0) throw new ForeignFileError('it belongs to another program');
+      database.exec(schema);
+      database.prepare('INSERT INTO meta VALUES (?, ?)').run('salt', salt);
+    }
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function assertOurs(database: DatabaseSync): void {
+  if (pragma(database, 'application_id') !== applicationId) throw new ForeignFileError('it is no ledger');
+  if (Number(pragma(database, 'user_version')) > schemaVersion) {
+    throw new ForeignFileError('a later release has written it');
+  }
+}
+
+function pragma(database: DatabaseSync, name: string): unknown {
+  return database.prepare(`PRAGMA ${name}`).get()?.[name];
+}
+
+function restrict(file: string): void {
+  try {
+    chmodSync(file, 0o600);
+  } catch {
+    // Whoever owns it has decided about it.
+  }
+}

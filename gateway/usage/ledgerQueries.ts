@@ -1,0 +1,142 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { clientsBetween } from './clientsBetween.ts';
+import { type Figures, facts } from './facts.ts';
+import { failureOf, type LedgerFailure } from './ledgerFailure.ts';
+import { movementOf } from './movement.ts';
+import { ClientNames } from './names.ts';
+import type { ClientMovement, ClientUse, RouteUse, SeriesPoint, UsageQueries, VersionTotal } from './queries.ts';
+import { beginOf, dayMs, endless, hourMs, lengths, type Spans, spanAt, spansOf } from './spans.ts';
+
+type Row = Record<string, SQLInputValue>;
+
+/** Answers from an open ledger. A question that cannot be answered has no rows, and sets `problem`; nothing throws. */
+export abstract class LedgerQueries implements UsageQueries {
+  abstract readonly problem: string | undefined;
+  protected readonly names = new ClientNames();
+
+  /** Undefined while there is none that could be asked. */
+  protected abstract database(): DatabaseSync | undefined;
+  protected abstract failed(failure: LedgerFailure): void;
+
+  coveredSince(): number | undefined {
+    const [row] = this.#ask<{ oldest: number | null; began: number | null }>(`SELECT
+      (SELECT MIN((SELECT MIN(span) FROM version_hour WHERE version = versions.id)) FROM versions) AS oldest,
+      (SELECT MIN(began) FROM runs) AS began`);
+    const known = [row?.began ?? undefined, row?.oldest == null ? undefined : row.oldest * hourMs];
+    const earliest = known.filter((instant) => instant !== undefined);
+    return earliest.length === 0 ? undefined : Math.max(Math.min(...earliest), this.#meta('kept_from'));
+  }
+
+  totals(since: number, until: number = endless): readonly VersionTotal[] {
+    const spans = this.#spans(since, until, 'version');
+    if (spans.length === 0) return [];
+    const rows = this.#ask<Figures & { id: number; version: string }>(...facts('version', spans));
+    const clients = new Map(
+      this.#ask<{ version: number; clients: number }>(...clientsBetween(this.#spans(since, until, 'client'))).map(
+        (row) => [row.version, row.clients],
+      ),
+    );
+    return byRequests(
+      rows.map(({ id, version, requests, errors, served, last }) => {
+        return { version, requests, errors, served, clients: clients.get(id) ?? 0, last };
+      }),
+    );
+  }
+
+  byClient(version: string, since: number): readonly ClientUse[] {
+    const spans = this.#spans(since, endless, 'client');
+    const rows = this.#clients(version, spans);
+    const routes = this.#partners('client', 'route', version, spans);
+    return byRequests(
+      rows.map(({ id, client, requests, errors, served, first, last }) => {
+        const name = this.names.nameOf(client);
+        return { client, name, requests, errors, served, first, last, routes: routes.get(id) ?? 0 };
+      }),
+    );
+  }
+
+  byRoute(version: string, since: number): readonly RouteUse[] {
+    const spans = this.#spans(since, endless, 'route');
+    const rows = this.#ask<Figures & { id: number; route: string }>(...facts('route', spans, version));
+    const clients = this.#partners('route', 'client', version, spans);
+    return byRequests(
+      rows.map(({ id, route, requests, errors, last }) => {
+        return { route, requests, errors, clients: clients.get(id) ?? 0, last };
+      }),
+    );
+  }
+
+  series(step: 'hour' | 'day', since: number, version?: string): readonly SeriesPoint[] {
+    return this.#ask<{ version: string; at: number; requests: number }>(
+      `SELECT name AS version, span * ${lengths[step]} AS at, requests FROM versions
+        JOIN version_${step} ON version = id
+        WHERE span >= ? ${version === undefined ? '' : 'AND name = ?'} ORDER BY span, name`,
+      [spanAt(step, since), ...(version === undefined ? [] : [version])],
+    );
+  }
+
+  clientSeries(version: string, client: string, since: number): readonly SeriesPoint[] {
+    // Day by day, since the table is sorted by day before client.
+    return this.#ask<{ version: string; at: number; requests: number }>(
+      `WITH RECURSIVE days (day, until) AS (
+          SELECT ?, MAX(span) FROM client_day WHERE version = (SELECT id FROM versions WHERE name = ?)
+          UNION ALL SELECT day + 1, until FROM days WHERE day < until
+        )
+        SELECT ? AS version, span * ${dayMs} AS at, requests FROM days CROSS JOIN client_day
+        WHERE version = (SELECT id FROM versions WHERE name = ?) AND span = day
+          AND item = (SELECT id FROM clients WHERE name = ?) ORDER BY span`,
+      [Math.max(spanAt('day', since), this.#oldestDay()), version, version, version, client],
+    );
+  }
+
+  movement(from: string, to: string, since: number): readonly ClientMovement[] {
+    const spans = this.#spans(since, endless, 'client');
+    const before = new Map(this.#clients(from, spans).map((use) => [use.client, use]));
+    const after = new Map(this.#clients(to, spans).map((use) => [use.client, use]));
+    return movementOf(before, after, this.names);
+  }
+
+  #clients(version: string, spans: readonly Spans[]): (Figures & { id: number; client: string })[] {
+    return this.#ask(...facts('client', spans, version));
+  }
+
+  /** How many different ones each has met since then. */
+  #partners(one: string, other: string, version: string, spans: readonly Spans[]): Map<number, number> {
+    const rows = this.#ask<{ id: number; met: number }>(
+      `SELECT ${one} AS id, COUNT(${other}) AS met FROM route_client
+        WHERE version = (SELECT id FROM versions WHERE name = ?) AND last >= ? GROUP BY ${one}`,
+      [version, beginOf(spans)],
+    );
+    return new Map(rows.map(({ id, met }) => [id, met]));
+  }
+
+  #spans(since: number, until: number, subject: 'version' | 'client' | 'route'): Spans[] {
+    const from = Math.max(since, this.#meta('kept_from'), 0);
+    const hoursAreKept = subject === 'version' || from >= this.#meta('hours_from');
+    return spansOf(from, Math.max(until, from), hoursAreKept ? 'hour' : 'day');
+  }
+
+  #oldestDay(): number {
+    const [row] = this.#ask<{ day: number | null }>('SELECT MIN(span) AS day FROM version_day');
+    return Math.max(row?.day ?? 0, spanAt('day', this.#meta('kept_from')));
+  }
+
+  #meta(key: string): number {
+    return this.#ask<{ value: number }>('SELECT value FROM meta WHERE key = ?', [key])[0]?.value ?? 0;
+  }
+
+  #ask<Result extends object>(sql: string, values: readonly SQLInputValue[] = []): Result[] {
+    try {
+      return (this.database()
+        ?.prepare(sql)
+        .all(...values) ?? []) as (Row & Result)[];
+    } catch (error) {
+      this.failed(failureOf(error));
+      return [];
+    }
+  }
+}
+
+function byRequests<Use extends { readonly requests: number }>(uses: Use[]): Use[] {
+  return uses.sort((a, b) => b.requests - a.requests);
+}

@@ -1,0 +1,48 @@
+// The shape of the ledger. Names stand once, in tables of their own, and everything else refers to them by number; what a
+// client and what a route did is added up apart, since every combination of the two by the hour would be many times as much.
+
+/** Marks a SQLite file as a ledger: the letters VGUL. */
+export const applicationId = 0x5647554c;
+/** A ledger with a higher one was written by a later release, and is left alone. */
+export const schemaVersion = 1;
+
+export const subjects = ['version', 'client', 'route'] as const;
+export type Subject = (typeof subjects)[number];
+
+const spanLengths = ['hour', 'day', 'block'];
+
+/** `item`: the client or route, 0 in the tables of versions. `first` and `last`: ms from the beginning of the span. */
+const factTables = subjects.flatMap((subject) =>
+  spanLengths.map(
+    (length) => `
+  CREATE TABLE ${subject}_${length} (
+    version INTEGER NOT NULL, span INTEGER NOT NULL, item INTEGER NOT NULL,
+    requests INTEGER NOT NULL, errors INTEGER NOT NULL, served INTEGER NOT NULL,
+    first INTEGER NOT NULL, last INTEGER NOT NULL,
+    PRIMARY KEY (version, span, item)
+  ) WITHOUT ROWID;`,
+  ),
+);
+
+const nameTables = subjects.map(
+  (subject) => `CREATE TABLE ${subject}s (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);`,
+);
+
+export const schema = `
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+  -- When a process wrote to the ledger: what lies between was not counted, and is no silence. Epoch ms.
+  CREATE TABLE runs (id INTEGER PRIMARY KEY, began INTEGER NOT NULL, seen INTEGER NOT NULL);
+  ${nameTables.join('\n  ')}
+  ${factTables.join('\n')}
+  -- Who was ever seen where, and when the last time: to tell how many there are without adding anything up. Epoch ms.
+  CREATE TABLE version_client (
+    version INTEGER NOT NULL, client INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    PRIMARY KEY (version, client)
+  ) WITHOUT ROWID;
+  CREATE TABLE route_client (
+    version INTEGER NOT NULL, route INTEGER NOT NULL, client INTEGER NOT NULL, last INTEGER NOT NULL,
+    PRIMARY KEY (version, route, client)
+  ) WITHOUT ROWID;
+  PRAGMA application_id = ${applicationId};
+  PRAGMA user_version = ${schemaVersion};
+`;

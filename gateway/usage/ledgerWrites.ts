@@ -1,0 +1,89 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { UsageBatch } from './batch.ts';
+import { type Subject, subjects } from './ledgerSchema.ts';
+import { type Length, lengths, spanAt } from './spans.ts';
+import { type Sum, sumsOf } from './sums.ts';
+
+const lengthNames = Object.keys(lengths) as Length[];
+// Names of clients come and go; those that are in use are soon known again.
+const maxKnown = 100_000;
+
+/** The statements that name or fill the tables of one subject, and the numbers of the names. */
+interface Tables {
+  readonly find: StatementSync;
+  readonly create: StatementSync;
+  readonly add: readonly (readonly [length: Length, statement: StatementSync])[];
+  readonly ids: Map<string, number>;
+}
+
+/** Writes batches into an open ledger, within a transaction of the caller's. Throws what SQLite says. */
+export class LedgerWriter {
+  readonly #tables: Readonly<Record<Subject, Tables>>;
+  readonly #addClient: StatementSync;
+  readonly #addPair: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    const [version, client, route] = subjects.map((subject) => tablesOf(database, subject)) as [Tables, Tables, Tables];
+    this.#tables = { version, client, route };
+    this.#addClient = database.prepare(`INSERT INTO version_client VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET first = MIN(first, excluded.first), last = MAX(last, excluded.last)`);
+    this.#addPair = database.prepare(`INSERT INTO route_client VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET last = MAX(last, excluded.last)`);
+  }
+
+  add(batch: UsageBatch): void {
+    const { version: versions, client: clients, route: routes, pairs } = sumsOf(batch);
+    for (const sum of versions) this.#addSum('version', sum);
+    for (const sum of routes) this.#addSum('route', sum);
+    for (const sum of clients) {
+      this.#addSum('client', sum);
+      this.#addClient.run(this.#id('version', sum.version), this.#id('client', sum.item), sum.first, sum.last);
+    }
+    for (const { version, route, client, last } of pairs) {
+      this.#addPair.run(this.#id('version', version), this.#id('route', route), this.#id('client', client), last);
+    }
+  }
+
+  /** For when numbers of names may have gone: with a transaction that was undone, or with names that nobody has used. */
+  forget(): void {
+    for (const subject of subjects) this.#tables[subject].ids.clear();
+  }
+
+  #addSum(subject: Subject, { version, item, hour, requests, errors, served, first, last }: Sum): void {
+    const versionId = this.#id('version', version);
+    const itemId = subject === 'version' ? 0 : this.#id(subject, item);
+    for (const [length, statement] of this.#tables[subject].add) {
+      const span = spanAt(length, hour);
+      const begin = span * lengths[length];
+      statement.run(versionId, span, itemId, requests, errors, served, first - begin, last - begin);
+    }
+  }
+
+  #id(subject: Subject, name: string): number {
+    const { ids, find, create } = this.#tables[subject];
+    const known = ids.get(name);
+    if (known !== undefined) return known;
+    if (ids.size >= maxKnown) ids.clear();
+    const id = Number((find.get(name) ?? create.get(name))?.['id']);
+    ids.set(name, id);
+    return id;
+  }
+}
+
+function tablesOf(database: DatabaseSync, subject: Subject): Tables {
+  const add = lengthNames.map(
+    (length) =>
+      [
+        length,
+        database.prepare(`INSERT INTO ${subject}_${length} VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+          SET requests = requests + excluded.requests, errors = errors + excluded.errors,
+            served = served + excluded.served, first = MIN(first, excluded.first), last = MAX(last, excluded.last)`),
+      ] as const,
+  );
+  return {
+    find: database.prepare(`SELECT id FROM ${subject}s WHERE name = ?`),
+    create: database.prepare(`INSERT INTO ${subject}s (name) VALUES (?) RETURNING id`),
+    add,
+    ids: new Map(),
+  };
+}

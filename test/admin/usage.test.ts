@@ -1,0 +1,275 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { UsageQueries } from '../../gateway/usage/queries.ts';
+import { day, hour, ledgerWith } from '../retirement/ledger.ts';
+import { row } from '../retirement/rows.ts';
+import { startAdmin } from '../retirement/startAdmin.ts';
+
+const now = Date.parse('2026-11-21T12:34:56Z');
+const upstream = 'http://127.0.0.1:3001';
+const routes = { '/v1': { upstream, deprecation: '2026-09-01', sunset: '2026-11-01' }, '/v2': upstream };
+
+const rows = [
+  row('v1', 'x-client-id:ios', now - 2 * day, { requests: 5, errors: 1 }),
+  row('v1', 'x-client-id:ios', now - day, { requests: 3 }),
+  row('v2', 'x-client-id:ios', now - 3 * day, { requests: 2 }),
+  row('v1', 'user-agent:curl', now - hour, { route: 'GET /old', served: 0 }),
+  row('v2', 'x-client-id:web', now - hour, { requests: 4 }),
+  row('v0', 'user-agent:curl', now - 40 * day),
+  row('', 'user-agent:scan', now - hour, { served: 0, errors: 1 }),
+];
+
+async function get(path: string, usage: UsageQueries = ledgerWith(rows, now - 100 * day).ledger, retire?: object) {
+  const admin = await startAdmin(routes, usage, now, retire);
+  const response = await fetch(`http://${admin}${path}`);
+  const text = await response.text();
+  const type = response.headers.get('content-type');
+  return { status: response.status, type, text, json: () => JSON.parse(text), headers: response.headers };
+}
+
+const wide = { routes: 1, served: 1, errors: 0 };
+
+describe('/api/usage', () => {
+  it('is of all versions over 30 days, and says what the ledger covers', async () => {
+    const { status, json } = await get('/api/usage');
+    expect([status, json()]).toEqual([
+      200,
+      {
+        by: 'version',
+        version: null,
+        step: 'day',
+        since: '2026-10-22T12:34:56.000Z',
+        until: '2026-11-21T12:34:56.000Z',
+        covered_since: '2026-08-13T12:34:56.000Z',
+        problem: null,
+        rows: [
+          {
+            version: 'v1',
+            requests: 9,
+            errors: 1,
+            served: 8,
+            clients: 2,
+            last: '2026-11-21T11:34:56.000Z',
+            days: [
+              { at: '2026-11-19T00:00:00.000Z', requests: 5 },
+              { at: '2026-11-20T00:00:00.000Z', requests: 3 },
+              { at: '2026-11-21T00:00:00.000Z', requests: 1 },
+            ],
+          },
+          expect.objectContaining({ version: 'v2', requests: 6, clients: 2 }),
+          expect.objectContaining({ version: '', requests: 1, served: 0 }),
+        ],
+      },
+    ]);
+  });
+
+  it.each<[string, object[]]>([
+    [
+      'version=v1',
+      [
+        {
+          version: 'v1',
+          client: 'x-client-id:ios',
+          name: null,
+          requests: 8,
+          errors: 1,
+          served: 8,
+          first: '2026-11-19T12:34:56.000Z',
+          last: '2026-11-20T12:34:56.000Z',
+          routes: 1,
+          days: [
+            { at: '2026-11-19T00:00:00.000Z', requests: 5 },
+            { at: '2026-11-20T00:00:00.000Z', requests: 3 },
+          ],
+        },
+        expect.objectContaining({ client: 'user-agent:curl', requests: 1, served: 0 }),
+      ],
+    ],
+    ['version=/v1&since=36h&by=client', [{ requests: 3 }, { requests: 1 }].map((one) => expect.objectContaining(one))],
+    [
+      'by=client&since=2h',
+      [
+        { ...wide, version: 'v2', client: 'x-client-id:web', requests: 4, served: 4 },
+        { version: 'v1', client: 'user-agent:curl' },
+      ].map((one) => expect.objectContaining(one)),
+    ],
+    ['version=v1&by=version', [expect.objectContaining({ version: 'v1', requests: 9 })]],
+    [
+      'version=v1&by=route',
+      [
+        { version: 'v1', route: 'GET /drinks', requests: 8, errors: 1, clients: 1, last: '2026-11-20T12:34:56.000Z' },
+        { version: 'v1', route: 'GET /old', requests: 1, errors: 0, clients: 1, last: '2026-11-21T11:34:56.000Z' },
+      ],
+    ],
+    [
+      'version=v1&by=day&since=30h',
+      [
+        { version: 'v1', at: '2026-11-20T00:00:00.000Z', requests: 3 },
+        { version: 'v1', at: '2026-11-21T00:00:00.000Z', requests: 1 },
+      ],
+    ],
+    ['version=v1&by=day&step=hour&since=3h', [{ version: 'v1', at: '2026-11-21T11:00:00.000Z', requests: 1 }]],
+    [
+      'version=v1&by=migration',
+      [
+        {
+          version: 'v1',
+          successor: 'v2',
+          client: 'x-client-id:ios',
+          name: null,
+          state: 'went back',
+          requests: 8,
+          last: '2026-11-20T12:34:56.000Z',
+          successor_requests: 2,
+          successor_first: '2026-11-18T12:34:56.000Z',
+          successor_last: '2026-11-18T12:34:56.000Z',
+        },
+        expect.objectContaining({ client: 'x-client-id:web', state: 'moved', requests: 0, last: null }),
+        expect.objectContaining({
+          client: 'user-agent:curl',
+          state: 'stayed',
+          successor_requests: 0,
+          successor_last: null,
+        }),
+      ],
+    ],
+    [
+      'by=migration&since=50d&version=v0',
+      [{ state: 'moved', successor: 'v1' }, { state: 'both' }].map((one) => expect.objectContaining(one)),
+    ],
+  ])('?%s', async (query, expected) => {
+    const { status, json } = await get(`/api/usage?${query}`);
+    expect([status, json().rows]).toEqual([200, expected]);
+  });
+
+  it('takes the days of the 50 biggest clients only', async () => {
+    const many = Array.from({ length: 51 }, (_one, index) =>
+      row('v1', `c${index}`, now - hour, { requests: 99 - index }),
+    );
+    const { json } = await get('/api/usage?version=v1', ledgerWith(many, 0).ledger);
+    const days = json().rows.map((one: { days: unknown }) => one.days);
+    expect([days.length, days[49]?.length, days[50]]).toEqual([51, 1, null]);
+  });
+
+  it('says what keeps the ledger from being written', async () => {
+    const { ledger, file } = ledgerWith(rows, now);
+    rmSync(dirname(file), { recursive: true });
+    writeFileSync(dirname(file), 'no folder');
+    ledger.add([]);
+    ledger.add(rows);
+    const { json } = await get('/api/usage', ledger);
+    expect(json().problem).toContain('a part of its path is not a folder');
+    const verdict = await get('/api/versions/v1/retirement', ledger);
+    expect(verdict.json()).toMatchObject({ answer: 'not yet' });
+    expect(verdict.json().reasons.map(({ code }: { code: string }) => code)).toContain('ledger_broken');
+  });
+
+  it.each([
+    ['since=soon', '`since` is a duration such as 7d or 36h.'],
+    ['since=7', '`since` is a duration'],
+    ['since=off', '`since` is a duration'],
+    ['since=', '`since` is a duration'],
+    ['since=1d&since=2d', '`since` is given once'],
+    ['since[x]=1d', '`since[x]` is no parameter'],
+    ['by=name', '`by` is one of version, client, route, day, migration.'],
+    ['by=', '`by` is one of'],
+    ['by=day&step=minute', '`step` is one of day, hour.'],
+    ['by=client&step=hour', '`step` goes with `by=day` only.'],
+    ['version=v9', '`version`: neither the configuration nor the ledger knows it.  The configuration has /v1, /v2.'],
+    ['version=', '`version`: neither'],
+    ['version=v2&by=migration', '`version`: /v2 has no successor'],
+    ['sice=7d', '`sice` is no parameter of this; it has `since`'],
+  ])('?%s is refused by name', async (query, detail) => {
+    for (const path of ['/api/usage', '/api/usage.csv']) {
+      const { status, type, json } = await get(`${path}?${query}`);
+      expect([status, type, json().detail]).toEqual([400, 'application/problem+json', expect.stringContaining(detail)]);
+    }
+  });
+
+  it.each(['/api/usage', '/api/usage.csv', '/api/versions/v1/retirement'])(
+    '%s says that there is no ledger',
+    async (path) => {
+      const response = await fetch(`http://${await startAdmin(routes, undefined, now)}${path}`);
+      expect(response.status).toBe(503);
+      expect(await response.json()).toMatchObject({
+        code: 'NO_LEDGER',
+        detail: expect.stringContaining('no usage ledger'),
+      });
+    },
+  );
+});
+
+describe('/api/usage.csv', () => {
+  it('is the same as a table', async () => {
+    const hostile = [row('v1', '=cmd|x,"y"\x1b', now - hour)];
+    const { status, type, text, headers } = await get('/api/usage.csv?version=v1', ledgerWith(hostile, now).ledger);
+    expect([status, type]).toEqual([200, 'text/csv; charset=utf-8']);
+    expect(headers.get('content-disposition')).toBe('attachment; filename=usage-by-client.csv');
+    expect(text).toBe(
+      'version,client,name,requests,errors,served,first,last,routes\r\n' +
+        'v1,"\'=cmd|x,""y""\\x1b",,1,0,1,2026-11-21T11:34:56.000Z,2026-11-21T11:34:56.000Z,1\r\n',
+    );
+  });
+});
+
+describe('/api/versions/v1/retirement', () => {
+  it('is a verdict with what it rests on', async () => {
+    const { status, json } = await get('/api/versions/v1/retirement', undefined, { ignore_clients: ['curl'] });
+    const { reasons, notes, facts, ...rest } = json();
+    expect([status, rest]).toEqual([200, { version: 'v1', answer: 'no', asked_at: '2026-11-21T12:34:56.000Z' }]);
+    expect(reasons).toEqual([
+      {
+        code: 'clients_left',
+        text: expect.stringMatching(/^1 client made 8 requests .+: x-client-id:ios \(last asked 1 day ago/),
+      },
+    ]);
+    expect(notes.map(({ code }: { code: string }) => code)).toEqual(['ignored', 'trend', 'new_clients', 'own_ledger']);
+    const { trend, clients, ignored, ...plain } = facts;
+    expect(plain).toEqual({
+      stage: 'sunset',
+      deprecation: '2026-09-01T00:00:00.000Z',
+      sunset: '2026-11-01T00:00:00.000Z',
+      quiet: 7 * day,
+      since: '2026-11-14T12:00:00.000Z',
+      max_share: 0.001,
+      covered_since: '2026-08-13T12:34:56.000Z',
+      problem: null,
+      requests: 8,
+      refused: 0,
+      all_requests: 15,
+      share: 8 / 15,
+      client_count: 1,
+      new_clients: [expect.objectContaining({ client: 'x-client-id:ios' })],
+      routes_without_counterpart: [],
+      in_flight: 0,
+      waiting: 0,
+      successor: { version: 'v2', health: 'unknown', targets: 0, healthy: 0 },
+    });
+    expect([clients[0].client, ignored[0].client]).toEqual(['x-client-id:ios', 'user-agent:curl']);
+    expect(trend).toMatchObject({ kind: 'not falling', zero: null, days: { length: 30 } });
+  });
+
+  it.each([
+    ['30m', 'yes'],
+    ['90m', 'no'],
+  ])('takes a quiet period of its own: %s', async (quiet, answer) => {
+    const { json } = await get(`/api/versions/v1/retirement?quiet=${quiet}`);
+    expect(json().answer).toBe(answer);
+  });
+
+  it.each([
+    ['/api/versions/v9/retirement', 404, 'The configuration has no such version; it has /v1, /v2.'],
+    ['/api/versions/__proto__/retirement', 404, 'no such version'],
+    ['/api/versions/v1/retirement?quiet=off', 400, '`quiet` is a duration'],
+    ['/api/versions/v1/retirement?quiet=0s', 400, '`quiet` is a duration'],
+    ['/api/versions/v1/retirement?since=7d', 400, '`since` is no parameter of this; it has `quiet`.'],
+  ])('%s is %d', async (path, expected, detail) => {
+    const { status, type, json } = await get(path);
+    expect([status, type, json().detail]).toEqual([
+      expected,
+      'application/problem+json',
+      expect.stringContaining(detail),
+    ]);
+  });
+});

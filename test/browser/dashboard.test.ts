@@ -1,0 +1,358 @@
+import type { RequestListener } from 'node:http';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AxeResults } from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { serve } from '../discovery/server.ts';
+import { refusedUrl, startTestGateway } from '../support/gateway.ts';
+import { launchChromium } from './chromium.ts';
+import { now, type Scene, scene } from './dashboardGateway.ts';
+import { hostile, noUsage } from './sampleUsage.ts';
+
+const axe = createRequire(import.meta.url).resolve('axe-core');
+// For people to look at; each run writes them anew.
+const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'dashboard');
+// Those of the documentation are written only when somebody asks for it: SCREENSHOTS=docs/images.
+const pictures = process.env['SCREENSHOTS'] ?? screenshots;
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+}, 60_000);
+afterAll(() => browser.close());
+
+interface Visit {
+  readonly page: Page;
+  readonly origin: string;
+  readonly shown: Scene;
+  /** Every URL that the browser asked for. */
+  readonly requests: readonly string[];
+  /** What the console, the page or the policy complained of. */
+  readonly complaints: string[];
+}
+
+async function visit(options: BrowserContextOptions = {}, shown = scene()): Promise<Visit> {
+  const { url: origin } = await serve(shown.listener);
+  // The browser of this package takes POSIX for a language, which Intl refuses.
+  const context = await browser.newContext({ locale: 'en-GB', ...options });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(6_000);
+  await page.clock.setFixedTime(now);
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  await page.goto(origin);
+  return { page, origin, shown, requests, complaints };
+}
+
+/** The page as it is once everything has come. */
+async function drawn(options: BrowserContextOptions = {}, shown?: Scene): Promise<Visit> {
+  const visited = await visit(options, shown);
+  await visited.page.locator('#clients tbody tr').first().waitFor();
+  await visited.page.locator('#traffic canvas').waitFor();
+  return visited;
+}
+
+const screens = [
+  ['desktop', 'light', 1440],
+  ['desktop', 'dark', 1440],
+  ['phone', 'light', 390],
+  ['phone', 'dark', 390],
+] as const;
+
+describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
+  const options = { colorScheme, viewport: { width, height: 900 } };
+
+  it('has no accessibility violation', async () => {
+    // axe is put into the page, which the page's own policy forbids; the policy is tried on a page of its own.
+    const { page } = await drawn({ ...options, bypassCSP: true });
+    await page.screenshot({ path: join(screenshots, `${device}-${colorScheme}.png`), fullPage: true });
+    await page.addScriptTag({ path: axe });
+    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+  });
+
+  it('fits, is quiet, and asks nobody else', async () => {
+    const { page, origin, requests, complaints } = await drawn(options);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(await page.evaluate<string[]>(overlaps)).toEqual([]);
+    expect(complaints).toEqual([]);
+    expect(requests.filter((url) => !url.startsWith(`${origin}/`))).toEqual([]);
+    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    expect(background).toBe(colorScheme === 'dark' ? 'rgb(20, 21, 23)' : 'rgb(251, 251, 250)');
+  });
+});
+
+/** Pairs of texts, fields and drawings that lie upon each other, though neither contains the other. */
+const overlaps = `(() => {
+  const boxes = [...document.querySelectorAll('main :is(h2, h3, p, li, dt, dd, th, button, select, input:not([type=radio]), a, .badge, .chart, legend:not(.quiet)), header :is(h1, p, button)')]
+    .filter((one) => one.offsetParent && !one.closest('.scroll, .quiet, [aria-hidden]') && one.checkVisibility())
+    .map((one) => [one, one.getBoundingClientRect()])
+    .filter(([, { width, height }]) => width > 1 && height > 1);
+  const found = [];
+  for (const [a, x] of boxes) for (const [b, y] of boxes) {
+    if (a === b || a.contains(b) || b.contains(a) || a.compareDocumentPosition(b) & 2) continue;
+    const [wide, high] = [Math.min(x.right, y.right) - Math.max(x.left, y.left), Math.min(x.bottom, y.bottom) - Math.max(x.top, y.top)];
+    if (wide > 1 && high > 1) found.push(a.textContent.slice(0, 40) + ' | ' + b.textContent.slice(0, 40));
+  }
+  return found;
+})()`;
+
+const row = (page: Page, name: string) => page.locator('#clients tbody tr', { hasText: name });
+const column = (page: Page, at: number) => page.locator(`#clients tbody tr > :nth-child(${at})`).allTextContents();
+
+it.each(['light', 'dark'] as const)('has a picture for the documentation, %s', async (colorScheme) => {
+  const { page } = await drawn({ colorScheme, viewport: { width: 1200, height: 1010 } });
+  // The port is another one in each run.
+  await page.evaluate("document.getElementById('host').textContent = 'version-gateway · 127.0.0.1:9901'");
+  const picture = await page.screenshot({ path: join(pictures, `dashboard-${colorScheme}.png`) });
+  expect(picture.length).toBeLessThan(150_000);
+});
+
+it('draws the life of every version, newest first, with what is left of it', async () => {
+  const { page } = await drawn();
+  const lives = page.locator('.lives li');
+  expect(await lives.locator('strong').allTextContents()).toEqual(['v3', 'v2', 'v1', 'v0']);
+  const text = (await lives.nth(2).innerText()).replace(/\s+/g, ' ');
+  expect(text).toBe('v1 Deprecated Deprecation 1 Mar 2026 265 days ago Sunset 30 Jun 2027 221 days left');
+  const [today, line] = await page.evaluate<[number, number]>(`[
+    document.querySelector('.axis .now'), document.querySelector('li.life line.today'),
+  ].map((one) => { const { left, right } = one.getBoundingClientRect(); return (left + right) / 2; })`);
+  expect(Math.abs(today - line)).toBeLessThan(2);
+});
+
+it('says whether the version that is on its way out can go, and what is missing', async () => {
+  const { page } = await drawn();
+  expect(await page.locator('#h-retire').textContent()).toBe('Retiring v1');
+  expect(await page.locator('#verdict .answer').textContent()).toMatch(/^(?:No|Not yet): v1/);
+  expect(await page.locator('#verdict .reasons li').count()).toBeGreaterThan(0);
+  expect(await page.locator('#decline').textContent()).toMatch(/Falling: zero on \d+ \w+ 202\d at this rate/);
+});
+
+it('shows the routes that the successor lacks', async () => {
+  const { page } = await drawn();
+  const missing = page.locator('#routes tbody tr', { hasText: 'No counterpart in v2' });
+  expect(await missing.locator('th').allTextContents()).toEqual(['GET /legacy-search']);
+});
+
+it('shows another time when that is chosen', async () => {
+  const { page, requests } = await drawn();
+  const before = await page.locator('#traffic .when').textContent();
+  await page.getByRole('radio', { name: '24 h' }).check();
+  await page.locator('#traffic .when', { hasText: 'since 20 Nov 2026, 10:20' }).waitFor();
+  expect(before).toContain('since 22 Oct 2026');
+  expect(requests.at(-1)).toContain('by=day&step=hour&since=24h');
+  await page.locator('#traffic .u-over').hover({ position: { x: 300, y: 80 } });
+  expect(await page.locator('#traffic .when').textContent()).toMatch(/^2\d Nov 2026, \d\d:00: \d+$/);
+  await page.getByRole('radio', { name: '1 y' }).check();
+  await page.locator('#traffic .when', { hasText: 'since 17 Oct 2026, 10:00, when counting began' }).waitFor();
+});
+
+it('sorts by what is clicked, and turns round when that is clicked again', async () => {
+  const { page } = await drawn();
+  const head = page.getByRole('columnheader', { name: 'Client', exact: true });
+  const byRequests = await column(page, 1);
+  await head.getByRole('button').click();
+  expect(await head.getAttribute('aria-sort')).toBe('ascending');
+  const upwards = await column(page, 1);
+  expect(upwards).toEqual(upwards.toSorted((a, b) => a.localeCompare(b, 'en')));
+  expect(upwards).not.toEqual(byRequests);
+  await head.getByRole('button').click();
+  expect(await column(page, 1)).toEqual(upwards.toReversed());
+});
+
+it('finds clients by a part of their name, and by how far they have come', async () => {
+  const { page } = await drawn();
+  await page.getByLabel('Filter').fill('kiosk');
+  expect(await column(page, 1)).toEqual(['x-client-id:kiosk-eu']);
+  expect(await row(page, 'kiosk').innerText()).toContain('v1 and v2');
+  await page.getByLabel('Filter').fill('');
+  await page.getByLabel('State of migration').selectOption('Went back to v1');
+  expect(await column(page, 1)).toEqual(['Orders (partner)x-client-id:partner-orders']);
+  await page.getByLabel('State of migration').selectOption('Moved to v2');
+  expect(await column(page, 1)).toEqual(expect.arrayContaining(['x-client-id:web-shop']));
+  await page.getByLabel('Filter').fill('nobody is called that');
+  expect(await page.getByText('No client matches.').isVisible()).toBe(true);
+});
+
+it('gives the clients as CSV', async () => {
+  const { page } = await drawn();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Export as CSV' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toMatch(/\.csv$/);
+});
+
+it('shows what a hostile client calls itself, and runs none of it', async () => {
+  const { page, complaints } = await drawn();
+  expect(await row(page, '<img src=x').locator('.client').textContent()).toBe(hostile);
+  expect(await page.locator('main img, main script').count()).toBe(0);
+  expect(await page.evaluate('window.ran')).toBeUndefined();
+  expect(complaints).toEqual([]);
+});
+
+it('changes while it is looked at', async () => {
+  const { page, shown } = await drawn();
+  const backend = page.locator('#targets tr', { hasText: '127.0.0.1:3001' });
+  expect(await backend.innerText()).toContain('Healthy');
+  shown.target = { ...shown.target, reachable: false, inFlight: 77 };
+  await backend.getByText('Unreachable').waitFor();
+  expect(await backend.innerText()).toContain('77');
+  const reasons = ['routes.yaml:7:13  routes./v1.sunset  2026-05-01 is earlier than deprecation'];
+  shown.config = { ...shown.config, lastFailure: { at: now, trigger: 'file', reasons } };
+  await page.getByText(reasons[0] as string).waitFor();
+});
+
+it.each([
+  [{ kind: 'reloaded', changes: ['/v1: sunset moved to 2027-06-30'], forced: [] }, '/v1: sunset moved to 2027-06-30'],
+  [{ kind: 'unchanged' }, 'Nothing changed.'],
+  [{ kind: 'faulty', faults: ['routes.yaml:7:13  <b>bold</b>'] }, 'routes.yaml:7:13  <b>bold</b>'],
+  [{ kind: 'refused', refusals: [{ version: 'v1', message: 'It is in use.', force: '' }] }, 'v1: It is in use.'],
+])('reloads at the press of a button, and says what became of it: %j', async (outcome, words) => {
+  const { page, shown } = await drawn();
+  shown.outcome = outcome;
+  await page.getByRole('button', { name: 'Reload routes.yaml' }).click();
+  await page.locator('#outcome').getByText(words).waitFor();
+  expect(shown.reloads).toBe(1);
+});
+
+it('takes up no connection while nobody looks at it', async () => {
+  const { page } = await drawn();
+  const show = (hidden: boolean) =>
+    page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'))`);
+  const opened = page.waitForRequest('**/api/events');
+  await show(true);
+  await show(false);
+  await opened;
+  await page.getByText('Live', { exact: true }).waitFor();
+});
+
+it('keeps to another version when that is chosen with the keyboard', async () => {
+  const { page } = await drawn();
+  await page.getByRole('radio', { name: 'v1' }).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.locator('#h-retire', { hasText: 'Retiring v2' }).waitFor();
+  await page.locator('#clients th', { hasText: 'web-shop' }).waitFor();
+  await page.reload();
+  await page.locator('#h-retire', { hasText: 'Retiring v2' }).waitFor();
+});
+
+it('says that it lost the gateway, and comes back by itself', async () => {
+  const shown = scene();
+  let gone = false;
+  const { page } = await drawn(
+    {},
+    { ...shown, listener: (req, res) => (gone ? req.socket.destroy() : shown.listener(req, res)) },
+  );
+  await page.getByText('Live', { exact: true }).waitFor();
+  gone = true;
+  shown.ready = false;
+  await page.getByText('Connection lost, retrying…').waitFor();
+  // What was known is not thrown away.
+  expect(await page.locator('#clients tbody tr').count()).toBe(6);
+  await page.screenshot({ path: join(screenshots, 'lost.png') });
+  gone = false;
+  shown.ready = true;
+  await page.getByText('Live', { exact: true }).waitFor();
+});
+
+it('shows what a real gateway does at this moment', async () => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const { url: backend } = await serve(async (_req, res) => {
+    await answered;
+    res.end('ok');
+  });
+  const gateway = await startTestGateway({
+    '/v1': { upstream: backend, deprecation: '2026-03-01', sunset: '2099-06-30' },
+    '/v2': await refusedUrl(),
+  });
+  const page = await browser.newPage({ locale: 'en-GB' });
+  onTestFinished(() => page.close());
+  await page.goto(`http://127.0.0.1:${gateway.adminPort}/`);
+  const row = page.locator('#targets tr', { hasText: backend });
+  await row.waitFor();
+  const response = fetch(`${gateway.url}/v1/cocktails`);
+  await row.locator('td.number', { hasText: /^1$/ }).first().waitFor();
+  answer();
+  expect(await (await response).text()).toBe('ok');
+  await row.locator('td.number', { hasText: /^0$/ }).first().waitFor();
+  expect((await fetch(`${gateway.url}/v2/cocktails`)).status).toBe(502);
+  await page.locator('#targets').getByText('Unreachable').waitFor();
+  expect(await page.locator('.lives li .badge').allTextContents()).toEqual(['Active', 'Deprecated']);
+});
+
+describe('where a token is asked for', () => {
+  const token = 'correct-horse-battery-staple';
+
+  /** As it looks from another machine. */
+  function fromAfar(): Scene {
+    const shown = scene(token);
+    const listener: RequestListener = (req, res) => {
+      Object.defineProperty(req.socket, 'remoteAddress', { value: '10.0.0.9', configurable: true });
+      shown.listener(req, res);
+    };
+    return { ...shown, listener };
+  }
+
+  async function logIn(page: Page, given: string): Promise<void> {
+    await page.getByLabel('Admin token').fill(given);
+    await page.getByRole('button', { name: 'Log in' }).click();
+  }
+
+  it('lets in who knows it, and out again', async () => {
+    const { page, origin, complaints, requests } = await visit({}, fromAfar());
+    expect(page.url()).toBe(`${origin}/login`);
+    await logIn(page, 'not the token');
+    expect(await page.getByRole('alert').textContent()).toBe('This is not the admin token.');
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('401')]);
+    await logIn(page, token);
+    await page.locator('#clients tbody tr').first().waitFor();
+    await page.getByRole('button', { name: 'Reload routes.yaml' }).click();
+    await page.getByText('Nothing changed.').waitFor();
+    expect(await page.evaluate('document.cookie')).toBe('');
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByLabel('Admin token').waitFor();
+    await page.goto(origin);
+    expect(page.url()).toBe(`${origin}/login`);
+    expect(requests.every((url) => url.startsWith(origin))).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  it.each(screens)('has a form without an accessibility violation on a %s, %s', async (device, colorScheme, width) => {
+    const options = { colorScheme, viewport: { width, height: 844 }, bypassCSP: true };
+    const { page } = await visit(options, fromAfar());
+    await logIn(page, 'not the token');
+    await page.getByRole('alert').waitFor();
+    await page.screenshot({ path: join(screenshots, `login-${device}-${colorScheme}.png`) });
+    await page.addScriptTag({ path: axe });
+    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+  });
+});
+
+describe('without anything to show', () => {
+  it('says that nothing was counted yet', async () => {
+    const { page, complaints } = await visit({}, Object.assign(scene(), { usage: noUsage }));
+    await page.getByText('No request in this time.').waitFor();
+    await page.getByText('No call of v1 is known from the last 30 days.').waitFor();
+    await page.getByText('No day is counted from its beginning to its end yet.').waitFor();
+    await page.screenshot({ path: join(screenshots, 'empty.png'), fullPage: true });
+    expect(complaints).toEqual([]);
+  });
+
+  it('says that no ledger is kept', async () => {
+    const { page } = await visit({}, Object.assign(scene(), { usage: undefined }));
+    await page.locator('#verdict').getByText('Usage is not recorded.').waitFor();
+    await page.locator('#traffic').getByText('Usage is not recorded.').waitFor();
+    expect(await page.locator('#targets tbody tr').count()).toBe(4);
+    await page.screenshot({ path: join(screenshots, 'no-ledger.png'), fullPage: true });
+  });
+});

@@ -1,0 +1,89 @@
+import type { RequestListener } from 'node:http';
+import { createAdmin } from '../../gateway/admin/app.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { ConfigStatus } from '../../gateway/observability/configStatus.ts';
+import type { TargetReport } from '../../gateway/observability/report.ts';
+import type { UsageQueries } from '../../gateway/usage/queries.ts';
+import { sampleUsage } from './sampleUsage.ts';
+
+export const now = Date.parse('2026-11-21T10:20:00Z');
+
+const routes = {
+  '/v0': { retired: true, deprecation: '2024-03-01', sunset: '2025-03-01', successor: '/v1' },
+  '/v1': {
+    upstream: 'http://127.0.0.1:3001',
+    deprecation: '2026-03-01',
+    sunset: '2027-06-30T23:59:59Z',
+    successor: '/v2',
+    moved: { '/drinks/{id}': '/cocktails/{id}', '/legacy-search': null },
+  },
+  '/v2': { upstream: ['http://127.0.0.1:3002', 'http://127.0.0.1:3012'], deprecation: '2027-09-01' },
+  '/v3': 'http://127.0.0.1:3003',
+};
+
+/** What a test may change while the page is open. */
+export interface Scene {
+  target: TargetReport;
+  config: ConfigStatus;
+  ready: boolean;
+  usage: UsageQueries | undefined;
+  reloads: number;
+  outcome: { readonly kind: string };
+  readonly listener: RequestListener;
+}
+
+/** The admin listener of a gateway with four versions, of which v1 is being left. */
+export function scene(token?: string): Scene {
+  const current = snapshotFrom({ routes, ...(token !== undefined && { gateway: { admin_token: token } }) });
+  const state: Omit<Scene, 'listener'> = {
+    target: target('http://127.0.0.1:3001', 3),
+    config: {
+      fingerprint: '4f2a91c07be1d0aa',
+      generation: 7,
+      loadedAt: now - 5 * 3_600_000,
+      trigger: 'file',
+      forced: [],
+      lastFailure: undefined,
+    },
+    ready: true,
+    usage: sampleUsage(now),
+    reloads: 0,
+    outcome: { kind: 'unchanged' },
+  };
+  const served = (name: string, targets: readonly TargetReport[]) => ({
+    name,
+    inFlight: targets.reduce((sum, { inFlight }) => sum + inFlight, 0),
+    waiting: 0,
+    lastServed: now - 4_000,
+    targets,
+  });
+  const listener = createAdmin(
+    { current },
+    { ready: () => state.ready },
+    {
+      reload: async () => {
+        state.reloads += 1;
+        return state.outcome;
+      },
+      preview: async () => ({ kind: 'unchanged' }),
+      config: () => state.config,
+      report: async () => ({
+        versions: [
+          served('v1', [state.target]),
+          served('v2', [target('http://127.0.0.1:3002', 12), target('http://127.0.0.1:3012', 9)]),
+          served('v3', [target('http://127.0.0.1:3003', 41)]),
+        ],
+        workers: [{ pid: 4711, since: now - 5 * 3_600_000 }],
+      }),
+      clock: { now: () => now },
+      get usage() {
+        return state.usage;
+      },
+    },
+  );
+  return Object.assign(state, { listener });
+}
+
+function target(url: string, inFlight: number): TargetReport {
+  return { url, inFlight, connections: inFlight + 2, reachable: true, health: 'healthy', ejectedUntil: undefined };
+}

@@ -1,0 +1,165 @@
+import type { ClientUse, UsageQueries } from '../../gateway/usage/queries.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** A User-Agent that would run if anything of it were read as markup. */
+export const hostile = `user-agent:<img src=x onerror="window.ran=1"><script>window.ran=1</script>`;
+
+interface Habit {
+  readonly version: string;
+  readonly client: string;
+  readonly name?: string;
+  readonly routes: readonly string[];
+  /** Requests in an hour that began `ago` days before now. */
+  readonly rate: (ago: number) => number;
+}
+
+interface Row {
+  readonly version: string;
+  readonly client: string;
+  readonly route: string;
+  readonly at: number;
+  readonly requests: number;
+}
+
+const [list, drink, search, add] = ['GET /cocktails', 'GET /drinks/{id}', 'GET /legacy-search', 'POST /cocktails'];
+
+const habits: readonly Habit[] = [
+  {
+    version: 'v1',
+    client: 'x-client-id:billing-batch',
+    name: 'Billing',
+    routes: [list, drink],
+    rate: (ago) => 3 + ago * 0.35,
+  },
+  { version: 'v1', client: 'x-client-id:kiosk-eu', routes: [list, search], rate: (ago) => 2 + ago * 0.3 },
+  { version: 'v1', client: 'x-api-key:#4f2a91c0', routes: [drink], rate: (ago) => (ago > 9 ? 4 : 0) },
+  {
+    version: 'v1',
+    client: 'x-client-id:partner-orders',
+    name: 'Orders (partner)',
+    routes: [add],
+    rate: (ago) => (ago < 4 ? 1 : 0),
+  },
+  { version: 'v1', client: 'user-agent:curl', routes: [list], rate: (ago) => (ago === 2 ? 1 : 0) },
+  { version: 'v1', client: hostile, routes: [search], rate: (ago) => (ago < 12 ? 1 : 0) },
+  { version: 'v2', client: 'x-client-id:kiosk-eu', routes: [list], rate: (ago) => Math.max(0, 9 - ago * 0.3) },
+  { version: 'v2', client: 'x-api-key:#4f2a91c0', routes: [drink], rate: (ago) => (ago < 10 ? 5 : 0) },
+  {
+    version: 'v2',
+    client: 'x-client-id:partner-orders',
+    name: 'Orders (partner)',
+    routes: [add],
+    rate: (ago) => (ago > 6 ? 2 : 0),
+  },
+  { version: 'v2', client: 'x-client-id:web-shop', routes: [list, drink], rate: () => 24 },
+  {
+    version: 'v2',
+    client: 'x-client-id:app-android',
+    name: 'Android app',
+    routes: [list],
+    rate: (ago) => 8 + (30 - ago) * 0.2,
+  },
+  { version: 'v3', client: 'x-client-id:web-shop', routes: [list], rate: (ago) => Math.max(0, 16 - ago) },
+];
+
+/** Thirty-five days of twelve habits, busy by day and quiet by night. */
+export function sampleUsage(now: number): UsageQueries {
+  const thisHour = Math.floor(now / hour) * hour;
+  const rows = habits.flatMap((habit) => rowsOf(habit, thisHour));
+  const names = new Map(habits.map(({ client, name }) => [client, name]));
+  const pick = (since: number, version?: string) =>
+    rows.filter(
+      (row) => row.at >= Math.floor(since / hour) * hour && (version === undefined || row.version === version),
+    );
+  const clientsOf = (version: string, since: number) =>
+    grouped(pick(since, version), ({ client }) => client).map(([client, own]) => use(client, names.get(client), own));
+  return {
+    coveredSince: () => thisHour - 35 * day,
+    totals: (since) =>
+      grouped(pick(since), ({ version }) => version).map(([version, own]) => ({
+        ...use(version, undefined, own),
+        version,
+        clients: new Set(own.map(({ client }) => client)).size,
+      })),
+    byClient: clientsOf,
+    byRoute: (version, since) =>
+      grouped(pick(since, version), ({ route }) => route).map(([route, own]) => ({
+        ...use(route, undefined, own),
+        route,
+        clients: new Set(own.map(({ client }) => client)).size,
+      })),
+    series: (step, since, version) => series(pick(since, version), step === 'hour' ? hour : day),
+    clientSeries: (version, client, since) =>
+      series(
+        pick(since, version).filter((row) => row.client === client),
+        day,
+      ),
+    movement: (from, to, since) => {
+      const [old, young] = [from, to].map((one) => new Map(clientsOf(one, since).map((each) => [each.client, each])));
+      return [...new Set([...(old?.keys() ?? []), ...(young?.keys() ?? [])])].map((client) => ({
+        client,
+        name: names.get(client),
+        from: old?.get(client),
+        to: young?.get(client),
+      }));
+    },
+    problem: undefined,
+  };
+}
+
+/** A ledger in which nothing stands yet. */
+export const noUsage: UsageQueries = {
+  coveredSince: () => undefined,
+  totals: () => [],
+  byClient: () => [],
+  byRoute: () => [],
+  series: () => [],
+  clientSeries: () => [],
+  movement: () => [],
+  problem: undefined,
+};
+
+function rowsOf({ version, client, routes, rate }: Habit, thisHour: number): Row[] {
+  const rows: Row[] = [];
+  for (let at = thisHour - 35 * day; at <= thisHour; at += hour) {
+    const ago = Math.floor((thisHour - at) / day);
+    const wave = 0.6 + 0.4 * Math.sin(((at / hour) % 24) / 3.8 - 2);
+    const requests = Math.round(rate(ago) * wave);
+    const route = routes[(at / hour) % routes.length] as string;
+    if (requests > 0) rows.push({ version, client, route, at, requests });
+  }
+  return rows;
+}
+
+function use(client: string, name: string | undefined, rows: readonly Row[]): ClientUse {
+  const requests = rows.reduce((sum, row) => sum + row.requests, 0);
+  const times = rows.map(({ at }) => at);
+  return {
+    client,
+    name,
+    requests,
+    errors: Math.floor(requests / 90),
+    served: requests,
+    first: Math.min(...times),
+    last: Math.max(...times) + 1_020_000,
+    routes: new Set(rows.map(({ route }) => route)).size,
+  };
+}
+
+function grouped(rows: readonly Row[], key: (row: Row) => string): [string, Row[]][] {
+  const sum = (own: readonly Row[]) => own.reduce((all, { requests }) => all + requests, 0);
+  return [...Map.groupBy(rows, key)].sort(([, a], [, b]) => sum(b) - sum(a));
+}
+
+function series(rows: readonly Row[], width: number) {
+  const spans = Map.groupBy(rows, ({ version, at }) => `${version} ${Math.floor(at / width) * width}`);
+  return [...spans.values()]
+    .map((own) => ({
+      version: own[0]?.version ?? '',
+      at: Math.floor((own[0]?.at ?? 0) / width) * width,
+      requests: own.reduce((sum, { requests }) => sum + requests, 0),
+    }))
+    .sort((a, b) => a.at - b.at);
+}

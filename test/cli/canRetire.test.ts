@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import { sparkline } from '../../gateway/cli/sparkline.ts';
+import { day, hour, ledgerWith } from '../retirement/ledger.ts';
+import { row } from '../retirement/rows.ts';
+import { startAdmin } from '../retirement/startAdmin.ts';
+import { runIn } from './io.ts';
+import { startStranger } from './stranger.ts';
+
+const now = Date.parse('2026-11-21T12:34:56Z');
+const upstream = 'http://127.0.0.1:3001';
+const routes = {
+  '/v1': { upstream, deprecation: '2026-09-01', sunset: '2026-11-01' },
+  '/v2': { upstream, deprecation: '2026-09-01', sunset: '2026-12-01' },
+  '/v3': upstream,
+};
+
+async function canRetire(args: string[], rows = [row('v3', 'a', now - hour, { requests: 1000 })], isTTY = false) {
+  const admin = await startAdmin(routes, ledgerWith(rows, now - 100 * day).ledger, now);
+  return await runIn('/', ['can-retire', ...args, '--admin', admin], {}, isTTY);
+}
+
+const ios = row('v1', 'x-client-id:ios', now - 3 * hour, { requests: 1204, errors: 4 });
+
+describe('can-retire', () => {
+  it.each(['/v1', 'v1'])('%s: exits 0 for yes', async (version) => {
+    const { code, stdout, stderr } = await canRetire([version]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(
+      /^Can \/v1 be retired\? {2}yes\n\n {2}No client that counts has asked for \/v1 in the last 7 days\.\n/,
+    );
+    expect(stdout).toContain('This is the ledger of this gateway alone');
+  });
+
+  it.each([
+    ['no', '/v1', [ios], '1 client made 1,204 requests to /v1 in the last 7 days, 100% of all: x-client-id:ios'],
+    ['not yet', '/v2', [ios], 'The sunset of /v2, 2026-12-01, lies ahead.'],
+    ['not yet', '/v3', [ios], 'No sunset is set for /v3'],
+  ])('exits 1 for %s', async (answer, version, rows, words) => {
+    const { code, stdout } = await canRetire([version], rows);
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`Can ${version} be retired?  ${answer}\n\n  ${words}`)]);
+  });
+
+  it('shows who is left, and what the answer rests on', async () => {
+    const { stdout } = await canRetire(['/v1'], [ios, row('v3', 'a', now - hour, { requests: 796 })]);
+    expect(stdout).toContain(`
+  stage        sunset
+  deprecation  2026-09-01
+  sunset       2026-11-01
+  requests     1,204 in the last 7 days, 60.2% of all 2,000
+  clients      1
+  trend        no requests  ······························
+  in flight    0
+  successor    /v2, unknown
+  ledger       begins 100 days ago
+
+  client           requests  errors  routes  last asked
+  x-client-id:ios  1,204     4       1       3 h ago
+`);
+  });
+
+  it('takes a quiet period of its own', async () => {
+    const { code, stdout } = await canRetire(['/v1', '--quiet', '2h'], [ios]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('in the last 2 h.')]);
+  });
+
+  it('prints what the gateway says as JSON', async () => {
+    const { code, stdout } = await canRetire(['/v1', '--format', 'json'], [ios]);
+    expect([code, JSON.parse(stdout)]).toEqual([1, expect.objectContaining({ version: 'v1', answer: 'no' })]);
+  });
+
+  const hostile = row('v1', 'a|b`<img>[x](y)\x1b[2J\r\n\u202e', now - hour, { requests: 5 });
+
+  it('writes markdown in which clients mean themselves', async () => {
+    const { code, stdout } = await canRetire(['/v1', '--format', 'markdown'], [hostile]);
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^# Can \/v1 be retired\? no\n\n- 1 client made 5 requests/),
+    ]);
+    const cells = stdout.split('\n').find((line) => line.startsWith('| a'));
+    expect(cells).toMatch(
+      /^\| a\\\|b\\`\\<img\\>\\\[x\\\]\(y\)\\\\x1b\\\[2J\\\\x0d\\\\x0a\\\\u\{202e\} \| 5 \| 0 \| 1 \|/,
+    );
+  });
+
+  it.each(['text', 'markdown', 'json'])('prints no control character as %s', async (format) => {
+    const { stdout } = await canRetire(['/v1', '--format', format], [hostile]);
+    expect(stdout).toContain('img');
+    expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}|\p{Cf}/u);
+  });
+
+  it('colours the answer on a terminal', async () => {
+    const { stdout } = await canRetire(['/v1'], [ios], true);
+    expect(stdout).toContain('retired?  \x1b[31mno\x1b[39m\n');
+  });
+});
+
+describe('exits 2', () => {
+  it.each([
+    [[], 'missing required argument'],
+    [['one'], 'Write a version such as /v1.'],
+    [['/v1/../../x'], 'Write a version such as /v1.'],
+    [['/v1', '--quiet', '7'], 'has no unit. Write 7s or 7ms.'],
+    [['/v1', '--quiet', 'off'], 'is not a duration.'],
+    [['/v1', '--format', 'csv'], 'Allowed choices are text, json, markdown.'],
+    [['/v9'], 'answered 404.  The configuration has no such version; it has /v1, /v2, /v3.\n'],
+  ])('for %j', async (args, words) => {
+    const { code, stdout, stderr } = await canRetire(args);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
+  });
+
+  it('for a gateway without a ledger', async () => {
+    const { code, stderr } = await runIn('/', [
+      'can-retire',
+      '/v1',
+      '--admin',
+      await startAdmin(routes, undefined, now),
+    ]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/answered 503\. {2}This gateway keeps no usage ledger.+\.\n$/),
+    ]);
+  });
+
+  it.each(['{}', '[]', '{"answer":"maybe","reasons":[],"notes":[],"facts":{"clients":[]}}', '{"answer":"yes"}'])(
+    'for a stranger who says %s',
+    async (body) => {
+      const admin = await startStranger((_req, res) => res.end(body));
+      const { code, stdout, stderr } = await runIn('/', ['can-retire', '/v1', '--admin', admin]);
+      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('does not answer as the admin listener')]);
+    },
+  );
+});
+
+describe('a sparkline', () => {
+  const at = (days: number) => new Date(now - days * day).toISOString();
+
+  it.each<[number, [number, number][], string]>([
+    [0, [], '·'],
+    [
+      2,
+      [
+        [2, 1],
+        [1, 50],
+        [0, 100],
+      ],
+      '▁▄█',
+    ],
+    [
+      2,
+      [
+        [9, 7],
+        [1, 3],
+      ],
+      '·█·',
+    ],
+    [
+      61,
+      [
+        [61, 1],
+        [60, 1],
+        [0, 4],
+      ],
+      `▄${'·'.repeat(29)}█`,
+    ],
+  ])('over %d days of %j', (length, counts, expected) => {
+    const days = counts.map(([ago, requests]) => ({ at: at(ago), requests }));
+    expect(sparkline(days, now - length * day, now)).toBe(expected);
+  });
+});

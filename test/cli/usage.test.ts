@@ -1,0 +1,181 @@
+import { writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../gateway/shared/clock.ts';
+import { day, hour, ledgerWith } from '../retirement/ledger.ts';
+import { row } from '../retirement/rows.ts';
+import { startAdmin } from '../retirement/startAdmin.ts';
+import { runIn } from './io.ts';
+import { startStranger } from './stranger.ts';
+
+const now = Date.parse('2026-11-21T12:34:56Z');
+const upstream = 'http://127.0.0.1:3001';
+const routes = { '/v1': upstream, '/v2': upstream };
+
+function rowsAt(instant: number) {
+  return [
+    row('v1', 'x-client-id:ios', instant - 2 * day, { requests: 1000, errors: 1 }),
+    row('v1', 'x-client-id:ios', instant - day, { requests: 500 }),
+    row('v2', 'x-client-id:ios', instant - 3 * day, { requests: 2 }),
+    row('v1', 'user-agent:curl', instant - hour, { route: 'GET /old' }),
+    row('v2', 'x-client-id:web', instant - hour, { requests: 4 }),
+    row('', 'user-agent:scan', instant - hour),
+  ];
+}
+
+async function usage(args: string[], rows = rowsAt(now), covered = now - 100 * day) {
+  const admin = await startAdmin(routes, ledgerWith(rows, covered).ledger, now);
+  return await runIn('/', ['usage', ...args, '--admin', admin]);
+}
+
+describe('the tables', () => {
+  it.each([
+    [
+      [],
+      `usage since 2026-10-22T12:34Z
+
+  version  requests  errors  clients  last asked  by day
+  /v1      1,501     1       2        1 h ago     ····························█▄▁
+  /v2      6         0       2        1 h ago     ···························▄··█
+  (none)   1         0       1        1 h ago     ······························█
+`,
+    ],
+    [
+      ['/v1', '--since', '3d'],
+      `usage of /v1 since 2026-11-18T12:34Z
+
+  version  client           requests  errors  routes  first asked  last asked  by day
+  /v1      x-client-id:ios  1,500     1       1       2026-11-19   1 day ago   ·█▄·
+  /v1      user-agent:curl  1         0       1       2026-11-21   1 h ago     ···█
+`,
+    ],
+    [
+      ['v1', '--by', 'route'],
+      `usage of /v1 since 2026-10-22T12:34Z
+
+  version  route        requests  errors  clients  last asked
+  /v1      GET /drinks  1,500     1       1        1 day ago
+  /v1      GET /old     1         0       1        1 h ago
+`,
+    ],
+    [
+      ['v1', '--by', 'day'],
+      `usage of /v1 since 2026-10-22T12:34Z
+
+  version  day         requests
+  /v1      2026-11-19  1,000     ${'█'.repeat(30)}
+  /v1      2026-11-20  500       ${'█'.repeat(15)}
+  /v1      2026-11-21  1         █
+`,
+    ],
+    [
+      ['v1', '--by', 'migration'],
+      `usage of /v1 since 2026-10-22T12:34Z
+
+  version  client           state      requests  last asked  successor  requests  last asked
+  /v1      x-client-id:ios  went back  1,500     1 day ago   /v2        2         3 days ago
+  /v1      x-client-id:web  moved      0         -           /v2        4         1 h ago
+  /v1      user-agent:curl  stayed     1         1 h ago     /v2        0         -
+
+  3 clients: 1 stayed, 0 use both, 1 moved, 1 went back
+`,
+    ],
+  ])('of usage %j', async (args, expected) => {
+    expect(await usage(args)).toEqual({ code: 0, stdout: expected, stderr: '' });
+  });
+
+  it('say where the ledger begins, if it is later', async () => {
+    const { stdout } = await usage([], [row('v1', 'a', now - hour)], now - 2 * day);
+    expect(stdout).toContain('Z\nThe ledger begins 2 days ago only.\n\n');
+  });
+
+  it('say that there is nothing', async () => {
+    const { code, stdout } = await usage(['/v1'], []);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('\n\n  no requests\n')]);
+  });
+});
+
+const hostile = [
+  row('v1', '=HYPERLINK("http://evil")\x1b]0;x\x07\r\n\u202e', now - hour, { route: '\x1b[2J\x9b\u{e0041}' }),
+];
+
+it.each(['client', 'route', 'migration'])('prints no control character by %s', async (by) => {
+  for (const format of ['text', 'csv', 'json']) {
+    const { code, stdout } = await usage(['/v1', '--by', by, '--format', format], hostile);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/HYPERLINK|x1b|u001b/);
+    expect(stdout.replaceAll(/\r?\n/g, '')).not.toMatch(/\p{Cc}|\p{Cf}/u);
+  }
+});
+
+it('prints CSV', async () => {
+  const { stdout } = await usage(['/v1', '--format', 'csv'], hostile);
+  expect(stdout.split('\r\n').slice(0, 2)).toEqual([
+    'version,client,name,requests,errors,served,first,last,routes',
+    expect.stringMatching(/^v1,"'=HYPERLINK\(""http:\/\/evil""\)\\x1b\]0;x/),
+  ]);
+});
+
+it('prints what the gateway says as JSON', async () => {
+  const { stdout } = await usage(['--by', 'day', '--format', 'json']);
+  expect(JSON.parse(stdout)).toMatchObject({ by: 'day', rows: Array(6).fill({}) });
+});
+
+describe('--store', () => {
+  it('reads a ledger that a gateway is writing', async () => {
+    const { file } = ledgerWith(rowsAt(systemClock.now()), systemClock.now() - 100 * day);
+    const { code, stdout, stderr } = await runIn(dirname(file), ['usage', '--store', basename(file)]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/\n {2}\/v1 +1,501 +1 +2 +1 h ago +·+█▄▁\n/);
+  });
+
+  it('takes the next major that it knows for the successor', async () => {
+    const { file } = ledgerWith(rowsAt(systemClock.now()), 0);
+    const { stdout } = await runIn('/', ['usage', '--by', 'migration', '--format', 'json', '--store', file]);
+    const states = JSON.parse(stdout).rows.map((one: Record<string, string>) => [one['version'], one['successor']]);
+    expect(states).toEqual([
+      ['v1', 'v2'],
+      ['v1', 'v2'],
+      ['v1', 'v2'],
+    ]);
+  });
+
+  it('is not there', async () => {
+    const { code, stdout, stderr } = await runIn('/', ['usage', '--store', '/nowhere/usage.db']);
+    expect([code, stdout, stderr]).toEqual([
+      2,
+      '',
+      '/nowhere/usage.db cannot be read as a usage ledger: there is no such file.  Name the usage.store of a gateway.\n',
+    ]);
+  });
+
+  it('is something else', async () => {
+    const { file } = ledgerWith([], 0);
+    writeFileSync(`${file}.txt`, 'a text that is long enough to have been something else altogether'.repeat(20));
+    const { code, stderr } = await runIn('/', ['usage', '--store', `${file}.txt`]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be read as a usage ledger: it is no ledger.')]);
+  });
+});
+
+describe('exits 2', () => {
+  it.each([
+    [['one'], 'Write a version such as /v1.'],
+    [['--since', '7'], 'has no unit. Write 7s or 7ms.'],
+    [['--by', 'name'], 'Allowed choices are version, client, route, day, migration.'],
+    [['--format', 'markdown'], 'Allowed choices are text, json, csv.'],
+    [['/v9'], 'answered 400.  `version`: neither the configuration nor the ledger knows it.'],
+    [['/v2', '--by', 'migration'], 'answered 400.  `version`: /v2 has no successor'],
+  ])('for %j', async (args, words) => {
+    const { code, stdout, stderr } = await usage(args);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
+  });
+
+  it.each(['{}', '{"by":"x","rows":[]}', '{"by":"day","rows":[1],"since":"","until":""}'])(
+    'for a stranger who says %s',
+    async (body) => {
+      const admin = await startStranger((_req, res) => res.end(body));
+      const { code, stderr } = await runIn('/', ['usage', '--admin', admin]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('does not answer as the admin listener')]);
+    },
+  );
+});

@@ -1,0 +1,190 @@
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { LogSettings } from '../../gateway/config/operating.ts';
+import { AccessLog } from '../../gateway/observability/accessLog.ts';
+import type { Facts } from '../../gateway/observability/facts.ts';
+import { logLine } from '../../gateway/observability/logLine.ts';
+import { prettyPrinter } from '../../gateway/observability/prettyLine.ts';
+import { startBackend } from '../support/backend.ts';
+import { ask, get } from '../support/rawClient.ts';
+import { startRecorded, wellGone } from './recorded.ts';
+
+const shown = { query: true, redact: ['token'] };
+
+function lineOf(facts: Partial<Facts>, settings: Pick<LogSettings, 'query' | 'redact'> = shown): string {
+  return logLine({ ...wellGone, ...facts }, 'info', settings);
+}
+
+async function temporaryFile(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'access-log-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return join(folder, 'deep', 'access.log');
+}
+
+function settingsFor(file: string, more: Partial<LogSettings> = {}): LogSettings {
+  return { access: { file }, format: 'auto', sample: 1, ...shown, ...more };
+}
+
+async function linesIn(file: string): Promise<Record<string, unknown>[]> {
+  const text = await readFile(file, 'utf8');
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+describe('a line', () => {
+  it('says what became of the exchange', () => {
+    const facts: Partial<Facts> = {
+      query: 'a=1',
+      status: 502,
+      problem: 'TARGET_FAILED',
+      stage: 'deprecated',
+      fault: 'target',
+      cause: 'closed by the target',
+      retries: 1,
+    };
+    expect(JSON.parse(lineOf(facts))).toEqual({
+      level: 'info',
+      time: '2026-11-21T08:00:00.042Z',
+      id: 'id-1',
+      trace_id: '0af7651916cd43dd8448eb211c80319c',
+      version: 'v1',
+      stage: 'deprecated',
+      client: '192.0.2.7',
+      method: 'GET',
+      path: '/v1/drinks/7',
+      query: 'a=1',
+      status: 502,
+      problem: 'TARGET_FAILED',
+      target: 'http://127.0.0.1:3001',
+      duration_ms: 12.346,
+      upstream_ms: 11.1,
+      bytes_in: 3,
+      bytes_out: 5,
+      retries: 1,
+      fault: 'target',
+      cause: 'closed by the target',
+    });
+  });
+
+  it('leaves out what there is not', () => {
+    const line = JSON.parse(
+      lineOf(
+        { version: '', stage: undefined, target: undefined, upstream: undefined, query: 'q' },
+        { query: false, redact: [] },
+      ),
+    ) as object;
+    expect(Object.keys(line)).toEqual(
+      'level time id trace_id client method path status duration_ms bytes_in bytes_out retries'.split(' '),
+    );
+  });
+
+  it.each(['\x1b[31m', '\x9b31m', 'a\r\nb', '"},{"x":"', '\\', '\0', '\x7f', 'ÿ', '\u2028', '😀', '\ud800'])(
+    'holds %j in one line of JSON, and nothing that moves a cursor',
+    (hostile) => {
+      const line = lineOf({ path: `/v1/${hostile}`, query: hostile, cause: hostile });
+      expect(line).toMatch(/^[ -~]+\n$/);
+      const { path } = JSON.parse(line) as { path: string };
+      expect(path.startsWith('/v1/')).toBe(true);
+      expect(path).toMatch(/^[ -~]+$/);
+      expect(prettyPrinter(false)(line)).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]/);
+    },
+  );
+
+  it.each([
+    ['a=1&token=2&b=3', 'a=1&token=***&b=3'],
+    ['TOKEN=2', 'TOKEN=***'],
+    ['%74oken=2', '%74oken=***'],
+    ['token=a=b', 'token=***'],
+    ['token', 'token'],
+    ['tokens=2', 'tokens=2'],
+    ['%zz=1&token=2', '%zz=1&token=***'],
+  ])('of the query %s shows %s', (query, expected) => {
+    expect(JSON.parse(lineOf({ query }))).toMatchObject({ query: expected });
+  });
+});
+
+describe('the log', () => {
+  it('is written as it is closed, all of it, whatever clients send', async () => {
+    const file = await temporaryFile();
+    const log = new AccessLog(settingsFor(file), () => {});
+    const backend = await startBackend();
+    const { port } = await startRecorded({ '/v1': backend.url }, {}, log);
+    const hostile = ['User-Agent: "\xff', 'X-Request-Id: "\xff'];
+    await ask(port, get('/v1/%22x?token=secret&x=%22y', ...hostile));
+    await ask(port, get('/v1/%1b%5b31m', ...hostile));
+    await ask(port, get('/elsewhere'));
+    await log.close();
+    const lines = await linesIn(file);
+    expect(lines.map(({ status, level }) => [status, level])).toEqual([
+      [200, 'info'],
+      [400, 'warn'],
+      [404, 'warn'],
+    ]);
+    expect(lines[0]).toMatchObject({ query: 'token=***&x=%22y', target: backend.url, client: '127.0.0.1' });
+    expect(await readFile(file, 'utf8')).not.toMatch(/secret|[^\n -~]/);
+  });
+
+  it('leaves out those that went well as `sample` says, and no others', async () => {
+    const file = await temporaryFile();
+    const log = new AccessLog(settingsFor(file, { sample: 0 }), () => {});
+    for (const one of [{}, { status: 404 }, { fault: 'client' as const }, { problem: 'LOOP' as const }, {}]) {
+      log.record({ ...wellGone, ...one });
+    }
+    await log.close();
+    expect(await linesIn(file)).toHaveLength(3);
+  });
+
+  it('goes on in a new file when the old one was renamed', async () => {
+    const file = await temporaryFile();
+    const log = new AccessLog(settingsFor(file), () => {});
+    log.record(wellGone);
+    await rename(file, `${file}.1`);
+    await log.reopen();
+    log.record({ ...wellGone, id: 'id-2' });
+    await log.close();
+    expect([await linesIn(`${file}.1`), await linesIn(file)]).toMatchObject([[{ id: 'id-1' }], [{ id: 'id-2' }]]);
+  });
+
+  it('follows its settings', async () => {
+    const file = await temporaryFile();
+    const log = new AccessLog(settingsFor(file), () => {});
+    log.record(wellGone);
+    await log.apply(settingsFor(file, { access: 'off' }));
+    log.record(wellGone);
+    await log.apply(settingsFor(file, { query: false }));
+    log.record({ ...wellGone, query: 'a' });
+    await log.close();
+    log.record(wellGone);
+    expect((await linesIn(file)).map(({ query }) => query)).toEqual([undefined, undefined]);
+  });
+
+  it('says why it cannot be written, and ends nothing', async () => {
+    const said: string[] = [];
+    const log = new AccessLog(settingsFor('/dev/null/access.log'), (line) => said.push(line));
+    log.record(wellGone);
+    await log.close();
+    expect(said).toEqual([expect.stringMatching(/^the access log cannot be opened: E/)]);
+  });
+
+  it('survives a full disk, and says so once', async () => {
+    const said: string[] = [];
+    const log = new AccessLog(settingsFor('/dev/full'), (line) => said.push(line));
+    for (let count = 0; count < 200; count += 1) log.record(wellGone);
+    await log.close();
+    expect(said).toEqual([expect.stringMatching(/^the access log cannot be written: ENOSPC/)]);
+  });
+
+  it('is for people where that is asked for', async () => {
+    const file = await temporaryFile();
+    const log = new AccessLog(settingsFor(file, { format: 'pretty' }), () => {});
+    log.record({ ...wellGone, status: 502, problem: 'TARGET_FAILED', fault: 'target', cause: 'closed' });
+    await log.close();
+    expect(await readFile(file, 'utf8')).toBe(
+      '[08:00:00.042] ERROR: GET /v1/drinks/7 → 502 in 12.346 ms  http://127.0.0.1:3001  TARGET_FAILED  by the target’s fault: closed\n',
+    );
+  });
+});

@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest';
+import { gauges } from '../../gateway/admin/gauges.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { exposition } from '../../gateway/observability/exposition.ts';
+import type { Facts } from '../../gateway/observability/facts.ts';
+import { Metrics } from '../../gateway/observability/metrics.ts';
+import { metricTable } from '../../gateway/observability/metricTable.ts';
+import { Processes } from '../../gateway/observability/processes.ts';
+import type { ServingReport } from '../../gateway/observability/report.ts';
+import { startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { ask, get } from '../support/rawClient.ts';
+import { parseMetrics } from './parseMetrics.ts';
+import { startRecorded, wellGone } from './recorded.ts';
+
+function counted(...facts: Partial<Facts>[]): Metrics {
+  const metrics = new Metrics();
+  for (const one of facts) metrics.record({ ...wellGone, ...one });
+  return metrics;
+}
+
+async function read(...metrics: Metrics[]) {
+  return parseMetrics(await exposition(await Promise.all(metrics.map((one) => one.json()))));
+}
+
+const upstream = 'http://127.0.0.1:3001';
+const snapshot = snapshotFrom({
+  routes: {
+    '/v1': { upstream, deprecation: '2026-01-01', sunset: '2026-12-01' },
+    '/v2': { upstream, deprecation: '2026-01-01' },
+    '/v3': upstream,
+  },
+});
+const now = Date.parse('2026-11-21');
+const idle = { inFlight: 0, waiting: 0, lastServed: undefined, targets: [] };
+const report: ServingReport = {
+  workers: [],
+  versions: [
+    {
+      name: 'v1',
+      inFlight: 2,
+      waiting: 1,
+      lastServed: now - 1000,
+      targets: [
+        {
+          url: upstream,
+          inFlight: 2,
+          connections: 2,
+          reachable: true,
+          health: 'ejected',
+          ejectedUntil: now,
+          ejections: 3,
+        },
+      ],
+    },
+    { ...idle, name: 'v2', lastServed: now - 25 * 3_600_000 },
+    { ...idle, name: 'v3' },
+  ],
+};
+const config = {
+  fingerprint: '',
+  generation: 3,
+  loadedAt: now,
+  trigger: 'file',
+  failures: 4,
+  forced: [],
+  lastFailure: { at: now, trigger: 'file', reasons: [] },
+} as const;
+
+describe('the text of the metrics', () => {
+  it('has every metric of the table, and each as the table says', async () => {
+    const { families } = parseMetrics(
+      await exposition([await counted({}).json(), gauges(snapshot, report, config, now)]),
+    );
+    for (const [name, { type, help, labels }] of Object.entries(metricTable)) {
+      const family = families.get(name);
+      expect(family, name).toMatchObject({ type, help });
+      for (const sample of family?.samples ?? []) {
+        const own = Object.keys(sample.labels).filter((label) => label !== 'le');
+        expect(own, name).toEqual([...labels]);
+      }
+    }
+    expect([...families.keys()].filter((name) => !(name in metricTable) && !/^(process|nodejs)_/.test(name))).toEqual(
+      [],
+    );
+  });
+
+  it.each(Object.entries(metricTable))('%s is named as Prometheus advises', (name, { type }) => {
+    expect(name).toMatch(/^version_gateway_[a-z]+(_[a-z]+)*$/);
+    expect(name.endsWith('_total')).toBe(type === 'counter');
+    if (type === 'histogram') expect(name).toMatch(/_(seconds|bytes)$/);
+    expect(name).not.toMatch(/_(ms|milliseconds|kilobytes|count|sum|bucket)$/);
+  });
+});
+
+describe('what is counted', () => {
+  it('is told apart by version, stage, method and class, and by nothing that a client can make up', async () => {
+    const { value } = await read(
+      counted(
+        {},
+        {},
+        { method: 'POST', status: 503, stage: 'sunset' },
+        { method: 'BREW', status: 499 },
+        { version: '', stage: undefined, path: '/nothing', status: 404 },
+      ),
+    );
+    const requests = (labels: object) => value('version_gateway_requests_total', labels);
+    expect(requests({ version: 'v1', stage: 'active', method: 'GET', class: '2xx' })).toBe(2);
+    expect(requests({ version: 'v1', stage: 'sunset', method: 'POST', class: '5xx' })).toBe(1);
+    expect(requests({ version: 'v1', stage: 'active', method: 'other', class: '4xx' })).toBe(1);
+    expect(requests({ version: 'unknown', stage: 'unknown', method: 'GET', class: '4xx' })).toBe(1);
+  });
+
+  it('adds up bytes, retries, faults and problems', async () => {
+    const { value } = await read(
+      counted({ retries: 1 }, { fault: 'target', problem: 'TARGET_FAILED', status: 502 }, { fault: 'client' }),
+    );
+    expect(value('version_gateway_request_bytes_total', { version: 'v1' })).toBe(9);
+    expect(value('version_gateway_response_bytes_total', { version: 'v1' })).toBe(15);
+    expect(value('version_gateway_retries_total', { version: 'v1' })).toBe(1);
+    expect(value('version_gateway_failures_total', { version: 'v1', fault: 'target' })).toBe(1);
+    expect(value('version_gateway_failures_total', { version: 'v1', fault: 'gateway' })).toBe(0);
+    expect(value('version_gateway_problems_total', { version: 'v1', code: 'TARGET_FAILED' })).toBe(1);
+  });
+
+  it('puts a duration into every bucket that is not below it', async () => {
+    const name = 'version_gateway_request_duration_seconds';
+    const { value } = await read(counted({ duration: 1 }, { duration: 30 }, { duration: 90_000 }));
+    const below = (le: string) => value(`${name}_bucket`, { version: 'v1', le });
+    expect(['0.001', '0.025', '0.05', '60', '+Inf'].map(below)).toEqual([1, 1, 2, 2, 3]);
+    expect(value(`${name}_count`, { version: 'v1' })).toBe(3);
+    expect(value(`${name}_sum`, { version: 'v1' })).toBeCloseTo(90.031, 6);
+  });
+
+  it('has upgrades open between their switch and their end, and no duration of them', async () => {
+    const metrics = new Metrics();
+    metrics.switched('v1');
+    metrics.switched('v1');
+    metrics.record({ ...wellGone, status: 101 });
+    const { value } = await read(metrics);
+    expect(value('version_gateway_upgrades_open', { version: 'v1' })).toBe(1);
+    expect(value('version_gateway_request_duration_seconds_count', { version: 'v1' })).toBe(0);
+  });
+
+  it('is the sum of several processes', async () => {
+    const { value } = await read(counted({}, { duration: 1 }), counted({}, { version: 'v2' }));
+    const of = (version: string) => ({ version, stage: 'active', method: 'GET', class: '2xx' });
+    expect(value('version_gateway_requests_total', of('v1'))).toBe(3);
+    expect(value('version_gateway_requests_total', of('v2'))).toBe(1);
+    expect(value('version_gateway_request_duration_seconds_bucket', { version: 'v1', le: '0.025' })).toBe(3);
+    expect(value('version_gateway_upstream_duration_seconds_count', { version: 'v1' })).toBe(3);
+  });
+
+  it('does not fall when a process is gone, and does not count one twice that was only late', async () => {
+    const processes = new Processes();
+    const worker = async (pid: number) => ({ pid, since: pid, metrics: await counted({}).json() });
+    const [first, second] = [await worker(1), await worker(2)];
+    const total = async (...present: (typeof first)[]) => {
+      const { value } = parseMetrics(await exposition(await processes.parts(present)));
+      return value('version_gateway_retries_total', { version: 'v1' }) === 0
+        ? value('version_gateway_requests_total', { version: 'v1', stage: 'active', method: 'GET', class: '2xx' })
+        : undefined;
+    };
+    expect(await total(first, second)).toBe(2);
+    expect(await total(second)).toBe(2);
+    expect(await total(first, second)).toBe(2);
+    for (let pid = 3; pid < 103; pid += 1) await total(await worker(pid));
+    expect(await total()).toBe(102);
+  });
+});
+
+describe('what is known without counting', () => {
+  const read = async () => parseMetrics(await exposition([gauges(snapshot, report, config, now)]));
+
+  it.each([
+    ['version_gateway_requests_in_flight', { version: 'v1' }, 2],
+    ['version_gateway_requests_waiting', { version: 'v1' }, 1],
+    ['version_gateway_last_request_timestamp_seconds', { version: 'v1' }, (now - 1000) / 1000],
+    ['version_gateway_last_request_timestamp_seconds', { version: 'v3' }, undefined],
+    ['version_gateway_deprecated_version_in_use', { version: 'v1' }, 1],
+    ['version_gateway_deprecated_version_in_use', { version: 'v2' }, 0],
+    ['version_gateway_deprecated_version_in_use', { version: 'v3' }, undefined],
+    ['version_gateway_days_until_sunset', { version: 'v1' }, 10],
+    ['version_gateway_days_until_sunset', { version: 'v2' }, undefined],
+    ['version_gateway_target_up', { version: 'v1', target: upstream }, 0],
+    ['version_gateway_target_ejections_total', { version: 'v1', target: upstream }, 3],
+    ['version_gateway_config_reloads_total', { result: 'ok' }, 2],
+    ['version_gateway_config_reloads_total', { result: 'failed' }, 4],
+    ['version_gateway_config_generation', {}, 3],
+    ['version_gateway_config_last_reload_successful', {}, 0],
+    ['version_gateway_config_last_success_timestamp_seconds', {}, now / 1000],
+  ])('%s of %j is %s', async (name, labels, expected) => {
+    expect((await read()).value(name, labels)).toBe(expected);
+  });
+});
+
+it('counts what goes through a gateway', async () => {
+  const backend = await startBackend();
+  const metrics = new Metrics();
+  const { port } = await startRecorded({ '/v1': backend.url }, {}, metrics);
+  await ask(port, get('/v1/x'));
+  await ask(port, get('/v7/x'));
+  await eventually(async () => {
+    const { value } = await read(metrics);
+    expect(value('version_gateway_upstream_duration_seconds_count', { version: 'v1' })).toBe(1);
+    expect(value('version_gateway_problems_total', { version: 'unknown', code: 'UNKNOWN_VERSION' })).toBe(1);
+  });
+});

@@ -1,0 +1,52 @@
+import { onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { Facts, Recorder } from '../../gateway/observability/facts.ts';
+import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
+import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
+import { assemble } from '../../gateway/serving/assembly.ts';
+
+/** A gateway whose exchanges are recorded; `more`: further sections of its routes.yaml. */
+export async function startRecorded(
+  routes: Readonly<Record<string, unknown>>,
+  more: Readonly<Record<string, unknown>> = {},
+  recorder?: Recorder,
+): Promise<{ port: number; facts: Facts[] }> {
+  const facts: Facts[] = [];
+  const snapshot = snapshotFrom({ routes, gateway: { listen: '127.0.0.1:0' }, ...more });
+  const assembly = assemble(snapshot);
+  assembly.surroundings.recorder = recorder ?? { record: (one) => void facts.push(one) };
+  const front = createFrontDoor(snapshot.gateway, assembly.surroundings);
+  await listen(front, snapshot.gateway.listen);
+  onTestFinished(async () => {
+    assembly.close();
+    await end(front);
+  });
+  return { port: portOf(front), facts };
+}
+
+/** One that went well, to be varied. */
+export const wellGone: Facts = {
+  id: 'id-1',
+  at: Date.parse('2026-11-21T08:00:00.042Z'),
+  version: 'v1',
+  stage: 'active',
+  method: 'GET',
+  path: '/v1/drinks/7',
+  query: '',
+  resource: '/drinks/7',
+  paths: undefined,
+  status: 200,
+  problem: undefined,
+  target: 'http://127.0.0.1:3001',
+  served: true,
+  duration: 12.3456,
+  upstream: 11.1,
+  bytesIn: 3,
+  bytesOut: 5,
+  retries: 0,
+  fault: undefined,
+  cause: undefined,
+  traceId: '0af7651916cd43dd8448eb211c80319c',
+  address: '192.0.2.7',
+  rawHeaders: [],
+};

@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { UsageBatch } from '../../gateway/usage/batch.ts';
+import { Ledger } from '../../gateway/usage/ledger.ts';
+
+export const hour = 3_600_000;
+export const day = 24 * hour;
+
+/** A ledger on disk that has been written since `covered` (epoch ms) and has these rows; gone with the test. */
+export function ledgerWith(rows: UsageBatch, covered: number): { readonly ledger: Ledger; readonly file: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
+  const file = join(folder, 'usage.db');
+  const ledger = Ledger.open({ store: file, retention: 400 * day }, { clock: { now: () => covered } });
+  onTestFinished(() => {
+    ledger.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  ledger.add(rows);
+  return { ledger, file };
+}

@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { createAdmin } from '../../gateway/admin/app.ts';
+import type { Operations } from '../../gateway/admin/operations.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { UsageQueries } from '../../gateway/usage/queries.ts';
+
+/** The admin listener of a gateway with these routes and this ledger: its host:port. */
+export async function startAdmin(
+  routes: Readonly<Record<string, unknown>>,
+  usage: UsageQueries | undefined,
+  now: number,
+  retire: object = {},
+): Promise<string> {
+  const current = snapshotFrom({ routes, retire });
+  const unasked = (): never => {
+    throw new Error('nobody asks for this');
+  };
+  const operations: Operations = {
+    reload: unasked,
+    preview: unasked,
+    config: unasked,
+    report: async () => ({ versions: [], workers: [] }),
+    clock: { now: () => now },
+    usage,
+  };
+  const server = createServer(createAdmin({ current }, { ready: () => true }, operations)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

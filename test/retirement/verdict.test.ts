@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import type { RetirementFacts } from '../../gateway/retirement/facts.ts';
+import { judge } from '../../gateway/retirement/verdict.ts';
+import type { ClientUse } from '../../gateway/usage/queries.ts';
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+const hour = 3_600_000;
+const day = 24 * hour;
+
+function client(client: string, requests: number, more: Partial<ClientUse> = {}): ClientUse {
+  const base = { client, name: undefined, requests, errors: 0, served: requests, routes: 1 };
+  return { ...base, first: now - 30 * day, last: now - 3 * hour, ...more };
+}
+
+/** Of a version that may go. */
+const quiet: RetirementFacts = {
+  version: 'v1',
+  now,
+  stage: 'sunset',
+  deprecation: now - 200 * day,
+  sunset: now - day,
+  quiet: 7 * day,
+  since: now - 7 * day,
+  maxShare: 0.001,
+  retention: 400 * day,
+  coveredSince: now - 7 * day,
+  problem: undefined,
+  allRequests: 10_000,
+  clients: [],
+  ignored: [],
+  newClients: [],
+  trend: { kind: 'none', perDay: 0, zero: undefined, days: [] },
+  lost: [],
+  inFlight: 0,
+  waiting: 0,
+  successor: { version: 'v2', targets: 2, healthy: 2 },
+};
+
+const ios = client('x-client-id:ios', 1204, { name: 'ios-app' });
+
+describe('the answer', () => {
+  it.each<[string, Partial<RetirementFacts>, string, string[]]>([
+    ['nobody has asked', {}, 'yes', ['nobody_left']],
+    ['the sunset is this very moment', { sunset: now }, 'yes', ['nobody_left']],
+    ['a share at the limit', { clients: [client('a', 10)] }, 'yes', ['below_max_share']],
+    ['a share above it', { clients: [client('a', 11)] }, 'no', ['clients_left']],
+    ['no share is let pass', { clients: [client('a', 1)], maxShare: 0 }, 'no', ['clients_left']],
+    ['nobody calls anything else', { clients: [client('a', 1)], allRequests: 1 }, 'no', ['clients_left']],
+    ['only ignored clients', { ignored: [client('probe', 9000)] }, 'yes', ['nobody_left']],
+    ['a stream from before', { inFlight: 1 }, 'no', ['in_flight']],
+    ['a stream of those who are let pass', { inFlight: 1, clients: [client('a', 1)] }, 'yes', ['below_max_share']],
+    ['no sunset', { sunset: undefined }, 'not yet', ['no_sunset']],
+    ['a sunset ahead', { sunset: now + 1 }, 'not yet', ['sunset_ahead']],
+    ['an empty ledger', { coveredSince: undefined }, 'not yet', ['ledger_empty']],
+    ['a ledger too short by an hour', { coveredSince: now - 7 * day + hour }, 'not yet', ['ledger_short']],
+    ['a ledger that is not written', { problem: 'the disk is full' }, 'not yet', ['ledger_broken']],
+    [
+      'everything at once',
+      { sunset: undefined, coveredSince: now, clients: [ios] },
+      'not yet',
+      ['no_sunset', 'ledger_short', 'clients_left'],
+    ],
+    [
+      'retired, whatever else',
+      { stage: 'retired', sunset: undefined, clients: [ios], inFlight: 2 },
+      'yes',
+      ['retired_already'],
+    ],
+  ])('%s', (_what, facts, answer, codes) => {
+    const verdict = judge({ ...quiet, ...facts });
+    expect([verdict.answer, verdict.reasons.map(({ code }) => code)]).toEqual([answer, codes]);
+  });
+});
+
+describe('the reasons', () => {
+  it.each<[Partial<RetirementFacts>, string]>([
+    [{}, 'No client that counts has asked for /v1 in the last 7 days.'],
+    [
+      { clients: [ios] },
+      '1 client made 1,204 requests to /v1 in the last 7 days, 12% of all: ios-app (last asked 3 h ago, 1,204 requests).',
+    ],
+    [
+      { clients: [client('a', 1)] },
+      'What is left of /v1 is 0.01% of all in the last 7 days, and 0.1% is let pass (retire.max_share): a (last asked 3 h ago, 1 request).',
+    ],
+    [{ sunset: now + day }, 'The sunset of /v1, 2026-11-22, lies ahead.'],
+    [
+      { coveredSince: now - 2 * day },
+      'The usage ledger begins at 2026-11-19T12:00Z only; it will cover the last 7 days at 2026-11-26T12:00Z.',
+    ],
+    [
+      { coveredSince: now - 2 * day, retention: day },
+      'The usage ledger begins at 2026-11-19T12:00Z only; it never covers the quiet period, as usage.retention is shorter.',
+    ],
+    [{ inFlight: 2 }, 'Still under way on /v1: 2 in flight, though nobody that counts has asked in the last 7 days.'],
+  ])('say so: %o', (facts, text) => expect(judge({ ...quiet, ...facts }).reasons[0]?.text).toBe(text));
+
+  it('name five clients and count the others', () => {
+    const clients = Array.from({ length: 1007 }, (_one, index) => client(`c${index}`, 100));
+    const [reason] = judge({ ...quiet, clients }).reasons;
+    expect(reason?.text).toMatch(/: c0 \(.+\), c1 .+, c2 .+, c3 .+, c4 \([^)]+\) and 1,002 more\.$/);
+  });
+
+  it('hold nothing that moves a cursor, however a client calls itself', () => {
+    const hostile = client(`\x1b[2J\r\n\u202e\u2028${'x'.repeat(5000)}`, 5000);
+    const facts = { ...quiet, clients: [hostile], ignored: [hostile], newClients: [hostile], problem: '\x07' };
+    const { reasons, notes } = judge(facts);
+    const text = [...reasons, ...notes].map((one) => one.text).join('');
+    expect(text).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(text).toContain('\\x1b[2J\\x0d\\x0a\\u{202e}\\u{2028}xxx');
+    expect(text.length).toBeLessThan(1500);
+  });
+});
+
+describe('the notes', () => {
+  const codes = (facts: Partial<RetirementFacts>) => judge({ ...quiet, ...facts }).notes.map(({ code }) => code);
+  const lost = [{ route: 'GET /old', requests: 2, errors: 0, clients: 1, last: now }];
+  const falling = { kind: 'falling', perDay: -1, zero: now, days: [{ at: now - day, requests: 1 }] } as const;
+
+  it.each<[string, Partial<RetirementFacts>, string[]]>([
+    ['nothing but whose ledger it is', {}, ['own_ledger']],
+    ['who is left out', { ignored: [ios] }, ['ignored', 'own_ledger']],
+    ['a fall', { trend: falling }, ['trend', 'own_ledger']],
+    ['none', { trend: { ...falling, kind: 'not falling', zero: undefined } }, ['trend', 'own_ledger']],
+    ['too few days', { trend: { ...falling, kind: 'unknown', zero: undefined } }, ['own_ledger']],
+    ['who came after the deprecation', { newClients: [ios] }, ['new_clients', 'own_ledger']],
+    ['that nobody knows who came', { newClients: undefined }, ['own_ledger']],
+    ['routes that end', { lost }, ['no_counterpart', 'own_ledger']],
+    ['what waits', { waiting: 1 }, ['in_flight', 'own_ledger']],
+    ['no successor', { successor: undefined }, ['successor', 'own_ledger']],
+    ['a sick successor', { successor: { version: 'v2', targets: 2, healthy: 0 } }, ['successor', 'own_ledger']],
+    ['a weak successor', { successor: { version: 'v2', targets: 2, healthy: 1 } }, ['successor', 'own_ledger']],
+    ['a successor that nobody reports on', { successor: { version: 'v2', targets: 0, healthy: 0 } }, ['own_ledger']],
+    ['a grave', { stage: 'retired', successor: undefined }, ['own_ledger']],
+    ['who knocks there', { stage: 'retired', clients: [ios] }, ['still_knocking', 'own_ledger']],
+  ])('say %s', (_what, facts, expected) => expect(codes(facts)).toEqual(expected));
+
+  it('count what was refused', () => {
+    const knocking = client('a', 10, { served: 4 });
+    const [note] = judge({ ...quiet, stage: 'retired', clients: [knocking] }).notes;
+    expect(note?.text).toMatch(/^6 requests to \/v1 refused in the last 7 days: a \(/);
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { ignores } from '../../gateway/retirement/ignored.ts';
+import { migrationState } from '../../gateway/retirement/migration.ts';
+import { clientsInWords, percent } from '../../gateway/retirement/words.ts';
+import { inWholeUnits } from '../../gateway/shared/ago.ts';
+import type { ClientUse } from '../../gateway/usage/queries.ts';
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+const hour = 3_600_000;
+
+function client(client: string, requests: number, name?: string): ClientUse {
+  return { client, name, requests, errors: 0, served: requests, first: 0, last: now - 3 * hour, routes: 1 };
+}
+
+describe('clients in words', () => {
+  const asked: unknown[][] = [];
+  const queries = (...clients: ClientUse[]) => ({
+    byClient: (...args: unknown[]) => {
+      asked.push(args);
+      return clients;
+    },
+  });
+
+  it('are those since then', () => {
+    const words = clientsInWords('v1', queries(client('x', 1204, 'ios-app'), client('user-agent:curl', 1)), 7, now);
+    expect(words).toBe(
+      'clients: ios-app (last asked 3 h ago, 1,204 requests), user-agent:curl (last asked 3 h ago, 1 request)',
+    );
+    expect(asked.at(-1)).toEqual(['v1', 7]);
+  });
+
+  it('are not there when nobody asked', () => expect(clientsInWords('v1', queries(), 0, now)).toBeUndefined());
+
+  it('are not there when only ignored ones did', () => {
+    expect(clientsInWords('v1', queries(client('user-agent:probe', 1)), 0, now, ['probe'])).toBeUndefined();
+  });
+});
+
+it.each([
+  ['user-agent:probe', undefined, true],
+  ['x-client-id:team:probe', undefined, false],
+  ['user-agent:probes', undefined, false],
+  ['user-agent:other', 'probe', true],
+  ['probe', undefined, true],
+])('%s, called %s, is ignored by its name: %s', (client, name, expected) => {
+  expect(ignores(['probe'])({ client, name })).toBe(expected);
+});
+
+it('is ignored by what the ledger calls it', () => {
+  expect(ignores(['user-agent:probe'])({ client: 'user-agent:probe', name: undefined })).toBe(true);
+  expect(ignores(['user-agent:probe'])({ client: 'x-client-id:probe', name: undefined })).toBe(false);
+});
+
+describe('the movement of a client', () => {
+  const from = (last: number) => ({ requests: 1, last });
+  const to = (last: number) => ({ requests: 1, first: 0, last });
+
+  it.each([
+    ['stayed', { from: from(5), to: undefined }],
+    ['moved', { from: undefined, to: to(5) }],
+    ['both', { from: from(5), to: to(9) }],
+    ['both', { from: from(9), to: to(9) }],
+    ['both', { from: from(hour), to: to(1) }],
+    ['went back', { from: from(hour + 1), to: to(1) }],
+  ])('%s: %o', (state, movement) => expect(migrationState(movement)).toBe(state));
+});
+
+it.each([
+  [0, '0%'],
+  [0.00001, 'less than 0.01%'],
+  [0.001, '0.1%'],
+  [0.0234, '2.3%'],
+  [0.1234, '12.3%'],
+  [1, '100%'],
+])('a share of %d is %s', (share, expected) => expect(percent(share)).toBe(expected));
+
+it.each([
+  [7 * 24 * hour, '7 days'],
+  [24 * hour, '1 day'],
+  [36 * hour, '36 h'],
+  [90 * 60_000, '90 min'],
+  [500, '500 ms'],
+])('%d ms are %s', (ms, expected) => expect(inWholeUnits(ms)).toBe(expected));

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import type { Identifier } from '../../gateway/config/operating.ts';
+import { Collector } from '../../gateway/usage/collector.ts';
+import type { CountedExchange } from '../../gateway/usage/counted.ts';
+import { addUp, hourMs, noon, randomOf, total } from './model.ts';
+
+const identify: readonly Identifier[] = [{ by: 'header', name: 'x-client-id' }, { by: 'user-agent' }];
+
+function collectorOf({ maxClients = 1_000, maxRoutes = 100 } = {}): Collector {
+  return new Collector({ identify, maxClients, maxRoutes }, 'salt');
+}
+
+function exchange(part: Partial<CountedExchange> & { client?: string } = {}): CountedExchange {
+  return {
+    version: 'v1',
+    method: 'GET',
+    path: '/drinks/7',
+    paths: undefined,
+    rawHeaders: part.client === undefined ? [] : ['X-Client-Id', part.client],
+    address: '192.0.2.1',
+    status: 200,
+    served: true,
+    at: noon,
+    ...part,
+  };
+}
+
+it('counts requests, errors, what was served, and when', () => {
+  const collector = collectorOf();
+  collector.count(exchange({ client: 'shop', at: noon + 5 }));
+  collector.count(exchange({ client: 'shop', at: noon + 1, path: '/drinks/8', status: 503 }));
+  collector.count(exchange({ client: 'shop', at: noon + 9, status: 410, served: false }));
+  expect(collector.take()).toEqual([
+    {
+      version: 'v1',
+      client: 'x-client-id:shop',
+      route: 'GET /drinks/{}',
+      hour: noon,
+      requests: 3,
+      errors: 2,
+      served: 2,
+      first: noon + 1,
+      last: noon + 9,
+    },
+  ]);
+  expect(collector.take()).toEqual([]);
+});
+
+it('counts exactly what a slow count of all requests says, whenever the batches are taken', () => {
+  const random = randomOf(7);
+  const collector = collectorOf();
+  const asked: { key: string; status: number; served: boolean }[] = [];
+  const rows = [];
+  for (let n = 0; n < 20_000; n++) {
+    const [version, client, path] = [`v${random(3)}`, `c${random(40)}`, `/r${'abcde'[random(5)]}`];
+    const [status, served, at] = [[200, 302, 404, 500][random(4)] as number, random(3) > 0, noon + n * 700];
+    collector.count(exchange({ version, client, path, status, served, at }));
+    asked.push({ key: `${at - (at % hourMs)} ${version} x-client-id:${client} GET ${path}`, status, served });
+    if (random(500) === 0) rows.push(...collector.take());
+  }
+  rows.push(...collector.take());
+  const counted = addUp(rows, ({ hour, version, client, route }) => `${hour} ${version} ${client} ${route}`);
+  const keys = [...new Set(asked.map(({ key }) => key))];
+  expect([...counted.keys()].sort()).toEqual(keys.sort());
+  for (const key of keys) {
+    const mine = asked.filter((one) => one.key === key);
+    expect(counted.get(key)).toMatchObject({
+      requests: mine.length,
+      errors: mine.filter(({ status }) => status >= 400).length,
+      served: mine.filter(({ served }) => served).length,
+    });
+  }
+});
+
+it('begins another row with another hour, also when the clock was set back', () => {
+  const collector = collectorOf();
+  for (const at of [noon, noon + hourMs, noon - hourMs]) collector.count(exchange({ at }));
+  expect(collector.take().map(({ hour }) => hour)).toEqual([noon, noon + hourMs, noon - hourMs]);
+});
+
+describe('with more clients than it may tell apart', () => {
+  it('counts newcomers together, and says so', () => {
+    const collector = collectorOf({ maxClients: 2 });
+    for (const client of ['a', 'b', 'c', 'd', 'a']) collector.count(exchange({ client }));
+    const requests = Object.fromEntries(collector.take().map(({ client, requests }) => [client, requests]));
+    expect(requests).toEqual({ 'x-client-id:a': 2, 'x-client-id:b': 1, 'other clients': 2 });
+    expect(collector.folded).toBe(2);
+  });
+
+  it('does not tell more of them apart because a batch was taken', () => {
+    const collector = collectorOf({ maxClients: 2 });
+    const clients = ['a', 'b', 'c', 'd'].flatMap((client) => {
+      collector.count(exchange({ client }));
+      return collector.take().map((row) => row.client);
+    });
+    expect(clients).toEqual(['x-client-id:a', 'x-client-id:b', 'other clients', 'other clients']);
+  });
+
+  it('has room for each version', () => {
+    const collector = collectorOf({ maxClients: 1 });
+    for (const version of ['v1', 'v2']) collector.count(exchange({ version, client: version }));
+    expect(collector.take().map(({ client }) => client)).toEqual(['x-client-id:v1', 'x-client-id:v2']);
+  });
+
+  it('keeps a place in the next hour for those that called most', () => {
+    const collector = collectorOf({ maxClients: 4 });
+    const calls = ['once', 'twice', 'twice', 'often', 'often', 'often', 'thrice', 'thrice', 'thrice'];
+    for (const client of calls) collector.count(exchange({ client }));
+    const later = { at: noon + hourMs };
+    for (const client of ['new', 'newer', 'newest', 'twice', 'thrice', 'often']) {
+      collector.count(exchange({ ...later, client }));
+    }
+    const clients = collector.take().filter(({ hour }) => hour === later.at);
+    expect(clients.map(({ client }) => client)).toEqual([
+      'x-client-id:new',
+      'x-client-id:newer',
+      'other clients',
+      'x-client-id:thrice',
+      'x-client-id:often',
+    ]);
+  });
+});
+
+it('stays small under a flood of user agents, long ones and broken ones among them', () => {
+  const collector = collectorOf({ maxClients: 500, maxRoutes: 20 });
+  const random = randomOf(3);
+  let requests = 0;
+  for (let n = 0; n < 30_000; n++) {
+    const agent = n % 100 === 0 ? `\u00ff\u0000${'z'.repeat(8_000)}${n}` : `agent${random(1e9)}/1 (\u009b${n})`;
+    const path = `/${'abcdefghij'[random(10)]}/${'abcdefghij'[random(10)]}/${n}`;
+    collector.count(exchange({ rawHeaders: ['User-Agent', agent], path }));
+    if (n % 1_000 !== 0) continue;
+    const batch = collector.take();
+    requests += total(batch, 'requests');
+    expect(new Set(batch.map(({ route }) => route)).size).toBeLessThanOrEqual(21);
+    for (const { client } of batch) expect(client).toMatch(/^[ -~]{1,75}$/);
+  }
+  const left = collector.take();
+  expect(requests + total(left, 'requests')).toBe(30_000);
+  expect(collector.folded).toBeGreaterThan(29_000);
+});
+
+it('tells routes no longer apart when a batch has grown beyond measure', () => {
+  const collector = collectorOf({ maxClients: 1_000, maxRoutes: 1_000 });
+  for (let client = 0; client < 400; client++) {
+    for (let path = 0; path < 300; path++) {
+      const letters = String.fromCharCode(97 + (path % 26), 97 + Math.floor(path / 26));
+      collector.count(exchange({ client: `c${client}`, path: `/${letters}` }));
+    }
+  }
+  const batch = collector.take();
+  expect(total(batch, 'requests')).toBe(120_000);
+  expect(batch.length).toBeLessThanOrEqual(100_000 + 401);
+});
+
+it('takes over other settings, and keeps what it has counted', () => {
+  const collector = collectorOf();
+  collector.count(exchange({ client: 'a' }));
+  collector.configure({ identify: [{ by: 'address' }], maxClients: 10, maxRoutes: 10 }, 'salt');
+  collector.count(exchange({ client: 'a' }));
+  expect(collector.take().map(({ client }) => client)).toEqual(['x-client-id:a', 'address:192.0.2.0/24']);
+});

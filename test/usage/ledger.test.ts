@@ -1,0 +1,194 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { UsageBatch } from '../../gateway/usage/batch.ts';
+import { Ledger } from '../../gateway/usage/ledger.ts';
+import type { UsageQueries } from '../../gateway/usage/queries.ts';
+import { openLedger } from './ledgerFixture.ts';
+import { addUp, dayMs, hourMs, noon, randomBatch, randomOf, row } from './model.ts';
+
+/** Compares every answer with what the rows themselves add up to. `since` and `until` at full hours. */
+function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number, until?: number): void {
+  const known = rows.filter(({ hour }) => hour >= since && hour < (until ?? Number.POSITIVE_INFINITY));
+  const totals = addUp(known, ({ version }) => version);
+  expect(new Map(ledger.totals(since, until).map(({ version, ...rest }) => [version, rest]))).toEqual(
+    new Map([...totals].map(([version, { first: _first, routes: _routes, ...rest }]) => [version, rest])),
+  );
+  if (until !== undefined) return;
+  for (const version of ['v0', 'v1', 'v2', 'v9']) {
+    const mine = known.filter((one) => one.version === version);
+    const clients = addUp(mine, ({ client }) => client);
+    expect(new Map(ledger.byClient(version, since).map(({ client, name: _name, ...rest }) => [client, rest]))).toEqual(
+      new Map([...clients].map(([client, { clients: _clients, ...rest }]) => [client, rest])),
+    );
+    const routes = addUp(mine, ({ route }) => route);
+    expect(new Map(ledger.byRoute(version, since).map(({ route, ...rest }) => [route, rest]))).toEqual(
+      new Map(
+        [...routes].map(([route, { first: _first, served: _served, routes: _routes, ...rest }]) => [route, rest]),
+      ),
+    );
+  }
+}
+
+describe('the ledger', () => {
+  it.each([
+    ['the last day', dayMs],
+    ['three days', 3 * dayMs + 5 * hourMs],
+    ['months', 75 * dayMs],
+  ])('says exactly what was counted in %s', (_name, spanMs) => {
+    const { ledger } = openLedger();
+    const random = randomOf(spanMs);
+    const rows = Array.from({ length: 8 }, () => randomBatch(random, 150, spanMs));
+    for (const batch of rows) ledger.add(batch);
+    for (let turn = 0; turn < 6; turn++) {
+      const since = noon - Math.floor(random(spanMs) / hourMs) * hourMs;
+      expectSame(ledger, rows.flat(), since);
+      expectSame(ledger, rows.flat(), since, since + random(Math.floor(spanMs / hourMs)) * hourMs);
+    }
+    expectSame(ledger, rows.flat(), 0);
+    expect(ledger.problem).toBeUndefined();
+  });
+
+  it('says the same of whole days after the hours are gone', () => {
+    const { ledger, clock } = openLedger();
+    const rows = randomBatch(randomOf(5), 900, 20 * dayMs);
+    ledger.add(rows);
+    const [midnight, later] = [noon - (noon % dayMs), noon + 40 * dayMs];
+    const days = [3, 11, 19].map((count) => midnight - count * dayMs);
+    clock.time = later;
+    ledger.maintain(later);
+    for (const since of days) expectSame(ledger, rows, since);
+    // In the middle of a day the whole day counts.
+    expect(ledger.byClient('v1', (days[1] ?? 0) + 7 * hourMs)).toEqual(ledger.byClient('v1', days[1] ?? 0));
+    for (const since of days) expectSame(ledger, rows, since, since + 5 * dayMs);
+  });
+
+  it('has no totals where nothing lies between', () => {
+    const { ledger } = openLedger();
+    ledger.add([row()]);
+    expect([ledger.totals(noon, noon), ledger.totals(noon, noon - dayMs), ledger.problem]).toEqual([[], [], undefined]);
+  });
+
+  it('lists the most used first', () => {
+    const { ledger } = openLedger();
+    ledger.add([row({ client: 'a', requests: 2 }), row({ client: 'b', requests: 3 }), row({ client: 'c' })]);
+    expect(ledger.byClient('v1', 0).map(({ client }) => client)).toEqual(['b', 'a', 'c']);
+  });
+
+  it('has a series by hour and by day, oldest first', () => {
+    const { ledger } = openLedger();
+    ledger.add([
+      row({ requests: 4 }),
+      row({ requests: 2, first: noon - hourMs }),
+      row({ requests: 1, client: 'b', first: noon - hourMs }),
+      row({ requests: 7, version: 'v2', first: noon - 3 * dayMs }),
+    ]);
+    const midnight = noon - (noon % dayMs);
+    expect(ledger.series('hour', noon - hourMs)).toEqual([
+      { version: 'v1', at: noon - hourMs, requests: 3 },
+      { version: 'v1', at: noon, requests: 4 },
+    ]);
+    expect(ledger.series('day', noon - 3 * dayMs)).toEqual([
+      { version: 'v2', at: midnight - 3 * dayMs, requests: 7 },
+      { version: 'v1', at: midnight, requests: 7 },
+    ]);
+    expect(ledger.series('day', 0, 'v2')).toEqual([{ version: 'v2', at: midnight - 3 * dayMs, requests: 7 }]);
+    expect(ledger.clientSeries('v1', 'x-client-id:shop', 0)).toEqual([{ version: 'v1', at: midnight, requests: 6 }]);
+    expect(ledger.clientSeries('v1', 'nobody', 0)).toEqual([]);
+    expect(ledger.clientSeries('v9', 'x-client-id:shop', 0)).toEqual([]);
+  });
+
+  it('tells who moved from one version to another', () => {
+    const { ledger } = openLedger();
+    ledger.add([
+      row({ client: 'stays', requests: 9 }),
+      row({ client: 'moves', requests: 5, first: noon - dayMs }),
+      row({ client: 'moves', version: 'v2', requests: 3 }),
+      row({ client: 'new', version: 'v2' }),
+    ]);
+    expect(ledger.movement('v1', 'v2', 0)).toEqual([
+      { client: 'stays', name: undefined, from: { requests: 9, last: noon }, to: undefined },
+      {
+        client: 'moves',
+        name: undefined,
+        from: { requests: 5, last: noon - dayMs },
+        to: { requests: 3, first: noon, last: noon },
+      },
+      { client: 'new', name: undefined, from: undefined, to: { requests: 1, first: noon, last: noon } },
+    ]);
+  });
+
+  it('forgets what is older than the retention, names included', () => {
+    const { ledger, store, clock } = openLedger({ retention: 100 * dayMs }, noon - 150 * dayMs);
+    const old = row({ client: 'gone', route: 'GET /gone', version: 'v0', first: noon - 120 * dayMs });
+    ledger.add([old, row({ first: noon - 90 * dayMs }), row({ client: 'stays', first: noon })]);
+    expect(ledger.coveredSince()).toBe(noon - 150 * dayMs);
+    clock.time = noon;
+    ledger.maintain(noon);
+    const cutoff = noon - (noon % dayMs) - 100 * dayMs;
+    expect(ledger.coveredSince()).toBe(cutoff);
+    expect(ledger.totals(0)).toEqual([{ version: 'v1', requests: 2, errors: 0, served: 2, clients: 2, last: noon }]);
+    expect(ledger.byClient('v0', 0)).toEqual([]);
+    expect(ledger.clientSeries('v1', 'x-client-id:shop', 0)).toHaveLength(1);
+    // A longer retention does not bring back what is gone.
+    ledger.configure({ store, retention: 400 * dayMs });
+    ledger.maintain(noon);
+    expect(ledger.coveredSince()).toBe(cutoff);
+    ledger.add([{ ...old, first: noon, last: noon, hour: noon }]);
+    expect(ledger.byClient('v0', 0)).toMatchObject([{ client: 'gone', requests: 1 }]);
+  });
+
+  it('covers the time from when it was first opened, or from its oldest row', () => {
+    const { ledger, clock } = openLedger();
+    expect(ledger.coveredSince()).toBe(noon);
+    clock.time = noon + 5 * dayMs;
+    ledger.add([row({ first: noon + dayMs })]);
+    expect(ledger.coveredSince()).toBe(noon);
+    ledger.add([row({ first: noon - dayMs })]);
+    expect(ledger.coveredSince()).toBe(noon - dayMs);
+  });
+
+  it('is kept over a restart, with the salt', () => {
+    const { ledger, store } = openLedger();
+    ledger.add([row()]);
+    const { salt } = ledger;
+    ledger.close();
+    const { ledger: again } = openLedger({ store }, noon + dayMs);
+    expect(again.salt).toBe(salt);
+    again.add([row()]);
+    expect(again.byClient('v1', 0)).toMatchObject([{ requests: 2 }]);
+    expect(again.coveredSince()).toBe(noon);
+  });
+
+  it('is nobody else’s to read', () => {
+    const { ledger, store } = openLedger();
+    ledger.add([row()]);
+    for (const file of [store, `${store}-wal`, `${store}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(store)).isDirectory()).toBe(true);
+    expect(openLedger().ledger.salt).not.toBe(ledger.salt);
+  });
+});
+
+describe('a reader', () => {
+  it('sees what another process writes meanwhile', () => {
+    const { ledger, store } = openLedger();
+    const reader = Ledger.openReadOnly(store);
+    for (let turn = 1; turn <= 50; turn++) {
+      ledger.add([row()]);
+      expect(reader.byClient('v1', 0)).toMatchObject([{ requests: turn }]);
+    }
+    ledger.maintain(noon);
+    expect(ledger.problem).toBeUndefined();
+    reader.close();
+    expect(reader.totals(0)).toEqual([]);
+  });
+
+  it('reads what a gateway has left', () => {
+    const { ledger, store } = openLedger();
+    ledger.add([row()]);
+    ledger.close();
+    const reader = Ledger.openReadOnly(store);
+    expect(reader.totals(0)).toMatchObject([{ version: 'v1', requests: 1, clients: 1 }]);
+    reader.close();
+  });
+});
