@@ -10,9 +10,9 @@ export type Destination = Exclude<LogSettings['access'], 'off'>;
 
 // A write for each line would cost more than the line.
 const flushMs = 1000;
-const mostChars = 64 * 1024;
+const mostBytes = 64 * 1024;
 // Several processes write to one pipe, which keeps no more than this in one piece (POSIX PIPE_BUF).
-const mostCharsShared = 4096;
+const mostBytesShared = 4096;
 // What a reader that does not keep up may cost us; beyond it, lines are dropped.
 const mostBuffered = 16 * 1024 * 1024;
 const partingMs = 1000;
@@ -21,9 +21,11 @@ const partingMs = 1000;
 export class LineBuffer {
   readonly isTerminal: boolean;
   readonly #stream: ReturnType<typeof pino.destination>;
-  readonly #most: number;
+  readonly #size: number;
   readonly #timer: NodeJS.Timeout;
-  #pending = '';
+  // Bytes, since strings that wait would be copied by every collection of the young generation.
+  #pending: Buffer;
+  #used = 0;
   #failing = false;
   #hasDropped = false;
 
@@ -31,10 +33,15 @@ export class LineBuffer {
   constructor(to: Destination, notice: (line: string) => void) {
     const fd = open(to);
     this.isTerminal = isatty(fd);
-    // Who looks at a terminal waits for the line.
-    this.#most = this.isTerminal ? 0 : cluster.isWorker ? mostCharsShared : mostChars;
-    const maxWrite = this.#most || mostChars;
-    this.#stream = pino.destination({ dest: fd, sync: false, maxLength: mostBuffered, maxWrite });
+    this.#size = cluster.isWorker ? mostBytesShared : mostBytes;
+    this.#pending = Buffer.allocUnsafeSlow(this.#size);
+    this.#stream = pino.destination({
+      dest: fd,
+      sync: false,
+      contentMode: 'buffer',
+      maxLength: mostBuffered,
+      maxWrite: this.#size,
+    });
     this.#stream
       .on('error', (error: Error) => {
         if (!this.#failing) notice(`the access log cannot be written: ${error.message}`);
@@ -51,15 +58,23 @@ export class LineBuffer {
   }
 
   write(line: string): void {
-    if (this.#pending.length + line.length > this.#most) this.flush();
-    this.#pending += line;
-    if (this.#most === 0) this.flush();
+    if (this.#used + line.length > this.#size) this.flush();
+    if (line.length > this.#size) this.#send(Buffer.from(line, 'latin1'));
+    else this.#used += this.#pending.write(line, this.#used, 'latin1');
+    // Who looks at a terminal waits for the line.
+    if (this.isTerminal) this.flush();
   }
 
   flush(): void {
-    if (this.#pending === '') return;
-    this.#stream.write(this.#pending);
-    this.#pending = '';
+    if (this.#used === 0) return;
+    this.#send(this.#pending.subarray(0, this.#used));
+    this.#pending = Buffer.allocUnsafeSlow(this.#size);
+    this.#used = 0;
+  }
+
+  #send(bytes: Buffer): void {
+    // With `contentMode: 'buffer'` it takes bytes, which its types do not know.
+    this.#stream.write(bytes as unknown as string);
   }
 
   /** Resolves when all lines are written, or a second later: nobody may be reading them any more. */
