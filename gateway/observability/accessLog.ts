@@ -31,7 +31,8 @@ export class AccessLog implements Recorder {
     if (well && sample < 1 && Math.random() >= sample) return;
     const { lines, print } = this.#output;
     const line = logLine(facts, well ? 'info' : levelOf(facts), this.#settings);
-    lines.write(print ? print(line) : line);
+    if (print) lines.writeText(print(line));
+    else lines.write(line);
   }
 
   /** Takes over the settings of another snapshot. A file that stays the same stays open. */

@@ -57,6 +57,13 @@ export class LineBuffer {
     this.#timer = setInterval(() => this.flush(), flushMs).unref();
   }
 
+  /** For people: any characters, and at once. */
+  writeText(text: string): void {
+    this.flush();
+    this.#send(Buffer.from(text));
+  }
+
+  /** `line` is ASCII. */
   write(line: string): void {
     if (this.#used + line.length > this.#size) this.flush();
     if (line.length > this.#size) this.#send(Buffer.from(line, 'latin1'));
