@@ -63,9 +63,14 @@ function nameOf(text: string): string {
   }
 }
 
-/** To the microsecond. */
-function rounded(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
+/** To the microsecond, `1.72`. By whole numbers, since a fraction is many times as dear to print. */
+function rounded(ms: number): string {
+  const us = Math.round(ms * 1000);
+  const whole = Math.floor(us / 1000);
+  const rest = us - whole * 1000;
+  if (rest === 0) return `${whole}`;
+  const digits = rest < 10 ? `00${rest}` : rest < 100 ? `0${rest}` : `${rest}`;
+  return `${whole}.${digits.endsWith('0') ? digits.replace(/0+$/, '') : digits}`;
 }
 
 let second = Number.NaN;
