@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest';
 import { type Running, run } from '../support/process.ts';
 
 export interface StartedGateway extends Running {
+  readonly folder: string;
   readonly port: number;
   readonly admin: string;
   /** Replaces the `routes:` of the file. */
@@ -37,6 +38,7 @@ export async function startWorkers(
   const [, admin] = await running.printed(/(http:\/\/127\.0\.0\.1:\d+)\/readyz/);
   return {
     ...running,
+    folder,
     port: Number(port),
     admin: admin as string,
     edit,

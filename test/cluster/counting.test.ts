@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { Agent } from 'node:http';
+import { expect, it } from 'vitest';
+import { Ledger } from '../../gateway/usage/ledger.ts';
+import { eventually } from '../support/eventually.ts';
+import { ask, countExactly, startCounted, startService } from './counting.ts';
+
+it(
+  'the ledger counts what was sent, by client and version, through a reload and a rolling restart',
+  {
+    timeout: 60_000,
+  },
+  () => countExactly(9_000),
+);
+
+it('after SIGKILL the file is sound, and holds all but the last seconds', { timeout: 60_000 }, async () => {
+  const { gateway, store } = await startCounted(await startService());
+  const agent = new Agent({ keepAlive: true });
+  for (let count = 0; count < 200; count += 1) await ask(gateway.port, '/v1/x', 'steady', agent);
+  const total = (): number => {
+    const ledger = Ledger.openReadOnly(store);
+    try {
+      return ledger.totals(0).reduce((sum, { requests }) => sum + requests, 0);
+    } finally {
+      ledger.close();
+    }
+  };
+  await eventually(() => expect(total()).toBe(200), 8_000);
+  for (let count = 0; count < 50; count += 1) await ask(gateway.port, '/v1/x', 'late', agent);
+  const exit = once(gateway.child, 'exit');
+  gateway.child.kill('SIGKILL');
+  await exit;
+  agent.destroy();
+  expect(total()).toBeGreaterThanOrEqual(200);
+  expect(total()).toBeLessThanOrEqual(250);
+});
