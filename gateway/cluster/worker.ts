@@ -24,17 +24,17 @@ class Worker {
   async obey(order: Order): Promise<void> {
     const { number } = order;
     try {
-      tell({ kind: 'reply', number, ...(await this.#carryOut(order)) });
+      await tell({ kind: 'reply', number, ...(await this.#carryOut(order)) });
     } catch (error) {
-      tell({ kind: 'reply', number, error: wireError(error) });
+      await tell({ kind: 'reply', number, error: wireError(error) });
     }
     if (order.kind === 'drain') process.disconnect?.();
   }
 
   async #carryOut(order: Order): Promise<Answer> {
     if (order.kind === 'serve') {
-      const notice = (line: string): void => tell({ kind: 'notice', line });
-      const take = (batch: UsageBatch): void => tell({ kind: 'usage', batch });
+      const notice = (line: string): void => void tell({ kind: 'notice', line });
+      const take = (batch: UsageBatch): void => void tell({ kind: 'usage', batch });
       const usage = order.salt === undefined ? undefined : { salt: order.salt, take };
       const options = { clock: systemClock, notice, usage, logs: true };
       this.#serving = await serveInProcess(fromPlain(order.snapshot), options);
@@ -53,9 +53,13 @@ class Worker {
   }
 }
 
-function tell(message: Reply | Notice | Usage): void {
-  // The primary may be gone by now, and the process ends with it.
-  if (process.connected) process.send?.(message);
+/** Resolves when it has left: a channel that is closed before takes with it what still waits. */
+function tell(message: Reply | Notice | Usage): Promise<void> {
+  return new Promise((resolve) => {
+    // The primary may be gone by now, and the process ends with it.
+    if (process.connected) process.send?.(message, undefined, undefined, () => resolve());
+    else resolve();
+  });
 }
 
 function wireError(error: unknown): WireError {
