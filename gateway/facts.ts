@@ -21,7 +21,8 @@ export async function useFacts(
       if (one && one.inFlight > 0) return now;
       const total = totals.get(name);
       // Of what was before the start only the ledger knows.
-      return one?.lastServed ?? (total && total.served > 0 ? total.last : undefined);
+      const before = total && total.served > 0 ? total.last : undefined;
+      return one?.lastServed === undefined ? before : Math.max(one.lastServed, before ?? 0);
     },
     clients: (name) => usage && clientsInWords(name, usage, since, now),
   };

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 import { sendProblem } from '../problems/send.ts';
@@ -24,7 +24,9 @@ export function admission(live: { readonly current: Snapshot }, sessions: Sessio
     const logged =
       adminToken !== undefined && session !== undefined && sessions.holds(session, adminToken, clock.now());
     if (logged) return 'session';
-    if (isLoopbackAddress(req.socket.remoteAddress) && isLoopbackHost(req.headers.host)) return 'machine';
+    // With a token set, what a proxy on this machine passes on may come from anywhere.
+    const passedOn = adminToken !== undefined && isPassedOn(req.headers);
+    if (!passedOn && isLoopbackAddress(req.socket.remoteAddress) && isLoopbackHost(req.headers.host)) return 'machine';
     return undefined;
   };
 }
@@ -50,6 +52,11 @@ export function guard(live: { readonly current: Snapshot }, admits: Admits): Req
 function isOwn(req: IncomingMessage, by: 'token' | 'session' | 'machine'): boolean {
   if (by === 'token' || req.method === 'GET' || req.method === 'HEAD') return true;
   return sameOrigin(req) ?? by === 'machine';
+}
+
+/** Only a proxy says so. */
+function isPassedOn(headers: IncomingHttpHeaders): boolean {
+  return ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'].some((name) => name in headers);
 }
 
 /** Whether a Host field names this machine by loopback: `localhost`, 127.0.0.0/8 or `[::1]`, with any port. */

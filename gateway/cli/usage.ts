@@ -26,7 +26,11 @@ export const addUsage: AddCommand = (program, io, finish) => {
     .command('usage')
     .description('Say who calls what, and how far the clients of a version have moved on.')
     .argument('[version]', 'one version, such as /v1', versionArgument)
-    .option('--since <duration>', 'how far back to look', periodArgument, periodArgument('30d'))
+    .addOption(
+      new Option('--since <duration>', 'how far back to look')
+        .argParser(periodArgument)
+        .default(periodArgument('30d'), '30d'),
+    )
     .addOption(new Option('--by <what>', 'one row for each').choices(groupings))
     .addOption(
       new Option('--format <format>', 'how to print the result').choices(['text', 'json', 'csv']).default('text'),

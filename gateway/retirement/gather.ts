@@ -90,6 +90,6 @@ function arrives(path: string, version: Version, snapshot: Snapshot, now: number
 function successorFacts(successor: Version | undefined, report: ServingReport): SuccessorFacts | undefined {
   if (successor === undefined) return undefined;
   const targets = report.versions.find(({ name }) => name === successor.name)?.targets ?? [];
-  const healthy = targets.filter(({ health, reachable }) => health === 'healthy' && reachable);
+  const healthy = targets.filter(({ health, reachable }) => health === 'healthy' && reachable !== false);
   return { version: successor.name, targets: targets.length, healthy: healthy.length };
 }

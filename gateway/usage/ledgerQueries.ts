@@ -7,6 +7,9 @@ import { ClientNames } from './names.ts';
 import type { ClientMovement, ClientUse, RouteUse, SeriesPoint, UsageQueries, VersionTotal } from './queries.ts';
 import { beginOf, dayMs, endless, hourMs, lengths, type Spans, spanAt, spansOf } from './spans.ts';
 
+// Whoever calls at all is missed by no more than that; a longer silence may be our own.
+const longestGap = hourMs;
+
 type Row = Record<string, SQLInputValue>;
 
 /** Answers from an open ledger. A question that cannot be answered has no rows, and sets `problem`; nothing throws. */
@@ -19,12 +22,13 @@ export abstract class LedgerQueries implements UsageQueries {
   protected abstract failed(failure: LedgerFailure): void;
 
   coveredSince(): number | undefined {
-    const [row] = this.#ask<{ oldest: number | null; began: number | null }>(`SELECT
-      (SELECT MIN((SELECT MIN(span) FROM version_hour WHERE version = versions.id)) FROM versions) AS oldest,
-      (SELECT MIN(began) FROM runs) AS began`);
-    const known = [row?.began ?? undefined, row?.oldest == null ? undefined : row.oldest * hourMs];
-    const earliest = known.filter((instant) => instant !== undefined);
-    return earliest.length === 0 ? undefined : Math.max(Math.min(...earliest), this.#meta('kept_from'));
+    const runs = this.#ask<{ began: number; seen: number }>('SELECT began, seen FROM runs ORDER BY began DESC');
+    let since: number | undefined;
+    for (const { began, seen } of runs) {
+      if (since !== undefined && since - seen > longestGap) break;
+      since = Math.min(began, since ?? began);
+    }
+    return since === undefined ? undefined : Math.max(since, this.#meta('kept_from'));
   }
 
   totals(since: number, until: number = endless): readonly VersionTotal[] {

@@ -1,6 +1,6 @@
 /** What can be asked of the ledger. `since` and `until` are epoch ms; rows come most requests first. */
 export interface UsageQueries {
-  /** When the oldest hour began that the ledger covers without a gap of its own; undefined: it holds nothing. */
+  /** Since when somebody has been here to count, without a pause of more than an hour; undefined: it holds nothing. */
   coveredSince(): number | undefined;
   /** One row a version, '' for what named no version that is known. */
   totals(since: number, until?: number): readonly VersionTotal[];
