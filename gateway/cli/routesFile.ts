@@ -46,6 +46,7 @@ export class RoutesFile {
   }
 
   #verdict(): Verdict {
+    this.lastRead = undefined;
     const bytes = readText(this.path);
     this.lastRead = digestOf(bytes);
     return this.#explain(bytes);

@@ -32,7 +32,13 @@ export function watchFile(file: string, onChange: () => void, lastRead?: () => s
     }, settleMs);
   };
   const watcher = watchFolder(dirname(file), settle);
-  const look = setInterval(settle, lookMs).unref();
+  let missing = 0;
+  const look = setInterval(() => {
+    missing = contentOf(file) === undefined ? missing + 1 : 0;
+    // Gone for good, as it seems: whoever reads it will say so.
+    if (missing === 2) onChange();
+    else settle();
+  }, lookMs).unref();
   // It may have changed since it was read.
   settle();
   return {

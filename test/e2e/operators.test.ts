@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
@@ -230,4 +230,20 @@ describe('at the start', () => {
     expect((await runIn(folder, ['check'])).code).toBe(0);
     expect(existsSync(accepted)).toBe(false);
   });
+});
+
+it('a file that is gone is reported, once, until it is back', { timeout: 30_000 }, async () => {
+  const { file, edit } = operatorsFolder(`  /v1: ${upstream}\n`);
+  const { gateway, admin } = await start(file);
+  const failure = async (): Promise<unknown> => {
+    const { config } = (await (await fetch(`http://${admin}/api/status`)).json()) as {
+      config: Record<string, unknown>;
+    };
+    return config['last_failure'];
+  };
+  rmSync(file);
+  await gateway.printed(/reload \(file\): .*cannot be served/);
+  expect(await failure()).toMatchObject({ trigger: 'file', reasons: [expect.stringContaining(file)] });
+  edit(`  /v1: ${upstream}\n`);
+  await vi.waitFor(async () => expect(await failure()).toBeNull(), 10_000);
 });
