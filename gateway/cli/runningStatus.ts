@@ -35,7 +35,8 @@ export interface RunningTarget {
   readonly url: string;
   readonly health: string;
   readonly ejected_until: string | null;
-  readonly reachable: boolean;
+  /** null: nobody has asked it yet. */
+  readonly reachable: boolean | null;
   readonly in_flight: number;
   readonly connections: number;
 }

@@ -52,7 +52,7 @@ function targetCells(target: RunningTarget): string[] {
   return [
     printable(target.url),
     printable(target.health) + until,
-    target.reachable ? '' : 'refuses connections',
+    target.reachable === false ? 'refuses connections' : '',
     `${target.in_flight} in flight`,
     `${target.connections} connection${target.connections === 1 ? '' : 's'}`,
   ];
