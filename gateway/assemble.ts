@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import { createAdmin } from './admin/app.ts';
 import type { Snapshot } from './config/snapshot.ts';
-import { useFacts } from './facts.ts';
 import { keep } from './keeping.ts';
 import type { ConfigStatus, Trigger } from './observability/configStatus.ts';
 import { end, listen, portOf } from './pipeline/listener.ts';
@@ -12,6 +11,7 @@ import { systemClock } from './shared/clock.ts';
 import { watchForStops } from './stops.ts';
 import type { UsageBatch } from './usage/batch.ts';
 import type { Ledger } from './usage/ledger.ts';
+import { useFacts } from './useFacts.ts';
 
 export interface RunningGateway {
   /** What the listeners are bound to: another port than the file's where that is 0. */

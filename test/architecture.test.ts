@@ -8,7 +8,7 @@ const lines = [
   ['cli', 'index'],
   ['cluster'],
   ['assemble'],
-  ['stops', 'reload', 'facts', 'keeping'],
+  ['stops', 'reload', 'useFacts', 'keeping'],
   ['serving'],
   ['pipeline', 'admin', 'discovery'],
   ['forwarding', 'retirement'],

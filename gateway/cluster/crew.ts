@@ -48,8 +48,8 @@ export class Crew implements Serving {
 
   async apply(snapshot: Snapshot): Promise<void> {
     // What was listened with at the start counts for whoever comes later, too.
-    const { listen, tls, limits } = this.#snapshot.gateway;
-    this.#snapshot = { ...snapshot, gateway: { ...snapshot.gateway, listen, tls, limits } };
+    const { listen, tls } = this.#snapshot.gateway;
+    this.#snapshot = { ...snapshot, gateway: { ...snapshot.gateway, listen, tls } };
     // Who dies in between is replaced by one that begins with this snapshot.
     await Promise.allSettled([...this.#members].map((member) => member.apply(this.#snapshot)));
   }

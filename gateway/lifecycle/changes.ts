@@ -16,7 +16,7 @@ export function changesBetween(before: Snapshot, after: Snapshot, now: number): 
 }
 
 // Read when the gateway starts, and not again.
-const fromTheNextStart = ['listen', 'admin', 'workers', 'tls', 'limits'] as const;
+const fromTheNextStart = ['listen', 'admin', 'workers', 'tls'] as const;
 
 function gatewayWords(before: GatewaySettings, after: GatewaySettings): string[] {
   const keys = (Object.keys(after) as (keyof GatewaySettings)[]).filter(

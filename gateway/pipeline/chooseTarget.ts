@@ -9,7 +9,7 @@ export function chooseTarget(exchange: Exchange): Verdict | undefined {
   if (target === undefined) {
     return served.pool.refuses ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
   }
-  served.pool.budget.count(performance.now());
+  served.pool.budget.count(exchange.tally.begun);
   exchange.target = target;
   return undefined;
 }

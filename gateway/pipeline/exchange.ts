@@ -24,7 +24,7 @@ export class Exchange implements Outbound {
   readonly upgrade: Switching | undefined;
   readonly expectsContinue: boolean;
   readonly surroundings: Surroundings;
-  /** Fixed on arrival, so that a reload never changes it midway. */
+  /** Fixed when its turn comes, so that a reload never changes it midway. */
   readonly live: Live;
   readonly now: number;
   readonly method: string;

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import { AccessLog } from '../observability/accessLog.ts';
-import { type Recorder, tellAll } from '../observability/facts.ts';
+import { type Facts, type Recorder, tellAll } from '../observability/facts.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { Collector } from '../usage/collector.ts';
 import type { ServeOptions } from './serving.ts';
@@ -16,9 +16,11 @@ export class Signals {
   readonly #collector: Collector | undefined;
   readonly #usage: ServeOptions['usage'];
   readonly #timer: NodeJS.Timeout | undefined;
+  #settings: string;
 
   constructor(snapshot: Snapshot, { notice, usage, logs }: ServeOptions) {
     this.#usage = usage;
+    this.#settings = JSON.stringify(snapshot.usage);
     this.#log = logs ? new AccessLog(snapshot.log, notice) : undefined;
     const collector = usage && new Collector(snapshot.usage, usage.salt);
     this.#collector = collector;
@@ -26,19 +28,16 @@ export class Signals {
     this.recorder = tellAll([
       this.metrics,
       ...(this.#log ? [this.#log] : []),
-      ...(collector
-        ? [
-            {
-              record: (facts: Parameters<Recorder['record']>[0]) => collector.count({ ...facts, path: facts.resource }),
-            },
-          ]
-        : []),
+      ...(collector ? [counting(collector)] : []),
     ]);
   }
 
   async apply(next: Snapshot): Promise<void> {
     this.#flush();
-    if (this.#usage) this.#collector?.configure(next.usage, this.#usage.salt);
+    const settings = JSON.stringify(next.usage);
+    // To configure it is to forget whom it knows.
+    if (this.#usage && settings !== this.#settings) this.#collector?.configure(next.usage, this.#usage.salt);
+    this.#settings = settings;
     await this.#log?.apply(next.log);
   }
 
@@ -57,4 +56,11 @@ export class Signals {
     const batch = this.#collector?.take() ?? [];
     if (batch.length > 0) this.#usage?.take(batch);
   }
+}
+
+function counting(collector: Collector): Recorder {
+  return {
+    record: ({ version, method, resource, paths, rawHeaders, address, status, served, at }: Facts) =>
+      collector.count({ version, method, path: resource, paths, rawHeaders, address, status, served, at }),
+  };
 }
