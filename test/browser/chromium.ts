@@ -74,3 +74,11 @@ function fontsConf(home: string): string {
 <fontconfig><dir>${join(home, 'fonts')}</dir><cachedir>${join(home, 'cache')}</cachedir></fontconfig>
 `;
 }
+
+/** What every page is looked at on: device, colour scheme and width in CSS pixels. */
+export const screens = [
+  ['desktop', 'light', 1440],
+  ['desktop', 'dark', 1440],
+  ['phone', 'light', 390],
+  ['phone', 'dark', 390],
+] as const;

@@ -7,7 +7,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { serve } from '../discovery/server.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
-import { launchChromium } from './chromium.ts';
+import { launchChromium, screens } from './chromium.ts';
 import { now, type Scene, scene } from './dashboardGateway.ts';
 import { hostile, noUsage } from './sampleUsage.ts';
 
@@ -57,13 +57,6 @@ async function drawn(options: BrowserContextOptions = {}, shown?: Scene): Promis
   await visited.page.locator('#traffic canvas').waitFor();
   return visited;
 }
-
-const screens = [
-  ['desktop', 'light', 1440],
-  ['desktop', 'dark', 1440],
-  ['phone', 'light', 390],
-  ['phone', 'dark', 390],
-] as const;
 
 describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
   const options = { colorScheme, viewport: { width, height: 900 } };

@@ -5,7 +5,7 @@ import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { serveDiscovery, snapshotWith } from '../discovery/server.ts';
-import { launchChromium } from './chromium.ts';
+import { launchChromium, screens } from './chromium.ts';
 
 const axe = createRequire(import.meta.url).resolve('axe-core');
 // For people to look at; each run writes them anew.
@@ -43,13 +43,6 @@ async function visit(
   await page.goto(`${origin}${gateway.base_path ?? '/'}`);
   return { page, origin, requests, complaints };
 }
-
-const screens = [
-  ['desktop', 'light', 1440],
-  ['desktop', 'dark', 1440],
-  ['phone', 'light', 390],
-  ['phone', 'dark', 390],
-] as const;
 
 describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
   const options = { colorScheme, viewport: { width, height: 844 } };
