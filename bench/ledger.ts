@@ -91,6 +91,7 @@ for (const [label, since] of [
   timed(`totals, ${label}`, () => ledger.totals(since));
   timed(`totals between, ${label} to 6 h ago`, () => ledger.totals(since, now - 6 * hourMs));
   timed(`byClient, ${label}`, () => ledger.byClient('v7', since));
+  timed(`folded, ${label}`, () => [ledger.folded(since)]);
   timed(`byRoute, ${label}`, () => ledger.byRoute('v7', since));
   timed(`movement, ${label}`, () => ledger.movement('v7', 'v8', since));
   timed(`series by day, ${label}`, () => ledger.series('day', since));

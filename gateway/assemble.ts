@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { createAdmin } from './admin/app.ts';
 import type { Snapshot } from './config/snapshot.ts';
-import { keep } from './keeping.ts';
+import { keep, sinkOf } from './keeping.ts';
 import type { ConfigStatus, Trigger } from './observability/configStatus.ts';
 import { end, listen, portOf } from './pipeline/listener.ts';
 import { type Outcome, Reloader } from './reload.ts';
@@ -9,7 +9,6 @@ import { serveInProcess } from './serving/inProcess.ts';
 import type { Serve, ServeOptions, Serving } from './serving/serving.ts';
 import { systemClock } from './shared/clock.ts';
 import { watchForStops } from './stops.ts';
-import type { UsageBatch } from './usage/batch.ts';
 import type { Ledger } from './usage/ledger.ts';
 import { useFacts } from './useFacts.ts';
 
@@ -44,7 +43,7 @@ export interface StartOptions extends Partial<Omit<ServeOptions, 'usage'>> {
 /** A gateway, and the operators' side of it. @throws the listeners' own errors, such as EADDRINUSE. */
 export async function startGateway(snapshot: Snapshot, options: StartOptions = {}): Promise<RunningGateway> {
   const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
-  const usage = ledger && { salt: ledger.salt, take: (batch: UsageBatch): void => ledger.add(batch) };
+  const usage = ledger && sinkOf(ledger);
   const serving = await serve(snapshot, { clock, notice, usage, logs: options.logs ?? false });
   let current = snapshot;
   const reloader = new Reloader(snapshot, {
@@ -80,7 +79,7 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
   );
   await listenOrEnd(admin, snapshot, serving);
   const stopWatching = watchForStops(live, serving, clock, notice);
-  const stopKeeping = ledger && keep(ledger, clock);
+  const stopKeeping = ledger && keep(ledger, clock, () => void serving.resalt());
   return {
     port: serving.port,
     adminPort: portOf(admin),

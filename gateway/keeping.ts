@@ -1,3 +1,4 @@
+import type { UsageSink } from './serving/serving.ts';
 import type { Clock } from './shared/clock.ts';
 import type { Ledger } from './usage/ledger.ts';
 
@@ -5,13 +6,30 @@ import type { Ledger } from './usage/ledger.ts';
 const signOfLifeMs = 5000;
 const maintenanceMs = 3_600_000;
 
-/** What a ledger needs now and then, until the returned function is called. */
-export function keep(ledger: Ledger, clock: Clock): () => void {
+/** What a ledger needs now and then, until the returned function is called. `onSalt`: its salt is another one now. */
+export function keep(ledger: Ledger, clock: Clock, onSalt: () => void): () => void {
+  let { salt } = ledger;
+  const look = (): void => {
+    ledger.add([]);
+    if (ledger.salt === salt) return;
+    salt = ledger.salt;
+    onSalt();
+  };
   const timers = [
-    setInterval(() => ledger.add([]), signOfLifeMs).unref(),
+    setInterval(look, signOfLifeMs).unref(),
     setInterval(() => ledger.maintain(clock.now()), maintenanceMs).unref(),
   ];
   return () => {
     for (const timer of timers) clearInterval(timer);
+  };
+}
+
+/** Where counts go: into the ledger, and with the salt that it has at the time. */
+export function sinkOf(ledger: Ledger): UsageSink {
+  return {
+    get salt() {
+      return ledger.salt;
+    },
+    take: (batch) => ledger.add(batch),
   };
 }

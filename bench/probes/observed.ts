@@ -3,7 +3,7 @@
 import { keepYoungGenerationSmall } from '../../gateway/cli/heap.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { AccessLog } from '../../gateway/observability/accessLog.ts';
-import { type Recorder, tellAll } from '../../gateway/observability/facts.ts';
+import type { Recorder } from '../../gateway/observability/facts.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { listen } from '../../gateway/pipeline/listener.ts';
@@ -28,5 +28,11 @@ if (what.includes('metrics')) {
   await metrics.json();
 }
 if (what.includes('access log')) recorders.push(new AccessLog(snapshot.log, (line) => process.stderr.write(line)));
-if (recorders.length > 0) surroundings.recorder = tellAll(recorders);
+if (recorders.length > 0) {
+  surroundings.recorder = {
+    record: (facts) => {
+      for (const one of recorders) one.record(facts);
+    },
+  };
+}
 await listen(createFrontDoor(snapshot.gateway, surroundings), snapshot.gateway.listen);

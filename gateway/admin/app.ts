@@ -2,6 +2,8 @@ import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 import { sendProblem } from '../problems/send.ts';
+import { Attempts } from './attempts.ts';
+import { believeProxies } from './clientAddress.ts';
 import { login } from './dashboard/login.ts';
 import { dashboard } from './dashboard/router.ts';
 import { securityFields } from './dashboard/securityFields.ts';
@@ -21,14 +23,16 @@ export function createAdmin(
   app.disable('x-powered-by');
   app.enable('strict routing');
   app.enable('case sensitive routing');
+  app.use(believeProxies(app, live));
   app.use(securityFields);
   app.use(notKept);
   // Probes come before the guard: an orchestrator has no token, and calls by the address of a container.
   app.use(probes(state));
   const sessions = new Sessions();
-  const admits = admission(live, sessions, asked.clock);
-  app.use(login(live, sessions, asked.clock));
-  app.use(guard(live, admits));
+  const attempts = new Attempts();
+  const admits = admission(live, sessions, attempts, asked.clock);
+  app.use(login(live, sessions, attempts, asked.clock));
+  app.use(guard(live, admits, attempts, asked.clock));
   app.use(
     dashboard(
       {

@@ -36,7 +36,6 @@ export function gauges(
     ),
     each('version_gateway_days_until_sunset', (report) => daysUntil(settings(report)?.sunset, now)),
     eachTarget('version_gateway_target_up', ({ health }) => (health === 'healthy' ? 1 : 0)),
-    eachTarget('version_gateway_target_ejections_total', ({ ejections = 0 }) => ejections),
     ...configGauges(config),
   ];
 }

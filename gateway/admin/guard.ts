@@ -1,25 +1,35 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 import { sendProblem } from '../problems/send.ts';
 import type { Clock } from '../shared/clock.ts';
+import type { Attempts } from './attempts.ts';
+import { clientAddress } from './clientAddress.ts';
 import { sameOrigin } from './dashboard/sameOrigin.ts';
 import { sessionOf } from './dashboard/sessionCookie.ts';
 import type { Sessions } from './dashboard/sessions.ts';
 import { sameSecret } from './secret.ts';
 
 /** What lets a request in: the token, a login with it, or where it comes from. */
-export type Admits = (req: IncomingMessage) => 'token' | 'session' | 'machine' | undefined;
+export type Admits = (req: Request) => 'token' | 'session' | 'machine' | undefined;
 
 /**
  * Lets in who holds the token, and who calls from this machine by a loopback name.
  * The name counts because a web page can make a browser here call us by a name of its own that resolves to 127.0.0.1
  * (DNS rebinding); the address counts because anybody who reaches us from outside can claim `Host: localhost`.
  */
-export function admission(live: { readonly current: Snapshot }, sessions: Sessions, clock: Clock): Admits {
+export function admission(
+  live: { readonly current: Snapshot },
+  sessions: Sessions,
+  attempts: Attempts,
+  clock: Clock,
+): Admits {
   return (req) => {
     const { adminToken } = live.current.gateway;
-    if (adminToken !== undefined && holds(req.headers.authorization, adminToken)) return 'token';
+    const given = bearer(req);
+    if (adminToken !== undefined && given !== undefined && sameSecret(given, adminToken)) {
+      if (attempts.believes(clientAddress(req), adminToken, clock.now())) return 'token';
+    }
     const session = sessionOf(req);
     const logged =
       adminToken !== undefined && session !== undefined && sessions.holds(session, adminToken, clock.now());
@@ -32,20 +42,36 @@ export function admission(live: { readonly current: Snapshot }, sessions: Sessio
 }
 
 /** Refuses whom `admits` does not let in; a browser is shown the way to the login, where there is one. */
-export function guard(live: { readonly current: Snapshot }, admits: Admits): RequestHandler {
+export function guard(
+  live: { readonly current: Snapshot },
+  admits: Admits,
+  attempts: Attempts,
+  clock: Clock,
+): RequestHandler {
   return (req, res, next) => {
     const by = admits(req);
+    const { adminToken } = live.current.gateway;
+    if (by === 'token') attempts.succeed(clientAddress(req), adminToken as string);
     if (by !== undefined && isOwn(req, by)) next();
     else if (by !== undefined) sendProblem(res, 'FORBIDDEN', 'Only a page of this very origin may change something.');
-    else if (live.current.gateway.adminToken !== undefined && req.path === '/' && req.method === 'GET')
-      res.redirect(303, '/login');
-    else
-      sendProblem(
-        res,
-        'FORBIDDEN',
-        'Call from this machine by a loopback address, or send the admin token as a bearer token.',
-      );
+    else if (adminToken !== undefined && bearer(req) !== undefined) refuseToken(req, res, attempts, clock.now());
+    else if (adminToken !== undefined && req.path === '/' && req.method === 'GET') res.redirect(303, '/login');
+    else sendProblem(res, 'FORBIDDEN', wayIn);
   };
+}
+
+const wayIn = 'Call from this machine by a loopback address, or send the admin token as a bearer token.';
+
+function refuseToken(req: Request, res: Response, attempts: Attempts, now: number): void {
+  const address = clientAddress(req);
+  const wait = Math.ceil(attempts.wait(address, now) / 1_000);
+  attempts.fail(address, now);
+  if (wait === 0) {
+    sendProblem(res, 'FORBIDDEN', wayIn);
+    return;
+  }
+  res.set('Retry-After', String(wait));
+  sendProblem(res, 'TOO_MANY_ATTEMPTS', `Too many wrong tokens came from your address. Try again in ${wait} seconds.`);
 }
 
 // A browser adds a cookie, and the address of its machine, to what another site makes it send (CSRF); never a bearer.
@@ -68,7 +94,6 @@ function isLoopbackAddress(address: string | undefined): boolean {
   return address !== undefined && /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/i.test(address);
 }
 
-function holds(authorization: string | undefined, token: string): boolean {
-  const given = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
-  return given !== undefined && sameSecret(given, token);
+function bearer({ headers }: IncomingMessage): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 }

@@ -5,6 +5,7 @@ import type { ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/send.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { UsageQueries } from '../usage/queries.ts';
+import { ledgerStatus } from './ledgerState.ts';
 import { addRetirement } from './retirement.ts';
 import { configOf, versionsOf, workersOf } from './status.ts';
 import { addUsage } from './usage.ts';
@@ -54,6 +55,7 @@ export async function statusOf(live: { readonly current: Snapshot }, asked: Oper
   return {
     config: configOf(asked.config()),
     workers: workersOf(report),
+    usage: ledgerStatus(asked.usage),
     versions: versionsOf(live.current, report, asked.clock.now()),
   };
 }

@@ -49,13 +49,23 @@ export function expectOnly(query: Request['query'], names: readonly string[]): v
 function versionIn(query: Request['query'], snapshot: Snapshot, queries: UsageQueries): string | undefined {
   const version = textIn(query, 'version')?.replace(/^\//, '');
   if (version === undefined || snapshot.versions.has(version)) return version;
-  // One that was removed from the file is in the ledger all the same.
-  const inLedger = queries.totals(0).map((one) => one.version);
-  if (version !== '' && inLedger.includes(version)) return version;
-  const known = snapshot.byMajor.map(({ name }) => `/${name}`).join(', ');
-  throw new BadParameter(
-    `\`version\`: neither the configuration nor the ledger knows it.  The configuration has ${known}.`,
-  );
+  if (removedIn(queries, snapshot).includes(version)) return version;
+  throw new BadParameter(`\`version\`: ${nobodyKnows(queries, snapshot)}`);
+}
+
+/** The versions that are in the ledger all the same, although the file lists them no more. */
+export function removedIn(queries: UsageQueries, snapshot: Snapshot): string[] {
+  const known = queries.totals(0).map((one) => one.version);
+  return known.filter((name) => name !== '' && !snapshot.versions.has(name)).sort();
+}
+
+/** What to say of a version that is nowhere. */
+export function nobodyKnows(queries: UsageQueries | undefined, snapshot: Snapshot): string {
+  const listed = snapshot.byMajor.map(({ name }) => `/${name}`).join(', ');
+  const removed = queries ? removedIn(queries, snapshot) : [];
+  const more = removed.slice(0, 20).map((name) => `/${name}`);
+  const also = more.length > 0 ? `, the ledger also ${more.join(', ')}` : '';
+  return `neither the configuration nor the ledger knows it.  The configuration has ${listed}${also}.`;
 }
 
 function oneOf<Word extends string>(query: Request['query'], name: string, words: readonly Word[]): Word | undefined {
@@ -74,6 +84,7 @@ function textIn(query: Request['query'], name: string): string | undefined {
 /** A version that is no longer in the file sends its clients to the lowest live one above it. */
 function successorsIn(snapshot: Snapshot, now: number): (version: string) => string | undefined {
   return (name) => {
+    if (name === '') return undefined;
     const version = snapshot.versions.get(name);
     if (version) return successorOf(version, snapshot, now)?.name;
     return snapshot.byMajor.find(({ major, retired }) => major > Number(name.slice(1)) && !retired)?.name;

@@ -5,7 +5,7 @@ import { gather } from '../retirement/gather.ts';
 import { asServed } from '../retirement/served.ts';
 import { judge } from '../retirement/verdict.ts';
 import type { Operations } from './operations.ts';
-import { durationIn, expectOnly } from './question.ts';
+import { durationIn, expectOnly, nobodyKnows, removedIn } from './question.ts';
 import { ledgerOf, orProblem } from './usage.ts';
 
 /** `GET /api/versions/{version}/retirement`: may it go? */
@@ -13,10 +13,10 @@ export function addRetirement(router: Router, live: { readonly current: Snapshot
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
     const report = await asked.report();
     const snapshot = live.current;
-    const version = snapshot.versions.get(params.version);
-    if (!version) {
-      const known = snapshot.byMajor.map(({ name }) => `/${name}`).join(', ');
-      sendProblem(res, 'UNKNOWN_VERSION', `The configuration has no such version; it has ${known}.`);
+    const { version: name } = params;
+    const isKnown = snapshot.versions.has(name) || (asked.usage && removedIn(asked.usage, snapshot).includes(name));
+    if (!isKnown) {
+      sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${nobodyKnows(asked.usage, snapshot)}`);
       return;
     }
     const queries = ledgerOf(asked, res);
@@ -24,7 +24,7 @@ export function addRetirement(router: Router, live: { readonly current: Snapshot
     orProblem(res, () => {
       expectOnly(query, ['quiet']);
       const quiet = durationIn(query, 'quiet') ?? snapshot.retire.quiet;
-      res.json(asServed(judge(gather(version, { snapshot, queries, report }, quiet, asked.clock.now()))));
+      res.json(asServed(judge(gather({ name }, { snapshot, queries, report }, quiet, asked.clock.now()))));
     });
   });
 }

@@ -50,6 +50,8 @@ function statusOf(name: string, version: Version | undefined, report: VersionRep
       health: target.health,
       ejected_until: instant(target.ejectedUntil),
       reachable: target.reachable ?? null,
+      last_error: target.lastError?.message ?? null,
+      last_error_at: instant(target.lastError?.at),
       in_flight: target.inFlight,
       connections: target.connections,
     })),

@@ -1,6 +1,6 @@
 import { harmless, harmlessly } from '../retirement/harmless.ts';
 import type { ServedVerdict } from '../retirement/served.ts';
-import { percent, theLast } from '../retirement/words.ts';
+import { percent, routesInWords, theLast } from '../retirement/words.ts';
 import { ago } from './ago.ts';
 import type { Paint } from './paint.ts';
 import { sparkline } from './sparkline.ts';
@@ -46,11 +46,11 @@ export const clientHeadings = ['client', 'requests', 'errors', 'routes', 'last a
 export function clientCells({ facts, asked_at: now }: ServedVerdict): string[][] {
   return facts.clients
     .slice(0, clientsShown)
-    .map(({ client, name, requests, errors, routes, last }) => [
+    .map(({ client, name, requests, errors, routes, top_routes: top, last }) => [
       harmlessly(name ?? client),
       requests.toLocaleString('en-US'),
       errors.toLocaleString('en-US'),
-      String(routes),
+      routesInWords(routes, top),
       ago(last, Date.parse(now)),
     ]);
 }

@@ -13,6 +13,8 @@ export interface RunningStatus {
       readonly reasons: readonly string[];
     } | null;
   };
+  /** null: no ledger is kept. */
+  readonly usage?: { readonly problem: string | null; readonly held_rows: number } | null;
   readonly versions: readonly RunningVersion[];
 }
 
@@ -37,6 +39,8 @@ export interface RunningTarget {
   readonly ejected_until: string | null;
   /** null: nobody has asked it yet. */
   readonly reachable: boolean | null;
+  readonly last_error?: string | null;
+  readonly last_error_at?: string | null;
   readonly in_flight: number;
   readonly connections: number;
 }

@@ -12,8 +12,9 @@ const triggers: Readonly<Record<string, string>> = {
 };
 
 /** For people. */
-export function statusAsText({ config, versions }: RunningStatus, now: number, paint: Paint): string {
-  return `${[...configLines(config, now, paint), '', ...versionLines(versions, now), ...alarms(versions, paint)].join('\n')}\n`;
+export function statusAsText({ config, versions, usage }: RunningStatus, now: number, paint: Paint): string {
+  const lines = [...configLines(config, now, paint), ...usageLines(usage, paint), '', ...versionLines(versions, now)];
+  return `${[...lines, ...alarms(versions, paint)].join('\n')}\n`;
 }
 
 function configLines(config: RunningStatus['config'], now: number, paint: Paint): string[] {
@@ -24,6 +25,14 @@ function configLines(config: RunningStatus['config'], now: number, paint: Paint)
   const heading = `an edit was not taken over ${ago(failure.at, now)}, tried ${how(failure.trigger)}:`;
   const reasons = failure.reasons.flatMap((reason) => reason.split('\n').map((line) => `  ${printable(line)}`));
   return [...lines, paint('yellow', heading), ...reasons];
+}
+
+/** Only when something is wrong. */
+function usageLines(usage: RunningStatus['usage'], paint: Paint): string[] {
+  if (!usage || (usage.problem === null && usage.held_rows === 0)) return [];
+  const { problem, held_rows: held } = usage;
+  const waiting = held === 0 ? '' : `  ${held} row${held === 1 ? ' waits' : 's wait'} in memory.`;
+  return [paint('yellow', `usage ledger: ${printable(problem ?? 'what waited is being written.')}${waiting}`)];
 }
 
 function how(trigger: string): string {
@@ -43,11 +52,11 @@ function versionLines(versions: readonly RunningVersion[], now: number): string[
     one.last_served === null ? 'not since the start' : ago(one.last_served, now),
   ]);
   const [head = '', ...lines] = table([heading, ...rows]);
-  const targets = versions.map((one) => table(one.targets.map((target) => targetCells(target))));
+  const targets = versions.map((one) => table(one.targets.map((target) => targetCells(target, now))));
   return [head, ...lines.flatMap((line, index) => [line, ...(targets[index] ?? []).map((target) => `    ${target}`)])];
 }
 
-function targetCells(target: RunningTarget): string[] {
+function targetCells(target: RunningTarget, now: number): string[] {
   const until = target.ejected_until === null ? '' : ` until ${printable(target.ejected_until)}`;
   return [
     printable(target.url),
@@ -55,7 +64,14 @@ function targetCells(target: RunningTarget): string[] {
     target.reachable === false ? 'refuses connections' : '',
     `${target.in_flight} in flight`,
     `${target.connections} connection${target.connections === 1 ? '' : 's'}`,
+    lastError(target, now),
   ];
+}
+
+/** Of a target that is down; what a healthy one has behind it is of less interest. */
+function lastError({ health, reachable, last_error: message, last_error_at: at }: RunningTarget, now: number): string {
+  if (!message || (health === 'healthy' && reachable !== false)) return '';
+  return `${printable(message)}${at ? `, ${ago(at, now)}` : ''}`;
 }
 
 function alarms(versions: readonly RunningVersion[], paint: Paint): string[] {

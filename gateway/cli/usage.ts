@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import { usageCsv } from '../retirement/usageCsv.ts';
 import { type Grouping, groupings, type UsageReport } from '../retirement/usageReport.ts';
 import { systemClock } from '../shared/clock.ts';
-import { adminAt, adminOption, isRecord, stranger } from './admin.ts';
+import { adminAt, adminOption, isRecord, stranger, UnansweredError } from './admin.ts';
 import type { AddCommand } from './command.ts';
 import type { ExitCode, Io } from './io.ts';
 import { painter } from './paint.ts';
@@ -19,6 +19,7 @@ export interface UsageOptions {
   readonly since: Period;
   readonly by?: Grouping;
   readonly store?: string;
+  readonly names?: string;
 }
 
 export const addUsage: AddCommand = (program, io, finish) => {
@@ -36,15 +37,20 @@ export const addUsage: AddCommand = (program, io, finish) => {
       new Option('--format <format>', 'how to print the result').choices(['text', 'json', 'csv']).default('text'),
     )
     .addOption(new Option('--store <file>', 'read this ledger, without a running gateway'))
+    .addOption(new Option('--names <file>', 'with --store: names for its clients, as in usage.names'))
     .addOption(adminOption())
     .action(async (version: string | undefined, options: UsageOptions) => finish(await usage(version, options, io)));
 };
 
 /** @throws UnansweredError */
 async function usage(version: string | undefined, options: UsageOptions, io: Io): Promise<ExitCode> {
-  const report = await (options.store === undefined
+  const { store, names } = options;
+  if (names !== undefined && store === undefined)
+    throw new UnansweredError('--names goes with --store: a running gateway reads usage.names by itself.');
+  const atHand = { ...options, ...(names !== undefined && { names: resolve(io.cwd, names) }) };
+  const report = await (store === undefined
     ? reportOf(version, options, io)
-    : reportFrom(resolve(io.cwd, options.store), version, options, systemClock.now()));
+    : reportFrom(resolve(io.cwd, store), version, atHand, systemClock.now()));
   if (options.format === 'json') io.stdout.write(printedJson(report));
   else if (options.format === 'csv') io.stdout.write(usageCsv(report));
   else io.stdout.write(usageAsText(report, painter(io.stdout, io.env)));
@@ -63,8 +69,11 @@ async function reportOf(version: string | undefined, options: UsageOptions, io: 
 // Enough to tell a gateway from anything else that answers there; the rest is of one making with this program.
 function isReport(answer: unknown): answer is UsageReport {
   if (!isRecord(answer)) return false;
-  const { by, rows, since, until } = answer;
+  const { by, rows, since, until, problems } = answer;
   const isKnown =
-    groupings.some((grouping) => grouping === by) && typeof since === 'string' && typeof until === 'string';
+    Array.isArray(problems) &&
+    groupings.some((grouping) => grouping === by) &&
+    typeof since === 'string' &&
+    typeof until === 'string';
   return isKnown && Array.isArray(rows) && rows.every(isRecord);
 }

@@ -10,10 +10,10 @@ import type { UsageOptions } from './usage.ts';
 export function reportFrom(
   file: string,
   version: string | undefined,
-  { by, since }: Pick<UsageOptions, 'by' | 'since'>,
+  { by, since, names }: Pick<UsageOptions, 'by' | 'since' | 'names'>,
   now: number,
 ): UsageReport {
-  const ledger = opened(file);
+  const ledger = opened(file, names);
   try {
     const report = usageReport(ledger, {
       by: by ?? (version === undefined ? 'version' : 'client'),
@@ -25,15 +25,17 @@ export function reportFrom(
     });
     // Rows that could not be read would look as if nobody had called.
     if (report.problem !== null) throw unreadable(file, report.problem);
+    if (names !== undefined && report.problems[0] !== undefined)
+      throw new UnansweredError(printable(report.problems[0]));
     return report;
   } finally {
     ledger.close();
   }
 }
 
-function opened(file: string): LedgerReader {
+function opened(file: string, names: string | undefined): LedgerReader {
   try {
-    return Ledger.openReadOnly(file);
+    return Ledger.openReadOnly(file, names);
   } catch (error) {
     throw unreadable(file, error instanceof Error ? error.message : String(error));
   }
@@ -47,6 +49,7 @@ function nextIn(ledger: UsageQueries): (version: string) => string | undefined {
     .map(({ version }) => Number(version.slice(1)))
     .sort((a, b) => a - b);
   return (version) => {
+    if (version === '') return undefined;
     const next = majors.find((major) => major > Number(version.slice(1)));
     return next === undefined ? undefined : `v${next}`;
   };

@@ -1,6 +1,7 @@
 import { harmless, harmlessly } from '../retirement/harmless.ts';
 import type { Grouping, UsageReport } from '../retirement/usageReport.ts';
-import type { Cell, Row } from '../retirement/usageRows.ts';
+import type { Cell, Count, Row, UsedRoute } from '../retirement/usageRows.ts';
+import { count, routesInWords } from '../retirement/words.ts';
 import { ago } from './ago.ts';
 import type { Paint } from './paint.ts';
 import { sparkline } from './sparkline.ts';
@@ -13,12 +14,18 @@ interface Column {
 
 /** For people. */
 export function usageAsText(report: UsageReport, paint: Paint): string {
-  const { rows, since, until, covered_since: covered, problem } = report;
+  const { rows, since, until, covered_since: covered, problem, problems, folded, held } = report;
   const heading = `${report.version === null ? 'usage' : harmless(`usage of /${report.version}`)} since ${minuteOf(since)}`;
   const lines = [heading];
   if (covered === null) lines.push('The ledger holds nothing yet.');
   else if (covered > since) lines.push(paint('yellow', `The ledger begins ${ago(covered, Date.parse(until))} only.`));
-  if (problem !== null) lines.push(paint('red', `The ledger is not well: ${harmless(problem)}`));
+  for (const one of problems)
+    lines.push(paint('red', `${one === problem ? 'The ledger is not well: ' : ''}${harmless(one)}`));
+  if (folded > 0)
+    lines.push(
+      paint('yellow', `${count(folded, 'request')} of clients beyond usage.max_clients: who they are is not known.`),
+    );
+  if (held > 0) lines.push(paint('yellow', `${count(held, 'row')} waiting in memory until the ledger can be written.`));
   lines.push('', ...(rows.length === 0 ? ['  no requests'] : tableOf(report)));
   if (report.by === 'migration' && rows.length > 0) lines.push('', `  ${movementInWords(rows)}`);
   return `${lines.join('\n')}\n`;
@@ -49,7 +56,7 @@ const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
     client,
     counted('requests'),
     counted('errors'),
-    counted('routes'),
+    column('routes', (row) => routesInWords(numberOf(row['routes']), usedRoutesIn(row))),
     column('first asked', (row) => textOf(row['first']).slice(0, 10)),
     last,
     days,
@@ -116,6 +123,10 @@ function numberOf(cell: Cell | undefined): number {
   return typeof cell === 'number' ? cell : 0;
 }
 
-function isCounts(cell: Cell | undefined): cell is Extract<Cell, readonly unknown[]> {
+function usedRoutesIn({ top_routes: top }: Row): readonly UsedRoute[] {
+  return Array.isArray(top) ? (top as readonly UsedRoute[]) : [];
+}
+
+function isCounts(cell: Cell | undefined): cell is readonly Count[] {
   return Array.isArray(cell);
 }

@@ -1,9 +1,10 @@
 import cluster from 'node:cluster';
 import type { Snapshot } from '../config/snapshot.ts';
-import { addUp, afterwards, type ServingReport } from '../observability/report.ts';
+import type { ServingReport } from '../observability/report.ts';
 import type { ServeOptions, Serving } from '../serving/serving.ts';
 import { BackOff } from './backOff.ts';
 import { Member } from './member.ts';
+import { Records } from './records.ts';
 
 /**
  * Several processes that serve the same snapshot and accept from one listening socket, which the primary keeps open: a
@@ -15,8 +16,7 @@ export class Crew implements Serving {
   readonly #backOff = new BackOff();
   readonly #members = new Set<Member>();
   readonly #dismissed = new WeakSet<Member>();
-  // With what those who are gone have served.
-  #past: ServingReport = { versions: [], workers: [] };
+  readonly #records = new Records();
   #snapshot: Snapshot;
   #ending = false;
   #rolling = false;
@@ -37,8 +37,7 @@ export class Crew implements Serving {
   async begin(size: number): Promise<void> {
     const first = Array.from({ length: size }, () => this.#fork());
     try {
-      const ports = await Promise.all(first.map(({ serving }) => serving));
-      this.port = ports[0] ?? 0;
+      [this.port = 0] = await Promise.all(first.map(({ serving }) => serving));
     } catch (error) {
       await this.close();
       throw error;
@@ -54,12 +53,13 @@ export class Crew implements Serving {
     await Promise.allSettled([...this.#members].map((member) => member.apply(this.#snapshot)));
   }
 
-  async report(metrics = false): Promise<ServingReport> {
-    const reports = await Promise.allSettled([...this.#members].map((member) => member.report(metrics)));
-    const present = reports.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-    const sum = addUp([...present, this.#past]);
-    this.#past = afterwards(sum);
-    return sum;
+  report(metrics = false): Promise<ServingReport> {
+    const reports = [...this.#members].map((member) => member.report(metrics));
+    return this.#records.sum(reports, metrics);
+  }
+
+  async resalt(): Promise<void> {
+    await Promise.allSettled([...this.#members].map((member) => member.resalt()));
   }
 
   async reopenLogs(): Promise<void> {
@@ -123,7 +123,7 @@ export class Crew implements Serving {
   /** A worker that is sent away is not missed. */
   async #dismiss(member: Member, ms: number): Promise<void> {
     this.#dismissed.add(member);
-    await member.drain(ms).catch(() => member.end(0));
+    await member.drain(ms, (last) => this.#records.close(last)).catch(() => member.end(0));
   }
 
   #replaceWhenGone(member: Member): void {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Snapshot } from '../config/snapshot.ts';
 import { toPlain } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
-import type { ServeOptions } from '../serving/serving.ts';
+import type { ServeOptions, UsageSink } from '../serving/serving.ts';
 import type { Notice, Order, Reply, Usage } from './messages.ts';
 
 type Unnumbered<One> = One extends { readonly number: number } ? Omit<One, 'number'> : never;
@@ -23,11 +23,13 @@ export class Member {
   serves = false;
   readonly gone: Promise<unknown>;
   readonly #worker: Worker;
+  readonly #usage: UsageSink | undefined;
   readonly #questions = new Map<number, Question>();
   #count = 0;
 
   constructor(snapshot: Snapshot, { clock, notice, usage }: ServeOptions) {
     this.since = clock.now();
+    this.#usage = usage;
     this.#worker = cluster.fork();
     this.#worker.on('message', (message: Reply | Notice | Usage) => {
       if (message.kind === 'notice') notice(`worker ${this.pid}: ${message.line}`);
@@ -58,17 +60,21 @@ export class Member {
   }
 
   async report(metrics: boolean): Promise<ServingReport> {
-    const reply = await this.#ask({ kind: 'report', metrics }, answerMs);
-    return 'report' in reply ? reply.report : { versions: [], workers: [] };
+    return reportIn(await this.#ask({ kind: 'report', metrics }, answerMs));
+  }
+
+  async resalt(): Promise<void> {
+    await this.serving;
+    if (this.#usage) await this.#ask({ kind: 'resalt', salt: this.#usage.salt }, answerMs);
   }
 
   async reopenLogs(): Promise<void> {
     await this.#ask({ kind: 'reopen' }, answerMs);
   }
 
-  /** Lets it finish what it has, `ms` at most, and end. */
-  async drain(ms: number): Promise<void> {
-    await this.#ask({ kind: 'drain', ms }, ms + partingMs);
+  /** Lets it finish what it has, `ms` at most, and end. `onLast` hears what it has counted by then. */
+  async drain(ms: number, onLast: (report: ServingReport) => void): Promise<void> {
+    onLast(reportIn(await this.#ask({ kind: 'drain', ms }, ms + partingMs)));
     await this.end(partingMs);
   }
 
@@ -105,4 +111,8 @@ export class Member {
     if ('error' in reply) question?.reject(Object.assign(new Error(reply.error.message), reply.error));
     else question?.resolve(reply);
   }
+}
+
+function reportIn(reply: Reply): ServingReport {
+  return 'report' in reply ? reply.report : { versions: [], workers: [] };
 }

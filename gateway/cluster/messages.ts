@@ -12,6 +12,7 @@ export type Order =
     }
   | { readonly number: number; readonly kind: 'apply'; readonly snapshot: PlainSnapshot }
   | { readonly number: number; readonly kind: 'report'; readonly metrics: boolean }
+  | { readonly number: number; readonly kind: 'resalt'; readonly salt: string }
   | { readonly number: number; readonly kind: 'reopen' }
   | { readonly number: number; readonly kind: 'drain'; readonly ms: number };
 

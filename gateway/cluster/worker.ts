@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { fromPlain } from '../config/transfer.ts';
 import { serveInProcess } from '../serving/inProcess.ts';
-import type { Serving } from '../serving/serving.ts';
+import type { Serving, UsageSink } from '../serving/serving.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { UsageBatch } from '../usage/batch.ts';
 import type { Answer, Notice, Order, Reply, Usage, WireError } from './messages.ts';
@@ -20,6 +20,7 @@ export async function work(): Promise<void> {
 
 class Worker {
   #serving: Serving | undefined;
+  #salt = '';
 
   async obey(order: Order): Promise<void> {
     const { number } = order;
@@ -35,7 +36,7 @@ class Worker {
     if (order.kind === 'serve') {
       const notice = (line: string): void => void tell({ kind: 'notice', line });
       const take = (batch: UsageBatch): void => void tell({ kind: 'usage', batch });
-      const usage = order.salt === undefined ? undefined : { salt: order.salt, take };
+      const usage = order.salt === undefined ? undefined : this.#sink(order.salt, take);
       const options = { clock: systemClock, notice, usage, logs: true };
       this.#serving = await serveInProcess(fromPlain(order.snapshot), options);
       return { port: this.#serving.port };
@@ -43,13 +44,30 @@ class Worker {
     const serving = this.#serving;
     if (!serving) throw new Error(`told to ${order.kind} before it was told to serve`);
     if (order.kind === 'report') return { report: await serving.report(order.metrics) };
+    if (order.kind === 'resalt') {
+      this.#salt = order.salt;
+      await serving.resalt();
+    }
     if (order.kind === 'reopen') await serving.reopenLogs();
     if (order.kind === 'apply') await serving.apply(fromPlain(order.snapshot));
     if (order.kind === 'drain') {
       await serving.drain(order.ms);
       await serving.close();
+      // Not before: who was cut off is counted, too.
+      return { report: await serving.report(true) };
     }
     return { done: true };
+  }
+
+  #sink(salt: string, take: UsageSink['take']): UsageSink {
+    this.#salt = salt;
+    const now = (): string => this.#salt;
+    return {
+      get salt() {
+        return now();
+      },
+      take,
+    };
   }
 }
 

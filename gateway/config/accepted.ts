@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { makeFolder } from '../shared/makeFolder.ts';
 import { reasonOf } from './fault.ts';
 import type { GuardSettings } from './operating.ts';
 import type { Snapshot, Version } from './snapshot.ts';
@@ -84,7 +85,7 @@ export function writeAccepted({ byMajor, guard, usage }: Snapshot): string | und
   // A name of its own: several gateways may share the folder, and in a container each of them is process 1.
   const unfinished = `${file}.${randomUUID()}.tmp`;
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
     writeFileSync(unfinished, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
     renameSync(unfinished, file);
     return undefined;

@@ -58,6 +58,8 @@ export interface LogSettings {
   readonly format: 'auto' | 'json' | 'pretty';
   /** A share of the exchanges that went well, 0 to 1. */
   readonly sample: number;
+  /** How much of a client's address is kept; a network is a /24 or a /48. */
+  readonly address: 'full' | 'network' | 'none';
   readonly query: boolean;
   /** Names of query parameters, in lower case. */
   readonly redact: readonly string[];

@@ -1,5 +1,5 @@
 import type { Connection } from '../http1/connection.ts';
-import type { ResponseHandler, WireFailureKind } from '../http1/handler.ts';
+import type { ResponseHandler, WireFailure, WireFailureKind } from '../http1/handler.ts';
 import type { Failure } from './failure.ts';
 import type { Outbound } from './outbound.ts';
 import { crossed, neverReached, secondTry } from './retry.ts';
@@ -35,9 +35,9 @@ export class Attempts {
   }
 
   /** The present one has failed, by the fault of `fault`. */
-  failed(kind: WireFailureKind, fault: Failure['fault']): void {
+  failed({ kind, cause }: WireFailure, fault: Failure['fault']): void {
     if (fault !== 'target' || crossed(kind, this.connection)) return;
-    this.#outbound.target.health.failed(neverReached(kind));
+    this.#outbound.target.health.failed(neverReached(kind), cause);
   }
 
   /** Tries once more after this failure, if that cannot do a thing twice. `bodyBegun`: some of the body has been taken. */

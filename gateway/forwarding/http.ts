@@ -121,7 +121,7 @@ export class Forwarding implements ResponseHandler {
   onFailure(failure: WireFailure): void {
     if (this.#over) return;
     const classified = classify(failure, this.#waited);
-    this.#attempts.failed(failure.kind, classified.fault);
+    this.#attempts.failed(failure, classified.fault);
     if (this.#response.begun || !this.#attempts.again(failure.kind, this.#body !== undefined)) this.#fail(classified);
   }
 

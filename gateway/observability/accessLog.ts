@@ -1,36 +1,43 @@
 import type { LogSettings } from '../config/operating.ts';
 import type { Facts, Recorder } from './facts.ts';
-import { LineBuffer } from './lineBuffer.ts';
 import { type Level, logLine } from './logLine.ts';
+import { LogOutput, type LogOutputOptions } from './logOutput.ts';
 import { prettyPrinter } from './prettyLine.ts';
 
 interface Output {
-  readonly lines: LineBuffer;
+  readonly lines: LogOutput;
   /** For people; undefined: JSON as it is. */
   readonly print: ((json: string) => string) | undefined;
 }
 
 /** A line for each exchange, as `log:` of routes.yaml says. */
 export class AccessLog implements Recorder {
-  readonly #notice: (line: string) => void;
+  readonly #options: LogOutputOptions;
+  readonly #dropped = { lines: 0 };
   #settings: LogSettings;
   #output: Output | undefined;
 
-  /** `notice` hears of what keeps it from writing; that ends nothing else. */
-  constructor(settings: LogSettings, notice: (line: string) => void) {
-    this.#notice = notice;
+  /** `notice` hears of what keeps it from writing; that ends nothing else. `retry`: ms before another try. */
+  constructor(settings: LogSettings, notice: (line: string) => void, retry?: number) {
+    this.#options = { notice, dropped: this.#dropped, retry };
     this.#settings = settings;
     this.#output = this.#open();
   }
 
-  record(facts: Facts): void {
+  /** Lines that nobody will read, since the start. */
+  get dropped(): number {
+    return this.#dropped.lines;
+  }
+
+  /** `caller`: as the ledger says who it was, where one is kept. */
+  record(facts: Facts, caller?: string): void {
     if (this.#output === undefined) return;
     const { status, problem, fault } = facts;
     const { sample } = this.#settings;
     const well = status < 400 && problem === undefined && fault === undefined;
     if (well && sample < 1 && Math.random() >= sample) return;
     const { lines, print } = this.#output;
-    const line = logLine(facts, well ? 'info' : levelOf(facts), this.#settings);
+    const line = logLine(facts, well ? 'info' : levelOf(facts), this.#settings, caller);
     if (print) lines.writeText(print(line));
     else lines.write(line);
   }
@@ -39,14 +46,15 @@ export class AccessLog implements Recorder {
   async apply(settings: LogSettings): Promise<void> {
     const before = JSON.stringify([this.#settings.access, this.#settings.format]);
     this.#settings = settings;
-    if (JSON.stringify([settings.access, settings.format]) !== before) await this.reopen();
+    if (JSON.stringify([settings.access, settings.format]) === before) return;
+    const old = this.#output;
+    this.#output = this.#open();
+    await old?.lines.close();
   }
 
   /** Opens the file anew: for who has renamed it. */
   async reopen(): Promise<void> {
-    const old = this.#output;
-    this.#output = this.#open();
-    await old?.lines.close();
+    await this.#output?.lines.reopen();
   }
 
   /** Resolves when all lines are written. What ends later is not written down. */
@@ -59,14 +67,9 @@ export class AccessLog implements Recorder {
   #open(): Output | undefined {
     const { access, format } = this.#settings;
     if (access === 'off') return undefined;
-    try {
-      const lines = new LineBuffer(access, this.#notice);
-      const isPretty = format === 'pretty' || (format === 'auto' && lines.isTerminal);
-      return { lines, print: isPretty ? prettyPrinter(lines.isTerminal) : undefined };
-    } catch (error) {
-      this.#notice(`the access log cannot be opened: ${(error as Error).message}`);
-      return undefined;
-    }
+    const lines = new LogOutput(access, this.#options);
+    const isPretty = format === 'pretty' || (format === 'auto' && lines.isTerminal);
+    return { lines, print: isPretty ? prettyPrinter(lines.isTerminal) : undefined };
   }
 }
 

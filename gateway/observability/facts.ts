@@ -50,15 +50,3 @@ export interface Recorder {
   /** A connection has become a tunnel; it is recorded, too, when it is closed. */
   switched?(version: string): void;
 }
-
-/** Tells all of them. */
-export function tellAll(recorders: readonly Recorder[]): Required<Recorder> {
-  return {
-    record: (facts) => {
-      for (const one of recorders) one.record(facts);
-    },
-    switched: (version) => {
-      for (const one of recorders) one.switched?.(version);
-    },
-  };
-}

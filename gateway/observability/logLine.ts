@@ -1,17 +1,21 @@
 import type { LogSettings } from '../config/operating.ts';
+import { networkOf } from '../shared/network.ts';
 import type { Facts } from './facts.ts';
 
+export type ShownSettings = Pick<LogSettings, 'address' | 'query' | 'redact'>;
 export type Level = 'info' | 'warn' | 'error';
 
 /**
  * A line of the access log: what a logger makes of an object, in a tenth of the time, since it is known which of its
  * texts can hold something that has to be escaped. What is undefined is left out.
  */
-export function logLine(facts: Facts, level: Level, { query, redact }: Pick<LogSettings, 'query' | 'redact'>): string {
+export function logLine(facts: Facts, level: Level, settings: ShownSettings, caller?: string): string {
+  const { query, redact } = settings;
   const { version, upstream } = facts;
   const shownQuery = query && facts.query !== '' ? redacted(facts.query, redact) : undefined;
   const who = `"level":"${level}","time":"${timeOf(facts.at)}","id":"${facts.id}","trace_id":"${facts.traceId}"`;
-  const what = `,"client":"${facts.address}","method":"${facts.method}","path":${quoted(facts.path)}`;
+  const client = `${word('client', shown(facts.address, settings.address))}${text('caller', caller)}`;
+  const what = `${client},"method":"${facts.method}","path":${quoted(facts.path)}`;
   const sizes = `,"bytes_in":${facts.bytesIn},"bytes_out":${facts.bytesOut},"retries":${facts.retries}`;
   return `{${who}${word('version', version || undefined)}${word('stage', facts.stage)}${what}${text('query', shownQuery)},"status":${facts.status}${word('problem', facts.problem)}${text('target', facts.target)},"duration_ms":${rounded(facts.duration)}${upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`}${sizes}${word('fault', facts.fault)}${text('cause', facts.cause)}}\n`;
 }
@@ -71,6 +75,19 @@ function rounded(ms: number): string {
   if (rest === 0) return `${whole}`;
   const digits = rest < 10 ? `00${rest}` : rest < 100 ? `0${rest}` : `${rest}`;
   return `${whole}.${digits.endsWith('0') ? digits.replace(/0+$/, '') : digits}`;
+}
+
+let address = '';
+let network: string | undefined;
+
+/** As much of an address as may be kept. Clients send several requests in a row: its network is worked out once. */
+function shown(given: string, how: LogSettings['address']): string | undefined {
+  if (how !== 'network') return how === 'full' ? given : undefined;
+  if (given !== address) {
+    address = given;
+    network = networkOf(given) || undefined;
+  }
+  return network;
 }
 
 let second = Number.NaN;

@@ -67,7 +67,7 @@ export const metricTable = {
   version_gateway_last_request_timestamp_seconds: {
     type: 'gauge',
     labels: byVersion,
-    help: 'When the last request was sent on to a target; absent: never since the start.',
+    help: 'When the last request was sent on to a target, as far as this run or the usage ledger knows; absent: never.',
   },
   version_gateway_deprecated_version_in_use: {
     type: 'gauge',
@@ -88,6 +88,26 @@ export const metricTable = {
     type: 'counter',
     labels: ['version', 'target'],
     help: 'How often failed requests have taken the target out.',
+  },
+  version_gateway_ledger_up: {
+    type: 'gauge',
+    labels: [],
+    help: '1 if the usage ledger can be written; 0 while what is counted waits in memory.',
+  },
+  version_gateway_ledger_held_rows: {
+    type: 'gauge',
+    labels: [],
+    help: 'Rows of the usage ledger that wait in memory until it can be written.',
+  },
+  version_gateway_usage_folded_requests_total: {
+    type: 'counter',
+    labels: [],
+    help: 'Requests that the usage ledger counts under other clients, beyond usage.max_clients.',
+  },
+  version_gateway_access_log_dropped_lines_total: {
+    type: 'counter',
+    labels: [],
+    help: 'Lines of the access log that nobody will read: it could not be opened, written or read fast enough.',
   },
   version_gateway_config_reloads_total: {
     type: 'counter',

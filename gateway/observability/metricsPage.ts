@@ -7,7 +7,8 @@ export function metricsPage(): string {
 
 \`GET /metrics\` of the admin listener, in the text format of Prometheus. It stands behind the same guard as the rest: call
 it by a loopback address, or send \`gateway.admin_token\` as a bearer token (\`authorization: { credentials_file: … }\` of a
-scrape config). With several workers it is the sum of them all; what a worker counted outlives it, as last scraped.
+scrape config). With several workers it is the sum of them all; what a worker counted outlives it: to the last
+request when it ends in good order, as last scraped when it does not.
 
 No label holds what a client can choose: there is neither a path nor a client, a version or stage that is none of the file
 is \`unknown\`, and a method beyond the seven common ones is \`other\`.

@@ -5,24 +5,31 @@ import type { WorkerReport } from './report.ts';
 const mostGone = 32;
 
 /**
- * What all processes have counted since the start, those that are gone included: a counter that falls would look to
+ * What processes have counted that do not answer now, those that are gone included: a counter that falls would look to
  * Prometheus like a restart, and its rate would jump.
  */
 export class Processes {
   readonly #known = new Map<string, readonly MetricValues[]>();
-  #past: readonly MetricValues[] = [];
+  #past: Promise<readonly MetricValues[]> = Promise.resolve([]);
 
-  /** One part for each process that ever was, and one for those that are long gone. */
-  async parts(present: readonly WorkerReport[]): Promise<readonly (readonly MetricValues[])[]> {
+  /** What they say of themselves. The last word of each counts, so it is noted as it arrives. */
+  note(workers: readonly WorkerReport[]): void {
+    for (const worker of workers) if (worker.metrics) this.#known.set(nameOf(worker), worker.metrics);
+  }
+
+  /** One part for each process that was noted and is not `present`, and one for those that are long gone. */
+  async absent(present: readonly WorkerReport[]): Promise<readonly (readonly MetricValues[])[]> {
     const names = new Set(present.map(nameOf));
-    for (const worker of present) if (worker.metrics) this.#known.set(nameOf(worker), worker.metrics);
-    const gone = [...this.#known].filter(([name]) => !names.has(name));
-    for (const [name, metrics] of gone.slice(0, Math.max(0, gone.length - mostGone))) {
-      this.#past = await addedUp([this.#past, counted(metrics)]);
-      this.#known.delete(name);
+    const absent = [...this.#known].filter(([name]) => !names.has(name));
+    const old = absent.splice(0, Math.max(0, absent.length - mostGone));
+    if (old.length > 0) {
+      // Before anything is awaited: of two questions at a time only one may add a process to the past.
+      for (const [name] of old) this.#known.delete(name);
+      const parts = old.map(([, metrics]) => counted(metrics));
+      this.#past = this.#past.then((past) => addedUp([past, ...parts]));
     }
-    const parts = [...this.#known].map(([name, metrics]) => (names.has(name) ? metrics : counted(metrics)));
-    return [...parts, this.#past];
+    const parts = absent.map(([, metrics]) => counted(metrics));
+    return [...parts, await this.#past];
   }
 }
 

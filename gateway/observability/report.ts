@@ -5,6 +5,8 @@ export interface ServingReport {
   /** Every version that is or was served since the start. */
   readonly versions: readonly VersionReport[];
   readonly workers: readonly WorkerReport[];
+  /** What was counted by processes that do not answer, or no longer. */
+  readonly absent?: readonly (readonly MetricValues[])[] | undefined;
 }
 
 export interface WorkerReport {
@@ -39,6 +41,13 @@ export interface TargetReport {
   readonly ejectedUntil: number | undefined;
   /** How often it was ejected since the start. */
   readonly ejections?: number;
+  readonly lastError?: TargetError | undefined;
+}
+
+/** The last failure that was a target's own, and when, epoch ms. It stays known when the target is well again. */
+export interface TargetError {
+  readonly message: string;
+  readonly at: number;
 }
 
 /** The report of a gateway that consists of several processes. */
@@ -84,9 +93,14 @@ function addTargets(a: TargetReport, b: TargetReport): TargetReport {
     health: a.health === 'healthy' ? b.health : a.health,
     ejectedUntil: later(a.ejectedUntil, b.ejectedUntil),
     ejections: (a.ejections ?? 0) + (b.ejections ?? 0),
+    lastError: newer(a.lastError, b.lastError),
   };
 }
 
 function later(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined ? b : Math.max(a, b ?? a);
+}
+
+function newer(a: TargetError | undefined, b: TargetError | undefined): TargetError | undefined {
+  return a && b ? (a.at < b.at ? b : a) : (a ?? b);
 }

@@ -22,6 +22,11 @@ export const pageProblems = {
     title: 'JSON is asked for',
     detail: 'Calls to the admin listener that change something are sent as application/json.',
   },
+  TOO_MANY_ATTEMPTS: {
+    status: 429,
+    title: 'Too many wrong tokens',
+    detail: 'The address has shown too many wrong admin tokens within a minute. `Retry-After` says when to come back.',
+  },
   INTERNAL_ERROR: {
     status: 500,
     title: 'The gateway failed',

@@ -7,7 +7,8 @@ export interface RetirementFacts {
   /** The segment: `v1`. */
   readonly version: string;
   readonly now: number;
-  readonly stage: Stage;
+  /** `removed`: routes.yaml lists it no more, and its clients get 404. */
+  readonly stage: Stage | 'removed';
   readonly deprecation: number | undefined;
   readonly sunset: number | undefined;
   /** How long nobody may have asked. */
@@ -27,6 +28,8 @@ export interface RetirementFacts {
   readonly clients: readonly ClientUse[];
   /** `retire.ignore_clients`, as far as they asked. */
   readonly ignored: readonly ClientUse[];
+  /** Requests in it of clients that were too many to be told apart. */
+  readonly folded: number;
   /** Who was first seen after the deprecation; undefined where that cannot be known. */
   readonly newClients: readonly ClientUse[] | undefined;
   readonly trend: Trend;

@@ -16,26 +16,30 @@ export interface Sources {
   readonly report: ServingReport;
 }
 
+/** As much of a version as is known once routes.yaml lists it no more. */
+export type Removed = Pick<Version, 'name'>;
+
 /** Collects what is known of a version's use at `now`. `quiet` in ms. */
-export function gather(version: Version, sources: Sources, quiet: number, now: number): RetirementFacts {
+export function gather(version: Version | Removed, sources: Sources, quiet: number, now: number): RetirementFacts {
   const facts = gathered(version, sources, quiet, now);
   // Asked last: a question that the ledger could not answer looks as if nobody had called.
   return { ...facts, problem: sources.queries.problem };
 }
 
-function gathered(version: Version, sources: Sources, quiet: number, now: number): Omit<RetirementFacts, 'problem'> {
+function gathered({ name }: Removed, sources: Sources, quiet: number, now: number): Omit<RetirementFacts, 'problem'> {
   const { snapshot, queries, report } = sources;
+  const version = snapshot.versions.get(name);
   const since = Math.floor((now - quiet) / hourMs) * hourMs;
   const isIgnored = ignores(snapshot.retire.ignoreClients);
-  const used = queries.byClient(version.name, since);
-  const known = queries.totals(since).filter((one) => one.version !== '');
-  const own = report.versions.find(({ name }) => name === version.name);
+  const used = queries.byClient(name, since);
+  const known = queries.totals(since).filter((one) => one.version === name || snapshot.versions.has(one.version));
+  const own = report.versions.find((one) => one.name === name);
   return {
-    version: version.name,
+    version: name,
     now,
-    stage: stageOf(version, now),
-    deprecation: version.deprecation,
-    sunset: version.sunset,
+    stage: version ? stageOf(version, now) : 'removed',
+    deprecation: version?.deprecation,
+    sunset: version?.sunset,
     quiet,
     since,
     maxShare: snapshot.retire.maxShare,
@@ -44,12 +48,13 @@ function gathered(version: Version, sources: Sources, quiet: number, now: number
     allRequests: known.reduce((sum, { requests }) => sum + requests, 0),
     clients: used.filter((one) => !isIgnored(one)),
     ignored: used.filter(isIgnored),
-    newClients: newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one)),
-    trend: trendWithout(snapshot.retire.ignoreClients, version.name, queries, now),
-    lost: routesLost(version, snapshot, queries.byRoute(version.name, since), now),
+    folded: queries.folded(since, name),
+    newClients: version && newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one)),
+    trend: trendWithout(snapshot.retire.ignoreClients, name, queries, now),
+    lost: version ? routesLost(version, snapshot, queries.byRoute(name, since), now) : [],
     inFlight: own?.inFlight ?? 0,
     waiting: own?.waiting ?? 0,
-    successor: successorFacts(successorOf(version, snapshot, now), report),
+    successor: version && successorFacts(successorOf(version, snapshot, now), report),
   };
 }
 

@@ -6,7 +6,7 @@ import { count, dayOf, named, theLast } from './words.ts';
 
 /** What does not make the answer, and should be known all the same. */
 export function notesOn(facts: RetirementFacts): Remark[] {
-  const { version, stage, clients, ignored, newClients, lost, inFlight, waiting, quiet, now } = facts;
+  const { version, stage, clients, ignored, folded, newClients, lost, inFlight, waiting, quiet, now } = facts;
   const notes: Remark[] = [];
   const add = (code: string, text: string | undefined): void => {
     if (text !== undefined) notes.push({ code, text });
@@ -22,6 +22,10 @@ export function notesOn(facts: RetirementFacts): Remark[] {
       `Left out (retire.ignore_clients), ${count(requestsOf(ignored), 'request')}: ${named(ignored, now)}.`,
     );
   }
+  if (folded > 0) {
+    const many = `${count(folded, 'request')} ${folded === 1 ? 'is' : 'are'} of clients beyond usage.max_clients`;
+    add('folded', `${many}: who they are is not known.`);
+  }
   add('trend', trendInWords(facts.trend));
   if (newClients && newClients.length > 0) {
     add('new_clients', `New since the deprecation: ${named(newClients, now)}.`);
@@ -36,7 +40,7 @@ export function notesOn(facts: RetirementFacts): Remark[] {
   if (inFlight + waiting > 0) {
     add('in_flight', `Under way at this moment: ${inFlight} in flight, ${waiting} waiting.`);
   }
-  add('successor', stage === 'retired' ? undefined : successorInWords(version, facts.successor));
+  add('successor', stage === 'retired' || stage === 'removed' ? undefined : successorInWords(version, facts.successor));
   add('own_ledger', ownLedger(facts));
   return notes;
 }

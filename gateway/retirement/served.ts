@@ -25,6 +25,7 @@ function servedFacts(facts: RetirementFacts) {
     covered_since: instant(facts.coveredSince),
     problem: facts.problem ?? null,
     requests: requestsOf(clients),
+    folded: facts.folded,
     refused: clients.reduce((sum, { requests, served }) => sum + requests - served, 0),
     all_requests: facts.allRequests,
     share: shareOf(facts),
@@ -50,7 +51,7 @@ function servedFacts(facts: RetirementFacts) {
   };
 }
 
-function servedClient({ client, name, requests, errors, served, first, last, routes }: ClientUse) {
+function servedClient({ client, name, requests, errors, served, first, last, routes, topRoutes }: ClientUse) {
   return {
     client,
     name: name ?? null,
@@ -60,7 +61,13 @@ function servedClient({ client, name, requests, errors, served, first, last, rou
     first: new Date(first).toISOString(),
     last: new Date(last).toISOString(),
     routes,
+    top_routes: servedRoutes(topRoutes),
   };
+}
+
+/** As `/api/usage` has them, too. */
+export function servedRoutes(routes: ClientUse['topRoutes']) {
+  return routes.map(({ route, requests, last }) => ({ route, requests, last: new Date(last).toISOString() }));
 }
 
 function servedSuccessor({ version, targets, healthy }: SuccessorFacts) {

@@ -1,11 +1,11 @@
 import { harmless } from './harmless.ts';
 import type { Grouping, UsageReport } from './usageReport.ts';
-import type { Cell } from './usageRows.ts';
+import type { Cell, UsedRoute } from './usageRows.ts';
 
 /** The columns of each kind of report; series are left to JSON. */
 const columns: Readonly<Record<Grouping, readonly string[]>> = {
   version: ['version', 'requests', 'errors', 'served', 'clients', 'last'],
-  client: ['version', 'client', 'name', 'requests', 'errors', 'served', 'first', 'last', 'routes'],
+  client: ['version', 'client', 'name', 'requests', 'errors', 'served', 'first', 'last', 'routes', 'top_routes'],
   route: ['version', 'route', 'requests', 'errors', 'clients', 'last'],
   day: ['version', 'at', 'requests'],
   migration: [
@@ -25,8 +25,18 @@ const columns: Readonly<Record<Grouping, readonly string[]>> = {
 /** A report as CSV: RFC 4180, with a header line. */
 export function usageCsv({ by, rows }: Pick<UsageReport, 'by' | 'rows'>): string {
   const names = columns[by];
-  const lines = [names.join(','), ...rows.map((row) => names.map((name) => csvCell(row[name])).join(','))];
+  const lines = [
+    names.join(','),
+    ...rows.map((row) => names.map((name) => csvCell(textOf(name, row[name]))).join(',')),
+  ];
   return lines.map((line) => `${line}\r\n`).join('');
+}
+
+/** As the table for people has it. */
+function textOf(name: string, value: Cell | undefined): Cell | undefined {
+  if (name === 'version' && value === '') return '(none)';
+  if (name !== 'top_routes' || !Array.isArray(value)) return value;
+  return (value as readonly UsedRoute[]).map(({ route, requests }) => `${route} (${requests})`).join('; ');
 }
 
 /**

@@ -28,6 +28,12 @@ export interface UsageReport {
   readonly covered_since: string | null;
   /** What keeps the ledger from being written or read. */
   readonly problem: string | null;
+  /** That, and whatever else is not well. */
+  readonly problems: readonly string[];
+  /** Requests of clients that were too many to be told apart. */
+  readonly folded: number;
+  /** Rows that wait in memory until they can be written. */
+  readonly held: number;
   readonly rows: readonly Row[];
 }
 
@@ -36,6 +42,7 @@ export function usageReport(queries: UsageQueries, question: UsageQuestion): Usa
   const { by, version, step, since, until } = question;
   const covered = queries.coveredSince();
   const rows = rowsBy[by](queries, question);
+  const folded = queries.folded(since, version);
   return {
     by,
     version: version ?? null,
@@ -45,6 +52,9 @@ export function usageReport(queries: UsageQueries, question: UsageQuestion): Usa
     covered_since: covered === undefined ? null : new Date(covered).toISOString(),
     // Asked last: it tells of the questions above, too.
     problem: queries.problem ?? null,
+    problems: queries.problems,
+    folded,
+    held: queries.held,
     rows,
   };
 }

@@ -1,8 +1,9 @@
 import type { SeriesPoint, UsageQueries } from '../usage/queries.ts';
 import { migrationState } from './migration.ts';
+import { servedRoutes } from './served.ts';
 import type { Grouping, UsageQuestion } from './usageReport.ts';
 
-export type Cell = string | number | null | readonly Count[];
+export type Cell = string | number | null | readonly Count[] | readonly UsedRoute[];
 
 /** One line of a report, under the names of the columns. */
 export type Row = Readonly<Record<string, Cell>>;
@@ -11,6 +12,8 @@ export interface Count {
   readonly at: string;
   readonly requests: number;
 }
+
+export type UsedRoute = ReturnType<typeof servedRoutes>[number];
 
 // The days of a client are a query of their own.
 const clientsWithDays = 50;
@@ -43,6 +46,7 @@ export const rowsBy: Readonly<Record<Grouping, MakeRows>> = {
         first: text(one.first),
         last: text(one.last),
         routes: one.routes,
+        top_routes: servedRoutes(one.topRoutes),
         days: index < clientsWithDays ? queries.clientSeries(version, one.client, question.since).map(countOf) : null,
       })),
     ),
@@ -64,11 +68,10 @@ export const rowsBy: Readonly<Record<Grouping, MakeRows>> = {
     }),
 };
 
-/** The one that is asked for, or all that the ledger knows; what named no version is in the totals only. */
+/** The one that is asked for, or all that the ledger knows. */
 function versionsIn(queries: UsageQueries, { version, since }: UsageQuestion): string[] {
   if (version !== undefined) return [version];
-  const known = queries.totals(since).filter((one) => one.version !== '');
-  return known.map((one) => one.version);
+  return queries.totals(since).map((one) => one.version);
 }
 
 function migrationRows(queries: UsageQueries, version: string, successor: string, since: number): Row[] {

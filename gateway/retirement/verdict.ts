@@ -30,10 +30,27 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   if (facts.stage === 'retired') {
     return { answer: 'yes', reasons: [{ code: 'retired_already', text: `/${version} is retired already.` }] };
   }
-  const early = [...dateReasons(facts), ...ledgerReasons(facts)];
+  const removed = removedReasons(facts);
+  const dates = removed.length > 0 ? [] : dateReasons(facts);
+  const early = [...dates, ...ledgerReasons(facts)];
   const used = useReasons(facts);
+  if (removed.length > 0) return { answer: answerFor(early, used), reasons: [...removed, ...early, ...used] };
   if (early.length > 0) return { answer: 'not yet', reasons: [...early, ...used] };
   return used.length > 0 ? { answer: 'no', reasons: used } : { answer: 'yes', reasons: [whyYes(facts)] };
+}
+
+function answerFor(early: readonly Remark[], used: readonly Remark[]): Verdict['answer'] {
+  // Its clients get 404 already, so that whoever is left is the answer, whatever the ledger does not know.
+  if (used.length > 0) return 'no';
+  return early.length > 0 ? 'not yet' : 'yes';
+}
+
+/** No date counts for what is gone; who still calls does, to the last one, since nothing tells them where to go. */
+function removedReasons({ stage, version, clients, quiet }: RetirementFacts): Remark[] {
+  if (stage !== 'removed') return [];
+  const gone = `/${version} is not in routes.yaml any more: who calls it gets 404`;
+  const nobody = clients.length === 0 ? `, and no client that counts has in ${theLast(quiet)}` : '';
+  return [{ code: 'removed', text: `${gone}${nobody}.` }];
 }
 
 function dateReasons({ version, sunset, now }: RetirementFacts): Remark[] {
@@ -68,7 +85,7 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
 function useReasons(facts: RetirementFacts): Remark[] {
   const { version, clients, quiet, maxShare, now, inFlight } = facts;
   const share = shareOf(facts);
-  if (clients.length > 0 && share > maxShare) {
+  if (clients.length > 0 && (share > maxShare || facts.stage === 'removed')) {
     const made = `${count(clients.length, 'client')} made ${count(requestsOf(clients), 'request')} to /${version}`;
     const text = `${made} in ${theLast(quiet)}, ${percent(share)} of all: ${named(clients, now)}.`;
     return [{ code: 'clients_left', text }];
@@ -81,10 +98,12 @@ function useReasons(facts: RetirementFacts): Remark[] {
 
 function whyYes(facts: RetirementFacts): Remark {
   const { version, clients, quiet, maxShare, now } = facts;
+  const one = clients.length === 1;
   if (clients.length === 0) {
     return { code: 'nobody_left', text: `No client that counts has asked for /${version} in ${theLast(quiet)}.` };
   }
-  const limit = `${percent(shareOf(facts))} of all in ${theLast(quiet)}, and ${percent(maxShare)} is let pass (retire.max_share)`;
-  const text = `What is left of /${version} is ${limit}: ${named(clients, now)}.`;
+  const left = `${count(clients.length, 'client')} still call${one ? 's' : ''} /${version} and will be cut off`;
+  const share = `${percent(shareOf(facts))} of all in ${theLast(quiet)}, and ${percent(maxShare)} is let pass (retire.max_share)`;
+  const text = `${left}: ${named(clients, now)}. That is ${share}.`;
   return { code: 'below_max_share', text };
 }

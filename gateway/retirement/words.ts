@@ -4,6 +4,7 @@ import { harmlessly } from './harmless.ts';
 import { ignores } from './ignored.ts';
 
 const mostNamed = 5;
+const mostRoutes = 2;
 
 /** `1,204 requests` */
 export function count(number: number, noun: string): string {
@@ -33,6 +34,14 @@ export function named(clients: readonly ClientUse[], now: number): string {
   });
   const more = clients.length - words.length;
   return words.join(', ') + (more > 0 ? ` and ${more.toLocaleString('en-US')} more` : '');
+}
+
+/** `7: GET /drinks (1,204), GET /old (3)`: how many routes, and the most used of them. Fit to be printed. */
+export function routesInWords(routes: number, top: readonly { route: string; requests: number }[]): string {
+  const words = top.slice(0, mostRoutes).map(({ route, requests }) => {
+    return `${harmlessly(route, 40)} (${requests.toLocaleString('en-US')})`;
+  });
+  return words.length === 0 ? String(routes) : `${routes}: ${words.join(', ')}`;
 }
 
 /**

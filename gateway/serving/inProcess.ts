@@ -1,5 +1,6 @@
 import { Server as NetServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import { ejectionsIn } from '../observability/ejections.ts';
 import { followCertificate } from '../pipeline/certificate.ts';
 import { adjustFrontDoor, createFrontDoor } from '../pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../pipeline/listener.ts';
@@ -40,9 +41,10 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     report: async (metrics) => {
       const report = assembly.report();
       if (!metrics) return report;
-      const counted = await signals.metrics.json();
+      const counted = [...ejectionsIn(report), ...(await signals.metrics())];
       return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: counted })) };
     },
+    resalt: async () => signals.resalt(),
     reopenLogs: () => signals.reopen(),
     drain: async (ms) => {
       surroundings.draining = true;

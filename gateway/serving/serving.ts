@@ -12,6 +12,8 @@ export interface Serving {
   apply(snapshot: Snapshot): Promise<void>;
   /** `metrics`: with what each process has counted. */
   report(metrics?: boolean): Promise<ServingReport>;
+  /** The salt of the usage sink is another one now. */
+  resalt(): Promise<void>;
   /** Opens the logs anew: for who has renamed them. */
   reopenLogs(): Promise<void>;
   /** Takes no new connection, and waits until the exchanges under way are done, or `ms` have passed. */
@@ -31,7 +33,7 @@ export interface ServeOptions {
 }
 
 export interface UsageSink {
-  /** For the tags of secrets: the same in every process. */
+  /** For the tags of secrets: the same in every process. It may become another one; `resalt` says when. */
   readonly salt: string;
   take(batch: UsageBatch): void;
 }

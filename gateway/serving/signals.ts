@@ -1,8 +1,10 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import { AccessLog } from '../observability/accessLog.ts';
-import { type Facts, type Recorder, tellAll } from '../observability/facts.ts';
+import { type MetricValues, metricOf } from '../observability/exposition.ts';
+import type { Facts, Recorder } from '../observability/facts.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { Collector } from '../usage/collector.ts';
+import { UnlistedVersions } from '../usage/unlistedVersions.ts';
 import type { ServeOptions } from './serving.ts';
 
 // What a crash may lose of the counts.
@@ -10,35 +12,54 @@ const flushMs = 5000;
 
 /** What one process tells of its exchanges: counts for the metrics and the ledger, and lines for the log. */
 export class Signals {
-  readonly metrics = new Metrics();
   readonly recorder: Recorder;
+  readonly #metrics = new Metrics();
   readonly #log: AccessLog | undefined;
   readonly #collector: Collector | undefined;
+  readonly #unlisted = new UnlistedVersions();
+  #basePath: string;
   readonly #usage: ServeOptions['usage'];
   readonly #timer: NodeJS.Timeout | undefined;
-  #settings: string;
+  #settings: Snapshot['usage'];
+  /** What the collector identifies by. */
+  #identifiesBy: string;
 
-  constructor(snapshot: Snapshot, { notice, usage, logs }: ServeOptions) {
+  constructor({ usage: settings, log, gateway }: Snapshot, { notice, usage, logs }: ServeOptions) {
     this.#usage = usage;
-    this.#settings = JSON.stringify(snapshot.usage);
-    this.#log = logs ? new AccessLog(snapshot.log, notice) : undefined;
-    const collector = usage && new Collector(snapshot.usage, usage.salt);
-    this.#collector = collector;
+    this.#settings = settings;
+    this.#identifiesBy = this.#wanted();
+    this.#log = logs ? new AccessLog(log, notice) : undefined;
+    this.#collector = usage && new Collector(settings, usage.salt);
+    this.#basePath = gateway.basePath;
     if (usage) this.#timer = setInterval(() => this.#flush(), flushMs).unref();
-    this.recorder = tellAll([
-      this.metrics,
-      ...(this.#log ? [this.#log] : []),
-      ...(collector ? [counting(collector)] : []),
-    ]);
+    this.recorder = {
+      record: (facts) => this.#record(facts),
+      switched: (version) => this.#metrics.switched(version),
+    };
+  }
+
+  /** All that this process has counted. */
+  async metrics(): Promise<readonly MetricValues[]> {
+    const one = (value: number) => [{ labels: {}, value }];
+    return [
+      ...(await this.#metrics.json()),
+      metricOf('version_gateway_usage_folded_requests_total', one(this.#collector?.folded ?? 0)),
+      metricOf('version_gateway_access_log_dropped_lines_total', one(this.#log?.dropped ?? 0)),
+    ];
   }
 
   async apply(next: Snapshot): Promise<void> {
     this.#flush();
-    const settings = JSON.stringify(next.usage);
-    // To configure it is to forget whom it knows.
-    if (this.#usage && settings !== this.#settings) this.#collector?.configure(next.usage, this.#usage.salt);
-    this.#settings = settings;
+    this.#settings = next.usage;
+    this.#basePath = next.gateway.basePath;
+    this.#configure();
     await this.#log?.apply(next.log);
+  }
+
+  /** The salt of the sink is another one now. */
+  resalt(): void {
+    this.#flush();
+    this.#configure();
   }
 
   /** For who has renamed the log. */
@@ -52,15 +73,30 @@ export class Signals {
     await this.#log?.close();
   }
 
+  #record(facts: Facts): void {
+    this.#metrics.record(facts);
+    const { version, method, resource: path, paths, rawHeaders, address, status, served, at } = facts;
+    const counted = { version, method, path, paths, rawHeaders, address, status, served, at };
+    // Nothing but the version was wrong with it.
+    const isStray = facts.problem === 'UNKNOWN_VERSION';
+    const unlisted = isStray ? this.#unlisted.find(facts.path, this.#basePath, at) : undefined;
+    const caller = this.#collector?.count(unlisted ? { ...counted, ...unlisted, unlisted: true } : counted);
+    this.#log?.record(facts, caller);
+  }
+
+  /** To configure the collector is to forget whom it knows: only where that is needed. */
+  #configure(): void {
+    const wanted = this.#wanted();
+    if (this.#usage && wanted !== this.#identifiesBy) this.#collector?.configure(this.#settings, this.#usage.salt);
+    this.#identifiesBy = wanted;
+  }
+
+  #wanted(): string {
+    return JSON.stringify([this.#settings, this.#usage?.salt]);
+  }
+
   #flush(): void {
     const batch = this.#collector?.take() ?? [];
     if (batch.length > 0) this.#usage?.take(batch);
   }
-}
-
-function counting(collector: Collector): Recorder {
-  return {
-    record: ({ version, method, resource, paths, rawHeaders, address, status, served, at }: Facts) =>
-      collector.count({ version, method, path: resource, paths, rawHeaders, address, status, served, at }),
-  };
 }

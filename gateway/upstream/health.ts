@@ -1,4 +1,5 @@
 import type { Health as HealthSettings } from '../config/snapshot.ts';
+import type { TargetError } from '../observability/report.ts';
 import type { Changes } from './changes.ts';
 
 // Whoever repairs a target waits for it, and should not have to wait longer than this.
@@ -23,6 +24,8 @@ export class Health {
   ejectedUntil: number | undefined;
   /** How often it was ejected since the start. */
   ejections = 0;
+  /** Of a request or a probe, whatever came after it. */
+  lastError: TargetError | undefined;
   readonly #changes: Changes;
   #settings: Thresholds | undefined;
   // In no pool is there another one to take its place: then it is never ejected.
@@ -51,8 +54,14 @@ export class Health {
     return this.ejectedUntil === undefined ? 'healthy' : 'ejected';
   }
 
+  /** What just went wrong, for people. */
+  note(message: string): void {
+    this.lastError = { message, at: Date.now() };
+  }
+
   /** A request failed, and it was the target's fault; `unreached`: there was no connection. */
-  failed(unreached: boolean): void {
+  failed(unreached: boolean, cause = 'a request failed'): void {
+    this.note(cause);
     this.troubled = true;
     if (unreached) this.reachable = false;
     // Those that were sent before it was ejected tell nothing new.

@@ -4,6 +4,8 @@ export interface ProbeResult {
   readonly good: boolean;
   /** A connection stood, whatever came of it. */
   readonly connected: boolean;
+  /** Why it is not good, for people. */
+  readonly cause: string | undefined;
 }
 
 /** Whom to probe, and how. */
@@ -37,10 +39,17 @@ export async function probe(target: Probed, path: string, timeout: number, stop:
       headers: { host: target.authority, 'user-agent': 'version-gateway-health' },
       signal: AbortSignal.any([stop, AbortSignal.timeout(timeout)]),
     });
-    return { good: statusCode >= 200 && statusCode < 400, connected };
-  } catch {
-    return { good: false, connected };
+    const good = statusCode >= 200 && statusCode < 400;
+    return { good, connected, cause: good ? undefined : `the probe was answered ${statusCode}` };
+  } catch (error) {
+    return { good: false, connected, cause: causeOf(error as NodeJS.ErrnoException, timeout) };
   } finally {
     void client.destroy();
   }
+}
+
+function causeOf({ name, message, code }: NodeJS.ErrnoException, timeout: number): string {
+  if (name === 'TimeoutError') return `the probe was not answered within ${timeout} ms`;
+  // Of several addresses that all refuse there is a code, and no message.
+  return `the probe failed: ${message || code}`;
 }

@@ -40,11 +40,12 @@ export class Prober {
   async #probe(): Promise<void> {
     const { path, interval, timeout } = this.#settings;
     const { signal } = this.#stop;
-    const { good, connected } = await probe(this.#target, path ?? '/', timeout, signal);
+    const { good, connected, cause } = await probe(this.#target, path ?? '/', timeout, signal);
     if (signal.aborted) return;
     const { health } = this.#target;
     if (connected) health.connected();
     else health.unreached();
+    if (cause !== undefined) health.note(cause);
     const news = health.probed(good);
     const wait = (news ? Math.min(interval, soonMs) : interval) * (1 + jitter * (2 * this.#chance() - 1));
     this.#timer = setTimeout(() => void this.#probe(), wait).unref();

@@ -77,8 +77,17 @@ export class Target {
 
   report(): TargetReport {
     const { url, inFlight, connections, health } = this;
-    const { state, reachable, ejectedUntil, ejections } = health;
-    return { url, inFlight, connections: connections.size, reachable, health: state, ejectedUntil, ejections };
+    const { state, reachable, ejectedUntil, ejections, lastError } = health;
+    return {
+      url,
+      inFlight,
+      connections: connections.size,
+      reachable,
+      health: state,
+      ejectedUntil,
+      ejections,
+      lastError,
+    };
   }
 }
 

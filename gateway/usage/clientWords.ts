@@ -30,10 +30,10 @@ export function plainWord(salt: string, word: string): string {
   return `${clean.slice(0, longest - 9)}~${tag(salt, trimmed).slice(1)}`;
 }
 
-/** The first product of a User-Agent (RFC 9110 §10.1.5) without its version; '' where there is none. */
-export function productOf(userAgent: string): string {
-  const product = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]{1,256})/.exec(userAgent)?.[1] ?? '';
-  return secretValue.test(product) ? '' : cleaned(product);
+/** The first product of a User-Agent (RFC 9110 §10.1.5) without its version, as a plain word; '' where there is none. */
+export function productOf(salt: string, userAgent: string): string {
+  const product = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)/.exec(userAgent)?.[1] ?? '';
+  return secretValue.test(product) || cleaned(product) === '' ? '' : plainWord(salt, product);
 }
 
 /** At most 64 characters, the first of them a letter or digit: `=`, `+`, `-` and `@` begin a formula. */

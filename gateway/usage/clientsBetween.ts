@@ -1,3 +1,4 @@
+import { numbersOf } from './clientRoutes.ts';
 import { beginOf, endless, lengths, type Spans } from './spans.ts';
 
 /**
@@ -17,8 +18,4 @@ export function clientsBetween(spans: readonly Spans[]): [sql: string, values: (
   const sql = `SELECT version, COUNT(*) AS clients FROM version_client
     WHERE last >= ? AND first < ? AND (${['first >= ?', 'last < ?', ...looks].join(' OR ')}) GROUP BY version`;
   return [sql, [begin, end, begin, end, ...looked.map(numbersOf)]];
-}
-
-function numbersOf({ from, to }: Spans): string {
-  return JSON.stringify(Array.from({ length: to - from + 1 }, (_one, index) => from + index));
 }

@@ -1,31 +1,23 @@
 import type { UsageSettings } from '../config/operating.ts';
 import type { UsageBatch, UsageRow } from './batch.ts';
+import { type Caller, Callers, rowsOf } from './callers.ts';
 import type { CountedExchange } from './counted.ts';
+import { addCounts } from './counts.ts';
 import { Identification } from './identify.ts';
 import { otherRoute, RouteNames } from './routeNames.ts';
-
-/** What the clients of a version are counted as that are too many. */
-export const otherClients = 'other clients';
 
 const hourMs = 3_600_000;
 // Between two batches; beyond it routes are no longer told apart, so that nobody can fill the memory.
 const maxRows = 100_000;
+// Of a version that routes.yaml does not list: enough to name who is left, and little enough for a scanner of many.
+const unlisted = { clients: 1_000, routes: 50 } as const;
 
 export type CollectorSettings = Pick<UsageSettings, 'identify' | 'maxClients' | 'maxRoutes'>;
 
-interface Caller {
-  readonly name: string;
-  /** Requests in this hour. */
-  seen: number;
-  /** Since the last batch. Most callers use one route, and need no map. */
-  row: UsageRow | undefined;
-  rows: Map<string, UsageRow> | undefined;
-}
-
 interface Counted {
-  callers: Map<string, Caller>;
-  readonly others: Caller;
+  readonly callers: Callers;
   readonly routes: RouteNames;
+  readonly listed: boolean;
 }
 
 /** Counts requests in memory, by hour, version, client and route, until somebody takes the counts. Never throws. */
@@ -36,8 +28,8 @@ export class Collector {
   #maxClients: number;
   #maxRoutes: number;
   #versions = new Map<string, Counted>();
-  #rows: UsageRow[] = [];
-  #touched: Caller[] = [];
+  #rows = new Set<UsageRow>();
+  #touched = new Set<Caller>();
   #hour = 0;
 
   /** `salt`: the ledger's, so that a key has the same tag in every process and after every start. */
@@ -56,12 +48,14 @@ export class Collector {
     this.#versions = new Map();
   }
 
-  count({ version, method, path, paths, rawHeaders, address, status, served, at }: CountedExchange): void {
+  /** @returns who it was, whether or not there is a place for the name */
+  count(exchange: CountedExchange): string {
+    const { version, method, path, paths, rawHeaders, address, status, served, at } = exchange;
     const hour = at - (at % hourMs);
     if (hour !== this.#hour) this.#begin(hour);
-    const counted = this.#versions.get(version) ?? this.#versionFor(version);
+    const counted = this.#versions.get(version) ?? this.#versionFor(version, exchange.unlisted !== true);
     const name = this.#identification.clientOf(rawHeaders, address);
-    const caller = counted.callers.get(name) ?? this.#callerFor(name, counted);
+    const caller = counted.callers.byName.get(name) ?? this.#callerFor(name, version, counted);
     const route = counted.routes.nameOf(method, path, paths, status);
     caller.seen += 1;
     const { row: usual } = caller;
@@ -71,26 +65,27 @@ export class Collector {
     if (served) row.served += 1;
     if (at > row.last) row.last = at;
     if (at < row.first) row.first = at;
+    return name;
   }
 
   /** What was counted since the last time; two rows may be about the same. */
   take(): UsageBatch {
-    const rows = this.#rows;
+    const rows = [...this.#rows];
     this.#forgetRows();
-    this.#rows = [];
+    this.#rows = new Set();
     return rows;
   }
 
   #rowFor(version: string, caller: Caller, wanted: string, at: number): UsageRow {
-    const route = this.#rows.length < maxRows ? wanted : otherRoute;
+    const route = this.#rows.size < maxRows ? wanted : otherRoute;
     const known = caller.row?.route === route ? caller.row : caller.rows?.get(route);
     if (known) return known;
     const client = caller.name;
     const row = { version, client, route, hour: this.#hour, requests: 0, errors: 0, served: 0, first: at, last: at };
-    this.#rows.push(row);
+    this.#rows.add(row);
     if (caller.row === undefined) {
       caller.row = row;
-      this.#touched.push(caller);
+      this.#touched.add(caller);
     } else {
       caller.rows ??= new Map();
       caller.rows.set(route, row);
@@ -98,32 +93,38 @@ export class Collector {
     return row;
   }
 
-  #callerFor(name: string, { callers, others }: Counted): Caller {
-    if (callers.size >= this.#maxClients) {
-      this.folded += 1;
-      return others;
-    }
-    const caller = callerNamed(name);
-    callers.set(name, caller);
+  #callerFor(name: string, version: string, { callers }: Counted): Caller {
+    const { caller, leaver } = callers.admit(name);
+    if (caller === callers.others) this.folded += 1;
+    if (leaver) this.#fold(version, leaver, callers.others);
     return caller;
   }
 
-  #versionFor(version: string): Counted {
-    const routes = new RouteNames(this.#maxRoutes);
-    const counted = { callers: new Map(), others: callerNamed(otherClients), routes };
+  /** Counts one who has lost its place among the others, as far as that is not yet out of hand. */
+  #fold(version: string, leaver: Caller, others: Caller): void {
+    for (const row of rowsOf(leaver)) {
+      this.#rows.delete(row);
+      addCounts(this.#rowFor(version, others, row.route, row.first), row);
+      this.folded += row.requests;
+    }
+    this.#touched.delete(leaver);
+  }
+
+  #versionFor(version: string, listed: boolean): Counted {
+    const [maxClients, maxRoutes] = [this.#maxClients, this.#maxRoutes];
+    const callers = new Callers(listed ? maxClients : Math.min(maxClients, unlisted.clients));
+    const routes = new RouteNames(listed ? maxRoutes : Math.min(maxRoutes, unlisted.routes));
+    const counted = { callers, routes, listed };
     this.#versions.set(version, counted);
     return counted;
   }
 
-  /** Whoever called more than once keeps a place in the next hour, in half of it: a flood of new names is not sooner. */
   #begin(hour: number): void {
     this.#hour = hour;
     this.#forgetRows();
-    for (const counted of this.#versions.values()) {
-      const regular = [...counted.callers.values()].filter(({ seen }) => seen > 1);
-      const places = Math.floor(this.#maxClients / 2);
-      if (regular.length > places) regular.sort((a, b) => b.seen - a.seen).length = places;
-      counted.callers = new Map(regular.map(({ name }) => [name, callerNamed(name)]));
+    for (const [version, { callers, listed }] of this.#versions) {
+      if (listed) callers.begin();
+      else this.#versions.delete(version);
     }
   }
 
@@ -132,10 +133,6 @@ export class Collector {
       caller.row = undefined;
       caller.rows = undefined;
     }
-    this.#touched = [];
+    this.#touched.clear();
   }
-}
-
-function callerNamed(name: string): Caller {
-  return { name, seen: 0, row: undefined, rows: undefined };
 }

@@ -4,6 +4,8 @@ import type { PathTable } from '../shared/pathTable.ts';
 export interface CountedExchange {
   /** The segment, `v1`; '' where the path names no version that is known. */
   readonly version: string;
+  /** The version has a name, and routes.yaml does not list it. */
+  readonly unlisted?: boolean;
   readonly method: string;
   /** Below the version, without the query: `/drinks/7`. */
   readonly path: string;

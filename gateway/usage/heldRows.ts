@@ -1,5 +1,6 @@
 import type { UsageBatch, UsageRow } from './batch.ts';
-import { otherClients } from './collector.ts';
+import { otherClients } from './callers.ts';
+import { addCounts } from './counts.ts';
 import { otherRoute } from './routeNames.ts';
 
 /** Some tens of megabytes. */
@@ -23,7 +24,7 @@ export class HeldRows {
   hold(batch: UsageBatch): void {
     for (const row of batch) {
       const known = this.#rows.get(keyOf(row));
-      if (known) addTo(known, row);
+      if (known) addCounts(known, row);
       else if (this.#rows.size < this.#max) this.#rows.set(keyOf(row), { ...row });
       else this.#fold(row);
     }
@@ -43,19 +44,11 @@ export class HeldRows {
   #fold(row: UsageRow): void {
     const folded = { ...row, client: otherClients, route: otherRoute };
     const known = this.#rows.get(keyOf(folded));
-    if (known) addTo(known, folded);
+    if (known) addCounts(known, folded);
     else this.#rows.set(keyOf(folded), folded);
   }
 }
 
 function keyOf({ version, client, route, hour }: UsageRow): string {
   return `${hour}\0${version}\0${route}\0${client}`;
-}
-
-function addTo(sum: UsageRow, row: UsageRow): void {
-  sum.requests += row.requests;
-  sum.errors += row.errors;
-  sum.served += row.served;
-  sum.first = Math.min(sum.first, row.first);
-  sum.last = Math.max(sum.last, row.last);
 }

@@ -1,9 +1,9 @@
 import type { Identifier } from '../config/operating.ts';
 import { lowerCased } from '../http1/fieldName.ts';
+import { networkOf } from '../shared/network.ts';
 import { isPlain, plainWord, productOf, tag } from './clientWords.ts';
 import { Generations } from './generations.ts';
 import { claimOf } from './jwtClaim.ts';
-import { networkOf } from './network.ts';
 
 /** The client of a request that says nothing about itself. */
 export const unknownClient = 'unknown';
@@ -54,7 +54,7 @@ function wayOf(identifier: Identifier, salt: string): Omit<Way, 'known'> {
       return { header: 'authorization', read };
     }
     case 'user-agent':
-      return { header: 'user-agent', read: (value) => kindAnd('user-agent', productOf(value)) };
+      return { header: 'user-agent', read: (value) => kindAnd('user-agent', productOf(salt, value)) };
     case 'address':
       return { header: undefined, read: (value) => kindAnd('address', networkOf(value)) };
   }

@@ -9,20 +9,18 @@ import { LedgerQueries } from './ledgerQueries.ts';
 import { LedgerReader } from './ledgerReader.ts';
 import { deleteOld } from './ledgerRetention.ts';
 import type { LedgerOptions, LedgerSettings } from './ledgerSettings.ts';
+import { Outage } from './outage.ts';
 import { Patience } from './patience.ts';
 
 // How exactly it is known when a gateway ran that nobody called.
 const signOfLifeMs = 60_000;
 
-/**
- * Who called what and when, on disk. Nothing throws: what cannot be written is kept in memory, `problem` says why, and
- * the next batch tries again.
- */
+/** Who called what and when, on disk. What cannot be written is kept in memory, and the next batch tries again. */
 export class Ledger extends LedgerQueries {
   problem: string | undefined;
   #settings: LedgerSettings;
   readonly #clock: Clock;
-  readonly #onNotice: (notice: string) => void;
+  readonly #outage: Outage;
   #began: number;
   readonly #held = new HeldRows();
   #connection: LedgerConnection | undefined;
@@ -32,11 +30,11 @@ export class Ledger extends LedgerQueries {
   #seen = 0;
   #beginsAnew = false;
 
-  private constructor(settings: LedgerSettings, { clock, onNotice }: LedgerOptions) {
+  private constructor(settings: LedgerSettings, { clock, onNotice = () => {} }: LedgerOptions) {
     super();
     this.#settings = settings;
     this.#clock = clock;
-    this.#onNotice = onNotice ?? (() => {});
+    this.#outage = new Outage(onNotice);
     this.#began = clock.now();
     this.names.follow(settings.names);
   }
@@ -47,7 +45,6 @@ export class Ledger extends LedgerQueries {
     return ledger;
   }
 
-  /** @throws Error whose message says why `file` cannot be read, without naming it */
   static openReadOnly(file: string, names?: string): LedgerReader {
     return new LedgerReader(file, names);
   }
@@ -57,32 +54,31 @@ export class Ledger extends LedgerQueries {
     return this.#salt;
   }
 
-  /** Rows that wait in memory until they can be written. */
   get held(): number {
     return this.#held.size;
   }
 
   /** Settings of a reload; `store` counts from the next start on. */
   configure(settings: LedgerSettings): void {
-    const { store } = this.#settings;
     this.names.follow(settings.names);
-    this.#settings = { ...settings, store };
+    this.#settings = { ...settings, store: this.#settings.store };
   }
 
   /** Writes a batch, and some of what waits. An empty one tells that the gateway still runs. */
   add(batch: UsageBatch): void {
     const now = this.#clock.now();
-    const isIdle = batch.length === 0 && this.#held.size === 0 && this.problem === undefined;
+    const isIdle = batch.length === 0 && this.held === 0 && this.problem === undefined;
     if (isIdle && now - this.#seen < signOfLifeMs) return;
     const { rows, forget } = this.#held.first(maxHeldAtATime);
-    const isWritten = !this.#patience.isPaused(now) && this.#try(({ writer }) => writer.add([...rows, ...batch]));
-    if (isWritten) forget();
+    const write = (): boolean => this.#try(({ writer }) => writer.add([...rows, ...batch], this.#settings));
+    if (!this.#patience.isPaused(now) && write()) forget();
     else this.#held.hold(batch);
   }
 
-  /** Deletes what is older than the retention. For once an hour or so. `now`: epoch ms. */
+  /** Deletes what is too old, and counts together what is too much. For once an hour or so. `now`: epoch ms. */
   maintain(now: number): void {
     this.#try(({ database, writer }) => {
+      writer.settle(now, this.#settings);
       deleteOld(database, now, this.#settings.retention);
       writer.forget();
     });
@@ -91,7 +87,7 @@ export class Ledger extends LedgerQueries {
   /** Writes all that waits, if that is possible. */
   close(): void {
     const { rows, forget } = this.#held.first(this.held);
-    if (this.#try(({ writer }) => writer.add(rows))) forget();
+    if (this.#try(({ writer }) => writer.add(rows, this.#settings))) forget();
     this.#disconnect();
     this.names.close();
   }
@@ -107,19 +103,22 @@ export class Ledger extends LedgerQueries {
     this.#disconnect();
     const aside = putAside(store, this.#clock.now());
     this.#beginsAnew = aside !== undefined;
-    if (aside) this.#onNotice(`${store} could not be used: ${reason}.  It is now ${aside}, and a new one begins.`);
+    if (aside) this.#outage.tell(`${store} could not be used: ${reason}.  It is now ${aside}, and a new one begins.`);
   }
 
   #try(work: (connection: LedgerConnection) => void): boolean {
-    // The second time into a new file, if the first one was damaged and is put aside now.
-    return this.#attempt(work) || (this.#beginsAnew && this.#attempt(work));
+    // Again into a new file, if the first one was damaged.
+    const worked = this.#attempt(work) || (this.#beginsAnew && this.#attempt(work));
+    if (worked) this.#outage.over(`${this.#settings.store} can be written again.`);
+    else if (this.problem !== undefined) this.#outage.failed(this.problem);
+    return worked;
   }
 
   #attempt(work: (connection: LedgerConnection) => void): boolean {
     const now = this.#clock.now();
     this.#beginsAnew = false;
     try {
-      const connection = this.#connect(now);
+      const connection = this.#connected(now);
       connection.transaction(this.#began, now, () => work(connection));
       this.problem = undefined;
       this.#patience.worked();
@@ -132,7 +131,7 @@ export class Ledger extends LedgerQueries {
     }
   }
 
-  #connect(now: number): LedgerConnection {
+  #connected(now: number): LedgerConnection {
     if (this.#connection?.isThere === false) this.#disconnect();
     if (this.#connection) return this.#connection;
     this.#connection = new LedgerConnection(this.#settings.store, this.#salt);

@@ -19,6 +19,7 @@ const reasons = new Map<number, string>([
 ]);
 
 const systemReasons: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder cannot be made there',
   ENOSPC: 'the disk is full',
   EROFS: 'the disk allows only to read',
   EACCES: 'the permissions do not allow it',

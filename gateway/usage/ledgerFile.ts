@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeFolder } from '../shared/makeFolder.ts';
 import { failureOf } from './ledgerFailure.ts';
-import { applicationId, schema, schemaVersion } from './ledgerSchema.ts';
+import { applicationId, migrations, schema, schemaVersion } from './ledgerSchema.ts';
 
 // The gateway waits for nothing else meanwhile: what is not written now is written with the next batch.
 const busyMs = 50;
@@ -17,7 +18,7 @@ export class ForeignFileError extends Error {
  * says.
  */
 export function openLedgerFile(file: string, salt: string): DatabaseSync {
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   // SQLite would create it for everybody to read; the files beside it take over the mode of this one.
   closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: busyMs });
@@ -25,7 +26,10 @@ export function openLedgerFile(file: string, salt: string): DatabaseSync {
     restrict(file);
     if (pragma(database, 'user_version') === 0) create(database, salt);
     assertOurs(database);
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;');
+    migrate(database);
+    database.exec(
+      'PRAGMA temp_store = MEMORY; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;',
+    );
     return database;
   } catch (error) {
     database.close();
@@ -62,15 +66,30 @@ export function putAside(file: string, now: number): string | undefined {
 }
 
 function create(database: DatabaseSync, salt: string): void {
-  // Another process may be about the same.
+  atOnce(database, () => {
+    if (pragma(database, 'user_version') !== 0) return;
+    const { tables } = database.prepare('SELECT COUNT(*) AS tables FROM sqlite_schema').get() ?? {};
+    if (tables !== 0) throw new ForeignFileError('it belongs to another program');
+    database.exec(schema);
+    database.prepare('INSERT INTO meta VALUES (?, ?)').run('salt', salt);
+  });
+}
+
+/** Brings a ledger of an earlier release to the shape of this one. */
+function migrate(database: DatabaseSync): void {
+  if (pragma(database, 'user_version') === schemaVersion) return;
+  atOnce(database, () => {
+    for (let step = migrations[version(database)]; step !== undefined; step = migrations[version(database)]) {
+      database.exec(step);
+    }
+  });
+}
+
+/** All of it or nothing. Another process may be about the same: what is to be done is seen within. */
+function atOnce(database: DatabaseSync, work: () => void): void {
   database.exec('BEGIN IMMEDIATE');
   try {
-    if (pragma(database, 'user_version') === 0) {
-      const { tables } = database.prepare('SELECT COUNT(*) AS tables FROM sqlite_schema').get() ?? {};
-      if (tables !== 0) throw new ForeignFileError('it belongs to another program');
-      database.exec(schema);
-      database.prepare('INSERT INTO meta VALUES (?, ?)').run('salt', salt);
-    }
+    work();
     database.exec('COMMIT');
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
@@ -80,9 +99,13 @@ function create(database: DatabaseSync, salt: string): void {
 
 function assertOurs(database: DatabaseSync): void {
   if (pragma(database, 'application_id') !== applicationId) throw new ForeignFileError('it is no ledger');
-  if (Number(pragma(database, 'user_version')) > schemaVersion) {
+  if (version(database) > schemaVersion) {
     throw new ForeignFileError('a later release has written it');
   }
+}
+
+function version(database: DatabaseSync): number {
+  return Number(pragma(database, 'user_version'));
 }
 
 function pragma(database: DatabaseSync, name: string): unknown {

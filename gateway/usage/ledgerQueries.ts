@@ -1,42 +1,52 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { otherClients } from './callers.ts';
+import { clientRoutes } from './clientRoutes.ts';
 import { clientsBetween } from './clientsBetween.ts';
 import { type Figures, facts } from './facts.ts';
-import { failureOf, type LedgerFailure } from './ledgerFailure.ts';
+import { LedgerAccess } from './ledgerAccess.ts';
 import { movementOf } from './movement.ts';
 import { ClientNames } from './names.ts';
-import type { ClientMovement, ClientUse, RouteUse, SeriesPoint, UsageQueries, VersionTotal } from './queries.ts';
-import { beginOf, dayMs, endless, hourMs, lengths, type Spans, spanAt, spansOf } from './spans.ts';
+import type {
+  ClientMovement,
+  ClientUse,
+  RouteOfClient,
+  RouteUse,
+  SeriesPoint,
+  UsageQueries,
+  VersionTotal,
+} from './queries.ts';
+import { requestsOfClient } from './requestsOfClient.ts';
+import { beginOf, dayMs, endless, hourMs, lengths, type Spans, spanAt } from './spans.ts';
 
 // Whoever calls at all is missed by no more than that; a longer silence may be our own.
 const longestGap = hourMs;
-
-type Row = Record<string, SQLInputValue>;
+// Who is shown; to look at the routes of thousands takes longer than anybody waits.
+const clientsWithRoutes = 50;
 
 /** Answers from an open ledger. A question that cannot be answered has no rows, and sets `problem`; nothing throws. */
-export abstract class LedgerQueries implements UsageQueries {
-  abstract readonly problem: string | undefined;
+export abstract class LedgerQueries extends LedgerAccess implements UsageQueries {
+  abstract readonly held: number;
   protected readonly names = new ClientNames();
 
-  /** Undefined while there is none that could be asked. */
-  protected abstract database(): DatabaseSync | undefined;
-  protected abstract failed(failure: LedgerFailure): void;
+  get problems(): readonly string[] {
+    return [this.problem, this.names.problem].filter((one) => one !== undefined);
+  }
 
   coveredSince(): number | undefined {
-    const runs = this.#ask<{ began: number; seen: number }>('SELECT began, seen FROM runs ORDER BY began DESC');
+    const runs = this.ask<{ began: number; seen: number }>('SELECT began, seen FROM runs ORDER BY began DESC');
     let since: number | undefined;
     for (const { began, seen } of runs) {
       if (since !== undefined && since - seen > longestGap) break;
       since = Math.min(began, since ?? began);
     }
-    return since === undefined ? undefined : Math.max(since, this.#meta('kept_from'));
+    return since === undefined ? undefined : Math.max(since, this.meta('kept_from'));
   }
 
   totals(since: number, until: number = endless): readonly VersionTotal[] {
-    const spans = this.#spans(since, until, 'version');
+    const spans = this.spans(since, until, 'version');
     if (spans.length === 0) return [];
-    const rows = this.#ask<Figures & { id: number; version: string }>(...facts('version', spans));
+    const rows = this.ask<Figures & { id: number; version: string }>(...facts('version', spans));
     const clients = new Map(
-      this.#ask<{ version: number; clients: number }>(...clientsBetween(this.#spans(since, until, 'client'))).map(
+      this.ask<{ version: number; clients: number }>(...clientsBetween(this.spans(since, until, 'client'))).map(
         (row) => [row.version, row.clients],
       ),
     );
@@ -48,20 +58,28 @@ export abstract class LedgerQueries implements UsageQueries {
   }
 
   byClient(version: string, since: number): readonly ClientUse[] {
-    const spans = this.#spans(since, endless, 'client');
+    const spans = this.spans(since, endless, 'client');
     const rows = this.#clients(version, spans);
     const routes = this.#partners('client', 'route', version, spans);
-    return byRequests(
-      rows.map(({ id, client, requests, errors, served, first, last }) => {
-        const name = this.names.nameOf(client);
-        return { client, name, requests, errors, served, first, last, routes: routes.get(id) ?? 0 };
-      }),
-    );
+    const clients = byRequests(rows);
+    const named = clients.slice(0, clientsWithRoutes).map(({ id }) => id);
+    const topRoutes = this.#topRoutes(version, named, since);
+    return clients.map(({ id, client, requests, errors, served, first, last }) => {
+      const name = this.names.nameOf(client);
+      const own = { routes: routes.get(id) ?? 0, topRoutes: topRoutes.get(id) ?? [] };
+      return { client, name, requests, errors, served, first, last, ...own };
+    });
+  }
+
+  folded(since: number, version?: string): number {
+    const spans = this.spans(since, this.end(), 'client');
+    if (spans.length === 0) return 0;
+    return this.ask<{ requests: number | null }>(...requestsOfClient(otherClients, spans, version))[0]?.requests ?? 0;
   }
 
   byRoute(version: string, since: number): readonly RouteUse[] {
-    const spans = this.#spans(since, endless, 'route');
-    const rows = this.#ask<Figures & { id: number; route: string }>(...facts('route', spans, version));
+    const spans = this.spans(since, endless, 'route');
+    const rows = this.ask<Figures & { id: number; route: string }>(...facts('route', spans, version));
     const clients = this.#partners('route', 'client', version, spans);
     return byRequests(
       rows.map(({ id, route, requests, errors, last }) => {
@@ -71,7 +89,7 @@ export abstract class LedgerQueries implements UsageQueries {
   }
 
   series(step: 'hour' | 'day', since: number, version?: string): readonly SeriesPoint[] {
-    return this.#ask<{ version: string; at: number; requests: number }>(
+    return this.ask<{ version: string; at: number; requests: number }>(
       `SELECT name AS version, span * ${lengths[step]} AS at, requests FROM versions
         JOIN version_${step} ON version = id
         WHERE span >= ? ${version === undefined ? '' : 'AND name = ?'} ORDER BY span, name`,
@@ -81,7 +99,7 @@ export abstract class LedgerQueries implements UsageQueries {
 
   clientSeries(version: string, client: string, since: number): readonly SeriesPoint[] {
     // Day by day, since the table is sorted by day before client.
-    return this.#ask<{ version: string; at: number; requests: number }>(
+    return this.ask<{ version: string; at: number; requests: number }>(
       `WITH RECURSIVE days (day, until) AS (
           SELECT ?, MAX(span) FROM client_day WHERE version = (SELECT id FROM versions WHERE name = ?)
           UNION ALL SELECT day + 1, until FROM days WHERE day < until
@@ -89,55 +107,41 @@ export abstract class LedgerQueries implements UsageQueries {
         SELECT ? AS version, span * ${dayMs} AS at, requests FROM days CROSS JOIN client_day
         WHERE version = (SELECT id FROM versions WHERE name = ?) AND span = day
           AND item = (SELECT id FROM clients WHERE name = ?) ORDER BY span`,
-      [Math.max(spanAt('day', since), this.#oldestDay()), version, version, version, client],
+      [Math.max(spanAt('day', since), this.oldestDay()), version, version, version, client],
     );
   }
 
   movement(from: string, to: string, since: number): readonly ClientMovement[] {
-    const spans = this.#spans(since, endless, 'client');
+    const spans = this.spans(since, endless, 'client');
     const before = new Map(this.#clients(from, spans).map((use) => [use.client, use]));
     const after = new Map(this.#clients(to, spans).map((use) => [use.client, use]));
     return movementOf(before, after, this.names);
   }
 
   #clients(version: string, spans: readonly Spans[]): (Figures & { id: number; client: string })[] {
-    return this.#ask(...facts('client', spans, version));
+    return this.ask(...facts('client', spans, version));
+  }
+
+  #topRoutes(version: string, clients: readonly number[], since: number): Map<number, RouteOfClient[]> {
+    const spans = this.spans(since, this.end(), 'client', 'day');
+    // A ledger of an earlier release, which is only being read, has no such tables.
+    const [{ tables } = { tables: 0 }] = this.ask<{ tables: number }>(
+      "SELECT COUNT(*) AS tables FROM sqlite_schema WHERE name = 'pair_day'",
+    );
+    if (tables === 0 || spans.length === 0 || clients.length === 0) return new Map();
+    const rows = this.ask<RouteOfClient & { id: number }>(...clientRoutes(version, clients, spans));
+    const byId = Map.groupBy(rows, ({ id }) => id);
+    return new Map([...byId].map(([id, own]) => [id, own.map(({ id: _id, ...rest }) => rest)]));
   }
 
   /** How many different ones each has met since then. */
   #partners(one: string, other: string, version: string, spans: readonly Spans[]): Map<number, number> {
-    const rows = this.#ask<{ id: number; met: number }>(
+    const rows = this.ask<{ id: number; met: number }>(
       `SELECT ${one} AS id, COUNT(${other}) AS met FROM route_client
         WHERE version = (SELECT id FROM versions WHERE name = ?) AND last >= ? GROUP BY ${one}`,
       [version, beginOf(spans)],
     );
     return new Map(rows.map(({ id, met }) => [id, met]));
-  }
-
-  #spans(since: number, until: number, subject: 'version' | 'client' | 'route'): Spans[] {
-    const from = Math.max(since, this.#meta('kept_from'), 0);
-    const hoursAreKept = subject === 'version' || from >= this.#meta('hours_from');
-    return spansOf(from, Math.max(until, from), hoursAreKept ? 'hour' : 'day');
-  }
-
-  #oldestDay(): number {
-    const [row] = this.#ask<{ day: number | null }>('SELECT MIN(span) AS day FROM version_day');
-    return Math.max(row?.day ?? 0, spanAt('day', this.#meta('kept_from')));
-  }
-
-  #meta(key: string): number {
-    return this.#ask<{ value: number }>('SELECT value FROM meta WHERE key = ?', [key])[0]?.value ?? 0;
-  }
-
-  #ask<Result extends object>(sql: string, values: readonly SQLInputValue[] = []): Result[] {
-    try {
-      return (this.database()
-        ?.prepare(sql)
-        .all(...values) ?? []) as (Row & Result)[];
-    } catch (error) {
-      this.failed(failureOf(error));
-      return [];
-    }
   }
 }
 

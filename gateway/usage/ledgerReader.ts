@@ -5,6 +5,7 @@ import { LedgerQueries } from './ledgerQueries.ts';
 
 /** A ledger that another process may be writing. */
 export class LedgerReader extends LedgerQueries {
+  readonly held = 0;
   problem: string | undefined;
   readonly #file: string;
   readonly #database: DatabaseSync;

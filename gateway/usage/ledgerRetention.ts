@@ -25,6 +25,8 @@ export function deleteOld(database: DatabaseSync, now: number, retention: number
     deleteBefore(database, `${subject}_day`, 'day', keptFrom);
     deleteBefore(database, `${subject}_block`, 'block', keptFrom);
   }
+  deleteBefore(database, 'pair_hour', 'hour', Math.max(hoursFrom, keptFrom));
+  deleteBefore(database, 'pair_day', 'day', keptFrom);
   for (const length of ['hour', 'day', 'block'] as const) deleteBefore(database, `version_${length}`, length, keptFrom);
   for (const table of ['version_client', 'route_client']) {
     database.prepare(`DELETE FROM ${table} WHERE last < ?`).run(keptFrom);

@@ -1,10 +1,10 @@
-// The shape of the ledger. Names stand once, in tables of their own, and everything else refers to them by number; what a
-// client and what a route did is added up apart, since every combination of the two by the hour would be many times as much.
+// The shape of the ledger. Names stand once, in tables of their own, and everything else refers to them by number. What
+// a client, a route and a client on a route did is added up apart, so that each question reads as few rows as there are.
 
 /** Marks a SQLite file as a ledger: the letters VGUL. */
 export const applicationId = 0x5647554c;
 /** A ledger with a higher one was written by a later release, and is left alone. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 export const subjects = ['version', 'client', 'route'] as const;
 export type Subject = (typeof subjects)[number];
@@ -24,6 +24,19 @@ const factTables = subjects.flatMap((subject) =>
   ),
 );
 
+/**
+ * What a client did with a route. There are no blocks of them: in a month most clients use most of their routes on few
+ * days, so that blocks would be nearly as many rows again, and the routes are asked of a few clients at a time only.
+ */
+const pairTables = ['hour', 'day'].map(
+  (length) => `
+  CREATE TABLE pair_${length} (
+    version INTEGER NOT NULL, span INTEGER NOT NULL, client INTEGER NOT NULL, route INTEGER NOT NULL,
+    requests INTEGER NOT NULL, errors INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    PRIMARY KEY (version, span, client, route)
+  ) WITHOUT ROWID;`,
+);
+
 const nameTables = subjects.map(
   (subject) => `CREATE TABLE ${subject}s (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);`,
 );
@@ -34,6 +47,7 @@ export const schema = `
   CREATE TABLE runs (id INTEGER PRIMARY KEY, began INTEGER NOT NULL, seen INTEGER NOT NULL);
   ${nameTables.join('\n  ')}
   ${factTables.join('\n')}
+  ${pairTables.join('\n')}
   -- Who was ever seen where, and when the last time: to tell how many there are without adding anything up. Epoch ms.
   CREATE TABLE version_client (
     version INTEGER NOT NULL, client INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
@@ -46,3 +60,8 @@ export const schema = `
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${schemaVersion};
 `;
+
+/** What makes a ledger of the version before into one of this, by that version. What was not counted stays unknown. */
+export const migrations: Readonly<Record<number, string>> = {
+  1: `${pairTables.join('\n')} PRAGMA user_version = 2;`,
+};

@@ -1,8 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { UsageBatch } from './batch.ts';
+import { LedgerBounds } from './ledgerBounds.ts';
 import { type Subject, subjects } from './ledgerSchema.ts';
+import { type LedgerSettings, limitsOf } from './ledgerSettings.ts';
 import { type Length, lengths, spanAt } from './spans.ts';
-import { type Sum, sumsOf } from './sums.ts';
+import { type Pair, type Sum, sumsOf } from './sums.ts';
 
 const lengthNames = Object.keys(lengths) as Length[];
 // Names of clients come and go; those that are in use are soon known again.
@@ -20,18 +22,22 @@ interface Tables {
 export class LedgerWriter {
   readonly #tables: Readonly<Record<Subject, Tables>>;
   readonly #addClient: StatementSync;
-  readonly #addPair: StatementSync;
+  readonly #meet: StatementSync;
+  readonly #addPair: readonly (readonly [length: Length, statement: StatementSync])[];
+  readonly #bounds: LedgerBounds;
 
   constructor(database: DatabaseSync) {
     const [version, client, route] = subjects.map((subject) => tablesOf(database, subject)) as [Tables, Tables, Tables];
     this.#tables = { version, client, route };
     this.#addClient = database.prepare(`INSERT INTO version_client VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET first = MIN(first, excluded.first), last = MAX(last, excluded.last)`);
-    this.#addPair = database.prepare(`INSERT INTO route_client VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
+    this.#meet = database.prepare(`INSERT INTO route_client VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET last = MAX(last, excluded.last)`);
+    this.#addPair = (['hour', 'day'] as const).map((length) => [length, pairStatement(database, length)] as const);
+    this.#bounds = new LedgerBounds(database, (subject, name) => this.#id(subject, name));
   }
 
-  add(batch: UsageBatch): void {
+  add(batch: UsageBatch, settings: LedgerSettings): void {
     const { version: versions, client: clients, route: routes, pairs } = sumsOf(batch);
     for (const sum of versions) this.#addSum('version', sum);
     for (const sum of routes) this.#addSum('route', sum);
@@ -39,13 +45,26 @@ export class LedgerWriter {
       this.#addSum('client', sum);
       this.#addClient.run(this.#id('version', sum.version), this.#id('client', sum.item), sum.first, sum.last);
     }
-    for (const { version, route, client, last } of pairs) {
-      this.#addPair.run(this.#id('version', version), this.#id('route', route), this.#id('client', client), last);
-    }
+    for (const pair of pairs) this.#add(pair);
+    this.#bounds.note('client', clients);
+    this.#bounds.note('route', routes);
+    // Numbers of names may have gone with what was counted together.
+    if (this.#bounds.keep(limitsOf(settings))) this.#forgetNames();
+  }
+
+  /** Counts together what is too much for the day before `now` and its own. Epoch ms. */
+  settle(now: number, settings: LedgerSettings): void {
+    this.#bounds.settle(now, limitsOf(settings));
+    this.#forgetNames();
   }
 
   /** For when numbers of names may have gone: with a transaction that was undone, or with names that nobody has used. */
   forget(): void {
+    this.#forgetNames();
+    this.#bounds.forget();
+  }
+
+  #forgetNames(): void {
     for (const subject of subjects) this.#tables[subject].ids.clear();
   }
 
@@ -59,6 +78,17 @@ export class LedgerWriter {
     }
   }
 
+  #add({ version, route, client, hour, requests, errors, first, last }: Pair): void {
+    const [versionId, routeId] = [this.#id('version', version), this.#id('route', route)];
+    const clientId = this.#id('client', client);
+    this.#meet.run(versionId, routeId, clientId, last);
+    for (const [length, statement] of this.#addPair) {
+      const span = spanAt(length, hour);
+      const begin = span * lengths[length];
+      statement.run(versionId, span, clientId, routeId, requests, errors, first - begin, last - begin);
+    }
+  }
+
   #id(subject: Subject, name: string): number {
     const { ids, find, create } = this.#tables[subject];
     const known = ids.get(name);
@@ -68,6 +98,12 @@ export class LedgerWriter {
     ids.set(name, id);
     return id;
   }
+}
+
+function pairStatement(database: DatabaseSync, length: 'hour' | 'day'): StatementSync {
+  return database.prepare(`INSERT INTO pair_${length} VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+    SET requests = requests + excluded.requests, errors = errors + excluded.errors,
+      first = MIN(first, excluded.first), last = MAX(last, excluded.last)`);
 }
 
 function tablesOf(database: DatabaseSync, subject: Subject): Tables {

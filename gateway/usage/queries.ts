@@ -5,6 +5,8 @@ export interface UsageQueries {
   /** One row a version, '' for what named no version that is known. */
   totals(since: number, until?: number): readonly VersionTotal[];
   byClient(version: string, since: number): readonly ClientUse[];
+  /** How many requests of that time are of clients that were too many to be told apart: who they are is not known. */
+  folded(since: number, version?: string): number;
   byRoute(version: string, since: number): readonly RouteUse[];
   /** Requests of each version by hour or by day (UTC), oldest first; spans without requests are left out. */
   series(step: 'hour' | 'day', since: number, version?: string): readonly SeriesPoint[];
@@ -14,6 +16,10 @@ export interface UsageQueries {
   movement(from: string, to: string, since: number): readonly ClientMovement[];
   /** What keeps the ledger from being written, in words; undefined: nothing. */
   readonly problem: string | undefined;
+  /** That, and whatever else is not well, such as a file of names that cannot be read. */
+  readonly problems: readonly string[];
+  /** Rows that wait in memory until they can be written; 0 where nobody writes. */
+  readonly held: number;
 }
 
 export interface VersionTotal {
@@ -36,6 +42,14 @@ export interface ClientUse {
   readonly last: number;
   /** How many different ones. */
   readonly routes: number;
+  /** The most used ones, most requests first. Of the biggest clients only, and as far back as they were counted. */
+  readonly topRoutes: readonly RouteOfClient[];
+}
+
+export interface RouteOfClient {
+  readonly route: string;
+  readonly requests: number;
+  readonly last: number;
 }
 
 export interface RouteUse {

@@ -24,11 +24,16 @@ export function spanAt(length: Length, at: number): number {
 
 /**
  * The fewest spans that cover from the hour of `since` to before the hour of `until`. `shortest` is `day` where hours are
- * kept no more: then the whole days of both count.
+ * kept no more: then the whole days of both count. `longest` is `day` where there are no blocks.
  */
-export function spansOf(since: number, until: number, shortest: 'hour' | 'day' = 'hour'): Spans[] {
+export function spansOf(
+  since: number,
+  until: number,
+  shortest: 'hour' | 'day' = 'hour',
+  longest: 'day' | 'block' = 'block',
+): Spans[] {
   const all: readonly Length[] = ['hour', 'day', 'block'];
-  const usable = all.slice(all.indexOf(shortest));
+  const usable = all.slice(all.indexOf(shortest), all.indexOf(longest) + 1);
   const [smallest = shortest] = usable;
   let from = spanAt(smallest, since) * lengths[smallest];
   let to = Math.ceil(until / lengths[smallest]) * lengths[smallest];

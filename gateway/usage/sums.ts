@@ -1,26 +1,22 @@
 import type { UsageBatch, UsageRow } from './batch.ts';
+import { addCounts, type Counts } from './counts.ts';
 
-/** What one version, or one client or route of it, did in one hour. `item`: '' for the version. Instants in epoch ms. */
-export interface Sum {
+/** What one version, or one client or route of it, did in one hour. `item`: '' for the version. */
+export interface Sum extends Counts {
   readonly version: string;
   readonly item: string;
   readonly hour: number;
-  requests: number;
-  errors: number;
-  served: number;
-  first: number;
-  last: number;
 }
 
-/** A client on a route. */
-export interface Pair {
+/** What a client did with a route in one hour. */
+export interface Pair extends Counts {
   readonly version: string;
   readonly route: string;
   readonly client: string;
-  last: number;
+  readonly hour: number;
 }
 
-/** A batch added up in the ways in which the ledger is asked: there are far fewer of them than rows. */
+/** A batch added up in the ways in which the ledger is asked. */
 export function sumsOf(batch: UsageBatch): { version: Sum[]; client: Sum[]; route: Sum[]; pairs: Pair[] } {
   const [version, client, route] = [new Map<string, Sum>(), new Map<string, Sum>(), new Map<string, Sum>()];
   const pairs = new Map<string, Pair>();
@@ -28,10 +24,10 @@ export function sumsOf(batch: UsageBatch): { version: Sum[]; client: Sum[]; rout
     addTo(version, row, '');
     addTo(client, row, row.client);
     addTo(route, row, row.route);
-    const key = `${row.version}\0${row.route}\0${row.client}`;
+    const key = `${row.hour}\0${row.version}\0${row.route}\0${row.client}`;
     const pair = pairs.get(key);
-    if (pair) pair.last = Math.max(pair.last, row.last);
-    else pairs.set(key, { version: row.version, route: row.route, client: row.client, last: row.last });
+    if (pair) addCounts(pair, row);
+    else pairs.set(key, { ...row });
   }
   const values = (sums: Map<string, Sum>): Sum[] => [...sums.values()];
   return { version: values(version), client: values(client), route: values(route), pairs: [...pairs.values()] };
@@ -41,13 +37,6 @@ function addTo(sums: Map<string, Sum>, row: UsageRow, item: string): void {
   const key = `${row.hour}\0${row.version}\0${item}`;
   const { version, hour, requests, errors, served, first, last } = row;
   const sum = sums.get(key);
-  if (!sum) {
-    sums.set(key, { version, item, hour, requests, errors, served, first, last });
-    return;
-  }
-  sum.requests += requests;
-  sum.errors += errors;
-  sum.served += served;
-  sum.first = Math.min(sum.first, first);
-  sum.last = Math.max(sum.last, last);
+  if (sum) addCounts(sum, row);
+  else sums.set(key, { version, item, hour, requests, errors, served, first, last });
 }

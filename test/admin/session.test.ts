@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { createAdmin } from '../../gateway/admin/app.ts';
-import { Attempts } from '../../gateway/admin/dashboard/attempts.ts';
+import { Attempts } from '../../gateway/admin/attempts.ts';
 import { Sessions, sessionLifetime } from '../../gateway/admin/dashboard/sessions.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { serve } from '../discovery/server.ts';
@@ -23,10 +23,12 @@ async function startAdmin() {
     address: '10.0.0.9',
     reloads: 0,
     generation: 1,
+    proxies: [] as readonly string[],
   };
   const live = {
     get current() {
-      const gateway = state.token === undefined ? {} : { admin_token: state.token };
+      const token = state.token === undefined ? {} : { admin_token: state.token };
+      const gateway = { ...token, trusted_proxies: state.proxies };
       return snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, gateway });
     },
   };
@@ -136,9 +138,78 @@ describe('a browser that is not let in', () => {
     expect((await logIn()).status).toBe(303);
   });
 
+  it('is counted by itself behind a proxy that is trusted, and only there', async () => {
+    const { logIn, state } = await startAdmin();
+    const from = (address: string, given?: string) => logIn(given, { 'x-forwarded-for': address });
+    state.proxies = ['10.0.0.0/24'];
+    for (let attempt = 0; attempt < 5; attempt += 1) await from('192.0.2.7', 'wrong');
+    expect((await from('192.0.2.7')).status).toBe(429);
+    expect((await from('192.0.2.8')).status).toBe(303);
+    // What a client writes in front of what the proxy wrote makes nobody else of it.
+    expect((await from('192.0.2.8, 192.0.2.7')).status).toBe(429);
+    state.proxies = [];
+    state.address = '10.0.0.10';
+    for (let attempt = 0; attempt < 5; attempt += 1) await from(`192.0.2.${attempt}`, 'wrong');
+    expect((await from('192.0.2.9')).status).toBe(429);
+  });
+
+  it('is counted by the address of the proxy where that passes on no address', async () => {
+    const { logIn, state } = await startAdmin();
+    state.proxies = ['10.0.0.0/24'];
+    for (let attempt = 0; attempt < 5; attempt += 1)
+      await logIn('wrong', { 'x-forwarded-for': `nobody-${attempt}-${'x'.repeat(1_000)}` });
+    expect((await logIn(token, { 'x-forwarded-for': 'nobody-at-all' })).status).toBe(429);
+  });
+
   it('sends a form that is too long in vain', async () => {
     const { logIn } = await startAdmin();
     expect((await logIn('x'.repeat(5_000))).status).toBe(413);
+  });
+});
+
+describe('a bearer token', () => {
+  const bearer = (given: string) => ({ authorization: `Bearer ${given}` });
+
+  it('that is wrong may be shown five times a minute; then the right one has to wait as well', async () => {
+    const { ask, state } = await startAdmin();
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      expect((await ask('GET', '/api/status', bearer(`wrong-${attempt}`))).status).toBe(403);
+      state.now += 1_000;
+    }
+    const { status, headers, body } = await ask('GET', '/api/status', bearer('wrong'));
+    expect([status, headers['retry-after'], headers['content-type']]).toEqual([429, '55', 'application/problem+json']);
+    expect(JSON.parse(body)).toMatchObject({ status: 429, code: 'TOO_MANY_ATTEMPTS' });
+    // Else the one that is guessed right would be told from the others.
+    expect((await ask('GET', '/api/status', bearer(token))).status).toBe(429);
+    state.address = '10.0.0.10';
+    expect((await ask('GET', '/api/status', bearer(token))).status).toBe(200);
+    state.address = '10.0.0.9';
+    state.now += 55_000;
+    expect((await ask('GET', '/api/status', bearer(token))).status).toBe(200);
+  });
+
+  it('opens for a scraper always, however many wrong ones come from its address', async () => {
+    const { ask, state } = await startAdmin();
+    expect((await ask('GET', '/metrics', bearer(token))).status).toBe(200);
+    for (let attempt = 0; attempt < 20; attempt += 1) await ask('GET', '/metrics', bearer('wrong'));
+    expect((await ask('GET', '/metrics', bearer('wrong'))).status).toBe(429);
+    expect((await ask('GET', '/metrics', bearer(token))).status).toBe(200);
+    state.token = 'another-token-by-now';
+    expect((await ask('GET', '/metrics', bearer(state.token))).status).toBe(429);
+  });
+
+  it('and the form count together', async () => {
+    const { ask, logIn } = await startAdmin();
+    for (let attempt = 0; attempt < 3; attempt += 1) await ask('GET', '/api/status', bearer('wrong'));
+    for (let attempt = 0; attempt < 2; attempt += 1) expect((await logIn('wrong')).status).toBe(401);
+    expect((await logIn('wrong')).status).toBe(429);
+  });
+
+  it('costs nobody who has another way in', async () => {
+    const { ask, cookie } = await startAdmin();
+    const headers = { cookie: await cookie(), ...bearer('stale') };
+    for (let attempt = 0; attempt < 9; attempt += 1)
+      expect((await ask('GET', '/api/status', headers)).status).toBe(200);
   });
 });
 
@@ -258,6 +329,17 @@ it.each([
   const attempts = new Attempts();
   for (let at = 0; at < 5; at += 1) attempts.fail(one, start);
   expect(attempts.wait(other, start) > 0).toBe(together);
+});
+
+it('remembers no more addresses than it can keep', () => {
+  const attempts = new Attempts();
+  const guess = (address: string) => {
+    for (let at = 0; at < 5; at += 1) attempts.fail(address, start);
+  };
+  guess('192.0.2.1');
+  guess('192.0.2.2');
+  for (let at = 0; at < 9_999; at += 1) attempts.fail(`10.0.${at >> 8}.${at & 255}`, start);
+  expect([attempts.wait('192.0.2.1', start), attempts.wait('192.0.2.2', start)]).toEqual([0, 60_000]);
 });
 
 describe('the events', () => {

@@ -43,6 +43,9 @@ describe('/api/usage', () => {
         until: '2026-11-21T12:34:56.000Z',
         covered_since: '2026-08-13T12:34:56.000Z',
         problem: null,
+        problems: [],
+        folded: 0,
+        held: 0,
         rows: [
           {
             version: 'v1',
@@ -78,6 +81,7 @@ describe('/api/usage', () => {
           first: '2026-11-19T12:34:56.000Z',
           last: '2026-11-20T12:34:56.000Z',
           routes: 1,
+          top_routes: [{ route: 'GET /drinks', requests: 8, last: '2026-11-20T12:34:56.000Z' }],
           days: [
             { at: '2026-11-19T00:00:00.000Z', requests: 5 },
             { at: '2026-11-20T00:00:00.000Z', requests: 3 },
@@ -92,6 +96,7 @@ describe('/api/usage', () => {
       [
         { ...wide, version: 'v2', client: 'x-client-id:web', requests: 4, served: 4 },
         { version: 'v1', client: 'user-agent:curl' },
+        { version: '', client: 'user-agent:scan' },
       ].map((one) => expect.objectContaining(one)),
     ],
     ['version=v1&by=version', [expect.objectContaining({ version: 'v1', requests: 9 })]],
@@ -176,7 +181,10 @@ describe('/api/usage', () => {
     ['by=', '`by` is one of'],
     ['by=day&step=minute', '`step` is one of day, hour.'],
     ['by=client&step=hour', '`step` goes with `by=day` only.'],
-    ['version=v9', '`version`: neither the configuration nor the ledger knows it.  The configuration has /v1, /v2.'],
+    [
+      'version=v9',
+      '`version`: neither the configuration nor the ledger knows it.  The configuration has /v1, /v2, the ledger also /v0.',
+    ],
     ['version=', '`version`: neither'],
     ['version=v2&by=migration', '`version`: /v2 has no successor'],
     ['sice=7d', '`sice` is no parameter of this; it has `since`'],
@@ -207,9 +215,17 @@ describe('/api/usage.csv', () => {
     expect([status, type]).toEqual([200, 'text/csv; charset=utf-8']);
     expect(headers.get('content-disposition')).toBe('attachment; filename=usage-by-client.csv');
     expect(text).toBe(
-      'version,client,name,requests,errors,served,first,last,routes\r\n' +
-        'v1,"\'=cmd|x,""y""\\x1b",,1,0,1,2026-11-21T11:34:56.000Z,2026-11-21T11:34:56.000Z,1\r\n',
+      'version,client,name,requests,errors,served,first,last,routes,top_routes\r\n' +
+        'v1,"\'=cmd|x,""y""\\x1b",,1,0,1,2026-11-21T11:34:56.000Z,2026-11-21T11:34:56.000Z,1,"GET /drinks (1)"\r\n',
     );
+  });
+
+  it('writes (none) for requests that named no version, as the table does', async () => {
+    for (const by of ['version', 'client', 'route', 'day']) {
+      const { text } = await get(`/api/usage.csv?by=${by}&since=2h`);
+      expect(text).toMatch(/\r\n\(none\),/);
+      expect(text).not.toMatch(/\r\n,/);
+    }
   });
 });
 
@@ -236,6 +252,7 @@ describe('/api/versions/v1/retirement', () => {
       covered_since: '2026-08-13T12:34:56.000Z',
       problem: null,
       requests: 8,
+      folded: 0,
       refused: 0,
       all_requests: 15,
       share: 8 / 15,
@@ -251,6 +268,17 @@ describe('/api/versions/v1/retirement', () => {
   });
 
   it.each([
+    ['7d', 'yes', ['removed'], 15],
+    ['50d', 'no', ['removed', 'clients_left'], 16],
+  ])('is a verdict on one that the file lists no more, too: %s', async (quiet, answer, codes, all) => {
+    const { status, json } = await get(`/api/versions/v0/retirement?quiet=${quiet}`);
+    const { reasons, facts } = json();
+    expect([status, json().answer, facts.stage, facts.successor]).toEqual([200, answer, 'removed', null]);
+    expect(reasons.map(({ code }: { code: string }) => code)).toEqual(codes);
+    expect(facts.all_requests).toBe(all);
+  });
+
+  it.each([
     ['30m', 'yes'],
     ['90m', 'no'],
   ])('takes a quiet period of its own: %s', async (quiet, answer) => {
@@ -259,8 +287,12 @@ describe('/api/versions/v1/retirement', () => {
   });
 
   it.each([
-    ['/api/versions/v9/retirement', 404, 'The configuration has no such version; it has /v1, /v2.'],
-    ['/api/versions/__proto__/retirement', 404, 'no such version'],
+    [
+      '/api/versions/v9/retirement',
+      404,
+      'neither the configuration nor the ledger knows it.  The configuration has /v1, /v2, the ledger also /v0.',
+    ],
+    ['/api/versions/__proto__/retirement', 404, 'No such version'],
     ['/api/versions/v1/retirement?quiet=off', 400, '`quiet` is a duration'],
     ['/api/versions/v1/retirement?quiet=0s', 400, '`quiet` is a duration'],
     ['/api/versions/v1/retirement?since=7d', 400, '`since` is no parameter of this; it has `quiet`.'],

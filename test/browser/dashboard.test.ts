@@ -9,7 +9,7 @@ import { serve } from '../discovery/server.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { launchChromium, screens } from './chromium.ts';
 import { now, type Scene, scene } from './dashboardGateway.ts';
-import { hostile, noUsage } from './sampleUsage.ts';
+import { hostile, noUsage, sampleUsage } from './sampleUsage.ts';
 
 const axe = createRequire(import.meta.url).resolve('axe-core');
 // For people to look at; each run writes them anew.
@@ -99,13 +99,31 @@ const overlaps = `(() => {
 const row = (page: Page, name: string) => page.locator('#clients tbody tr', { hasText: name });
 const column = (page: Page, at: number) => page.locator(`#clients tbody tr > :nth-child(${at})`).allTextContents();
 
-it.each(['light', 'dark'] as const)('has a picture for the documentation, %s', async (colorScheme) => {
-  const { page } = await drawn({ colorScheme, viewport: { width: 1200, height: 1010 } });
+// One of a quiet day, one with trouble, and a phone's.
+it.each([
+  ['light', 'light', 1440],
+  ['dark', 'dark', 1440],
+  ['phone', 'light', 390],
+] as const)('has a picture for the documentation, %s', async (name, colorScheme, width) => {
+  const shown = Object.assign(scene(), { usage: sampleUsage(now, false) });
+  if (name === 'dark') Object.assign(shown, inTrouble(shown));
+  const { page } = await drawn({ colorScheme, viewport: { width, height: 900 } }, shown);
   // The port is another one in each run.
   await page.evaluate("document.getElementById('host').textContent = 'version-gateway · 127.0.0.1:9901'");
-  const picture = await page.screenshot({ path: join(pictures, `dashboard-${colorScheme}.png`) });
-  expect(picture.length).toBeLessThan(150_000);
+  const picture = await page.screenshot({ path: join(pictures, `dashboard-${name}.png`), fullPage: true });
+  expect(picture.length).toBeLessThan(400_000);
 });
+
+function inTrouble(shown: Scene): Partial<Scene> {
+  const message = 'the probe was not answered within 2000 ms';
+  const reasons = [
+    'routes.yaml:7:13  routes./v1.sunset  2026-02-01 is earlier than deprecation 2026-03-01.  Move sunset to 2026-03-01 or later, or remove it.',
+  ];
+  return {
+    target: { ...shown.target, health: 'unhealthy', lastError: { message, at: now - 40_000 } },
+    config: { ...shown.config, lastFailure: { at: now - 12 * 60_000, trigger: 'file', reasons } },
+  };
+}
 
 it('draws the life of every version, newest first, with what is left of it', async () => {
   const { page } = await drawn();
@@ -173,6 +191,24 @@ it('finds clients by a part of their name, and by how far they have come', async
   expect(await page.getByText('No client matches.').isVisible()).toBe(true);
 });
 
+it('names the routes of a client, the first at once, and leaves unfolded what is looked at', async () => {
+  const { page, shown } = await drawn();
+  const routes = row(page, 'Billing').locator('details');
+  expect(await routes.locator('summary').innerText()).toBe('GET /cocktails +4');
+  expect(await routes.getByText('POST /cocktails').isVisible()).toBe(false);
+  await routes.locator('summary').focus();
+  await page.keyboard.press('Enter');
+  expect(await routes.locator('li').count()).toBe(4);
+  await routes.getByText('POST /cocktails').waitFor();
+  expect(await row(page, 'kiosk').locator('code').first().innerText()).toBe('GET /cocktails');
+  shown.usage = { ...sampleUsage(now), folded: () => 4_321, problems: ['usage.names: names.yaml cannot be read'] };
+  shown.config = { ...shown.config, generation: 8 };
+  await page.locator('#clients').getByText('4,321 requests are of clients beyond usage.max_clients').waitFor();
+  await page.locator('#clients').getByText('names.yaml cannot be read').waitFor();
+  expect(await routes.getAttribute('open')).toBe('');
+  expect(await routes.locator('summary').evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
+});
+
 it('gives the clients as CSV', async () => {
   const { page } = await drawn();
   const [download] = await Promise.all([
@@ -197,6 +233,10 @@ it('changes while it is looked at', async () => {
   shown.target = { ...shown.target, reachable: false, inFlight: 77 };
   await backend.getByText('Unreachable').waitFor();
   expect(await backend.innerText()).toContain('77');
+  const at = now - 7 * 60_000;
+  shown.target = { ...shown.target, lastError: { message: 'the probe failed: <b>connect</b> ECONNREFUSED', at } };
+  await backend.getByText('the probe failed: <b>connect</b> ECONNREFUSED · 7 min ago').waitFor();
+  expect(await backend.locator('time', { hasText: '7 min' }).getAttribute('title')).toBe('21 Nov 2026, 10:13 UTC');
   const reasons = ['routes.yaml:7:13  routes./v1.sunset  2026-05-01 is earlier than deprecation'];
   shown.config = { ...shown.config, lastFailure: { at: now, trigger: 'file', reasons } };
   await page.getByText(reasons[0] as string).waitFor();
@@ -213,6 +253,109 @@ it.each([
   await page.getByRole('button', { name: 'Reload routes.yaml' }).click();
   await page.locator('#outcome').getByText(words).waitFor();
   expect(shown.reloads).toBe(1);
+});
+
+it('leaves a table scrolled to where its reader has scrolled it', async () => {
+  const { page, shown } = await drawn({ viewport: { width: 390, height: 844 } });
+  const table = page.locator('#targets .scroll');
+  await table.evaluate((one) => one.scrollTo(90, 0));
+  await table.focus();
+  shown.target = { ...shown.target, inFlight: 77 };
+  await table.locator('td', { hasText: /^77$/ }).waitFor();
+  expect(await table.evaluate((one) => [one.scrollLeft, one === one.ownerDocument.activeElement])).toEqual([90, true]);
+});
+
+it('says that the ledger cannot be written for as long as it cannot', async () => {
+  const { page, shown } = await drawn();
+  const notice = page.locator('#ledger');
+  expect(await notice.isVisible()).toBe(false);
+  const problem = 'ENOSPC: no space left on device, usage.db <script>window.ran=1</script>';
+  shown.usage = { ...sampleUsage(now), problem, held: 1_234 };
+  await notice.getByText(problem).waitFor();
+  expect(await notice.innerText()).toContain('1,234 rows wait in memory');
+  await page.screenshot({ path: join(screenshots, 'ledger.png') });
+  shown.usage = sampleUsage(now);
+  await notice.waitFor({ state: 'hidden' });
+});
+
+it('keeps what a reader holds on to when figures change', async () => {
+  const { page, shown } = await drawn();
+  const head = page.getByRole('columnheader', { name: 'Client', exact: true }).getByRole('button');
+  await head.focus();
+  await page.evaluate(`window.kept = document.querySelector('#clients tbody tr')`);
+  shown.usage = sampleUsage(now, false);
+  shown.config = { ...shown.config, generation: 8 };
+  await row(page, '<img src=x').waitFor({ state: 'detached' });
+  expect(await page.evaluate(`window.kept === document.querySelector('#clients tbody tr')`)).toBe(true);
+  expect(await head.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
+});
+
+it('draws five thousand clients a page at a time', async () => {
+  const many = Array.from({ length: 5_000 }, (_nothing, at) => ({
+    client: `x-client-id:shop-${at}`,
+    name: undefined,
+    requests: 5_000 - at,
+    errors: 0,
+    served: 5_000 - at,
+    first: now - 86_400_000,
+    last: now - 60_000,
+    routes: 3,
+    topRoutes: [{ route: 'GET /cocktails', requests: 9, last: now }],
+  }));
+  const { page } = await drawn({}, Object.assign(scene(), { usage: { ...sampleUsage(now), byClient: () => many } }));
+  const rows = page.locator('#clients tbody tr');
+  expect(await rows.count()).toBe(50);
+  expect(await rows.first().locator('details').textContent()).toBe('GET /cocktails +22 more');
+  await page.getByRole('button', { name: 'Show more (50 of 5,0' }).click();
+  expect(await rows.count()).toBe(100);
+  const took = await page.evaluate<number>(`(() => {
+    const begun = performance.now();
+    document.querySelector('#clients thead button').click();
+    return performance.now() - begun;
+  })()`);
+  expect(await rows.first().innerText()).toContain('x-client-id:shop-0');
+  expect(took).toBeLessThan(500);
+});
+
+it('shows the time that was chosen last, in whatever order the answers come', async () => {
+  const shown = scene();
+  const slow = Promise.withResolvers<void>();
+  const listener: RequestListener = async (req, res) => {
+    if (req.url?.includes('since=7d')) await slow.promise;
+    shown.listener(req, res);
+  };
+  const { page } = await drawn({}, { ...shown, listener });
+  await page.getByRole('radio', { name: '7 d' }).check();
+  expect(await page.locator('#traffic').getAttribute('aria-busy')).toBe('true');
+  const givenUp = page.waitForEvent('requestfailed', (request) => request.url().includes('since=7d'));
+  await page.getByRole('radio', { name: '24 h' }).check();
+  await page.locator('#traffic .when', { hasText: 'since 20 Nov 2026, 10:20' }).waitFor();
+  slow.resolve();
+  await givenUp;
+  expect(await page.locator('#traffic .when').textContent()).toContain('since 20 Nov 2026, 10:20');
+  expect(await page.locator('#traffic').getAttribute('aria-busy')).toBe('false');
+});
+
+it('does not show one time as another when that cannot be had', async () => {
+  const shown = scene();
+  const listener: RequestListener = (req, res) =>
+    req.url?.includes('since=365d') ? req.socket.destroy() : shown.listener(req, res);
+  const { page } = await drawn({}, { ...shown, listener });
+  await page.getByRole('radio', { name: '1 y' }).check();
+  await page.locator('#traffic').getByText('The gateway does not answer.').waitFor();
+  expect(await page.locator('#traffic canvas').count()).toBe(0);
+});
+
+it('asks now and then where there is no stream for it', async () => {
+  const shown = scene();
+  const listener: RequestListener = (req, res) => {
+    if (req.url === '/api/events') res.writeHead(503).end();
+    else shown.listener(req, res);
+  };
+  const { page } = await drawn({}, { ...shown, listener });
+  await page.getByText('Updated now and then').waitFor();
+  shown.target = { ...shown.target, inFlight: 77 };
+  await page.locator('#targets td', { hasText: /^77$/ }).waitFor();
 });
 
 it('takes up no connection while nobody looks at it', async () => {
@@ -256,6 +399,26 @@ it('says that it lost the gateway, and comes back by itself', async () => {
   await page.getByText('Live', { exact: true }).waitFor();
 });
 
+it('says that nothing can be had of a gateway that is gone before it said anything', async () => {
+  const shown = scene();
+  const listener: RequestListener = (req, res) =>
+    req.url?.startsWith('/api') ? req.socket.destroy() : shown.listener(req, res);
+  const { page } = await visit({}, { ...shown, listener });
+  await page.locator('#lives').getByText('The gateway does not answer.').waitFor();
+  expect(await page.locator('main .waiting').count()).toBe(0);
+  await page.screenshot({ path: join(screenshots, 'gone.png'), fullPage: true });
+});
+
+it('says that it waits', async () => {
+  const shown = scene();
+  const listener: RequestListener = (req, res) => {
+    if (!req.url?.startsWith('/api')) shown.listener(req, res);
+  };
+  const { page } = await visit({}, { ...shown, listener });
+  expect(await page.locator('main .waiting').count()).toBe(8);
+  await page.screenshot({ path: join(screenshots, 'loading.png'), fullPage: true });
+});
+
 it('shows what a real gateway does at this moment', async () => {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const { url: backend } = await serve(async (_req, res) => {
@@ -294,6 +457,12 @@ describe('where a token is asked for', () => {
     return { ...shown, listener };
   }
 
+  /** The form alone: what lies around it is empty. */
+  async function loginPicture(page: Page): Promise<void> {
+    const clip = { x: 360, y: 60, width: 720, height: 440 };
+    await page.screenshot({ path: join(pictures, 'login.png'), clip });
+  }
+
   async function logIn(page: Page, given: string): Promise<void> {
     await page.getByLabel('Admin token').fill(given);
     await page.getByRole('button', { name: 'Log in' }).click();
@@ -318,12 +487,24 @@ describe('where a token is asked for', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('leads to the form when the login runs out while the page is open', async () => {
+    const shown = fromAfar();
+    let elapsed = 0;
+    shown.clock.now = () => now + elapsed;
+    const { page, origin } = await visit({}, shown);
+    await logIn(page, token);
+    await page.getByText('Live', { exact: true }).waitFor();
+    elapsed = 8 * 3_600_000;
+    await page.waitForURL(`${origin}/login`);
+  });
+
   it.each(screens)('has a form without an accessibility violation on a %s, %s', async (device, colorScheme, width) => {
     const options = { colorScheme, viewport: { width, height: 844 }, bypassCSP: true };
     const { page } = await visit(options, fromAfar());
     await logIn(page, 'not the token');
     await page.getByRole('alert').waitFor();
     await page.screenshot({ path: join(screenshots, `login-${device}-${colorScheme}.png`) });
+    if (device === 'desktop' && colorScheme === 'light') await loginPicture(page);
     await page.addScriptTag({ path: axe });
     const { violations } = await page.evaluate<AxeResults>('axe.run()');
     expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);

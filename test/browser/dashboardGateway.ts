@@ -29,6 +29,7 @@ export interface Scene {
   usage: UsageQueries | undefined;
   reloads: number;
   outcome: { readonly kind: string };
+  readonly clock: { now(): number };
   readonly listener: RequestListener;
 }
 
@@ -49,6 +50,7 @@ export function scene(token?: string): Scene {
     usage: sampleUsage(now),
     reloads: 0,
     outcome: { kind: 'unchanged' },
+    clock: { now: () => now },
   };
   const served = (name: string, targets: readonly TargetReport[]) => ({
     name,
@@ -75,7 +77,7 @@ export function scene(token?: string): Scene {
         ],
         workers: [{ pid: 4711, since: now - 5 * 3_600_000 }],
       }),
-      clock: { now: () => now },
+      clock: { now: () => state.clock.now() },
       get usage() {
         return state.usage;
       },

@@ -25,12 +25,12 @@ interface Row {
 
 const [list, drink, search, add] = ['GET /cocktails', 'GET /drinks/{id}', 'GET /legacy-search', 'POST /cocktails'];
 
-const habits: readonly Habit[] = [
+const everyday: readonly Habit[] = [
   {
     version: 'v1',
     client: 'x-client-id:billing-batch',
     name: 'Billing',
-    routes: [list, drink],
+    routes: [list, drink, list, add, list, 'GET /ingredients', 'GET /cocktails/{id}/ratings'],
     rate: (ago) => 3 + ago * 0.35,
   },
   { version: 'v1', client: 'x-client-id:kiosk-eu', routes: [list, search], rate: (ago) => 2 + ago * 0.3 },
@@ -43,7 +43,6 @@ const habits: readonly Habit[] = [
     rate: (ago) => (ago < 4 ? 1 : 0),
   },
   { version: 'v1', client: 'user-agent:curl', routes: [list], rate: (ago) => (ago === 2 ? 1 : 0) },
-  { version: 'v1', client: hostile, routes: [search], rate: (ago) => (ago < 12 ? 1 : 0) },
   { version: 'v2', client: 'x-client-id:kiosk-eu', routes: [list], rate: (ago) => Math.max(0, 9 - ago * 0.3) },
   { version: 'v2', client: 'x-api-key:#4f2a91c0', routes: [drink], rate: (ago) => (ago < 10 ? 5 : 0) },
   {
@@ -64,9 +63,12 @@ const habits: readonly Habit[] = [
   { version: 'v3', client: 'x-client-id:web-shop', routes: [list], rate: (ago) => Math.max(0, 16 - ago) },
 ];
 
-/** Thirty-five days of twelve habits, busy by day and quiet by night. */
-export function sampleUsage(now: number): UsageQueries {
+const attack: Habit = { version: 'v1', client: hostile, routes: [search], rate: (ago) => (ago < 12 ? 1 : 0) };
+
+/** Thirty-five days of some habits, busy by day and quiet by night; those of an attacker only if wanted. */
+export function sampleUsage(now: number, attacked = true): UsageQueries {
   const thisHour = Math.floor(now / hour) * hour;
+  const habits = attacked ? [...everyday, attack] : everyday;
   const rows = habits.flatMap((habit) => rowsOf(habit, thisHour));
   const names = new Map(habits.map(({ client, name }) => [client, name]));
   const pick = (since: number, version?: string) =>
@@ -105,7 +107,10 @@ export function sampleUsage(now: number): UsageQueries {
         to: young?.get(client),
       }));
     },
+    folded: () => 0,
     problem: undefined,
+    problems: [],
+    held: 0,
   };
 }
 
@@ -118,7 +123,10 @@ export const noUsage: UsageQueries = {
   series: () => [],
   clientSeries: () => [],
   movement: () => [],
+  folded: () => 0,
   problem: undefined,
+  problems: [],
+  held: 0,
 };
 
 function rowsOf({ version, client, routes, rate }: Habit, thisHour: number): Row[] {
@@ -145,6 +153,11 @@ function use(client: string, name: string | undefined, rows: readonly Row[]): Cl
     first: Math.min(...times),
     last: Math.max(...times) + 1_020_000,
     routes: new Set(rows.map(({ route }) => route)).size,
+    topRoutes: grouped(rows, ({ route }) => route).map(([route, own]) => ({
+      route,
+      requests: own.reduce((sum, row) => sum + row.requests, 0),
+      last: Math.max(...own.map(({ at }) => at)),
+    })),
   };
 }
 

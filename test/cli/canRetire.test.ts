@@ -53,9 +53,19 @@ describe('can-retire', () => {
   successor    /v2, unknown
   ledger       begins 100 days ago
 
-  client           requests  errors  routes  last asked
-  x-client-id:ios  1,204     4       1       3 h ago
+  client           requests  errors  routes                  last asked
+  x-client-id:ios  1,204     4       1: GET /drinks (1,204)  3 h ago
 `);
+  });
+
+  it('says who still calls a version that routes.yaml lists no more', async () => {
+    const rows = [row('v0', 'x-client-id:ios', now - hour, { requests: 3, served: 0 })];
+    const { code, stdout } = await canRetire(['/v0'], rows);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^Can \/v0 be retired\? {2}no\n\n {2}\/v0 is not in routes\.yaml any more: who calls it gets 404\.\n {2}1 client made 3 requests to \/v0 in the last 7 days, 100% of all: x-client-id:ios/,
+    );
+    expect(stdout).toContain('  stage        removed\n');
   });
 
   it('takes a quiet period of its own', async () => {
@@ -78,7 +88,7 @@ describe('can-retire', () => {
     ]);
     const cells = stdout.split('\n').find((line) => line.startsWith('| a'));
     expect(cells).toMatch(
-      /^\| a\\\|b\\`\\<img\\>\\\[x\\\]\(y\)\\\\x1b\\\[2J\\\\x0d\\\\x0a\\\\u\{202e\} \| 5 \| 0 \| 1 \|/,
+      /^\| a\\\|b\\`\\<img\\>\\\[x\\\]\(y\)\\\\x1b\\\[2J\\\\x0d\\\\x0a\\\\u\{202e\} \| 5 \| 0 \| 1: GET \/drinks \(5\) \|/,
     );
   });
 
@@ -102,7 +112,10 @@ describe('exits 2', () => {
     [['/v1', '--quiet', '7'], 'has no unit. Write 7s or 7ms.'],
     [['/v1', '--quiet', 'off'], 'is not a duration.'],
     [['/v1', '--format', 'csv'], 'Allowed choices are text, json, markdown.'],
-    [['/v9'], 'answered 404.  The configuration has no such version; it has /v1, /v2, /v3.\n'],
+    [
+      ['/v9'],
+      'answered 404.  No such version: neither the configuration nor the ledger knows it.  The configuration has /v1, /v2, /v3.\n',
+    ],
   ])('for %j', async (args, words) => {
     const { code, stdout, stderr } = await canRetire(args);
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);

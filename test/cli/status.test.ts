@@ -74,6 +74,32 @@ describe('the report', () => {
 `);
   });
 
+  it('says of targets that are down what went wrong last, and when', () => {
+    const last_error = 'connect ECONNREFUSED\x1b[2J';
+    const last_error_at = '2026-11-21T11:59:00.000Z';
+    const down = { ...target, url: 'http://127.0.0.1:3003', health: 'unhealthy', last_error, last_error_at };
+    const text = statusAsText(
+      statusOf({ ...v2, targets: [{ ...target, last_error, last_error_at }, down] }),
+      now,
+      plain,
+    );
+    const lines = text.split('\n').filter((line) => line.includes('ECONNREFUSED'));
+    expect(lines).toEqual([
+      '      http://127.0.0.1:3003  unhealthy  0 in flight  1 connection  connect ECONNREFUSED\\x1b[2J, 1 min ago',
+    ]);
+  });
+
+  it('speaks of the ledger only where something is wrong with it', () => {
+    const withUsage = (problem: string | null, held_rows: number) =>
+      statusAsText({ ...statusOf(v1), usage: { problem, held_rows } }, now, plain);
+    expect(withUsage(null, 0)).toBe(statusAsText({ ...statusOf(v1), usage: null }, now, plain));
+    expect(withUsage(null, 0)).not.toContain('ledger');
+    expect(withUsage('usage.db cannot be written: the disk is full.', 1)).toContain(
+      '\nusage ledger: usage.db cannot be written: the disk is full.  1 row waits in memory.\n',
+    );
+    expect(withUsage(null, 2)).toContain('\nusage ledger: what waited is being written.  2 rows wait in memory.\n');
+  });
+
   it('is loud about what was stopped before it was retired', () => {
     const text = statusAsText(
       statusOf(v1, { ...v2, stopped_before_retired: true }),

@@ -44,9 +44,9 @@ describe('the tables', () => {
       ['/v1', '--since', '3d'],
       `usage of /v1 since 2026-11-18T12:34Z
 
-  version  client           requests  errors  routes  first asked  last asked  by day
-  /v1      x-client-id:ios  1,500     1       1       2026-11-19   1 day ago   ·█▄·
-  /v1      user-agent:curl  1         0       1       2026-11-21   1 h ago     ···█
+  version  client           requests  errors  routes                  first asked  last asked  by day
+  /v1      x-client-id:ios  1,500     1       1: GET /drinks (1,500)  2026-11-19   1 day ago   ·█▄·
+  /v1      user-agent:curl  1         0       1: GET /old (1)         2026-11-21   1 h ago     ···█
 `,
     ],
     [
@@ -89,6 +89,13 @@ describe('the tables', () => {
     expect(stdout).toContain('Z\nThe ledger begins 2 days ago only.\n\n');
   });
 
+  it('say what was too much, what waits and what is not well', async () => {
+    const rows = [row('v1', 'a', now - hour), row('v1', 'other clients', now - hour, { requests: 1200 })];
+    const { stdout } = await usage(['--by', 'client'], [...rows, row('', 'b', now - hour)]);
+    expect(stdout).toContain('Z\n1,200 requests of clients beyond usage.max_clients: who they are is not known.\n\n');
+    expect(stdout).toMatch(/\n {2}\(none\) +b +1 /);
+  });
+
   it('say that there is nothing', async () => {
     const { code, stdout } = await usage(['/v1'], []);
     expect([code, stdout]).toEqual([0, expect.stringContaining('\n\n  no requests\n')]);
@@ -111,7 +118,7 @@ it.each(['client', 'route', 'migration'])('prints no control character by %s', a
 it('prints CSV', async () => {
   const { stdout } = await usage(['/v1', '--format', 'csv'], hostile);
   expect(stdout.split('\r\n').slice(0, 2)).toEqual([
-    'version,client,name,requests,errors,served,first,last,routes',
+    'version,client,name,requests,errors,served,first,last,routes,top_routes',
     expect.stringMatching(/^v1,"'=HYPERLINK\(""http:\/\/evil""\)\\x1b\]0;x/),
   ]);
 });
@@ -138,6 +145,24 @@ describe('--store', () => {
       ['v1', 'v2'],
       ['v1', 'v2'],
     ]);
+  });
+
+  it('names its clients from a file', async () => {
+    const { file } = ledgerWith(rowsAt(systemClock.now()), 0);
+    writeFileSync(`${file}.yaml`, '"user-agent:curl": Ann’s script');
+    const args = ['usage', '/v1', '--store', basename(file), '--names', `${basename(file)}.yaml`];
+    const { code, stdout, stderr } = await runIn(dirname(file), args);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/\n {2}\/v1 +Ann’s script +1 /);
+  });
+
+  it.each([
+    [['--store', 'usage.db', '--names', 'nowhere.yaml'], '/nowhere.yaml cannot be read: there is no such file.'],
+    [['--names', 'names.yaml'], '--names goes with --store: a running gateway reads usage.names by itself.'],
+  ])('exits 2 for %j', async (args, words) => {
+    const { file } = ledgerWith([], 0);
+    const { code, stdout, stderr } = await runIn(dirname(file), ['usage', ...args]);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
   });
 
   it('is not there', async () => {

@@ -70,7 +70,7 @@ it('has the defaults that the documentation names', () => {
   });
   expect(retire).toEqual({ quiet: 604_800_000, maxShare: 0.001, ignoreClients: [] });
   expect(compat).toEqual({ rules: new Map(), exempt: [] });
-  expect(log).toEqual({ access: 'stdout', format: 'auto', sample: 1, query: false, redact: [] });
+  expect(log).toEqual({ access: 'stdout', format: 'auto', sample: 1, address: 'network', query: false, redact: [] });
 });
 
 it('lists versions by number, whatever their order in the file', () => {

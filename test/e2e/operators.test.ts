@@ -205,7 +205,7 @@ describe('at the start', () => {
     [
       'cannot be written',
       (folder: string) => writeFileSync(join(folder, '.version-gateway'), ''),
-      /cannot be written/g,
+      /cannot be written: .*The next start/g,
     ],
     [
       'is damaged',

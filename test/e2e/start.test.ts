@@ -1,19 +1,29 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { run } from '../support/process.ts';
 
 const anyPorts = ['start', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
+
+/** A copy of the shipped routes.yaml, with a ledger of its own beside it. */
+function shipped(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'shipped-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  copyFileSync('routes.yaml', join(folder, 'routes.yaml'));
+  // Where the contracts are.
+  symlinkSync(resolve('services'), join(folder, 'services'));
+  return join(folder, 'routes.yaml');
+}
 
 /** The gateway and both services as `npm start` runs them, on ports of the test's own. */
 async function startAll(): Promise<string> {
   const services = ['v1', 'v2'].map((name) => run(process.execPath, [`services/${name}/server.ts`], { PORT: '0' }));
   const [v1, v2] = await Promise.all(services.map((service) => service.printed(/listening on (\S+)/)));
   const env = { V1_URL: v1?.[1] ?? '', V2_URL: v2?.[1] ?? '' };
-  const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts], env);
+  const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts, '--config', shipped()], env);
   const [, base] = await gateway.printed(/listens on (\S+)/);
   await gateway.printed(/readyz/);
   return base as string;
@@ -56,7 +66,8 @@ it('through the gateway, what a service says of its own paths leads back through
 });
 
 it('SIGTERM ends it with 0, and a taken port is one clear line and exit 1', async () => {
-  const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts]);
+  const file = shipped();
+  const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts, '--config', file]);
   const [, base] = await gateway.printed(/listens on (\S+)/);
   const [, admin] = await gateway.printed(/(127\.0\.0\.1:\d+)\/readyz/);
   const address = (base as string).replace('http://', '');
@@ -64,12 +75,13 @@ it('SIGTERM ends it with 0, and a taken port is one clear line and exit 1', asyn
     ['--listen', address, '--admin', '127.0.0.1:0'],
     ['--listen', '127.0.0.1:0', '--admin', admin as string],
   ]) {
-    const second = run(process.execPath, ['gateway/main.ts', 'start', ...taken]);
+    const second = run(process.execPath, ['gateway/main.ts', 'start', '--config', file, ...taken]);
     await second.printed(/is taken by another process/);
     expect(await exitOf(second.child)).toBe(1);
   }
   gateway.child.kill('SIGTERM');
   expect(await exitOf(gateway.child)).toBe(0);
+  expect(existsSync(join(dirname(file), '.version-gateway', 'usage.db'))).toBe(true);
 });
 
 it('an edit of the file, and SIGHUP, are taken over, and an edit that is wrong is not', async () => {

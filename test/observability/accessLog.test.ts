@@ -1,20 +1,23 @@
-import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { constants } from 'node:fs';
+import { mkdir, mkdtemp, open, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LogSettings } from '../../gateway/config/operating.ts';
 import { AccessLog } from '../../gateway/observability/accessLog.ts';
 import type { Facts } from '../../gateway/observability/facts.ts';
-import { logLine } from '../../gateway/observability/logLine.ts';
+import { logLine, type ShownSettings } from '../../gateway/observability/logLine.ts';
 import { prettyPrinter } from '../../gateway/observability/prettyLine.ts';
 import { startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { startRecorded, wellGone } from './recorded.ts';
 
-const shown = { query: true, redact: ['token'] };
+const shown = { address: 'full', query: true, redact: ['token'] } as const;
 
-function lineOf(facts: Partial<Facts>, settings: Pick<LogSettings, 'query' | 'redact'> = shown): string {
-  return logLine({ ...wellGone, ...facts }, 'info', settings);
+function lineOf(facts: Partial<Facts>, settings: Partial<ShownSettings> = {}, caller?: string): string {
+  return logLine({ ...wellGone, ...facts }, 'info', { ...shown, ...settings }, caller);
 }
 
 async function temporaryFile(): Promise<string> {
@@ -72,10 +75,7 @@ describe('a line', () => {
 
   it('leaves out what there is not', () => {
     const line = JSON.parse(
-      lineOf(
-        { version: '', stage: undefined, target: undefined, upstream: undefined, query: 'q' },
-        { query: false, redact: [] },
-      ),
+      lineOf({ version: '', stage: undefined, target: undefined, upstream: undefined, query: 'q' }, { query: false }),
     ) as object;
     expect(Object.keys(line)).toEqual(
       'level time id trace_id client method path status duration_ms bytes_in bytes_out retries'.split(' '),
@@ -93,6 +93,24 @@ describe('a line', () => {
       expect(prettyPrinter(false)(line)).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]/);
     },
   );
+
+  it.each([
+    ['192.0.2.7', 'full', '192.0.2.7'],
+    ['192.0.2.7', 'network', '192.0.2.0/24'],
+    ['2001:db8:7:1::9', 'network', '2001:db8:7::/48'],
+    ['192.0.2.7', 'network', '192.0.2.0/24'],
+    ['unknown', 'network', undefined],
+    ['192.0.2.7', 'none', undefined],
+  ] as const)('of the address %s shows as %s: %s', (address, how, expected) => {
+    const line = JSON.parse(lineOf({ address }, { address: how })) as Record<string, unknown>;
+    expect(line['client']).toBe(expected);
+    expect('client' in line).toBe(expected !== undefined);
+  });
+
+  it('says who it was as the ledger does, and harmlessly', () => {
+    expect(JSON.parse(lineOf({}, {}, 'x-api-key:#4f2a91c0'))).toMatchObject({ caller: 'x-api-key:#4f2a91c0' });
+    expect(lineOf({}, {}, 'a"\x1b[31m')).toMatch(/^[ -~]+\n$/);
+  });
 
   it.each([
     ['a=1&token=2&b=3', 'a=1&token=***&b=3'],
@@ -167,7 +185,8 @@ describe('the log', () => {
     const log = new AccessLog(settingsFor('/dev/null/access.log'), (line) => said.push(line));
     log.record(wellGone);
     await log.close();
-    expect(said).toEqual([expect.stringMatching(/^the access log cannot be opened: E/)]);
+    expect(said).toEqual([expect.stringMatching(/^the access log cannot be opened, and is tried again: E/)]);
+    expect(log.dropped).toBe(1);
   });
 
   it('survives a full disk, and says so once', async () => {
@@ -176,6 +195,98 @@ describe('the log', () => {
     for (let count = 0; count < 200; count += 1) log.record(wellGone);
     await log.close();
     expect(said).toEqual([expect.stringMatching(/^the access log cannot be written: ENOSPC/)]);
+    expect(log.dropped).toBe(200);
+  });
+
+  it('tries a file that cannot be opened again, and says when that is over', async () => {
+    const file = await temporaryFile();
+    const said: string[] = [];
+    // Where its folder should be, there is a file.
+    await writeFile(dirname(file), '');
+    const log = new AccessLog(settingsFor(file), (line) => said.push(line), 20);
+    onTestFinished(() => log.close());
+    log.record(wellGone);
+    log.record(wellGone);
+    expect(said).toEqual([expect.stringMatching(/^the access log cannot be opened, and is tried again: E/)]);
+    await rm(dirname(file));
+    await eventually(() =>
+      expect(said.slice(1)).toEqual(['the access log is open again: 2 lines were dropped so far']),
+    );
+    log.record({ ...wellGone, id: 'id-3' });
+    await log.close();
+    expect(await linesIn(file)).toMatchObject([{ id: 'id-3' }]);
+    expect(log.dropped).toBe(2);
+  });
+
+  it('begins another file when its own is gone', async () => {
+    const file = await temporaryFile();
+    const said: string[] = [];
+    const log = new AccessLog(settingsFor(file), (line) => said.push(line), 20);
+    onTestFinished(() => log.close());
+    await rm(dirname(file), { recursive: true });
+    await eventually(() => expect(said).toEqual(['the file of the access log is gone: another one begins']));
+    log.record(wellGone);
+    await log.close();
+    expect(await linesIn(file)).toHaveLength(1);
+  });
+
+  it('goes on where there is room, and counts what found none', async () => {
+    const file = await temporaryFile();
+    const said: string[] = [];
+    await mkdir(dirname(file));
+    await symlink('/dev/full', file);
+    const log = new AccessLog(settingsFor(file), (line) => said.push(line), 20);
+    onTestFinished(() => log.close());
+    // More than waits for more.
+    for (let count = 0; count < 500; count += 1) log.record(wellGone);
+    await eventually(() => expect(said).toEqual([expect.stringMatching(/^the access log cannot be written: ENOSPC/)]));
+    await rm(file);
+    await eventually(() => expect(said.at(-1)).toMatch(/^the access log is open again/));
+    log.record(wellGone);
+    await eventually(() => expect(log.dropped).toBe(500));
+    await log.close();
+    expect(await linesIn(file)).toHaveLength(1);
+    expect(log.dropped).toBe(500);
+  });
+
+  it('loses nothing to a disk that was full for a while', async (context) => {
+    const disk = await mkdtemp(join(tmpdir(), 'small-disk-'));
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], { stdio: 'ignore' });
+    } catch {
+      return context.skip('needs the right to mount a file system');
+    }
+    onTestFinished(async () => {
+      execFileSync('umount', ['-l', disk]);
+      await rm(disk, { recursive: true });
+    });
+    const file = join(disk, 'access.log');
+    const said: string[] = [];
+    const log = new AccessLog(settingsFor(file), (line) => said.push(line));
+    for (let count = 0; count < 1000; count += 1) log.record(wellGone);
+    await eventually(() => expect(said).toEqual([expect.stringMatching(/^the access log cannot be written: ENOSPC/)]));
+    execFileSync('mount', ['-o', 'remount,size=64m', disk]);
+    log.record(wellGone);
+    await eventually(() => expect(said.slice(1)).toEqual(['the access log is written again']));
+    await log.close();
+    expect(await linesIn(file)).toHaveLength(1001);
+    expect(log.dropped).toBe(0);
+  });
+
+  it('counts what a reader that is gone does not read', async () => {
+    const file = await temporaryFile();
+    const said: string[] = [];
+    await mkdir(dirname(file));
+    execFileSync('mkfifo', [file]);
+    const reader = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const log = new AccessLog(settingsFor(file), (line) => said.push(line));
+    await reader.close();
+    for (let count = 0; count < 300; count += 1) log.record(wellGone);
+    await eventually(() => expect(said).toEqual([expect.stringMatching(/^the access log cannot be written: EPIPE/)]));
+    for (let count = 0; count < 300; count += 1) log.record(wellGone);
+    await log.close();
+    expect(log.dropped).toBe(600);
+    expect(said).toHaveLength(1);
   });
 
   it('is for people where that is asked for', async () => {

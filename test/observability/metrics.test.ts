@@ -1,12 +1,17 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gauges } from '../../gateway/admin/gauges.ts';
+import { ledgerGauges } from '../../gateway/admin/ledgerState.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { ejectionsIn } from '../../gateway/observability/ejections.ts';
 import { exposition } from '../../gateway/observability/exposition.ts';
 import type { Facts } from '../../gateway/observability/facts.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
 import { metricTable } from '../../gateway/observability/metricTable.ts';
 import { Processes } from '../../gateway/observability/processes.ts';
 import type { ServingReport } from '../../gateway/observability/report.ts';
+import { Signals } from '../../gateway/serving/signals.ts';
+import { systemClock } from '../../gateway/shared/clock.ts';
+import { Ledger } from '../../gateway/usage/ledger.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
@@ -57,6 +62,10 @@ const report: ServingReport = {
     { ...idle, name: 'v3' },
   ],
 };
+// No path leads through a file: it can never be written.
+const ledger = Ledger.open({ store: '/dev/null/usage.db', retention: 86_400_000 }, { clock: { now: () => now } });
+const row = { version: 'v1', client: 'a', route: 'GET /', hour: now, requests: 1, errors: 0, served: 1 };
+ledger.add([{ ...row, first: now, last: now }]);
 const config = {
   fingerprint: '',
   generation: 3,
@@ -67,10 +76,19 @@ const config = {
   lastFailure: { at: now, trigger: 'file', reasons: [] },
 } as const;
 
+/** What a process tells of itself that counts for a ledger and writes a log. */
+async function ofProcess() {
+  const usage = { salt: '', take: () => {} };
+  const signals = new Signals(snapshot, { clock: systemClock, notice: () => {}, logs: false, usage });
+  onTestFinished(() => signals.close());
+  signals.recorder.record(wellGone);
+  return [...(await signals.metrics()), ...ejectionsIn(report)];
+}
+
 describe('the text of the metrics', () => {
   it('has every metric of the table, and each as the table says', async () => {
     const { families } = parseMetrics(
-      await exposition([await counted({}).json(), gauges(snapshot, report, config, now)]),
+      await exposition([await ofProcess(), gauges(snapshot, report, config, now), ledgerGauges(ledger)]),
     );
     for (const [name, { type, help, labels }] of Object.entries(metricTable)) {
       const family = families.get(name);
@@ -156,7 +174,9 @@ describe('what is counted', () => {
     const worker = async (pid: number) => ({ pid, since: pid, metrics: await counted({}).json() });
     const [first, second] = [await worker(1), await worker(2)];
     const total = async (...present: (typeof first)[]) => {
-      const { value } = parseMetrics(await exposition(await processes.parts(present)));
+      processes.note(present);
+      const parts = [...present.map((one) => one.metrics), ...(await processes.absent(present))];
+      const { value } = parseMetrics(await exposition(parts));
       return value('version_gateway_retries_total', { version: 'v1' }) === 0
         ? value('version_gateway_requests_total', { version: 'v1', stage: 'active', method: 'GET', class: '2xx' })
         : undefined;
@@ -170,7 +190,8 @@ describe('what is counted', () => {
 });
 
 describe('what is known without counting', () => {
-  const read = async () => parseMetrics(await exposition([gauges(snapshot, report, config, now)]));
+  const parts = [gauges(snapshot, report, config, now), ejectionsIn(report), ledgerGauges(ledger)];
+  const read = async () => parseMetrics(await exposition(parts));
 
   it.each([
     ['version_gateway_requests_in_flight', { version: 'v1' }, 2],
@@ -184,6 +205,8 @@ describe('what is known without counting', () => {
     ['version_gateway_days_until_sunset', { version: 'v2' }, undefined],
     ['version_gateway_target_up', { version: 'v1', target: upstream }, 0],
     ['version_gateway_target_ejections_total', { version: 'v1', target: upstream }, 3],
+    ['version_gateway_ledger_up', {}, 0],
+    ['version_gateway_ledger_held_rows', {}, 1],
     ['version_gateway_config_reloads_total', { result: 'ok' }, 2],
     ['version_gateway_config_reloads_total', { result: 'failed' }, 4],
     ['version_gateway_config_generation', {}, 3],

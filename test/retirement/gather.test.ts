@@ -127,6 +127,9 @@ describe('the facts', () => {
       series: () => [],
       clientSeries: () => [],
       movement: () => [],
+      folded: () => 0,
+      problems: [],
+      held: 0,
     };
     const snapshot = snapshotFrom({ routes: { '/v1': upstream } });
     const sources = { snapshot, queries, report: { versions: [], workers: [] } };

@@ -8,7 +8,7 @@ const hour = 3_600_000;
 const day = 24 * hour;
 
 function client(client: string, requests: number, more: Partial<ClientUse> = {}): ClientUse {
-  const base = { client, name: undefined, requests, errors: 0, served: requests, routes: 1 };
+  const base = { client, name: undefined, requests, errors: 0, served: requests, routes: 1, topRoutes: [] };
   return { ...base, first: now - 30 * day, last: now - 3 * hour, ...more };
 }
 
@@ -28,6 +28,7 @@ const quiet: RetirementFacts = {
   allRequests: 10_000,
   clients: [],
   ignored: [],
+  folded: 0,
   newClients: [],
   trend: { kind: 'none', perDay: 0, zero: undefined, days: [] },
   lost: [],
@@ -60,6 +61,19 @@ describe('the answer', () => {
       'not yet',
       ['no_sunset', 'ledger_short', 'clients_left'],
     ],
+    ['removed, and nobody asks', { stage: 'removed', sunset: undefined }, 'yes', ['removed']],
+    [
+      'removed, and a few ask still',
+      { stage: 'removed', sunset: undefined, clients: [client('a', 1)] },
+      'no',
+      ['removed', 'clients_left'],
+    ],
+    [
+      'removed, and the ledger is short',
+      { stage: 'removed', sunset: undefined, coveredSince: now - hour },
+      'not yet',
+      ['removed', 'ledger_short'],
+    ],
     [
       'retired, whatever else',
       { stage: 'retired', sunset: undefined, clients: [ios], inFlight: 2 },
@@ -81,7 +95,7 @@ describe('the reasons', () => {
     ],
     [
       { clients: [client('a', 1)] },
-      'What is left of /v1 is 0.01% of all in the last 7 days, and 0.1% is let pass (retire.max_share): a (last asked 3 h ago, 1 request).',
+      '1 client still calls /v1 and will be cut off: a (last asked 3 h ago, 1 request). That is 0.01% of all in the last 7 days, and 0.1% is let pass (retire.max_share).',
     ],
     [{ sunset: now + day }, 'The sunset of /v1, 2026-11-22, lies ahead.'],
     [
@@ -120,6 +134,7 @@ describe('the notes', () => {
   it.each<[string, Partial<RetirementFacts>, string[]]>([
     ['nothing but whose ledger it is', {}, ['own_ledger']],
     ['who is left out', { ignored: [ios] }, ['ignored', 'own_ledger']],
+    ['who is not known', { folded: 3 }, ['folded', 'own_ledger']],
     ['a fall', { trend: falling }, ['trend', 'own_ledger']],
     ['none', { trend: { ...falling, kind: 'not falling', zero: undefined } }, ['trend', 'own_ledger']],
     ['too few days', { trend: { ...falling, kind: 'unknown', zero: undefined } }, ['own_ledger']],
@@ -131,6 +146,7 @@ describe('the notes', () => {
     ['a sick successor', { successor: { version: 'v2', targets: 2, healthy: 0 } }, ['successor', 'own_ledger']],
     ['a weak successor', { successor: { version: 'v2', targets: 2, healthy: 1 } }, ['successor', 'own_ledger']],
     ['a successor that nobody reports on', { successor: { version: 'v2', targets: 0, healthy: 0 } }, ['own_ledger']],
+    ['nothing of where to go from what is removed', { stage: 'removed', successor: undefined }, ['own_ledger']],
     ['a grave', { stage: 'retired', successor: undefined }, ['own_ledger']],
     ['who knocks there', { stage: 'retired', clients: [ios] }, ['still_knocking', 'own_ledger']],
   ])('say %s', (_what, facts, expected) => expect(codes(facts)).toEqual(expected));

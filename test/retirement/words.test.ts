@@ -9,7 +9,8 @@ const now = Date.parse('2026-11-21T12:00:00Z');
 const hour = 3_600_000;
 
 function client(client: string, requests: number, name?: string): ClientUse {
-  return { client, name, requests, errors: 0, served: requests, first: 0, last: now - 3 * hour, routes: 1 };
+  const times = { first: 0, last: now - 3 * hour };
+  return { client, name, requests, errors: 0, served: requests, ...times, routes: 1, topRoutes: [] };
 }
 
 describe('clients in words', () => {

@@ -31,7 +31,7 @@ function healthOf({ alone = false, passiveFailures = 3 } = {}) {
 }
 
 function fail(health: Health, times: number, unreached = false): void {
-  for (let time = 0; time < times; time += 1) health.failed(unreached);
+  for (let time = 0; time < times; time += 1) health.failed(unreached, 'connect ECONNREFUSED');
 }
 
 /** How long it stays out, ms. */
@@ -244,5 +244,14 @@ it('a target reports what is known of it', () => {
   vi.setSystemTime('2026-11-21T10:00:00Z');
   fail(target.health, 2, true);
   const until = Date.parse('2026-11-21T10:00:10Z');
-  expect(target.report()).toEqual({ ...sound, ejections: 1, health: 'ejected', ejectedUntil: until, reachable: false });
+  expect(target.report()).toEqual({
+    ...sound,
+    ejections: 1,
+    health: 'ejected',
+    ejectedUntil: until,
+    reachable: false,
+    lastError: { message: 'connect ECONNREFUSED', at: until - 10_000 },
+  });
+  target.health.succeeded();
+  expect(target.report()).toMatchObject({ health: 'healthy', lastError: { message: 'connect ECONNREFUSED' } });
 });

@@ -60,24 +60,27 @@ describe('a probe', () => {
     ['a 204', 'healthy', (_req, res) => res.writeHead(204).end()],
     ['a 302, which it does not follow', 'healthy', (_req, res) => res.writeHead(302, { location: '/' }).end()],
     ['a body without end', 'healthy', (_req, res) => res.writeHead(200).write('…')],
-    ['a 400', 'unhealthy', (_req, res) => res.writeHead(400).end()],
-    ['a 503', 'unhealthy', (_req, res) => res.writeHead(503).end()],
-    ['silence', 'unhealthy', () => {}],
-    ['a reset', 'unhealthy', (req) => req.socket.resetAndDestroy()],
-    ['nonsense', 'unhealthy', (req) => req.socket.end('nonsense\r\n\r\n')],
-  ] as const satisfies [string, string, RequestListener][])(
+    ['a 400', 'unhealthy', (_req, res) => res.writeHead(400).end(), /^the probe was answered 400$/],
+    ['a 503', 'unhealthy', (_req, res) => res.writeHead(503).end(), /^the probe was answered 503$/],
+    ['silence', 'unhealthy', () => {}, /^the probe was not answered within 250 ms$/],
+    ['a reset', 'unhealthy', (req) => req.socket.resetAndDestroy(), /^the probe failed: .*ECONNRESET/],
+    ['nonsense', 'unhealthy', (req) => req.socket.end('nonsense\r\n\r\n'), /^the probe failed: \w+/],
+  ] as [string, string, RequestListener, RegExp?][])(
     'that is answered with %s finds it %s',
-    async (_name, state, answer) => {
+    async (_name, state, answer, error) => {
       const { url, seen } = await startProbed(answer);
       const target = loaded(registryOfTest(), { '/v1': { upstream: url, health: quick } });
       await eventually(() => expect(seen.length).toBeGreaterThan(3));
       expect(target.report()).toMatchObject({ health: state, reachable: true });
+      if (error) expect(target.report().lastError?.message).toMatch(error);
+      else expect(target.report().lastError).toBeUndefined();
     },
   );
 
   it('knows a target that cannot be reached', async () => {
     const target = loaded(registryOfTest(), { '/v1': { upstream: await refusedUrl(), health: quick } });
     await eventually(() => expect(target.report()).toMatchObject({ health: 'unhealthy', reachable: false }));
+    expect(target.report().lastError?.message).toMatch(/^the probe failed: .*ECONNREFUSED/);
   });
 });
 

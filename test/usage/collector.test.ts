@@ -121,6 +121,55 @@ describe('with more clients than it may tell apart', () => {
   });
 });
 
+it('names a newcomer that keeps calling in a flood of names that call once, and counts every request', () => {
+  const maxClients = 500;
+  const collector = collectorOf({ maxClients });
+  const rows = [];
+  for (let n = 0; n < 50_000; n++) {
+    collector.count(exchange({ client: `flood-${n}` }));
+    if (n % 1_000 === 999) collector.count(exchange({ client: 'newcomer', path: '/drinks' }));
+    if (n % 7_000 !== 0) continue;
+    const batch = collector.take();
+    expect(new Set(batch.map(({ client }) => client)).size).toBeLessThanOrEqual(maxClients + 1);
+    expect(batch.length).toBeLessThanOrEqual(maxClients + 2);
+    rows.push(...batch);
+  }
+  rows.push(...collector.take());
+  expect(total(rows, 'requests')).toBe(50_050);
+  const byClient = addUp(rows, ({ client }) => client);
+  expect(byClient.get('x-client-id:newcomer')?.requests).toBeGreaterThan(40);
+  expect(byClient.get('other clients')?.requests).toBe(collector.folded);
+});
+
+it('gives the place of one that called less to one that calls more, with all that was counted of it', () => {
+  const collector = collectorOf({ maxClients: 2 });
+  const calls = ['once', 'often', 'often', 'often', 'new', 'new', 'newer', 'newer', 'new'];
+  for (const client of calls) collector.count(exchange({ client, status: client === 'once' ? 500 : 200 }));
+  const counted = collector.take().map(({ client, requests, errors }) => [client, requests, errors]);
+  // Of `new` the first call was too early; `newer` has called less than any.
+  expect(counted.sort()).toEqual([
+    ['other clients', 4, 1],
+    ['x-client-id:new', 2, 0],
+    ['x-client-id:often', 3, 0],
+  ]);
+  expect(collector.folded).toBe(4);
+});
+
+it('tells fewer clients and routes apart of a version that is not listed, and forgets it after the hour', () => {
+  const collector = collectorOf({ maxClients: 5_000, maxRoutes: 500 });
+  const stray = { version: 'v0', unlisted: true, status: 404 };
+  for (let n = 0; n < 3_000; n++) {
+    const path = `/${String.fromCharCode(97 + (n % 26))}${String.fromCharCode(97 + (Math.floor(n / 26) % 26))}`;
+    collector.count(exchange({ ...stray, client: `c${n}`, path }));
+  }
+  const rows = collector.take();
+  expect(total(rows, 'requests')).toBe(3_000);
+  expect(new Set(rows.map(({ client }) => client)).size).toBe(1_001);
+  expect(new Set(rows.map(({ route }) => route)).size).toBe(26);
+  collector.count(exchange({ ...stray, client: 'c2999', at: noon + hourMs }));
+  expect(collector.take().map(({ client }) => client)).toEqual(['x-client-id:c2999']);
+});
+
 it('stays small under a flood of user agents, long ones and broken ones among them', () => {
   const collector = collectorOf({ maxClients: 500, maxRoutes: 20 });
   const random = randomOf(3);

@@ -137,7 +137,7 @@ describe('a hostile name', () => {
     expect(client).toMatch(/^x-client-id:(?:[0-9A-Za-z][0-9A-Za-z ._:/@+-]*)?~[0-9a-f]{8}$/);
     expect(client.length).toBeLessThanOrEqual('x-client-id:'.length + 64);
     expect(clientOf([{ by: 'user-agent' }], ['User-Agent', value])).toMatch(
-      /^(?:unknown|user-agent:[0-9A-Za-z][0-9A-Za-z ._:/@+-]{0,63})$/,
+      /^(?:unknown|user-agent:[0-9A-Za-z](?:[0-9A-Za-z ._:/@+-]{0,63}|[0-9A-Za-z ._:/@+-]{0,54}~[0-9a-f]{8}))$/,
     );
   });
 
@@ -147,5 +147,10 @@ describe('a hostile name', () => {
       clientOf(byDefault, ['X-Client-Id', value]),
     );
     expect(new Set(clients).size).toBe(4);
+    const agents = [`${long}a/1`, `${long}b/1`, `${'y'.repeat(300)}a`, `${'y'.repeat(300)}b`, "it's", 'it&s'].map(
+      (value) => clientOf([{ by: 'user-agent' }], ['User-Agent', value]),
+    );
+    expect(new Set(agents).size).toBe(6);
+    expect(agents[0]).toMatch(/^user-agent:x{55}~[0-9a-f]{8}$/);
   });
 });

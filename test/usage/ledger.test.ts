@@ -18,9 +18,21 @@ function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number, until
   for (const version of ['v0', 'v1', 'v2', 'v9']) {
     const mine = known.filter((one) => one.version === version);
     const clients = addUp(mine, ({ client }) => client);
-    expect(new Map(ledger.byClient(version, since).map(({ client, name: _name, ...rest }) => [client, rest]))).toEqual(
-      new Map([...clients].map(([client, { clients: _clients, ...rest }]) => [client, rest])),
-    );
+    expect(
+      new Map(
+        ledger.byClient(version, since).map(({ client, name: _name, topRoutes: _top, ...rest }) => [client, rest]),
+      ),
+    ).toEqual(new Map([...clients].map(([client, { clients: _clients, ...rest }]) => [client, rest])));
+    for (const { client, topRoutes } of ledger.byClient(version, since)) {
+      const its = addUp(
+        mine.filter((one) => one.client === client),
+        ({ route }) => route,
+      );
+      expect(topRoutes).toHaveLength(Math.min(5, its.size));
+      for (const { route, ...use } of topRoutes) expect(its.get(route)).toMatchObject(use);
+      const requests = [...its.values()].map((one) => one.requests).sort((a, b) => b - a);
+      expect(topRoutes.map((one) => one.requests)).toEqual(requests.slice(0, 5));
+    }
     const routes = addUp(mine, ({ route }) => route);
     expect(new Map(ledger.byRoute(version, since).map(({ route, ...rest }) => [route, rest]))).toEqual(
       new Map(
@@ -73,6 +85,13 @@ describe('the ledger', () => {
     const { ledger } = openLedger();
     ledger.add([row({ client: 'a', requests: 2 }), row({ client: 'b', requests: 3 }), row({ client: 'c' })]);
     expect(ledger.byClient('v1', 0).map(({ client }) => client)).toEqual(['b', 'a', 'c']);
+  });
+
+  it('names the routes of the fifty biggest clients', () => {
+    const { ledger } = openLedger();
+    ledger.add(Array.from({ length: 51 }, (_one, n) => row({ client: `c${n}`, requests: 200 - n })));
+    const named = ledger.byClient('v1', 0).map(({ topRoutes }) => topRoutes.length);
+    expect(named).toEqual([...Array(50).fill(1), 0]);
   });
 
   it('has a series by hour and by day, oldest first', () => {

@@ -14,18 +14,22 @@ describe('a ledger that cannot be written', () => {
   it('keeps what is counted until its folder can be made', () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'kept'), 'in the way');
-    const { ledger, store, clock } = openLedger({ store: join(folder, 'kept', 'usage.db') });
+    const { ledger, store, clock, notices } = openLedger({ store: join(folder, 'kept', 'usage.db') });
     expect(ledger.problem).toBe(
       `${store} cannot be written: a part of its path is not a folder.  What is counted is kept in memory until it can be.`,
     );
     for (let turn = 0; turn < 20; turn++) ledger.add([row()]);
     ledger.maintain(noon);
     expect(ledger.held).toBe(1);
+    // Said once, and not with every attempt.
+    expect(notices).toEqual([ledger.problem]);
     expect([ledger.totals(0), ledger.series('day', 0), ledger.coveredSince()]).toEqual([[], [], undefined]);
     rmSync(join(folder, 'kept'));
     clock.time += 60_000;
     ledger.add([row()]);
     expect([ledger.problem, ledger.held]).toEqual([undefined, 0]);
+    ledger.add([row({ requests: 0 })]);
+    expect(notices.slice(1)).toEqual([`${store} can be written again.`]);
     expect(ledger.totals(0)).toMatchObject([{ requests: 21 }]);
     expect(ledger.coveredSince()).toBe(noon);
   });
@@ -35,6 +39,13 @@ describe('a ledger that cannot be written', () => {
     chmodSync(folder, 0o500);
     expect(openLedger({ store: join(folder, 'usage.db') }).ledger.problem).toContain('the permissions do not allow it');
     chmodSync(folder, 0o700);
+  });
+
+  it.runIf(process.platform === 'linux')('is quick to say so where no folder can be made', () => {
+    const { ledger, notices } = openLedger({ store: '/proc/nope/usage.db' });
+    ledger.add([row()]);
+    expect(ledger.problem).toContain('/proc/nope/usage.db cannot be written: its folder cannot be made there.');
+    expect([ledger.held, notices]).toEqual([1, [ledger.problem]]);
   });
 
   it('waits while another process holds it', () => {
@@ -168,7 +179,7 @@ describe('a file that is not ours', () => {
     const { ledger, notices } = openLedger({ store });
     ledger.add([row()]);
     expect(ledger.problem).toContain(reason);
-    expect([ledger.held, notices]).toEqual([1, []]);
+    expect([ledger.held, notices]).toEqual([1, [ledger.problem]]);
     ledger.close();
     expect(readFileSync(store).equals(before)).toBe(true);
   });

@@ -3,9 +3,10 @@ import express, { type Request, type RequestHandler, type Response, type Router 
 import type { Snapshot } from '../../config/snapshot.ts';
 import { sendProblem } from '../../problems/send.ts';
 import type { Clock } from '../../shared/clock.ts';
+import type { Attempts } from '../attempts.ts';
+import { clientAddress } from '../clientAddress.ts';
 import { sameSecret } from '../secret.ts';
 import { asset, sendAsset } from './assets.ts';
-import { Attempts } from './attempts.ts';
 import { sameOrigin } from './sameOrigin.ts';
 import { sessionCookie, sessionOf } from './sessionCookie.ts';
 import type { Sessions } from './sessions.ts';
@@ -13,26 +14,28 @@ import type { Sessions } from './sessions.ts';
 const form = readFileSync(asset('login.html'), 'utf8');
 
 /** `/login` and what it is drawn with: open to everybody, under any name, but there only while a token is set. */
-export function login(live: { readonly current: Snapshot }, sessions: Sessions, clock: Clock): Router {
-  const attempts = new Attempts();
+export function login(
+  live: { readonly current: Snapshot },
+  sessions: Sessions,
+  attempts: Attempts,
+  clock: Clock,
+): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.use((_req, _res, next) => next(live.current.gateway.adminToken === undefined ? 'router' : undefined));
   for (const name of ['style.css', 'icon.svg']) router.get(`/assets/${name}`, sendAsset(name));
   router.get('/login', (_req, res) => sendForm(res, 200, ''));
   router.post('/login', ownForm, express.urlencoded({ extended: false, limit: '4kb' }), (req, res) => {
-    const [address, now] = [req.socket.remoteAddress ?? '', clock.now()];
-    const wait = Math.ceil(attempts.wait(address, now) / 1_000);
-    if (wait > 0) {
-      res.set('Retry-After', String(wait));
-      sendForm(res, 429, `Too many attempts. Try again in ${wait} seconds.`);
-      return;
-    }
+    const [address, now] = [clientAddress(req), clock.now()];
     const token = live.current.gateway.adminToken as string;
-    if (!sameSecret(tokenOf(req), token)) {
+    if (!sameSecret(tokenOf(req), token) || !attempts.believes(address, token, now)) {
+      const wait = Math.ceil(attempts.wait(address, now) / 1_000);
       attempts.fail(address, now);
-      sendForm(res, 401, 'This is not the admin token.');
+      if (wait > 0) res.set('Retry-After', String(wait));
+      if (wait > 0) sendForm(res, 429, `Too many attempts. Try again in ${wait} seconds.`);
+      else sendForm(res, 401, 'This is not the admin token.');
       return;
     }
+    attempts.succeed(address, token);
     res.set('Set-Cookie', sessionCookie(req, sessions.open(token, now)));
     res.redirect(303, '/');
   });

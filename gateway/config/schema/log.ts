@@ -28,6 +28,9 @@ export const log = section({
     .prefault('auto')
     .describe('JSON, or lines for people; auto: for people on a terminal.'),
   sample: share.prefault('100%').describe('The share of exchanges that get a line; errors and refusals always do.'),
+  address: oneOf(['full', 'network', 'none'])
+    .prefault('network')
+    .describe('How much of a client’s address a line holds: all of it, its network (/24 or /48), or nothing.'),
   query: flag.prefault(false).describe('Whether a line holds the query, too.'),
   redact: z
     .array(text('the name of a query parameter'))

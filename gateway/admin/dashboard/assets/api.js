@@ -14,12 +14,13 @@ export class Refused extends Error {
 /**
  * @template Body
  * @param {string} path
+ * @param {AbortSignal} [signal]
  * @returns {Promise<Body>}
  * @throws {Refused} when the gateway says no
  * @throws {TypeError} when it does not answer
  */
-export async function ask(path) {
-  const response = await fetch(path, { headers: { Accept: 'application/json' } });
+export async function ask(path, signal) {
+  const response = await fetch(path, { headers: { Accept: 'application/json' }, ...(signal && { signal }) });
   await admit(response);
   return response.json();
 }

@@ -2,7 +2,7 @@ import { svg } from './dom.js';
 import { date, day } from './format.js';
 
 /**
- * Years, quarters or months, whichever are a handful, and the word over today's line.
+ * Years, quarters or months, whichever are a handful, and the date over today's line.
  * @param {number} from
  * @param {number} to
  * @param {number} now
@@ -22,11 +22,18 @@ export function axis(from, to, now, x) {
   return svg(
     'svg',
     { focusable: 'false' },
-    svg('text', { class: 'now', x: `${x(now)}%`, y: 12, 'text-anchor': 'middle' }, 'today'),
+    svg('text', { class: 'now', x: `${x(now)}%`, y: 12, 'text-anchor': anchor(x(now)) }, `today, ${date(now)}`),
+    svg('line', { class: 'today', x1: `${x(now)}%`, x2: `${x(now)}%`, y1: 18, y2: 38 }),
     ...ticks.map((at) => svg('line', { class: 'tick', x1: `${x(at)}%`, x2: `${x(at)}%`, y1: 34, y2: 38 })),
-    ...ticks.map((at) => svg('text', { x: `${x(at)}%`, y: 30, 'text-anchor': 'middle' }, label(at, step))),
+    // Beside today's line a year would be taken for that of today.
+    ...ticks
+      .filter((at) => Math.abs(x(at) - x(now)) > 7)
+      .map((at) => svg('text', { x: `${x(at)}%`, y: 30, 'text-anchor': 'middle' }, label(at, step))),
   );
 }
+
+/** A date near an edge does not go over it. @param {number} x in per cent */
+const anchor = (x) => (x > 80 ? 'end' : x < 20 ? 'start' : 'middle');
 
 /**
  * @param {number} at

@@ -1,6 +1,6 @@
 /** @import { ClientRow, MigrationRow } from './shapes.js' */
 
-/** @typedef {{ client: string, name: string|null, state: string, requests: number, errors: number, routes: number, last: string|null, days: ClientRow['days'] }} Caller */
+/** @typedef {{ client: string, name: string|null, state: string, requests: number, errors: number, routes: number, top_routes: ClientRow['top_routes'], last: string|null, days: ClientRow['days'] }} Caller */
 
 /**
  * What two answers say of the same clients.
@@ -22,6 +22,7 @@ export function callers(rows, movement) {
       requests,
       errors,
       routes,
+      top_routes: row?.top_routes,
       last,
       days,
     };

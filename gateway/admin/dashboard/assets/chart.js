@@ -8,11 +8,11 @@ const font = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Open Sans", sa
 /**
  * A chart over UTC time that follows the width of its place and the colours of the page.
  * @param {HTMLElement} target
- * @param {{ data: (number|null)[][], series: Series[], height: number, hover?: (index: number|null) => void }} what
- *   `data`: instants in seconds first, then one list a series
+ * @param {{ data: (number|null)[][], series: Series[], height: number, hover?: (index: number|null) => void, pale?: readonly (readonly [from: number, to: number])[] }} what
+ *   `data`: instants in seconds first, then one list a series; `pale`: spans that are not counted to their end
  * @returns {() => void} takes it away
  */
-export function chart(target, { data, series, height, hover = () => {} }) {
+export function chart(target, { data, series, height, hover = () => {}, pale = [] }) {
   const uPlot = /** @type {any} */ (globalThis).uPlot;
   if (!uPlot) {
     target.append(empty('This browser could not draw the chart.'));
@@ -52,6 +52,7 @@ export function chart(target, { data, series, height, hover = () => {} }) {
         ],
         series: [{}, ...series.map((one) => line(one, uPlot))],
         hooks: {
+          draw: [(/** @type {any} */ drawn) => fade(drawn, pale)],
           setCursor: [(/** @type {{ cursor: { idx: number|null } }} */ { cursor }) => hover(cursor.idx ?? null)],
         },
       },
@@ -91,6 +92,21 @@ function line({ label, color: name, fill, dashed, stepped }, uPlot) {
     ...(dashed && { dash: [5, 5] }),
     ...(stepped && { paths: uPlot.paths.stepped({ align: 1 }) }),
   };
+}
+
+/**
+ * @param {any} plot
+ * @param {readonly (readonly [from: number, to: number])[]} spans
+ */
+function fade({ ctx, bbox, valToPos }, spans) {
+  ctx.save();
+  ctx.fillStyle = color('--card');
+  ctx.globalAlpha = 0.6;
+  for (const [from, to] of spans) {
+    const left = Math.max(bbox.left, valToPos(from, 'x', true));
+    ctx.fillRect(left, bbox.top, Math.min(bbox.left + bbox.width, valToPos(to, 'x', true)) - left + 1, bbox.height);
+  }
+  ctx.restore();
 }
 
 /** @param {number} max */

@@ -1,9 +1,11 @@
 import { usage } from './api.js';
 import { matches, wording } from './callers.js';
 import { el, empty } from './dom.js';
-import { ago, count, dateTime } from './format.js';
+import { count } from './format.js';
+import { moment } from './moment.js';
 import { sortable } from './sortable.js';
 import { sparkline } from './sparkline.js';
+import { usedRoutes } from './usedRoutes.js';
 
 /** @import { Caller } from './callers.js' */
 
@@ -21,6 +23,7 @@ export function clients(version, successor) {
     `Clients of ${version}`,
     columns(words, () => now),
     1,
+    ({ client }) => client,
   );
   const search = el('input', {
     type: 'search',
@@ -39,12 +42,15 @@ export function clients(version, successor) {
   );
   const found = el('p', { class: 'soft', role: 'status' });
   const nobody = el('div');
+  const doubts = el('div', { class: 'doubts' });
   const show = () => {
     const needle = search.value.trim().toLowerCase();
     const rows = all.filter(
       (one) => `${one.name ?? ''} ${one.client}`.toLowerCase().includes(needle) && matches(one, state.value),
     );
-    found.textContent = `${count(rows.length)} of ${count(all.length)}`;
+    const share = `${count(rows.length)} of ${count(all.length)}`;
+    // A screen reader says it aloud whenever it is set, whether it is another or not.
+    if (found.textContent !== share) found.textContent = share;
     table.root.hidden = rows.length === 0;
     nobody.replaceChildren(
       ...(rows.length > 0
@@ -61,10 +67,11 @@ export function clients(version, successor) {
   const root = el(
     'div',
     {},
+    doubts,
     el(
       'div',
       { class: 'tools' },
-      el('label', { for: 'client-filter' }, 'Filter'),
+      el('label', { for: 'client-filter', class: 'soft' }, 'Filter'),
       search,
       el('label', { for: 'client-state', class: 'quiet' }, 'State of migration'),
       state,
@@ -79,9 +86,11 @@ export function clients(version, successor) {
     /**
      * @param {readonly Caller[]} callers
      * @param {number} at
+     * @param {readonly Node[]} said of them by the ledger itself
      */
-    fill(callers, at) {
+    fill(callers, at, said) {
       [all, now] = [callers, at];
+      doubts.replaceChildren(...said);
       show();
     },
   };
@@ -93,6 +102,8 @@ export function clients(version, successor) {
  * @returns {import('./sortable.js').Column<Caller>[]}
  */
 function columns(words, now) {
+  /** @type {Set<string>} */
+  const unfolded = new Set();
   return [
     {
       title: 'Client',
@@ -105,14 +116,14 @@ function columns(words, now) {
       title: 'Last seen',
       sort: ({ last }) => (last === null ? 0 : Date.parse(last)),
       number: true,
-      cell: ({ last }) => el('span', { title: last === null ? '' : dateTime(Date.parse(last)) }, ago(last, now())),
+      cell: ({ last }) => moment(last, now()),
     },
     {
       title: 'Migration',
       sort: ({ state }) => words[state] ?? state,
       cell: ({ state }) => el('span', { class: `state ${state.replace(' ', '-')}` }, words[state] ?? state),
     },
-    { title: 'Routes', number: true, sort: ({ routes }) => routes, cell: ({ routes }) => count(routes) },
+    { title: 'Routes', sort: ({ routes }) => routes, cell: (caller) => usedRoutes(caller, unfolded) },
     { title: 'Errors', number: true, sort: ({ errors }) => errors, cell: ({ errors }) => count(errors) },
     { title: '30 days', cell: ({ days }) => days && sparkline(days, now()) },
   ];

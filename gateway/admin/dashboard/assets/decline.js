@@ -45,7 +45,7 @@ export function decline(target, version, trend) {
       { label: 'requests', color: '--leaving' },
       { label: 'projected', color: '--soft', dashed: true },
     ],
-    height: 200,
+    height: 220,
   });
 }
 

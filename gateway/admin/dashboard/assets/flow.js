@@ -1,5 +1,6 @@
 import { ask, Refused, usage } from './api.js';
 import { place } from './dom.js';
+import { Latest } from './latest.js';
 import { segmented } from './segmented.js';
 import { ranges, stepOf, traffic } from './traffic.js';
 import { trouble } from './trouble.js';
@@ -9,7 +10,9 @@ import { trouble } from './trouble.js';
 /** The traffic of all versions, over the time that the reader chose. */
 export class Flow {
   #range = '30d';
-  #isDrawn = false;
+  /** The range that the chart shows; '': there is none. */
+  #drawn = '';
+  #latest = new Latest();
   #remove = () => {};
 
   constructor() {
@@ -23,23 +26,28 @@ export class Flow {
 
   async refresh() {
     const [range, target] = [this.#range, place('traffic')];
+    const question = this.#latest.begin();
     const step = stepOf(range);
+    target.ariaBusy = String(range !== this.#drawn);
+    // Not under the pointer of who reads a value off it.
+    if (range === this.#drawn && target.querySelector('.u-over:hover')) return;
     try {
       /** @type {Usage<Day & { version: string }>} */
-      const answer = await ask(usage({ by: 'day', step, since: range }));
-      // The reader may have chosen another one meanwhile.
-      if (range !== this.#range) return;
+      const answer = await ask(usage({ by: 'day', step, since: range }), question.signal);
+      if (question.isOver) return;
       this.#remove();
       this.#remove = traffic(target, answer, step);
-      if (answer.problem !== null) target.prepend(trouble(answer.problem));
-      this.#isDrawn = true;
+      this.#drawn = range;
     } catch (error) {
+      if (question.isOver) return;
       // What was known stays while the gateway is away; the head of the page says that it is old.
-      if (this.#isDrawn && !(error instanceof Refused)) return;
-      this.#isDrawn = false;
+      if (this.#drawn === range && !(error instanceof Refused)) return;
+      this.#drawn = '';
       this.#remove();
       this.#remove = () => {};
       target.replaceChildren(trouble(error));
+    } finally {
+      if (!question.isOver) target.ariaBusy = 'false';
     }
   }
 }

@@ -4,6 +4,7 @@ const counted = new Intl.NumberFormat('en');
 const rounded = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const shared = new Intl.NumberFormat('en', { style: 'percent', maximumSignificantDigits: 2 });
 const spelled = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+const near = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 
 /** @param {number} number */
@@ -17,6 +18,9 @@ export const percent = (share) => (share > 0 && share < 0.0001 ? 'below 0.01%' :
 
 /** @param {number} instant */
 export const date = (instant) => spelled.format(instant);
+
+/** Within the last year. @param {number} instant */
+export const dayMonth = (instant) => near.format(instant);
 
 /** @param {number} instant */
 export const dateTime = (instant) => `${spelled.format(instant)}, ${clock.format(instant)}`;
@@ -38,6 +42,16 @@ export function distance(instant, now) {
   const days = Math.floor(Math.abs(instant - now) / day);
   if (days === 0) return instant > now ? 'less than a day left' : 'within the last day';
   return `${several(days, 'day')} ${instant > now ? 'left' : 'ago'}`;
+}
+
+/**
+ * How far away a date is on which nothing ends: `in 586 days`.
+ * @param {number} instant
+ * @param {number} now
+ */
+export function fromNow(instant, now) {
+  if (instant <= now) return distance(instant, now);
+  return instant - now < day ? 'within a day' : `in ${several(Math.floor((instant - now) / day), 'day')}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { axis } from './axis.js';
 import { el, empty, svg } from './dom.js';
-import { date, day, distance } from './format.js';
+import { date, day, distance, fromNow } from './format.js';
 
 /** @import { VersionStatus } from './shapes.js' */
 
@@ -57,6 +57,8 @@ function row(version, now, x) {
     bar('served', 0, leaving),
     bar('leaving', leaving, overdue),
     bar('overdue', overdue, stop),
+    // What is yet to come may still be changed.
+    svg('rect', { class: 'future', x: `${x(now)}%`, y: 0, width: `${100 - x(now)}%`, height: 28 }),
   ];
   const today = svg('line', { class: 'today', x1: `${x(now)}%`, x2: `${x(now)}%`, y1: 0, y2: 28 });
   return el(
@@ -67,8 +69,8 @@ function row(version, now, x) {
     el(
       'div',
       { class: 'dates' },
-      ...dated('Deprecation', deprecation, now),
-      ...dated('Sunset', sunset, now),
+      ...dated('Deprecation', deprecation, now, fromNow),
+      ...dated('Sunset', sunset, now, distance),
       ...undated(version),
     ),
   );
@@ -85,11 +87,22 @@ export function badge(stage) {
  * @param {string} name
  * @param {string|null} iso
  * @param {number} now
+ * @param {(at: number, now: number) => string} away
  */
-function dated(name, iso, now) {
+function dated(name, iso, now, away) {
   if (iso === null) return [];
   const at = instant(iso);
-  return [el('p', {}, `${name} `, el('time', { datetime: iso }, date(at)), ' ', el('small', {}, distance(at, now)))];
+  return [
+    el(
+      'p',
+      {},
+      el('span', { class: 'soft' }, name),
+      ' ',
+      el('time', { datetime: iso }, date(at)),
+      ' ',
+      el('small', {}, away(at, now)),
+    ),
+  ];
 }
 
 /** @param {VersionStatus} version */

@@ -2,7 +2,9 @@ import { ask, Refused, usage } from './api.js';
 import { callers } from './callers.js';
 import { clients } from './clients.js';
 import { decline } from './decline.js';
-import { el, place } from './dom.js';
+import { el, empty, place } from './dom.js';
+import { Latest } from './latest.js';
+import { remarks } from './ledger.js';
 import { routes } from './routes.js';
 import { segmented } from './segmented.js';
 import { trouble } from './trouble.js';
@@ -13,9 +15,13 @@ import { figures, verdict } from './verdict.js';
 /** Who is on the way out first comes first. */
 const urgency = ['sunset', 'deprecated', 'announced', 'active', 'retired'];
 
+const parts = ['verdict', 'decline', 'clients', 'routes'];
+
 /** Everything about the one version that the operator has in mind to retire. */
 export class Retiring {
-  #names = '';
+  /** @type {string|undefined} */
+  #names;
+  #latest = new Latest();
   #version = '';
   #remove = () => {};
   #drawn = '';
@@ -47,34 +53,34 @@ export class Retiring {
     history.replaceState(null, '', `#${version}`);
     place('h-retire').textContent = version === '' ? 'Retiring a version' : `Retiring ${version}`;
     place('h-clients').textContent = `Clients still on ${version}`;
-    for (const id of ['verdict', 'decline', 'clients', 'routes'])
-      place(id).replaceChildren(el('p', { class: 'waiting' }, 'Loading…'));
-    void this.refresh();
+    for (const id of parts) place(id).replaceChildren(el('p', { class: 'waiting' }, 'Loading…'));
+    if (version === '') for (const id of parts) place(id).replaceChildren(empty('No version is configured.'));
+    else void this.refresh();
   }
 
   async refresh() {
     const version = this.#version;
     if (version === '') return;
+    const question = this.#latest.begin();
+    const { signal } = question;
     try {
       const [retirement, byClient, byRoute] = await Promise.all([
-        /** @type {Promise<Retirement>} */ (ask(`/api/versions/${encodeURIComponent(version)}/retirement`)),
-        /** @type {Promise<Usage<ClientRow>>} */ (ask(usage({ by: 'client', version }))),
-        /** @type {Promise<Usage<RouteRow>>} */ (ask(usage({ by: 'route', version }))),
+        /** @type {Promise<Retirement>} */ (ask(`/api/versions/${encodeURIComponent(version)}/retirement`, signal)),
+        /** @type {Promise<Usage<ClientRow>>} */ (ask(usage({ by: 'client', version }), signal)),
+        /** @type {Promise<Usage<RouteRow>>} */ (ask(usage({ by: 'route', version }), signal)),
       ]);
       /** @type {Usage<MigrationRow>|undefined} */
-      const moves = retirement.facts.successor ? await ask(usage({ by: 'migration', version })) : undefined;
-      // The reader may have chosen another one meanwhile.
-      if (version !== this.#version) return;
+      const moves = retirement.facts.successor ? await ask(usage({ by: 'migration', version }), signal) : undefined;
+      if (question.isOver) return;
       this.#judge(retirement);
-      this.#list(retirement, callers(byClient.rows, moves?.rows ?? []), byRoute);
+      this.#list(retirement, callers(byClient.rows, moves?.rows ?? []), byRoute, remarks(byClient));
     } catch (error) {
-      if (version !== this.#version) return;
+      if (question.isOver) return;
       // What was known stays while the gateway is away; the head of the page says that it is old.
       if (this.#drawn !== '' && !(error instanceof Refused)) return;
       this.#clear();
       place('verdict').replaceChildren(trouble(error));
-      for (const id of ['decline', 'clients', 'routes'])
-        place(id).replaceChildren(el('p', { class: 'soft' }, 'Not known.'));
+      for (const id of ['decline', 'clients', 'routes']) place(id).replaceChildren(empty('Not known.'));
     }
   }
 
@@ -94,8 +100,9 @@ export class Retiring {
    * @param {Retirement} retirement
    * @param {ReturnType<typeof callers>} rows
    * @param {Usage<RouteRow>} byRoute
+   * @param {readonly Node[]} said of the clients by the ledger itself
    */
-  #list({ version, facts }, rows, byRoute) {
+  #list({ version, facts }, rows, byRoute, said) {
     const now = Date.parse(byRoute.until);
     if (!this.#clients || !this.#routes) {
       this.#clients = clients(version, facts.successor?.version);
@@ -103,7 +110,7 @@ export class Retiring {
       place('clients').replaceChildren(this.#clients.root);
       place('routes').replaceChildren(this.#routes.root);
     }
-    this.#clients.fill(rows, now);
+    this.#clients.fill(rows, now, said);
     this.#routes.fill(byRoute.rows, facts.routes_without_counterpart, facts.successor, now);
   }
 

@@ -1,5 +1,6 @@
 import { el, empty } from './dom.js';
-import { ago, count } from './format.js';
+import { count } from './format.js';
+import { moment } from './moment.js';
 import { sortable } from './sortable.js';
 
 /** @import { RouteRow, Successor } from './shapes.js' */
@@ -21,7 +22,7 @@ export function routes(version) {
         title: 'Last seen',
         number: true,
         sort: ({ last }) => Date.parse(last),
-        cell: ({ last }) => ago(last, known.now),
+        cell: ({ last }) => moment(last, known.now),
       },
       {
         title: 'In the successor',
@@ -31,6 +32,7 @@ export function routes(version) {
       },
     ]),
     1,
+    ({ route }) => route,
   );
   /** @param {string} route */
   const counterpart = (route) => {

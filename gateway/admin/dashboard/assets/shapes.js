@@ -1,13 +1,14 @@
 // What the admin API answers, as far as the page reads it. Instants are ISO 8601 texts.
 
 /**
- * @typedef {{ url: string, health: string, ejected_until: string|null, reachable: boolean|null, in_flight: number, connections: number, last_error?: string|null }} Target
+ * @typedef {{ url: string, health: string, ejected_until: string|null, reachable: boolean|null, in_flight: number, connections: number, last_error?: string|null, last_error_at?: string|null }} Target
  * @typedef {{ version: string, stage: string, deprecation: string|null, sunset: string|null, in_flight: number, waiting: number, last_served: string|null, safe_to_stop: boolean, stopped_before_retired: boolean, targets: Target[] }} VersionStatus
  * @typedef {{ at: string, trigger: string, reasons: string[] }} Failure
  * @typedef {{ fingerprint: string, generation: number, loaded_at: string, trigger: string, forced: string[], last_failure: Failure|null }} Config
- * @typedef {{ config: Config, workers: { pid: number, since: string }[], versions: VersionStatus[] }} Status
+ * @typedef {{ problem: string|null, held_rows: number }} Ledger
+ * @typedef {{ config: Config, workers: { pid: number, since: string }[], versions: VersionStatus[], usage?: Ledger|null }} Status
  * @typedef {{ at: string, requests: number }} Day
- * @typedef {{ version: string, client: string, name: string|null, requests: number, errors: number, last: string|null, routes: number, days: Day[]|null }} ClientRow
+ * @typedef {{ version: string, client: string, name: string|null, requests: number, errors: number, last: string|null, routes: number, top_routes?: { route: string, requests: number, last: string }[]|null, days: Day[]|null }} ClientRow
  * @typedef {{ version: string, successor: string|null, client: string, name: string|null, state: string, requests: number, last: string|null, successor_requests: number }} MigrationRow
  * @typedef {{ route: string, requests: number, errors: number, clients: number, last: string }} RouteRow
  * @typedef {{ code: string, text: string }} Remark
@@ -19,7 +20,7 @@
 
 /**
  * @template Row
- * @typedef {{ since: string, until: string, covered_since: string|null, problem: string|null, rows: Row[] }} Usage
+ * @typedef {{ since: string, until: string, covered_since: string|null, problem: string|null, problems?: string[], folded?: number, held?: number, rows: Row[] }} Usage
  */
 
 export {};

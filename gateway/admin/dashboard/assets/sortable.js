@@ -1,4 +1,6 @@
 import { el } from './dom.js';
+import { count } from './format.js';
+import { redraw } from './rows.js';
 
 /**
  * @template Row
@@ -14,14 +16,15 @@ const page = 50;
  * @param {string} caption
  * @param {readonly Column<Row>[]} columns
  * @param {number} sortedBy index of the column that is sorted by at first, largest first
+ * @param {(row: Row) => string} key what a row is known by when it comes anew
  */
-export function sortable(caption, columns, sortedBy) {
+export function sortable(caption, columns, sortedBy, key) {
   let [by, upwards, shown] = [sortedBy, false, page];
   /** @type {readonly Row[]} */
   let rows = [];
   const body = el('tbody');
   const heads = columns.map((column, index) => head(column, () => sortBy(index)));
-  const more = el('button', { type: 'button', hidden: true, click: () => extend() }, 'Show more');
+  const more = el('button', { type: 'button', class: 'more', hidden: true, click: () => extend() }, 'Show more');
   const root = el(
     'div',
     {},
@@ -49,11 +52,14 @@ export function sortable(caption, columns, sortedBy) {
     });
     const value = columns[by]?.sort ?? (() => 0);
     const sorted = rows.toSorted((a, b) => (upwards ? 1 : -1) * compare(value(a), value(b)));
-    body.replaceChildren(
-      ...sorted.slice(0, shown).map((row) => el('tr', {}, ...columns.map((column, index) => cell(column, row, index)))),
+    redraw(
+      body,
+      sorted
+        .slice(0, shown)
+        .map((row) => el('tr', { 'data-key': key(row) }, ...columns.map((column, index) => cell(column, row, index)))),
     );
     more.hidden = rows.length <= shown;
-    more.textContent = `Show more (${Math.min(shown, rows.length)} of ${rows.length})`;
+    more.textContent = `Show more (${count(Math.min(shown, rows.length))} of ${count(rows.length)})`;
   };
   return {
     root,
@@ -90,10 +96,13 @@ function cell(column, row, index) {
   return el('td', { class: column.number ? 'number' : '' }, column.cell(row));
 }
 
+// Made once: thousands of rows are compared many thousand times.
+const words = new Intl.Collator('en', { numeric: true });
+
 /**
  * @param {string|number} a
  * @param {string|number} b
  */
 function compare(a, b) {
-  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en');
+  return typeof a === 'number' && typeof b === 'number' ? a - b : words.compare(String(a), String(b));
 }

@@ -22,6 +22,7 @@ export function sparkline(days, now) {
   return svg(
     'svg',
     { class: 'spark', viewBox: `0 0 ${width} ${height}`, width, height, 'aria-hidden': true, focusable: 'false' },
+    svg('polygon', { points: `2,${height - 3} ${points.join(' ')} ${width - 2},${height - 3}` }),
     svg('polyline', { points: points.join(' ') }),
   );
 }

@@ -1,18 +1,16 @@
 import { el, empty } from './dom.js';
-import { ago, count } from './format.js';
+import { count } from './format.js';
+import { moment } from './moment.js';
+import { redraw } from './rows.js';
 
 /** @import { Target, VersionStatus } from './shapes.js' */
 
-/**
- * Every backend, and how it is.
- * @param {readonly VersionStatus[]} versions
- * @param {number} now
- */
-export function targets(versions, now) {
-  const rows = versions.flatMap((version) => version.targets.map((target) => row(version, target, now)));
-  if (rows.length === 0) return empty('No backend is configured.', 'Versions that are tombstones need none.');
-  const heads = ['Backend', 'Version', 'Health', 'In flight', 'Connections', 'Version last served'];
-  return el(
+const heads = ['Backend', 'Version', 'Health', 'In flight', 'Connections', 'Version last served'];
+
+/** Every backend, and how it is. The table stays when its rows change, and with it how far a reader has scrolled it. */
+export function targets() {
+  const body = el('tbody');
+  const table = el(
     'div',
     { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Table of backends' },
     el(
@@ -29,9 +27,23 @@ export function targets(versions, now) {
           ),
         ),
       ),
-      el('tbody', {}, ...rows),
+      body,
     ),
   );
+  const nothing = empty('No backend is configured.', 'Versions that are tombstones need none.');
+  return {
+    root: el('div', {}, nothing, table),
+    /**
+     * @param {readonly VersionStatus[]} versions
+     * @param {number} now
+     */
+    fill(versions, now) {
+      const rows = versions.flatMap((version) => version.targets.map((target) => row(version, target, now)));
+      nothing.hidden = rows.length > 0;
+      table.hidden = rows.length === 0;
+      redraw(body, rows);
+    },
+  };
 }
 
 /**
@@ -42,14 +54,22 @@ export function targets(versions, now) {
 function row({ version, last_served: served }, target, now) {
   return el(
     'tr',
-    {},
-    el('th', { scope: 'row' }, el('code', {}, target.url)),
+    { 'data-key': `${version} ${target.url}` },
+    el('th', { scope: 'row' }, el('code', { class: 'url' }, target.url)),
     el('td', {}, version),
-    el('td', {}, health(target, now), target.last_error && el('small', {}, target.last_error)),
+    el('td', {}, health(target, now), lastError(target, now)),
     el('td', { class: 'number' }, count(target.in_flight)),
     el('td', { class: 'number' }, count(target.connections)),
-    el('td', {}, ago(served, now)),
+    el('td', {}, moment(served, now)),
   );
+}
+
+/**
+ * @param {Target} target
+ * @param {number} now
+ */
+function lastError({ last_error: error, last_error_at: at = null }, now) {
+  return error && el('small', {}, error, at !== null && ' · ', at !== null && moment(at, now));
 }
 
 /**

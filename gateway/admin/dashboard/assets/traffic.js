@@ -45,7 +45,7 @@ export function traffic(target, usage, step) {
       values[index]?.replaceChildren(column ? count(column[index] ?? 0) : amount(totals[index] ?? 0, all));
     });
     const spelled = step === 'hour' ? dateTime : date;
-    when.textContent = column ? `${spelled((times[at ?? 0] ?? 0) * 1_000)}: ${count(sum)}` : span(usage, all);
+    when.textContent = column ? `${spelled((times[at ?? 0] ?? 0) * 1_000)}: ${count(sum)}` : span(usage, all, step);
   };
   const place = el('div', {
     class: 'chart',
@@ -64,8 +64,9 @@ export function traffic(target, usage, step) {
       ),
     ],
     series: order.map((index) => ({ label: names[index] ?? '', color: hue(index), fill: true, stepped: true })),
-    height: 240,
+    height: 260,
     hover: show,
+    pale: partial(usage, times),
   });
 }
 
@@ -92,6 +93,21 @@ function table({ rows, since, until }, names, step) {
 }
 
 /**
+ * The first and the last span, unless they were counted from beginning to end: else a fall would show that is none.
+ * @param {{ since: string, until: string, covered_since: string|null }} usage
+ * @param {readonly number[]} times
+ * @returns {(readonly [number, number])[]}
+ */
+function partial({ since, until, covered_since: covered }, times) {
+  const from = Math.max(Date.parse(since), Date.parse(covered ?? since)) / 1_000;
+  return times.slice(1).flatMap((end, at) => {
+    const start = times[at] ?? end;
+    const cut = (start < from && from < end) || Date.parse(until) / 1_000 < end;
+    return cut ? [/** @type {const} */ ([start, end])] : [];
+  });
+}
+
+/**
  * @param {number} requests
  * @param {number} all
  */
@@ -102,10 +118,11 @@ function amount(requests, all) {
 /**
  * @param {{ since: string, covered_since: string|null }} usage
  * @param {number} all
+ * @param {'hour'|'day'} step
  */
-function span({ since, covered_since: covered }, all) {
+function span({ since, covered_since: covered }, all, step) {
   const short = covered !== null && Date.parse(covered) > Date.parse(since);
-  return `${count(all)} requests since ${dateTime(Date.parse(short ? covered : since))}${short ? ', when counting began' : ''}`;
+  return `${count(all)} requests since ${dateTime(Date.parse(short ? covered : since))}${short ? ', when counting began' : ''}. Pale: not a whole ${step}.`;
 }
 
 /** @param {number} index */

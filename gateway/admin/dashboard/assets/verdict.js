@@ -1,5 +1,5 @@
 import { el } from './dom.js';
-import { count, date, percent, several } from './format.js';
+import { count, dayMonth, percent } from './format.js';
 
 /** @import { Remark, Retirement } from './shapes.js' */
 
@@ -31,15 +31,11 @@ export function figures({ facts }) {
   return el(
     'dl',
     { class: 'facts' },
-    fact('Requests', count(facts.requests), `since ${date(Date.parse(facts.since))}`),
-    fact('Share of all', percent(facts.share), 'of every version'),
-    fact('Clients', count(facts.client_count), `${several(facts.in_flight, 'request')} in flight`),
+    fact('Requests', count(facts.requests), `since ${dayMonth(Date.parse(facts.since))}`),
+    fact('Share of all', percent(facts.share), 'of all requests'),
+    fact('Clients', count(facts.client_count), `${count(facts.in_flight)} in flight`),
     facts.successor &&
-      fact(
-        'Successor',
-        facts.successor.version,
-        `${facts.successor.healthy} of ${facts.successor.targets} backends healthy`,
-      ),
+      fact('Successor', facts.successor.version, `${facts.successor.healthy} of ${facts.successor.targets} healthy`),
   );
 }
 

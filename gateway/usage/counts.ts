@@ -1,0 +1,16 @@
+/** Figures that add up. Instants in epoch ms. */
+export interface Counts {
+  requests: number;
+  errors: number;
+  served: number;
+  first: number;
+  last: number;
+}
+
+export function addCounts(sum: Counts, more: Readonly<Counts>): void {
+  sum.requests += more.requests;
+  sum.errors += more.errors;
+  sum.served += more.served;
+  sum.first = Math.min(sum.first, more.first);
+  sum.last = Math.max(sum.last, more.last);
+}

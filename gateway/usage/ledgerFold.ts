@@ -1,0 +1,129 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { dayMs, hourMs, lengths, spanAt } from './spans.ts';
+
+/** Which names of a version's day are to be counted as one, `into`; `keep`: how many stay, most requests first. */
+export interface Folding {
+  readonly subject: 'client' | 'route';
+  readonly version: number;
+  readonly day: number;
+  readonly into: number;
+  readonly keep: number;
+}
+
+const addUp = `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, errors = errors + excluded.errors,
+  first = MIN(first, excluded.first), last = MAX(last, excluded.last)`;
+
+/** What the other days say stays; every sum of the version stays. Throws what SQLite says. */
+export function fold(database: DatabaseSync, { subject, version, day, into, keep }: Folding): void {
+  const run = (sql: string, ...values: (number | string)[]): void => void database.prepare(sql).run(...values);
+  database.exec('CREATE TEMP TABLE IF NOT EXISTS folded (item INTEGER PRIMARY KEY); DELETE FROM folded;');
+  // Of equals those that came last: whoever begins to call has called once, too.
+  run(
+    `INSERT INTO folded SELECT item FROM ${subject}_day WHERE version = ? AND span = ? AND item <> ?
+      ORDER BY requests DESC, last DESC LIMIT -1 OFFSET ?`,
+    ...[version, day, into, keep],
+  );
+  const begin = day * dayMs;
+  const block = spanAt('block', begin);
+  foldBlock(run, subject, version, day, into);
+  const spans = [
+    ['hour', begin / hourMs, begin / hourMs + 23],
+    ['day', day, day],
+  ] as const;
+  for (const [length, from, to] of spans) {
+    const which = 'WHERE version = ? AND span BETWEEN ? AND ?';
+    run(
+      `INSERT INTO ${subject}_${length} SELECT version, span, ?, SUM(requests), SUM(errors), SUM(served), MIN(first), MAX(last)
+        FROM ${subject}_${length} ${which} AND item IN folded GROUP BY version, span
+        ${addUp}, served = served + excluded.served`,
+      ...[into, version, from, to],
+    );
+    run(`DELETE FROM ${subject}_${length} ${which} AND item IN folded`, version, from, to);
+    const [client, route] = subject === 'client' ? ['?', 'route'] : ['client', '?'];
+    const partner = subject === 'client' ? 'route' : 'client';
+    run(
+      `INSERT INTO pair_${length} SELECT version, span, ${client}, ${route}, SUM(requests), SUM(errors), MIN(first), MAX(last)
+        FROM pair_${length} ${which} AND ${subject} IN folded GROUP BY version, span, ${partner} ${addUp}`,
+      ...[into, version, from, to],
+    );
+    run(`DELETE FROM pair_${length} ${which} AND ${subject} IN folded`, version, from, to);
+  }
+  // Of who has other days in the block, too.
+  const rest = `FROM ${subject}_day AS one WHERE one.version = longer.version AND one.item = longer.item
+    AND one.span BETWEEN ? AND ?`;
+  const [firstDay, lastDay] = [(block * lengths.block) / dayMs, ((block + 1) * lengths.block) / dayMs - 1];
+  run(
+    `UPDATE ${subject}_block AS longer
+      SET first = COALESCE((SELECT MIN((span - ?) * ${dayMs} + first) ${rest}), first),
+        last = COALESCE((SELECT MAX((span - ?) * ${dayMs} + last) ${rest}), last)
+      WHERE version = ? AND span = ? AND item IN folded`,
+    ...[firstDay, firstDay, lastDay, firstDay, firstDay, lastDay, version, block],
+  );
+  foldSeen(run, subject, version, day, into);
+}
+
+type Run = (sql: string, ...values: (number | string)[]) => void;
+
+/** Takes the day out of its block, and gives it to the others there. Before the day itself changes. */
+function foldBlock(run: Run, subject: string, version: number, day: number, into: number): void {
+  const block = spanAt('block', day * dayMs);
+  const offset = day * dayMs - block * lengths.block;
+  run(
+    `INSERT INTO ${subject}_block
+      SELECT version, ?, ?, SUM(requests), SUM(errors), SUM(served), MIN(first) + ?, MAX(last) + ?
+      FROM ${subject}_day WHERE version = ? AND span = ? AND item IN folded GROUP BY version
+      ${addUp}, served = served + excluded.served`,
+    ...[block, into, offset, offset, version, day],
+  );
+  const less = ['requests', 'errors', 'served'].map((what) => `${what} = longer.${what} - one.${what}`).join(', ');
+  run(
+    `UPDATE ${subject}_block AS longer SET ${less} FROM ${subject}_day AS one
+      WHERE longer.version = ? AND longer.span = ? AND longer.item IN folded
+        AND one.version = longer.version AND one.span = ? AND one.item = longer.item`,
+    ...[version, block, day],
+  );
+  run(
+    `DELETE FROM ${subject}_block WHERE version = ? AND span = ? AND item IN folded AND requests <= 0`,
+    ...[version, block],
+  );
+}
+
+/** Who was seen where, and the names themselves. */
+function foldSeen(run: Run, subject: 'client' | 'route', version: number, day: number, into: number): void {
+  const [begin, end] = [day * dayMs, (day + 1) * dayMs];
+  if (subject === 'client') {
+    run('DELETE FROM version_client WHERE version = ? AND client IN folded', version);
+    // The spans one by one, since the table is sorted by span before client.
+    run(
+      `INSERT INTO version_client
+        SELECT version, item, MIN(span * ${lengths.block} + first), MAX(span * ${lengths.block} + last) FROM client_block
+        WHERE version = ? AND span IN (SELECT DISTINCT span FROM version_block WHERE version = ?) AND item IN folded
+        GROUP BY version, item`,
+      ...[version, version],
+    );
+    run(
+      `INSERT INTO version_client SELECT version, item, span * ${dayMs} + first, span * ${dayMs} + last FROM client_day
+        WHERE version = ? AND span = ? AND item = ?
+        ON CONFLICT DO UPDATE SET first = MIN(first, excluded.first), last = MAX(last, excluded.last)`,
+      ...[version, day, into],
+    );
+  }
+  run(
+    `INSERT INTO route_client SELECT version, route, client, MAX(span * ${dayMs} + last) FROM pair_day
+      WHERE version = ? AND span = ? AND ${subject} = ? GROUP BY version, route, client
+      ON CONFLICT DO UPDATE SET last = MAX(last, excluded.last)`,
+    ...[version, day, into],
+  );
+  const left = subject === 'client' ? 'SELECT client FROM version_client' : 'SELECT item FROM route_block';
+  run(
+    `DELETE FROM route_client WHERE version = ? AND ${subject} IN folded AND ${subject} NOT IN (${left} WHERE version = ?)`,
+    ...[version, version],
+  );
+  // They met on this day; whether before, too, is only known by the days. To look there is not worth it.
+  run(
+    `UPDATE route_client SET last = ? WHERE version = ? AND ${subject} IN folded AND last >= ? AND last < ?`,
+    ...[begin - 1, version, begin, end],
+  );
+  const table = subject === 'client' ? 'version_client' : 'route_client';
+  run(`DELETE FROM ${subject}s WHERE id IN folded AND id NOT IN (SELECT ${subject} FROM ${table})`);
+}

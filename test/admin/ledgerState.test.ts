@@ -1,0 +1,91 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { startGateway } from '../../gateway/assemble.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { systemClock } from '../../gateway/shared/clock.ts';
+import { Ledger } from '../../gateway/usage/ledger.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { parseMetrics } from '../observability/parseMetrics.ts';
+import { startBackend } from '../support/backend.ts';
+import { ask, get } from '../support/rawClient.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+function served(version: string, last: number, client = 'a') {
+  const hour = last - (last % hourMs);
+  return { version, client, route: 'GET /', hour, requests: 1, errors: 0, served: 1, first: last, last };
+}
+
+/** A gateway, and what its admin listener says. */
+async function start(store: string, more: Readonly<Record<string, unknown>> = {}) {
+  const backend = await startBackend();
+  const deprecated = { upstream: backend.url, deprecation: '2026-01-01' };
+  const snapshot = snapshotFrom({
+    routes: { '/v1': deprecated, '/v2': deprecated, '/v3': { ...deprecated, retired: true }, '/v4': backend.url },
+    gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
+    usage: { store, ...more },
+  });
+  const ledger = Ledger.open(snapshot.usage, { clock: systemClock });
+  const gateway = await startGateway(snapshot, { ledger });
+  onTestFinished(async () => {
+    await gateway.close();
+    ledger.close();
+  });
+  const url = `http://127.0.0.1:${gateway.adminPort}`;
+  return {
+    ledger,
+    port: gateway.port,
+    scrape: async () => parseMetrics(await (await fetch(`${url}/metrics`)).text()),
+    status: async () => (await (await fetch(`${url}/api/status`)).json()) as { usage: object | null },
+  };
+}
+
+it('what was in use before the start is in use, at the first look', async () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  const last = Date.now() - hourMs;
+  const before = Ledger.open({ store, retention: 400 * dayMs }, { clock: systemClock });
+  before.add([served('v1', last), served('v2', last - 30 * dayMs), served('v3', last)]);
+  before.close();
+  const { value } = await (await start(store)).scrape();
+  const known = (name: string) => ['v1', 'v2', 'v3', 'v4'].map((version) => value(name, { version }));
+  expect(known('version_gateway_deprecated_version_in_use')).toEqual([1, 0, undefined, undefined]);
+  // What the ledger has of a retired version last is a request that was answered 410.
+  expect(known('version_gateway_last_request_timestamp_seconds')).toEqual([
+    last / 1000,
+    last / 1000 - (30 * dayMs) / 1000,
+    undefined,
+    undefined,
+  ]);
+});
+
+it('a ledger that cannot be written is told of, and so is its recovery', async () => {
+  const store = join(temporaryFolder(), 'kept', 'usage.db');
+  // Where its folder should be, there is a file.
+  writeFileSync(dirname(store), '');
+  const { ledger, scrape, status } = await start(store);
+  ledger.add([served('v1', Date.now()), served('v2', Date.now())]);
+  const down = await scrape();
+  expect(down.value('version_gateway_ledger_up', {})).toBe(0);
+  expect(down.value('version_gateway_ledger_held_rows', {})).toBe(2);
+  expect((await status()).usage).toEqual({
+    problem: expect.stringContaining('a part of its path is not a folder'),
+    held_rows: 2,
+  });
+  rmSync(dirname(store));
+  mkdirSync(dirname(store));
+  ledger.close();
+  const up = await scrape();
+  expect(up.value('version_gateway_ledger_up', {})).toBe(1);
+  expect(up.value('version_gateway_ledger_held_rows', {})).toBe(0);
+  expect((await status()).usage).toEqual({ problem: null, held_rows: 0 });
+});
+
+it('requests of clients that are too many are counted', async () => {
+  const { port, scrape } = await start(join(temporaryFolder(), 'usage.db'), { max_clients: 2 });
+  for (const client of ['a', 'b', 'c', 'd', 'd']) await ask(port, get('/v4/x', `X-Client-Id: ${client}`));
+  const { value } = await scrape();
+  expect(value('version_gateway_usage_folded_requests_total', {})).toBeGreaterThan(0);
+  expect(value('version_gateway_ledger_up', {})).toBe(1);
+});

@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../gateway/shared/clock.ts';
+import { tag } from '../../gateway/usage/clientWords.ts';
+import { Ledger } from '../../gateway/usage/ledger.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { ask, startService } from './counting.ts';
+import { startWorkers } from './support.ts';
+
+const key = 'sk-123456789';
+
+/** How often a key was counted under the tag of the ledger's salt, and under others. */
+function countedIn(store: string): { right: number; wrong: number } {
+  const ledger = Ledger.openReadOnly(store);
+  const salted = Ledger.open({ store, retention: 86_400_000 }, { clock: systemClock });
+  const right = `x-client-id:${tag(salted.salt, key)}`;
+  const uses = ledger.byClient('v1', 0);
+  ledger.close();
+  salted.close();
+  const sum = (those: typeof uses): number => those.reduce((total, { requests }) => total + requests, 0);
+  return {
+    right: sum(uses.filter(({ client }) => client === right)),
+    wrong: sum(uses.filter(({ client }) => client !== right)),
+  };
+}
+
+it.each([1, 2])(
+  'a ledger that can be read only after the start has its own tags from then on, with %i workers',
+  { timeout: 60_000 },
+  async (workers) => {
+    const folder = temporaryFolder();
+    const [away, kept] = [join(folder, 'away'), join(folder, 'kept')];
+    const store = join(kept, 'usage.db');
+    Ledger.open({ store: join(away, 'usage.db'), retention: 86_400_000 }, { clock: systemClock }).close();
+    // Where its folder will be, there is a file for the time being.
+    writeFileSync(kept, '');
+    const gateway = await startWorkers(
+      workers,
+      { '/v1': await startService() },
+      { log: { access: 'off' }, usage: { store } },
+    );
+    const send = async (count: number): Promise<void> => {
+      // A connection each, so that every worker has some of them.
+      const agent = new Agent();
+      await Promise.all(Array.from({ length: count }, () => ask(gateway.port, '/v1/x', key, agent)));
+    };
+    await send(10);
+    rmSync(kept);
+    renameSync(away, kept);
+    for (let tries = 0; tries < 25 && countedIn(store).right === 0; tries += 1) {
+      await send(5);
+      await sleep(1000);
+    }
+    const before = countedIn(store);
+    expect(before.right).toBeGreaterThan(0);
+    await send(40);
+    const exit = once(gateway.child, 'exit');
+    gateway.child.kill('SIGTERM');
+    expect(await exit).toEqual([0, null]);
+    const after = countedIn(store);
+    expect(after.wrong).toBe(before.wrong);
+    expect(after.right).toBeGreaterThanOrEqual(before.right + 40);
+  },
+);

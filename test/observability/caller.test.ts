@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { startGateway } from '../../gateway/assemble.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { systemClock } from '../../gateway/shared/clock.ts';
+import { Ledger } from '../../gateway/usage/ledger.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { startBackend } from '../support/backend.ts';
+import { ask, get } from '../support/rawClient.ts';
+
+/** The lines of a gateway that was asked this, as `log:` and `usage:` say, and the names that its ledger holds. */
+async function linesOf(log: object, usage: object, requests: readonly string[]) {
+  const folder = temporaryFolder();
+  const file = join(folder, 'access.log');
+  const { url } = await startBackend();
+  const snapshot = snapshotFrom({
+    routes: { '/v1': url },
+    gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
+    log: { access: file, ...log },
+    usage: { store: join(folder, 'usage.db'), max_clients: 1, ...usage },
+  });
+  const ledger = Ledger.open(snapshot.usage, { clock: systemClock });
+  const gateway = await startGateway(snapshot, { ledger, logs: true });
+  for (const request of requests) await ask(gateway.port, request);
+  await gateway.close();
+  const clients = ledger.byClient('v1', 0).map(({ client }) => client);
+  ledger.close();
+  const text = await readFile(file, 'utf8');
+  const lines = text.trimEnd().split('\n');
+  return { text, clients, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+}
+
+it('a line says who it was in the words of the ledger, and never a secret or an address', async () => {
+  const { lines, text, clients } = await linesOf({}, {}, [get('/v1/x', 'X-Api-Key: hunter2'), get('/v9/x')]);
+  const [first, second] = lines;
+  expect(first?.['caller']).toMatch(/^x-api-key:#[0-9a-f]{8}$/);
+  expect(clients).toEqual([first?.['caller']]);
+  expect([first?.['client'], second?.['caller']]).toEqual(['127.0.0.0/24', 'unknown']);
+  expect(text).not.toMatch(/hunter2|127\.0\.0\.1"/);
+});
+
+it('names those, too, for whom the ledger has no place', async () => {
+  const asked = ['a', 'b', 'c'].map((client) => get('/v1/x', `X-Client-Id: ${client}`));
+  const { lines } = await linesOf({}, {}, asked);
+  expect(lines.map(({ caller }) => caller)).toEqual(['x-client-id:a', 'x-client-id:b', 'x-client-id:c']);
+});
+
+it.each([
+  ['full', '127.0.0.1'],
+  ['network', '127.0.0.0/24'],
+  ['none', undefined],
+])('of the address `log.address: %s` leaves %s', async (address, expected) => {
+  const { lines } = await linesOf({ address }, {}, [get('/v1/x')]);
+  expect(lines.map(({ client }) => client)).toEqual([expected]);
+});
