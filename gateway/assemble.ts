@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { createAdmin } from './admin/app.ts';
+import { LedgerThread } from './admin/reading/ledgerThread.ts';
 import type { Snapshot } from './config/snapshot.ts';
 import { keep, sinkOf } from './keeping.ts';
 import type { ConfigStatus, Trigger } from './observability/configStatus.ts';
@@ -44,6 +45,7 @@ export interface StartOptions extends Partial<Omit<ServeOptions, 'usage'>> {
 export async function startGateway(snapshot: Snapshot, options: StartOptions = {}): Promise<RunningGateway> {
   const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
   const usage = ledger && sinkOf(ledger);
+  const desk = ledger && new LedgerThread(ledger);
   const serving = await serve(snapshot, { clock, notice, usage, logs: options.logs ?? false });
   let current = snapshot;
   const reloader = new Reloader(snapshot, {
@@ -55,7 +57,7 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
       ledger?.configure(next.usage);
       options.onAccepted?.(next);
     },
-    use: () => useFacts(serving, ledger, current, clock.now()),
+    use: () => useFacts(serving, desk, current, clock.now()),
     clock,
   });
   const live = {
@@ -73,7 +75,7 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
         config: () => reloader.status,
         report: (metrics) => serving.report(metrics),
         clock,
-        usage: ledger,
+        usage: desk,
       },
     ),
   );
@@ -92,7 +94,7 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
     close: async () => {
       stopWatching();
       stopKeeping?.();
-      await Promise.all([serving.close(), end(admin)]);
+      await Promise.all([serving.close(), end(admin), desk?.close()]);
     },
   };
 }

@@ -1,29 +1,29 @@
+import type { LedgerDesk } from './admin/reading/questions.ts';
 import type { Snapshot } from './config/snapshot.ts';
 import type { UseFacts } from './lifecycle/guard.ts';
-import { clientsInWords } from './retirement/words.ts';
 import type { Serving } from './serving/serving.ts';
-import type { UsageQueries } from './usage/queries.ts';
 
 /** How the versions are used right now, for the guard. `now`: epoch ms. */
 export async function useFacts(
   serving: Serving,
-  usage: UsageQueries | undefined,
-  { guard }: Snapshot,
+  usage: LedgerDesk | undefined,
+  snapshot: Snapshot,
   now: number,
 ): Promise<UseFacts> {
   const { versions } = await serving.report();
-  const since = now - guard.quiet;
-  const totals = new Map(usage?.totals(since).map((total) => [total.version, total]));
+  const since = now - snapshot.guard.quiet;
+  // An edit is not to wait for a ledger that does not answer: what the processes know counts all the same.
+  const known = await usage?.ask('use', snapshot, { since, now }).catch(() => []);
+  const facts = new Map(known?.map((one) => [one.version, one]));
   return {
     lastServed: (name) => {
       const one = versions.find((version) => version.name === name);
       // A stream that is open is being used, whenever it began.
       if (one && one.inFlight > 0) return now;
-      const total = totals.get(name);
       // Of what was before the start only the ledger knows.
-      const before = total && total.served > 0 ? total.last : undefined;
+      const before = facts.get(name)?.last;
       return one?.lastServed === undefined ? before : Math.max(one.lastServed, before ?? 0);
     },
-    clients: (name) => usage && clientsInWords(name, usage, since, now),
+    clients: (name) => facts.get(name)?.clients,
   };
 }

@@ -9,6 +9,7 @@ import { dashboard } from './dashboard/router.ts';
 import { securityFields } from './dashboard/securityFields.ts';
 import { Sessions } from './dashboard/sessions.ts';
 import { admission, guard } from './guard.ts';
+import { LastUse } from './lastUse.ts';
 import { metrics } from './metrics.ts';
 import { type Operations, operations, statusOf } from './operations.ts';
 import { probes, type Readiness } from './probes.ts';
@@ -30,13 +31,14 @@ export function createAdmin(
   app.use(probes(state));
   const sessions = new Sessions();
   const attempts = new Attempts();
+  const lastUse = new LastUse(() => asked.usage);
   const admits = admission(live, sessions, attempts, asked.clock);
   app.use(login(live, sessions, attempts, asked.clock));
   app.use(guard(live, admits, attempts, asked.clock));
   app.use(
     dashboard(
       {
-        status: () => statusOf(live, asked),
+        status: () => statusOf(live, asked, lastUse),
         ready: () => state.ready(),
         admits,
         clock: asked.clock,
@@ -44,8 +46,8 @@ export function createAdmin(
       sessions,
     ),
   );
-  app.use(operations(live, asked));
-  app.use(metrics(live, asked));
+  app.use(operations(live, asked, lastUse));
+  app.use(metrics(live, asked, lastUse));
   app.use(nothingHere);
   app.use(lastResort);
   return (req, res) => app(req, res);
@@ -59,11 +61,19 @@ const notKept: RequestHandler = (_req, res, next) => {
 const nothingHere: RequestHandler = (_req, res) =>
   sendProblem(res, 'NOT_FOUND', 'The admin listener has nothing under this path.');
 
+/** As Express's reader of bodies says it. */
+function isUnparsed(error: unknown): boolean {
+  return error instanceof SyntaxError && 'type' in error && error.type === 'entity.parse.failed';
+}
+
 const lastResort: ErrorRequestHandler = (error, _req, res, _next) => {
   // Express's own answer would show a stack.
   const { status } = error as { status?: number };
   if (res.headersSent) res.destroy();
   else if (status === 413) sendProblem(res, 'BODY_TOO_LARGE', 'The body is longer than this operation takes.');
-  else if (status !== undefined && status < 500) sendProblem(res, 'BAD_REQUEST', 'The body is not JSON.');
+  else if (error instanceof URIError)
+    sendProblem(res, 'BAD_REQUEST', 'The path has a percent sign that begins no UTF-8.');
+  else if (status !== undefined && status < 500)
+    sendProblem(res, 'BAD_REQUEST', isUnparsed(error) ? 'The body is not JSON.' : 'The request cannot be read.');
   else sendProblem(res, 'INTERNAL_ERROR', 'The answer could not be made.');
 };

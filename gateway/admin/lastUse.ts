@@ -1,26 +1,32 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
-import type { UsageQueries } from '../usage/queries.ts';
+import type { LedgerDesk } from './reading/questions.ts';
 
 // Of what has been since the start the processes themselves know; a large ledger is not to be busy with the rest.
 const freshMs = 60_000;
+// A status that is late says less than one without what was before the start.
+const firstMs = 2_000;
 
 /** When each version was last served, with what was before the start: of that only the ledger knows. */
 export class LastUse {
-  readonly #usage: UsageQueries | undefined;
+  readonly #usage: () => LedgerDesk | undefined;
   #before: ReadonlyMap<string, number> = new Map();
   #looked = Number.NEGATIVE_INFINITY;
+  #first: Promise<unknown> | undefined;
 
-  constructor(usage: UsageQueries | undefined) {
+  constructor(usage: () => LedgerDesk | undefined) {
     this.#usage = usage;
   }
 
   /** The report with that; `now`: epoch ms. */
-  in(report: ServingReport, { versions }: Snapshot, now: number): ServingReport {
-    if (now - this.#looked >= freshMs) this.#look(now);
+  async in(report: ServingReport, snapshot: Snapshot, now: number): Promise<ServingReport> {
+    const look = Math.abs(now - this.#looked) >= freshMs ? this.#look(snapshot, now) : undefined;
+    this.#first ??= look && Promise.race([look, setTimeout(firstMs, undefined, { ref: false })]);
+    await this.#first;
     const withBefore = report.versions.map((one) => {
-      const version = versions.get(one.name);
+      const version = snapshot.versions.get(one.name);
       const before = this.#before.get(one.name);
       // Of a retired version the ledger's last request is one that was answered 410.
       if (before === undefined || !version || stageOf(version, now) === 'retired') return one;
@@ -29,9 +35,12 @@ export class LastUse {
     return { ...report, versions: withBefore };
   }
 
-  #look(now: number): void {
+  /** What could not be learned is asked for again a while later. */
+  async #look(snapshot: Snapshot, now: number): Promise<void> {
     this.#looked = now;
-    const served = this.#usage?.totals(0).filter((total) => total.served > 0) ?? [];
-    this.#before = new Map(served.map(({ version, last }) => [version, last]));
+    this.#before =
+      (await this.#usage()
+        ?.ask('lastUse', snapshot, {})
+        .catch(() => undefined)) ?? this.#before;
   }
 }

@@ -4,8 +4,9 @@ import type { ConfigStatus } from '../observability/configStatus.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/send.ts';
 import type { Clock } from '../shared/clock.ts';
-import type { UsageQueries } from '../usage/queries.ts';
+import type { LastUse } from './lastUse.ts';
 import { ledgerStatus } from './ledgerState.ts';
+import type { LedgerDesk } from './reading/questions.ts';
 import { addRetirement } from './retirement.ts';
 import { configOf, versionsOf, workersOf } from './status.ts';
 import { addUsage } from './usage.ts';
@@ -19,17 +20,17 @@ export interface Operations {
   report(metrics?: boolean): Promise<ServingReport>;
   readonly clock: Clock;
   /** Absent: no ledger is kept. */
-  readonly usage?: UsageQueries | undefined;
+  readonly usage?: LedgerDesk | undefined;
 }
 
 // What each outcome of a reload says about the edit: taken over, wrong in itself, or in conflict with a promise.
 const statuses: Readonly<Record<string, number>> = { reloaded: 200, unchanged: 200, faulty: 422, refused: 409 };
 
 /** `GET /api/status`, usage and retirement, `POST /api/reload` and `POST /api/reload/preview`. */
-export function operations(live: { readonly current: Snapshot }, asked: Operations): Router {
+export function operations(live: { readonly current: Snapshot }, asked: Operations, lastUse: LastUse): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/status', async (_req, res) => {
-    res.json(await statusOf(live, asked));
+    res.json(await statusOf(live, asked, lastUse));
   });
   addUsage(router, live, asked);
   addRetirement(router, live, asked);
@@ -50,8 +51,12 @@ export function operations(live: { readonly current: Snapshot }, asked: Operatio
 }
 
 /** What `GET /api/status` answers. */
-export async function statusOf(live: { readonly current: Snapshot }, asked: Operations): Promise<object> {
-  const report = await asked.report();
+export async function statusOf(
+  live: { readonly current: Snapshot },
+  asked: Operations,
+  lastUse: LastUse,
+): Promise<object> {
+  const report = await lastUse.in(await asked.report(), live.current, asked.clock.now());
   return {
     config: configOf(asked.config()),
     workers: workersOf(report),

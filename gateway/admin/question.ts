@@ -4,11 +4,8 @@ import type { Snapshot } from '../config/snapshot.ts';
 import { successorOf } from '../lifecycle/successor.ts';
 import { groupings, type UsageQuestion } from '../retirement/usageReport.ts';
 import type { UsageQueries } from '../usage/queries.ts';
-
-/** A parameter that cannot be understood; the message begins with its name. */
-export class BadParameter extends Error {
-  override readonly name = 'BadParameter';
-}
+import { BadParameter } from './badParameter.ts';
+import { pageIn, pageParameters } from './pageIn.ts';
 
 /** What a query string asks of the ledger at `now`. @throws BadParameter */
 export function questionIn(
@@ -17,7 +14,7 @@ export function questionIn(
   queries: UsageQueries,
   now: number,
 ): UsageQuestion {
-  expectOnly(query, ['since', 'by', 'version', 'step']);
+  expectOnly(query, ['since', 'by', 'version', 'step', ...pageParameters]);
   const version = versionIn(query, snapshot, queries);
   const by = oneOf(query, 'by', groupings) ?? (version === undefined ? 'version' : 'client');
   const step = oneOf(query, 'step', ['day', 'hour'] as const);
@@ -26,7 +23,7 @@ export function questionIn(
   const successor = successorsIn(snapshot, now);
   if (by === 'migration' && version !== undefined && successor(version) === undefined)
     throw new BadParameter(`\`version\`: /${version} has no successor to which its clients could move.`);
-  return { by, version, since, until: now, step: step ?? 'day', successor };
+  return { by, version, since, until: now, step: step ?? 'day', successor, page: pageIn(query, by) };
 }
 
 /** ms; undefined: it is not given. @throws BadParameter */
@@ -34,7 +31,7 @@ export function durationIn(query: Request['query'], name: string): number | unde
   const text = textIn(query, name);
   if (text === undefined) return undefined;
   const { success, data } = period.safeParse(text);
-  if (!success) throw new BadParameter(`\`${name}\` is a duration such as 7d or 36h.`);
+  if (!success) throw new BadParameter(`\`${name}\` is a duration from 1ms to 36500d, such as 7d or 36h.`);
   return data;
 }
 

@@ -1,48 +1,39 @@
 import type { RequestHandler, Response, Router } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 import { sendProblem } from '../problems/send.ts';
-import { usageCsv } from '../retirement/usageCsv.ts';
-import { type UsageReport, usageReport } from '../retirement/usageReport.ts';
-import type { UsageQueries } from '../usage/queries.ts';
 import type { Operations } from './operations.ts';
-import { BadParameter, questionIn } from './question.ts';
+import { type Objection, type Page, UnansweredQuestion } from './reading/questions.ts';
 
 /** `GET /api/usage` and `GET /api/usage.csv`: who calls what. */
 export function addUsage(router: Router, live: { readonly current: Snapshot }, asked: Operations): void {
-  const answer = (send: (res: Response, report: UsageReport) => void): RequestHandler => {
-    return ({ query }, res) => {
-      const queries = ledgerOf(asked, res);
-      if (!queries) return;
-      orProblem(res, () => {
-        const question = questionIn(query, live.current, queries, asked.clock.now());
-        send(res, usageReport(queries, question));
-      });
-    };
+  const answer = (format: 'json' | 'csv'): RequestHandler => {
+    return ({ query }, res) =>
+      sendAnswer(res, asked.usage?.ask('usage', live.current, { query, format, now: asked.clock.now() }));
   };
-  router.get(
-    '/api/usage',
-    answer((res, report) => res.json(report)),
-  );
-  router.get(
-    '/api/usage.csv',
-    answer((res, report) => {
-      res.attachment(`usage-by-${report.by}.csv`).type('text/csv').send(usageCsv(report));
-    }),
-  );
+  router.get('/api/usage', answer('json'));
+  router.get('/api/usage.csv', answer('csv'));
 }
 
-/** What there is to be asked; answers by itself where there is nothing. */
-export function ledgerOf({ usage }: Operations, res: Response): UsageQueries | undefined {
-  if (!usage) sendProblem(res, 'NO_LEDGER', 'This gateway keeps no usage ledger, so nobody knows who calls what.');
-  return usage;
-}
-
-/** Answers a parameter that is wrong with a problem that names it. */
-export function orProblem(res: Response, answer: () => void): void {
-  try {
-    answer();
-  } catch (error) {
-    if (!(error instanceof BadParameter)) throw error;
-    sendProblem(res, 'BAD_REQUEST', error.message);
+/** Sends what the ledger answers, or why it does not; undefined: none is kept. */
+export async function sendAnswer(res: Response, asked: Promise<Page | Objection> | undefined): Promise<void> {
+  if (!asked) {
+    sendProblem(res, 'NO_LEDGER', 'This gateway keeps no usage ledger, so nobody knows who calls what.');
+    return;
   }
+  try {
+    const answer = await asked;
+    if ('problem' in answer) sendProblem(res, answer.problem, answer.detail);
+    else sendPage(res, answer);
+  } catch (error) {
+    if (!(error instanceof UnansweredQuestion)) throw error;
+    res.set('Retry-After', '30');
+    sendProblem(res, 'LEDGER_UNANSWERED', error.message);
+  }
+}
+
+// Not send() of Express: it would work out a tag over megabytes that nobody keeps.
+function sendPage(res: Response, { body, csv }: Page): void {
+  if (csv === undefined) res.type('json');
+  else res.attachment(csv).type('text/csv');
+  res.set('Content-Length', String(body.byteLength)).end(body);
 }

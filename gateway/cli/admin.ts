@@ -1,5 +1,5 @@
-import { InvalidArgumentError, Option } from 'commander';
 import { printable } from '../config/mask.ts';
+import type { AdminTarget } from './adminTarget.ts';
 
 /** The gateway that was to be asked gives no usable answer: its message, one line, says what to do about it. */
 export class UnansweredError extends Error {
@@ -18,16 +18,8 @@ const defaultPatience = 10_000;
 // What they say is all there is to say: neither another release nor the log knows better.
 const plainProblems: ReadonlySet<unknown> = new Set(['UNKNOWN_VERSION', 'NO_LEDGER']);
 
-/** `--admin`: where the running gateway listens for its operators, as an origin. */
-export function adminOption(): Option {
-  return new Option('--admin <host:port>', 'the admin listener of the running gateway; ADMIN_TOKEN is its token')
-    .default('http://127.0.0.1:9901', '127.0.0.1:9901')
-    .argParser(originOf);
-}
-
-/** @throws UnansweredError for an ADMIN_TOKEN that cannot be sent */
-export function adminAt(origin: string, env: NodeJS.ProcessEnv): Admin {
-  const token = (env['ADMIN_TOKEN'] ?? '').trim();
+/** @throws UnansweredError for a token that cannot be sent */
+export function adminAt({ origin, name, token }: AdminTarget): Admin {
   if (!/^[\x21-\x7e]*$/.test(token))
     throw new UnansweredError('ADMIN_TOKEN holds characters that no token has.  Set it to gateway.admin_token.');
   const headers = { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) };
@@ -40,9 +32,9 @@ export function adminAt(origin: string, env: NodeJS.ProcessEnv): Admin {
       text = await response.text();
     } catch (error) {
       const remedy = 'Is the gateway running, and is this its gateway.admin?  Name that with --admin host:port.';
-      throw new UnansweredError(`${origin} does not answer: ${reasonOf(error, patience)}.  ${remedy}`);
+      throw new UnansweredError(`${name} does not answer: ${reasonOf(error, patience)}.  ${remedy}`);
     }
-    return answerOf(origin, response, text, token !== '');
+    return answerOf(name, response, text, token !== '');
   };
   return {
     get: (path, patience = defaultPatience) => ask(path, patience, { headers }),
@@ -56,27 +48,18 @@ export function adminAt(origin: string, env: NodeJS.ProcessEnv): Admin {
 }
 
 /** For answers that are JSON, but not of a gateway that this program knows. */
-export function stranger(origin: string): UnansweredError {
+export function stranger(name: string): UnansweredError {
   const remedy = 'Name the gateway.admin of a running gateway of this release with --admin host:port.';
-  return new UnansweredError(`${origin} does not answer as the admin listener of a version-gateway.  ${remedy}`);
+  return new UnansweredError(`${name} does not answer as the admin listener of a version-gateway.  ${remedy}`);
 }
 
-function originOf(text: string): string {
-  const written = /^https?:\/\//i.test(text) ? text : `http://${text}`;
-  const hasPort = written !== `http://${text}` || /:\d{1,5}$/.test(text);
-  const url = hasPort && URL.canParse(written) ? new URL(written) : undefined;
-  if (!url || url.href !== `${url.origin}/` || url.port === '0')
-    throw new InvalidArgumentError('Write host:port, or https://host:port.');
-  return url.origin;
-}
-
-function answerOf(origin: string, { status, ok }: Response, text: string, hasToken: boolean): unknown {
+function answerOf(name: string, { status, ok }: Response, text: string, hasToken: boolean): unknown {
   if (status === 401 || status === 403) {
     const remedy = 'Set ADMIN_TOKEN to its gateway.admin_token, or ask from its own machine by a loopback address.';
-    throw new UnansweredError(`${origin} ${hasToken ? 'does not accept ADMIN_TOKEN' : 'wants a token'}.  ${remedy}`);
+    throw new UnansweredError(`${name} ${hasToken ? 'does not accept ADMIN_TOKEN' : 'wants a token'}.  ${remedy}`);
   }
   const answer = parsed(text);
-  if (!isRecord(answer)) throw stranger(origin);
+  if (!isRecord(answer)) throw stranger(name);
   if (!ok) {
     const detail = typeof answer['detail'] === 'string' ? printable(answer['detail']) : 'It does not say why.';
     const isPlain = plainProblems.has(answer['code']);
@@ -87,7 +70,7 @@ function answerOf(origin: string, { status, ok }: Response, text: string, hasTok
         : status >= 500
           ? '  Look at its log.'
           : '';
-    throw new UnansweredError(`${origin} answered ${status}.  ${detail}${remedy}`);
+    throw new UnansweredError(`${name} answered ${status}.  ${detail}${remedy}`);
   }
   return answer;
 }

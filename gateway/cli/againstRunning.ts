@@ -1,12 +1,13 @@
 import { printable } from '../config/mask.ts';
 import type { Outcome } from '../reload.ts';
 import { adminAt, isRecord, stranger } from './admin.ts';
+import type { AdminTarget } from './adminTarget.ts';
 import type { Paint } from './paint.ts';
 
 /** What a running gateway would do with this text of a routes.yaml. @throws UnansweredError */
-export async function askRunning(origin: string, text: string, env: NodeJS.ProcessEnv): Promise<Outcome> {
-  const answer = await adminAt(origin, env).post('/api/reload/preview', { routes_yaml: text });
-  if (!isOutcome(answer)) throw stranger(origin);
+export async function askRunning(target: AdminTarget, text: string): Promise<Outcome> {
+  const answer = await adminAt(target).post('/api/reload/preview', { routes_yaml: text });
+  if (!isOutcome(answer)) throw stranger(target.name);
   return answer;
 }
 

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { ServedVerdict } from '../retirement/served.ts';
-import { adminAt, adminOption, isRecord, stranger } from './admin.ts';
+import { adminAt, isRecord, stranger } from './admin.ts';
+import { addTargetOptions, type TargetOptions, targetOf } from './adminTarget.ts';
 import { verdictAsMarkdown } from './canRetireMarkdown.ts';
 import { verdictAsText } from './canRetireText.ts';
 import type { AddCommand } from './command.ts';
@@ -10,19 +11,18 @@ import { type Period, periodArgument } from './periodArgument.ts';
 import { printedJson } from './printedJson.ts';
 import { versionArgument } from './versionArgument.ts';
 
-interface CanRetireOptions {
-  readonly admin: string;
+interface CanRetireOptions extends TargetOptions {
   readonly format: 'text' | 'json' | 'markdown';
   readonly quiet?: Period;
 }
 
 export const addCanRetire: AddCommand = (program, io, finish) => {
-  program
-    .command('can-retire')
-    .description('Say whether a version may be retired, and who still calls it; exits 0 only for yes.')
+  addTargetOptions(program.command('can-retire'))
+    .description(
+      'Say whether a version may be retired, and who still calls it; exits 0 only for yes. The running gateway is asked: a ledger alone does not know what is in flight.',
+    )
     .argument('<version>', 'the version, such as /v1', versionArgument)
     .option('--quiet <duration>', 'how long nobody may have called (default: retire.quiet)', periodArgument)
-    .addOption(adminOption())
     .addOption(
       new Option('--format <format>', 'how to print the result').choices(['text', 'json', 'markdown']).default('text'),
     )
@@ -31,10 +31,11 @@ export const addCanRetire: AddCommand = (program, io, finish) => {
 
 /** @throws UnansweredError */
 async function canRetire(version: string, options: CanRetireOptions, io: Io): Promise<ExitCode> {
-  const { admin: origin, format, quiet } = options;
+  const { format, quiet } = options;
+  const target = targetOf(options, io);
   const query = quiet === undefined ? '' : `?quiet=${encodeURIComponent(quiet.text)}`;
-  const verdict = await adminAt(origin, io.env).get(`/api/versions/${version}/retirement${query}`);
-  if (!isVerdict(verdict)) throw stranger(origin);
+  const verdict = await adminAt(target).get(`/api/versions/${version}/retirement${query}`);
+  if (!isVerdict(verdict)) throw stranger(target.name);
   if (format === 'json') io.stdout.write(printedJson(verdict));
   else if (format === 'markdown') io.stdout.write(verdictAsMarkdown(verdict));
   else io.stdout.write(verdictAsText(verdict, painter(io.stdout, io.env)));

@@ -1,5 +1,5 @@
-import { harmless } from '../retirement/harmless.ts';
 import type { ServedVerdict } from '../retirement/served.ts';
+import { harmless } from '../shared/harmless.ts';
 import { clientCells, clientHeadings, clientsShown, summaryOf } from './canRetireText.ts';
 
 /** For a ticket or a pull request. */

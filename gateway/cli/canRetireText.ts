@@ -1,6 +1,6 @@
-import { harmless, harmlessly } from '../retirement/harmless.ts';
 import type { ServedVerdict } from '../retirement/served.ts';
 import { percent, routesInWords, theLast } from '../retirement/words.ts';
+import { harmless, harmlessly } from '../shared/harmless.ts';
 import { ago } from './ago.ts';
 import type { Paint } from './paint.ts';
 import { sparkline } from './sparkline.ts';
@@ -33,7 +33,7 @@ export function summaryOf({ facts, asked_at: now }: ServedVerdict): string[][] {
     ['deprecation', deprecation === null ? '-' : date(Date.parse(deprecation))],
     ['sunset', sunset === null ? '-' : date(Date.parse(sunset))],
     ['requests', `${total}, ${share}`],
-    ['clients', facts.client_count.toLocaleString('en-US')],
+    ['clients', `${facts.folded > 0 ? 'at least ' : ''}${facts.client_count.toLocaleString('en-US')}`],
     ['trend', `${trendInWords(trend)}${days === '' ? '' : `  ${days}`}`],
     ['in flight', `${inFlight}${waiting > 0 ? `, and ${waiting} waiting` : ''}`],
     ['successor', successorInWords(facts.successor)],
@@ -62,8 +62,9 @@ function moreOf({ facts }: ServedVerdict): string[] {
 
 function trendInWords({ kind, zero }: ServedVerdict['facts']['trend']): string {
   if (kind === 'unknown') return 'too few days to say';
-  if (kind === 'none') return 'no requests';
-  return zero === null ? 'not falling' : `falling, none from ${harmless(zero)} on`;
+  if (kind === 'none') return 'no requests in 7 days';
+  if (kind === 'falling' && zero === null) return 'falling, by less each week';
+  return zero === null ? harmless(kind) : `falling, none from ${harmless(zero)} on`;
 }
 
 function successorInWords(successor: ServedVerdict['facts']['successor']): string {

@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import { UnreadableFileError } from '../config/fault.ts';
 import { decode, explain, readText } from '../config/load.ts';
 import { systemClock } from '../shared/clock.ts';
-import { adminOption } from './admin.ts';
+import { addAdminOption, targetOf } from './adminTarget.ts';
 import { askRunning, isRejected, previewInWords } from './againstRunning.ts';
 import { asJson, asText } from './checkReport.ts';
 import type { AddCommand } from './command.ts';
@@ -15,23 +15,22 @@ interface CheckOptions {
   readonly format: 'text' | 'json';
   readonly strict: boolean;
   readonly againstRunning: boolean;
-  readonly admin: string;
+  readonly admin?: string;
 }
 
 export const addCheck: AddCommand = (program, io, finish) => {
-  program
-    .command('check')
+  addAdminOption(program.command('check'))
     .description('Say everything that is wrong with a routes.yaml.')
     .option('--config <file>', 'the routes.yaml', 'routes.yaml')
     .addOption(new Option('--format <format>', 'how to print the result').choices(['text', 'json']).default('text'))
     .option('--strict', 'let warnings count as faults', false)
     .option('--against-running', 'ask the running gateway, too, what it would make of the file', false)
-    .addOption(adminOption())
     .action(async (options: CheckOptions) => finish(await check(options, io)));
 };
 
 /** @throws UnreadableFileError, UnansweredError */
-async function check({ config, format, strict, againstRunning, admin }: CheckOptions, io: Io): Promise<ExitCode> {
+async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
+  const { config, format, strict, againstRunning } = options;
   const bytes = read(config, io.cwd);
   const text = decode(bytes) ?? '';
   const verdict = explain(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd });
@@ -39,7 +38,7 @@ async function check({ config, format, strict, againstRunning, admin }: CheckOpt
   const paint = painter(io.stdout, io.env);
   if (format === 'text') io.stdout.write(asText(report, paint));
   // What is wrong in itself need not be asked about.
-  const running = againstRunning && verdict.snapshot ? await askRunning(admin, text, io.env) : undefined;
+  const running = againstRunning && verdict.snapshot ? await askRunning(targetOf(options, io), text) : undefined;
   if (format === 'json') io.stdout.write(asJson(report, running));
   else if (running) io.stdout.write(`\n${previewInWords(running, paint).join('\n')}\n`);
   const isFaulty = verdict.faults.length > 0 || (strict && verdict.warnings.length > 0);

@@ -46,9 +46,9 @@ export interface RunningTarget {
 }
 
 /** @param patience ms @throws UnansweredError */
-export async function readStatus(admin: Admin, origin: string, patience?: number): Promise<RunningStatus> {
+export async function readStatus(admin: Admin, name: string, patience?: number): Promise<RunningStatus> {
   const answer = await admin.get('/api/status', patience);
-  if (!isStatus(answer)) throw stranger(origin);
+  if (!isStatus(answer)) throw stranger(name);
   return answer;
 }
 

@@ -1,7 +1,8 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { timer } from '../config/schema/units.ts';
 import { systemClock } from '../shared/clock.ts';
-import { adminAt, adminOption } from './admin.ts';
+import { adminAt } from './admin.ts';
+import { addTargetOptions, type TargetOptions, targetOf } from './adminTarget.ts';
 import type { AddCommand } from './command.ts';
 import type { ExitCode, Io } from './io.ts';
 import { painter } from './paint.ts';
@@ -9,8 +10,7 @@ import { readStatus } from './runningStatus.ts';
 import { statusAsText } from './statusReport.ts';
 import { type Patience, waitUntilSafe } from './wait.ts';
 
-interface StatusOptions {
-  readonly admin: string;
+interface StatusOptions extends TargetOptions {
   readonly format: 'text' | 'json';
   /** The segment: `v1`. */
   readonly wait?: string;
@@ -18,10 +18,8 @@ interface StatusOptions {
 }
 
 export const addStatus: AddCommand = (program, io, finish) => {
-  program
-    .command('status')
+  addTargetOptions(program.command('status'))
     .description('Say what a running gateway serves, and what of it is under way.')
-    .addOption(adminOption())
     .addOption(new Option('--format <format>', 'how to print the result').choices(['text', 'json']).default('text'))
     .option('--wait <version>', 'wait until nothing of a retired version is under way', (text) =>
       text.replace(/^\//, ''),
@@ -33,9 +31,11 @@ export const addStatus: AddCommand = (program, io, finish) => {
 };
 
 /** @throws UnansweredError */
-async function status({ admin: origin, format, wait, timeout }: StatusOptions, io: Io): Promise<ExitCode> {
-  const admin = adminAt(origin, io.env);
-  const read = (ms?: number) => readStatus(admin, origin, ms);
+async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
+  const { format, wait, timeout } = options;
+  const target = targetOf(options, io);
+  const admin = adminAt(target);
+  const read = (ms?: number) => readStatus(admin, target.name, ms);
   if (wait !== undefined) return waitUntilSafe(wait, timeout, read, format, io);
   const found = await read();
   const text =

@@ -3,7 +3,8 @@ import { Option } from 'commander';
 import { usageCsv } from '../retirement/usageCsv.ts';
 import { type Grouping, groupings, type UsageReport } from '../retirement/usageReport.ts';
 import { systemClock } from '../shared/clock.ts';
-import { adminAt, adminOption, isRecord, stranger, UnansweredError } from './admin.ts';
+import { adminAt, isRecord, stranger, UnansweredError } from './admin.ts';
+import { addTargetOptions, type TargetOptions, targetOf } from './adminTarget.ts';
 import type { AddCommand } from './command.ts';
 import type { ExitCode, Io } from './io.ts';
 import { painter } from './paint.ts';
@@ -13,8 +14,7 @@ import { reportFrom } from './usageStore.ts';
 import { usageAsText } from './usageText.ts';
 import { versionArgument } from './versionArgument.ts';
 
-export interface UsageOptions {
-  readonly admin: string;
+export interface UsageOptions extends TargetOptions {
   readonly format: 'text' | 'json' | 'csv';
   readonly since: Period;
   readonly by?: Grouping;
@@ -23,8 +23,7 @@ export interface UsageOptions {
 }
 
 export const addUsage: AddCommand = (program, io, finish) => {
-  program
-    .command('usage')
+  addTargetOptions(program.command('usage'))
     .description('Say who calls what, and how far the clients of a version have moved on.')
     .argument('[version]', 'one version, such as /v1', versionArgument)
     .addOption(
@@ -38,7 +37,6 @@ export const addUsage: AddCommand = (program, io, finish) => {
     )
     .addOption(new Option('--store <file>', 'read this ledger, without a running gateway'))
     .addOption(new Option('--names <file>', 'with --store: names for its clients, as in usage.names'))
-    .addOption(adminOption())
     .action(async (version: string | undefined, options: UsageOptions) => finish(await usage(version, options, io)));
 };
 
@@ -61,8 +59,9 @@ async function reportOf(version: string | undefined, options: UsageOptions, io: 
   const query = new URLSearchParams({ since: options.since.text });
   if (options.by !== undefined) query.set('by', options.by);
   if (version !== undefined) query.set('version', version);
-  const answer = await adminAt(options.admin, io.env).get(`/api/usage?${query}`);
-  if (!isReport(answer)) throw stranger(options.admin);
+  const target = targetOf(options, io);
+  const answer = await adminAt(target).get(`/api/usage?${query}`);
+  if (!isReport(answer)) throw stranger(target.name);
   return answer;
 }
 

@@ -1,7 +1,8 @@
-import { harmless, harmlessly } from '../retirement/harmless.ts';
+import { migrationStates, stateInWords } from '../retirement/migration.ts';
 import type { Grouping, UsageReport } from '../retirement/usageReport.ts';
 import type { Cell, Count, Row, UsedRoute } from '../retirement/usageRows.ts';
 import { count, routesInWords } from '../retirement/words.ts';
+import { harmless, harmlessly } from '../shared/harmless.ts';
 import { ago } from './ago.ts';
 import type { Paint } from './paint.ts';
 import { sparkline } from './sparkline.ts';
@@ -27,7 +28,7 @@ export function usageAsText(report: UsageReport, paint: Paint): string {
     );
   if (held > 0) lines.push(paint('yellow', `${count(held, 'row')} waiting in memory until the ledger can be written.`));
   lines.push('', ...(rows.length === 0 ? ['  no requests'] : tableOf(report)));
-  if (report.by === 'migration' && rows.length > 0) lines.push('', `  ${movementInWords(rows)}`);
+  if (report.by === 'migration') lines.push(...movementInWords(rows));
   return `${lines.join('\n')}\n`;
 }
 
@@ -45,9 +46,10 @@ const version = column('version', (row) => {
 });
 const client = column('client', (row) => harmlessly(textOf(row['name']) || textOf(row['client'])));
 const last = column('last asked', (row, { until }) => agoOf(row['last'], until));
-const days = column('by day', ({ days: counts }, { since, until }) =>
-  isCounts(counts) ? sparkline(counts, Date.parse(since), Date.parse(until)) : '',
-);
+const days = column('by day', ({ days: counts }, { since, until, covered_since: covered }) => {
+  if (!isCounts(counts)) return '';
+  return sparkline(counts, Date.parse(since), Date.parse(until), Date.parse(covered ?? until));
+});
 
 const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
   version: [version, counted('requests'), counted('errors'), counted('clients'), last, days],
@@ -78,7 +80,7 @@ const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
   migration: [
     version,
     client,
-    column('state', (row) => harmless(textOf(row['state']))),
+    column('state', stateOf),
     counted('requests'),
     last,
     column('successor', (row) => harmless(`/${textOf(row['successor'])}`)),
@@ -100,11 +102,23 @@ function bar(requests: number, rows: readonly Row[]): string {
   return '█'.repeat(Math.ceil((requests / most) * 30));
 }
 
-function movementInWords(rows: readonly Row[]): string {
-  const words = ['stayed', 'both', 'moved', 'went back'].map((state) => {
-    return `${rows.filter((row) => row['state'] === state).length} ${state === 'both' ? 'use both' : state}`;
+function stateOf(row: Row): string {
+  const [from, to] = [textOf(row['version']), textOf(row['successor'])];
+  return harmless(stateInWords(textOf(row['state']), `/${from}`, `/${to}`));
+}
+
+/** A line for each version that has a successor. */
+function movementInWords(rows: readonly Row[]): string[] {
+  const byVersion = Map.groupBy(rows, (row) => textOf(row['version']));
+  const lines = [...byVersion].map(([name, own]) => {
+    const successor = textOf(own[0]?.['successor']);
+    const words = migrationStates.map((state) => {
+      const many = own.filter((row) => row['state'] === state).length;
+      return `${many.toLocaleString('en-US')} ${stateInWords(state, `/${name}`, `/${successor}`)}`;
+    });
+    return harmless(`  /${name} to /${successor}: ${count(own.length, 'client')}, ${words.join(', ')}`);
   });
-  return `${rows.length} client${rows.length === 1 ? '' : 's'}: ${words.join(', ')}`;
+  return lines.length === 0 ? [] : ['', ...lines];
 }
 
 function minuteOf(instant: string): string {

@@ -47,6 +47,7 @@ export class ClientResponse {
     const events = isEventStream(head);
     // One whose length was said cannot be ended before.
     this.endless = events && head.contentLength < 0;
+    this.#outbound.tally.streamed = events;
     this.pause = events ? streamIdle : idle;
     this.#writeHead(head, bodyUnread);
     // An empty write sends the head now, as latin1, which flushHeaders() would not.

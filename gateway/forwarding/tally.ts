@@ -17,5 +17,7 @@ export class Tally {
   problem: ProblemCode | undefined;
   /** A 101 was sent, and bytes went both ways. */
   switched = false;
+  /** The response is a stream of events, which is as long as its reader wants it to be. */
+  streamed = false;
   recorded = false;
 }

@@ -29,15 +29,15 @@ export class AccessLog implements Recorder {
     return this.#dropped.lines;
   }
 
-  /** `caller`: as the ledger says who it was, where one is kept. */
-  record(facts: Facts, caller?: string): void {
+  /** `client`: as the ledger says who it was, where one is kept. */
+  record(facts: Facts, client?: string): void {
     if (this.#output === undefined) return;
     const { status, problem, fault } = facts;
     const { sample } = this.#settings;
     const well = status < 400 && problem === undefined && fault === undefined;
     if (well && sample < 1 && Math.random() >= sample) return;
     const { lines, print } = this.#output;
-    const line = logLine(facts, well ? 'info' : levelOf(facts), this.#settings, caller);
+    const line = logLine(facts, well ? 'info' : levelOf(facts), this.#settings, client);
     if (print) lines.writeText(print(line));
     else lines.write(line);
   }

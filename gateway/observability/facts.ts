@@ -28,6 +28,8 @@ export interface Facts {
   /** A target has answered. */
   readonly served: boolean;
   readonly duration: number;
+  /** It was a stream of events: how long it was open says nothing about how long a request takes. */
+  readonly streamed?: boolean | undefined;
   /** From the send to the head of the target's response. */
   readonly upstream: number | undefined;
   readonly bytesIn: number;

@@ -17,7 +17,7 @@ export const metricTable = {
   version_gateway_request_duration_seconds: {
     type: 'histogram',
     labels: byVersion,
-    help: 'From the head of a request to the end of its response, upgrades left out.',
+    help: 'From the head of a request to the end of its response; upgrades and text/event-stream are left out.',
   },
   version_gateway_upstream_duration_seconds: {
     type: 'histogram',
@@ -42,7 +42,7 @@ export const metricTable = {
   version_gateway_failures_total: {
     type: 'counter',
     labels: ['version', 'fault'],
-    help: 'Exchanges whose response did not come, or not to its end, by whose fault it was: client, gateway or target.',
+    help: 'Exchanges whose response did not come, or not to its end, by whose fault it was: client, gateway or target. To leave a text/event-stream is none.',
   },
   version_gateway_problems_total: {
     type: 'counter',

@@ -24,12 +24,12 @@ export class VersionCounts {
   readonly #requests = new Float64Array(stages.length * methods.length * classes.length);
 
   add(facts: Facts): void {
-    const { status, upstream, fault, problem } = facts;
+    const { status, upstream, fault, problem, streamed } = facts;
     const at = placeOf(facts);
     this.#requests[at] = (this.#requests[at] as number) + 1;
-    // How long a tunnel is open says nothing about how long a request takes.
+    // How long a tunnel or a stream of events is open says nothing about how long a request takes.
     if (status === 101) this.upgrades -= 1;
-    else this.duration.add(facts.duration);
+    else if (!streamed) this.duration.add(facts.duration);
     if (upstream !== undefined) this.upstream.add(upstream);
     this.bytesIn += facts.bytesIn;
     this.bytesOut += facts.bytesOut;

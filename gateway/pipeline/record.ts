@@ -52,7 +52,8 @@ function factsOf(exchange: Exchange): Facts {
   // A target that is refused is shown as it came.
   const target = pathEnd > 0 ? origin : (req.url ?? '');
   const end = pathEnd > 0 ? pathEnd : endOfPath(target);
-  const unfinished = !tally.switched && !res.writableFinished;
+  // A stream of events has no end that its reader could wait for: to leave is the way to end it.
+  const unfinished = !tally.switched && !tally.streamed && !res.writableFinished;
   return {
     id: exchange.id,
     at: exchange.now,
@@ -68,6 +69,7 @@ function factsOf(exchange: Exchange): Facts {
     target: exchange.targetUrl,
     served: tally.answeredAfter !== undefined,
     duration: performance.now() - tally.begun,
+    streamed: tally.streamed,
     upstream: tally.answeredAfter,
     bytesIn: tally.bytesIn,
     bytesOut: bytesOut(exchange),

@@ -1,3 +1,4 @@
+import { guidePath } from '../lifecycle/guide.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './steps.ts';
 
@@ -12,12 +13,14 @@ export function refuseRetired(exchange: Exchange): Verdict | undefined {
   const { version } = served;
   const { basePath, publicUrl = '' } = exchange.live.snapshot.gateway;
   const successor = served.successor(now);
+  const guide = guidePath(version, successor, exchange.live.snapshot);
+  const info = version.info ?? (guide && `${publicUrl}${guide}`);
   const members = {
     version: version.name,
     ...(version.deprecation === undefined ? {} : { deprecation: rfc3339(version.deprecation) }),
     ...(version.sunset === undefined ? {} : { sunset: rfc3339(version.sunset) }),
     ...(successor === undefined ? {} : { successor: `${publicUrl}${basePath}/${successor.name}` }),
-    ...(version.info === undefined ? {} : { info: version.info }),
+    ...(info === undefined ? {} : { info }),
   };
   // Short, so that a version that comes back does come back.
   return { kind: 'problem', problem: { code: 'VERSION_RETIRED', members, fields: ['Cache-Control', 'max-age=60'] } };

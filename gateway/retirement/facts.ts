@@ -24,12 +24,12 @@ export interface RetirementFacts {
   readonly problem: string | undefined;
   /** Requests to any version since then. What named no version is left out: noise would hide who is left. */
   readonly allRequests: number;
-  /** Who counts, most requests first. */
+  /** Who counts and is told apart, most requests first. */
   readonly clients: readonly ClientUse[];
+  /** What clients that are too many to be told apart did together; some of `clients` may be among them. */
+  readonly others: ClientUse | undefined;
   /** `retire.ignore_clients`, as far as they asked. */
   readonly ignored: readonly ClientUse[];
-  /** Requests in it of clients that were too many to be told apart. */
-  readonly folded: number;
   /** Who was first seen after the deprecation; undefined where that cannot be known. */
   readonly newClients: readonly ClientUse[] | undefined;
   readonly trend: Trend;
@@ -52,7 +52,12 @@ export function requestsOf(clients: readonly ClientUse[]): number {
   return clients.reduce((sum, { requests }) => sum + requests, 0);
 }
 
+/** Whose requests count: those that are told apart, and those that are not. */
+export function askers({ clients, others }: Pick<RetirementFacts, 'clients' | 'others'>): readonly ClientUse[] {
+  return others === undefined ? clients : [...clients, others];
+}
+
 /** Of all requests, 0 to 1; nothing of nothing is 0. */
-export function shareOf({ clients, allRequests }: Pick<RetirementFacts, 'clients' | 'allRequests'>): number {
-  return allRequests === 0 ? 0 : requestsOf(clients) / allRequests;
+export function shareOf(facts: Pick<RetirementFacts, 'clients' | 'others' | 'allRequests'>): number {
+  return facts.allRequests === 0 ? 0 : requestsOf(askers(facts)) / facts.allRequests;
 }

@@ -2,6 +2,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { counterpart, nextOf, successorOf } from '../lifecycle/successor.ts';
 import type { ServingReport } from '../observability/report.ts';
+import { isTold } from '../usage/callers.ts';
 import type { RouteUse, UsageQueries } from '../usage/queries.ts';
 import type { RetirementFacts, SuccessorFacts } from './facts.ts';
 import { ignores } from './ignored.ts';
@@ -46,10 +47,10 @@ function gathered({ name }: Removed, sources: Sources, quiet: number, now: numbe
     retention: snapshot.usage.retention,
     coveredSince: queries.coveredSince(),
     allRequests: known.reduce((sum, { requests }) => sum + requests, 0),
-    clients: used.filter((one) => !isIgnored(one)),
+    clients: used.filter((one) => !isIgnored(one) && isTold(one)),
+    others: used.find((one) => !isIgnored(one) && !isTold(one)),
     ignored: used.filter(isIgnored),
-    folded: queries.folded(since, name),
-    newClients: version && newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one)),
+    newClients: version && newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one) && isTold(one)),
     trend: trendWithout(snapshot.retire.ignoreClients, name, queries, now),
     lost: version ? routesLost(version, snapshot, queries.byRoute(name, since), now) : [],
     inFlight: own?.inFlight ?? 0,

@@ -1,19 +1,27 @@
 import type { ClientMovement } from '../usage/queries.ts';
 
 /**
- * How far a client has come from one version to its successor.
+ * How far a client has come from one version to its successor, as the ledger tells.
  * - `stayed`: it uses the old version only
  * - `both`: it uses both
- * - `moved`: it uses the successor only
+ * - `moved`: it has used the old version, and uses the successor only
+ * - `successor only`: it was never seen on the old version
  * - `went back`: it has used the successor, and since then the old version alone
  */
-export type MigrationState = 'stayed' | 'both' | 'moved' | 'went back';
+export const migrationStates = ['stayed', 'both', 'moved', 'successor only', 'went back'] as const;
+export type MigrationState = (typeof migrationStates)[number];
 
 // Whoever uses both at the same time has called one of them last by chance.
 const backFor = 3_600_000;
 
-export function migrationState({ from, to }: Pick<ClientMovement, 'from' | 'to'>): MigrationState {
+export function migrationState({ from, to, before }: Pick<ClientMovement, 'from' | 'to' | 'before'>): MigrationState {
   if (to === undefined) return 'stayed';
-  if (from === undefined) return 'moved';
+  if (from === undefined) return before ? 'moved' : 'successor only';
   return from.last - to.last >= backFor ? 'went back' : 'both';
+}
+
+/** For people, with the names of the versions: `/v1 only`. What is no state stays as it is. */
+export function stateInWords(state: string, version: string, successor: string): string {
+  if (state === 'stayed') return `${version} only`;
+  return state === 'successor only' ? `${successor} only` : state;
 }

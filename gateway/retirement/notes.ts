@@ -1,20 +1,21 @@
-import { type RetirementFacts, requestsOf, type SuccessorFacts } from './facts.ts';
-import { harmlessly } from './harmless.ts';
+import { harmlessly } from '../shared/harmless.ts';
+import { askers, type RetirementFacts, requestsOf, type SuccessorFacts } from './facts.ts';
 import type { Trend } from './trend.ts';
 import type { Remark } from './verdict.ts';
-import { count, dayOf, named, theLast } from './words.ts';
+import { count, dayOf, named, othersInWords, theLast, who } from './words.ts';
 
 /** What does not make the answer, and should be known all the same. */
 export function notesOn(facts: RetirementFacts): Remark[] {
-  const { version, stage, clients, ignored, folded, newClients, lost, inFlight, waiting, quiet, now } = facts;
+  const { version, stage, ignored, others, newClients, lost, inFlight, waiting, quiet, now } = facts;
   const notes: Remark[] = [];
   const add = (code: string, text: string | undefined): void => {
     if (text !== undefined) notes.push({ code, text });
   };
-  if (stage === 'retired' && clients.length > 0) {
-    const refused = clients.reduce((sum, one) => sum + one.requests - one.served, 0);
+  const asked = askers(facts);
+  if (stage === 'retired' && asked.length > 0) {
+    const refused = asked.reduce((sum, one) => sum + one.requests - one.served, 0);
     const knocks = `${count(refused, 'request')} to /${version} refused in ${theLast(quiet)}`;
-    add('still_knocking', `${knocks}: ${named(clients, now)}.`);
+    add('still_knocking', `${knocks}: ${who(facts)}.`);
   }
   if (ignored.length > 0) {
     add(
@@ -22,10 +23,7 @@ export function notesOn(facts: RetirementFacts): Remark[] {
       `Left out (retire.ignore_clients), ${count(requestsOf(ignored), 'request')}: ${named(ignored, now)}.`,
     );
   }
-  if (folded > 0) {
-    const many = `${count(folded, 'request')} ${folded === 1 ? 'is' : 'are'} of clients beyond usage.max_clients`;
-    add('folded', `${many}: who they are is not known.`);
-  }
+  if (others !== undefined) add('folded', `Not known is who made ${othersInWords(others)}.`);
   add('trend', trendInWords(facts.trend));
   if (newClients && newClients.length > 0) {
     add('new_clients', `New since the deprecation: ${named(newClients, now)}.`);
@@ -45,11 +43,20 @@ export function notesOn(facts: RetirementFacts): Remark[] {
   return notes;
 }
 
-function trendInWords({ kind, zero, days }: Trend): string | undefined {
-  if (kind === 'unknown' || kind === 'none') return undefined;
-  const over = `over the last ${days.length} complete days`;
-  if (zero === undefined) return `The requests are not falling ${over}.`;
-  return `The requests are falling ${over}; at this rate there are none from ${dayOf(zero)} on.`;
+function trendInWords({ kind, zero }: Trend): string | undefined {
+  switch (kind) {
+    case 'unknown':
+    case 'none':
+      return undefined;
+    case 'not falling':
+      return 'The requests are not falling: the last 7 complete days had about as many as the 7 before, or more.';
+    case 'not clear':
+      return 'The last 7 complete days had fewer requests than the 7 before; whether it goes on is not clear.';
+    case 'falling': {
+      const then = zero === undefined ? ', by less each week' : `; at this rate there are none from ${dayOf(zero)} on`;
+      return `The requests have been falling from week to week${then}.`;
+    }
+  }
 }
 
 function successorInWords(version: string, successor: SuccessorFacts | undefined): string | undefined {

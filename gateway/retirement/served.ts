@@ -1,5 +1,5 @@
 import type { ClientUse } from '../usage/queries.ts';
-import { type RetirementFacts, requestsOf, type SuccessorFacts, shareOf } from './facts.ts';
+import { askers, type RetirementFacts, requestsOf, type SuccessorFacts, shareOf } from './facts.ts';
 import type { Verdict } from './verdict.ts';
 
 // However many there are, the page and the terminal show the biggest.
@@ -15,6 +15,7 @@ export type ServedVerdict = ReturnType<typeof asServed>;
 
 function servedFacts(facts: RetirementFacts) {
   const { clients, trend } = facts;
+  const asked = askers(facts);
   return {
     stage: facts.stage,
     deprecation: instant(facts.deprecation),
@@ -24,9 +25,9 @@ function servedFacts(facts: RetirementFacts) {
     max_share: facts.maxShare,
     covered_since: instant(facts.coveredSince),
     problem: facts.problem ?? null,
-    requests: requestsOf(clients),
-    folded: facts.folded,
-    refused: clients.reduce((sum, { requests, served }) => sum + requests - served, 0),
+    requests: requestsOf(asked),
+    folded: facts.others?.requests ?? 0,
+    refused: asked.reduce((sum, { requests, served }) => sum + requests - served, 0),
     all_requests: facts.allRequests,
     share: shareOf(facts),
     client_count: clients.length,

@@ -1,18 +1,21 @@
+import { headingOf } from './heading.ts';
+
 const dayMs = 86_400_000;
 /** How far back the daily counts go. */
 const longest = 30;
-// Less than a week says nothing: weekends are quiet without anybody having left.
-const fewest = 7;
-/** Days; a line that comes down more slowly than that is flat. */
-const horizon = 730;
+// Of fewer whole weeks nobody can tell a fall from a weekend.
+const fewest = 14;
 
 /** Where the daily requests of a version are heading. */
 export interface Trend {
-  /** `unknown`: too few complete days; `none`: nobody asked in any of them. */
-  readonly kind: 'falling' | 'not falling' | 'unknown' | 'none';
-  /** Requests a day that each day has more than the one before; undefined where it is not known. */
+  /**
+   * `none`: nobody asked in the last seven of them; `unknown`: too few complete days; `not clear`: they are fewer, but
+   * nobody can say that it goes on.
+   */
+  readonly kind: 'falling' | 'not falling' | 'not clear' | 'unknown' | 'none';
+  /** Requests a day that each day has more than the one before; undefined where it is not falling. */
   readonly perDay: number | undefined;
-  /** Where the line reaches nothing: the start of a day in UTC, today at the earliest. Only when falling. */
+  /** When none would be left at this rate: the start of a day in UTC, today at the earliest. Only of a fall that does not slow down. */
   readonly zero: number | undefined;
   /** Complete days, oldest first, those without requests included. */
   readonly days: readonly Day[];
@@ -37,24 +40,19 @@ export function completeDays(counts: readonly Day[], coveredSince: number | unde
   return days;
 }
 
-/** The least-squares line through the days, and the day on which it reaches zero. */
+/** What the last whole weeks say of the days to come. */
 export function trendOf(days: readonly Day[], now: number): Trend {
-  const { length } = days;
-  const first = days[0];
-  if (first === undefined || length < fewest) return { kind: 'unknown', perDay: undefined, zero: undefined, days };
-  const meanX = (length - 1) / 2;
-  const meanY = days.reduce((sum, { requests }) => sum + requests, 0) / length;
-  if (meanY === 0) return { kind: 'none', perDay: 0, zero: undefined, days };
-  let covariance = 0;
-  let variance = 0;
-  for (const [x, { requests }] of days.entries()) {
-    covariance += (x - meanX) * (requests - meanY);
-    variance += (x - meanX) ** 2;
+  const nothing = { perDay: undefined, zero: undefined, days };
+  const requests = days.map((one) => one.requests);
+  if (days.length >= 7 && requests.slice(-7).every((one) => one === 0)) return { kind: 'none', ...nothing };
+  if (days.length < fewest) return { kind: 'unknown', ...nothing };
+  const heading = headingOf(requests);
+  if (heading.kind === 'falling') {
+    const today = Math.floor(now / dayMs) * dayMs;
+    // The average of a week is that of its middle, which was three days before its last day.
+    const left = Math.ceil(heading.level / heading.perDay - 4);
+    const zero = heading.isSlowing ? undefined : today + Math.max(0, left) * dayMs;
+    return { kind: 'falling', perDay: -heading.perDay, zero, days };
   }
-  const perDay = covariance / variance;
-  const crossing = meanX - meanY / perDay;
-  const isFalling = perDay < 0 && crossing - length < horizon;
-  if (!isFalling) return { kind: 'not falling', perDay, zero: undefined, days };
-  const today = Math.floor(now / dayMs) * dayMs;
-  return { kind: 'falling', perDay, zero: Math.max(first.at + Math.ceil(crossing) * dayMs, today), days };
+  return { kind: heading.kind === 'not clear' ? 'not clear' : 'not falling', ...nothing };
 }

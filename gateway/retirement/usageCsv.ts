@@ -1,6 +1,7 @@
-import { harmless } from './harmless.ts';
+import { harmless } from '../shared/harmless.ts';
+import { stateInWords } from './migration.ts';
 import type { Grouping, UsageReport } from './usageReport.ts';
-import type { Cell, UsedRoute } from './usageRows.ts';
+import type { Cell, Row, UsedRoute } from './usageRows.ts';
 
 /** The columns of each kind of report; series are left to JSON. */
 const columns: Readonly<Record<Grouping, readonly string[]>> = {
@@ -25,15 +26,14 @@ const columns: Readonly<Record<Grouping, readonly string[]>> = {
 /** A report as CSV: RFC 4180, with a header line. */
 export function usageCsv({ by, rows }: Pick<UsageReport, 'by' | 'rows'>): string {
   const names = columns[by];
-  const lines = [
-    names.join(','),
-    ...rows.map((row) => names.map((name) => csvCell(textOf(name, row[name]))).join(',')),
-  ];
+  const lines = [names.join(','), ...rows.map((row) => names.map((name) => csvCell(textOf(name, row))).join(','))];
   return lines.map((line) => `${line}\r\n`).join('');
 }
 
 /** As the table for people has it. */
-function textOf(name: string, value: Cell | undefined): Cell | undefined {
+function textOf(name: string, row: Row): Cell | undefined {
+  const value = row[name];
+  if (name === 'state') return stateInWords(String(value), `/${row['version']}`, `/${row['successor']}`);
   if (name === 'version' && value === '') return '(none)';
   if (name !== 'top_routes' || !Array.isArray(value)) return value;
   return (value as readonly UsedRoute[]).map(({ route, requests }) => `${route} (${requests})`).join('; ');

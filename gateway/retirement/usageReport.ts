@@ -1,5 +1,6 @@
 import type { UsageQueries } from '../usage/queries.ts';
-import { type Row, rowsBy } from './usageRows.ts';
+import { pageOf, type UsagePage } from './usagePage.ts';
+import { type Row, rowsBy, withDays } from './usageRows.ts';
 
 export const groupings = ['version', 'client', 'route', 'day', 'migration'] as const;
 export type Grouping = (typeof groupings)[number];
@@ -15,6 +16,8 @@ export interface UsageQuestion {
   readonly step: 'hour' | 'day';
   /** Where the clients of a version go; undefined: nowhere. */
   readonly successor: (version: string) => string | undefined;
+  /** Undefined: all rows. */
+  readonly page?: UsagePage | undefined;
 }
 
 /** As `/api/usage` answers it: instants as RFC 3339. */
@@ -34,6 +37,10 @@ export interface UsageReport {
   readonly folded: number;
   /** Rows that wait in memory until they can be written. */
   readonly held: number;
+  /** Rows that there are; `rows` may be a page of them. */
+  readonly total: number;
+  /** Without `filter` and `state`. */
+  readonly total_unfiltered: number;
   readonly rows: readonly Row[];
 }
 
@@ -41,7 +48,9 @@ export interface UsageReport {
 export function usageReport(queries: UsageQueries, question: UsageQuestion): UsageReport {
   const { by, version, step, since, until } = question;
   const covered = queries.coveredSince();
-  const rows = rowsBy[by](queries, question);
+  const all = rowsBy[by](queries, question);
+  const { rows, total } = pageOf(all, question.page ?? {});
+  const shown = by === 'client' ? withDays(rows, queries, since) : rows;
   const folded = queries.folded(since, version);
   return {
     by,
@@ -55,6 +64,8 @@ export function usageReport(queries: UsageQueries, question: UsageQuestion): Usa
     problems: queries.problems,
     folded,
     held: queries.held,
-    rows,
+    total,
+    total_unfiltered: all.length,
+    rows: shown,
   };
 }

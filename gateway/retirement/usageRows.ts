@@ -1,3 +1,4 @@
+import { otherClients } from '../usage/callers.ts';
 import type { SeriesPoint, UsageQueries } from '../usage/queries.ts';
 import { migrationState } from './migration.ts';
 import { servedRoutes } from './served.ts';
@@ -36,19 +37,20 @@ export const rowsBy: Readonly<Record<Grouping, MakeRows>> = {
 
   client: (queries, question) =>
     versionsIn(queries, question).flatMap((version) =>
-      queries.byClient(version, question.since).map((one, index) => ({
-        version,
-        client: one.client,
-        name: one.name ?? null,
-        requests: one.requests,
-        errors: one.errors,
-        served: one.served,
-        first: text(one.first),
-        last: text(one.last),
-        routes: one.routes,
-        top_routes: servedRoutes(one.topRoutes),
-        days: index < clientsWithDays ? queries.clientSeries(version, one.client, question.since).map(countOf) : null,
-      })),
+      withStates(version, queries, question, () =>
+        queries.byClient(version, question.since).map((one) => ({
+          version,
+          client: one.client,
+          name: one.name ?? null,
+          requests: one.requests,
+          errors: one.errors,
+          served: one.served,
+          first: text(one.first),
+          last: text(one.last),
+          routes: one.routes,
+          top_routes: servedRoutes(one.topRoutes),
+        })),
+      ),
     ),
 
   route: (queries, question) =>
@@ -74,13 +76,50 @@ function versionsIn(queries: UsageQueries, { version, since }: UsageQuestion): s
   return queries.totals(since).map((one) => one.version);
 }
 
+/** The biggest clients of each version with their requests a day. */
+export function withDays(rows: readonly Row[], queries: UsageQueries, since: number): Row[] {
+  const done = new Map<Cell | undefined, number>();
+  return rows.map((row) => {
+    const nth = done.get(row['version']) ?? 0;
+    done.set(row['version'], nth + 1);
+    if (nth >= clientsWithDays) return { ...row, days: null };
+    const days = queries.clientSeries(String(row['version']), String(row['client']), since);
+    return { ...row, days: days.map(countOf) };
+  });
+}
+
+/** The clients of a version, if it is asked for with how far each has moved on, and those that are gone by now. */
+function withStates(version: string, queries: UsageQueries, question: UsageQuestion, clients: () => Row[]): Row[] {
+  const rows = clients();
+  if (question.page?.state === undefined) return rows;
+  const successor = question.successor(version);
+  const movement = successor === undefined ? [] : queries.movement(version, successor, question.since);
+  const states = new Map(movement.map((one) => [one.client, migrationState(one)]));
+  const gone = movement.filter(({ from }) => from === undefined);
+  return [
+    ...rows.map((row) => ({ ...row, state: states.get(String(row['client'])) ?? stateless(row) })),
+    ...gone.map(({ client, name }) => ({
+      version,
+      client,
+      name: name ?? null,
+      ...nothing,
+      state: states.get(client) ?? 'moved',
+    })),
+  ];
+}
+
+// What is counted as others is nobody who could move.
+const stateless = ({ client }: Row): string => (client === otherClients ? '' : 'stayed');
+
+const nothing = { requests: 0, errors: 0, served: 0, first: null, last: null, routes: 0, top_routes: [] };
+
 function migrationRows(queries: UsageQueries, version: string, successor: string, since: number): Row[] {
-  return queries.movement(version, successor, since).map(({ client, name, from, to }) => ({
+  return queries.movement(version, successor, since).map(({ client, name, before, from, to }) => ({
     version,
     successor,
     client,
     name: name ?? null,
-    state: migrationState({ from, to }),
+    state: migrationState({ before, from, to }),
     requests: from?.requests ?? 0,
     last: from ? text(from.last) : null,
     successor_requests: to?.requests ?? 0,

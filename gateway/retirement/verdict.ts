@@ -1,7 +1,7 @@
-import { type RetirementFacts, requestsOf, shareOf } from './facts.ts';
-import { harmlessly } from './harmless.ts';
+import { harmlessly } from '../shared/harmless.ts';
+import { askers, type RetirementFacts, requestsOf, shareOf } from './facts.ts';
 import { notesOn } from './notes.ts';
-import { count, dayOf, named, percent, theLast } from './words.ts';
+import { count, dayOf, howMany, percent, theLast, who } from './words.ts';
 
 /** Whether a version may be retired, and why. */
 export interface Verdict {
@@ -46,10 +46,11 @@ function answerFor(early: readonly Remark[], used: readonly Remark[]): Verdict['
 }
 
 /** No date counts for what is gone; who still calls does, to the last one, since nothing tells them where to go. */
-function removedReasons({ stage, version, clients, quiet }: RetirementFacts): Remark[] {
+function removedReasons(facts: RetirementFacts): Remark[] {
+  const { stage, version, quiet } = facts;
   if (stage !== 'removed') return [];
   const gone = `/${version} is not in routes.yaml any more: who calls it gets 404`;
-  const nobody = clients.length === 0 ? `, and no client that counts has in ${theLast(quiet)}` : '';
+  const nobody = askers(facts).length === 0 ? `, and no client that counts has in ${theLast(quiet)}` : '';
   return [{ code: 'removed', text: `${gone}${nobody}.` }];
 }
 
@@ -83,27 +84,27 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
 }
 
 function useReasons(facts: RetirementFacts): Remark[] {
-  const { version, clients, quiet, maxShare, now, inFlight } = facts;
-  const share = shareOf(facts);
-  if (clients.length > 0 && (share > maxShare || facts.stage === 'removed')) {
-    const made = `${count(clients.length, 'client')} made ${count(requestsOf(clients), 'request')} to /${version}`;
-    const text = `${made} in ${theLast(quiet)}, ${percent(share)} of all: ${named(clients, now)}.`;
+  const { version, quiet, maxShare, inFlight } = facts;
+  const [asked, share] = [askers(facts), shareOf(facts)];
+  if (asked.length > 0 && (share > maxShare || facts.stage === 'removed')) {
+    const made = `${howMany(facts)} made ${count(requestsOf(asked), 'request')} to /${version}`;
+    const text = `${made} in ${theLast(quiet)}, ${percent(share)} of all: ${who(facts)}.`;
     return [{ code: 'clients_left', text }];
   }
   // A stream of weeks has not asked within the quiet period. Where somebody has, it may be theirs, and they are few.
-  if (clients.length > 0 || inFlight === 0) return [];
+  if (asked.length > 0 || inFlight === 0) return [];
   const text = `Still under way on /${version}: ${inFlight} in flight, though nobody that counts has asked in ${theLast(quiet)}.`;
   return [{ code: 'in_flight', text }];
 }
 
 function whyYes(facts: RetirementFacts): Remark {
-  const { version, clients, quiet, maxShare, now } = facts;
-  const one = clients.length === 1;
-  if (clients.length === 0) {
+  const { version, clients, others, quiet, maxShare } = facts;
+  const one = clients.length === 1 && others === undefined;
+  if (askers(facts).length === 0) {
     return { code: 'nobody_left', text: `No client that counts has asked for /${version} in ${theLast(quiet)}.` };
   }
-  const left = `${count(clients.length, 'client')} still call${one ? 's' : ''} /${version} and will be cut off`;
+  const left = `${howMany(facts)} still call${one ? 's' : ''} /${version} and will be cut off`;
   const share = `${percent(shareOf(facts))} of all in ${theLast(quiet)}, and ${percent(maxShare)} is let pass (retire.max_share)`;
-  const text = `${left}: ${named(clients, now)}. That is ${share}.`;
+  const text = `${left}: ${who(facts)}. That is ${share}.`;
   return { code: 'below_max_share', text };
 }

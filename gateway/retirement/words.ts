@@ -1,7 +1,11 @@
 import { ago, inWholeUnits } from '../shared/ago.ts';
+import { harmlessly } from '../shared/harmless.ts';
+import { isTold } from '../usage/callers.ts';
 import type { ClientUse, UsageQueries } from '../usage/queries.ts';
-import { harmlessly } from './harmless.ts';
+import type { RetirementFacts } from './facts.ts';
 import { ignores } from './ignored.ts';
+
+type Asked = Pick<RetirementFacts, 'clients' | 'others'>;
 
 const mostNamed = 5;
 const mostRoutes = 2;
@@ -36,6 +40,24 @@ export function named(clients: readonly ClientUse[], now: number): string {
   return words.join(', ') + (more > 0 ? ` and ${more.toLocaleString('en-US')} more` : '');
 }
 
+/** `50,001 clients`; `At least 50,001 clients` where more were not told apart. */
+export function howMany({ clients, others }: Asked): string {
+  return others === undefined
+    ? count(clients.length, 'client')
+    : `At least ${count(Math.max(1, clients.length), 'client')}`;
+}
+
+/** Who is told apart, and what the rest did. Fit to be printed. */
+export function who({ clients, others, now }: Asked & { readonly now: number }): string {
+  const rest = others === undefined ? [] : [othersInWords(others)];
+  return [...(clients.length > 0 ? [named(clients, now)] : []), ...rest].join('; and ');
+}
+
+/** `100,507 requests of clients beyond usage.max_clients, which were not told apart` */
+export function othersInWords({ requests }: ClientUse): string {
+  return `${count(requests, 'request')} of clients beyond usage.max_clients, which were not told apart`;
+}
+
 /** `7: GET /drinks (1,204), GET /old (3)`: how many routes, and the most used of them. Fit to be printed. */
 export function routesInWords(routes: number, top: readonly { route: string; requests: number }[]): string {
   const words = top.slice(0, mostRoutes).map(({ route, requests }) => {
@@ -56,6 +78,7 @@ export function clientsInWords(
   ignored: readonly string[] = [],
 ): string | undefined {
   const isIgnored = ignores(ignored);
-  const clients = queries.byClient(version, since).filter((one) => !isIgnored(one));
-  return clients.length === 0 ? undefined : `clients: ${named(clients, now)}`;
+  const asked = queries.byClient(version, since).filter((one) => !isIgnored(one));
+  if (asked.length === 0) return undefined;
+  return `clients: ${who({ clients: asked.filter(isTold), others: asked.find((one) => !isTold(one)), now })}`;
 }

@@ -80,8 +80,8 @@ export class Signals {
     // Nothing but the version was wrong with it.
     const isStray = facts.problem === 'UNKNOWN_VERSION';
     const unlisted = isStray ? this.#unlisted.find(facts.path, this.#basePath, at) : undefined;
-    const caller = this.#collector?.count(unlisted ? { ...counted, ...unlisted, unlisted: true } : counted);
-    this.#log?.record(facts, caller);
+    const client = this.#collector?.count(unlisted ? { ...counted, ...unlisted, unlisted: true } : counted);
+    this.#log?.record(facts, client);
   }
 
   /** To configure the collector is to forget whom it knows: only where that is needed. */

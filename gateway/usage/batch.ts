@@ -2,7 +2,7 @@
 export interface UsageRow {
   /** The segment as it was asked for, `v1`; '' where the path names no version that is known. */
   readonly version: string;
-  /** How the ledger calls the client: `user-agent:curl`, `x-api-key:#4f2a91c0`. */
+  /** How the ledger calls the client: `user-agent:curl`, `x-api-key:#4f2a91c07be05d3a`. */
   readonly client: string;
   /** Method and path template: `GET /drinks/{id}`. */
   readonly route: string;

@@ -4,6 +4,11 @@ import { Strangers } from './strangers.ts';
 /** What the clients of a version are counted as that are too many. */
 export const otherClients = 'other clients';
 
+/** Whether this is one client, and not what is counted together. */
+export function isTold({ client }: { readonly client: string }): boolean {
+  return client !== otherClients;
+}
+
 // How many are looked at for one who may go: with each call a few more, so that no call is slow.
 const glances = 8;
 
@@ -11,7 +16,7 @@ export interface Caller {
   readonly name: string;
   /** Requests in this hour, and a half of those before. */
   seen: number;
-  /** Since the last batch. Most callers use one route, and need no map. */
+  /** Since the last batch. Most callers use one route in one hour, and need no map. */
   row: UsageRow | undefined;
   rows: Map<string, UsageRow> | undefined;
 }
@@ -69,6 +74,26 @@ export class Callers {
     }
     return undefined;
   }
+}
+
+/** The row of a caller for a route in an hour, if there is one since the last batch. */
+export function rowOf(caller: Caller, route: string, hour: number): UsageRow | undefined {
+  const { row, rows } = caller;
+  return row?.route === route && row.hour === hour ? row : rows?.get(keyOf(caller, route, hour));
+}
+
+export function keepRow(caller: Caller, row: UsageRow): void {
+  if (caller.row === undefined) {
+    caller.row = row;
+    return;
+  }
+  caller.rows ??= new Map();
+  caller.rows.set(keyOf(caller, row.route, row.hour), row);
+}
+
+// Nearly all rows are of one hour: those go by the route alone.
+function keyOf({ row }: Caller, route: string, hour: number): string {
+  return hour === row?.hour ? route : `${hour} ${route}`;
 }
 
 /** What was counted of a caller since the last batch. */

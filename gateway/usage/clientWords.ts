@@ -12,9 +12,12 @@ export function isPlain(header: string): boolean {
   return !secretName.test(header) && plainName.test(header);
 }
 
-/** `#4f2a91c0`: tells secrets apart without saying them. */
+// In hexadecimal digits: 64 bits, so that no two of a million secrets are likely to meet.
+const tagLength = 16;
+
+/** `#4f2a91c07be05d3a`: tells secrets apart without saying them. */
 export function tag(salt: string, value: string): string {
-  return `#${hash('sha256', salt + value).slice(0, 8)}`;
+  return `#${hash('sha256', salt + value).slice(0, tagLength)}`;
 }
 
 /**
@@ -27,7 +30,7 @@ export function plainWord(salt: string, word: string): string {
   if (secretValue.test(trimmed)) return tag(salt, trimmed);
   const clean = cleaned(trimmed);
   if (clean === trimmed) return clean;
-  return `${clean.slice(0, longest - 9)}~${tag(salt, trimmed).slice(1)}`;
+  return `${clean.slice(0, longest - tagLength - 1)}~${tag(salt, trimmed).slice(1)}`;
 }
 
 /** The first product of a User-Agent (RFC 9110 §10.1.5) without its version, as a plain word; '' where there is none. */

@@ -1,8 +1,9 @@
+import { otherClients } from './callers.ts';
 import { numbersOf } from './clientRoutes.ts';
 import { beginOf, endless, lengths, type Spans } from './spans.ts';
 
 /**
- * The query for how many clients each version had in these spans, and its parameters. Nearly all are told by when they were
+ * The query for how many clients each version had in these spans, as far as they are told apart, and its parameters. Nearly all are told by when they were
  * first and last seen; only of those that were seen both before and after all of it somebody has to look whether in between.
  */
 export function clientsBetween(spans: readonly Spans[]): [sql: string, values: (string | number)[]] {
@@ -16,6 +17,7 @@ export function clientsBetween(spans: readonly Spans[]): [sql: string, values: (
       AND seen.span IN (SELECT value FROM json_each(?)) AND seen.item = version_client.client)`,
   );
   const sql = `SELECT version, COUNT(*) AS clients FROM version_client
-    WHERE last >= ? AND first < ? AND (${['first >= ?', 'last < ?', ...looks].join(' OR ')}) GROUP BY version`;
+    WHERE client IS NOT (SELECT id FROM clients WHERE name = '${otherClients}')
+      AND last >= ? AND first < ? AND (${['first >= ?', 'last < ?', ...looks].join(' OR ')}) GROUP BY version`;
   return [sql, [begin, end, begin, end, ...looked.map(numbersOf)]];
 }

@@ -1,6 +1,6 @@
 import type { UsageSettings } from '../config/operating.ts';
 import type { UsageBatch, UsageRow } from './batch.ts';
-import { type Caller, Callers, rowsOf } from './callers.ts';
+import { type Caller, Callers, keepRow, rowOf, rowsOf } from './callers.ts';
 import type { CountedExchange } from './counted.ts';
 import { addCounts } from './counts.ts';
 import { Identification } from './identify.ts';
@@ -9,6 +9,8 @@ import { otherRoute, RouteNames } from './routeNames.ts';
 const hourMs = 3_600_000;
 // Between two batches; beyond it routes are no longer told apart, so that nobody can fill the memory.
 const maxRows = 100_000;
+// So many requests in a row that all began in an earlier hour are no streams that end: the clock was set back.
+const mostLate = 100_000;
 // Of a version that routes.yaml does not list: enough to name who is left, and little enough for a scanner of many.
 const unlisted = { clients: 1_000, routes: 50 } as const;
 
@@ -30,7 +32,9 @@ export class Collector {
   #versions = new Map<string, Counted>();
   #rows = new Set<UsageRow>();
   #touched = new Set<Caller>();
+  /** The latest that has begun. */
   #hour = 0;
+  #lateInARow = 0;
 
   /** `salt`: the ledger's, so that a key has the same tag in every process and after every start. */
   constructor(settings: CollectorSettings, salt: string) {
@@ -52,14 +56,15 @@ export class Collector {
   count(exchange: CountedExchange): string {
     const { version, method, path, paths, rawHeaders, address, status, served, at } = exchange;
     const hour = at - (at % hourMs);
-    if (hour !== this.#hour) this.#begin(hour);
+    if (hour !== this.#hour) this.#turnTo(hour);
     const counted = this.#versions.get(version) ?? this.#versionFor(version, exchange.unlisted !== true);
     const name = this.#identification.clientOf(rawHeaders, address);
     const caller = counted.callers.byName.get(name) ?? this.#callerFor(name, version, counted);
     const route = counted.routes.nameOf(method, path, paths, status);
     caller.seen += 1;
     const { row: usual } = caller;
-    const row = usual?.route === route ? usual : (caller.rows?.get(route) ?? this.#rowFor(version, caller, route, at));
+    const isUsual = usual?.route === route && usual.hour === hour;
+    const row = isUsual ? usual : this.#rowFor(version, caller, route, hour, at);
     row.requests += 1;
     if (status >= 400) row.errors += 1;
     if (served) row.served += 1;
@@ -76,20 +81,17 @@ export class Collector {
     return rows;
   }
 
-  #rowFor(version: string, caller: Caller, wanted: string, at: number): UsageRow {
+  #rowFor(version: string, caller: Caller, wanted: string, hour: number, at: number): UsageRow {
+    const exact = rowOf(caller, wanted, hour);
+    if (exact) return exact;
     const route = this.#rows.size < maxRows ? wanted : otherRoute;
-    const known = caller.row?.route === route ? caller.row : caller.rows?.get(route);
+    const known = route === wanted ? undefined : rowOf(caller, route, hour);
     if (known) return known;
     const client = caller.name;
-    const row = { version, client, route, hour: this.#hour, requests: 0, errors: 0, served: 0, first: at, last: at };
+    const row = { version, client, route, hour, requests: 0, errors: 0, served: 0, first: at, last: at };
     this.#rows.add(row);
-    if (caller.row === undefined) {
-      caller.row = row;
-      this.#touched.add(caller);
-    } else {
-      caller.rows ??= new Map();
-      caller.rows.set(route, row);
-    }
+    if (caller.row === undefined) this.#touched.add(caller);
+    keepRow(caller, row);
     return row;
   }
 
@@ -104,7 +106,7 @@ export class Collector {
   #fold(version: string, leaver: Caller, others: Caller): void {
     for (const row of rowsOf(leaver)) {
       this.#rows.delete(row);
-      addCounts(this.#rowFor(version, others, row.route, row.first), row);
+      addCounts(this.#rowFor(version, others, row.route, row.hour, row.first), row);
       this.folded += row.requests;
     }
     this.#touched.delete(leaver);
@@ -119,8 +121,16 @@ export class Collector {
     return counted;
   }
 
+  /** `at` is when a request began: what ends late is counted in its own hour, and ends no hour for the others. */
+  #turnTo(hour: number): void {
+    const isLate = hour < this.#hour;
+    this.#lateInARow = isLate ? this.#lateInARow + 1 : 0;
+    if (!isLate || this.#lateInARow > mostLate) this.#begin(hour);
+  }
+
   #begin(hour: number): void {
     this.#hour = hour;
+    this.#lateInARow = 0;
     this.#forgetRows();
     for (const [version, { callers, listed }] of this.#versions) {
       if (listed) callers.begin();

@@ -1,5 +1,5 @@
 import type { UsageBatch, UsageRow } from './batch.ts';
-import { otherClients } from './callers.ts';
+import { isTold, otherClients } from './callers.ts';
 import { addCounts } from './counts.ts';
 import { otherRoute } from './routeNames.ts';
 
@@ -21,13 +21,16 @@ export class HeldRows {
     return this.#rows.size;
   }
 
-  hold(batch: UsageBatch): void {
+  /** @returns how many requests of clients are counted as those of others from now on */
+  hold(batch: UsageBatch): number {
+    let requests = 0;
     for (const row of batch) {
       const known = this.#rows.get(keyOf(row));
       if (known) addCounts(known, row);
       else if (this.#rows.size < this.#max) this.#rows.set(keyOf(row), { ...row });
-      else this.#fold(row);
+      else requests += this.#fold(row);
     }
+    return requests;
   }
 
   /** At most `count` of them, and the way to forget them. */
@@ -41,11 +44,12 @@ export class HeldRows {
     };
   }
 
-  #fold(row: UsageRow): void {
+  #fold(row: UsageRow): number {
     const folded = { ...row, client: otherClients, route: otherRoute };
     const known = this.#rows.get(keyOf(folded));
     if (known) addCounts(known, folded);
     else this.#rows.set(keyOf(folded), folded);
+    return isTold(row) ? row.requests : 0;
   }
 }
 

@@ -12,13 +12,15 @@ import type { LedgerOptions, LedgerSettings } from './ledgerSettings.ts';
 import { Outage } from './outage.ts';
 import { Patience } from './patience.ts';
 
-// How exactly it is known when a gateway ran that nobody called.
-const signOfLifeMs = 60_000;
+const signOfLifeMs = 60_000; // How exactly it is known when a gateway ran that nobody called.
 
 /** Who called what and when, on disk. What cannot be written is kept in memory, and the next batch tries again. */
 export class Ledger extends LedgerQueries {
   problem: string | undefined;
-  #settings: LedgerSettings;
+  /** Requests that were counted as `other clients` here, and not before they came, since the start. */
+  foldedHere = 0;
+  /** What it is kept by, and where. */
+  settings: LedgerSettings;
   readonly #clock: Clock;
   readonly #outage: Outage;
   #began: number;
@@ -32,7 +34,7 @@ export class Ledger extends LedgerQueries {
 
   private constructor(settings: LedgerSettings, { clock, onNotice = () => {} }: LedgerOptions) {
     super();
-    this.#settings = settings;
+    this.settings = settings;
     this.#clock = clock;
     this.#outage = new Outage(onNotice);
     this.#began = clock.now();
@@ -61,25 +63,25 @@ export class Ledger extends LedgerQueries {
   /** Settings of a reload; `store` counts from the next start on. */
   configure(settings: LedgerSettings): void {
     this.names.follow(settings.names);
-    this.#settings = { ...settings, store: this.#settings.store };
+    this.settings = { ...settings, store: this.settings.store };
   }
 
   /** Writes a batch, and some of what waits. An empty one tells that the gateway still runs. */
   add(batch: UsageBatch): void {
     const now = this.#clock.now();
-    const isIdle = batch.length === 0 && this.held === 0 && this.problem === undefined;
+    const isIdle = batch.length + this.held === 0 && this.problem === undefined;
     if (isIdle && now - this.#seen < signOfLifeMs) return;
     const { rows, forget } = this.#held.first(maxHeldAtATime);
-    const write = (): boolean => this.#try(({ writer }) => writer.add([...rows, ...batch], this.#settings));
-    if (!this.#patience.isPaused(now) && write()) forget();
-    else this.#held.hold(batch);
+    const all = [...rows, ...batch];
+    if (!this.#patience.isPaused(now) && this.#try(({ writer }) => writer.add(all, this.settings))) forget();
+    else this.foldedHere += this.#held.hold(batch);
   }
 
   /** Deletes what is too old, and counts together what is too much. For once an hour or so. `now`: epoch ms. */
   maintain(now: number): void {
     this.#try(({ database, writer }) => {
-      writer.settle(now, this.#settings);
-      deleteOld(database, now, this.#settings.retention);
+      writer.settle(now, this.settings);
+      deleteOld(database, now, this.settings.retention);
       writer.forget();
     });
   }
@@ -87,7 +89,7 @@ export class Ledger extends LedgerQueries {
   /** Writes all that waits, if that is possible. */
   close(): void {
     const { rows, forget } = this.#held.first(this.held);
-    if (this.#try(({ writer }) => writer.add(rows, this.#settings))) forget();
+    if (this.#try(({ writer }) => writer.add(rows, this.settings))) forget();
     this.#disconnect();
     this.names.close();
   }
@@ -97,7 +99,7 @@ export class Ledger extends LedgerQueries {
   }
 
   protected failed({ reason, corrupt }: LedgerFailure): void {
-    const { store } = this.#settings;
+    const { store } = this.settings;
     this.problem = `${store} cannot be written: ${reason}.  What is counted is kept in memory until it can be.`;
     if (!corrupt) return;
     this.#disconnect();
@@ -109,7 +111,7 @@ export class Ledger extends LedgerQueries {
   #try(work: (connection: LedgerConnection) => void): boolean {
     // Again into a new file, if the first one was damaged.
     const worked = this.#attempt(work) || (this.#beginsAnew && this.#attempt(work));
-    if (worked) this.#outage.over(`${this.#settings.store} can be written again.`);
+    if (worked) this.#outage.over(`${this.settings.store} can be written again.`);
     else if (this.problem !== undefined) this.#outage.failed(this.problem);
     return worked;
   }
@@ -119,7 +121,7 @@ export class Ledger extends LedgerQueries {
     this.#beginsAnew = false;
     try {
       const connection = this.#connected(now);
-      connection.transaction(this.#began, now, () => work(connection));
+      this.foldedHere += connection.transaction(this.#began, now, () => work(connection));
       this.problem = undefined;
       this.#patience.worked();
       this.#seen = now;
@@ -134,7 +136,7 @@ export class Ledger extends LedgerQueries {
   #connected(now: number): LedgerConnection {
     if (this.#connection?.isThere === false) this.#disconnect();
     if (this.#connection) return this.#connection;
-    this.#connection = new LedgerConnection(this.#settings.store, this.#salt);
+    this.#connection = new LedgerConnection(this.settings.store, this.#salt);
     this.#salt = this.#connection.salt;
     // A file that takes the place of another one in use knows nothing of the time before.
     if (this.#seen > 0) this.#began = now;

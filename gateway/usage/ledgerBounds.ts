@@ -30,6 +30,8 @@ interface Day {
  * keep their names, the rest is counted as one. Within a transaction of the caller's; throws what SQLite says.
  */
 export class LedgerBounds {
+  /** Requests of clients that were counted as others, since somebody has set it to 0. */
+  folded = 0;
   readonly #database: DatabaseSync;
   readonly #idOf: (subject: 'version' | Bounded, name: string) => number;
   readonly #days = new Map<string, Day>();
@@ -85,7 +87,8 @@ export class LedgerBounds {
   #fold(one: Day, limits: Limits): void {
     const { subject, version, day } = one;
     const into = this.#idOf(subject, others[subject]);
-    fold(this.#database, { subject, version, day, into, keep: limits[subject] });
+    const requests = fold(this.#database, { subject, version, day, into, keep: limits[subject] });
+    if (subject === 'client') this.folded += requests;
     one.names = this.#count(subject, version, day);
   }
 

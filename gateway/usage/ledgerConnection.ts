@@ -33,16 +33,22 @@ export class LedgerConnection {
     return statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#inode;
   }
 
-  /** All of `work` or nothing; it includes that the gateway ran from `began` until `now`. Throws what SQLite says. */
-  transaction(began: number, now: number, work: () => void): void {
+  /**
+   * All of `work` or nothing; it includes that the gateway ran from `began` until `now`. Throws what SQLite says.
+   * @returns how many requests of clients were counted as those of others
+   */
+  transaction(began: number, now: number, work: () => void): number {
     const { database } = this;
     database.exec('BEGIN IMMEDIATE');
     let run: number | undefined;
+    // Of what was undone.
+    this.writer.takeFolded();
     try {
       work();
       run = this.#note(began, now);
       database.exec('COMMIT');
       this.#run = run;
+      return this.writer.takeFolded();
     } catch (error) {
       this.writer.forget();
       if (database.isTransaction) database.exec('ROLLBACK');

@@ -13,8 +13,11 @@ export interface Folding {
 const addUp = `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, errors = errors + excluded.errors,
   first = MIN(first, excluded.first), last = MAX(last, excluded.last)`;
 
-/** What the other days say stays; every sum of the version stays. Throws what SQLite says. */
-export function fold(database: DatabaseSync, { subject, version, day, into, keep }: Folding): void {
+/**
+ * What the other days say stays; every sum of the version stays. Throws what SQLite says.
+ * @returns how many requests are of the names that are folded
+ */
+export function fold(database: DatabaseSync, { subject, version, day, into, keep }: Folding): number {
   const run = (sql: string, ...values: (number | string)[]): void => void database.prepare(sql).run(...values);
   database.exec('CREATE TEMP TABLE IF NOT EXISTS folded (item INTEGER PRIMARY KEY); DELETE FROM folded;');
   // Of equals those that came last: whoever begins to call has called once, too.
@@ -23,6 +26,9 @@ export function fold(database: DatabaseSync, { subject, version, day, into, keep
       ORDER BY requests DESC, last DESC LIMIT -1 OFFSET ?`,
     ...[version, day, into, keep],
   );
+  const requests = database
+    .prepare(`SELECT SUM(requests) AS sum FROM ${subject}_day WHERE version = ? AND span = ? AND item IN folded`)
+    .get(version, day)?.['sum'];
   const begin = day * dayMs;
   const block = spanAt('block', begin);
   foldBlock(run, subject, version, day, into);
@@ -60,6 +66,7 @@ export function fold(database: DatabaseSync, { subject, version, day, into, keep
     ...[firstDay, firstDay, lastDay, firstDay, firstDay, lastDay, version, block],
   );
   foldSeen(run, subject, version, day, into);
+  return Number(requests ?? 0);
 }
 
 type Run = (sql: string, ...values: (number | string)[]) => void;

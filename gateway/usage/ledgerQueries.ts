@@ -1,10 +1,12 @@
 import { otherClients } from './callers.ts';
 import { clientRoutes } from './clientRoutes.ts';
 import { clientsBetween } from './clientsBetween.ts';
+import { clientsEver } from './clientsEver.ts';
 import { type Figures, facts } from './facts.ts';
 import { LedgerAccess } from './ledgerAccess.ts';
 import { movementOf } from './movement.ts';
 import { ClientNames } from './names.ts';
+import { partners } from './partners.ts';
 import type {
   ClientMovement,
   ClientUse,
@@ -60,7 +62,7 @@ export abstract class LedgerQueries extends LedgerAccess implements UsageQueries
   byClient(version: string, since: number): readonly ClientUse[] {
     const spans = this.spans(since, endless, 'client');
     const rows = this.#clients(version, spans);
-    const routes = this.#partners('client', 'route', version, spans);
+    const routes = this.#partners('client', version, spans);
     const clients = byRequests(rows);
     const named = clients.slice(0, clientsWithRoutes).map(({ id }) => id);
     const topRoutes = this.#topRoutes(version, named, since);
@@ -80,7 +82,7 @@ export abstract class LedgerQueries extends LedgerAccess implements UsageQueries
   byRoute(version: string, since: number): readonly RouteUse[] {
     const spans = this.spans(since, endless, 'route');
     const rows = this.ask<Figures & { id: number; route: string }>(...facts('route', spans, version));
-    const clients = this.#partners('route', 'client', version, spans);
+    const clients = this.#partners('route', version, spans);
     return byRequests(
       rows.map(({ id, route, requests, errors, last }) => {
         return { route, requests, errors, clients: clients.get(id) ?? 0, last };
@@ -115,7 +117,7 @@ export abstract class LedgerQueries extends LedgerAccess implements UsageQueries
     const spans = this.spans(since, endless, 'client');
     const before = new Map(this.#clients(from, spans).map((use) => [use.client, use]));
     const after = new Map(this.#clients(to, spans).map((use) => [use.client, use]));
-    return movementOf(before, after, this.names);
+    return movementOf(before, after, this.ask(...clientsEver(from)), this.names);
   }
 
   #clients(version: string, spans: readonly Spans[]): (Figures & { id: number; client: string })[] {
@@ -135,12 +137,8 @@ export abstract class LedgerQueries extends LedgerAccess implements UsageQueries
   }
 
   /** How many different ones each has met since then. */
-  #partners(one: string, other: string, version: string, spans: readonly Spans[]): Map<number, number> {
-    const rows = this.ask<{ id: number; met: number }>(
-      `SELECT ${one} AS id, COUNT(${other}) AS met FROM route_client
-        WHERE version = (SELECT id FROM versions WHERE name = ?) AND last >= ? GROUP BY ${one}`,
-      [version, beginOf(spans)],
-    );
+  #partners(one: 'client' | 'route', version: string, spans: readonly Spans[]): Map<number, number> {
+    const rows = this.ask<{ id: number; met: number }>(...partners(one, version, beginOf(spans)));
     return new Map(rows.map(({ id, met }) => [id, met]));
   }
 }

@@ -58,6 +58,13 @@ export class LedgerWriter {
     this.#forgetNames();
   }
 
+  /** Requests of clients that were counted as others since the last time. */
+  takeFolded(): number {
+    const { folded } = this.#bounds;
+    this.#bounds.folded = 0;
+    return folded;
+  }
+
   /** For when numbers of names may have gone: with a transaction that was undone, or with names that nobody has used. */
   forget(): void {
     this.#forgetNames();

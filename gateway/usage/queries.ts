@@ -4,6 +4,7 @@ export interface UsageQueries {
   coveredSince(): number | undefined;
   /** One row a version, '' for what named no version that is known. */
   totals(since: number, until?: number): readonly VersionTotal[];
+  /** What is counted as `other clients` is one of them. */
   byClient(version: string, since: number): readonly ClientUse[];
   /** How many requests of that time are of clients that were too many to be told apart: who they are is not known. */
   folded(since: number, version?: string): number;
@@ -12,7 +13,7 @@ export interface UsageQueries {
   series(step: 'hour' | 'day', since: number, version?: string): readonly SeriesPoint[];
   /** The same for one client of one version, by day. */
   clientSeries(version: string, client: string, since: number): readonly SeriesPoint[];
-  /** Every client of either version, with what it did in each. */
+  /** Every client of either version, with what it did in each; without those that were too many to be told apart. */
   movement(from: string, to: string, since: number): readonly ClientMovement[];
   /** What keeps the ledger from being written, in words; undefined: nothing. */
   readonly problem: string | undefined;
@@ -27,6 +28,7 @@ export interface VersionTotal {
   readonly requests: number;
   readonly errors: number;
   readonly served: number;
+  /** Of those that were told apart. */
   readonly clients: number;
   readonly last: number;
 }
@@ -70,6 +72,8 @@ export interface SeriesPoint {
 export interface ClientMovement {
   readonly client: string;
   readonly name: string | undefined;
+  /** Whether it has used the old version at any time that the ledger remembers. */
+  readonly before: boolean;
   readonly from: { readonly requests: number; readonly last: number } | undefined;
   readonly to: { readonly requests: number; readonly first: number; readonly last: number } | undefined;
 }

@@ -17,8 +17,11 @@ export class UnlistedVersions {
     const version = /^\/(v(?:0|[1-9]\d{0,2}))(?:\/|$)/.exec(inside)?.[1];
     if (version === undefined) return undefined;
     const hour = Math.floor(at / hourMs);
-    if (hour !== this.#hour) this.#names.clear();
-    this.#hour = hour;
+    // A stream that began in an earlier hour ends no hour for the others.
+    if (hour > this.#hour) {
+      this.#names.clear();
+      this.#hour = hour;
+    }
     if (this.#names.size >= maxNames && !this.#names.has(version)) return undefined;
     this.#names.add(version);
     return { version, path: inside.slice(version.length + 1) };

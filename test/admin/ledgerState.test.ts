@@ -8,6 +8,7 @@ import { Ledger } from '../../gateway/usage/ledger.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { parseMetrics } from '../observability/parseMetrics.ts';
 import { startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
 
 const hourMs = 3_600_000;
@@ -82,10 +83,34 @@ it('a ledger that cannot be written is told of, and so is its recovery', async (
   expect((await status()).usage).toEqual({ problem: null, held_rows: 0 });
 });
 
-it('requests of clients that are too many are counted', async () => {
-  const { port, scrape } = await start(join(temporaryFolder(), 'usage.db'), { max_clients: 2 });
+it('requests of clients that are too many are counted, be it before the ledger or in it', async () => {
+  const { ledger, port, scrape } = await start(join(temporaryFolder(), 'usage.db'), { max_clients: 2 });
+  // The process tells two of them apart, and the ledger two of all that its processes and hours bring.
+  const others = Array.from({ length: 30 }, (_one, n) => served('v4', Date.now(), `other-${n}`));
+  ledger.add(others);
   for (const client of ['a', 'b', 'c', 'd', 'd']) await ask(port, get('/v4/x', `X-Client-Id: ${client}`));
+  await eventually(() => expect(ledger.totals(0)).toMatchObject([{ requests: 35 }]), 10_000);
+  ledger.maintain(Date.now());
+  const folded = ledger.folded(0);
+  expect(folded).toBe(33);
   const { value } = await scrape();
-  expect(value('version_gateway_usage_folded_requests_total', {})).toBeGreaterThan(0);
+  expect(value('version_gateway_usage_folded_requests_total', {})).toBe(folded);
   expect(value('version_gateway_ledger_up', {})).toBe(1);
+});
+
+it('the status says when a version was last served, as the metrics do, after a restart, too', async () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  const last = Date.now() - hourMs;
+  const before = Ledger.open({ store, retention: 400 * dayMs }, { clock: systemClock });
+  before.add([served('v1', last), served('v3', last)]);
+  before.close();
+  const { versions } = (await (await start(store)).status()) as unknown as {
+    versions: { version: string; last_served: string | null }[];
+  };
+  expect(versions.map(({ version, last_served }) => [version, last_served])).toEqual([
+    ['v1', new Date(last).toISOString()],
+    ['v2', null],
+    ['v3', null],
+    ['v4', null],
+  ]);
 });

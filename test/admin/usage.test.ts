@@ -46,6 +46,8 @@ describe('/api/usage', () => {
         problems: [],
         folded: 0,
         held: 0,
+        total: 3,
+        total_unfiltered: 3,
         rows: [
           {
             version: 'v1',
@@ -130,7 +132,7 @@ describe('/api/usage', () => {
           successor_first: '2026-11-18T12:34:56.000Z',
           successor_last: '2026-11-18T12:34:56.000Z',
         },
-        expect.objectContaining({ client: 'x-client-id:web', state: 'moved', requests: 0, last: null }),
+        expect.objectContaining({ client: 'x-client-id:web', state: 'successor only', requests: 0, last: null }),
         expect.objectContaining({
           client: 'user-agent:curl',
           state: 'stayed',
@@ -141,7 +143,7 @@ describe('/api/usage', () => {
     ],
     [
       'by=migration&since=50d&version=v0',
-      [{ state: 'moved', successor: 'v1' }, { state: 'both' }].map((one) => expect.objectContaining(one)),
+      [{ state: 'successor only', successor: 'v1' }, { state: 'both' }].map((one) => expect.objectContaining(one)),
     ],
   ])('?%s', async (query, expected) => {
     const { status, json } = await get(`/api/usage?${query}`);
@@ -171,7 +173,7 @@ describe('/api/usage', () => {
   });
 
   it.each([
-    ['since=soon', '`since` is a duration such as 7d or 36h.'],
+    ['since=soon', '`since` is a duration from 1ms to 36500d, such as 7d or 36h.'],
     ['since=7', '`since` is a duration'],
     ['since=off', '`since` is a duration'],
     ['since=', '`since` is a duration'],
@@ -294,7 +296,9 @@ describe('/api/versions/v1/retirement', () => {
     ],
     ['/api/versions/__proto__/retirement', 404, 'No such version'],
     ['/api/versions/v1/retirement?quiet=off', 400, '`quiet` is a duration'],
-    ['/api/versions/v1/retirement?quiet=0s', 400, '`quiet` is a duration'],
+    ['/api/versions/v1/retirement?quiet=0s', 400, '`quiet` is a duration from 1ms to 36500d'],
+    ['/api/versions/v1/retirement?quiet=1000000d', 400, '`quiet` is a duration from 1ms to 36500d'],
+    ['/api/versions/%E0%A4%A/retirement', 400, 'The path has a percent sign that begins no UTF-8.'],
     ['/api/versions/v1/retirement?since=7d', 400, '`since` is no parameter of this; it has `quiet`.'],
   ])('%s is %d', async (path, expected, detail) => {
     const { status, type, json } = await get(path);

@@ -1,9 +1,11 @@
 import type { RequestListener } from 'node:http';
 import { createAdmin } from '../../gateway/admin/app.ts';
+import type { LedgerDesk } from '../../gateway/admin/reading/questions.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { ConfigStatus } from '../../gateway/observability/configStatus.ts';
 import type { TargetReport } from '../../gateway/observability/report.ts';
 import type { UsageQueries } from '../../gateway/usage/queries.ts';
+import { deskOf } from '../support/deskOf.ts';
 import { sampleUsage } from './sampleUsage.ts';
 
 export const now = Date.parse('2026-11-21T10:20:00Z');
@@ -27,6 +29,8 @@ export interface Scene {
   config: ConfigStatus;
   ready: boolean;
   usage: UsageQueries | undefined;
+  /** In place of `usage`. */
+  desk?: LedgerDesk;
   reloads: number;
   outcome: { readonly kind: string };
   readonly clock: { now(): number };
@@ -79,7 +83,7 @@ export function scene(token?: string): Scene {
       }),
       clock: { now: () => state.clock.now() },
       get usage() {
-        return state.usage;
+        return state.desk ?? (state.usage && deskOf(state.usage));
       },
     },
   );

@@ -14,10 +14,10 @@ import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { startRecorded, wellGone } from './recorded.ts';
 
-const shown = { address: 'full', query: true, redact: ['token'] } as const;
+const shown = { address: 'full', query: true, redact: [] } as const;
 
-function lineOf(facts: Partial<Facts>, settings: Partial<ShownSettings> = {}, caller?: string): string {
-  return logLine({ ...wellGone, ...facts }, 'info', { ...shown, ...settings }, caller);
+function lineOf(facts: Partial<Facts>, settings: Partial<ShownSettings> = {}, client?: string): string {
+  return logLine({ ...wellGone, ...facts }, 'info', { ...shown, ...settings }, client);
 }
 
 async function temporaryFile(): Promise<string> {
@@ -56,7 +56,7 @@ describe('a line', () => {
       trace_id: '0af7651916cd43dd8448eb211c80319c',
       version: 'v1',
       stage: 'deprecated',
-      client: '192.0.2.7',
+      address: '192.0.2.7',
       method: 'GET',
       path: '/v1/drinks/7',
       query: 'a=1',
@@ -78,7 +78,7 @@ describe('a line', () => {
       lineOf({ version: '', stage: undefined, target: undefined, upstream: undefined, query: 'q' }, { query: false }),
     ) as object;
     expect(Object.keys(line)).toEqual(
-      'level time id trace_id client method path status duration_ms bytes_in bytes_out retries'.split(' '),
+      'level time id trace_id address method path status duration_ms bytes_in bytes_out retries'.split(' '),
     );
   });
 
@@ -103,12 +103,12 @@ describe('a line', () => {
     ['192.0.2.7', 'none', undefined],
   ] as const)('of the address %s shows as %s: %s', (address, how, expected) => {
     const line = JSON.parse(lineOf({ address }, { address: how })) as Record<string, unknown>;
-    expect(line['client']).toBe(expected);
-    expect('client' in line).toBe(expected !== undefined);
+    expect(line['address']).toBe(expected);
+    expect('address' in line).toBe(expected !== undefined);
   });
 
   it('says who it was as the ledger does, and harmlessly', () => {
-    expect(JSON.parse(lineOf({}, {}, 'x-api-key:#4f2a91c0'))).toMatchObject({ caller: 'x-api-key:#4f2a91c0' });
+    expect(JSON.parse(lineOf({}, {}, 'x-api-key:#4f2a91c0'))).toMatchObject({ client: 'x-api-key:#4f2a91c0' });
     expect(lineOf({}, {}, 'a"\x1b[31m')).toMatch(/^[ -~]+\n$/);
   });
 
@@ -120,8 +120,14 @@ describe('a line', () => {
     ['token', 'token'],
     ['tokens=2', 'tokens=2'],
     ['%zz=1&token=2', '%zz=1&token=***'],
+    ['access_token=1&id_token=2&refresh-token=3', 'access_token=***&id_token=***&refresh-token=***'],
+    ['apiKey=1&API_KEY=2&key=3', 'apiKey=***&API_KEY=***&key=***'],
+    ['client_secret=1&password=2&code=3&sig=4', 'client_secret=***&password=***&code=***&sig=***'],
+    ['X-Amz-Signature=1&signature[]=2', 'X-Amz-Signature=***&signature[]=***'],
+    ['keyword=a&codec=b&monkey=c', 'keyword=a&codec=b&monkey=c'],
+    ['ssn=1', 'ssn=***'],
   ])('of the query %s shows %s', (query, expected) => {
-    expect(JSON.parse(lineOf({ query }))).toMatchObject({ query: expected });
+    expect(JSON.parse(lineOf({ query }, { redact: ['ssn'] }))).toMatchObject({ query: expected });
   });
 });
 
@@ -142,7 +148,7 @@ describe('the log', () => {
       [400, 'warn'],
       [404, 'warn'],
     ]);
-    expect(lines[0]).toMatchObject({ query: 'token=***&x=%22y', target: backend.url, client: '127.0.0.1' });
+    expect(lines[0]).toMatchObject({ query: 'token=***&x=%22y', target: backend.url, address: '127.0.0.1' });
     expect(await readFile(file, 'utf8')).not.toMatch(/secret|[^\n -~]/);
   });
 
@@ -292,10 +298,11 @@ describe('the log', () => {
   it('is for people where that is asked for', async () => {
     const file = await temporaryFile();
     const log = new AccessLog(settingsFor(file, { format: 'pretty' }), () => {});
-    log.record({ ...wellGone, status: 502, problem: 'TARGET_FAILED', fault: 'target', cause: 'closed' });
+    const failed = { status: 502, problem: 'TARGET_FAILED', fault: 'target', cause: 'closed', retries: 2 } as const;
+    log.record({ ...wellGone, ...failed }, 'x-client-id:ios');
     await log.close();
     expect(await readFile(file, 'utf8')).toBe(
-      '[08:00:00.042] ERROR: GET /v1/drinks/7 → 502 in 12.346 ms  http://127.0.0.1:3001  TARGET_FAILED  by the target’s fault: closed\n',
+      `[08:00:00.042] ERROR: GET /v1/drinks/7 → 502 in 12.346 ms  v1 (${wellGone.stage})  client x-client-id:ios  http://127.0.0.1:3001  2 retries  TARGET_FAILED  by the target’s fault: closed  id ${wellGone.id}\n`,
     );
   });
 });

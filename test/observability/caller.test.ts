@@ -34,16 +34,16 @@ async function linesOf(log: object, usage: object, requests: readonly string[]) 
 it('a line says who it was in the words of the ledger, and never a secret or an address', async () => {
   const { lines, text, clients } = await linesOf({}, {}, [get('/v1/x', 'X-Api-Key: hunter2'), get('/v9/x')]);
   const [first, second] = lines;
-  expect(first?.['caller']).toMatch(/^x-api-key:#[0-9a-f]{8}$/);
-  expect(clients).toEqual([first?.['caller']]);
-  expect([first?.['client'], second?.['caller']]).toEqual(['127.0.0.0/24', 'unknown']);
+  expect(first?.['client']).toMatch(/^x-api-key:#[0-9a-f]{16}$/);
+  expect(clients).toEqual([first?.['client']]);
+  expect([first?.['address'], second?.['client']]).toEqual(['127.0.0.0/24', 'unknown']);
   expect(text).not.toMatch(/hunter2|127\.0\.0\.1"/);
 });
 
 it('names those, too, for whom the ledger has no place', async () => {
   const asked = ['a', 'b', 'c'].map((client) => get('/v1/x', `X-Client-Id: ${client}`));
   const { lines } = await linesOf({}, {}, asked);
-  expect(lines.map(({ caller }) => caller)).toEqual(['x-client-id:a', 'x-client-id:b', 'x-client-id:c']);
+  expect(lines.map(({ client }) => client)).toEqual(['x-client-id:a', 'x-client-id:b', 'x-client-id:c']);
 });
 
 it.each([
@@ -52,5 +52,5 @@ it.each([
   ['none', undefined],
 ])('of the address `log.address: %s` leaves %s', async (address, expected) => {
   const { lines } = await linesOf({ address }, {}, [get('/v1/x')]);
-  expect(lines.map(({ client }) => client)).toEqual([expected]);
+  expect(lines.map((line) => line['address'])).toEqual([expected]);
 });

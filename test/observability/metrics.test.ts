@@ -141,6 +141,12 @@ describe('what is counted', () => {
     expect(value('version_gateway_problems_total', { version: 'v1', code: 'TARGET_FAILED' })).toBe(1);
   });
 
+  it('has no duration of a stream of events, which is as long as its reader likes', async () => {
+    const { value } = await read(counted({ duration: 9 }, { duration: 3_600_000, streamed: true }));
+    const of = (name: string) => value(`version_gateway_${name}`, { version: 'v1' });
+    expect([of('request_duration_seconds_count'), of('response_bytes_total')]).toEqual([1, 10]);
+  });
+
   it('puts a duration into every bucket that is not below it', async () => {
     const name = 'version_gateway_request_duration_seconds';
     const { value } = await read(counted({ duration: 1 }, { duration: 30 }, { duration: 90_000 }));

@@ -136,6 +136,28 @@ const endings: Record<string, Ending> = {
     },
     facts: { status: 200, fault: 'client', served: true, bytesOut: 3 },
   },
+  'a stream of events that its reader leaves': {
+    backend: [
+      { write: 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n' },
+    ],
+    does: async (client) => {
+      client.send(get('/v1/x'));
+      await eventually(() => expect(client.pending).toContain('abc'));
+      client.reset();
+    },
+    facts: { status: 200, fault: undefined, cause: undefined, streamed: true, served: true, bytesOut: 3 },
+  },
+  'a stream of events that its target breaks off': {
+    backend: [
+      { write: 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n' },
+      { reset: true },
+    ],
+    does: async (client) => {
+      client.send(get('/v1/x'));
+      await client.abortedResponse();
+    },
+    facts: { status: 200, fault: 'target', streamed: true, served: true, bytesOut: 3 },
+  },
   'a tunnel that its client closes': {
     backend: (request) => (request.raw.includes('Upgrade') ? echo : okAnswer),
     does: async (client) => {

@@ -28,7 +28,7 @@ const quiet: RetirementFacts = {
   allRequests: 10_000,
   clients: [],
   ignored: [],
-  folded: 0,
+  others: undefined,
   newClients: [],
   trend: { kind: 'none', perDay: 0, zero: undefined, days: [] },
   lost: [],
@@ -45,6 +45,9 @@ describe('the answer', () => {
     ['the sunset is this very moment', { sunset: now }, 'yes', ['nobody_left']],
     ['a share at the limit', { clients: [client('a', 10)] }, 'yes', ['below_max_share']],
     ['a share above it', { clients: [client('a', 11)] }, 'no', ['clients_left']],
+    ['a share of those who are not told apart', { others: client('other clients', 11) }, 'no', ['clients_left']],
+    ['few of them', { others: client('other clients', 10) }, 'yes', ['below_max_share']],
+    ['both together', { clients: [client('a', 6)], others: client('other clients', 5) }, 'no', ['clients_left']],
     ['no share is let pass', { clients: [client('a', 1)], maxShare: 0 }, 'no', ['clients_left']],
     ['nobody calls anything else', { clients: [client('a', 1)], allRequests: 1 }, 'no', ['clients_left']],
     ['only ignored clients', { ignored: [client('probe', 9000)] }, 'yes', ['nobody_left']],
@@ -97,6 +100,14 @@ describe('the reasons', () => {
       { clients: [client('a', 1)] },
       '1 client still calls /v1 and will be cut off: a (last asked 3 h ago, 1 request). That is 0.01% of all in the last 7 days, and 0.1% is let pass (retire.max_share).',
     ],
+    [
+      { clients: [client('a', 1000), client('b', 10)], others: client('other clients', 4000) },
+      'At least 2 clients made 5,010 requests to /v1 in the last 7 days, 50.1% of all: a (last asked 3 h ago, 1,000 requests), b (last asked 3 h ago, 10 requests); and 4,000 requests of clients beyond usage.max_clients, which were not told apart.',
+    ],
+    [
+      { others: client('other clients', 4000) },
+      'At least 1 client made 4,000 requests to /v1 in the last 7 days, 40% of all: 4,000 requests of clients beyond usage.max_clients, which were not told apart.',
+    ],
     [{ sunset: now + day }, 'The sunset of /v1, 2026-11-22, lies ahead.'],
     [
       { coveredSince: now - 2 * day },
@@ -134,7 +145,8 @@ describe('the notes', () => {
   it.each<[string, Partial<RetirementFacts>, string[]]>([
     ['nothing but whose ledger it is', {}, ['own_ledger']],
     ['who is left out', { ignored: [ios] }, ['ignored', 'own_ledger']],
-    ['who is not known', { folded: 3 }, ['folded', 'own_ledger']],
+    ['who is not known', { others: client('other clients', 3) }, ['folded', 'own_ledger']],
+    ['that it is not clear', { trend: { ...falling, kind: 'not clear', zero: undefined } }, ['trend', 'own_ledger']],
     ['a fall', { trend: falling }, ['trend', 'own_ledger']],
     ['none', { trend: { ...falling, kind: 'not falling', zero: undefined } }, ['trend', 'own_ledger']],
     ['too few days', { trend: { ...falling, kind: 'unknown', zero: undefined } }, ['own_ledger']],

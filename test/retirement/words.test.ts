@@ -58,12 +58,15 @@ describe('the movement of a client', () => {
 
   it.each([
     ['stayed', { from: from(5), to: undefined }],
-    ['moved', { from: undefined, to: to(5) }],
+    ['moved', { from: undefined, to: to(5), before: true }],
+    ['successor only', { from: undefined, to: to(5), before: false }],
     ['both', { from: from(5), to: to(9) }],
     ['both', { from: from(9), to: to(9) }],
     ['both', { from: from(hour), to: to(1) }],
     ['went back', { from: from(hour + 1), to: to(1) }],
-  ])('%s: %o', (state, movement) => expect(migrationState(movement)).toBe(state));
+  ])('%s: %o', (state, movement) => {
+    expect(migrationState({ before: true, ...movement })).toBe(state);
+  });
 });
 
 it.each([

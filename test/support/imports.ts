@@ -10,6 +10,7 @@ export interface Import {
   readonly typeOnly: boolean;
 }
 
+const dynamic = /\bimport\('([^']+)'\)/g;
 const statement = /^(?:import|export)\s+(?:([^'";]*?)\s+from\s+)?'([^']+)'/gm;
 
 /** Every `.ts` file below `folder`, as paths from the project's root. */
@@ -22,15 +23,15 @@ export function filesBelow(folder: string): string[] {
 
 export function importsOf(file: string): Import[] {
   const text = readFileSync(file, 'utf8');
-  return [...text.matchAll(statement)].map(([, names = '', specifier = '']) => {
-    const relative = specifier.startsWith('.');
-    return {
-      from: file,
-      to: relative ? normalize(join(dirname(file), specifier)) : specifier,
-      relative,
-      typeOnly: isTypeOnly(names),
-    };
-  });
+  const stated = [...text.matchAll(statement)].map(([, names = '', specifier = '']) =>
+    importOf(file, specifier, isTypeOnly(names)),
+  );
+  return [...stated, ...[...text.matchAll(dynamic)].map(([, specifier = '']) => importOf(file, specifier, false))];
+}
+
+function importOf(file: string, specifier: string, typeOnly: boolean): Import {
+  const relative = specifier.startsWith('.');
+  return { from: file, to: relative ? normalize(join(dirname(file), specifier)) : specifier, relative, typeOnly };
 }
 
 function isTypeOnly(names: string): boolean {

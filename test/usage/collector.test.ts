@@ -78,6 +78,66 @@ it('begins another row with another hour, also when the clock was set back', () 
   expect(collector.take().map(({ hour }) => hour)).toEqual([noon, noon + hourMs, noon - hourMs]);
 });
 
+describe('requests that began in an earlier hour', () => {
+  it('are counted in it, and cost no regular client its place in a flood', () => {
+    const collector = collectorOf({ maxClients: 200 });
+    const regulars = Array.from({ length: 100 }, (_one, n) => `regular-${n}`);
+    const callAll = (at: number): void => {
+      for (const client of regulars) for (let n = 0; n < 3; n++) collector.count(exchange({ client, at }));
+    };
+    callAll(noon);
+    collector.take();
+    callAll(noon + hourMs);
+    for (let n = 0; n < 2_000; n++) {
+      collector.count(exchange({ client: `flood-${n}`, at: noon + hourMs + n }));
+      if (n % 50 === 0) collector.count(exchange({ client: 'stream', path: '/events', at: noon + (n % 3) - hourMs }));
+    }
+    callAll(noon + hourMs + 5_000);
+    const rows = collector.take();
+    expect(total(rows, 'requests')).toBe(300 + 2_000 + 40 + 300);
+    const byClient = addUp(rows, ({ client, hour }) => `${client} ${hour - noon}`);
+    for (const name of regulars) expect(byClient.get(`x-client-id:${name} ${hourMs}`)?.requests).toBe(6);
+    const early = rows.filter(({ hour }) => hour !== noon + hourMs);
+    expect(early.map(({ hour }) => hour - noon)).toEqual([-hourMs]);
+    // Its first call came while all places were taken.
+    expect(total(early, 'requests')).toBe(40);
+  });
+
+  it('have a row for each hour and route, however they come in between', () => {
+    const collector = collectorOf();
+    for (let n = 0; n < 60; n++) {
+      const at = noon - (n % 3) * hourMs;
+      collector.count(exchange({ client: 'a', path: n % 2 === 0 ? '/a' : '/b', at }));
+    }
+    const rows = collector.take();
+    expect(rows).toHaveLength(6);
+    for (const { hour, requests, first } of rows) expect([requests, first]).toEqual([10, hour]);
+  });
+
+  it('go to the others with a client that loses its place, in their own hours', () => {
+    const collector = collectorOf({ maxClients: 1 });
+    for (const at of [noon, noon - hourMs]) collector.count(exchange({ client: 'once', at }));
+    for (let n = 0; n < 5; n++) collector.count(exchange({ client: 'often' }));
+    const counted = collector.take().map(({ client, hour, requests }) => [client, (hour - noon) / hourMs, requests]);
+    expect(counted.sort()).toEqual([
+      ['other clients', -1, 1],
+      ['other clients', 0, 3],
+      ['x-client-id:often', 0, 3],
+    ]);
+  });
+
+  it('that do not end mean that the clock was set back: then hours begin again', () => {
+    const collector = collectorOf({ maxClients: 1 });
+    for (let n = 0; n < 300; n++) collector.count(exchange({ client: 'before', at: noon + 24 * hourMs }));
+    const clientAfter = (late: number): string[] => {
+      for (let n = 0; n < late; n++) collector.count(exchange({ client: 'x', at: noon }));
+      return [...new Set(collector.take().map(({ client }) => client))];
+    };
+    expect(clientAfter(50)).toEqual(['x-client-id:before', 'other clients']);
+    expect(clientAfter(100_000)).toContain('x-client-id:x');
+  });
+});
+
 describe('with more clients than it may tell apart', () => {
   it('counts newcomers together, and says so', () => {
     const collector = collectorOf({ maxClients: 2 });

@@ -69,15 +69,23 @@ describe('a secret', () => {
     'client-secret',
     'x-whatever',
   ])('in %s is only a tag', (name) => {
-    expect(clientOf([header(name)], [name, secret])).toMatch(new RegExp(`^${name}:#[0-9a-f]{8}$`));
+    expect(clientOf([header(name)], [name, secret])).toMatch(new RegExp(`^${name}:#[0-9a-f]{16}$`));
   });
 
   it.each(['Bearer abcdef', 'basic dXNlcjpwYXNz', jwt({ sub: 'x' }), 'sk_live_abcdef', 'ghp_abcdef'])(
     'that stands where an id belongs is only a tag: %s',
     (value) => {
-      expect(clientOf([header('x-client-id')], ['x-client-id', value])).toMatch(/^x-client-id:#[0-9a-f]{8}$/);
+      expect(clientOf([header('x-client-id')], ['x-client-id', value])).toMatch(/^x-client-id:#[0-9a-f]{16}$/);
     },
   );
+
+  it('is told apart from 100,000 others', () => {
+    const identification = new Identification(byDefault, salt);
+    const tags = Array.from({ length: 100_000 }, (_one, n) => identification.clientOf(['X-Api-Key', `key-${n}`], ''));
+    expect(new Set(tags).size).toBe(100_000);
+    // This many would meet in the first eight digits, which were all that was kept once.
+    expect(new Set(tags.map((one) => one.slice(0, 'x-api-key:#'.length + 7))).size).toBeLessThan(100_000);
+  });
 
   it('has the same tag with the same salt only', () => {
     const raw = ['X-Api-Key', secret];
@@ -94,7 +102,7 @@ describe('a claim of a JWT', () => {
     const [one, two] = [{ sub: 'ann' }, { sub: 'ann', iat: 5 }].map((claims) =>
       clientOf(bySub, ['Authorization', `Bearer ${jwt(claims)}`]),
     );
-    expect(one).toMatch(/^jwt-sub:#[0-9a-f]{8}$/);
+    expect(one).toMatch(/^jwt-sub:#[0-9a-f]{16}$/);
     expect(two).toBe(one);
     expect(clientOf(bySub, ['Authorization', `bearer ${jwt({ sub: 'bob' })}`])).not.toBe(one);
   });
@@ -134,10 +142,10 @@ describe('a hostile name', () => {
 
   it.each(hostile)('becomes harmless: %j', (value) => {
     const client = clientOf(byDefault, ['X-Client-Id', value]);
-    expect(client).toMatch(/^x-client-id:(?:[0-9A-Za-z][0-9A-Za-z ._:/@+-]*)?~[0-9a-f]{8}$/);
+    expect(client).toMatch(/^x-client-id:(?:[0-9A-Za-z][0-9A-Za-z ._:/@+-]*)?~[0-9a-f]{16}$/);
     expect(client.length).toBeLessThanOrEqual('x-client-id:'.length + 64);
     expect(clientOf([{ by: 'user-agent' }], ['User-Agent', value])).toMatch(
-      /^(?:unknown|user-agent:[0-9A-Za-z](?:[0-9A-Za-z ._:/@+-]{0,63}|[0-9A-Za-z ._:/@+-]{0,54}~[0-9a-f]{8}))$/,
+      /^(?:unknown|user-agent:[0-9A-Za-z](?:[0-9A-Za-z ._:/@+-]{0,63}|[0-9A-Za-z ._:/@+-]{0,46}~[0-9a-f]{16}))$/,
     );
   });
 
@@ -151,6 +159,6 @@ describe('a hostile name', () => {
       (value) => clientOf([{ by: 'user-agent' }], ['User-Agent', value]),
     );
     expect(new Set(agents).size).toBe(6);
-    expect(agents[0]).toMatch(/^user-agent:x{55}~[0-9a-f]{8}$/);
+    expect(agents[0]).toMatch(/^user-agent:x{47}~[0-9a-f]{16}$/);
   });
 });

@@ -126,15 +126,24 @@ describe('the ledger', () => {
       row({ client: 'new', version: 'v2' }),
     ]);
     expect(ledger.movement('v1', 'v2', 0)).toEqual([
-      { client: 'stays', name: undefined, from: { requests: 9, last: noon }, to: undefined },
+      { client: 'stays', name: undefined, before: true, from: { requests: 9, last: noon }, to: undefined },
       {
         client: 'moves',
         name: undefined,
+        before: true,
         from: { requests: 5, last: noon - dayMs },
         to: { requests: 3, first: noon, last: noon },
       },
-      { client: 'new', name: undefined, from: undefined, to: { requests: 1, first: noon, last: noon } },
+      { client: 'new', name: undefined, before: false, from: undefined, to: { requests: 1, first: noon, last: noon } },
     ]);
+    // Who used the old version before that time has moved, and did not begin with the new one.
+    expect(ledger.movement('v1', 'v2', noon)).toMatchObject([
+      { client: 'stays' },
+      { client: 'moves', before: true, from: undefined, to: { requests: 3 } },
+      { client: 'new', before: false },
+    ]);
+    ledger.add([row({ client: 'other clients', requests: 99 }), row({ client: 'other clients', version: 'v2' })]);
+    expect(ledger.movement('v1', 'v2', 0).map(({ client }) => client)).toEqual(['stays', 'moves', 'new']);
   });
 
   it('forgets what is older than the retention, names included', () => {

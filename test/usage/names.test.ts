@@ -64,6 +64,15 @@ it('names the clients of the ledger', () => {
   expect(ledger.byClient('v1', 0)).toMatchObject([{ name: undefined }]);
 });
 
+it('names a key by the tag with which it was counted, be that a short one of an earlier release', () => {
+  const file = join(temporaryFolder(), 'names.yaml');
+  writeFileSync(file, '"x-api-key:#4f2a91c0": Ann\n"x-api-key:#4f2a91c07be05d3a": Ann, since');
+  const { ledger } = openLedger({ names: file });
+  const tags = ['#4f2a91c0', '#4f2a91c07be05d3a', '#4f2a91c0ffffffff'];
+  ledger.add(tags.map((tag, n) => row({ client: `x-api-key:${tag}`, requests: 9 - n })));
+  expect(ledger.byClient('v1', 0).map(({ name }) => name)).toEqual(['Ann', 'Ann, since', undefined]);
+});
+
 it('may be gone', () => {
   const file = join(temporaryFolder(), 'names.yaml');
   writeFileSync(file, 'a: Ann');

@@ -30,10 +30,12 @@ export const log = section({
   sample: share.prefault('100%').describe('The share of exchanges that get a line; errors and refusals always do.'),
   address: oneOf(['full', 'network', 'none'])
     .prefault('network')
-    .describe('How much of a client’s address a line holds: all of it, its network (/24 or /48), or nothing.'),
+    .describe('How much of the peer’s address a line holds: all of it, its network (/24 or /48), or nothing.'),
   query: flag.prefault(false).describe('Whether a line holds the query, too.'),
   redact: z
     .array(text('the name of a query parameter'))
     .prefault([])
-    .describe('Query parameters whose values are left out, in any spelling of their names.'),
+    .describe(
+      'More query parameters whose values are left out, besides token, key, secret, password, code, signature and their like.',
+    ),
 });

@@ -1,18 +1,18 @@
 import { empty } from './dom.js';
 import { brief } from './format.js';
+import { color, fade, font, hatch } from './shades.js';
 
 /** @typedef {{ label: string, color: string, fill?: boolean, dashed?: boolean, stepped?: boolean }} Series */
-
-const font = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Open Sans", sans-serif';
 
 /**
  * A chart over UTC time that follows the width of its place and the colours of the page.
  * @param {HTMLElement} target
- * @param {{ data: (number|null)[][], series: Series[], height: number, hover?: (index: number|null) => void, pale?: readonly (readonly [from: number, to: number])[] }} what
- *   `data`: instants in seconds first, then one list a series; `pale`: spans that are not counted to their end
+ * @param {{ data: (number|null)[][], series: Series[], height: number, hover?: (index: number|null) => void, pale?: readonly (readonly [from: number, to: number])[], unknown?: { until: number, text: string } | undefined }} what
+ *   `data`: instants in seconds first, then one list a series; `pale`: spans that are not counted to their end;
+ *   `unknown`: until when nothing is known, in seconds, and what to say of it
  * @returns {() => void} takes it away
  */
-export function chart(target, { data, series, height, hover = () => {}, pale = [] }) {
+export function chart(target, { data, series, height, hover = () => {}, pale = [], unknown }) {
   const uPlot = /** @type {any} */ (globalThis).uPlot;
   if (!uPlot) {
     target.append(empty('This browser could not draw the chart.'));
@@ -52,7 +52,10 @@ export function chart(target, { data, series, height, hover = () => {}, pale = [
         ],
         series: [{}, ...series.map((one) => line(one, uPlot))],
         hooks: {
-          draw: [(/** @type {any} */ drawn) => fade(drawn, pale)],
+          draw: [
+            (/** @type {any} */ drawn) => unknown && hatch(drawn, unknown),
+            (/** @type {any} */ drawn) => fade(drawn, pale),
+          ],
           setCursor: [(/** @type {{ cursor: { idx: number|null } }} */ { cursor }) => hover(cursor.idx ?? null)],
         },
       },
@@ -94,21 +97,6 @@ function line({ label, color: name, fill, dashed, stepped }, uPlot) {
   };
 }
 
-/**
- * @param {any} plot
- * @param {readonly (readonly [from: number, to: number])[]} spans
- */
-function fade({ ctx, bbox, valToPos }, spans) {
-  ctx.save();
-  ctx.fillStyle = color('--card');
-  ctx.globalAlpha = 0.6;
-  for (const [from, to] of spans) {
-    const left = Math.max(bbox.left, valToPos(from, 'x', true));
-    ctx.fillRect(left, bbox.top, Math.min(bbox.left + bbox.width, valToPos(to, 'x', true)) - left + 1, bbox.height);
-  }
-  ctx.restore();
-}
-
 /** @param {number} max */
 function niceTop(max) {
   return Math.max(4, max * 1.08);
@@ -127,9 +115,4 @@ function labels(_plot, all) {
   const step = (all[1] ?? 0) - (all[0] ?? 0);
   const spelled = step < 86_400 ? hours : step < 28 * 86_400 ? days : months;
   return all.map((seconds) => (step < 86_400 && seconds % 86_400 === 0 ? days : spelled).format(seconds * 1_000));
-}
-
-/** @param {string} name */
-export function color(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }

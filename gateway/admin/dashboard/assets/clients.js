@@ -1,68 +1,58 @@
 import { usage } from './api.js';
-import { matches, wording } from './callers.js';
+import { columns } from './clientColumns.js';
 import { el, empty } from './dom.js';
 import { count } from './format.js';
-import { moment } from './moment.js';
 import { sortable } from './sortable.js';
-import { sparkline } from './sparkline.js';
-import { usedRoutes } from './usedRoutes.js';
+import { wording } from './wording.js';
 
-/** @import { Caller } from './callers.js' */
+/** @import { ClientRow, Usage } from './shapes.js' */
+
+/** How long to wait for the next letter before the gateway is asked, ms. */
+const pause = 250;
 
 /**
- * The table of who still calls a version, with a filter over names and states.
+ * The table of who still calls a version, with a filter over names and states. There may be many thousands: the gateway
+ * finds and sorts them, and a page at a time is drawn.
  * @param {string} version
  * @param {string|undefined} successor
+ * @param {() => void} changed another page of them is wanted
  */
-export function clients(version, successor) {
-  /** @type {readonly Caller[]} */
-  let all = [];
+export function clients(version, successor, changed) {
   let now = 0;
+  let waits = 0;
   const words = wording(version, successor);
   const table = sortable(
     `Clients of ${version}`,
     columns(words, () => now),
     1,
     ({ client }) => client,
+    changed,
   );
+  const anew = () => {
+    table.begin();
+    changed();
+  };
   const search = el('input', {
     type: 'search',
     id: 'client-filter',
     placeholder: 'Name or part of it',
     autocomplete: 'off',
     spellcheck: 'false',
-    input: () => show(),
+    input: () => {
+      clearTimeout(waits);
+      waits = setTimeout(anew, pause);
+    },
   });
   const state = el(
     'select',
-    { id: 'client-state', change: () => show() },
+    { id: 'client-state', change: anew },
     el('option', { value: 'here' }, `Still on ${version}`),
     ...Object.entries(words).map(([value, text]) => el('option', { value }, text)),
-    el('option', { value: '' }, 'Everybody'),
+    el('option', { value: 'any' }, 'Everybody'),
   );
   const found = el('p', { class: 'soft', role: 'status' });
   const nobody = el('div');
   const doubts = el('div', { class: 'doubts' });
-  const show = () => {
-    const needle = search.value.trim().toLowerCase();
-    const rows = all.filter(
-      (one) => `${one.name ?? ''} ${one.client}`.toLowerCase().includes(needle) && matches(one, state.value),
-    );
-    const share = `${count(rows.length)} of ${count(all.length)}`;
-    // A screen reader says it aloud whenever it is set, whether it is another or not.
-    if (found.textContent !== share) found.textContent = share;
-    table.root.hidden = rows.length === 0;
-    nobody.replaceChildren(
-      ...(rows.length > 0
-        ? []
-        : [
-            all.some(({ requests }) => requests > 0)
-              ? empty('No client matches.')
-              : empty(`No call of ${version} is known from the last 30 days.`),
-          ]),
-    );
-    table.fill(rows);
-  };
   const csv = usage({ by: 'client', version, since: '30d' }, '/api/usage.csv');
   const root = el(
     'div',
@@ -83,51 +73,27 @@ export function clients(version, successor) {
   );
   return {
     root,
+    /** Where the rows are to be had that the reader wants to see. */
+    get wanted() {
+      const { sort, limit } = table.wanted;
+      const filter = search.value.trim();
+      const asked = { by: 'client', version, state: state.value, sort, limit: String(limit) };
+      return usage(filter === '' ? asked : { ...asked, filter });
+    },
     /**
-     * @param {readonly Caller[]} callers
-     * @param {number} at
+     * @param {Usage<ClientRow>} answer
      * @param {readonly Node[]} said of them by the ledger itself
      */
-    fill(callers, at, said) {
-      [all, now] = [callers, at];
+    fill({ rows, total = rows.length, total_unfiltered: all = total, until }, said) {
+      now = Date.parse(until);
       doubts.replaceChildren(...said);
-      show();
+      const share = `${count(total)} of ${count(all)}`;
+      // A screen reader says it aloud whenever it is set, whether it is another or not.
+      if (found.textContent !== share) found.textContent = share;
+      table.root.hidden = total === 0;
+      const none = all > 0 ? 'No client matches.' : `No call of ${version} is known from the last 30 days.`;
+      nobody.replaceChildren(...(total > 0 ? [] : [empty(none)]));
+      table.fill(rows, total);
     },
   };
 }
-
-/**
- * @param {Record<string, string>} words
- * @param {() => number} now
- * @returns {import('./sortable.js').Column<Caller>[]}
- */
-function columns(words, now) {
-  /** @type {Set<string>} */
-  const unfolded = new Set();
-  return [
-    {
-      title: 'Client',
-      sort: nameOf,
-      cell: (one) =>
-        el('span', { class: 'client' }, one.name ?? one.client, one.name !== null && el('small', {}, one.client)),
-    },
-    { title: 'Requests', number: true, sort: ({ requests }) => requests, cell: ({ requests }) => count(requests) },
-    {
-      title: 'Last seen',
-      sort: ({ last }) => (last === null ? 0 : Date.parse(last)),
-      number: true,
-      cell: ({ last }) => moment(last, now()),
-    },
-    {
-      title: 'Migration',
-      sort: ({ state }) => words[state] ?? state,
-      cell: ({ state }) => el('span', { class: `state ${state.replace(' ', '-')}` }, words[state] ?? state),
-    },
-    { title: 'Routes', sort: ({ routes }) => routes, cell: (caller) => usedRoutes(caller, unfolded) },
-    { title: 'Errors', number: true, sort: ({ errors }) => errors, cell: ({ errors }) => count(errors) },
-    { title: '30 days', cell: ({ days }) => days && sparkline(days, now()) },
-  ];
-}
-
-/** @param {Caller} caller */
-const nameOf = ({ name, client }) => name ?? client;

@@ -18,11 +18,11 @@ export function decline(target, version, trend) {
   const { days } = trend;
   if (days.length === 0) {
     target.replaceChildren(
-      empty('No day is counted from its beginning to its end yet.', 'The decline shows after a week or so.'),
+      empty('No day is counted from its beginning to its end yet.', 'The decline shows after three weeks.'),
     );
     return () => {};
   }
-  if (trend.kind === 'none') {
+  if (trend.kind === 'none' && days.every(({ requests }) => requests === 0)) {
     target.replaceChildren(empty(`No request to ${version} in these days.`, 'There is nothing left to decline.'));
     return () => {};
   }
@@ -65,18 +65,17 @@ function projection({ zero, per_day: perDay }, seen) {
 /** @param {Trend} trend */
 function words({ kind, zero }) {
   if (kind === 'falling')
-    return zero === null ? 'Falling.' : `Falling: zero on ${date(Date.parse(zero))} at this rate.`;
+    return zero === null ? 'Falling, by less each week.' : `Falling: zero on ${date(Date.parse(zero))} at this rate.`;
   if (kind === 'not falling') return 'Not falling.';
+  if (kind === 'not clear') return 'Fewer than the week before; whether it goes on is not clear.';
+  if (kind === 'none') return 'No request in the last seven days.';
   return 'Too few days to tell.';
 }
 
 /** @param {Trend} trend */
-function detail({ kind, per_day: perDay, days }) {
+function detail({ per_day: perDay, days }) {
   const span = `${days.length} complete ${days.length === 1 ? 'day' : 'days'}`;
-  if (perDay === null || kind === 'unknown') return `${span} are known so far.`;
-  const change =
-    Math.abs(perDay) < 1 ? 'less than one request' : `about ${count(Math.round(Math.abs(perDay)))} requests`;
-  return perDay < 0
-    ? `${change[0]?.toUpperCase()}${change.slice(1)} fewer each day, over ${span}.`
-    : `Over ${span}, it does not get less.`;
+  if (perDay === null) return `${span} are known so far.`;
+  const less = Math.abs(perDay) < 1 ? 'Less than one request' : `About ${count(Math.round(-perDay))} requests`;
+  return `${less} fewer each day, over the last three weeks.`;
 }

@@ -1,5 +1,4 @@
 import { ask, Refused, usage } from './api.js';
-import { callers } from './callers.js';
 import { clients } from './clients.js';
 import { decline } from './decline.js';
 import { el, empty, place } from './dom.js';
@@ -10,7 +9,7 @@ import { segmented } from './segmented.js';
 import { trouble } from './trouble.js';
 import { figures, verdict } from './verdict.js';
 
-/** @import { ClientRow, MigrationRow, Retirement, RouteRow, Usage, VersionStatus } from './shapes.js' */
+/** @import { ClientRow, Retirement, RouteRow, Usage, VersionStatus } from './shapes.js' */
 
 /** Who is on the way out first comes first. */
 const urgency = ['sunset', 'deprecated', 'announced', 'active', 'retired'];
@@ -22,6 +21,8 @@ export class Retiring {
   /** @type {string|undefined} */
   #names;
   #latest = new Latest();
+  #latestClients = new Latest();
+  #latestRoutes = new Latest();
   #version = '';
   #remove = () => {};
   #drawn = '';
@@ -62,18 +63,15 @@ export class Retiring {
     const version = this.#version;
     if (version === '') return;
     const question = this.#latest.begin();
-    const { signal } = question;
     try {
-      const [retirement, byClient, byRoute] = await Promise.all([
-        /** @type {Promise<Retirement>} */ (ask(`/api/versions/${encodeURIComponent(version)}/retirement`, signal)),
-        /** @type {Promise<Usage<ClientRow>>} */ (ask(usage({ by: 'client', version }), signal)),
-        /** @type {Promise<Usage<RouteRow>>} */ (ask(usage({ by: 'route', version }), signal)),
-      ]);
-      /** @type {Usage<MigrationRow>|undefined} */
-      const moves = retirement.facts.successor ? await ask(usage({ by: 'migration', version }), signal) : undefined;
+      // First and alone: it is what the reader came for, and a large ledger answers one question after the other.
+      /** @type {Retirement} */
+      const retirement = await ask(`/api/versions/${encodeURIComponent(version)}/retirement`, question.signal);
       if (question.isOver) return;
       this.#judge(retirement);
-      this.#list(retirement, callers(byClient.rows, moves?.rows ?? []), byRoute, remarks(byClient));
+      this.#begin(retirement);
+      await this.#listClients();
+      if (!question.isOver) await this.#listRoutes(retirement);
     } catch (error) {
       if (question.isOver) return;
       // What was known stays while the gateway is away; the head of the page says that it is old.
@@ -96,22 +94,42 @@ export class Retiring {
     this.#drawn = said;
   }
 
-  /**
-   * @param {Retirement} retirement
-   * @param {ReturnType<typeof callers>} rows
-   * @param {Usage<RouteRow>} byRoute
-   * @param {readonly Node[]} said of the clients by the ledger itself
-   */
-  #list({ version, facts }, rows, byRoute, said) {
-    const now = Date.parse(byRoute.until);
-    if (!this.#clients || !this.#routes) {
-      this.#clients = clients(version, facts.successor?.version);
-      this.#routes = routes(version);
-      place('clients').replaceChildren(this.#clients.root);
-      place('routes').replaceChildren(this.#routes.root);
+  /** @param {Retirement} retirement */
+  #begin({ version, facts }) {
+    this.#clients ??= clients(version, facts.successor?.version, () => void this.#listClients());
+    this.#routes ??= routes(version);
+  }
+
+  /** Those that the reader wants to see. */
+  async #listClients() {
+    const table = this.#clients;
+    if (!table) return;
+    const question = this.#latestClients.begin();
+    try {
+      /** @type {Usage<ClientRow>} */
+      const answer = await ask(table.wanted, question.signal);
+      if (question.isOver || table !== this.#clients) return;
+      table.fill(answer, remarks(answer));
+      if (!table.root.isConnected) place('clients').replaceChildren(table.root);
+    } catch (error) {
+      // What was drawn stays until it can be asked for again.
+      if (!question.isOver && !table.root.isConnected) place('clients').replaceChildren(trouble(error));
     }
-    this.#clients.fill(rows, now, said);
-    this.#routes.fill(byRoute.rows, facts.routes_without_counterpart, facts.successor, now);
+  }
+
+  /** @param {Retirement} retirement */
+  async #listRoutes({ version, facts }) {
+    const table = this.#routes;
+    const question = this.#latestRoutes.begin();
+    try {
+      /** @type {Usage<RouteRow>} */
+      const { rows, until } = await ask(usage({ by: 'route', version }), question.signal);
+      if (question.isOver || !table || table !== this.#routes) return;
+      table.fill(rows, facts.routes_without_counterpart, facts.successor, Date.parse(until));
+      if (!table.root.isConnected) place('routes').replaceChildren(table.root);
+    } catch (error) {
+      if (!question.isOver && !table?.root.isConnected) place('routes').replaceChildren(trouble(error));
+    }
   }
 
   #clear() {

@@ -8,8 +8,7 @@
  * @typedef {{ problem: string|null, held_rows: number }} Ledger
  * @typedef {{ config: Config, workers: { pid: number, since: string }[], versions: VersionStatus[], usage?: Ledger|null }} Status
  * @typedef {{ at: string, requests: number }} Day
- * @typedef {{ version: string, client: string, name: string|null, requests: number, errors: number, last: string|null, routes: number, top_routes?: { route: string, requests: number, last: string }[]|null, days: Day[]|null }} ClientRow
- * @typedef {{ version: string, successor: string|null, client: string, name: string|null, state: string, requests: number, last: string|null, successor_requests: number }} MigrationRow
+ * @typedef {{ version: string, client: string, name: string|null, requests: number, errors: number, last: string|null, state?: string, routes: number, top_routes?: { route: string, requests: number, last: string }[]|null, days: Day[]|null }} ClientRow
  * @typedef {{ route: string, requests: number, errors: number, clients: number, last: string }} RouteRow
  * @typedef {{ code: string, text: string }} Remark
  * @typedef {{ kind: string, per_day: number|null, zero: string|null, days: Day[] }} Trend
@@ -20,7 +19,7 @@
 
 /**
  * @template Row
- * @typedef {{ since: string, until: string, covered_since: string|null, problem: string|null, problems?: string[], folded?: number, held?: number, rows: Row[] }} Usage
+ * @typedef {{ since: string, until: string, covered_since: string|null, problem: string|null, problems?: string[], folded?: number, held?: number, total?: number, total_unfiltered?: number, rows: Row[] }} Usage
  */
 
 export {};

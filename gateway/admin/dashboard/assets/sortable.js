@@ -4,7 +4,8 @@ import { redraw } from './rows.js';
 
 /**
  * @template Row
- * @typedef {{ title: string, number?: boolean, sort?: (row: Row) => string|number, cell(row: Row): import('./dom.js').Child }} Column
+ * @typedef {{ title: string, name?: string, number?: boolean, sort?: (row: Row) => string|number, cell(row: Row): import('./dom.js').Child }} Column
+ *   `name`: what the gateway calls it
  */
 
 /** How many rows are drawn until more are asked for. */
@@ -17,11 +18,13 @@ const page = 50;
  * @param {readonly Column<Row>[]} columns
  * @param {number} sortedBy index of the column that is sorted by at first, largest first
  * @param {(row: Row) => string} key what a row is known by when it comes anew
+ * @param {() => void} [changed] other rows are wanted, of somebody who sorts them: those that are given are drawn as they come
  */
-export function sortable(caption, columns, sortedBy, key) {
+export function sortable(caption, columns, sortedBy, key, changed) {
   let [by, upwards, shown] = [sortedBy, false, page];
   /** @type {readonly Row[]} */
   let rows = [];
+  let total = 0;
   const body = el('tbody');
   const heads = columns.map((column, index) => head(column, () => sortBy(index)));
   const more = el('button', { type: 'button', class: 'more', hidden: true, click: () => extend() }, 'Show more');
@@ -37,13 +40,17 @@ export function sortable(caption, columns, sortedBy, key) {
   );
   const extend = () => {
     shown += page;
-    draw();
+    want();
   };
   /** @param {number} index */
   const sortBy = (index) => {
     upwards = by === index ? !upwards : columns[index]?.number !== true;
     by = index;
+    want();
+  };
+  const want = () => {
     draw();
+    changed?.();
   };
   const draw = () => {
     heads.forEach((one, index) => {
@@ -51,21 +58,32 @@ export function sortable(caption, columns, sortedBy, key) {
       else one.removeAttribute('aria-sort');
     });
     const value = columns[by]?.sort ?? (() => 0);
-    const sorted = rows.toSorted((a, b) => (upwards ? 1 : -1) * compare(value(a), value(b)));
+    const sorted = changed ? rows : rows.toSorted((a, b) => (upwards ? 1 : -1) * compare(value(a), value(b)));
     redraw(
       body,
       sorted
         .slice(0, shown)
         .map((row) => el('tr', { 'data-key': key(row) }, ...columns.map((column, index) => cell(column, row, index)))),
     );
-    more.hidden = rows.length <= shown;
-    more.textContent = `Show more (${count(Math.min(shown, rows.length))} of ${count(rows.length)})`;
+    more.hidden = total <= shown;
+    more.textContent = `Show more (${count(Math.min(shown, rows.length))} of ${count(total)})`;
   };
   return {
     root,
-    /** @param {readonly Row[]} next */
-    fill(next) {
-      rows = next;
+    /** What the reader wants to see, for who is to answer that. */
+    get wanted() {
+      return { sort: `${upwards ? '' : '-'}${columns[by]?.name ?? ''}`, limit: shown };
+    },
+    /** Other rows follow: from the first one on. */
+    begin() {
+      shown = page;
+    },
+    /**
+     * @param {readonly Row[]} next
+     * @param {number} [all] how many there are
+     */
+    fill(next, all = next.length) {
+      [rows, total] = [next, all];
       draw();
     },
   };

@@ -1,6 +1,7 @@
 import { chart } from './chart.js';
 import { el, empty, svg } from './dom.js';
 import { count, date, dateTime, percent } from './format.js';
+import { firstKnown, partial, unknownUntil } from './known.js';
 
 /** @import { Day, Usage } from './shapes.js' */
 
@@ -28,6 +29,7 @@ export function traffic(target, usage, step) {
     return () => {};
   }
   const { times, counts } = table(usage, names, step);
+  const known = firstKnown(usage, times);
   const totals = counts.map((row) => row.slice(0, -1).reduce((sum, one) => sum + one, 0));
   const all = totals.reduce((sum, one) => sum + one, 0);
   const values = names.map((_name, index) => el('span', { class: 'value' }, amount(totals[index] ?? 0, all)));
@@ -39,13 +41,15 @@ export function traffic(target, usage, step) {
   );
   /** @param {number|null} at */
   const show = (at) => {
-    const column = at === null ? undefined : counts.map((row) => row[at] ?? 0);
+    const column = at === null || at < known ? undefined : counts.map((row) => row[at] ?? 0);
     const sum = column?.reduce((one, other) => one + other, 0) ?? 0;
     names.forEach((_name, index) => {
       values[index]?.replaceChildren(column ? count(column[index] ?? 0) : amount(totals[index] ?? 0, all));
     });
     const spelled = step === 'hour' ? dateTime : date;
-    when.textContent = column ? `${spelled((times[at ?? 0] ?? 0) * 1_000)}: ${count(sum)}` : span(usage, all, step);
+    const place = spelled((times[at ?? 0] ?? 0) * 1_000);
+    if (at !== null && at < known) when.textContent = `${place}: nobody counted yet`;
+    else when.textContent = column ? `${place}: ${count(sum)}` : span(usage, all, step);
   };
   const place = el('div', {
     class: 'chart',
@@ -60,13 +64,16 @@ export function traffic(target, usage, step) {
     data: [
       times,
       ...order.map((upTo) =>
-        times.map((_time, at) => counts.slice(0, upTo + 1).reduce((sum, row) => sum + (row[at] ?? 0), 0)),
+        times.map((_time, at) =>
+          at < known ? null : counts.slice(0, upTo + 1).reduce((sum, row) => sum + (row[at] ?? 0), 0),
+        ),
       ),
     ],
     series: order.map((index) => ({ label: names[index] ?? '', color: hue(index), fill: true, stepped: true })),
     height: 260,
     hover: show,
     pale: partial(usage, times),
+    unknown: unknownUntil(usage, times),
   });
 }
 
@@ -90,21 +97,6 @@ function table({ rows, since, until }, names, step) {
   }
   for (const row of counts) row[steps] = row[steps - 1] ?? 0;
   return { times, counts };
-}
-
-/**
- * The first and the last span, unless they were counted from beginning to end: else a fall would show that is none.
- * @param {{ since: string, until: string, covered_since: string|null }} usage
- * @param {readonly number[]} times
- * @returns {(readonly [number, number])[]}
- */
-function partial({ since, until, covered_since: covered }, times) {
-  const from = Math.max(Date.parse(since), Date.parse(covered ?? since)) / 1_000;
-  return times.slice(1).flatMap((end, at) => {
-    const start = times[at] ?? end;
-    const cut = (start < from && from < end) || Date.parse(until) / 1_000 < end;
-    return cut ? [/** @type {const} */ ([start, end])] : [];
-  });
 }
 
 /**

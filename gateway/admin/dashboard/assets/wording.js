@@ -1,0 +1,16 @@
+/**
+ * How each state of migration is called.
+ * @param {string} version
+ * @param {string|undefined} successor
+ * @returns {Record<string, string>}
+ */
+export function wording(version, successor) {
+  if (successor === undefined) return { stayed: `${version} only` };
+  return {
+    stayed: `${version} only`,
+    both: `${version} and ${successor}`,
+    'went back': `Went back to ${version}`,
+    moved: `Moved to ${successor}`,
+    'successor only': `${successor} only`,
+  };
+}

@@ -1,0 +1,73 @@
+import type { Snapshot } from '../../config/snapshot.ts';
+import { gather } from '../../retirement/gather.ts';
+import { asServed } from '../../retirement/served.ts';
+import { usageCsv } from '../../retirement/usageCsv.ts';
+import { usageReport } from '../../retirement/usageReport.ts';
+import { judge } from '../../retirement/verdict.ts';
+import { clientsInWords } from '../../retirement/words.ts';
+import type { UsageQueries } from '../../usage/queries.ts';
+import { BadParameter } from '../badParameter.ts';
+import { durationIn, expectOnly, nobodyKnows, questionIn, removedIn } from '../question.ts';
+import type { Answers, Kind, Objection, Page, Questions } from './questions.ts';
+
+type Answer<Asked extends Kind> = (
+  queries: UsageQueries,
+  snapshot: Snapshot,
+  question: Questions[Asked],
+) => Answers[Asked];
+
+const answers: { readonly [Asked in Kind]: Answer<Asked> } = {
+  usage: (queries, snapshot, { query, format, now }) =>
+    orObjection(() => {
+      const report = usageReport(queries, questionIn(query, snapshot, queries, now));
+      if (format === 'json') return page(JSON.stringify(report));
+      return { ...page(usageCsv(report)), csv: `usage-by-${report.by}.csv` };
+    }),
+
+  retirement: (queries, snapshot, { name, query, report, now }) =>
+    orObjection(() => {
+      if (!snapshot.versions.has(name) && !removedIn(queries, snapshot).includes(name)) {
+        return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${nobodyKnows(queries, snapshot)}` };
+      }
+      expectOnly(query, ['quiet']);
+      const quiet = durationIn(query, 'quiet') ?? snapshot.retire.quiet;
+      return page(JSON.stringify(asServed(judge(gather({ name }, { snapshot, queries, report }, quiet, now)))));
+    }),
+
+  use: (queries, _snapshot, { since, now }) =>
+    queries.totals(since).map(({ version, served, last }) => ({
+      version,
+      last: served > 0 ? last : undefined,
+      clients: clientsInWords(version, queries, since, now),
+    })),
+
+  lastUse: (queries) => {
+    const served = queries.totals(0).filter((total) => total.served > 0);
+    return new Map(served.map(({ version, last }) => [version, last]));
+  },
+};
+
+/** Pure, but for what it asks: the same wherever it is worked out. */
+export function answerTo<Asked extends Kind>(
+  kind: Asked,
+  queries: UsageQueries,
+  snapshot: Snapshot,
+  question: Questions[Asked],
+): Answers[Asked] {
+  return answers[kind](queries, snapshot, question);
+}
+
+/** A parameter that is wrong is objected to, by its name. */
+function orObjection(answer: () => Page | Objection): Page | Objection {
+  try {
+    return answer();
+  } catch (error) {
+    if (!(error instanceof BadParameter)) throw error;
+    return { problem: 'BAD_REQUEST', detail: error.message };
+  }
+}
+
+// Memory of its own, so that a thread can hand it over as it is.
+function page(text: string): Page {
+  return { body: new TextEncoder().encode(text) };
+}

@@ -1,0 +1,67 @@
+import type { Request } from 'express';
+import type { Snapshot } from '../../config/snapshot.ts';
+import type { ServingReport } from '../../observability/report.ts';
+import type { ProblemCode } from '../../problems/catalogue.ts';
+
+/** What the gateway wants to know of its ledger, as plain data. Instants in epoch ms. */
+export interface Questions {
+  /** `GET /api/usage`, and the same as CSV. */
+  readonly usage: { readonly query: Request['query']; readonly format: 'json' | 'csv'; readonly now: number };
+  /** `GET /api/versions/{version}/retirement`. */
+  readonly retirement: {
+    readonly name: string;
+    readonly query: Request['query'];
+    readonly report: ServingReport;
+    readonly now: number;
+  };
+  /** For the guard: how the versions have been used since then. */
+  readonly use: { readonly since: number; readonly now: number };
+  /** When each version was last served. */
+  readonly lastUse: Readonly<Record<never, never>>;
+}
+
+/** Whole pages where a page is asked for, so that little is left to do for who sends them. */
+export interface Answers {
+  readonly usage: Page | Objection;
+  readonly retirement: Page | Objection;
+  readonly use: readonly VersionUseFacts[];
+  readonly lastUse: ReadonlyMap<string, number>;
+}
+
+export interface Page {
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** The name of the file; undefined: JSON. */
+  readonly csv?: string | undefined;
+}
+
+/** A question that has no answer. */
+export interface Objection {
+  readonly problem: ProblemCode;
+  readonly detail: string;
+}
+
+export interface VersionUseFacts {
+  readonly version: string;
+  readonly last: number | undefined;
+  /** In words; undefined: nobody. */
+  readonly clients: string | undefined;
+}
+
+export type Kind = keyof Questions;
+
+/** Where questions about the ledger are answered, in their order. */
+export interface LedgerDesk {
+  /** What keeps the ledger from being written. */
+  readonly problem: string | undefined;
+  /** Rows that wait in memory until they can be written. */
+  readonly held: number;
+  /** Requests that the ledger itself has counted as `other clients` since the start. */
+  readonly foldedHere: number;
+  /** @throws UnansweredQuestion */
+  ask<Asked extends Kind>(kind: Asked, snapshot: Snapshot, question: Questions[Asked]): Promise<Answers[Asked]>;
+}
+
+/** The ledger was too slow, or who reads it has failed. The message is a sentence for people. */
+export class UnansweredQuestion extends Error {
+  override readonly name = 'UnansweredQuestion';
+}

@@ -1,0 +1,38 @@
+import { parentPort } from 'node:worker_threads';
+import type { Snapshot } from '../../config/snapshot.ts';
+import { fromPlain } from '../../config/transfer.ts';
+import { AbsentLedger } from '../../usage/absentLedger.ts';
+import { LedgerReader } from '../../usage/ledgerReader.ts';
+import type { UsageQueries } from '../../usage/queries.ts';
+import { answerTo } from './answers.ts';
+import type { Order, Reply } from './orders.ts';
+
+// The thread in which a ledger is read: a question to SQLite holds up whoever asks it, and here nobody else waits.
+
+let snapshot: Snapshot | undefined;
+let reader: LedgerReader | undefined;
+
+parentPort?.on('message', ({ kind, question, snapshot: next, ledger }: Order) => {
+  if (next) snapshot = fromPlain(next);
+  const queries = opened(ledger);
+  const work = (): Reply['answer'] => answerTo(kind, queries, snapshot as Snapshot, question);
+  const answer = queries instanceof LedgerReader ? queries.atOnce(work) : work();
+  const reply: Reply = { answer };
+  parentPort?.postMessage(reply, 'body' in answer ? [answer.body.buffer] : []);
+});
+
+function opened({ file, names, problem, held }: Order['ledger']): UsageQueries {
+  if (reader?.isThere === false) {
+    reader.close();
+    reader = undefined;
+  }
+  try {
+    reader ??= new LedgerReader(file, names);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return new AbsentLedger(problem ?? `${file} cannot be read: ${reason}.`, held);
+  }
+  reader.callClientsAsIn(names);
+  Object.assign(reader, { problem, held });
+  return reader;
+}

@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { adminAddressIn } from '../config/adminAddress.ts';
+import { decode, readText } from '../config/load.ts';
+import { printable } from '../config/mask.ts';
+import { UnansweredError } from './admin.ts';
+import type { Io } from './io.ts';
+
+/** Which running gateway to ask. */
+export interface AdminTarget {
+  readonly origin: string;
+  /** The origin, and where it was found if nobody named it: `http://127.0.0.1:9901 (the default)`. */
+  readonly name: string;
+  /** '' for none. */
+  readonly token: string;
+}
+
+export interface TargetOptions {
+  /** An origin. */
+  readonly admin?: string;
+  readonly config?: string;
+}
+
+const usual = 'routes.yaml';
+
+/** `--admin`, and `--config` for who does not know it by heart. */
+export function addTargetOptions(command: Command): Command {
+  return addAdminOption(command).option(
+    '--config <file>',
+    `the routes.yaml whose gateway.admin and admin_token count (default: ./${usual}, if there is one)`,
+  );
+}
+
+export function addAdminOption(command: Command): Command {
+  return command.option(
+    '--admin <host:port>',
+    'the admin listener of the running gateway; ADMIN_TOKEN is its token (default: gateway.admin of --config, else 127.0.0.1:9901)',
+    originOf,
+  );
+}
+
+/** A token of the file goes nowhere but to the address of the file. @throws UnansweredError, UnreadableFileError */
+export function targetOf({ admin, config }: TargetOptions, { env, cwd }: Pick<Io, 'env' | 'cwd'>): AdminTarget {
+  const token = (env['ADMIN_TOKEN'] ?? '').trim();
+  if (admin !== undefined) return { origin: admin, name: admin, token };
+  const origin = 'http://127.0.0.1:9901';
+  const file = config ?? usual;
+  const path = resolve(cwd, file);
+  if (config === undefined && !existsSync(path)) return { origin, name: `${origin} (the default)`, token };
+  const address = adminAddressIn(decode(readText(path)) ?? '', env);
+  const shown = printable(file);
+  if (typeof address === 'string')
+    throw new UnansweredError(`${shown} ${address}.  Name the gateway to ask with --admin host:port.`);
+  if (address === undefined)
+    return { origin, name: `${origin} (the default, as ${shown} has no gateway.admin)`, token };
+  const found = originOf(`${hostOf(address.host)}:${address.port}`);
+  return { origin: found, name: `${found} (gateway.admin of ${shown})`, token: token === '' ? address.token : token };
+}
+
+/** Where all interfaces listen, the loopback one does. */
+function hostOf(host: string): string {
+  if (host === '' || host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return isIPv6(host) ? `[${host}]` : host;
+}
+
+function originOf(text: string): string {
+  const written = /^https?:\/\//i.test(text) ? text : `http://${text}`;
+  const hasPort = written !== `http://${text}` || /:\d{1,5}$/.test(text);
+  const url = hasPort && URL.canParse(written) ? new URL(written) : undefined;
+  if (!url || url.href !== `${url.origin}/` || url.port === '0')
+    throw new InvalidArgumentError('Write host:port, or https://host:port.');
+  return url.origin;
+}

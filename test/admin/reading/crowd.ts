@@ -1,0 +1,15 @@
+import type { UsageRow } from '../../../gateway/usage/batch.ts';
+import type { Ledger } from '../../../gateway/usage/ledger.ts';
+import { day, ledgerWith } from '../../retirement/ledger.ts';
+import { row } from '../../retirement/rows.ts';
+
+/** A ledger on disk with so many clients of v1, of which every other one calls v2, too. */
+export function crowded(clients: number, now: number): { readonly ledger: Ledger; readonly file: string } {
+  const rows: UsageRow[] = [];
+  for (let nth = 0; nth < clients; nth += 1) {
+    const client = `x-client-id:shop-${nth}`;
+    rows.push(row('v1', client, now - (1 + (nth % 5)) * day, { requests: 1 + nth, route: `GET /r${nth % 30}` }));
+    if (nth % 2 === 0) rows.push(row('v2', client, now - day, { requests: 2 }));
+  }
+  return ledgerWith(rows, now - 100 * day);
+}

@@ -1,0 +1,41 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { LedgerThread } from '../../gateway/admin/reading/ledgerThread.ts';
+import { crowded } from '../admin/reading/crowd.ts';
+import { serve } from '../discovery/server.ts';
+import { launchChromium } from './chromium.ts';
+import { now, scene } from './dashboardGateway.ts';
+
+// A machine that is busy with other tests takes longer; who waits for megabytes is far beyond that.
+const patience = 15_000;
+
+it('shows a version with 50,000 clients soon, and asks for no more than it shows', { timeout: 120_000 }, async () => {
+  const browser = await launchChromium();
+  onTestFinished(() => browser.close());
+  const desk = new LedgerThread(crowded(50_000, now).ledger);
+  onTestFinished(() => desk.close());
+  const { url } = await serve(Object.assign(scene(), { desk }).listener);
+  const page = await browser.newPage({ locale: 'en-GB' });
+  page.setDefaultTimeout(patience);
+  await page.clock.setFixedTime(now);
+  const answers: { path: string; bytes: number }[] = [];
+  page.on('response', (response) => {
+    const { pathname, search } = new URL(response.url());
+    const bytes = Number(response.headers()['content-length'] ?? 0);
+    if (pathname.startsWith('/api/')) answers.push({ path: pathname + search, bytes });
+  });
+  await page.goto(url);
+  await page.locator('#verdict .answer').waitFor();
+  const rows = page.locator('#clients tbody tr');
+  await rows.nth(49).waitFor();
+  await page.locator('#routes tbody tr').first().waitFor();
+  expect(await rows.count()).toBe(50);
+  expect(await rows.first().innerText()).toContain('x-client-id:shop-49999');
+  await page.getByLabel('Filter').fill('shop-1234');
+  await page.locator('#clients').getByText('11 of 50,000').waitFor();
+  await page.getByLabel('State of migration').selectOption('v1 and v2');
+  await page.locator('#clients').getByText('6 of 50,000').waitFor();
+  const asked = answers.filter(({ path }) => path !== '/api/events');
+  const [first] = asked.filter(({ path }) => !path.includes('by=day'));
+  expect(first?.path).toBe('/api/versions/v1/retirement');
+  expect(asked.filter(({ bytes }) => bytes > 150_000)).toEqual([]);
+});

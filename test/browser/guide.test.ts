@@ -1,0 +1,130 @@
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AxeResults } from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type GuideOptions, giving, guided } from '../discovery/guides.ts';
+import { serveDiscovery } from '../discovery/server.ts';
+import { launchChromium, screens } from './chromium.ts';
+
+const axe = createRequire(import.meta.url).resolve('axe-core');
+// For people to look at; each run writes them anew.
+const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'guide');
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+}, 60_000);
+afterAll(() => browser.close());
+
+interface Visit {
+  readonly page: Page;
+  readonly origin: string;
+  readonly requests: readonly string[];
+  readonly complaints: readonly string[];
+}
+
+async function visit(options: BrowserContextOptions = {}, guide: GuideOptions = {}, hash = ''): Promise<Visit> {
+  const { url: origin } = await serveDiscovery(guided(guide));
+  // axe is put into the page, which the page's own policy forbids; the policy is tried on a page of its own.
+  const context = await browser.newContext({ bypassCSP: true, ...options });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  await page.goto(`${origin}/guides/v1-to-v2${hash}`);
+  return { page, origin, requests, complaints };
+}
+
+describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
+  const options = { colorScheme, viewport: { width, height: 844 } };
+
+  it('has no accessibility violation, folded or not', async () => {
+    const { page } = await visit(options);
+    await page.screenshot({ path: join(screenshots, `${device}-${colorScheme}.png`), fullPage: true });
+    await page.locator('summary').click();
+    await page.addScriptTag({ path: axe });
+    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+  });
+
+  it('fits, is quiet, and asks nobody else', async () => {
+    const { page, origin, requests, complaints } = await visit({ ...options, bypassCSP: false });
+    expect(await overflow(page)).toBeLessThanOrEqual(0);
+    expect(complaints).toEqual([]);
+    expect(requests.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);
+    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    expect(background).toBe(colorScheme === 'dark' ? 'rgb(20, 21, 23)' : 'rgb(251, 251, 250)');
+  });
+});
+
+function overflow(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+}
+
+it('fits a narrow screen however long the names are', async () => {
+  const long = 'aVeryLongNameOfAFieldThatNobodyWouldLikeToType'.repeat(4);
+  const string = { type: 'string' };
+  const { page } = await visit(
+    { viewport: { width: 320, height: 700 } },
+    {
+      old: { [`/${long}/{${long}}`]: giving({ [long]: string }, { [long]: long }) },
+      now: { [`/${long}/{${long}}`]: giving({}, {}) },
+      route: { moved: {} },
+    },
+  );
+  expect(await overflow(page)).toBeLessThanOrEqual(0);
+});
+
+it('leads from a route of the table to what changed in it, and can be linked to', async () => {
+  const { page, origin } = await visit();
+  await page.getByRole('link', { name: 'GET /drinks/{id}' }).first().click();
+  expect(page.url()).toBe(`${origin}/guides/v1-to-v2#get-drinks-id`);
+  const article = page.locator('article:target');
+  expect(await article.getByText('GET /v2/cocktails/').isVisible()).toBe(true);
+  expect(await article.getByRole('link', { name: 'Link to this part' }).getAttribute('href')).toBe('#get-drinks-id');
+});
+
+it('tells before from after without colours', async () => {
+  const { page } = await visit();
+  const marks = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('.out, .in')].map((line) => getComputedStyle(line, '::before').content)",
+  );
+  expect(new Set(marks)).toEqual(new Set(['"−" / ""', '"+" / ""']));
+});
+
+it('can be walked with the keyboard, and shows where it is', async () => {
+  const { page } = await visit();
+  for (let step = 0; step < 10; step += 1) {
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate<string>('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+  }
+});
+
+it('prints what is folded', async () => {
+  const { page } = await visit();
+  const item = page.locator('details li').first();
+  expect(await item.isVisible()).toBe(false);
+  await page.emulateMedia({ media: 'print' });
+  expect(await item.isVisible()).toBe(true);
+});
+
+it('makes nothing of what a contract says but text', async () => {
+  const evil = '"><img src=x onerror=alert(1)><script>alert(2)</script><a href="javascript:alert(3)">`x`</a>{{7*7}}';
+  const both = (name: string): GuideOptions => ({
+    title: name,
+    old: { [`/${name}`]: giving({ [name]: { type: 'string', enum: [name] } }, { [name]: name }) },
+    now: { [`/${name}`]: giving({ [name]: { type: 'integer' } }, { [name]: 1 }) },
+    route: { moved: {} },
+  });
+  // `code` may begin and end at a backtick of the contract; nothing else may come of it.
+  const tags = "[...document.querySelectorAll('*')].map(({ tagName }) => tagName).filter((name) => name !== 'CODE')";
+  const [bad, good] = [await visit({}, both(evil)), await visit({}, both('calm'))];
+  expect(await bad.page.evaluate(tags)).toEqual(await good.page.evaluate(tags));
+  expect(bad.complaints).toEqual([]);
+  expect(bad.requests).toHaveLength(good.requests.length);
+});
