@@ -1,4 +1,12 @@
-import { run } from './cli/run.ts';
+import { enableCompileCache } from 'node:module';
+import { text } from 'node:stream/consumers';
+
+// Before anything else is loaded: a command that is over in a moment would spend most of it on compiling.
+enableCompileCache();
+const { run } = await import('./cli/run.ts');
+const { surviveClosedPipes } = await import('./cli/closedPipe.ts');
 
 const { stdout, stderr, env } = process;
-process.exitCode = await run(process.argv.slice(2), { stdout, stderr, env, cwd: process.cwd() });
+surviveClosedPipes(stdout, stderr);
+const stdin = (): Promise<string> => text(process.stdin);
+process.exitCode = await run(process.argv.slice(2), { stdout, stderr, env, cwd: process.cwd(), stdin });

@@ -5,6 +5,8 @@ export interface Io {
   readonly env: NodeJS.ProcessEnv;
   /** Where relative paths begin. */
   readonly cwd: string;
+  /** All that comes in; for commands that take `-` for a file. */
+  readonly stdin?: () => Promise<string>;
 }
 
 export interface Output {

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { UnreadableFileError } from '../config/fault.ts';
 import { UnansweredError } from './admin.ts';
-import { commands } from './commands.ts';
+import { commandsFor } from './commands.ts';
 import type { ExitCode, Io } from './io.ts';
+import { packageVersion } from './packageVersion.ts';
 
 /** Runs one command line, without the name of the program. */
 export async function run(args: readonly string[], io: Io): Promise<ExitCode> {
@@ -19,7 +19,7 @@ export async function run(args: readonly string[], io: Io): Promise<ExitCode> {
       getErrHasColors: () => false,
     })
     .showHelpAfterError();
-  for (const add of commands) {
+  for (const add of await commandsFor(args)) {
     add(program, io, (result) => {
       code = result;
     });
@@ -34,9 +34,4 @@ export async function run(args: readonly string[], io: Io): Promise<ExitCode> {
     io.stderr.write(`${error.message}\n`);
     return 2;
   }
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -29,7 +29,7 @@ export function build(context: Context): Snapshot {
       ignoreClients: draft.retire.ignore_clients,
     },
     compat: {
-      rules: mapOf(draft.compat.rules, (id) => id),
+      rules: new Map(Object.entries(draft.compat.rules).flatMap(([id, level]) => (level ? [[id, level]] : []))),
       exempt: draft.compat.exempt.map((exemption) => ({ ...exemption, pointer: exemption.pointer })),
     },
     log: logOf(draft.log, source.folder),
@@ -60,6 +60,7 @@ function versionOf({ key, name, major, route }: Entry, { draft, source, contract
     retired: route.retired,
     successor: route.successor?.slice(1),
     info: route.info,
+    guide: route.guide,
     moved: new PathTable(Object.entries(route.moved ?? {})),
     contract: isNoContract(contract) ? undefined : contract,
     timeouts: {

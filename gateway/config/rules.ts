@@ -1,5 +1,6 @@
 import { sunsetNeedsDeprecation, sunsetNotBeforeDeprecation } from './rules/dates.ts';
 import { forceNamesVersions } from './rules/force.ts';
+import { guideNeedsContracts, guideNeedsSuccessor, guideTellsNoSecrets } from './rules/guide.ts';
 import { listenersDiffer, openAdminNeedsToken } from './rules/listeners.ts';
 import { movedParameters, movedRowsDiffer, movedTemplates } from './rules/moved.ts';
 import { oneSpelling, prefixShape } from './rules/prefixes.ts';
@@ -28,6 +29,9 @@ export const rules = {
   'moved-parameter': movedParameters,
   'moved-twice': movedRowsDiffer,
   'contract-unreadable': contractsAreReadable,
+  'guide-without-successor': guideNeedsSuccessor,
+  'guide-without-contract': guideNeedsContracts,
+  'guide-of-hidden-contract': guideTellsNoSecrets,
   'certificate-unreadable': certificatesAreReadable,
   'names-unreadable': namesAreReadable,
   'open-admin': openAdminNeedsToken,

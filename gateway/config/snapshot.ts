@@ -36,6 +36,8 @@ export interface Version {
   readonly successor: string | undefined;
   /** The page for people about this version's end. */
   readonly info: string | undefined;
+  /** Whether the guide to its successor is served. */
+  readonly guide: boolean;
   /** Renamed routes: template of this major → template of its successor, or null where there is no counterpart. */
   readonly moved: PathTable<string | null>;
   readonly contract: Contract | undefined;

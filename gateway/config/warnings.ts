@@ -1,8 +1,8 @@
 import type { Fault } from './fault.ts';
 import type { Context } from './rules/rule.ts';
+import { linksLost } from './warnings/counterparts.ts';
 import { endlessDeprecation, noSuccessor, passedSunset, successorGoesFirst } from './warnings/lifecycle.ts';
 import { lonelyContract, movedIntoNothing, movedNowhere } from './warnings/links.ts';
-import { notYetInEffect } from './warnings/notYet.ts';
 import { nothingServed, slowProbes, unboundedTrust } from './warnings/settings.ts';
 import type { Warning } from './warnings/warning.ts';
 
@@ -13,12 +13,12 @@ export const warningRules = {
   'no-successor': noSuccessor,
   'successor-goes-first': successorGoesFirst,
   'contract-without-counterpart': lonelyContract,
+  'route-without-counterpart': linksLost,
   'moved-into-nothing': movedIntoNothing,
   'moved-without-successor': movedNowhere,
   'slow-probes': slowProbes,
   'everybody-trusted': unboundedTrust,
   'nothing-served': nothingServed,
-  'not-yet-in-effect': notYetInEffect,
 } satisfies Record<string, Warning>;
 
 export function warnings(context: Context, now: number): Fault[] {

@@ -11,13 +11,14 @@ import { sendProblem } from '../problems/send.ts';
 import type { Clock } from '../shared/clock.ts';
 import { catalogType, linkset } from './catalog.ts';
 import { contract } from './contract.ts';
+import { guide } from './guide.ts';
 import { originOf } from './origin.ts';
 import { overviewJson, overviewOf } from './overview.ts';
 import { page } from './page.ts';
 import { catalogPath } from './paths.ts';
 import { contentSecurityPolicy } from './style.ts';
 
-/** Answers the requests that `isDiscovery` recognises: the index, the contracts and the API catalog. */
+/** Answers the requests that `isDiscovery` recognises: the index, the contracts, the guides and the API catalog. */
 export function createDiscovery(
   live: { readonly current: Snapshot },
   clock: Clock,
@@ -41,6 +42,7 @@ function discoveryApp(snapshot: Snapshot, clock: Clock): Express {
   const below = express.Router({ strict: true, caseSensitive: true });
   serve(below, '/', index(snapshot, clock));
   serve(below, '/contracts/:name', contract(snapshot));
+  serve(below, '/guides/:name', guide(snapshot, clock));
 
   app.use(everyAnswer);
   const root = express.Router({ strict: true, caseSensitive: true });

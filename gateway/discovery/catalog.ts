@@ -19,15 +19,16 @@ export function linkset(overview: Overview, snapshot: Snapshot): object {
   return { linkset: overview.entries.filter(({ stage }) => stage !== 'retired').map((entry) => context(entry, doc)) };
 }
 
-function context({ version, stage, url, contract, successor }: Entry, doc: string): object {
-  const ending = stage === 'active' ? undefined : version.info;
+function context({ version, stage, url, contract, successor, guide }: Entry, doc: string): object {
+  const pages = [...(targets(version.info) ?? []), ...(targets(guide, 'text/html') ?? [])];
+  const ending = stage === 'active' || pages.length === 0 ? undefined : pages;
   return {
     anchor: url,
     'service-desc': version.contract && targets(contract, contractType(version.contract)),
     'service-doc': targets(doc, 'text/html'),
     'successor-version': targets(successor?.url),
-    deprecation: targets(ending),
-    sunset: version.sunset === undefined ? undefined : targets(ending),
+    deprecation: ending,
+    sunset: version.sunset === undefined ? undefined : ending,
   };
 }
 

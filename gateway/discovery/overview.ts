@@ -1,4 +1,5 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { guidePath } from '../lifecycle/guide.ts';
 import { type Stage, stageOf } from '../lifecycle/stage.ts';
 import { latestOf, successorOf } from '../lifecycle/successor.ts';
 import { catalogPath, contractPath, versionPath } from './paths.ts';
@@ -19,6 +20,8 @@ export interface Entry {
   readonly url: string;
   readonly successor: { readonly name: string; readonly url: string } | undefined;
   readonly contract: string | undefined;
+  /** The guide to its successor. */
+  readonly guide: string | undefined;
 }
 
 export function overviewOf(snapshot: Snapshot, now: number, origin: string): Overview {
@@ -26,12 +29,14 @@ export function overviewOf(snapshot: Snapshot, now: number, origin: string): Ove
   const entries = snapshot.byMajor.map((version): Entry => {
     const successor = successorOf(version, snapshot, now);
     const contract = contractPath(version, snapshot);
+    const guide = guidePath(version, successor, snapshot);
     return {
       version,
       stage: stageOf(version, now),
       url: urlOf(version),
       successor: successor && { name: successor.name, url: urlOf(successor) },
       contract: contract && origin + contract,
+      guide: guide && origin + guide,
     };
   });
   return { now, origin, entries, latest: latestOf(snapshot, now) };
@@ -41,7 +46,7 @@ export function overviewOf(snapshot: Snapshot, now: number, origin: string): Ove
 export function overviewJson({ entries, latest, origin }: Overview): object {
   return {
     latest: latest?.name,
-    versions: entries.map(({ version, stage, url, successor, contract }) => ({
+    versions: entries.map(({ version, stage, url, successor, contract, guide }) => ({
       version: version.name,
       url,
       stage,
@@ -50,6 +55,7 @@ export function overviewJson({ entries, latest, origin }: Overview): object {
       successor,
       contract,
       info: version.info,
+      guide,
     })),
     catalog: origin + catalogPath,
   };

@@ -7,7 +7,7 @@ import { catalogPath, indexPath } from './paths.ts';
 import { style } from './style.ts';
 import { type Axis, axisOf, timeline, timelineKey } from './timeline.ts';
 
-const icon = `data:image/svg+xml,${encodeURIComponent(
+export const icon = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M2 4h12M2 8h8M2 12h4" stroke="#2a5aa8" stroke-width="2.4"/></svg>',
 )}`;
 
@@ -108,9 +108,10 @@ function fact(name: string, value: Html): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 
-function links({ version, contract }: Entry): Html | undefined {
+function links({ version, contract, guide, successor }: Entry): Html | undefined {
   const rows = [
     contract && html`<li><a href="${contract}">OpenAPI contract<span class="quiet"> of ${version.name}</span></a></li>`,
+    guide && html`<li><a href="${guide}">Guide from ${version.name} to ${successor?.name}</a></li>`,
     version.info && html`<li><a href="${version.info}">About the end of ${version.name}</a></li>`,
   ].filter((row) => row instanceof Html);
   return rows.length > 0 ? html`<ul class="more">${rows}</ul>` : undefined;

@@ -5,6 +5,8 @@ import type { Contract, Snapshot, Version } from '../config/snapshot.ts';
 export const catalogPath = '/.well-known/api-catalog';
 
 const contracts = '/contracts/';
+const guides = '/guides/';
+const guideName = /^v(?:0|[1-9]\d*)-to-v(?:0|[1-9]\d*)(?:\.md)?$/;
 const contractName = /^v(?:0|[1-9]\d*)\.(?:yaml|json)$/;
 
 /**
@@ -16,6 +18,7 @@ export function isDiscovery(path: string, snapshot: Snapshot): boolean {
   const base = snapshot.gateway.basePath;
   if (!path.startsWith(base)) return false;
   if (path.length <= base.length + 1) return path.length === base.length || path.endsWith('/');
+  if (path.startsWith(guides, base.length)) return guideName.test(path.slice(base.length + guides.length));
   return path.startsWith(contracts, base.length) && contractName.test(path.slice(base.length + contracts.length));
 }
 

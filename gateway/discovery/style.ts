@@ -73,14 +73,17 @@ footer { margin-top: 2.25rem; padding-top: 1.25rem; border-top: 1px solid var(--
 @media (forced-colors: active) { .badge { border: 1px solid; } }
 `;
 
-const hash = createHash('sha256').update(style).digest('base64');
-
 /** Nothing may be loaded or run, and this one style sheet may be applied. */
-export const contentSecurityPolicy = [
-  "default-src 'none'",
-  `style-src 'sha256-${hash}'`,
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+export function policyFor(sheet: string): string {
+  const hash = createHash('sha256').update(sheet).digest('base64');
+  return [
+    "default-src 'none'",
+    `style-src 'sha256-${hash}'`,
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+export const contentSecurityPolicy = policyFor(style);

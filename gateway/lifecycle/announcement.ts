@@ -1,5 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { httpDate } from '../shared/httpDate.ts';
+import { guidePath } from './guide.ts';
 import { type Stage, stageOf } from './stage.ts';
 import { latestOf, nextOf } from './successor.ts';
 import { arrived, joined, via, type Way } from './way.ts';
@@ -36,7 +37,8 @@ export function announce(snapshot: Snapshot, now: number): ReadonlyMap<Version, 
     if (version === latest) toLatest.set(version, arrived(version));
     else if (way && onwards) toLatest.set(version, joined(way, onwards));
     const stage = stages.get(version) ?? 'active';
-    if (stage !== 'active') announcements.set(version, announcementOf(version, stage, way, onwards));
+    if (stage !== 'active')
+      announcements.set(version, announcementOf(version, stage, way, onwards, guidePath(version, way?.end, snapshot)));
   }
   return announcements;
 }
@@ -46,20 +48,22 @@ function announcementOf(
   stage: Stage,
   toSuccessor: Way | undefined,
   onwards: Way | undefined,
+  guide: string | undefined,
 ): Announcement {
   return {
     stage,
     deprecation: version.deprecation === undefined ? undefined : `@${Math.floor(version.deprecation / 1000)}`,
     sunset: version.sunset === undefined ? undefined : httpDate(version.sunset),
-    pages: pagesOf(version),
+    pages: pagesOf(version, guide),
     toSuccessor,
     onwards: onwards?.end === toSuccessor?.end ? undefined : onwards,
   };
 }
 
 /** RFC 9745 §3 and RFC 8594 §6: where people read more. */
-function pagesOf({ info, deprecation, sunset }: Version): string[] {
-  if (info === undefined) return [];
+function pagesOf({ info, deprecation, sunset }: Version, guide: string | undefined): string[] {
+  const page = info ?? guide;
+  if (page === undefined) return [];
   const rels = [deprecation === undefined ? [] : ['deprecation'], sunset === undefined ? [] : ['sunset']].flat();
-  return rels.map((rel) => `<${info}>; rel="${rel}"; type="text/html"`);
+  return rels.map((rel) => `<${page}>; rel="${rel}"; type="text/html"`);
 }

@@ -38,6 +38,11 @@ export const pageProblems = {
     title: 'No usage ledger is kept',
     detail: 'Who calls what is known to a gateway that keeps a ledger; this one does not.',
   },
+  LEDGER_UNANSWERED: {
+    status: 503,
+    title: 'The usage ledger does not answer',
+    detail: 'The question to the ledger took too long, or could not be answered. `Retry-After` says when to ask again.',
+  },
   CONTRACT_UNREADABLE: {
     status: 503,
     title: 'The contract cannot be read',

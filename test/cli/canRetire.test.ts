@@ -48,7 +48,7 @@ describe('can-retire', () => {
   sunset       2026-11-01
   requests     1,204 in the last 7 days, 60.2% of all 2,000
   clients      1
-  trend        no requests  ······························
+  trend        no requests in 7 days  ······························
   in flight    0
   successor    /v2, unknown
   ledger       begins 100 days ago
@@ -56,6 +56,17 @@ describe('can-retire', () => {
   client           requests  errors  routes                  last asked
   x-client-id:ios  1,204     4       1: GET /drinks (1,204)  3 h ago
 `);
+  });
+
+  it('counts no client that was not told apart, and its requests all the same', async () => {
+    const rows = [ios, row('v1', 'other clients', now - hour, { requests: 4000 })];
+    const { code, stdout } = await canRetire(['/v1'], rows);
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      '  At least 1 client made 5,204 requests to /v1 in the last 7 days, 100% of all: x-client-id:ios (last asked 3 h ago, 1,204 requests); and 4,000 requests of clients beyond usage.max_clients, which were not told apart.\n',
+    );
+    expect(stdout).toContain('  clients      at least 1\n');
+    expect(stdout).not.toMatch(/other clients/);
   });
 
   it('says who still calls a version that routes.yaml lists no more', async () => {
@@ -178,5 +189,16 @@ describe('a sparkline', () => {
   ])('over %d days of %j', (length, counts, expected) => {
     const days = counts.map(([ago, requests]) => ({ at: at(ago), requests }));
     expect(sparkline(days, now - length * day, now)).toBe(expected);
+  });
+
+  it.each([
+    [9, '·█··'],
+    [3, '·█··'],
+    [2, ' █··'],
+    [1, ' █··'],
+    [0, ' █ ·'],
+  ])('is blank where the ledger knows nothing, %d days ago', (covered, expected) => {
+    const days = [{ at: at(2), requests: 1 }];
+    expect(sparkline(days, now - 3 * day, now, now - covered * day)).toBe(expected);
   });
 });

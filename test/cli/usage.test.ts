@@ -74,10 +74,10 @@ describe('the tables', () => {
 
   version  client           state      requests  last asked  successor  requests  last asked
   /v1      x-client-id:ios  went back  1,500     1 day ago   /v2        2         3 days ago
-  /v1      x-client-id:web  moved      0         -           /v2        4         1 h ago
-  /v1      user-agent:curl  stayed     1         1 h ago     /v2        0         -
+  /v1      x-client-id:web  /v2 only   0         -           /v2        4         1 h ago
+  /v1      user-agent:curl  /v1 only   1         1 h ago     /v2        0         -
 
-  3 clients: 1 stayed, 0 use both, 1 moved, 1 went back
+  /v1 to /v2: 3 clients, 1 /v1 only, 0 both, 0 moved, 1 /v2 only, 1 went back
 `,
     ],
   ])('of usage %j', async (args, expected) => {
@@ -87,6 +87,7 @@ describe('the tables', () => {
   it('say where the ledger begins, if it is later', async () => {
     const { stdout } = await usage([], [row('v1', 'a', now - hour)], now - 2 * day);
     expect(stdout).toContain('Z\nThe ledger begins 2 days ago only.\n\n');
+    expect(stdout).toMatch(/ 1 h ago {5,}··█\n$/);
   });
 
   it('say what was too much, what waits and what is not well', async () => {
@@ -121,6 +122,23 @@ it('prints CSV', async () => {
     'version,client,name,requests,errors,served,first,last,routes,top_routes',
     expect.stringMatching(/^v1,"'=HYPERLINK\(""http:\/\/evil""\)\\x1b\]0;x/),
   ]);
+});
+
+it('names the versions in the states of CSV, and tells who moved from who was never here', async () => {
+  const rows = [...rowsAt(now), row('v1', 'a', now - 40 * day), row('v2', 'a', now - hour)];
+  const { stdout } = await usage(['/v1', '--by', 'migration', '--format', 'csv'], rows);
+  const states = stdout
+    .split('\r\n')
+    .map((line) => line.split(','))
+    .map((cells) => [cells[2], cells[4]]);
+  expect(states).toEqual(
+    expect.arrayContaining([
+      ['a', 'moved'],
+      ['x-client-id:web', '"/v2 only"'],
+      ['user-agent:curl', '"/v1 only"'],
+      ['x-client-id:ios', '"went back"'],
+    ]),
+  );
 });
 
 it('prints what the gateway says as JSON', async () => {

@@ -29,6 +29,7 @@ it('has the defaults that the documentation names', () => {
     retired: false,
     successor: undefined,
     info: undefined,
+    guide: false,
     moved: 0,
     contract: undefined,
     timeouts: { connect: 3000, firstByte: 30_000, idle: 60_000, streamIdle: 0, writeIdle: 60_000, keepAlive: 4000 },

@@ -87,3 +87,25 @@ describe('whom v1 sends its clients to', () => {
     expect(announcement?.onwards?.end.name).toBe(latest);
   });
 });
+
+describe('the page that v1 names', () => {
+  const guide = { deprecation, guide: true, contract: 'v1.json' };
+  const v2 = { contract: 'v2.json' };
+
+  it('is the guide to its successor, where the file names no other', () => {
+    expect(announcementOf({ '/v1': guide, '/v2': v2 })?.pages).toEqual([
+      '</guides/v1-to-v2>; rel="deprecation"; type="text/html"',
+    ]);
+    expect(announcementOf({ '/v1': { ...guide, sunset }, '/v2': v2 })?.pages).toHaveLength(2);
+    const info = 'https://example.com/end';
+    expect(announcementOf({ '/v1': { ...guide, info }, '/v2': v2 })?.pages).toEqual([
+      `<${info}>; rel="deprecation"; type="text/html"`,
+    ]);
+  });
+
+  it('is the guide to the successor that lives, once the next one has ended', () => {
+    const gone = { ...v2, deprecation: '1970-01-01', sunset: '1970-01-02', after_sunset: 'gone' };
+    const routes = { '/v1': guide, '/v2': gone, '/v3': { contract: 'v2.json' } };
+    expect(announcementOf(routes)?.pages).toEqual(['</guides/v1-to-v3>; rel="deprecation"; type="text/html"']);
+  });
+});

@@ -35,6 +35,18 @@ describe('a retired major is 410 with its dates and its successor', () => {
     expect(backend.bytes).toBe('');
   });
 
+  it('names the guide to its successor in link and body', async () => {
+    const contract = 'test/lifecycle/contracts/v1.json';
+    const backend = await startBackend();
+    const { port } = await startTestGateway(
+      { '/v1': { retired: true, ...dates, contract, guide: true }, '/v2': { upstream: backend.url, contract } },
+      { now: '2026-08-01T00:00:00Z', gateway: { public_url: 'https://h.example' } },
+    );
+    const response = await ask(port, get('/v1/x'));
+    expect(expectProblem(response, 410)).toMatchObject({ info: 'https://h.example/guides/v1-to-v2' });
+    expect(valuesOf(response, 'link')).toContain('</guides/v1-to-v2>; rel="deprecation"; type="text/html"');
+  });
+
   it('HEAD', async () => {
     const { port } = await start({ retired: true, ...dates });
     const response = await ask(port, message('HEAD /v1/x HTTP/1.1', 'Host: api.test'));

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { compatRuleIds } from '../compatRules.ts';
 import { instant } from './dates.ts';
+import { scalar, Wrong } from './scalar.ts';
 import { section } from './section.ts';
 import { period, periodOrOff, share } from './units.ts';
 import { filePath, identifier, integer, oneOf, text } from './words.ts';
@@ -41,8 +43,15 @@ export const retire = section({
     .describe('Clients whose calls do not count, such as monitors.'),
 });
 
+const ruleId = scalar({
+  accepts: ['string'],
+  expected: 'the id of a rule: version-gateway compat --rules lists them',
+  json: { enum: compatRuleIds },
+  parse: (input) => compatRuleIds.find((id) => id === input) ?? new Wrong('is no rule'),
+});
+
 const exemption = section({
-  rule: text('the id of a rule').describe('The id of the rule.'),
+  rule: ruleId.describe('The id of the rule.'),
   route: text('a route such as GET /cocktails').describe('The route as the report names it, such as GET /cocktails.'),
   pointer: text('a JSON pointer')
     .optional()
@@ -51,11 +60,13 @@ const exemption = section({
   until: instant.describe('The day on which it has to be looked at again.'),
 });
 
+const level = oneOf(['error', 'warn', 'info', 'off'])
+  .optional()
+  .describe('error, warn, info or off; docs/compat.md has the default.');
+const levels = section(Object.fromEntries(compatRuleIds.map((id) => [id, level])));
+
 /** What counts as a breaking change. */
 export const compat = section({
-  rules: z
-    .preprocess(orEmpty, z.record(z.string(), oneOf(['error', 'warn', 'info', 'off'])))
-    .prefault({})
-    .describe('Rule ids whose level differs from the built-in one: error, warn, info or off.'),
+  rules: levels.prefault({}).describe('Rule ids whose level differs from the built-in one: error, warn, info or off.'),
   exempt: z.array(exemption).prefault([]).describe('Findings that are let through, each with its reason and an end.'),
 });

@@ -62,6 +62,9 @@ export const route = section({
     .optional()
     .describe('Routes that the successor renamed: old template to new one, or null where there is no counterpart.'),
   contract: contract.optional().describe('The OpenAPI document of this version.'),
+  guide: flag
+    .prefault(false)
+    .describe('Serves a migration guide to the successor, made from both contracts, at /guides/vN-to-vM.'),
   retired: flag.prefault(false).describe('A tombstone: answered 410, no upstream needed.'),
   timeouts: routeTimeouts.optional().describe('In place of those of `defaults`.'),
   limits: routeLimits.optional().describe('In place of those of `defaults`.'),

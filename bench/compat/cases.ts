@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openContract } from '../../gateway/compat/contract/open.ts';
+import { findingsOf, isBreaking } from '../../gateway/compat/findings.ts';
+import { compareContracts } from '../../gateway/compat/walk/compareContracts.ts';
+
+// Scores the contract check against pairs of contracts whose verdict is known: a folder with a manifest.json.
+
+interface Case {
+  readonly id: string;
+  readonly old: string;
+  readonly new: string;
+  readonly expect: 'breaking' | 'compatible';
+  readonly tier: string;
+  readonly rule: string;
+}
+
+interface Score {
+  right: number;
+  missed: number;
+  falseAlarms: number;
+  notCompared: number;
+}
+
+const [folder] = process.argv.slice(2);
+if (folder === undefined) {
+  process.stderr.write(
+    'npm run compat:cases -- DIR\n  DIR holds a manifest.json: [{ id, old, new, expect, rule, tier }]\n',
+  );
+  process.exitCode = 2;
+} else {
+  process.exitCode = await score(folder);
+}
+
+async function score(folder: string): Promise<number> {
+  const cases = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Case[];
+  const scores = new Map<string, Score>();
+  for (const one of cases) {
+    const tier = scores.get(one.tier) ?? { right: 0, missed: 0, falseAlarms: 0, notCompared: 0 };
+    scores.set(one.tier, tier);
+    const verdict = await verdictOn(one, folder);
+    if (verdict === one.expect) tier.right += 1;
+    else if (verdict === 'breaking') tier.falseAlarms += 1;
+    else if (verdict === 'compatible') tier.missed += 1;
+    else tier.notCompared += 1;
+    if (verdict !== one.expect) process.stdout.write(`${one.id} (${one.tier}): ${verdict}, expected ${one.expect}\n`);
+  }
+  for (const [tier, { right, missed, falseAlarms, notCompared }] of scores) {
+    const all = right + missed + falseAlarms + notCompared;
+    const share = ((100 * right) / all).toFixed(1);
+    process.stdout.write(
+      `${tier.padEnd(6)} ${right} of ${all} right (${share} %), ${missed} missed, ${falseAlarms} false alarms, ${notCompared} not compared\n`,
+    );
+  }
+  return [...scores.values()].every((tier) => tier.missed + tier.falseAlarms + tier.notCompared === 0) ? 0 : 1;
+}
+
+async function verdictOn(one: Case, folder: string): Promise<string> {
+  const options = { cwd: folder, stdin: () => '', allowRemote: false };
+  try {
+    const [old, now] = [await openContract(one.old, options), await openContract(one.new, options)];
+    return isBreaking(findingsOf(compareContracts(old, now))) ? 'breaking' : 'compatible';
+  } catch (error) {
+    return `not compared: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

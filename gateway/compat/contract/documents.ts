@@ -1,0 +1,120 @@
+import { CompareError } from '../failure.ts';
+import {
+  below,
+  type ContractFile,
+  isList,
+  isMap,
+  type Located,
+  ownValue,
+  type Place,
+  pointerOf,
+  rootOf,
+} from './place.ts';
+
+/** Where other files of a contract come from. */
+export interface Files {
+  /** The file that `reference` (the part of a `$ref` before its `#`) names, which stands at `place`. @throws CompareError */
+  open(reference: string, from: ContractFile, place: Place): ContractFile;
+}
+
+/** A contract, whose `$ref`s are followed when somebody gets to them. */
+export class Documents {
+  readonly root: Located;
+  /** OpenAPI 3.0 ignores what stands beside a `$ref`; later versions let it hold as well. */
+  readonly isOpenApi30: boolean;
+  readonly #files: Files;
+  readonly #found = new Map<ContractFile, Map<string, Located>>();
+  readonly #anchors = new Map<ContractFile, Map<string, Located>>();
+
+  constructor(file: ContractFile, files: Files) {
+    this.root = rootOf(file);
+    this.#files = files;
+    const version = isMap(file.root) ? file.root['openapi'] : undefined;
+    // YAML reads a bare 3.0 as the number 3.
+    this.isOpenApi30 = /^3(\.0\b|$)/.test(String(version));
+  }
+
+  /**
+   * What is meant by `located`: itself, or what its `$ref` leads to.
+   * @throws CompareError for a `$ref` that leads nowhere, or back to itself
+   */
+  resolve(located: Located): Located {
+    let at = located;
+    for (let hops = 0; refOf(at.value) !== undefined; hops += 1) {
+      if (hops > 100) throw fault(located, 'is a $ref that only leads to other ones', 'Break the circle.');
+      at = this.follow(at);
+    }
+    return at;
+  }
+
+  /** One `$ref` further; `located` has one. @throws CompareError */
+  follow(located: Located): Located {
+    const ref = refOf(located.value) ?? '';
+    const { file } = located.place;
+    const known = this.#found.get(file)?.get(ref);
+    if (known) return known;
+    const target = this.#lookUp(ref, located);
+    if (target.value === undefined) {
+      throw fault(located, `refers to ${JSON.stringify(ref)}, which does not exist`, 'Correct the $ref.');
+    }
+    const found = this.#found.get(file) ?? new Map<string, Located>();
+    this.#found.set(file, found.set(ref, target));
+    return target;
+  }
+
+  #lookUp(ref: string, from: Located): Located {
+    const hash = ref.indexOf('#');
+    const [name, fragment] = hash === -1 ? [ref, ''] : [ref.slice(0, hash), ref.slice(hash + 1)];
+    const file = name === '' ? from.place.file : this.#files.open(name, from.place.file, from.place);
+    const pointer = decoded(fragment);
+    if (pointer === undefined) throw fault(from, `has a $ref with a broken escape: ${ref}`, 'Correct the $ref.');
+    if (pointer !== '' && !pointer.startsWith('/')) return this.#anchor(pointer, file);
+    const keys = pointer.split('/').slice(1);
+    return keys.reduce((at, key) => below(at, key.replaceAll('~1', '/').replaceAll('~0', '~')), rootOf(file));
+  }
+
+  /** JSON Schema's `$anchor` and `$dynamicAnchor`; the second is read as the first, since one contract has one of a name. */
+  #anchor(name: string, file: ContractFile): Located {
+    let anchors = this.#anchors.get(file);
+    if (!anchors) {
+      anchors = new Map();
+      gatherAnchors(rootOf(file), anchors);
+      this.#anchors.set(file, anchors);
+    }
+    return anchors.get(name) ?? { value: undefined, place: rootOf(file).place };
+  }
+}
+
+/** `$ref`, or `$dynamicRef`, if it is one. */
+export function refOf(value: unknown): string | undefined {
+  if (!isMap(value)) return undefined;
+  const ref = ownValue(value, '$ref') ?? ownValue(value, '$dynamicRef');
+  return typeof ref === 'string' ? ref : undefined;
+}
+
+function gatherAnchors(located: Located, anchors: Map<string, Located>): void {
+  const waiting = [located];
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    const { value } = at;
+    if (isMap(value)) {
+      for (const name of [value['$anchor'], value['$dynamicAnchor']]) {
+        if (typeof name === 'string' && !anchors.has(name)) anchors.set(name, at);
+      }
+    }
+    const keys = isMap(value) ? Object.keys(value) : isList(value) ? [...value.keys()] : [];
+    for (const key of keys) waiting.push(below(at, key));
+  }
+}
+
+function decoded(fragment: string): string | undefined {
+  if (!fragment.includes('%')) return fragment;
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return undefined;
+  }
+}
+
+function fault({ place }: Located, message: string, remedy: string): CompareError {
+  return new CompareError(`${place.file.name}#${pointerOf(place)}`, message, remedy);
+}

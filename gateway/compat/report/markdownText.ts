@@ -1,0 +1,37 @@
+import { shown } from './words.ts';
+
+/**
+ * Text that means itself wherever it stands in GitHub's Markdown. A character reference never is a part of the syntax
+ * (CommonMark §2.5); what GitHub finds in the finished text, names of people and numbers of issues, it finds no more
+ * behind a character without a width.
+ */
+export function plain(text: string, length?: number): string {
+  return referenced(shown(text, length))
+    .replace(/^(?:-|\d+(?=[.)]))/, (start) => `&#8203;${start}`)
+    .replace(/&#(?:64|35);|GH-(?=\d)/gi, '$&&#8203;');
+}
+
+/** The same as code, in which GitHub looks for nothing. */
+export function code(text: string, length?: number): string {
+  const cut = shown(text, length);
+  if (cut.trim() === '') return plain(cut);
+  return /[`|\\]/.test(cut) ? `<code>${referenced(cut)}</code>` : `\`${cut}\``;
+}
+
+/** A sentence whose names stand in backticks. */
+export function sentence(text: string, length?: number): string {
+  const pieces = shown(text, length).split('`');
+  const isPaired = pieces.length % 2 === 1;
+  return pieces
+    .map((piece, index) => {
+      if (index % 2 === 0) return plain(piece, piece.length + 1);
+      return isPaired || index < pieces.length - 1
+        ? code(piece, piece.length + 1)
+        : plain(`\`${piece}`, piece.length + 2);
+    })
+    .join('');
+}
+
+function referenced(text: string): string {
+  return text.replace(/[^\p{L}\p{N} ,./:(){}'"→…-]|:(?=\/\/)|(?<=www)\./giu, (one) => `&#${one.codePointAt(0)};`);
+}

@@ -1,0 +1,68 @@
+import type { ChangeOf, Comparison, Direction, Kind, Step } from '../change.ts';
+import { addPart } from '../change.ts';
+import type { Located } from '../contract/place.ts';
+import type { Held } from './held.ts';
+import type { Schema } from './schema.ts';
+import type { View } from './view.ts';
+
+/** How values are written: `text` in URLs, headers and forms, where 7 and "7" look alike. */
+export type Wire = 'json' | 'text' | 'xml';
+
+export interface Context {
+  readonly direction: Direction;
+  readonly wire: Wire;
+}
+
+export type CompareSchemas = (old: Schema, now: Schema, context: Context) => Comparison;
+
+/** Two schemas that are held against each other, and where what is found goes. */
+export class Pair {
+  readonly oldSchema: Schema;
+  readonly newSchema: Schema;
+  readonly context: Context;
+  readonly into: Comparison;
+  readonly #compare: CompareSchemas;
+
+  constructor(old: Schema, now: Schema, context: Context, into: Comparison, compare: CompareSchemas) {
+    this.oldSchema = old;
+    this.newSchema = now;
+    this.context = context;
+    this.into = into;
+    this.#compare = compare;
+  }
+
+  get old(): View {
+    return this.oldSchema.view;
+  }
+
+  get new(): View {
+    return this.newSchema.view;
+  }
+
+  /** One thing that differs. `old` and `now`: where; undefined where there is nothing. */
+  found<K extends Kind>(
+    kind: K,
+    effect: ChangeOf<K>['effect'],
+    name: string,
+    old: Located | undefined,
+    now: Located | undefined,
+  ): void {
+    const change: ChangeOf<Kind> = { kind, effect, direction: this.context.direction, name, old, new: now };
+    this.into.changes.push(change as ChangeOf<K> & Comparison['changes'][number]);
+  }
+
+  /** Holds parts of the two against each other. */
+  part(step: Step | undefined, old: Schema, now: Schema): void {
+    addPart(this.into, step, this.#compare(old, now, this.context));
+  }
+
+  /** The same, where it may well be plain that nothing differs. */
+  held(step: Step, old: Held, now: Held): void {
+    if (!old.isPlainly(now)) this.part(step, old.schema, now.schema);
+  }
+
+  /** The same without keeping what is found. */
+  trial(old: Schema, now: Schema): Comparison {
+    return this.#compare(old, now, this.context);
+  }
+}

@@ -1,0 +1,80 @@
+import { type Alternative, sameness } from './groups.ts';
+import type { Pair } from './pair.ts';
+import { breakages } from './severity.ts';
+
+export interface Pairing {
+  readonly kept: readonly (readonly [old: Alternative, now: Alternative])[];
+  readonly removed: readonly Alternative[];
+  readonly added: readonly Alternative[];
+}
+
+// Beyond so many left over, which one became which is no longer tried out.
+const mostTrials = 400;
+
+/**
+ * Which alternative became which: the one behind the same `$ref`, then the one that demands the same, then that of the
+ * same title, and of what is left the ones between which least is broken.
+ */
+export function pairUp(old: readonly Alternative[], now: readonly Alternative[], pair: Pair): Pairing {
+  let pairing: Pairing = { kept: [], removed: old, added: now };
+  for (const keyOf of [({ ref }: Alternative) => ref, sameness, ({ title }: Alternative) => title]) {
+    pairing = pairBy(keyOf, pairing);
+  }
+  const isTooMuch = pairing.removed.length * pairing.added.length > mostTrials;
+  return isTooMuch ? pairBy(fieldsOf, pairing) : closest(pairing, pair);
+}
+
+function pairBy(keyOf: (one: Alternative) => string | undefined, { kept, removed, added }: Pairing): Pairing {
+  const waiting = new Map<string, Alternative[]>();
+  for (const one of added) {
+    const key = keyOf(one);
+    if (key === undefined) continue;
+    const known = waiting.get(key);
+    if (known) known.push(one);
+    else waiting.set(key, [one]);
+  }
+  const found = new Map<Alternative, Alternative>();
+  for (const one of removed) {
+    const key = keyOf(one);
+    const match = key === undefined ? undefined : waiting.get(key)?.shift();
+    if (match) found.set(one, match);
+  }
+  const taken = new Set(found.values());
+  return {
+    kept: [...kept, ...found],
+    removed: removed.filter((one) => !found.has(one)),
+    added: added.filter((one) => !taken.has(one)),
+  };
+}
+
+function fieldsOf({ schema }: Alternative): string | undefined {
+  const names = [...schema.view.properties.keys()];
+  return names.length === 0 ? undefined : names.sort().join(' ');
+}
+
+function closest({ kept, removed, added }: Pairing, pair: Pair): Pairing {
+  const trials = removed.flatMap((old) =>
+    added
+      .filter((now) => areAkin(old, now))
+      .map((now) => ({ old, now, broken: breakages(pair.trial(old.schema, now.schema)) })),
+  );
+  const found = new Map<Alternative, Alternative>();
+  const taken = new Set<Alternative>();
+  for (const { old, now } of trials.sort((a, b) => a.broken - b.broken)) {
+    if (found.has(old) || taken.has(now)) continue;
+    found.set(old, now);
+    taken.add(now);
+  }
+  return {
+    kept: [...kept, ...found],
+    removed: removed.filter((one) => !found.has(one)),
+    added: added.filter((one) => !taken.has(one)),
+  };
+}
+
+/** Whether one may have become the other: both are no objects, or objects that have a field in common. */
+function areAkin(old: Alternative, now: Alternative): boolean {
+  const [before, after] = [old.schema.view.properties, now.schema.view.properties];
+  if (before.size === 0 && after.size === 0) return true;
+  return [...before.keys()].some((name) => after.has(name));
+}

@@ -1,0 +1,54 @@
+import type { Located } from '../contract/place.ts';
+import type { JsonType } from './jsonTypes.ts';
+import type { Schema } from './schema.ts';
+
+// `allOf` of several choices makes the product of them.
+const mostCombinations = 64;
+// A choice that leads back to itself never ends.
+const deepest = 8;
+
+const numeric = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
+const textual = ['minLength', 'maxLength', 'pattern', 'contentEncoding', 'contentMediaType'];
+const ofArrays = ['minItems', 'maxItems', 'uniqueItems', 'items', 'prefixItems', 'contains'];
+const ofObjects = ['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'];
+
+/** The keywords that are of no importance to a type. */
+const foreign: Readonly<Record<JsonType, readonly string[]>> = {
+  boolean: [...numeric, ...textual, ...ofArrays, ...ofObjects],
+  integer: [...textual, ...ofArrays, ...ofObjects],
+  number: [...textual, ...ofArrays, ...ofObjects],
+  string: [...numeric, ...ofArrays, ...ofObjects],
+  array: [...numeric, ...textual, ...ofObjects],
+  object: [...numeric, ...textual, ...ofArrays],
+};
+
+/** Everything that a schema can come down to, one type each and without null; undefined: that would be too much. */
+export function spread(schema: Schema, around: readonly Schema[] = []): Schema[] | undefined {
+  const { groups } = schema.view;
+  if (groups.length === 0 || around.length > deepest) return byTypes(schema);
+  const inner = [...around, schema];
+  const count = groups.reduce((product, { alternatives }) => product * alternatives.length, 1);
+  if (count > mostCombinations) return undefined;
+  const combinations = groups.reduce<Located[][]>(
+    (lists, { alternatives }) =>
+      lists.flatMap((list) =>
+        // An alternative that is the whole choice again adds nothing.
+        alternatives.filter((one) => !inner.includes(one.schema)).map(({ at }) => [...list, at]),
+      ),
+    [[]],
+  );
+  const all = new Set<Schema>();
+  for (const combination of combinations) {
+    const some = spread(schema.with(combination), inner);
+    if (some === undefined || all.size + some.length > mostCombinations) return undefined;
+    for (const one of some) all.add(one);
+  }
+  return [...all];
+}
+
+function byTypes(schema: Schema): Schema[] {
+  const { types, nullable } = schema.view;
+  if (types === undefined || (types.size === 1 && !nullable)) return [schema];
+  const apart = [...types].filter((type) => type !== 'integer' || !types.has('number'));
+  return apart.map((type) => schema.narrowed(type, foreign[type]));
+}

@@ -1,0 +1,71 @@
+import type { Documents } from '../contract/documents.ts';
+import { below, entriesOf, isMap, type Located } from '../contract/place.ts';
+
+/** An operation of a contract. */
+export interface Route {
+  readonly kind: 'route' | 'webhook' | 'callback';
+  /** Upper case. */
+  readonly method: string;
+  /** As the contract writes it; the name of a webhook. */
+  readonly path: string;
+  readonly operation: Located;
+  /** What holds for all methods of the path. */
+  readonly item: Located;
+}
+
+const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'] as const;
+
+/**
+ * By method and path, without the names of parameters: `GET /drinks/{}`. `version`: a contract that writes its own
+ * version into its paths (`/v1/drinks` in that of `v1`) means `/drinks`.
+ */
+export function routesOf(documents: Documents, version?: string): Map<string, Route> {
+  const { root } = documents;
+  const routes = new Map<string, Route>();
+  for (const [path, item] of entriesOf(below(root, 'paths'))) {
+    if (path.startsWith('/')) addOperations('route', withoutVersion(path, version), item, documents, routes);
+  }
+  for (const [name, item] of entriesOf(below(root, 'webhooks')))
+    addOperations('webhook', name, item, documents, routes);
+  return routes;
+}
+
+/** Those of one path item, which may stand elsewhere. */
+export function addOperations(
+  kind: Route['kind'],
+  path: string,
+  written: Located,
+  documents: Documents,
+  into: Map<string, Route>,
+): void {
+  const target = documents.resolve(written);
+  // What stands beside a `$ref` holds as well.
+  for (const item of new Set([target.value === written.value ? written : target, written])) {
+    const own = methods.map((method) => [method, below(item, method)] as const);
+    for (const [method, operation] of [...own, ...entriesOf(below(item, 'additionalOperations'))]) {
+      if (!isMap(operation.value)) continue;
+      const route = { kind, method: method.toUpperCase(), path, operation, item };
+      into.set(`${kind} ${route.method} ${withoutNames(path)}`, route);
+    }
+  }
+}
+
+function withoutVersion(path: string, version: string | undefined): string {
+  if (version === undefined) return path;
+  if (path === `/${version}`) return '/';
+  return path.startsWith(`/${version}/`) ? path.slice(version.length + 1) : path;
+}
+
+export function withoutNames(path: string): string {
+  return path.replace(/\{[^{}]*\}/g, '{}');
+}
+
+/** In the order in which they stand in the path. */
+export function parameterNames(path: string): string[] {
+  return [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name);
+}
+
+/** `GET /drinks`, or `POST to the webhook order`. */
+export function routeInWords({ kind, method, path }: Pick<Route, 'kind' | 'method' | 'path'>): string {
+  return kind === 'route' ? `${method} ${path}` : `${method} to the ${kind} ${path}`;
+}

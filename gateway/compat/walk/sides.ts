@@ -1,0 +1,74 @@
+import { type Comparison, type Direction, emptyComparison } from '../change.ts';
+import type { Documents } from '../contract/documents.ts';
+import type { Located } from '../contract/place.ts';
+import { SchemaComparer } from '../schema/compareSchemas.ts';
+import type { Wire } from '../schema/pair.ts';
+import { unionOfTypes } from '../schema/reach.ts';
+import { Schemas } from '../schema/schemas.ts';
+
+/** Who sends the requests: clients to the API, or the API to clients (webhooks and callbacks). */
+export type Flow = 'in' | 'out';
+
+/** Two contracts that are held against each other, and what is known already. */
+export class Sides {
+  readonly old: Documents;
+  readonly new: Documents;
+  readonly #schemas: { readonly old: Schemas; readonly new: Schemas };
+  readonly #comparer = new SchemaComparer();
+  readonly #known = new Map<unknown, Map<unknown, Map<string, Comparison>>>();
+
+  constructor(old: Documents, now: Documents) {
+    this.old = old;
+    this.new = now;
+    this.#schemas = { old: new Schemas(old), new: new Schemas(now) };
+  }
+
+  /** Holds the schemas at two places against each other; one that is not there lets everything through. */
+  schemas(old: Located, now: Located, direction: Direction, wire: Wire): Comparison | undefined {
+    if (old.value === undefined && now.value === undefined) return undefined;
+    return this.#comparer.compare(this.#schemas.old.of(old), this.#schemas.new.of(now), { direction, wire });
+  }
+
+  /** Whether the schemas at both places let nothing through but single values. */
+  arePlain(old: Located, now: Located): boolean {
+    const types = [this.#schemas.old.of(old), this.#schemas.new.of(now)].map((schema) => unionOfTypes(schema));
+    return types.every((some) => some !== undefined && !some.has('array') && !some.has('object'));
+  }
+
+  /** Compares what two places mean (`$ref`s followed), once for each `what`, wherever else it is used. */
+  once(
+    what: string,
+    old: Located,
+    now: Located,
+    compare: (old: Located, now: Located, into: Comparison) => void,
+  ): Comparison {
+    const [before, after] = [this.old.resolve(old), this.new.resolve(now)];
+    const ofOld = this.#known.get(before.value) ?? new Map<unknown, Map<string, Comparison>>();
+    const ofBoth = ofOld.get(after.value) ?? new Map<string, Comparison>();
+    const known = ofBoth.get(what);
+    if (known) return known;
+    const comparison = emptyComparison();
+    this.#known.set(before.value, ofOld.set(after.value, ofBoth.set(what, comparison)));
+    compare(before, after, comparison);
+    comparison.isDone = true;
+    return comparison;
+  }
+}
+
+/** Where what is in a request goes, and what is in a response. */
+export function directions(flow: Flow): { readonly request: Direction; readonly response: Direction } {
+  return flow === 'in' ? { request: 'request', response: 'response' } : { request: 'response', response: 'request' };
+}
+
+/** Notes one thing that differs. */
+export function found(
+  into: Comparison,
+  { kind, effect }: Pick<Comparison['changes'][number], 'kind' | 'effect'>,
+  direction: Direction | undefined,
+  name: string,
+  old: Located | undefined,
+  now: Located | undefined,
+): void {
+  const change = { kind, effect, direction, name, old, new: now };
+  into.changes.push(change as Comparison['changes'][number]);
+}

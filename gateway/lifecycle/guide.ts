@@ -1,0 +1,39 @@
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { PathTable } from '../shared/pathTable.ts';
+import { transfer } from '../shared/template.ts';
+import { nextOf } from './successor.ts';
+
+type Guided = Pick<Version, 'name' | 'guide' | 'contract'>;
+
+/** Where the guide from a version to its successor is served, root-relative; undefined: it is not. */
+export function guidePath(
+  version: Guided,
+  successor: Guided | undefined,
+  { gateway }: Pick<Snapshot, 'gateway'>,
+): string | undefined {
+  // The day on which a successor ends makes the next one the successor, which the file was not checked for.
+  const areOpen = version.contract?.publish === true && successor?.contract?.publish === true;
+  if (!version.guide || !areOpen) return undefined;
+  return `${gateway.basePath}/guides/${version.name}-to-${successor.name}`;
+}
+
+/** What `moved` says on the way from one version to another, major by major. */
+export function renamings(from: Version, to: Version, snapshot: Snapshot): PathTable<string | null>[] {
+  const tables: PathTable<string | null>[] = [];
+  for (let version: Version | undefined = from; version && version !== to; version = nextOf(version, snapshot)) {
+    tables.push(version.moved);
+  }
+  return tables;
+}
+
+/** Where `path` is after all of them; null: nowhere. Unlike a link, a guide needs it even where the contract lacks it. */
+export function movedTo(path: string, tables: readonly PathTable<string | null>[]): string | null {
+  let at = path;
+  for (const table of tables) {
+    const row = table.find(at);
+    const next = row && (row.value === null ? undefined : transfer(at, row.template, row.value));
+    if (row && next === undefined) return null;
+    at = next ?? at;
+  }
+  return at;
+}

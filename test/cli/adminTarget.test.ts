@@ -1,0 +1,106 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { targetOf } from '../../gateway/cli/adminTarget.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { refusedUrl } from '../support/gateway.ts';
+import { runIn } from './io.ts';
+import { startStranger } from './stranger.ts';
+
+const routes = 'routes: { /v1: "http://127.0.0.1:3001" }\n';
+
+function folderWith(text: string, name = 'routes.yaml'): string {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+const commands = [['status'], ['usage'], ['can-retire', '/v1']];
+
+describe.each(commands)('%s', (...command) => {
+  it('asks where routes.yaml has the gateway listen, with its token', async () => {
+    const seen: unknown[] = [];
+    const admin = await startStranger((req, res) => {
+      seen.push(req.headers.authorization);
+      res.end('{}');
+    });
+    const cwd = folderWith(`${routes}gateway: { admin: "${admin}", admin_token: "\${GATEWAY_TOKEN}" }`);
+    const { stderr } = await runIn(cwd, command, { GATEWAY_TOKEN: 'correct-horse' });
+    expect(stderr).toContain(`http://${admin} (gateway.admin of routes.yaml) does not answer as the admin listener`);
+    expect(seen).toEqual(['Bearer correct-horse']);
+  });
+
+  it('asks where it is told to, and never takes the token of a file there', async () => {
+    const seen: unknown[] = [];
+    const admin = await startStranger((req, res) => {
+      seen.push(req.headers.authorization);
+      res.end('{}');
+    });
+    const cwd = folderWith(`${routes}gateway: { admin: 127.0.0.1:1, admin_token: correct-horse }`);
+    await runIn(cwd, [...command, '--admin', admin]);
+    expect(seen).toEqual([undefined]);
+  });
+
+  it('says where the address came from when nobody answers there', async () => {
+    const url = new URL(await refusedUrl());
+    const cwd = folderWith(`${routes}gateway: { admin: "${url.host}" }`, 'other.yaml');
+    const { code, stderr } = await runIn(cwd, [...command, '--config', 'other.yaml']);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`${url.origin} (gateway.admin of other.yaml) does not answer: ECONNREFUSED.`),
+    ]);
+  });
+
+  it('cannot read a file that is not there', async () => {
+    const { code, stderr } = await runIn(temporaryFolder(), [...command, '--config', 'nowhere.yaml']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('nowhere.yaml')]);
+  });
+});
+
+const fallback = 'http://127.0.0.1:9901';
+
+describe('the gateway to ask', () => {
+  it.each([
+    ['127.0.0.1:47901', 'http://127.0.0.1:47901'],
+    ['":47901"', 'http://127.0.0.1:47901'],
+    ['0.0.0.0:47901', 'http://127.0.0.1:47901'],
+    ['"[::]:47901"', 'http://[::1]:47901'],
+    ['"[2001:db8::1]:47901"', 'http://[2001:db8::1]:47901'],
+    [`"\${ADMIN:-127.0.0.1:47901}"`, 'http://127.0.0.1:47901'],
+  ])('with admin: %s is %s', (admin, origin) => {
+    const cwd = folderWith(`${routes}gateway: { admin: ${admin} }`);
+    const expected = { origin, name: `${origin} (gateway.admin of routes.yaml)`, token: '' };
+    expect(targetOf({}, { env: {}, cwd })).toEqual(expected);
+  });
+
+  it('does not depend on what else is wrong with the file, or missing in the environment', () => {
+    const cwd = folderWith(`routes: { /v1: "\${V1_URL}" }\ngateway: { admin: 127.0.0.1:47901, lissten: x }`);
+    expect(targetOf({}, { env: {}, cwd }).origin).toBe('http://127.0.0.1:47901');
+  });
+
+  it('is the usual one without a file, and without a word of it in the file', () => {
+    const without = targetOf({}, { env: {}, cwd: temporaryFolder() });
+    expect([without.origin, without.name]).toEqual([fallback, `${fallback} (the default)`]);
+    const silent = targetOf({}, { env: {}, cwd: folderWith(routes) });
+    expect([silent.origin, silent.name]).toEqual([
+      fallback,
+      `${fallback} (the default, as routes.yaml has no gateway.admin)`,
+    ]);
+  });
+
+  it('has the token of the environment first', () => {
+    const cwd = folderWith(`${routes}gateway: { admin: 127.0.0.1:47901, admin_token: of-the-file }`);
+    expect(targetOf({}, { env: { ADMIN_TOKEN: 'mine\n' }, cwd }).token).toBe('mine');
+    expect(targetOf({}, { env: {}, cwd }).token).toBe('of-the-file');
+  });
+
+  it.each([
+    ['routes: [', 'cannot be understood: version-gateway check says why.'],
+    ['gateway: { admin: nowhere }', 'has no address in gateway.admin that could be asked.'],
+    [`gateway: { admin: "\${ADMIN}" }`, 'has no address in gateway.admin that could be asked.'],
+    ['gateway: { admin: 127.0.0.1:0 }', 'has no address in gateway.admin that could be asked.'],
+  ])('cannot be told from %j', async (text, reason) => {
+    const { code, stderr } = await runIn(folderWith(text), ['status']);
+    expect([code, stderr]).toEqual([2, `routes.yaml ${reason}  Name the gateway to ask with --admin host:port.\n`]);
+  });
+});

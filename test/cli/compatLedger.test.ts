@@ -1,0 +1,90 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Ledger } from '../../gateway/usage/ledger.ts';
+import { row } from '../retirement/rows.ts';
+import { contract, Repository, routesFile } from './compatRepository.ts';
+
+const dayMs = 86_400_000;
+const now = Date.now();
+const routes = { 'routes.yaml': routesFile({ v1: 'v1.json', v2: 'v2.json' }) };
+const fields = { price: 'string' };
+const v1 = contract({ 'GET /v1/drinks/{id}': fields, 'GET /v1/bars': fields });
+const v2 = contract({ 'GET /cocktails': fields });
+const renamed = v1
+  .replaceAll('{id}', '{drink}')
+  .replace('"name": "id"', '"name": "drink"')
+  .replaceAll('"price"', '"cost"');
+
+function called(coveredSince: number, rows: Parameters<Ledger['add']>[0]): Repository {
+  const repository = Repository.of({ ...routes, 'v1.json': v1, 'v2.json': v2 }).write({ 'v1.json': renamed });
+  const store = join(repository.folder, '.version-gateway/usage.db');
+  mkdirSync(join(repository.folder, '.version-gateway'));
+  const clock = { time: coveredSince, now: () => clock.time };
+  const ledger = Ledger.open({ store, retention: 400 * dayMs }, { clock });
+  clock.time = now;
+  ledger.add(rows);
+  ledger.close();
+  return repository;
+}
+
+async function told(repository: Repository): Promise<(number | null)[]> {
+  const { code, stdout, stderr } = await repository.compat(['--routes', 'routes.yaml', '--format', 'json']);
+  expect([code, stderr]).toEqual([1, '']);
+  const [ofV1] = (JSON.parse(stdout) as { comparings: { findings: Found[] }[] }).comparings;
+  const removed = ofV1?.findings.filter(({ rule }) => rule === 'response-field-removed') ?? [];
+  expect(removed.map(({ routes: [route] }) => route?.path)).toEqual(['/drinks/{drink}', '/bars']);
+  return removed.map(({ calls }) => calls);
+}
+
+interface Found {
+  readonly rule: string;
+  readonly routes: { readonly path: string }[];
+  readonly calls: number | null;
+}
+
+describe('how often a route was called', () => {
+  const rows = [
+    row('v1', 'a', now - dayMs, { route: 'GET /drinks/{id}', requests: 1200 }),
+    row('v1', 'b', now - 29 * dayMs, { route: 'GET /drinks/{drink}', requests: 34 }),
+    row('v1', 'a', now - 31 * dayMs, { route: 'GET /drinks/{id}', requests: 5000 }),
+    row('v2', 'a', now - dayMs, { route: 'GET /bars', requests: 7 }),
+  ];
+
+  it('is told from the ledger, whatever its parameters were called', async () => {
+    const repository = called(now - 100 * dayMs, rows);
+    expect(await told(repository)).toEqual([1234, 0]);
+    const { stdout } = await repository.compat(['--routes', 'routes.yaml']);
+    expect(stdout).toContain('called 1,234 times in 30 days');
+    expect(stdout).toContain('not called in 30 days');
+  });
+
+  it('is not known to be never, where the ledger is younger', async () => {
+    expect(await told(called(now - 3 * dayMs, rows.slice(0, 1)))).toEqual([1200, null]);
+  });
+
+  it('is not known to be never, where some routes were counted together', async () => {
+    expect(await told(called(now - 100 * dayMs, [row('v1', 'a', now - dayMs, { route: 'other' })]))).toEqual([
+      null,
+      null,
+    ]);
+  });
+
+  it.each([
+    ['there is no ledger', undefined],
+    ['it is no ledger', 'something else'],
+  ])('is not told where %s', async (_name, content) => {
+    const repository = Repository.of({ ...routes, 'v1.json': v1, 'v2.json': v2 }).write({ 'v1.json': renamed });
+    if (content !== undefined) {
+      mkdirSync(join(repository.folder, '.version-gateway'));
+      writeFileSync(join(repository.folder, '.version-gateway/usage.db'), content);
+    }
+    expect(await told(repository)).toEqual([null, null]);
+  });
+
+  it('is found where the routes.yaml says that the ledger is', async () => {
+    const repository = called(now - 100 * dayMs, rows);
+    repository.write({ 'routes.yaml': routesFile({ v1: 'v1.json', v2: 'v2.json' }, { usage: { store: 'none.db' } }) });
+    expect(await told(repository)).toEqual([null, null]);
+  });
+});

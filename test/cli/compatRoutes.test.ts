@@ -1,0 +1,231 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { compatFormats } from '../../gateway/cli/compatPrinters.ts';
+import { type Api, compat, contract, Repository, routesFile } from './compatRepository.ts';
+
+const v1: Api = { 'GET /drinks': { price: 'string' } };
+const v2: Api = { 'GET /cocktails': { price: 'string' } };
+const broken: Api = { 'GET /drinks': { price: 'number' } };
+const routes = { 'routes.yaml': routesFile({ v1: 'v1.json', v2: 'v2.json' }) };
+const sound = { ...routes, 'v1.json': contract(v1), 'v2.json': contract(v2) };
+const all = ['--routes', 'routes.yaml'];
+
+describe('compat --routes', () => {
+  it('holds every contract against its past, and each major against the one before it', async () => {
+    const { code, stdout, stderr } = await Repository.of(sound).compat(all);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toBe(`/v1  HEAD:./v1.json → v1.json
+
+/v2  HEAD:./v2.json → v2.json
+
+/v1 → /v2  v1.json → v2.json
+
+2 changes between majors, which may break.
+
+No breaking change found within a major: 2 changes between majors.
+`);
+  });
+
+  it('refuses what breaks within a major', async () => {
+    const repository = Repository.of(sound).write({ 'v1.json': contract(broken) });
+    const { code, stdout } = await repository.compat(all);
+    expect(code).toBe(1);
+    expect(stdout).toContain('/v1  HEAD:./v1.json → v1.json\n\nGET /drinks\n  error  response 200 field `price`');
+    repository.commit();
+    expect((await repository.compat(all)).code).toBe(0);
+    expect((await repository.compat([...all, '--against', 'HEAD~1'])).code).toBe(1);
+  });
+
+  it('knows a version by a prefix that its contract writes', async () => {
+    const prefixed = contract({ 'GET /v1/drinks': { price: 'string' } });
+    const { code, stdout } = await Repository.of(sound).write({ 'v1.json': prefixed }).compat(all);
+    expect([code, stdout]).toEqual([0, expect.not.stringContaining('error  ')]);
+  });
+
+  it.each(compatFormats)('says the same whichever folder it is started in: %s', async (format) => {
+    const files = Object.fromEntries(Object.entries(sound).map(([name, text]) => [`api/${name}`, text]));
+    const repository = Repository.of(files).write({ 'api/v1.json': contract(broken) });
+    const above = await repository.compat(['--routes', 'api/routes.yaml', '--format', format]);
+    const within = await compat(join(repository.folder, 'api'), [...all, '--format', format]);
+    const beside = await compat('/', ['--routes', join(repository.folder, 'api/routes.yaml'), '--format', format]);
+    expect([above.code, within.code, beside.code]).toEqual([1, 1, 1]);
+    expect(above.stdout).toContain('api/v1.json');
+    if (format === 'github' || format === 'sarif')
+      expect([within.stdout, beside.stdout].join()).toContain('api/v1.json');
+  });
+
+  it('takes the rules of another file with --config', async () => {
+    const milder = routesFile({ v1: null }, { compat: { rules: { 'response-type-changed': 'info' } } });
+    const repository = Repository.of(sound).write({ 'v1.json': contract(broken), 'milder.yaml': milder });
+    const { code, stdout } = await repository.compat([...all, '--config', 'milder.yaml']);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('/v1 → /v2')]);
+  });
+});
+
+describe('a major without a breaking change', () => {
+  const more: Api = { ...v2, 'GET /bars': { name: 'string' } };
+  const three = (now: string | null, rest = {}): Repository => {
+    const contracts = { v1: 'v1.json', v2: 'v2.json', v3: now === null ? null : 'v3.json' };
+    return Repository.of({ ...sound, 'routes.yaml': routesFile(contracts, rest), 'v3.json': now ?? '' });
+  };
+
+  it.each([
+    ['additions', contract(more), '/v3 holds only additions to /v2: stay in /v2'],
+    ['nothing new', contract(v2), '/v3 is the same as /v2: stay in /v2'],
+  ])('%s', async (_name, text, words) => {
+    const { code, stdout } = await three(text).compat(all);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`  error  ${words}  major-without-breaking-change`);
+  });
+
+  it('is judged by the built-in levels, so that a milder rule makes no major needless', async () => {
+    const renamed = contract({ 'GET /cocktails': { cost: 'string' } });
+    for (const level of ['warn', 'off']) {
+      const args = [...all, '--rule', `response-field-removed=${level}`];
+      expect((await three(renamed).compat(args)).code).toBe(0);
+    }
+  });
+
+  it('is none where a stricter rule is broken', async () => {
+    const args = [...all, '--rule', 'route-added=error'];
+    expect((await three(contract(more)).compat(args)).code).toBe(0);
+  });
+
+  it('can be let through, by the name of the version', async () => {
+    const exempt = [
+      { rule: 'major-without-breaking-change', route: '/v3', reason: 'The name was promised.', until: '2999-01-01' },
+    ];
+    const { code, stdout } = await three(contract(more), { compat: { exempt } }).compat(all);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('The name was promised.')]);
+  });
+
+  it('can be allowed', async () => {
+    const args = [...all, '--rule', 'major-without-breaking-change=off'];
+    expect((await three(contract(more)).compat(args)).code).toBe(0);
+  });
+
+  it('counts the major before it even when that is retired', async () => {
+    const repository = three(contract(more));
+    const file = JSON.parse(routesFile({ v1: 'v1.json', v2: 'v2.json', v3: 'v3.json' }));
+    file.routes['/v2'] = { contract: 'v2.json', retired: true, deprecation: '2020-01-01', sunset: '2021-01-01' };
+    expect((await repository.write({ 'routes.yaml': file }).compat(all)).code).toBe(1);
+  });
+
+  it('is not looked for beyond a version without a contract, and that is said', async () => {
+    const contracts = routesFile({ v1: 'v1.json', v2: null, v3: 'v3.json' });
+    const files = { 'routes.yaml': contracts, 'v1.json': contract(v1), 'v3.json': contract(v1) };
+    const { code, stdout } = await Repository.of(files).compat(all);
+    expect(code).toBe(0);
+    expect(stdout).toContain('/v2 has no contract in routes.yaml: it is not compared, nor can /v3 be held against it');
+    expect(stdout).not.toContain('/v1 → /v3');
+  });
+
+  it('is not looked for in two contracts', async () => {
+    expect((await three(contract(more)).compat(['v2.json', 'v3.json'])).code).toBe(0);
+  });
+});
+
+describe('the past of a contract', () => {
+  it('is none for a new one, and that is said', async () => {
+    const repository = Repository.of({ ...routes, 'v1.json': contract(v1) }).write({ 'v2.json': contract(v2) });
+    const { code, stdout } = await repository.compat(all);
+    expect(code).toBe(0);
+    expect(stdout).toContain('the contract of /v2 is not in HEAD: there is nothing to hold it against');
+    expect(stdout).toContain('0 errors, 2 changes between majors, 1 contract not compared.');
+  });
+
+  it('may have another name', async () => {
+    const moved = routesFile({ v1: 'api/one.json', v2: 'v2.json' });
+    const repository = Repository.of(sound).write({ 'routes.yaml': moved, 'api/one.json': contract(broken) });
+    const { code, stdout } = await repository.compat(all);
+    expect(code).toBe(1);
+    expect(stdout).toContain('/v1  HEAD:./v1.json → api/one.json');
+  });
+
+  it('is that of the version, not that of the file', async () => {
+    const swapped = routesFile({ v1: 'v2.json', v2: 'v1.json' });
+    const { code, stdout } = await Repository.of(sound).write({ 'routes.yaml': swapped }).compat(all);
+    expect(code).toBe(1);
+    expect(stdout).toContain('/v1  HEAD:./v1.json → v2.json');
+  });
+
+  it('is found by a variable, too', async () => {
+    const named = routesFile({ v1: `$${'{API:-v1}'}.json`, v2: 'v2.json' });
+    const repository = Repository.of({ ...sound, 'routes.yaml': named }).write({
+      'routes.yaml': routesFile({ v1: 'new.json', v2: 'v2.json' }),
+      'new.json': contract(broken),
+    });
+    expect((await repository.compat(all)).stdout).toContain('/v1  HEAD:./v1.json → new.json');
+  });
+
+  it('is found where the routes.yaml of then was broken, or not there', async () => {
+    for (const then of ['routes: [', '', 'routes: 7', '\u0000']) {
+      const repository = Repository.of({ ...sound, 'routes.yaml': then });
+      repository.write({ ...routes, 'v1.json': contract(broken) });
+      expect((await repository.compat(all)).code).toBe(1);
+    }
+    const { 'routes.yaml': _later, ...earlier } = sound;
+    expect(
+      (
+        await Repository.of(earlier)
+          .write({ ...routes, 'v1.json': contract(broken) })
+          .compat(all)
+      ).code,
+    ).toBe(1);
+  });
+
+  it.each([
+    ['a version', routesFile({ v2: 'v2.json' }), '/v1 is not in routes.yaml any more, and had a contract in HEAD'],
+    ['a contract', routesFile({ v1: null, v2: 'v2.json' }), '/v1 has no contract in routes.yaml, but had one in HEAD'],
+  ])('does not go unsaid where %s is gone', async (_name, text, words) => {
+    const { code, stdout } = await Repository.of(sound).write({ 'routes.yaml': text }).compat(all);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(words)]);
+    expect(stdout).not.toMatch(/no (breaking )?change/i);
+  });
+});
+
+describe('what cannot be compared', () => {
+  const none = { ...sound, 'routes.yaml': routesFile({ v1: null }) };
+  const beyond = { ...sound, 'routes.yaml': routesFile({ v1: '../v1.json' }) };
+
+  it.each([
+    ['an unknown commit', Repository.of(sound), ['--against', 'no-such'], /"no-such", which this repository does not/],
+    ['no commit', Repository.of(sound), ['--against', ''], /the commit: is to be read from "", which/],
+    [
+      'a folder of a commit',
+      Repository.of(sound),
+      ['--against', 'HEAD:v1.json'],
+      /which this repository does not know/,
+    ],
+    ['what looks like a flag', Repository.of(sound), ['--against=--help'], /"--help", which this repository/],
+    ['no repository', new Repository().write(sound), [], /this is no git repository/],
+    ['a repository without a commit', Repository.of().write(sound), [], /"HEAD", which this repository does not know/],
+    ['no contract at all', Repository.of(none), [], /No version in routes\.yaml has a contract/],
+    [
+      'a contract outside',
+      Repository.of({ 'x/routes.yaml': beyond['routes.yaml'] }),
+      [],
+      /routes\.yaml cannot be read/,
+    ],
+    ['a broken contract', Repository.of(sound).write({ 'v1.json': '{' }), [], /v1\.json/],
+    ['a contract that was broken', Repository.of({ ...sound, 'v1.json': '[' }).write(sound), [], /HEAD:\.\/v1\.json/],
+    [
+      'a contract with a fault, with --validate',
+      Repository.of({ ...sound, 'v2.json': contract(v2).replace('"title"', '"x"') }),
+      ['--validate'],
+      /v2\.json: the contract is not in order/,
+    ],
+  ] as const)('%s', async (_name, repository, args, words) => {
+    for (const format of compatFormats) {
+      const { code, stdout, stderr } = await repository.compat([...all, ...args, '--format', format]);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(words);
+    }
+  });
+
+  it('leaves nothing behind', () => {
+    const repository = Repository.of(sound);
+    expect(existsSync(join(repository.folder, '.version-gateway'))).toBe(false);
+  });
+});

@@ -1,0 +1,67 @@
+/** The same numbers again for the same seed (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+const pieces = [
+  'a',
+  'é',
+  '日本',
+  '😀',
+  '"',
+  '\\',
+  '\n',
+  '/',
+  '~',
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  ' ',
+  '\u2028',
+  '*',
+  '0',
+];
+const blanks = ['', '', ' ', '\n', '\r\n  ', '\t', ' \n \n'];
+
+/** A map of JSON, with its blanks, line ends and escapes where they may be. */
+export function randomJson(random: () => number): string {
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+  const blank = (): string => pick(blanks);
+  const text = (): string => {
+    const quoted = JSON.stringify(Array.from({ length: Math.floor(random() * 5) }, () => pick(pieces)).join(''));
+    return random() < 0.3
+      ? quoted.replace(/[aé]/g, (hit) => `\\u${hit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      : quoted;
+  };
+  const value = (depth: number): string => {
+    const kind = random() * (depth > 4 ? 5 : 9);
+    if (kind < 2) return text();
+    if (kind < 5) return pick(['0', '-1.5e3', 'true', 'false', 'null', '12345']);
+    const length = Math.floor(random() * 5);
+    if (kind < 7)
+      return wrapped(
+        '[]',
+        Array.from({ length }, () => value(depth + 1)),
+      );
+    const keys = new Map(Array.from({ length }, () => text()).map((key) => [JSON.parse(key), key]));
+    return wrapped(
+      '{}',
+      [...keys.values()].map((key) => `${key}${blank()}:${blank()}${value(depth + 1)}`),
+    );
+  };
+  const wrapped = (brackets: string, items: readonly string[]): string =>
+    `${brackets[0]}${blank()}${items.map((item) => `${item}${blank()}`).join(`,${blank()}`)}${brackets[1]}`;
+  return `${blank()}${wrapped(
+    '{}',
+    Array.from({ length: 3 }, (_, i) => `"k${i}"${blank()}:${blank()}${value(1)}`),
+  )}${blank()}`;
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { type Exemption, Exemptions } from '../../gateway/compat/exemptions.ts';
+import type { Finding } from '../../gateway/compat/finding.ts';
+import { findingsOf } from '../../gateway/compat/findings.ts';
+import { compareContracts } from '../../gateway/compat/walk/compareContracts.ts';
+import { contractOf } from './exemptible.ts';
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+const day = 86_400_000;
+
+function exemption(more: Partial<Exemption> = {}): Exemption {
+  const rule = 'response-field-removed';
+  return { rule, route: 'GET /drinks', pointer: undefined, reason: 'Nobody reads it.', until: now + day, ...more };
+}
+
+/** A field of a schema that a list and a single answer share is gone; so is one of its own of `/bars`. */
+async function findings(levels?: ReadonlyMap<string, 'info' | 'warn'>): Promise<Finding[]> {
+  const [old, gone] = [await contractOf(['price', 'glass'], ['seats']), await contractOf(['price'], [])];
+  return findingsOf(compareContracts(old, gone), levels);
+}
+
+function left(found: readonly Finding[]): string[] {
+  return found.map(({ sentence, routes }) => `${sentence} (${routes.map(({ path }) => path).join(' ')})`);
+}
+
+const list = 'GET /drinks: response 200 field `[].glass` was removed (/drinks /drinks/{id})';
+const bars = 'GET /bars: response 200 field `seats` was removed (/bars)';
+const single = 'GET /drinks/{id}: response 200 field `glass` was removed (/drinks/{id})';
+
+describe('an exemption', () => {
+  it('is not there: everything is left', async () => {
+    expect(left(new Exemptions([], now).apply(await findings()).findings)).toEqual([list, bars]);
+  });
+
+  it.each([
+    ['another rule', { rule: 'route-removed' }],
+    ['another route', { route: 'GET /drinks/{id}/glass' }],
+    ['another method', { route: 'POST /drinks' }],
+    ['a part of a route', { route: '/drinks' }],
+    ['another pointer', { pointer: '/components/schemas/Drink/properties/price' }],
+    ['a part of a pointer', { pointer: '/components/schemas/Drink/properties' }],
+    ['a day that is over', { until: now }],
+  ])('lets nothing through for %s', async (_name, more) => {
+    const exemptions = new Exemptions([exemption(more)], now);
+    const { findings: all, exempted } = exemptions.apply(await findings());
+    expect([left(all), exempted]).toEqual([[list, bars], []]);
+    expect(exemptions.stale).toEqual([{ exemption: exemption(more), why: 'until' in more ? 'expired' : 'unused' }]);
+  });
+
+  it.each([
+    ['the whole route', {}],
+    ['the place in the old contract', { pointer: '/components/schemas/Drink/properties/glass' }],
+    ['a last moment', { until: now + 1 }],
+  ])('lets one route of several through, by %s; the others are told in their own words', async (_name, more) => {
+    const exemptions = new Exemptions([exemption(more)], now);
+    const { findings: all, exempted } = exemptions.apply(await findings());
+    expect([left(all), exempted]).toEqual([[single, bars], []]);
+    expect(exemptions.stale).toEqual([]);
+  });
+
+  it('lets a finding through with the last of its routes', async () => {
+    const both = [exemption(), exemption({ route: 'GET /drinks/{id}' })];
+    const exemptions = new Exemptions(both, now);
+    const { findings: all, exempted } = exemptions.apply(await findings());
+    expect(left(all)).toEqual([bars]);
+    expect(exempted.map(({ exemption: one, finding }) => [one, ...left([finding])])).toEqual([[both[0], list]]);
+    expect(exemptions.stale).toEqual([]);
+  });
+
+  it('is of no use for what is fine anyway', async () => {
+    const exemptions = new Exemptions([exemption()], now);
+    const all = await findings(new Map([['response-field-removed', 'info']]));
+    expect(exemptions.apply(all).findings).toEqual(all);
+    expect(exemptions.stale).toEqual([{ exemption: exemption(), why: 'unused' }]);
+  });
+
+  it('lets warnings through', async () => {
+    const exemptions = new Exemptions([exemption({ route: 'GET /bars' })], now);
+    const all = await findings(new Map([['response-field-removed', 'warn']]));
+    expect(left(exemptions.apply(all).findings)).toEqual([list]);
+  });
+
+  it('is stale once, if it has ended and let nothing through', () => {
+    const one = exemption({ until: now - day });
+    const exemptions = new Exemptions([one], now);
+    expect([exemptions.expired, exemptions.stale]).toEqual([
+      [{ exemption: one, why: 'expired' }],
+      [{ exemption: one, why: 'expired' }],
+    ]);
+  });
+
+  it('may be used by one of several comparisons', async () => {
+    const exemptions = new Exemptions([exemption()], now);
+    exemptions.apply(await findings());
+    exemptions.apply([]);
+    expect([exemptions.stale, exemptions.expired]).toEqual([[], []]);
+  });
+
+  it('speaks of what belongs to no route by its own name', async () => {
+    const found = (await findings()).map((finding) => ({ ...finding, routes: [] }));
+    const named = (route: string, whole?: string): number =>
+      new Exemptions([exemption({ route })], now).apply(found, whole).exempted.length;
+    expect([named('the document'), named('GET /drinks'), named('')]).toEqual([2, 0, 0]);
+    expect([named('/v3', '/v3'), named('the document', '/v3')]).toEqual([2, 0]);
+  });
+});

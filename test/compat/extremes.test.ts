@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import { CompareError } from '../../gateway/compat/failure.ts';
+import type { Finding } from '../../gateway/compat/finding.ts';
+import { contractOf, findingsBetween, type Json, rulesAmong } from './support/comparing.ts';
+
+// Half of that on a machine that has nothing else to do.
+const mostCpuMs = 2500;
+
+/** What is found, and that it took no longer than it may. */
+function quickly(old: unknown, now: unknown): readonly Finding[] {
+  const before = process.cpuUsage();
+  try {
+    return findingsBetween(old, now);
+  } finally {
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(mostCpuMs);
+  }
+}
+
+function nested(depth: number, wrap: (inner: Json) => Json, innermost: Json): Json {
+  let schema = innermost;
+  for (let level = 0; level < depth; level += 1) schema = wrap(schema);
+  return schema;
+}
+
+const inObject = (inner: Json): Json => ({ type: 'object', properties: { a: inner } });
+const inArray = (inner: Json): Json => ({ type: 'array', items: inner });
+const [text, whole] = [{ type: 'string' }, { type: 'integer' }];
+const counted = (count: number, make: (index: number) => unknown): unknown[] =>
+  Array.from({ length: count }, (_unused, index) => make(index));
+
+describe('what is nested deeply', () => {
+  it.each([
+    ['objects', inObject],
+    ['arrays', inArray],
+  ])('%s, 150 of them, are walked to the end', (_what, wrap) => {
+    const [old, now] = [text, whole].map((innermost) => contractOf('response', nested(150, wrap, innermost)));
+    expect(rulesAmong(quickly(old, now))).toEqual(['response-type-changed']);
+  });
+
+  it.each([
+    ['objects', inObject],
+    ['arrays', inArray],
+    ['parts', (inner: Json) => ({ allOf: [inner] })],
+    ['alternatives', (inner: Json) => ({ anyOf: [inner, { type: 'string' }] })],
+  ])('%s, 5,000 of them, are compared or refused, and never bring the process down', (_what, wrap) => {
+    const [old, now] = [text, whole].map((innermost) => contractOf('response', nested(5000, wrap, innermost)));
+    const compare = (): unknown => quickly(old, now);
+    let refused: unknown;
+    try {
+      expect(compare()).not.toEqual([]);
+    } catch (error) {
+      refused = error;
+    }
+    if (refused !== undefined) expect(refused).toBeInstanceOf(CompareError);
+  });
+
+  it('is no trouble where it was added', () => {
+    const old = contractOf('response', { type: 'object', properties: { b: text } });
+    const now = contractOf('response', { type: 'object', properties: { b: text, a: nested(5000, inObject, text) } });
+    try {
+      expect(rulesAmong(quickly(old, now))).toEqual(['response-field-added']);
+      expect(rulesAmong(quickly(now, old))).toEqual(['response-field-removed']);
+    } catch (error) {
+      expect(error).toBeInstanceOf(CompareError);
+    }
+  });
+
+  it('is followed through 80 references, and refused beyond what anybody writes', () => {
+    const chain = (length: number, last: Json): Json => ({
+      ...Object.fromEntries(
+        counted(length, (index) => [`S${index}`, { $ref: `#/components/schemas/S${Number(index) + 1}` }]) as [
+          string,
+          Json,
+        ][],
+      ),
+      [`S${length}`]: last,
+    });
+    const start = { $ref: '#/components/schemas/S0' };
+    const at = (length: number, last: Json): Json => contractOf('request', start, chain(length, last));
+    expect(rulesAmong(quickly(at(80, text), at(80, whole)))).toEqual(['request-type-changed']);
+    expect(() => quickly(at(2000, text), at(2000, whole))).toThrow(CompareError);
+  });
+});
+
+describe('what is long', () => {
+  it('10,000 values, of which one went', () => {
+    const values = counted(10_000, (index) => `value${index}`);
+    const [old, now] = [values, values.slice(1)].map((list) => contractOf('request', { type: 'string', enum: list }));
+    expect(rulesAmong(quickly(old, now))).toEqual(['filter-value-removed']);
+  });
+
+  it('10,000 alternatives, all of them changed', () => {
+    const [old, now] = [text, whole].map((type) =>
+      contractOf('request', {
+        oneOf: counted(10_000, (index) => ({ type: 'object', properties: { [`field${index}`]: { ...type } } })),
+      }),
+    );
+    const findings = quickly(old, now);
+    expect(new Set(rulesAmong(findings))).toEqual(new Set(['request-type-changed']));
+    expect(findings).toHaveLength(10_000);
+  });
+
+  it('10,000 alternatives in place of an object', () => {
+    const many = { anyOf: counted(10_000, (index) => ({ type: 'object', properties: { [`field${index}`]: text } })) };
+    const [old, now] = [contractOf('request', { type: 'object' }), contractOf('request', many)];
+    expect(rulesAmong(quickly(old, now))).toEqual(['structure-changed']);
+  });
+
+  it('3,000 fields, each of another type than before', () => {
+    const [old, now] = [text, whole].map((type) =>
+      contractOf('response', {
+        type: 'object',
+        properties: Object.fromEntries(counted(3000, (index) => [`field${index}`, { ...type }]) as [string, Json][]),
+      }),
+    );
+    expect(quickly(old, now)).toHaveLength(3000);
+  });
+
+  it('3,000 fields, all of them renamed', () => {
+    const [old, now] = ['old', 'new'].map((prefix) =>
+      contractOf('response', {
+        type: 'object',
+        properties: Object.fromEntries(counted(3000, (index) => [`${prefix}${index}`, text]) as [string, Json][]),
+      }),
+    );
+    expect(quickly(old, now)).toHaveLength(6000);
+  });
+});
+
+describe('what leads back to itself', () => {
+  const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+  const person = (fields: Json): Json => ({ type: 'object', properties: { pets: inArray(ref('Pet')), ...fields } });
+  const pet = (fields: Json): Json => ({ type: 'object', properties: { owner: ref('Person'), ...fields } });
+
+  it('by way of each other, is told once', () => {
+    const old = contractOf('response', ref('Person'), { Person: person({ name: text }), Pet: pet({ age: whole }) });
+    const now = contractOf('response', ref('Person'), { Person: person({ name: text }), Pet: pet({ age: text }) });
+    expect(quickly(old, now).map(({ sentence }) => sentence)).toEqual([
+      'GET /drinks: response 200 field `pets[].age` was an integer and is now a string',
+    ]);
+  });
+
+  it('as an alternative of itself, comes to an end', () => {
+    const tree = (leaf: Json): Json => ({ Tree: { oneOf: [leaf, inArray(ref('Tree')), ref('Tree')] } });
+    const old = contractOf('response', ref('Tree'), tree(text));
+    expect(quickly(old, contractOf('response', ref('Tree'), tree(text)))).toEqual([]);
+    expect(rulesAmong(quickly(old, contractOf('response', ref('Tree'), tree(whole))))).toContain(
+      'response-type-changed',
+    );
+  });
+
+  it('as a part of itself, comes to an end', () => {
+    const loop = (type: Json): Json => ({ Loop: { allOf: [ref('Loop'), type] } });
+    const [old, now] = [text, whole].map((type) => contractOf('response', ref('Loop'), loop(type)));
+    expect(rulesAmong(quickly(old, now))).toEqual(['response-type-changed']);
+  });
+
+  it('as a callback of a callback, comes to an end', () => {
+    const withCallback = (schema: Json): Json => ({
+      ...contractOf('response', text),
+      paths: { '/drinks': { $ref: '#/components/pathItems/Told' } },
+      components: {
+        pathItems: {
+          Told: {
+            post: {
+              requestBody: { content: { 'application/json': { schema } } },
+              responses: {},
+              callbacks: { told: { '{$request.body#/url}': { $ref: '#/components/pathItems/Told' } } },
+            },
+          },
+        },
+      },
+    });
+    // What clients send to the API, the API sends to them: one is more than they know, the other more than it knows.
+    expect(rulesAmong(quickly(withCallback(text), withCallback(whole)))).toEqual([
+      'request-type-changed',
+      'response-type-changed',
+    ]);
+  });
+});

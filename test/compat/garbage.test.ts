@@ -1,0 +1,125 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { CompareError } from '../../gateway/compat/failure.ts';
+import { findingsBetween } from './support/comparing.ts';
+import { Dice } from './support/dice.ts';
+import { mutated, mutations } from './support/mutations.ts';
+import { type Draft, randomContract } from './support/randomContract.ts';
+
+const junk: readonly unknown[] = [
+  ...[null, true, false, 0, -1.5, '', 'text', [], {}, [null], [[]], { '': null }],
+  ...[{ $ref: 7 }, { type: 7 }, { type: ['null', 4] }, { enum: 'none' }, { required: true }, { properties: [1] }],
+  ...[{ oneOf: {} }, { allOf: [null, 3] }, { items: 'x' }, { additionalProperties: 1 }, { discriminator: 'kind' }],
+  JSON.parse('{"__proto__": {"type": "string"}, "constructor": 1}'),
+];
+
+/** With something else where anything stood. */
+function spoiled(contract: Draft, dice: Dice): unknown {
+  const copy: unknown = structuredClone(contract);
+  let at = copy;
+  for (;;) {
+    if (typeof at !== 'object' || at === null || Object.keys(at).length === 0) return copy;
+    const key = dice.pick(Object.keys(at));
+    const inner: unknown = Reflect.get(at, key);
+    if (dice.happens(0.15) || typeof inner !== 'object' || inner === null) {
+      Reflect.set(at, key, structuredClone(dice.pick(junk)));
+      return copy;
+    }
+    at = inner;
+  }
+}
+
+describe('a contract that is none in places', () => {
+  it('is compared as it is, whatever stands there', () => {
+    let compared = 0;
+    for (let seed = 0; seed < 300; seed += 1) {
+      const dice = new Dice(seed);
+      const contract = randomContract(seed % 20);
+      const [old, now] = [spoiled(contract, dice), spoiled(contract, dice)];
+      for (const [one, other] of [
+        [contract, now],
+        [old, contract],
+        [old, now],
+      ]) {
+        try {
+          findingsBetween(one, other);
+          compared += 1;
+        } catch (error) {
+          // A `$ref` that leads nowhere now.
+          expect(error, `seed ${seed}`).toBeInstanceOf(CompareError);
+        }
+      }
+    }
+    expect(compared).toBeGreaterThan(700);
+  });
+
+  it('is still equal to itself', () => {
+    for (let seed = 0; seed < 100; seed += 1) {
+      const contract = spoiled(randomContract(seed % 20), new Dice(seed));
+      try {
+        expect(findingsBetween(contract, structuredClone(contract)), `seed ${seed}`).toEqual([]);
+      } catch (error) {
+        expect(error, `seed ${seed}`).toBeInstanceOf(CompareError);
+      }
+    }
+  });
+
+  it.each([null, 7, 'text', [], {}])('may be no contract at all: %j', (contract) => {
+    expect(findingsBetween(contract, contract)).toEqual([]);
+    expect(findingsBetween(contract, randomContract(1)).map(({ rule }) => rule)).toContain('route-added');
+  });
+});
+
+function contractsBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(ya?ml|json)$/.test(name))
+    .map((name) => join(folder, name));
+}
+
+describe('a contract held against itself', () => {
+  it.each(['services/v1/openapi.yaml', 'services/v2/openapi.yaml', ...contractsBelow('test/fixtures/compat')])(
+    'has not changed: %s',
+    (file) => {
+      const text = readFileSync(file, 'utf8');
+      expect(findingsBetween(parse(text), parse(text))).toEqual([]);
+    },
+  );
+
+  it('has not changed where it is random, and leads back to itself', () => {
+    for (let seed = 0; seed < 60; seed += 1) {
+      expect(findingsBetween(randomContract(seed), randomContract(seed)), `seed ${seed}`).toEqual([]);
+    }
+  });
+});
+
+describe('an addition that is taken back', () => {
+  it('is a removal', () => {
+    const opposites: Readonly<Record<string, string>> = {
+      'response-field-added': 'response-field-removed',
+      'optional-param-added': 'request-field-removed',
+      'filter-value-added': 'filter-value-removed',
+      'response-value-added': 'response-strengthened',
+      'response-type-changed': 'response-strengthened',
+      'response-field-weakened': 'response-strengthened',
+    };
+    let tried = 0;
+    for (let seed = 0; seed < 120; seed += 1) {
+      const dice = new Dice(seed);
+      const contract = randomContract(seed % 30);
+      const { apply } = dice.pick(mutations);
+      const changed = mutated(contract, apply, seed, dice.pick(['In', 'Out']));
+      const [finding] = changed ? findingsBetween(contract, changed) : [];
+      const opposite = opposites[finding?.rule ?? ''];
+      // One type in place of another is so from both ends.
+      if (opposite === undefined || /format|boolean and is now an integer/.test(finding?.sentence ?? '')) continue;
+      tried += 1;
+      expect(
+        findingsBetween(changed, contract).map(({ rule }) => rule),
+        `seed ${seed}`,
+      ).toEqual([opposite]);
+    }
+    expect(tried).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { isBreaking, tasksOf } from '../../../gateway/compat/guide/guide.ts';
+import { done, giving, guideBetween, object, only, onlyTopic, taking, texts } from './contracts.ts';
+
+const string = { type: 'string' };
+const number = { type: 'number' };
+
+describe('what became of the routes', () => {
+  const drinks = { get: giving(object({ id: string })) };
+
+  it('tells them apart, with the most work first', () => {
+    const id = { name: 'id', in: 'path', required: true, schema: { type: 'integer' }, example: 7 };
+    const guide = guideBetween(
+      {
+        paths: {
+          '/same': drinks,
+          '/more': drinks,
+          '/old/{id}': { get: { parameters: [id], ...done } },
+          '/less': drinks,
+          '/search': { get: done },
+        },
+      },
+      {
+        paths: {
+          '/same': drinks,
+          '/more': { get: giving(object({ id: string, name: string })) },
+          '/new/{key}': { get: { parameters: [{ ...id, name: 'key' }], ...done } },
+          '/less': { get: giving(object({})) },
+          '/fresh': { get: done },
+        },
+      },
+      { '/old/{id}': '/new/{id}', '/search': null },
+    );
+    expect(guide.routes.map((route) => [route.old?.path, route.state, route.now?.path, isBreaking(route)])).toEqual([
+      ['/search', 'gone', undefined, true],
+      ['/less', 'changed', '/less', true],
+      ['/old/{id}', 'moved', '/new/{key}', false],
+      ['/more', 'changed', '/more', false],
+      [undefined, 'new', '/fresh', false],
+      ['/same', 'unchanged', '/same', false],
+    ]);
+    expect(guide.routes[2]?.call).toMatchObject({
+      before: { text: 'GET /v1/old/7' },
+      after: { text: 'GET /v2/new/7' },
+    });
+  });
+
+  it('shows what changed in a route that moved', () => {
+    const guide = guideBetween(
+      { paths: { '/a': { get: giving(object({ price: string })) } } },
+      { paths: { '/b': { get: giving(object({ price: number })) } } },
+      { '/a': '/b' },
+    );
+    expect(guide.routes).toHaveLength(1);
+    expect([only(guide).state, tasksOf(only(guide))]).toEqual(['moved', 1]);
+  });
+
+  it('calls a route gone that is said to have moved to nowhere, whatever is there', () => {
+    const guide = guideBetween({ paths: { '/a': { get: done } } }, { paths: { '/a': { get: done } } }, { '/a': null });
+    expect(guide.routes.map(({ state }) => state)).toEqual(['gone', 'new']);
+  });
+
+  it('does not take another name of a parameter, or another description, for work', () => {
+    const guide = guideBetween(
+      { paths: { '/a/{id}': { get: { summary: 'One', ...done } } } },
+      { paths: { '/a/{key}': { get: { summary: 'Another', ...done } } } },
+    );
+    expect(guide.routes.map(({ state }) => state)).toEqual(['unchanged']);
+  });
+
+  it('gives each an anchor of its own', () => {
+    const guide = guideBetween(
+      { paths: { '/a-b': { get: done }, '/a/b': { get: done }, '/ä': { get: done } } },
+      { paths: {} },
+    );
+    expect(guide.routes.map(({ anchor }) => anchor)).toEqual(['get-a-b', 'get-a-b-2', 'get']);
+  });
+});
+
+describe('how a change is told', () => {
+  it('says what the examples say of a type that changed', () => {
+    const guide = guideBetween(
+      { paths: { '/a': { get: giving(object({ price: string }), { price: '9.50' }) } } },
+      { paths: { '/a': { get: giving(object({ price: number }), { price: 9.5 }) } } },
+    );
+    expect(texts(onlyTopic(only(guide)))).toEqual([
+      'field `price` was a string and is now a number: `"9.50"` before, `9.5` now',
+    ]);
+  });
+
+  const old = object({ title: string, bar: string });
+  const now = object({ name: string, bar: string });
+
+  it('takes a field for renamed whose examples have the same value', () => {
+    const guide = guideBetween(
+      { paths: { '/a': { post: taking(old, { title: 'Negroni', bar: 'Ada' }) } } },
+      { paths: { '/a': { post: taking(now, { name: 'Negroni', bar: 'Ada' }) } } },
+    );
+    const topic = onlyTopic(only(guide));
+    expect(topic.changes).toEqual([
+      { level: 'error', text: 'field `title` was removed; it looks renamed to `name`, which has to be sent' },
+    ]);
+    expect(topic.sample).toEqual({
+      language: 'json',
+      before: { text: '{\n  "title": "Negroni"\n}', isMadeUp: false },
+      after: { text: '{\n  "name": "Negroni"\n}', isMadeUp: false },
+    });
+  });
+
+  it.each([
+    ['the values differ', { title: 'Negroni' }, { name: 'Mojito' }],
+    ['the value tells nothing', { title: '' }, { name: '' }],
+    ['only one contract has an example', { title: 'Negroni' }, undefined],
+  ])('does not where %s', (_why, before, after) => {
+    const guide = guideBetween(
+      { paths: { '/a': { get: giving(object({ title: string }), before) } } },
+      { paths: { '/a': { get: giving(object({ name: string }), after) } } },
+    );
+    expect(texts(onlyTopic(only(guide)))).toEqual(['field `title` was removed']);
+  });
+
+  it('does not where two fields have the value', () => {
+    const guide = guideBetween(
+      { paths: { '/a': { get: giving(object({ title: string }), { title: 'Negroni' }) } } },
+      {
+        paths: {
+          '/a': { get: giving(object({ name: string, label: string }), { name: 'Negroni', label: 'Negroni' }) },
+        },
+      },
+    );
+    expect(texts(onlyTopic(only(guide)))).toEqual(['field `title` was removed']);
+  });
+
+  it('shows the query that a parameter asks for', () => {
+    const base = { name: 'base', in: 'query', schema: { enum: ['a b', 'rum'] } };
+    const guide = guideBetween(
+      { paths: { '/a': { get: { parameters: [base], ...done } } } },
+      { paths: { '/a': { get: { parameters: [{ ...base, required: true }], ...done } } } },
+    );
+    expect(texts(onlyTopic(only(guide)))).toEqual(['query parameter `base` is now required']);
+    expect(only(guide).call).toMatchObject({ before: { text: 'GET /v1/a' }, after: { text: 'GET /v2/a?base=a%20b' } });
+  });
+
+  it('puts what is only new apart', () => {
+    const guide = guideBetween(
+      { paths: { '/a': { get: giving(object({ id: string })) } } },
+      { paths: { '/a': { get: giving(object({ id: string, glass: string })) } } },
+    );
+    expect(onlyTopic(only(guide))).toMatchObject({ changes: [], additions: [{ text: 'field `glass` is new' }] });
+  });
+});
+
+describe('what several routes share', () => {
+  const ref = { $ref: '#/components/schemas/Drink' };
+  const paths = {
+    '/drinks': { get: giving(object({ drinks: { type: 'array', items: ref } })) },
+    '/drinks/{id}': { get: giving(ref, { id: 7, title: 'Mojito' }) },
+    '/bar': { get: giving(object({ name: string })) },
+  };
+  const guide = guideBetween(
+    { paths, components: { schemas: { Drink: object({ id: number, title: string }) } } },
+    {
+      paths: { ...paths, '/drinks/{id}': { get: giving(ref, { id: 7, name: 'Mojito' }) } },
+      components: { schemas: { Drink: object({ id: number, name: string }) } },
+    },
+  );
+
+  it('is told once, with the example of whichever route has one', () => {
+    expect(guide.shared.map((topic) => [topic.subject, texts(topic)])).toEqual([
+      ['`Drink`', ['field `title` was removed; it looks renamed to `name`']],
+    ]);
+    expect(guide.shared[0]?.sample?.before).toEqual({ text: '{\n  "title": "Mojito"\n}', isMadeUp: false });
+  });
+
+  it('says of each route where it is', () => {
+    const places = guide.routes.map(({ old, topics, shared }) => [
+      old?.path,
+      topics.length,
+      shared.map(({ where }) => where),
+    ]);
+    expect(places).toEqual([
+      ['/drinks', 0, ['response 200 field `drinks[]`']],
+      ['/drinks/{id}', 0, ['response 200']],
+      ['/bar', 0, []],
+    ]);
+  });
+});

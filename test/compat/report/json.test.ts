@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { describe, expect, it } from 'vitest';
+import { printedJson } from '../../../gateway/cli/printedJson.ts';
+import { asJson, type JsonReport } from '../../../gateway/compat/report/json.ts';
+import { after, before, contractWithField, hostileEntries, now, reportOn } from './reports.ts';
+
+const schema = JSON.parse(readFileSync('docs/compat-report.schema.json', 'utf8')) as object;
+const ajv = new Ajv2020({ allErrors: true, strict: true });
+addFormats.default(ajv);
+const isValid = ajv.compile(schema);
+
+function checked(report: JsonReport): JsonReport {
+  const read: unknown = JSON.parse(printedJson(report));
+  isValid(read);
+  expect(isValid.errors).toBeNull();
+  return read as JsonReport;
+}
+
+const exemption = { route: 'GET /drinks', pointer: undefined, reason: 'agreed', until: now + 86_400_000 };
+
+describe('the report for programs', () => {
+  it('is what its schema says', () => {
+    const { comparings, stale, summary, off, version } = checked(
+      asJson(
+        reportOn(before, after, {
+          exemptions: [
+            { ...exemption, rule: 'default-changed' },
+            { ...exemption, rule: 'route-removed', pointer: '/paths' },
+          ],
+          levels: { 'docs-only': 'off' },
+        }),
+      ),
+    );
+    const at = { pointer: '/components/schemas/Drink/properties/price/type', line: 28, column: 11 };
+    expect([version, off]).toEqual([1, ['docs-only']]);
+    expect(comparings[0]?.findings[0]).toEqual({
+      ...{ rule: 'response-type-changed', level: 'error', basis: 'core', hint: null, calls: null },
+      message: 'GET /drinks: response 200 field `price` was a string and is now a number',
+      subject: 'response 200 field `price`',
+      routes: [
+        { kind: 'route', method: 'GET', path: '/drinks' },
+        { kind: 'route', method: 'GET', path: '/drinks/{id}' },
+      ],
+      old: { file: 'origin/main:api/drinks.yaml', ...at, value: 'string' },
+      new: { file: 'api/drinks.yaml', ...at, value: 'number' },
+      fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
+    const until = '2026-06-02T00:00:00.000Z';
+    const told = { route: 'GET /drinks', pointer: null, reason: 'agreed', until };
+    expect(comparings[0]?.exempted.map((one) => one.exemption)).toEqual([{ ...told, rule: 'default-changed' }]);
+    expect(stale).toEqual([{ why: 'unused', exemption: { ...told, rule: 'route-removed', pointer: '/paths' } }]);
+    expect(summary).toEqual({
+      ...{ errors: 1, warnings: 0, infos: 1, between_majors: 0, exempted: 1, stale: 1, not_compared: 0 },
+      verdict: 'refused',
+    });
+  });
+
+  it('is refused by its schema where a part is missing or unknown', () => {
+    const report = JSON.parse(JSON.stringify(asJson(reportOn(before, after)))) as Record<string, unknown>;
+    expect(isValid({ ...report, summary: undefined })).toBe(false);
+    expect(isValid({ ...report, extra: 1 })).toBe(false);
+  });
+
+  it('tells a value that is null from one that is not there', () => {
+    const withDefault = before.replace('default: 1', 'default: null');
+    const [finding] =
+      checked(asJson(reportOn(before.replace(', default: 1', ''), withDefault))).comparings[0]?.findings ?? [];
+    expect(finding?.new).toHaveProperty('value', null);
+    expect(finding?.old ?? {}).not.toHaveProperty('value');
+  });
+
+  it('cuts a long value, and says so', () => {
+    const values = Array.from({ length: 5000 }, (_one, index) => `value ${index}`);
+    const withEnum = before.replace(
+      'type: string\n',
+      `type: string\n          x-y: 1\n          enum: ${JSON.stringify(values)}\n`,
+    );
+    const findings = checked(asJson(reportOn(withEnum, after))).comparings[0]?.findings ?? [];
+    const cut = findings.flatMap((one) => [one.old, one.new]).filter((side) => side?.cut);
+    expect(cut.length).toBeGreaterThan(0);
+    for (const side of cut) expect(String(side?.value)).toHaveLength(4096);
+  });
+
+  it.each(hostileEntries)('holds a name that is hostile: %s', (_name, name) => {
+    const [old, changed] = [contractWithField(name, 'string'), contractWithField(name, 'number')];
+    const report = asJson(reportOn(old, changed, { title: name, names: [name, name] }));
+    checked(report);
+    const printed = printedJson(report);
+    expect(printed.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+    expect(printed.length).toBeLessThan(60_000);
+  });
+});

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { asMarkdown, commentMarker, longestComment } from '../../../gateway/compat/report/markdown.ts';
+import { code, plain, sentence } from '../../../gateway/compat/report/markdownText.ts';
+import {
+  after,
+  before,
+  comparingOf,
+  contractWithField,
+  contractWithFields,
+  hostileEntries,
+  now,
+  reportOn,
+} from './reports.ts';
+
+const ours = /<!-- version-gateway compat -->|<\/?(?:details|summary|code|br)>/g;
+
+/** What is left of a comment without its code and tags. */
+function outsideCode(markdown: string): string {
+  return markdown.replace(/`[^`\n]*`|<code>[^<\n]*<\/code>/g, '').replace(ours, '');
+}
+
+/** Of the rows of tables: how many cells they have. */
+function cellCounts(markdown: string): number[] {
+  return markdown.split('\n').flatMap((line) => (line.startsWith('|') ? [line.split('|').length - 2] : []));
+}
+
+describe('the comment on a pull request', () => {
+  it('begins with the worst, and folds what is compatible', () => {
+    expect(asMarkdown(reportOn(before, after, { title: 'v1', calls: 5 }))).toBe(`<!-- version-gateway compat -->
+
+### Contracts: 1 error, 1 warning, 1 compatible change
+
+- v1: \`origin/main:api/drinks.yaml\` → \`api/drinks.yaml\`
+
+#### 1 error
+
+| route | change | rule | where |
+|---|---|---|---|
+| \`GET /drinks\` | response 200 field \`price\` was a string and is now a number<br>called 10 times in 30 days<br>and 1 more route: GET /drinks/{id} | \`response-type-changed\` | \`api/drinks.yaml:28:11\` |
+
+#### 1 warning
+
+| route | change | rule | where |
+|---|---|---|---|
+| \`GET /drinks\` | query parameter \`page\` has the default \`2\` instead of \`1\`<br>called 5 times in 30 days | \`default-changed\` | \`api/drinks.yaml:7:61\` |
+
+<details><summary>1 compatible change</summary>
+
+| route | change | rule | where |
+|---|---|---|---|
+| \`GET /drinks\` | response 200 field \`maker\` is new<br>called 10 times in 30 days<br>and 1 more route: GET /drinks/{id} | \`response-field-added\` | \`api/drinks.yaml:30:9\` |
+
+</details>
+`);
+  });
+
+  it('tells of exemptions and of what was not compared', () => {
+    const exemption = { route: 'GET /drinks', pointer: undefined, reason: 'agreed | #1', until: now + 86_400_000 };
+    const exemptions = [
+      { ...exemption, rule: 'default-changed' },
+      { ...exemption, rule: 'route-removed' },
+    ];
+    const markdown = asMarkdown({ ...reportOn(before, after, { exemptions }), notes: ['v2 has no contract'] });
+    expect(markdown).toContain('#### 1 stale exemption\n\n- The exemption from route-removed for GET /drinks lets');
+    expect(markdown).toContain('#### Not compared\n\n- v2 has no contract\n');
+    expect(markdown).toContain('<details><summary>1 finding let through</summary>');
+    expect(markdown).toContain('| agreed &#124; &#35;&#8203;1 | 2026-06-02 |');
+  });
+
+  it('says of several contracts which one is meant', () => {
+    const comparings = ['v1', 'v2'].map((title) => comparingOf(before, after, { title }));
+    const markdown = asMarkdown({ comparings, stale: [], off: [], notes: [] });
+    expect(markdown).toContain('| version | route | change | rule | where |');
+    expect(markdown.match(/^\| v[12] \|/gm)).toEqual(['| v1 |', '| v2 |', '| v1 |', '| v2 |', '| v1 |', '| v2 |']);
+  });
+
+  it('claims nothing where nothing was compared', () => {
+    const markdown = asMarkdown({ comparings: [], stale: [], off: [], notes: [] });
+    expect(markdown).toBe(`${commentMarker}\n\n### Contracts: Nothing was compared\n`);
+  });
+
+  it('is cut to the length of a comment, closes what it opens, and says that it was cut', () => {
+    const fields = (name: string, type: string): [string, unknown][] =>
+      Array.from({ length: 3000 }, (_one, index) => [`${name}_${index}`, { type }]);
+    const old = contractWithFields(Object.fromEntries(fields('kept', 'string')));
+    const changed = contractWithFields(Object.fromEntries([...fields('kept', 'number'), ...fields('new', 'string')]));
+    const markdown = asMarkdown(reportOn(old, changed));
+    expect(markdown.length).toBeLessThanOrEqual(longestComment);
+    expect(markdown.length).toBeGreaterThan(longestComment - 3000);
+    expect(markdown).toMatch(/\n\n2,\d\d\d rows left out: a comment has no room for more\.\n/);
+    expect(markdown).toMatch(
+      /<details><summary>3,000 compatible changes<\/summary>\n\n3,000 rows left out.*\n\n<\/details>\n$/,
+    );
+  });
+
+  it.each(hostileEntries)('shows a name that is hostile as text: %s', (_name, name) => {
+    const setting = { names: [name, name], title: name } as const;
+    for (const [old, changed] of [
+      [contractWithField(name, 'string'), contractWithField(name, 'number')],
+      [contractWithField('a', 'string', `/${name}`), contractWithField('b', 'string', `/${name}`)],
+    ] as const) {
+      const markdown = asMarkdown(reportOn(old, changed, setting));
+      expect(markdown).toMatch(/^### Contracts: 1 error/m);
+      const text = outsideCode(markdown).replace(/^#+ |^\|.*\|$/gm, (line) => line.replace(/[|#]/g, ''));
+      expect(text.replace(/&#\d+;/g, '')).not.toMatch(/[<>`@#[\]*_~\\|]|:\/\/|www\./);
+      expect(new Set(cellCounts(markdown))).toEqual(new Set([4]));
+      expect(markdown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|##\[/u);
+      expect(markdown.length).toBeLessThan(20_000);
+    }
+  });
+});
+
+describe('text in Markdown', () => {
+  it.each([
+    ['@octocat', '&#64;&#8203;octocat'],
+    ['fixes #1 and GH-2', 'fixes &#35;&#8203;1 and GH-&#8203;2'],
+    ['https://example.com www.example.com', 'https&#58;//example.com www&#46;example.com'],
+    ['- a', '&#8203;- a'],
+    ['1. a', '&#8203;1. a'],
+    ['<b>*a*_b_~c~', '&#60;b&#62;&#42;a&#42;&#95;b&#95;&#126;c&#126;'],
+  ])('%s means itself', (text, expected) => expect(plain(text)).toBe(expected));
+
+  it.each([
+    ['a', '`a`'],
+    ['<b>@a #1', '`<b>@a #1`'],
+    ['a`b|c\\', '<code>a&#96;b&#124;c&#92;</code>'],
+    ['', ''],
+  ])('%s is code', (text, expected) => expect(code(text)).toBe(expected));
+
+  it.each([
+    ['field `a` was `b`', 'field `a` was `b`'],
+    ['field `a', 'field &#96;a'],
+    ['``', ''],
+    ['field `a|b` @c', 'field <code>a&#124;b</code> &#64;&#8203;c'],
+  ])('%s is a sentence', (text, expected) => expect(sentence(text)).toBe(expected));
+});

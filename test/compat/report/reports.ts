@@ -1,0 +1,118 @@
+import { Documents } from '../../../gateway/compat/contract/documents.ts';
+import { parseFile } from '../../../gateway/compat/contract/parse.ts';
+import { type Exemption, Exemptions } from '../../../gateway/compat/exemptions.ts';
+import { holdAgainst } from '../../../gateway/compat/holdAgainst.ts';
+import type { Between, Comparing, CompatReport } from '../../../gateway/compat/report/report.ts';
+import type { Level } from '../../../gateway/compat/rules.ts';
+
+export const now = Date.parse('2026-06-01');
+
+export interface Setting {
+  readonly title?: string;
+  readonly between?: Between;
+  readonly exemptions?: readonly Exemption[];
+  readonly levels?: Readonly<Record<string, Level>>;
+  readonly calls?: number;
+  readonly names?: readonly [old: string, now: string];
+}
+
+/** What two contracts, held against each other for real, give to the printers. */
+export function reportOn(old: string, changed: string, setting: Setting = {}): CompatReport {
+  const exemptions = new Exemptions(setting.exemptions ?? [], now);
+  const comparing = comparingOf(old, changed, setting, exemptions);
+  const off = Object.entries(setting.levels ?? {}).flatMap(([id, level]) => (level === 'off' ? [id] : []));
+  return { comparings: [comparing], stale: exemptions.stale, off, notes: [] };
+}
+
+export function comparingOf(
+  old: string,
+  changed: string,
+  {
+    title = '',
+    between = 'past',
+    levels = {},
+    calls,
+    names = ['origin/main:api/drinks.yaml', 'api/drinks.yaml'],
+  }: Setting,
+  exemptions = new Exemptions([], now),
+): Comparing {
+  const [before, after] = [documentsOf(names[0], old), documentsOf(names[1], changed)];
+  const held = { title, between, old: before, new: after, versions: {} };
+  return holdAgainst(held, { levels: new Map(Object.entries(levels)), exemptions, callsOf: () => calls });
+}
+
+function documentsOf(name: string, text: string): Documents {
+  const open = (): never => {
+    throw new Error('nothing here lies in another file');
+  };
+  return new Documents(parseFile(name, text), { open });
+}
+
+/** One that breaks something, might break something, and adds something. */
+export const before = `openapi: 3.1.0
+info: { title: drinks, version: 1.0.0 }
+paths:
+  /drinks:
+    get:
+      parameters:
+        - { name: page, in: query, schema: { type: integer, default: 1 } }
+      responses:
+        200:
+          description: all of them
+          content:
+            application/json:
+              schema: { $ref: '#/components/schemas/Drink' }
+  /drinks/{id}:
+    get:
+      responses:
+        200:
+          description: one of them
+          content:
+            application/json:
+              schema: { $ref: '#/components/schemas/Drink' }
+components:
+  schemas:
+    Drink:
+      required: [price]
+      properties:
+        price:
+          type: string
+        name: { type: string }
+`;
+
+export const after = before
+  .replace('type: string\n', 'type: number\n')
+  .replace('default: 1', 'default: 2')
+  .replace('name: { type: string }', 'name: { type: string }\n        maker: { type: string }');
+
+/** Its response has the one field. */
+export function contractWithField(name: string, type: string, path = '/drinks'): string {
+  return contractWithFields({ [name]: { type } }, path);
+}
+
+export function contractWithFields(properties: Readonly<Record<string, unknown>>, path = '/drinks'): string {
+  const responses = { 200: { description: 'fine', content: { 'application/json': { schema: { properties } } } } };
+  const info = { title: 'drinks', version: '1.0.0' };
+  return JSON.stringify({ openapi: '3.1.0', info, paths: { [path]: { get: { responses } } } });
+}
+
+/** Text that is there to do harm to whoever prints it. */
+export const hostile = {
+  tag: '<img src=x onerror=1>',
+  cells: 'a | b \\| c',
+  backticks: 'a ` b `` c ``` d',
+  lines: 'a\r\nb\nc',
+  terminal: '\u001b[31m\u001b]0;owned\u0007\u009b2J',
+  command: '::error::owned',
+  olderCommand: '##[error]owned',
+  percent: '%0A::error::owned',
+  bidi: 'a\u202eb\u2066c\u200b',
+  mention: '@octocat fixes #1',
+  link: '[click](https://example.com) ![](https://example.com/x.png)',
+  comment: '--><script>alert(1)</script><!-- ',
+  fold: '</summary></details>',
+  separator: 'a\u2028b\u2029c',
+  surrogate: 'a\ud800b',
+  long: 'x'.repeat(1_000_000),
+} as const;
+export const hostileEntries = Object.entries(hostile);

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { findingsBetween } from './support/comparing.ts';
+import { Dice } from './support/dice.ts';
+import { mutated, mutations } from './support/mutations.ts';
+import { type Draft, randomContract } from './support/randomContract.ts';
+import { type Contract, type Rewrite, rewrites } from './support/rewrites.ts';
+
+const seeds = Array.from({ length: 8 }, (_unused, seed) => seed);
+
+function rewritten(contract: Draft, rewrite: Rewrite, seed: number): unknown {
+  const copy = structuredClone(contract);
+  return rewrite(copy as Draft & Contract, new Dice(seed)) ?? copy;
+}
+
+// That the same is said in another way may be told.
+const harmless: ReadonlySet<string> = new Set(['docs-only', 'structure-equivalent', 'path-param-renamed']);
+
+function breaksAndWidens(old: unknown, now: unknown): string[] {
+  const findings = findingsBetween(old, now).filter(({ rule }) => !harmless.has(rule));
+  return findings.map(({ rule, sentence }) => `${rule}: ${sentence.replace(/^[^:]*: /, '')}`).sort();
+}
+
+describe.each(Object.entries(rewrites))('the same contract with %s', (how, rewrite) => {
+  // What is written out at every use changes at every use.
+  const isMultiplied = how === 'what a $ref leads to in place of it';
+  const rulesOf = (told: readonly string[]): string[] => {
+    const rules = told.map((line) => line.replace(/:.*$/s, ''));
+    return isMultiplied ? [...new Set(rules)] : rules;
+  };
+
+  it('has not changed', () => {
+    for (const seed of seeds) {
+      const contract = randomContract(seed);
+      const other = rewritten(contract, rewrite, seed);
+      expect(breaksAndWidens(contract, other), `seed ${seed}`).toEqual([]);
+      expect(breaksAndWidens(other, contract), `seed ${seed}, backwards`).toEqual([]);
+    }
+  });
+
+  it.each(['In', 'Out'] as const)('tells the same change the same: %s', (side) => {
+    let tried = 0;
+    for (const seed of seeds) {
+      const contract = randomContract(seed);
+      const { apply, name } = new Dice(seed).pick(mutations);
+      const changed = mutated(contract, apply, seed, side);
+      if (!changed) continue;
+      tried += 1;
+      const expected = rulesOf(breaksAndWidens(contract, changed));
+      const [old, now] = [rewritten(contract, rewrite, seed), rewritten(changed, rewrite, seed)];
+      expect(rulesOf(breaksAndWidens(old, now)), `seed ${seed}, ${name}, both`).toEqual(expected);
+      expect(rulesOf(breaksAndWidens(contract, now)), `seed ${seed}, ${name}, new`).toEqual(expected);
+      expect(rulesOf(breaksAndWidens(old, changed)), `seed ${seed}, ${name}, old`).toEqual(expected);
+    }
+    expect(tried).toBeGreaterThan(3);
+  });
+});
+
+it('is all the same to YAML and JSON', () => {
+  for (const seed of seeds) {
+    const contract = randomContract(seed);
+    expect(findingsBetween(contract, parse(stringify(contract)))).toEqual([]);
+  }
+});

@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { Change, Direction, Effects } from '../../gateway/compat/change.ts';
+import { type RuleId, rules } from '../../gateway/compat/rules.ts';
+import { findingsBetween } from './support/comparing.ts';
+
+const folder = 'test/fixtures/compat';
+const cases = readdirSync(folder).sort();
+// It is about two majors as a whole, not about anything that differs between two contracts.
+const untold: ReadonlySet<RuleId> = new Set(['major-without-breaking-change']);
+
+function read(name: string, file: string): string {
+  return readFileSync(`${folder}/${name}/${file}`, 'utf8');
+}
+
+describe('a pair of contracts', () => {
+  it.each(cases)('%s tells exactly what is expected', (name) => {
+    const findings = findingsBetween(parse(read(name, 'old.yaml')), parse(read(name, 'new.yaml')));
+    const told = findings.map(
+      ({ level, rule, sentence, hint }) => `${level} ${rule}: ${sentence}${hint === undefined ? '' : ` (${hint})`}\n`,
+    );
+    expect(told.join('')).toBe(read(name, 'expected.txt'));
+    expect(findings.map(({ rule }) => rule)).toContain(ruleOf(name));
+  });
+
+  it.each(cases)('%s has a fingerprint of its own for each finding', (name) => {
+    const findings = findingsBetween(parse(read(name, 'old.yaml')), parse(read(name, 'new.yaml')));
+    const fingerprints = findings.map(({ fingerprint }) => fingerprint);
+    expect(new Set(fingerprints).size).toBe(fingerprints.length);
+    for (const fingerprint of fingerprints) expect(fingerprint).toMatch(/^[0-9a-f]{16}$/);
+  });
+});
+
+function ruleOf(name: string): string {
+  return name.split('.', 1)[0] ?? '';
+}
+
+describe('the rules', () => {
+  it.each(rules.map(({ id }) => id).filter((id) => !untold.has(id)))('%s is shown by a pair of contracts', (id) => {
+    expect(cases.map(ruleOf)).toContain(id);
+  });
+
+  it('have no pairs for rules that are none', () => {
+    const known = new Set<string>(rules.map(({ id }) => id));
+    expect(cases.filter((name) => !known.has(ruleOf(name)))).toEqual([]);
+  });
+});
+
+const [in_, out] = ['request', 'response'] as const;
+const both = [in_, out] as const;
+const none = [undefined] as const;
+
+/** Everything that can be found, and in which directions: `satisfies` makes an effect that is left out an error. */
+const possible = {
+  route: { added: none, removed: none },
+  path_name: { changed: none },
+  parameter: { added: none, added_required: none, removed: none, required: none, optional: none },
+  serialization: { changed: both },
+  body: { added: none, added_required: none, removed: none, required: none, optional: none },
+  media_type: { added: both, removed: both },
+  status: { added: none, removed: none },
+  error_status: { added: none, removed: none },
+  header: { added: [out], removed: [out], required: [out], optional: [out] },
+  security: { changed: [in_] },
+  docs: { changed: none },
+  type: { wider: both, narrower: both, changed: both },
+  null: { added: both, removed: both },
+  field: { added: both, added_required: both, removed: both, refused: [in_] },
+  presence: { required: both, optional: both },
+  value: { added: both, removed: both },
+  values: { listed: both, unlisted: both },
+  limit: { wider: both, narrower: both, changed: both },
+  alternative: { added: both, removed: both },
+  structure: { changed: both, equivalent: both },
+  default: { changed: [in_] },
+  major: { needless: none },
+} as const satisfies { [K in keyof Effects]: Record<Effects[K], readonly (Direction | undefined)[]> };
+
+const changes = Object.entries(possible).flatMap(([kind, effects]) =>
+  Object.entries<readonly (Direction | undefined)[]>(effects).flatMap(([effect, directions]) =>
+    directions.map((direction) => ({ kind, effect, direction, name: 'x', old: undefined, new: undefined }) as Change),
+  ),
+);
+
+describe('every change', () => {
+  it.each(changes.map((change) => [`${change.kind} ${change.effect} ${change.direction ?? ''}`, change] as const))(
+    'is the business of exactly one rule: %s',
+    (_name, change) => {
+      const responsible = rules.filter(({ check }) => check(change) !== undefined);
+      expect(responsible.map(({ id }) => id)).toHaveLength(1);
+      const [rule] = responsible;
+      if (rule?.direction !== 'either' && change.direction !== undefined)
+        expect(rule?.direction).toBe(change.direction);
+    },
+  );
+});

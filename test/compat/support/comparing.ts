@@ -1,0 +1,64 @@
+import { Documents, type Files } from '../../../gateway/compat/contract/documents.ts';
+import { CompareError } from '../../../gateway/compat/failure.ts';
+import type { Finding } from '../../../gateway/compat/finding.ts';
+import { findingsOf } from '../../../gateway/compat/findings.ts';
+import { compareContracts } from '../../../gateway/compat/walk/compareContracts.ts';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+const noOthers: Files = {
+  open(reference) {
+    throw new CompareError(reference, 'is another file', 'Keep to one.');
+  },
+};
+
+export function documentsOf(contract: unknown, name = 'contract'): Documents {
+  return new Documents({ name, root: contract }, noOthers);
+}
+
+export function findingsBetween(old: unknown, now: unknown): Finding[] {
+  return findingsOf(compareContracts(documentsOf(old, 'old'), documentsOf(now, 'new')));
+}
+
+/** What a change is, however the contract is written down. */
+export function told(findings: readonly Finding[]): string[] {
+  return findings.map(({ rule, sentence }) => `${rule}: ${sentence}`).sort();
+}
+
+export function rulesAmong(findings: readonly Finding[]): string[] {
+  return findings.map(({ rule }) => rule).sort();
+}
+
+/** A contract with one route that takes what fulfils a schema, or gives it. */
+export function contractOf(
+  direction: 'request' | 'response',
+  schema: unknown,
+  schemas: Json = {},
+  openapi = '3.1.0',
+): Json {
+  const content = { 'application/json': { schema } };
+  const operation =
+    direction === 'request'
+      ? { requestBody: { required: true, content }, responses: { 204: { description: 'done' } } }
+      : { responses: { 200: { description: 'fine', content } } };
+  const method = direction === 'request' ? 'post' : 'get';
+  return {
+    openapi,
+    info: { title: 'drinks', version: '1.0.0' },
+    paths: { '/drinks': { [method]: operation } },
+    components: { schemas },
+  };
+}
+
+/** With one parameter, of which `name` and `in` go without saying. */
+export function contractWithParameter(parameter: Json, openapi = '3.1.0'): Json {
+  return {
+    openapi,
+    info: { title: 'drinks', version: '1.0.0' },
+    paths: {
+      '/drinks': {
+        get: { parameters: [{ name: 'q', in: 'query', ...parameter }], responses: { 204: { description: 'done' } } },
+      },
+    },
+  };
+}

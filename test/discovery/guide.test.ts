@@ -1,0 +1,130 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { giving, guided } from './guides.ts';
+import { ask, contractFolder, serveDiscovery, snapshotWith } from './server.ts';
+
+const path = '/guides/v1-to-v2';
+
+describe('what is no guide', () => {
+  it.each([
+    '/guides/v1-to-v3',
+    '/guides/v2-to-v3',
+    '/guides/v1-to-v2.html',
+    '/guides/v2-to-v1',
+    '/guides/',
+    '/guides/v1',
+  ])('%s', async (other) => {
+    const { status, headers } = await ask(await serveDiscovery(guided()), other);
+    expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
+  });
+
+  it('one that nobody has asked for in routes.yaml', async () => {
+    const served = await serveDiscovery(guided({ route: { guide: false } }));
+    expect((await ask(served, path)).status).toBe(404);
+    expect((await ask(served, '/')).body).not.toContain('guide');
+  });
+
+  it('another method', async () => {
+    const { status, headers } = await ask(await serveDiscovery(guided()), path, {}, 'POST');
+    expect([status, headers['allow']]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  });
+});
+
+it('says so while a contract cannot be read, shows nothing of the file, and recovers', async () => {
+  const folder = contractFolder();
+  const served = await serveDiscovery(guided({ folder }));
+  rmSync(join(folder, 'old.json'));
+  const { status, body } = await ask(served, path);
+  expect([status, JSON.parse(body)]).toMatchObject([503, { code: 'CONTRACT_UNREADABLE' }]);
+  expect(body).not.toContain(folder);
+  guided({ folder });
+  expect((await ask(served, path)).status).toBe(200);
+});
+
+it.each([
+  ['no Accept', {}, 'text/html; charset=utf-8'],
+  ['a browser', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }, 'text/html; charset=utf-8'],
+  ['Markdown', { accept: 'text/markdown' }, 'text/markdown; charset=utf-8'],
+  ['something else', { accept: 'image/png' }, 'text/html; charset=utf-8'],
+])('answers %s', async (_what, headers, type) => {
+  const { status, headers: got, body } = await ask(await serveDiscovery(guided()), path, headers);
+  expect([status, got['content-type'], got['vary']]).toEqual([200, type, 'Accept']);
+  expect(body).toMatch(type.startsWith('text/html') ? /^<!doctype html>/ : /^# Cocktails: moving from v1 to v2/);
+});
+
+it('has Markdown under a name of its own', async () => {
+  const { headers } = await ask(await serveDiscovery(guided()), `${path}.md`, { accept: 'text/html' });
+  expect(headers['content-type']).toBe('text/markdown; charset=utf-8');
+});
+
+it('lets nothing be loaded or run', async () => {
+  const { headers, body } = await ask(await serveDiscovery(guided()), path);
+  expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; /);
+  expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });
+  expect(body).not.toContain('<script');
+});
+
+it('answers HEAD without a body, and 304 to whoever has it', async () => {
+  const served = await serveDiscovery(guided());
+  const head = await ask(served, path, {}, 'HEAD');
+  const etag = String(head.headers['etag']);
+  expect([head.status, head.body]).toEqual([200, '']);
+  expect(etag).toMatch(/^"[\w-]{22}"$/);
+  expect((await ask(served, path, { 'if-none-match': etag })).status).toBe(304);
+  expect((await ask(served, `${path}.md`, { 'if-none-match': etag })).status).toBe(200);
+});
+
+it('is made once for a snapshot', async () => {
+  const folder = contractFolder();
+  const served = await serveDiscovery(guided({ folder }));
+  const first = await ask(served, path);
+  writeFileSync(join(folder, 'old.json'), 'gone by now');
+  expect((await ask(served, path)).body).toBe(first.body);
+});
+
+it('does not let others wait while it is made', async () => {
+  const many = (type: string) =>
+    Object.fromEntries(
+      Array.from({ length: 600 }, (_unused, at) => [
+        `/thing${at}`,
+        giving({ [`f${at}`]: { type }, other: { type } }, {}),
+      ]),
+    );
+  const served = await serveDiscovery(guided({ old: many('string'), now: many('integer'), route: { moved: {} } }));
+  const order: string[] = [];
+  const slow = ask(served, path).then(({ status }) => order.push(`guide ${status}`));
+  for (let turn = 0; turn < 5; turn += 1) await ask(served, '/').then(({ status }) => order.push(`index ${status}`));
+  await slow;
+  expect(order).toEqual([...Array.from({ length: 5 }, () => 'index 200'), 'guide 200']);
+});
+
+it('is linked from the index, its JSON and the catalog, below the base path', async () => {
+  const gateway = { base_path: '/api', public_url: 'https://h.example' };
+  const served = await serveDiscovery(guided({ gateway }));
+  const url = `https://h.example/api${path}`;
+  expect((await ask(served, '/api', { accept: 'text/html' })).body).toContain(
+    `<a href="${url}">Guide from v1 to v2</a>`,
+  );
+  expect(JSON.parse((await ask(served, '/api')).body).versions[0].guide).toBe(url);
+  const { linkset } = JSON.parse((await ask(served, '/.well-known/api-catalog')).body);
+  expect(linkset[0]).toMatchObject({ deprecation: [{ href: url, type: 'text/html' }], sunset: [{ href: url }] });
+  const { status, body } = await ask(served, `/api${path}`);
+  expect(status).toBe(200);
+  expect(body).toContain(
+    'Call <code>https://h.example/api/v2</code> in place of <code>https://h.example/api/v1</code>.',
+  );
+});
+
+it('stands beside the page that the file names', async () => {
+  const served = await serveDiscovery(guided({ route: { info: 'https://example.com/end' } }));
+  const { linkset } = JSON.parse((await ask(served, '/.well-known/api-catalog')).body);
+  expect(linkset[0].deprecation.map(({ href }: { href: string }) => href)).toEqual([
+    'https://example.com/end',
+    expect.stringContaining(path),
+  ]);
+});
+
+it('is nothing for a snapshot without one', async () => {
+  expect((await ask(await serveDiscovery(snapshotWith()), path)).status).toBe(404);
+});

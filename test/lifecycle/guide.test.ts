@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { guidePath, movedTo, renamings } from '../../gateway/lifecycle/guide.ts';
+import { snapshotOf, versionOf } from './versions.ts';
+
+const snapshot = snapshotOf(
+  {
+    '/v1': { moved: { '/drinks/{id}': '/cocktails/{id}', '/search': null } },
+    '/v2': { retired: true, moved: { '/cocktails/{key}': '/menu/{key}', '/bars': null } },
+    '/v3': {},
+  },
+  { base_path: '/api' },
+);
+const [v1, v2, v3] = ['v1', 'v2', 'v3'].map((name) => versionOf(snapshot, name)) as [never, never, never];
+
+it.each([
+  ['/drinks/{id}', '/menu/{id}'],
+  ['/drinks/{drinkId}', '/menu/{drinkId}'],
+  ['/cocktails/{id}', '/menu/{id}'],
+  ['/search', null],
+  ['/bars', null],
+  ['/health', '/health'],
+])('follows %s from major to major: %s', (path, expected) => {
+  expect(movedTo(path, renamings(v1, v3, snapshot))).toBe(expected);
+});
+
+it('goes no further than it is asked to', () => {
+  expect(movedTo('/drinks/{id}', renamings(v1, v2, snapshot))).toBe('/cocktails/{id}');
+});
+
+const open = { contract: 'v1.json' };
+const hidden = { contract: { file: 'v2.json', publish: false } };
+const gone = { deprecation: '1970-01-01', sunset: '1970-01-02', after_sunset: 'gone', contract: 'v2.json' };
+
+it.each([
+  ['where the file asks for it', { ...open, guide: true }, open, '/api/guides/v1-to-v3'],
+  ['not where it does not', open, open, undefined],
+  ['not where the next one has no contract', { ...open, guide: true }, {}, undefined],
+  ['not where the contract of the next one is hidden', { ...open, guide: true }, hidden, undefined],
+])('has a path %s, even once the version between has ended', (_where, from, to, expected) => {
+  const routes = snapshotOf({ '/v1': from, '/v2': gone, '/v3': to }, { base_path: '/api' });
+  expect(guidePath(versionOf(routes, 'v1'), versionOf(routes, 'v3'), routes)).toBe(expected);
+  expect(guidePath(versionOf(routes, 'v1'), undefined, routes)).toBeUndefined();
+});
