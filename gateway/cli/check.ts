@@ -5,6 +5,7 @@ import { decode, explain, readText } from '../config/load.ts';
 import { systemClock } from '../shared/clock.ts';
 import { addAdminOption, targetOf } from './adminTarget.ts';
 import { askRunning, isRejected, previewInWords } from './againstRunning.ts';
+import { besideAsText, checkBeside } from './checkCompose.ts';
 import { asJson, asText } from './checkReport.ts';
 import type { AddCommand } from './command.ts';
 import type { ExitCode, Io } from './io.ts';
@@ -16,6 +17,8 @@ interface CheckOptions {
   readonly strict: boolean;
   readonly againstRunning: boolean;
   readonly admin?: string;
+  readonly compose: readonly string[];
+  readonly composeService?: string;
 }
 
 export const addCheck: AddCommand = (program, io, finish) => {
@@ -25,7 +28,17 @@ export const addCheck: AddCommand = (program, io, finish) => {
     .addOption(new Option('--format <format>', 'how to print the result').choices(['text', 'json']).default('text'))
     .option('--strict', 'let warnings count as faults', false)
     .option('--against-running', 'ask the running gateway, too, what it would make of the file', false)
-    .action(async (options: CheckOptions) => finish(await check(options, io)));
+    .addOption(
+      new Option('--compose <file>', 'hold it against a Compose file; more of them go over the first')
+        .default([], 'none')
+        .argParser((file: string, files: readonly string[]) => [...files, file]),
+    )
+    .option('--compose-service <name>', 'the service in it that is the gateway; told by signs if not given')
+    .action(async (options: CheckOptions) => {
+      if (options.composeService !== undefined && options.compose.length === 0)
+        program.error('error: --compose-service names a service of the file that --compose gives');
+      finish(await check(options, io));
+    });
 };
 
 /** @throws UnreadableFileError, UnansweredError */
@@ -33,13 +46,18 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const { config, format, strict, againstRunning } = options;
   const bytes = read(config, io.cwd);
   const text = decode(bytes) ?? '';
-  const verdict = explain(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd });
-  const report = { file: config, text, verdict, now: systemClock.now() };
+  const now = systemClock.now();
+  const beside = options.compose.length > 0 ? await checkBeside(options, bytes, io, now) : undefined;
+  const verdict = beside?.verdict ?? explain(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd });
+  const report = { file: config, text, verdict, now };
   const paint = painter(io.stdout, io.env);
-  if (format === 'text') io.stdout.write(asText(report, paint));
+  if (format === 'text') io.stdout.write(beside ? besideAsText(report, beside, paint) : asText(report, paint));
   // What is wrong in itself need not be asked about.
-  const running = againstRunning && verdict.snapshot ? await askRunning(targetOf(options, io), text) : undefined;
-  if (format === 'json') io.stdout.write(asJson(report, running));
+  const running =
+    againstRunning && verdict.snapshot && verdict.faults.length === 0
+      ? await askRunning(targetOf(options, io), text)
+      : undefined;
+  if (format === 'json') io.stdout.write(asJson(report, running, beside?.facts));
   else if (running) io.stdout.write(`\n${previewInWords(running, paint).join('\n')}\n`);
   const isFaulty = verdict.faults.length > 0 || (strict && verdict.warnings.length > 0);
   return isFaulty || (running !== undefined && isRejected(running)) ? 1 : 0;

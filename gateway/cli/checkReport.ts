@@ -8,11 +8,19 @@ import { frame } from './frame.ts';
 import type { Paint } from './paint.ts';
 import { date, table } from './table.ts';
 
-interface CheckReport {
+export interface CheckReport {
   readonly file: string;
   readonly text: string;
   readonly verdict: Verdict;
   readonly now: number;
+}
+
+/** The Compose project that a file was held against; null for what is not known. */
+export interface ComposeFacts {
+  readonly files: readonly string[];
+  readonly project: string;
+  readonly gateway: string | null;
+  readonly running: readonly string[] | null;
 }
 
 /** For people. */
@@ -28,13 +36,14 @@ export function asText({ file, text, verdict, now }: CheckReport, paint: Paint):
 }
 
 /** For programs; `running` is what the gateway that was asked would do. */
-export function asJson({ file, verdict, now }: CheckReport, running?: Outcome): string {
+export function asJson({ file, verdict, now }: CheckReport, running?: Outcome, compose?: ComposeFacts): string {
   const { snapshot, faults, warnings } = verdict;
   const versions = snapshot ? summaries(snapshot, now) : [];
-  return `${JSON.stringify({ file, ok: faults.length === 0, faults, warnings, versions, running }, null, 2)}\n`;
+  const ok = faults.length === 0;
+  return `${JSON.stringify({ file, ok, faults, warnings, versions, compose, running }, null, 2)}\n`;
 }
 
-function block(fault: Fault, text: string, paint: Paint, style: 'red' | 'yellow'): string[] {
+export function block(fault: Fault, text: string, paint: Paint, style: 'red' | 'yellow'): string[] {
   const [head = '', ...body] = formatFault(fault).split('\n');
   const lines = fault.line === undefined ? [] : frame(text, fault.line, fault.column ?? 1);
   const label = style === 'yellow' ? `${paint(style, head)}  warning` : paint(style, head);
@@ -50,7 +59,7 @@ interface Summary {
   readonly successor?: string;
 }
 
-function summaries(snapshot: Snapshot, now: number): Summary[] {
+export function summaries(snapshot: Snapshot, now: number): Summary[] {
   return snapshot.byMajor.map((version) => {
     const successor = successorOf(version, snapshot, now);
     return {
@@ -64,7 +73,7 @@ function summaries(snapshot: Snapshot, now: number): Summary[] {
   });
 }
 
-function overview(snapshot: Snapshot, now: number): string[] {
+export function overview(snapshot: Snapshot, now: number): string[] {
   return table(
     summaries(snapshot, now).map((summary) => [
       summary.version,

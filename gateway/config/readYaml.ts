@@ -1,40 +1,25 @@
-import type { Document } from 'yaml';
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseAllDocuments } from 'yaml';
-import { aliasBomb } from './aliasBomb.ts';
+import type { Document, LineCounter } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import type { Fault } from './fault.ts';
 import type { Path } from './mask.ts';
 import { expandScalar, protoFault, type Reading } from './readObject.ts';
-import { faultAt, type Place, type Position, placeKey, type Source } from './source.ts';
-import { type Complaint, documentFault, isBareVariable, isFatal, syntaxFault } from './yamlFaults.ts';
+import { faultAt, type Place, placeKey, type Source } from './source.ts';
+import { documentFault, syntaxFault } from './yamlFaults.ts';
+import { isNothing, openYaml, positionAt } from './yamlText.ts';
 
 /** Reads the text of a routes.yaml, expands its variables and notes where everything stands. */
 export function readYaml(text: string, file: string, folder: string, env: NodeJS.ProcessEnv): Reading {
-  const counter = new LineCounter();
   const places = new Map<string, Place>();
   const source: Source = { file, folder, tree: null, places };
-  const documents = parse(text, counter);
-  if (typeof documents === 'string') return refusal(source, [documentFault(source, documents)]);
-  const [first, second] = documents;
-  const complaints = documents.flatMap((document): Complaint[] => [...document.errors, ...document.warnings]);
-  const explained = complaints.map((error) => [error, positionAt(counter, error.pos[0])] as const);
-  const faults = (): Fault[] => explained.map(([error, position]) => syntaxFault(source, error, position));
-  const variables = explained.filter(([error]) => isBareVariable(error, text));
-  if (complaints.some(({ code }) => code === 'RESOURCE_EXHAUSTION'))
-    return refusal(source, [documentFault(source, 'deep')]);
-  if (variables.length > 0)
-    return refusal(
-      source,
-      variables.map(([, position]) => documentFault(source, 'variable', position)),
-    );
-  if (complaints.some(isFatal)) return refusal(source, faults());
-  if (!first || isNothing(first.contents)) return refusal(source, [documentFault(source, 'empty')]);
-  if (second) return refusal(source, [documentFault(source, 'several', positionAt(counter, second.range[0]))]);
-  const bomb = aliasBomb(first);
-  if (bomb) return refusal(source, [documentFault(source, bomb, firstAlias(text, first, counter))]);
+  const opened = openYaml(text, source);
+  if (Array.isArray(opened)) return refusal(source, opened);
+  const { document, counter, complaints } = opened;
+  if (!document) return refusal(source, [documentFault(source, 'empty')]);
 
-  const walker: Walker = { document: first, counter, places, source, env, faults: [] };
-  const tree = walk(walker, first.contents, []);
-  return { source: { ...source, tree }, faults: [...faults(), ...walker.faults], broken: false };
+  const walker: Walker = { document, counter, places, source, env, faults: [] };
+  const tree = walk(walker, document.contents, []);
+  const faults = complaints.map(([error, position]) => syntaxFault(source, error, position));
+  return { source: { ...source, tree }, faults: [...faults, ...walker.faults], broken: false };
 }
 
 function refusal(source: Source, faults: Fault[]): Reading {
@@ -96,34 +81,4 @@ function place(walker: Walker, node: Node | null, path: Path, key?: Node): Place
   const valueAt = node?.range && !isBlock && !isNothing(node) ? positionAt(walker.counter, node.range[0]) : keyAt;
   const fallback = node?.range && path.length > 0 ? positionAt(walker.counter, node.range[0]) : { line: 1, column: 1 };
   return { key: keyAt, value: valueAt ?? fallback };
-}
-
-function isNothing(node: Node | null): boolean {
-  return node === null || (isScalar(node) && node.source === '' && node.type === 'PLAIN');
-}
-
-function positionAt(counter: LineCounter, offset: number): Position {
-  const { line, col } = counter.linePos(offset);
-  return { line: Math.max(line, 1), column: Math.max(col, 1) };
-}
-
-function parse(text: string, lineCounter: LineCounter): Document.Parsed<ParsedNode>[] | 'empty' | 'deep' {
-  try {
-    const documents = parseAllDocuments(text, {
-      lineCounter,
-      prettyErrors: false,
-      logLevel: 'silent',
-      resolveKnownTags: false,
-    });
-    return 'empty' in documents ? 'empty' : documents;
-  } catch (error) {
-    // The parser is recursive: a file of nothing but brackets ends its stack.
-    if (error instanceof RangeError) return 'deep';
-    throw error;
-  }
-}
-
-function firstAlias(text: string, document: Document.Parsed, counter: LineCounter): Position {
-  const alias = /\*[^\s,\]}]+/.exec(text.slice(document.range[0]));
-  return positionAt(counter, document.range[0] + (alias?.index ?? 0));
 }

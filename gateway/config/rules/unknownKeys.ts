@@ -2,6 +2,7 @@ import { Expanded } from '../expand.ts';
 import type { Fault } from '../fault.ts';
 import { jsonSchema, type SchemaNode } from '../jsonSchema.ts';
 import type { Path } from '../mask.ts';
+import { nearest } from '../nearest.ts';
 import { faultAt, type Source } from '../source.ts';
 import type { Rule } from './rule.ts';
 
@@ -33,24 +34,6 @@ function schemasOf(map: SchemaNode, key: string): readonly SchemaNode[] {
 
 function remedy(key: string, known: readonly string[]): string {
   if (key === '<<') return 'Merge keys are not read: write the keys out, or put them under `defaults`.';
-  const normal = key.toLowerCase().replaceAll('-', '_');
-  const [best] = known
-    .map((name) => ({ name, distance: distance(normal, name) }))
-    .filter((candidate) => candidate.distance <= Math.max(2, candidate.name.length / 3))
-    .sort((a, b) => a.distance - b.distance);
-  return best ? `Did you mean ${best.name}?` : `Remove it. Known here: ${known.join(', ')}.`;
-}
-
-/** Levenshtein's: how many letters to add, drop or change. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, change));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+  const best = nearest(key.toLowerCase().replaceAll('-', '_'), known);
+  return best === undefined ? `Remove it. Known here: ${known.join(', ')}.` : `Did you mean ${best}?`;
 }

@@ -1,0 +1,105 @@
+import { dirname, join, resolve } from 'node:path';
+import { type Fault, UnreadableFileError } from '../fault.ts';
+import { decode, readText } from '../load.ts';
+import { faultIn } from './finding.ts';
+import type { Variables } from './interpolate.ts';
+import { normaliseService } from './merge.ts';
+import { entriesOf, type MapNode, mapOf, type Node, type Spot } from './node.ts';
+import { parseCompose } from './parse.ts';
+
+// Far more than a file that people keep by hand.
+const largest = 4 * 1024 * 1024;
+const mostFiles = 100;
+
+/** One file of a project, its services in their normal form. */
+export interface ComposeFile {
+  readonly root: MapNode;
+  /** Absolute; the paths in it begin here. */
+  readonly folder: string;
+  readonly variables: Variables;
+}
+
+/** Reads the files of a project, and keeps what was wrong with them. */
+export class Reader {
+  readonly faults: Fault[] = [];
+  /** By the name under which faults speak of the file. */
+  readonly texts = new Map<string, string>();
+  /** Where the paths in each file begin, by the same name. */
+  readonly folders = new Map<string, string>();
+  readonly #cwd: string;
+
+  constructor(cwd: string) {
+    this.#cwd = cwd;
+  }
+
+  /** @throws UnreadableFileError */
+  read(file: string, folder: string, variables: Variables): ComposeFile | undefined {
+    const text = this.#text(file);
+    if (text === undefined) return undefined;
+    this.folders.set(file, folder);
+    const { root, faults } = parseCompose(text, file, variables);
+    // A file that is included, or extended, twice has its faults once.
+    if (!this.texts.has(file)) this.faults.push(...faults);
+    this.texts.set(file, text);
+    if (faults.length > 0 && !root) return undefined;
+    const at = { file, line: 1, column: 1 };
+    if (root?.kind !== 'map' || !isCompose(root)) {
+      const remedy = 'Name a file with `services:`, as Compose reads it since version 2 of its format.';
+      this.faults.push(faultIn(root?.at ?? at, [], 'This is not a Compose file.', remedy));
+      return undefined;
+    }
+    return { root: this.#checked(root), folder, variables };
+  }
+
+  /** A file that another one names; what is wrong with its path is the fault of the one that names it. */
+  readFrom(from: ComposeFile, path: string, spot: Spot, variables?: Variables): ComposeFile | undefined {
+    const file = path.startsWith('/') ? path : join(dirname(spot.file), path);
+    const absolute = resolve(from.folder, path);
+    if (this.folders.size >= mostFiles && !this.folders.has(file)) {
+      this.faults.push(faultIn(spot, [], `The project has more than ${mostFiles} files.`, 'Name fewer.'));
+      return undefined;
+    }
+    try {
+      return this.read(file, dirname(absolute), variables ?? from.variables);
+    } catch (error) {
+      if (!(error instanceof UnreadableFileError)) throw error;
+      this.faults.push(faultIn(spot, [], `${error.message}.`, 'Correct the path.', path));
+      return undefined;
+    }
+  }
+
+  #text(file: string): string | undefined {
+    let bytes: Uint8Array;
+    try {
+      bytes = readText(resolve(this.#cwd, file));
+    } catch (error) {
+      throw error instanceof UnreadableFileError ? new UnreadableFileError(file, error.cause) : error;
+    }
+    const text = bytes.length > largest ? undefined : decode(bytes);
+    const [message, remedy] =
+      bytes.length > largest
+        ? ['The file is larger than 4 MiB.', 'Split it.']
+        : ['The file is not UTF-8.', 'Save it as UTF-8.'];
+    if (text === undefined) this.faults.push(faultIn({ file, line: 1, column: 1 }, [], message, remedy));
+    return text;
+  }
+
+  #checked(root: MapNode): MapNode {
+    const services = entriesOf(root.entries.get('services')?.value).flatMap(([name, entry]) => {
+      if (entry.value.kind === 'map') return [[name, { ...entry, value: normaliseService(entry.value) }] as const];
+      if (entry.value.tag === 'reset') return [[name, entry] as const];
+      this.faults.push(
+        faultIn(entry.key, ['services', name], 'A service has to be a map.', 'Give it an image or a build.'),
+      );
+      return [];
+    });
+    const value: Node = mapOf(services, root.entries.get('services')?.value.at ?? root.at);
+    const key = root.entries.get('services')?.key ?? root.at;
+    return mapOf([...root.entries, ['services', { key, value }]], root.at);
+  }
+}
+
+function isCompose(root: MapNode): boolean {
+  const services = root.entries.get('services')?.value;
+  return services === undefined ? root.entries.has('include') : services.kind === 'map';
+}

@@ -1,0 +1,99 @@
+import { nearest } from '../../nearest.ts';
+import { faultAt } from '../../source.ts';
+import { isLoopback, namesFor } from '../answer.ts';
+import { brief, type Finding, listed, serious, warning } from '../finding.ts';
+import { listensOn, portsInWords, portsOf } from '../ports.ts';
+import type { Service } from '../service.ts';
+import type { Target } from '../targets.ts';
+import { type ComposeRule, type Pair, servedTargets } from './rule.ts';
+
+/** A host that nobody answers to is a 502 for every request. */
+export const unanswered: ComposeRule = (pair) =>
+  servedTargets(pair).flatMap(({ target, answer }): Finding[] => {
+    const { source, gateway, project } = pair;
+    const say = (message: string, remedy: string) =>
+      faultAt(source, target.path, `${target.url}: ${message}`, `${remedy}${setAt(target, gateway)}`);
+    const host = brief(target.host);
+    if (answer.kind === 'itself') {
+      const who = isLoopback(target.host)
+        ? `in its container, ${host} is ${brief(gateway.name)} itself.`
+        : 'that is the gateway itself.';
+      return [serious(say(who, `${inPlace(target, pair)}.`))];
+    }
+    if (answer.kind === 'elsewhere') {
+      const where = `${brief(answer.service.name)} is on ${place(answer.service)}, and ${brief(gateway.name)} on ${place(gateway)}.`;
+      return [serious(say(where, 'Put both on one network.'))];
+    }
+    if (answer.kind !== 'nobody') return [];
+    const foreign = [...gateway.networks.keys()].filter((network) => project.foreignNetworks.has(network));
+    if (foreign.length > 0) {
+      const remedy = `See that a container of another project has the name on ${listed(foreign)}.`;
+      return [warning(say(`no service of these files answers to ${host}.`, remedy))];
+    }
+    const names = namesFor(gateway, project);
+    const best = nearest(target.host, names);
+    const known = names.length === 0 ? 'Add the service to one.' : `Known there: ${listed(names)}.`;
+    const remedy = best === undefined ? known : `Did you mean ${brief(best)}?`;
+    return [serious(say(`no service answers to ${host} on a network of ${brief(gateway.name)}.`, remedy))];
+  });
+
+/** A port on which nobody listens is a connection refused for every request. */
+export const otherPort: ComposeRule = (pair) =>
+  servedTargets(pair).flatMap(({ target, answer }): Finding[] => {
+    // On the host's network it was found by the very port.
+    if (answer.kind !== 'services' || pair.gateway.networkMode === 'host') return [];
+    const known = answer.services.map((service) => ({ service, ports: portsOf(service) }));
+    if (known.some(({ ports }) => ports.length === 0 || listensOn(ports, target.port))) return [];
+    return known.slice(0, 1).map(({ service, ports }) => {
+      const published = ports.find((port) => port.published === target.port);
+      const message = published
+        ? `${target.port} is the port on the host; in its container ${brief(service.name)} listens on ${portsInWords([published])}.`
+        : `${brief(service.name)} listens on ${portsInWords(ports)} (${[...new Set(ports.map(({ said }) => said))].join(', ')}).`;
+      const first = published ?? ports[0];
+      const remedy = `Write ${portsInWords(first ? [first] : [])}, or name ${target.port} in expose if it is right.`;
+      return serious(
+        faultAt(pair.source, target.path, `${target.url}: ${message}`, `${remedy}${setAt(target, pair.gateway)}`),
+      );
+    });
+  });
+
+/** A service that nobody starts answers nothing, either. */
+export const notStarted: ComposeRule = (pair) =>
+  servedTargets(pair).flatMap(({ target, answer }): Finding[] => {
+    if (answer.kind !== 'services' || answer.services.some(({ idle }) => idle === undefined)) return [];
+    return answer.services.slice(0, 1).map(({ name, idle }) => {
+      const remedy = `Let \`docker compose up\` start it, or retire /${target.version}.`;
+      return warning(faultAt(pair.source, target.path, `${target.url}: ${brief(name)} is ${idle}.`, remedy));
+    });
+  });
+
+function inPlace(target: Target, { gateway, project, versions }: Pair): string {
+  const names = new Set(namesFor(gateway, project));
+  const near = [...project.services.values()].filter(({ name }) => names.has(name));
+  const byPort = near.filter((service) =>
+    portsOf(service).some((port) => port.published === target.port || listensOn([port], target.port)),
+  );
+  const service = byPort.length === 1 ? byPort[0] : near.find(({ name }) => name === target.version);
+  const isElse = versions.some(({ name }) => name === service?.name && name !== target.version);
+  const scheme = target.url.slice(0, target.url.indexOf(':'));
+  const ports = service ? portsOf(service) : [];
+  const port = listensOn(ports, target.port)
+    ? target.port
+    : (ports[0]?.first ?? (isLoopback(target.host) ? target.port : 'PORT'));
+  const url = service && !isElse ? `${scheme}://${brief(service.name)}:${port}` : 'http://SERVICE:PORT';
+  return target.variable === undefined
+    ? `Write ${url}`
+    : `Set ${target.variable} in the environment of ${brief(gateway.name)}, as in ${url}`;
+}
+
+/** A value that comes from the Compose file is corrected there. */
+function setAt({ variable }: Target, gateway: Service): string {
+  const setting = variable === undefined ? undefined : gateway.environment.get(variable);
+  return setting ? `  ${variable} is set at ${setting.at.file}:${setting.at.line}:${setting.at.column}.` : '';
+}
+
+function place({ networks, networkMode }: Service): string {
+  if (networkMode !== undefined)
+    return networkMode === 'host' ? 'the network of the host' : `network_mode ${networkMode}`;
+  return `the network${networks.size === 1 ? '' : 's'} ${listed([...networks.keys()])}`;
+}

@@ -1,0 +1,22 @@
+/** The one of the known names that was most likely meant, if any comes close. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const [best] = known
+    .map((candidate) => ({ candidate, distance: distance(name, candidate) }))
+    .filter(({ candidate, distance }) => distance <= Math.max(2, candidate.length / 3))
+    .sort((a, b) => a.distance - b.distance);
+  return best?.candidate;
+}
+
+/** Levenshtein's: how many letters to add, drop or change. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, change));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,46 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are for Compose.
+import { expect, it } from 'vitest';
+import { interpolate } from '../../../gateway/config/compose/interpolate.ts';
+
+const variables = { SET: 'set', EMPTY: '', DOLLAR: '$SET' };
+
+it.each([
+  ['no variable', 'no variable'],
+  ['$SET', 'set'],
+  ['a-${SET}-b', 'a-set-b'],
+  ['$$SET $${SET}', '$SET ${SET}'],
+  ['$', '$'],
+  ['5 $ a', '5 $ a'],
+  ['${SET:-other}', 'set'],
+  ['${EMPTY:-other}', 'other'],
+  ['${EMPTY-other}', ''],
+  ['${GONE-other}', 'other'],
+  ['${GONE:-}', ''],
+  ['${GONE:-http://${GONE:-v1}:${EMPTY:-80}}/x', 'http://v1:80/x'],
+  ['${SET:+yes}${EMPTY:+no}${EMPTY+yes}${GONE+no}', 'yesyes'],
+  ['${SET:?needed}', 'set'],
+  ['${EMPTY?needed}', ''],
+  ['${DOLLAR}', '$SET'],
+])('%s is %s', (input, text) => {
+  expect(interpolate(input, variables)).toEqual({ text, unset: [], problems: [] });
+});
+
+it('notes what is set nowhere', () => {
+  expect(interpolate('$GONE-${OTHER}-${constructor}', variables)).toEqual({
+    text: '--',
+    unset: ['GONE', 'OTHER', 'constructor'],
+    problems: [],
+  });
+});
+
+it.each(['${GONE:?}', '${EMPTY:?say it}', '${GONE?}', '${', '${SET', '${}', '${SET/a/b}', '${ SET }', '${1}'])(
+  'refuses %s',
+  (input) => expect(interpolate(input, variables).problems).toHaveLength(1),
+);
+
+it('ends for defaults without end', () => {
+  const began = performance.now();
+  expect(interpolate('${A:-'.repeat(20_000), {}).problems).not.toEqual([]);
+  expect(interpolate(`${'${A:-'.repeat(20_000)}${'}'.repeat(20_000)}`, {}).problems).not.toEqual([]);
+  expect(performance.now() - began).toBeLessThan(2000);
+});

@@ -1,0 +1,223 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are for Compose.
+import { describe, expect, it } from 'vitest';
+import { UnreadableFileError } from '../../../gateway/config/fault.ts';
+import { type Given, holdFiles, inWords } from './fixtures.ts';
+
+const routes = 'routes:\n  /v1: ${V1_URL:-http://127.0.0.1:3001}\n';
+const gateway = 'services:\n  gateway: { image: version-gateway, environment: { V1_URL: "http://v1:80" } }\n';
+
+const held = (compose: string, others: Record<string, string> = {}, given?: Given) =>
+  holdFiles({ 'routes.yaml': routes, 'docker-compose.yml': compose, ...others }, given);
+const said = (...args: Parameters<typeof held>): string => inWords(held(...args));
+
+describe('a file that is no project', () => {
+  it.each([
+    ['empty', '', 'docker-compose.yml:1:1\n  This is not a Compose file.'],
+    ['only comments', '# nothing\n', 'docker-compose.yml:1:1\n  This is not a Compose file.'],
+    ['a routes.yaml', routes, 'docker-compose.yml:1:1\n  This is not a Compose file.'],
+    ['a list', '- services\n', 'docker-compose.yml:1:1\n  This is not a Compose file.'],
+    ['a text', 'services', 'docker-compose.yml:1:1\n  This is not a Compose file.'],
+    ['services that are a list', 'services: [gateway]\n', 'This is not a Compose file.'],
+    [
+      'a service that is a text',
+      'services:\n  v1: nginx\n',
+      'docker-compose.yml:2:3  services.v1\n  A service has to be a map.',
+    ],
+    ['no service', 'services: {}\n', 'There is no service here.'],
+    ['broken YAML', 'services: {\n', 'This is not YAML'],
+    ['a tab', 'services:\n\tv1: {}\n', 'docker-compose.yml:2:1'],
+    ['two documents', `${gateway}---\nservices: {}\n`, 'docker-compose.yml:3:1\n  A second YAML document begins here.'],
+    [
+      'a key twice',
+      'services:\n  v1: { image: a }\n  v1: { image: b }\n',
+      'docker-compose.yml:3:3\n  This key is here a second time.',
+    ],
+    ['an alias without an anchor', 'services:\n  v1: { image: *a }\n', 'This alias has no anchor.'],
+    ['an alias within itself', 'services: &a\n  v1: *a\n', 'An alias stands within its own anchor.'],
+    ['an alias bomb', bomb(), 'unfold to far more than the file itself'],
+    ['brackets without end', '['.repeat(50_000), 'nested too deeply'],
+    ['more than anybody writes', `#${'x'.repeat(5 * 1024 * 1024)}`, 'The file is larger than 4 MiB.'],
+    [
+      'a variable that is needed',
+      'services:\n  v1: { image: "${TAG:?}" }\n',
+      'docker-compose.yml:2:16\n  The variable TAG is required here',
+    ],
+    ['a variable left open', 'services:\n  v1: { image: "a${TAG" }\n', 'This is no variable as Compose knows them.'],
+    ['a hostile name', 'services:\n  "\\e[2Jv1": { image: api }\n', '\\x1b[2Jv1 is no name of a service.'],
+    ['a name without end', `services:\n  ? "${' '.repeat(9000)}"\n  : { image: api }\n`, '… is no name of a service.'],
+  ])('%s', (_what, compose, expected) => {
+    const words = said(compose);
+    expect(words).toContain(expected);
+    expect(words.length).toBeLessThan(1000);
+    expect(words).not.toContain('\x1b');
+  });
+
+  it('is not UTF-8', () => {
+    const { verdict } = holdFiles({ 'routes.yaml': routes, 'docker-compose.yml': '' }, { compose: ['/bin/sh'] });
+    expect(verdict.faults).toMatchObject([{ file: '/bin/sh', message: expect.stringMatching(/UTF-8|4 MiB/) }]);
+  });
+
+  it('is missing', () => {
+    expect(() => held(gateway, {}, { compose: ['other.yml'] })).toThrow(UnreadableFileError);
+    expect(() => held(gateway, {}, { compose: ['docker-compose.yml', '.'] })).toThrow(
+      '. cannot be read: it is a folder',
+    );
+  });
+});
+
+it('keeps names that every object has apart', () => {
+  const compose = `${gateway}  constructor: { image: api }\n  __proto__: { image: api }\n  v1: { image: api }\n`;
+  expect(said(compose)).toContain('No route reaches __proto__');
+});
+
+it('reads thousands of services in a moment', () => {
+  const many = Array.from({ length: 3000 }, (_, index) => `  s${index}: { image: api, expose: [80] }\n`).join('');
+  const began = performance.now();
+  const { verdict } = held(`${gateway}  v1: { image: api }\n${many}`);
+  expect(verdict.warnings).toHaveLength(3000);
+  expect(performance.now() - began).toBeLessThan(10_000);
+});
+
+describe('the environment of the gateway', () => {
+  const compose = (environment: string) => `services:
+  gateway: { image: version-gateway, ${environment} }
+  v1: { image: api }
+`;
+  it.each<[string, string, Record<string, string>, Record<string, string>]>([
+    ['a map', 'environment: { V1_URL: http://v1 }', {}, {}],
+    ['a list', 'environment: ["V1_URL=http://v1"]', {}, {}],
+    ['a default', 'environment: { V1_URL: "${URL:-http://v1}" }', {}, {}],
+    ['.env', 'environment: { V1_URL: "${URL:-http://nobody}" }', { '.env': 'URL="http://v1" # here\n' }, {}],
+    [
+      'the shell, over .env',
+      'environment: { V1_URL: "$URL" }',
+      { '.env': 'URL=http://nobody\n' },
+      { URL: 'http://v1' },
+    ],
+    ['handed on from a list', 'environment: [V1_URL]', {}, { V1_URL: 'http://v1' }],
+    ['handed on from a map', 'environment: { V1_URL: }', { '.env': 'V1_URL=http://v1' }, {}],
+    ['an env_file', 'env_file: a.env', { 'a.env': 'V1_URL=http://v1' }, {}],
+    [
+      'the last env_file',
+      'env_file: [a.env, { path: b.env }]',
+      { 'a.env': 'V1_URL=http://no', 'b.env': 'V1_URL=http://v1' },
+      {},
+    ],
+    ['over an env_file', 'env_file: a.env, environment: { V1_URL: http://v1 }', { 'a.env': 'V1_URL=http://no' }, {}],
+  ])('from %s', (_what, environment, files, env) => {
+    expect(said(compose(environment), files, { env })).toBe('');
+  });
+
+  it('is not that of the shell', () => {
+    expect(said(compose('environment: {}'), {}, { env: { V1_URL: 'http://v1' } })).toContain(
+      '127.0.0.1 is gateway itself',
+    );
+  });
+});
+
+describe('several files', () => {
+  const over = { compose: ['docker-compose.yml', 'over.yml'] };
+  it.each<[string, string, string]>([
+    [
+      'a value',
+      '  v1: { image: api }\n',
+      'services: { gateway: { environment: ["V1_URL=http://v2"] }, v2: { image: api }, v1: { labels: { version-gateway.backend: "false" } } }',
+    ],
+    ['a port added', '  v1: { image: api, expose: [1] }\n', 'services: { v1: { expose: [80] } }'],
+    ['ports replaced', '  v1: { image: api, expose: [1] }\n', 'services: { v1: { expose: !override [80] } }'],
+    ['ports reset', '  v1: { image: api, expose: [1] }\n', 'services: { v1: { expose: !reset [] } }'],
+    ['a service reset', '  v1: { image: api }\n  v2: { image: api }\n', 'services: { v2: !reset null }'],
+    ['a network joined', '  v1: { image: api, networks: [a] }\n', 'services: { v1: { networks: { default: } } }'],
+  ])('%s', (_what, services, file) => {
+    expect(said(`${gateway}${services}`, { 'over.yml': file }, over)).toBe('');
+  });
+
+  it('shows a fault where the value stands', () => {
+    const file = 'services:\n  gateway:\n    environment:\n      V1_URL: http://nobody\n';
+    expect(said(`${gateway}  v1: { image: api }\n`, { 'over.yml': file }, over)).toContain(
+      'V1_URL is set at over.yml:4:7.',
+    );
+  });
+});
+
+describe('extends', () => {
+  it.each<[string, string, Record<string, string>]>([
+    [
+      'a service of the file',
+      '  v1: { extends: base }\n  base: { image: api, expose: [80], profiles: [x] }\n  v2: { extends: { service: v1 }, profiles: !override [x] }\n',
+      {},
+    ],
+    [
+      'a service of another file',
+      '  v1: { extends: { file: sub/a.yml, service: b } }\n',
+      { 'sub/a.yml': 'services: { b: { extends: c }, c: { image: api, expose: [80] } }' },
+    ],
+  ])('%s', (_what, services, files) => {
+    const words = said(`${gateway}${services}`, files, { env: { COMPOSE_PROFILES: 'y' } });
+    expect(words.replace(/warning: routes.*\n.*profile x.*\n/, '')).toBe('');
+  });
+
+  it.each<[string, string, Record<string, string>, string]>([
+    ['itself', '  v1: { extends: v1 }\n', {}, 'extends itself in the end'],
+    ['a circle', '  v1: { extends: a }\n  a: { extends: b }\n  b: { extends: a }\n', {}, 'extends itself in the end'],
+    ['nobody', '  v1: { extends: base }\n', {}, 'There is no service base to extend.'],
+    [
+      'a file that is gone',
+      '  v1: { extends: { file: a.yml, service: b } }\n',
+      {},
+      'a.yml cannot be read: there is no such file.',
+    ],
+  ])('%s', (_what, services, files, expected) => {
+    expect(said(`${gateway}${services}`, files)).toContain(expected);
+  });
+});
+
+describe('include', () => {
+  it('reads the other file with the .env of its folder', () => {
+    const files = { 'sub/c.yml': 'services: { v1: { image: api, expose: ["${P}"] } }', 'sub/.env': 'P=80\n' };
+    expect(said(`include: [sub/c.yml]\n${gateway}`, files)).toBe('');
+    expect(said(`include: [{ path: [sub/c.yml] }]\n${gateway}`, files, { env: { P: '81' } })).toContain(
+      'v1 listens on 81',
+    );
+  });
+
+  it.each([
+    ['a circle', 'a.yml', 'This file includes itself in the end.'],
+    ['a file that is gone', 'gone.yml', 'gone.yml cannot be read'],
+    ['another host', 'https://example.com/a.git#main', 'Files on other hosts are not followed.'],
+  ])('%s', (_what, path, expected) => {
+    const words = said(`include: ["${path}"]\n${gateway}`, { 'a.yml': 'include: [docker-compose.yml]\n' });
+    expect(words).toContain(expected);
+  });
+});
+
+describe('which service is the gateway', () => {
+  it.each([
+    ['its image', '  proxy: { image: "me/version-gateway:1" }\n  gateway: { image: other }\n', 'proxy'],
+    ['its command', '  a: { image: node, command: npx version-gateway start }\n', 'a'],
+    ['its volume', '  a: { image: x, volumes: ["./routes.yaml:/r.yaml"] }\n  b: { image: version-gateway }\n', 'a'],
+    ['its variables', '  a: { image: x, environment: [V1_URL=http://v1] }\n  b: { image: y }\n', 'a'],
+    ['its name', '  api-gateway: { image: x }\n  b: { image: y }\n', 'api-gateway'],
+    ['the name among its likes', '  gateway: { image: version-gateway }\n  b: { image: version-gateway }\n', 'gateway'],
+  ])('is told by %s', (_what, services, name) => {
+    expect(held(`services:\n${services}  v1: { image: api }\n`).gateway).toBe(name);
+  });
+
+  it('is asked for where nothing tells', () => {
+    const compose = 'services:\n  a: { image: x }\n  b: { image: y }\n';
+    expect(said(compose)).toContain(
+      'Nothing tells which service is the gateway: a, b.  Say it with --compose-service NAME.',
+    );
+    expect(held(compose, {}, { service: 'b' }).gateway).toBe('b');
+    expect(said(compose, {}, { service: 'bb' })).toContain('There is no service bb.  Did you mean');
+  });
+});
+
+/** Ten lists of ten aliases each, seven levels deep. */
+function bomb(): string {
+  const levels = Array.from(
+    { length: 7 },
+    (_, level) => `x-${level + 1}: &b${level + 1} [${Array(10).fill(`*b${level}`)}]\n`,
+  );
+  return `x-0: &b0 [a]\n${levels.join('')}${gateway}`;
+}

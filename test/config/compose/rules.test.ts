@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { composeRules } from '../../../gateway/config/compose/rules.ts';
+import { fixturesIn, holdFiles, inWords } from './fixtures.ts';
+
+const fixtures = fixturesIn('compose');
+
+it.each(fixtures)('compose/$name', ({ files, expected }) => {
+  expect(inWords(holdFiles(files))).toBe(expected);
+});
+
+it.each(Object.keys(composeRules))('the rule %s has a fixture in which it finds something', (id) => {
+  expect(fixtures.find(({ name }) => name === id)?.expected).toMatch(/./);
+});
+
+it('says of a retired version that its container runs, where an engine knows', () => {
+  const files = {
+    'routes.yaml': 'routes:\n  /v1: { retired: true, deprecation: 2026-01-01, sunset: 2026-06-30 }\n  /v2: http://v2\n',
+    'docker-compose.yml':
+      'services:\n  gateway: { image: version-gateway }\n  v1: { image: api, profiles: [old] }\n  v2: { image: api }\n',
+  };
+  expect(inWords(holdFiles(files))).toBe('');
+  expect(inWords(holdFiles(files, { running: ['v2'] }))).toBe('');
+  expect(inWords(holdFiles(files, { running: ['v1'] }))).toBe(`warning: docker-compose.yml:3:3  services.v1
+  /v1 is retired and needs v1 no more, but its container still runs.  Wait for \`version-gateway status --wait /v1\`, then \`docker compose stop v1\`.
+`);
+});
+
+it('finds backends at the ports of the host, when the gateway is on its network', () => {
+  const compose = `services:
+  gateway: { image: version-gateway, network_mode: host }
+  v1: { image: api, ports: ["3001:80"] }
+`;
+  const held = (url: string) =>
+    inWords(holdFiles({ 'routes.yaml': `routes: { /v1: "${url}" }`, 'docker-compose.yml': compose }));
+  expect(held('http://127.0.0.1:3001')).toBe('');
+  expect(held('http://v1:80')).toContain('v1 is on the network default, and gateway on the network of the host.');
+});
+
+it('warns only, where containers of other projects may have the name', () => {
+  const compose = `services:
+  gateway: { image: version-gateway, networks: [shared] }
+networks: { shared: { external: true } }
+`;
+  const { verdict } = holdFiles({ 'routes.yaml': 'routes: { /v1: "http://v1:80" }', 'docker-compose.yml': compose });
+  expect([verdict.faults, verdict.warnings.length]).toEqual([[], 1]);
+});
