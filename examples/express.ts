@@ -4,7 +4,7 @@ import express from 'express';
 // In your own project: from 'version-gateway'.
 import { createVersionGateway } from '../gateway/index.ts';
 
-const gateway = createVersionGateway(process.env['ROUTES'] ?? 'routes.yaml');
+const gateway = createVersionGateway(process.env['ROUTES'] ?? 'config/routes.yaml');
 
 const app = express();
 // Before anything that reads bodies: they are streamed to the backend as they come.

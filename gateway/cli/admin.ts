@@ -89,7 +89,7 @@ function parsed(text: string): unknown {
 }
 
 /** `fetch` hides the error of the socket in its cause. */
-function reasonOf(error: unknown, patience: number): string {
+export function reasonOf(error: unknown, patience: number): string {
   if (!(error instanceof Error)) return 'unknown error';
   if (error.name === 'TimeoutError') return `no answer within ${patience / 1000} s`;
   const { cause } = error;

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -6,6 +5,7 @@ import { adminAddressIn } from '../config/adminAddress.ts';
 import { decode, readText } from '../config/load.ts';
 import { printable } from '../config/mask.ts';
 import { UnansweredError } from './admin.ts';
+import { usualConfig } from './configOption.ts';
 import type { Io } from './io.ts';
 
 /** Which running gateway to ask. */
@@ -23,13 +23,11 @@ export interface TargetOptions {
   readonly config?: string;
 }
 
-const usual = 'routes.yaml';
-
 /** `--admin`, and `--config` for who does not know it by heart. */
 export function addTargetOptions(command: Command): Command {
   return addAdminOption(command).option(
     '--config <file>',
-    `the routes.yaml whose gateway.admin and admin_token count (default: ./${usual}, if there is one)`,
+    `the routes.yaml whose gateway.admin and admin_token count (default: routes.yaml or config/routes.yaml, if there is one)`,
   );
 }
 
@@ -46,10 +44,9 @@ export function targetOf({ admin, config }: TargetOptions, { env, cwd }: Pick<Io
   const token = (env['ADMIN_TOKEN'] ?? '').trim();
   if (admin !== undefined) return { origin: admin, name: admin, token };
   const origin = 'http://127.0.0.1:9901';
-  const file = config ?? usual;
-  const path = resolve(cwd, file);
-  if (config === undefined && !existsSync(path)) return { origin, name: `${origin} (the default)`, token };
-  const address = adminAddressIn(decode(readText(path)) ?? '', env);
+  const file = config ?? usualConfig(cwd);
+  if (file === undefined) return { origin, name: `${origin} (the default)`, token };
+  const address = adminAddressIn(decode(readText(resolve(cwd, file))) ?? '', env);
   const shown = printable(file);
   if (typeof address === 'string')
     throw new UnansweredError(`${shown} ${address}.  Name the gateway to ask with --admin host:port.`);

@@ -8,6 +8,7 @@ import { askRunning, isRejected, previewInWords } from './againstRunning.ts';
 import { besideAsText, checkBeside } from './checkCompose.ts';
 import { asJson, asText } from './checkReport.ts';
 import type { AddCommand } from './command.ts';
+import { configOption } from './configOption.ts';
 import type { ExitCode, Io } from './io.ts';
 import { painter } from './paint.ts';
 
@@ -24,7 +25,7 @@ interface CheckOptions {
 export const addCheck: AddCommand = (program, io, finish) => {
   addAdminOption(program.command('check'))
     .description('Say everything that is wrong with a routes.yaml.')
-    .option('--config <file>', 'the routes.yaml', 'routes.yaml')
+    .addOption(configOption(io.cwd))
     .addOption(new Option('--format <format>', 'how to print the result').choices(['text', 'json']).default('text'))
     .option('--strict', 'let warnings count as faults', false)
     .option('--against-running', 'ask the running gateway, too, what it would make of the file', false)

@@ -12,6 +12,7 @@ const commands: readonly Loadable[] = [
   { name: 'compat', load: async () => (await import('./compat.ts')).addCompat },
   { name: 'migrate', load: async () => (await import('./migrate.ts')).addMigrate },
   { name: 'moved', load: async () => (await import('./moved.ts')).addMoved },
+  { name: 'ready', load: async () => (await import('./ready.ts')).addReady },
   { name: 'status', load: async () => (await import('./status.ts')).addStatus },
   { name: 'usage', load: async () => (await import('./usage.ts')).addUsage },
   { name: 'can-retire', load: async () => (await import('./canRetire.ts')).addCanRetire },

@@ -25,7 +25,7 @@ export class Past {
     return [...this.#named.keys()];
   }
 
-  /** `HEAD:./services/v1/openapi.yaml`, wherever the file stood then; undefined for one that is new since. */
+  /** `HEAD:./services/v1/contract/openapi.yaml`, wherever the file stood then; undefined for one that is new since. */
   contractOf(version: string, file: string): string | undefined {
     const paths = [this.#named.get(version), file].flatMap((one) => (one === undefined ? [] : [this.#pathTo(one)]));
     const path = paths.find((one) => this.#commit.read(one) !== undefined);

@@ -6,6 +6,7 @@ import { reasonOf } from '../config/fault.ts';
 import { guidePage } from '../discovery/guidePage.ts';
 import { makeGuide } from '../discovery/makeGuide.ts';
 import type { AddCommand } from './command.ts';
+import { configOption } from './configOption.ts';
 import { orExplain, twoVersions } from './guideVersions.ts';
 import type { ExitCode, Io } from './io.ts';
 import { UsageError } from './usageError.ts';
@@ -23,7 +24,7 @@ export const addMigrate: AddCommand = (program, io, finish) => {
     .description('Write the guide for clients that move from one version to another, from the two contracts.')
     .argument('<old>', 'the version to leave, such as /v1', versionArgument)
     .argument('<new>', 'the version to move to, such as /v2', versionArgument)
-    .option('--config <file>', 'the routes.yaml', 'routes.yaml')
+    .addOption(configOption(io.cwd))
     .addOption(new Option('--format <format>', 'how to write it').choices(['markdown', 'html']).default('markdown'))
     .option('--output <file>', 'where to write it (default: standard output)')
     .action(async (old: string, now: string, options: MigrateOptions) =>

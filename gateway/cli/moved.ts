@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { openContract } from '../compat/contract/open.ts';
 import { proposeMoved } from '../compat/moved.ts';
 import type { AddCommand } from './command.ts';
+import { configOption } from './configOption.ts';
 import { orExplain, twoVersions } from './guideVersions.ts';
 import type { ExitCode, Io } from './io.ts';
 import { movedYaml } from './movedYaml.ts';
@@ -19,7 +20,7 @@ export const addMoved: AddCommand = (program, io, finish) => {
     .description('Propose rows for `moved`: which routes of a version another one has under another path.')
     .argument('<old>', 'the older version, such as /v1', versionArgument)
     .argument('<new>', 'the newer version, such as /v2', versionArgument)
-    .option('--config <file>', 'the routes.yaml', 'routes.yaml')
+    .addOption(configOption(io.cwd))
     .addOption(new Option('--format <format>', 'how to print them').choices(['yaml', 'json']).default('yaml'))
     .action(async (old: string, now: string, options: MovedOptions) =>
       finish(await orExplain(io, () => moved(old, now, options, io))),

@@ -1,16 +1,15 @@
 import { type RunningGateway, startGateway } from '../assemble.ts';
 import { isWorker, work } from '../cluster/worker.ts';
-import { watchFile } from '../config/watch.ts';
-import type { Trigger } from '../observability/configStatus.ts';
-import { outcomeInWords } from '../reload.ts';
 import { systemClock } from '../shared/clock.ts';
 import { Ledger } from '../usage/ledger.ts';
 import { banner } from './banner.ts';
 import type { AddCommand } from './command.ts';
+import { configOption } from './configOption.ts';
 import { keepYoungGenerationSmall } from './heap.ts';
 import type { ExitCode, Io } from './io.ts';
 import { listenFailure } from './listenFailure.ts';
 import { brokenPromises, promiseKeeper } from './promises.ts';
+import { ReloadOnEdits } from './reloadOnEdits.ts';
 import { RoutesFile, type StartOptions } from './routesFile.ts';
 import { serveWith } from './serveWith.ts';
 import { stopSignal } from './stopSignal.ts';
@@ -19,7 +18,7 @@ export const addStart: AddCommand = (program, io, finish) => {
   program
     .command('start')
     .description('Serve what routes.yaml says.')
-    .option('--config <file>', 'the routes.yaml', 'routes.yaml')
+    .addOption(configOption(io.cwd))
     .option('--listen <host:port>', 'instead of gateway.listen of the file')
     .option('--admin <host:port>', 'instead of gateway.admin of the file')
     .action(async (options: StartOptions) => finish(await start(options, io)));
@@ -44,6 +43,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const notice = (line: string): void => void io.stderr.write(`${line}\n`);
   const { serve, roll } = serveWith(snapshot.gateway.workers, notice);
   const ledger = Ledger.open(snapshot.usage, { clock: systemClock, onNotice: notice });
+  const edits = new ReloadOnEdits(file, io);
   let running: RunningGateway;
   try {
     running = await startGateway(snapshot, {
@@ -52,7 +52,10 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
       notice,
       logs: true,
       ledger,
-      onAccepted: keep,
+      onAccepted: (next) => {
+        keep(next);
+        edits.follow(next);
+      },
       serve,
     });
   } catch (error) {
@@ -62,7 +65,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   }
   // Not before the listeners stand: a start that fails has promised nobody anything.
   keep(snapshot);
-  const stopReloading = reloadOnEdits(file, running, io);
+  edits.begin(running, snapshot);
   process.on('SIGUSR2', roll);
   const first = stopSignal();
   const { listen, admin } = snapshot.gateway;
@@ -70,35 +73,11 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     banner(snapshot, { ...listen, port: running.port }, { ...admin, port: running.adminPort }, systemClock.now()),
   );
   await first;
-  stopReloading();
+  edits.close();
   const second = stopSignal();
   io.stdout.write(`version-gateway stops: what is under way has ${snapshot.gateway.drain / 1000} s\n`);
   await Promise.race([running.drain(snapshot.gateway.drain), second]);
   await running.close();
   ledger.close();
   return 0;
-}
-
-/** Follows the file, and SIGHUP, until the returned function is called. */
-function reloadOnEdits(file: RoutesFile, running: RunningGateway, io: Io): () => void {
-  const reload = async (trigger: Trigger): Promise<void> => {
-    const outcome = await running.reload(trigger);
-    if (outcome.kind === 'unchanged' && trigger === 'file') return;
-    const output = outcome.kind === 'reloaded' || outcome.kind === 'unchanged' ? io.stdout : io.stderr;
-    for (const line of outcomeInWords(outcome)) output.write(`reload (${trigger}): ${line}\n`);
-  };
-  const onSignal = (): void => {
-    void reload('signal');
-    void running.reopenLogs();
-  };
-  const watch = watchFile(
-    file.path,
-    () => void reload('file'),
-    () => file.lastRead,
-  );
-  process.on('SIGHUP', onSignal);
-  return () => {
-    watch.close();
-    process.off('SIGHUP', onSignal);
-  };
 }

@@ -1,14 +1,14 @@
-import { InvalidArgumentError, Option } from 'commander';
-import { timer } from '../config/schema/units.ts';
+import { Option } from 'commander';
 import { systemClock } from '../shared/clock.ts';
 import { adminAt } from './admin.ts';
 import { addTargetOptions, type TargetOptions, targetOf } from './adminTarget.ts';
 import type { AddCommand } from './command.ts';
 import type { ExitCode, Io } from './io.ts';
 import { painter } from './paint.ts';
+import { type Patience, patience } from './patience.ts';
 import { readStatus } from './runningStatus.ts';
 import { statusAsText } from './statusReport.ts';
-import { type Patience, waitUntilSafe } from './wait.ts';
+import { waitUntilSafe } from './wait.ts';
 
 interface StatusOptions extends TargetOptions {
   readonly format: 'text' | 'json';
@@ -44,12 +44,4 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
       : statusAsText(found, systemClock.now(), painter(io.stdout, io.env));
   io.stdout.write(text);
   return 0;
-}
-
-function patience(text: string): Patience {
-  const { success, data: ms, error } = timer.safeParse(text);
-  if (success) return { text, ms };
-  const [issue] = error.issues;
-  const remedy = issue?.code === 'custom' ? issue.params?.['remedy'] : undefined;
-  throw new InvalidArgumentError(`It ${issue?.message ?? 'is not a duration'}. ${remedy ?? 'Write 60s.'}`);
 }

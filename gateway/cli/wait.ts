@@ -2,13 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { printable } from '../config/mask.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { ExitCode, Io } from './io.ts';
+import type { Patience } from './patience.ts';
 import type { RunningStatus, RunningVersion } from './runningStatus.ts';
-
-/** How long to wait, as it was written and in ms. */
-export interface Patience {
-  readonly text: string;
-  readonly ms: number;
-}
 
 const pollEvery = 250;
 // However little time is left, an answer needs some.

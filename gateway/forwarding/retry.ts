@@ -21,6 +21,8 @@ export type SecondTry = SecondTarget | 'nowhere';
  */
 export function secondTry(kind: WireFailureKind, { method, hasBody, bodyBegun, connection }: Attempt): SecondTry {
   if (bodyBegun) return 'nowhere';
+  // All addresses of its name were tried: to wait for the same target once more would only double the time-out.
+  if (kind === 'connect-timeout') return 'elsewhere';
   if (neverReached(kind) || kind === 'untrusted') return 'anywhere';
   const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
   if (kind !== 'lost' || connection.heard || hasBody || !safe) return 'nowhere';

@@ -30,10 +30,12 @@ export function gather(version: Version | Removed, sources: Sources, quiet: numb
 function gathered({ name }: Removed, sources: Sources, quiet: number, now: number): Omit<RetirementFacts, 'problem'> {
   const { snapshot, queries, report } = sources;
   const version = snapshot.versions.get(name);
-  const since = Math.floor((now - quiet) / hourMs) * hourMs;
+  // Counts are kept by the hour; who asked last when is known exactly, and a shorter period rests on that.
+  const hour = Math.floor((now - quiet) / hourMs) * hourMs;
+  const since = quiet < hourMs ? now - quiet : hour;
   const isIgnored = ignores(snapshot.retire.ignoreClients);
-  const used = queries.byClient(name, since);
-  const known = queries.totals(since).filter((one) => one.version === name || snapshot.versions.has(one.version));
+  const used = queries.byClient(name, hour).filter(({ last }) => last >= since);
+  const known = queries.totals(hour).filter((one) => one.version === name || snapshot.versions.has(one.version));
   const own = report.versions.find((one) => one.name === name);
   return {
     version: name,
@@ -52,7 +54,7 @@ function gathered({ name }: Removed, sources: Sources, quiet: number, now: numbe
     ignored: used.filter(isIgnored),
     newClients: version && newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one) && isTold(one)),
     trend: trendWithout(snapshot.retire.ignoreClients, name, queries, now),
-    lost: version ? routesLost(version, snapshot, queries.byRoute(name, since), now) : [],
+    lost: version ? routesLost(version, snapshot, queries.byRoute(name, hour), now) : [],
     inFlight: own?.inFlight ?? 0,
     waiting: own?.waiting ?? 0,
     successor: version && successorFacts(successorOf(version, snapshot, now), report),

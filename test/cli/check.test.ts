@@ -24,6 +24,19 @@ describe('a file that cannot be read', () => {
   });
 });
 
+it('looks into config/ where no routes.yaml is beside it, and there only', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'config'));
+  writeFileSync(join(folder, 'config', 'routes.yaml'), fine);
+  expect((await runIn(folder, ['check'])).stdout).toContain('config/routes.yaml is fine.');
+  writeFileSync(join(folder, 'routes.yaml'), bad);
+  expect((await runIn(folder, ['check'])).stdout).toContain('\nroutes.yaml cannot be served');
+  expect(await runIn(temporaryFolder(), ['check'])).toMatchObject({
+    code: 2,
+    stderr: 'routes.yaml cannot be read: there is no such file\n',
+  });
+});
+
 it('prints every fault with its line, and counts them', async () => {
   const { code, stdout, stderr } = await runIn(folderWith(bad), ['check']);
   expect([code, stderr]).toEqual([1, '']);

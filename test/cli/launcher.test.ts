@@ -96,7 +96,7 @@ it('checks the file of this repository', async () => {
   const { code, stdout } = await launch(join(root, 'bin/version-gateway.js'), [
     'check',
     '--config',
-    join(root, 'routes.yaml'),
+    join(root, 'config', 'routes.yaml'),
   ]).ended;
   expect(stdout).toContain('/v1');
   expect(code).toBe(0);

@@ -18,7 +18,7 @@ it.each(fixturesIn('warned-routes'))('accepts what the gateway accepts: $name', 
 });
 
 it('accepts the file of this repository', () => {
-  validate(parse(readFileSync(new URL('../../routes.yaml', import.meta.url), 'utf8')));
+  validate(parse(readFileSync(new URL('../../config/routes.yaml', import.meta.url), 'utf8')));
   expect(validate.errors).toBe(null);
 });
 

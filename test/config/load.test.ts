@@ -142,3 +142,21 @@ describe('an object', () => {
     expect([versions.size, gateway.workers, from]).toEqual([1, 2, undefined]);
   });
 });
+
+describe('a token that comes from a variable', () => {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of routes.yaml
+  const text = 'routes:\n  /v1: http://a\ngateway:\n  admin_token: ${ADMIN_TOKEN:-}\n';
+  it.each([
+    [{}, undefined],
+    [{ ADMIN_TOKEN: '' }, undefined],
+    [{ ADMIN_TOKEN: '0123' }, '0123'],
+  ])('%j is %s', (env, token) => {
+    const { snapshot, faults } = explain(text, 'routes.yaml', { env });
+    expect([snapshot?.gateway.adminToken, faults]).toEqual([token, []]);
+  });
+
+  it('is none where it is written down empty', () => {
+    const { faults } = explain("routes:\n  /v1: http://a\ngateway:\n  admin_token: ''\n", 'routes.yaml', { env: {} });
+    expect(faults.map(({ path }) => path)).toEqual(['gateway.admin_token']);
+  });
+});

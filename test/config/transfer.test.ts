@@ -3,7 +3,7 @@ import { loadSnapshot } from '../../gateway/config/load.ts';
 import { fromPlain, toPlain } from '../../gateway/config/transfer.ts';
 
 it('a snapshot arrives in another process as it left', () => {
-  const snapshot = loadSnapshot('routes.yaml', {});
+  const snapshot = loadSnapshot('config/routes.yaml', {});
   const arrived = fromPlain(structuredClone(toPlain(snapshot)));
   expect(arrived).toEqual(snapshot);
   expect(arrived.versions.get('v1')).toBe(arrived.byMajor[0]);

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -12,10 +12,11 @@ const anyPorts = ['start', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
 function shipped(): string {
   const folder = mkdtempSync(join(tmpdir(), 'shipped-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  copyFileSync('routes.yaml', join(folder, 'routes.yaml'));
+  mkdirSync(join(folder, 'config'));
+  copyFileSync('config/routes.yaml', join(folder, 'config', 'routes.yaml'));
   // Where the contracts are.
   symlinkSync(resolve('services'), join(folder, 'services'));
-  return join(folder, 'routes.yaml');
+  return join(folder, 'config', 'routes.yaml');
 }
 
 /** The gateway and both services as `npm start` runs them, on ports of the test's own. */
@@ -81,7 +82,7 @@ it('SIGTERM ends it with 0, and a taken port is one clear line and exit 1', asyn
   }
   gateway.child.kill('SIGTERM');
   expect(await exitOf(gateway.child)).toBe(0);
-  expect(existsSync(join(dirname(file), '.version-gateway', 'usage.db'))).toBe(true);
+  expect(existsSync(join(dirname(file), '..', '.version-gateway', 'usage.db'))).toBe(true);
 });
 
 it('an edit of the file, and SIGHUP, are taken over, and an edit that is wrong is not', async () => {

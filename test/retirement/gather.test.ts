@@ -17,21 +17,28 @@ interface Given {
   readonly covered?: number;
   readonly ignore?: readonly string[];
   readonly routes?: Readonly<Record<string, unknown>>;
+  readonly quiet?: number;
   readonly report?: Parameters<typeof gather>[1]['report'];
 }
 
-function factsOf({ rows = [], covered = now - 300 * day, ignore = [], routes, report }: Given) {
+function factsOf({ rows = [], covered = now - 300 * day, ignore = [], routes, report, quiet = 7 * day }: Given) {
   const v1 = { upstream, deprecation: '2026-09-01', sunset: '2026-11-01' };
   const retire = { ignore_clients: ignore };
   const snapshot = snapshotFrom({ routes: routes ?? { '/v1': v1, '/v2': upstream }, retire });
   const queries = ledgerWith(rows, covered).ledger;
   const sources = { snapshot, queries, report: report ?? { versions: [], workers: [] } };
-  return gather(versionOf(snapshot, 'v1'), sources, 7 * day, now);
+  return gather(versionOf(snapshot, 'v1'), sources, quiet, now);
 }
 
 describe('the facts', () => {
   it('begin with the hour in which the quiet period begins', () => {
     expect(new Date(factsOf({}).since).toISOString()).toBe('2026-11-14T12:00:00.000Z');
+  });
+
+  it('of a period shorter than an hour leave out who asked before it, in the same hour', () => {
+    const rows = [row('v1', 'before', now - 61_000), row('v1', 'within', now - 59_000)];
+    const { since, clients } = factsOf({ rows, quiet: 60_000 });
+    expect([since, clients.map(({ client }) => client)]).toEqual([now - 60_000, ['within']]);
   });
 
   it('count the requests to versions since then', () => {

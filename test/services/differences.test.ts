@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { Contract, type Operation, type Schema } from '../support/contract.ts';
 
-const v1 = Contract.read('services/v1/openapi.yaml');
-const v2 = Contract.read('services/v2/openapi.yaml');
+const v1 = Contract.read('services/v1/contract/openapi.yaml');
+const v2 = Contract.read('services/v2/contract/openapi.yaml');
 
 it('keeps the two majors apart by these breaking changes, and one added field', () => {
   const [before, after] = [new Set(factsOf(v1, v2)), new Set(factsOf(v2, v1))];
@@ -29,7 +29,7 @@ it('keeps the two majors apart by these breaking changes, and one added field', 
 });
 
 it('has a routes.yaml that moves exactly the routes that v2 has no more', () => {
-  const { routes } = parse(readFileSync('routes.yaml', 'utf8'));
+  const { routes } = parse(readFileSync('config/routes.yaml', 'utf8'));
   const [paths, later] = [v1, v2].map((contract) => pathsOf(contract));
   const moved: Record<string, string | null> = routes['/v1'].moved;
   expect(new Set(Object.keys(moved))).toEqual(paths?.difference(later ?? new Set()));

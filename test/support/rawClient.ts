@@ -133,8 +133,8 @@ export class RawClient {
 }
 
 /** A connection that is torn down with the test. */
-export async function connectTo(port: number): Promise<RawClient> {
-  const socket = connect({ port, host: '127.0.0.1' });
+export async function connectTo(port: number, host = '127.0.0.1'): Promise<RawClient> {
+  const socket = connect({ port, host });
   onTestFinished(() => {
     socket.destroy();
   });

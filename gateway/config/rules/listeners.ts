@@ -1,14 +1,17 @@
 import { isLoopback } from '../schema/network.ts';
+import { isEmptyVariable } from '../schema/unlessEmpty.ts';
 import type { HostPort } from '../snapshot.ts';
-import { faultAt, has } from '../source.ts';
+import { faultAt, has, valueAt } from '../source.ts';
 import type { Rule } from './rule.ts';
 
 /** Whoever reaches the admin listener can reload the gateway and read who calls it. */
 export const openAdminNeedsToken: Rule = ({ source, draft: { gateway } }) => {
-  if (isLoopback(gateway.admin.host) || has(source, ['gateway', 'admin_token'])) return [];
-  const message = `${format(gateway.admin)} can be reached from other machines, and there is no admin_token.`;
-  const remedy = `Write admin_token: \${ADMIN_TOKEN}, or listen on 127.0.0.1:${gateway.admin.port}.`;
-  return [faultAt(source, ['gateway', 'admin'], message, remedy)];
+  const written = valueAt(source.tree, ['gateway', 'admin_token']);
+  const isEmpty = isEmptyVariable(written);
+  if (isLoopback(gateway.admin.host) || (written !== undefined && !isEmpty)) return [];
+  const message = `${format(gateway.admin)} can be reached from other machines, and ${isEmpty ? 'admin_token is empty' : 'there is no admin_token'}.`;
+  const remedy = isEmpty ? 'Set its variable' : `Write admin_token: \${ADMIN_TOKEN}`;
+  return [faultAt(source, ['gateway', 'admin'], message, `${remedy}, or listen on 127.0.0.1:${gateway.admin.port}.`)];
 };
 
 /** Two listeners cannot share a port. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { basePath, hostPort, network, publicOrigin } from './network.ts';
 import { section } from './section.ts';
 import { size, timerOrOff } from './units.ts';
+import { unlessEmpty } from './unlessEmpty.ts';
 import { filePath, flag, token, workers } from './words.ts';
 
 const timeouts = section({
@@ -25,7 +26,9 @@ const tls = section({
 export const gateway = section({
   listen: hostPort.prefault('127.0.0.1:8080').describe('The address for clients.'),
   admin: hostPort.prefault('127.0.0.1:9901').describe('The address for operators.'),
-  admin_token: token.optional().describe('What operators have to present; needed where `admin` is not loopback.'),
+  admin_token: unlessEmpty(token).describe(
+    'What operators have to present; needed where `admin` is not loopback. A variable without quotes that is empty counts as none.',
+  ),
   base_path: basePath.prefault('/').describe('Where the API lives below a path: {base_path}/v1/…'),
   public_url: publicOrigin
     .optional()

@@ -3,7 +3,7 @@ import { createApp } from '../../../services/v1/app.ts';
 import { Contract } from '../../support/contract.ts';
 import { ifNoneMatch, post, start } from '../start.ts';
 
-const contract = Contract.read('services/v1/openapi.yaml');
+const contract = Contract.read('services/v1/contract/openapi.yaml');
 const ladyDraft = {
   title: 'White Lady',
   base: 'gin',

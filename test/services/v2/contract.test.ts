@@ -3,7 +3,7 @@ import { createApp } from '../../../services/v2/app.ts';
 import { Contract } from '../../support/contract.ts';
 import { ifNoneMatch, post, start } from '../start.ts';
 
-const contract = Contract.read('services/v2/openapi.yaml');
+const contract = Contract.read('services/v2/contract/openapi.yaml');
 const ladyDraft = {
   name: 'White Lady',
   base: 'gin',

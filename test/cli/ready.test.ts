@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { refusedUrl, startTestGateway } from '../support/gateway.ts';
+import { runIn } from './io.ts';
+
+/** An admin listener that answers with `status`, or never. */
+async function answering(status: number | undefined): Promise<string> {
+  const server = createServer((_req, res) => {
+    if (status !== undefined) res.writeHead(status).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it.each([
+  [503, 'it is starting or draining'],
+  [404, 'answers 404'],
+])('a gateway that answers %i is not ready', async (status, reason) => {
+  const { code, stderr } = await runIn('.', ['ready', '--admin', await answering(status)]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(reason)]);
+});
+
+it('neither is one that nobody finds: 1, and not the 2 that Docker keeps for itself', async () => {
+  const { code, stderr } = await runIn('.', ['ready', '--admin', (await refusedUrl()).replace('http://', '')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('ECONNREFUSED')]);
+});
+
+it('nor one that is silent for longer than --timeout', async () => {
+  const { code, stderr } = await runIn('.', ['ready', '--admin', await answering(undefined), '--timeout', '100ms']);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('no answer within 0.1 s')]);
+});
+
+it('a gateway that serves is, without a token', async () => {
+  const { adminPort } = await startTestGateway({ '/v1': 'http://127.0.0.1:1' }, { gateway: { admin_token: 'secret' } });
+  const { code, stdout } = await runIn('.', ['ready', '--admin', `127.0.0.1:${adminPort}`]);
+  expect([code, stdout]).toEqual([0, 'ready\n']);
+});

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+const read = (file: string): string => readFileSync(file, 'utf8');
+
+/** As the package that drives the container tests ships it, from the Compose Specification. */
+function composeSpec() {
+  const main = createRequire(import.meta.url).resolve('docker-compose');
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  // It names draft-07 by https, where the draft names itself by http.
+  const { $schema, ...schema } = JSON.parse(read(join(dirname(main), '..', 'schema', 'compose-spec.json')));
+  expect($schema).toContain('draft-07');
+  return ajv.compile(schema);
+}
+
+describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) => {
+  it('is what the Compose Specification allows', () => {
+    const validate = composeSpec();
+    expect([validate(parse(read(file))), validate.errors]).toEqual([true, null]);
+  });
+});
+
+it('the Compose Specification would notice a key that it does not know', () => {
+  expect(composeSpec()({ services: { v1: { image: 'a', retires: true } } })).toBe(false);
+});
+
+describe('docker-compose.yml', () => {
+  const { services, networks } = parse(read('docker-compose.yml')) as {
+    services: Record<string, Record<string, unknown>>;
+    networks: Record<string, unknown>;
+  };
+
+  it('mounts folders only, read-only, and never the project itself', () => {
+    const volumes = services['gateway']?.['volumes'];
+    const mounts = Array.isArray(volumes) ? volumes.filter((mount) => String(mount).startsWith('.')) : [];
+    expect(mounts).toEqual([
+      './config:/app/config:ro',
+      './services/v1/contract:/app/services/v1/contract:ro',
+      './services/v2/contract:/app/services/v2/contract:ro',
+    ]);
+  });
+
+  it.each(Object.entries(services))('confines %s', (_name, service) => {
+    expect(service).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      restart: 'unless-stopped',
+      mem_limit: expect.any(String),
+      pids_limit: expect.any(Number),
+    });
+    expect(service).not.toHaveProperty('depends_on');
+  });
+
+  it('publishes nothing of the backends', () => {
+    expect(Object.keys(services).filter((name) => services[name]?.['ports'] !== undefined)).toEqual(['gateway']);
+    expect(networks['backends']).toMatchObject({ internal: true });
+  });
+});
+
+describe.each([
+  ['gateway/Dockerfile', 'package.json'],
+  ['services/v1/Dockerfile', 'services/v1/package.json'],
+  ['services/v2/Dockerfile', 'services/v2/package.json'],
+])('%s', (file, manifest) => {
+  const text = read(file);
+
+  it('is of the version that its package says', () => {
+    const { version } = JSON.parse(read(manifest)) as { version: string };
+    expect(text).toContain(`org.opencontainers.image.version="${version}"`);
+  });
+
+  it('stands on one base, runs as a user, is asked how it is, and is stopped by a signal that it hears', () => {
+    expect(new Set(text.match(/^FROM \S+/gm))).toEqual(new Set(['FROM node:26-bookworm-slim']));
+    expect(text).toMatch(/^USER node$/m);
+    expect(text).toMatch(/^STOPSIGNAL SIGTERM$/m);
+    expect(text).toMatch(/^HEALTHCHECK [^[]*CMD \[/ms);
+    expect(text).toMatch(/^ENTRYPOINT \["node"/m);
+  });
+});
+
+it.each(['services/v1', 'services/v2'])('%s locks the packages of its image, and names no registry', (folder) => {
+  const lock = read(`${folder}/package-lock.json`);
+  expect(JSON.parse(lock).packages[''].dependencies).toEqual(JSON.parse(read(`${folder}/package.json`)).dependencies);
+  expect(lock).not.toContain('"resolved"');
+});

@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+
+/** The stack in a real container engine: `npm run test:compose`. */
+export default defineConfig({
+  test: {
+    include: ['test/compose/**/*.test.ts'],
+    globalSetup: ['test/compose/support/setup.ts'],
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
+    // One file at a time: they share the engine, the images and the ports.
+    maxWorkers: 1,
+    fileParallelism: false,
+    disableConsoleIntercept: true,
+  },
+});
