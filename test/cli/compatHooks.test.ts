@@ -95,7 +95,7 @@ describe('examples/pre-commit', () => {
 });
 
 describe('.ci/contracts', () => {
-  const files = { 'routes.yaml': routesFile({ v1: 'services/v1.json' }), 'services/v1.json': sound };
+  const files = { 'config/routes.yaml': routesFile({ v1: '../services/v1.json' }), 'services/v1.json': sound };
 
   /** The script where this project's own would be, beside the program. */
   function check(folder: string) {
