@@ -152,7 +152,7 @@ describe.skipIf(skipped)('the stack', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     await cp(join(stack.site.folder, 'docker-compose.yml'), join(folder, 'docker-compose.yml'));
     await expect(composeWith({ ...stack.site, folder }).up()).rejects.toThrow(/openssl rand -hex 24 \| sed/);
-    expect(firstCommand).toContain('openssl rand -hex 24 | sed s/^/ADMIN_TOKEN=/ > .env');
+    expect(firstCommand).toContain('openssl rand -hex 24 | sed s/^/ADMIN_TOKEN=/ >> .env');
 
     const [id = ''] = await compose.containers('gateway');
     const image = (await compose.docker('inspect', id, '-f', '{{.Image}}')).trim();
