@@ -7,6 +7,8 @@ export type Direction = 'request' | 'response';
 export interface Effects {
   route: 'added' | 'removed';
   path_name: 'changed';
+  /** The path of the servers, which stands in front of that of a route. */
+  base_path: 'changed';
   parameter: 'added' | 'added_required' | 'removed' | 'required' | 'optional';
   /** `style`, `explode`, `encoding`, or `schema` against `content`: the same value is written in another way. */
   serialization: 'changed';

@@ -8,7 +8,7 @@ export interface Exemption {
   readonly rule: string;
   /** As the report names it: `GET /cocktails`. */
   readonly route: string;
-  /** Of either side; undefined: the whole route. */
+  /** Of either side, and all that stands below; undefined: the whole route. */
   readonly pointer: string | undefined;
   readonly reason: string;
   /** Epoch ms. */
@@ -80,7 +80,7 @@ export class Exemptions {
         one.until > this.#now &&
         one.rule === finding.rule &&
         one.route === route &&
-        (one.pointer === undefined || pointersOf(finding).includes(one.pointer)),
+        (one.pointer === undefined || pointersOf(finding).some((pointer) => isWithin(pointer, one.pointer ?? ''))),
     );
     if (found) this.#used.add(found);
     return found;
@@ -89,4 +89,8 @@ export class Exemptions {
 
 function pointersOf(finding: Finding): string[] {
   return [finding.old, finding.new].flatMap((site) => (site ? [pointerOf(site.place)] : []));
+}
+
+function isWithin(pointer: string, whole: string): boolean {
+  return pointer === whole || pointer.startsWith(`${whole}/`);
 }

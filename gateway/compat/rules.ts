@@ -55,7 +55,12 @@ const [silent, compatible] = [rowsOf('warn', 'silent'), rowsOf('info', 'compatib
 export const rules = [
   core('route-removed', 'either', routeRemoved, 'A route is not removed or renamed.'),
   core('response-field-removed', 'response', responseFieldRemoved, 'A field is not removed or renamed.'),
-  core('response-type-changed', 'response', responseTypeChanged, 'The type of a field does not change, nor widen.'),
+  core(
+    'response-type-changed',
+    'response',
+    responseTypeChanged,
+    'The type of a field does not change, nor widen. Of several types, one may go.',
+  ),
   core(
     'request-type-changed',
     'request',

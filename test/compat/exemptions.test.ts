@@ -38,7 +38,7 @@ describe('an exemption', () => {
     ['another method', { route: 'POST /drinks' }],
     ['a part of a route', { route: '/drinks' }],
     ['another pointer', { pointer: '/components/schemas/Drink/properties/price' }],
-    ['a part of a pointer', { pointer: '/components/schemas/Drink/properties' }],
+    ['a part of a name in a pointer', { pointer: '/components/schemas/Drink/properties/gla' }],
     ['a day that is over', { until: now }],
   ])('lets nothing through for %s', async (_name, more) => {
     const exemptions = new Exemptions([exemption(more)], now);
@@ -50,6 +50,7 @@ describe('an exemption', () => {
   it.each([
     ['the whole route', {}],
     ['the place in the old contract', { pointer: '/components/schemas/Drink/properties/glass' }],
+    ['a place above it', { pointer: '/components/schemas/Drink' }],
     ['a last moment', { until: now + 1 }],
   ])('lets one route of several through, by %s; the others are told in their own words', async (_name, more) => {
     const exemptions = new Exemptions([exemption(more)], now);

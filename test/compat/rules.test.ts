@@ -55,6 +55,7 @@ const none = [undefined] as const;
 const possible = {
   route: { added: none, removed: none },
   path_name: { changed: none },
+  base_path: { changed: none },
   parameter: { added: none, added_required: none, removed: none, required: none, optional: none },
   serialization: { changed: both },
   body: { added: none, added_required: none, removed: none, required: none, optional: none },

@@ -15,6 +15,7 @@ const phrases: Readonly<Record<string, readonly [narrower: string, wider: string
   additionalProperties: ['limits its other fields further', 'limits its other fields less'],
   uniqueItems: ['may no longer hold an item twice', 'may now hold an item twice'],
   allowReserved: ['no longer takes reserved characters as they are', 'now takes reserved characters as they are'],
+  allowEmptyValue: ['may no longer be empty', 'may now be empty'],
   schema: ['is no longer possible', 'is now possible'],
 };
 

@@ -1,3 +1,4 @@
+import type { Held } from './held.ts';
 import type { Pair } from './pair.ts';
 import { isUnchanged } from './severity.ts';
 
@@ -7,6 +8,7 @@ export function compareConditions(pair: Pair): void {
   for (const [name, { held, isDirect }] of old) {
     const kept = now.get(name)?.held;
     const word = name.split(/[ /]/, 1)[0] ?? name;
+    if (kept === undefined && isDirect && tellsOfLost(pair, word, held)) continue;
     if (kept === undefined) pair.found('limit', 'wider', word, held.at, undefined);
     else if (isDirect) pair.part({ kind: 'part', text: wordsFor(name) }, held.schema, kept.schema);
     else if (!isUnchanged(pair.trial(held.schema, kept.schema))) pair.found('limit', 'changed', word, held.at, kept.at);
@@ -14,6 +16,20 @@ export function compareConditions(pair: Pair): void {
   for (const [name, { held }] of now) {
     if (!old.has(name)) pair.found('limit', 'narrower', name.split(/[ /]/, 1)[0] ?? name, undefined, held.at);
   }
+}
+
+const conditional: ReadonlySet<string> = new Set(['then', 'else', 'dependentRequired', 'dependentSchemas']);
+
+/** What an answer held under some condition is a field of it all the same. False: there was none. */
+function tellsOfLost(pair: Pair, word: string, { schema }: Held): boolean {
+  if (pair.context.direction === 'request' || !conditional.has(word)) return false;
+  const { properties, required } = pair.new;
+  const { view } = schema;
+  const gone = [...view.properties].filter(([name]) => !properties.has(name));
+  const missing = [...view.required].filter(([name]) => !required.has(name) && !view.properties.has(name));
+  for (const [name, { at }] of gone) pair.found('field', 'removed', name, at, undefined);
+  for (const [name, at] of missing) pair.found('presence', 'optional', name, at, properties.get(name)?.at);
+  return gone.length + missing.length > 0;
 }
 
 function wordsFor(name: string): string {

@@ -10,6 +10,7 @@ export function compareFields(pair: Pair): void {
   for (const [name, field] of before) {
     const kept = after.get(name);
     if (kept === undefined) tellRemoved(pair, name, field);
+    else if (isEmptied(pair, field, kept)) pair.found('field', 'removed', name, field.at, kept.at);
     else pair.held({ kind: 'field', text: name }, field, kept);
   }
   for (const [name, field] of after) {
@@ -30,6 +31,12 @@ function tellRemoved(pair: Pair, name: string, field: Held): void {
   if (pair.context.direction === 'request' && isTyped(additional)) {
     pair.held({ kind: 'field', text: name }, field, additional);
   }
+}
+
+/** Nothing is left that a response could hold there. */
+function isEmptied({ context }: Pair, old: Held, now: Held): boolean {
+  if (context.direction === 'request' || old.isPlainly(now)) return false;
+  return now.schema.view.isNothing && !old.schema.view.isNothing;
 }
 
 /** A field that is only read is no part of a request, and one that is only written none of a response. */
@@ -75,7 +82,10 @@ function compareAdditional(pair: Pair): void {
   const opens = staysOpen || old?.schema.view.isNothing === true;
   // A map whose values had a type may now hold anything.
   const isMap = pair.old.properties.size === 0 && old?.schema.view.isNothing === false;
-  if (opens && isMap) pair.found('type', 'wider', 'additionalProperties', old?.at, now?.at);
+  // In an answer, the values of a map are its fields.
+  if (isTyped(old) && now?.schema.view.isNothing && pair.context.direction === 'response')
+    pair.found('field', 'removed', '*', old.at, now.at);
+  else if (opens && isMap) pair.found('type', 'wider', 'additionalProperties', old?.at, now?.at);
   else pair.found('limit', opens ? 'wider' : 'narrower', 'additionalProperties', old?.at, now?.at);
 }
 

@@ -12,8 +12,13 @@ export function compareLimits(pair: Pair): void {
   for (const keyword of minimums) compareCounts(pair, keyword, 1);
   for (const keyword of maximums) compareCounts(pair, keyword, -1);
   for (const keyword of new Set([...old.texts.keys(), ...now.texts.keys()])) {
-    if (keyword !== 'format') compareTexts(pair, keyword);
+    if (!isElsewhere(keyword)) compareTexts(pair, keyword);
   }
+}
+
+/** What has comparisons of its own: formats are types, and content is a notation. */
+function isElsewhere(keyword: string): boolean {
+  return keyword === 'format' || keyword.startsWith('content');
 }
 
 function compareEnds(
@@ -27,7 +32,17 @@ function compareEnds(
     old && now
       ? compareBounds(reached(old.is, pair.old, sign), reached(now.is, pair.new, sign), sign)
       : Number(now !== undefined) - Number(old !== undefined);
+  if (order > 0 && now && keepsValues(pair, now.is, sign)) return;
   tell(pair, keyword, order, old?.at, now?.at);
+}
+
+/** Whether all values that were listed are within an end that is new. */
+function keepsValues({ old, context }: Pair, bound: Bound, sign: 1 | -1): boolean {
+  if (context.direction === 'response' || old.values === undefined) return false;
+  const values = [...old.values.values()].map(({ value }) => value);
+  return values.every(
+    (value) => typeof value !== 'number' || compareBounds(bound, { value, isExclusive: false }, sign) >= 0,
+  );
 }
 
 /** Of whole numbers, more than 0 means from 1 on. */
@@ -54,8 +69,7 @@ function compareTexts(pair: Pair, keyword: string): void {
     tell(pair, keyword, isKept ? 1 : -1, old?.at, now?.at);
     return;
   }
-  const order =
-    keyword === 'multipleOf' ? divides(only(old?.is), only(now?.is)) : keyword === 'pattern' ? anything(now?.is) : 0;
+  const order = keyword === 'multipleOf' ? divides(only(old?.is), only(now?.is)) : 0;
   if (order !== 0) {
     tell(pair, keyword, order, old?.at, now?.at);
     return;
@@ -77,10 +91,6 @@ function divides(old: number, now: number): number {
 /** Near enough: 0.3 / 0.1 is no whole number to a computer. */
 function isWhole(ratio: number): boolean {
   return Math.abs(ratio - Math.round(ratio)) < 1e-9;
-}
-
-function anything(patterns: ReadonlySet<string> | undefined): number {
-  return [...(patterns ?? [])].every((pattern) => ['".*"', '"^.*$"', '""'].includes(pattern)) ? -1 : 0;
 }
 
 function only(texts: ReadonlySet<string> | undefined): number {

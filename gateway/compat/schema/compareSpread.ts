@@ -1,3 +1,4 @@
+import type { Comparison } from '../change.ts';
 import { ruleFor } from '../classify.ts';
 import type { Located } from '../contract/place.ts';
 import { subjectOf } from '../sentence.ts';
@@ -34,7 +35,8 @@ export function compareSpread(pair: Pair): void {
   if (!isRequest && newTypes) pair.found('type', 'wider', 'type', ...places);
   else if (!isRequest && lost.length === 0)
     pair.found('alternative', 'added', fresh.map(looksOf).join('` or `'), ...places);
-  else pair.found('structure', 'changed', reason(pair, isRequest ? lost : old, isRequest ? now : fresh), ...places);
+  else if (isRequest || !tellLostField(pair, old, fresh))
+    pair.found('structure', 'changed', reason(pair, isRequest ? lost : old, isRequest ? now : fresh), ...places);
 }
 
 /** Takes back what was found if that has only moved, between a choice and what stands beside it. */
@@ -89,10 +91,31 @@ function takeBack(pair: Pair): void {
   if (was !== is) tellNull(pair, is);
 }
 
+/** Where a field that is gone is all that breaks, the new structure is not to blame. False: it is not. */
+function tellLostField(pair: Pair, old: readonly Schema[], now: readonly Schema[]): boolean {
+  const best = nearest(pair, old, now);
+  const worst = best && worstIn(best);
+  if (worst?.change.kind !== 'field' || breakages(best ?? pair.into) !== 1) return false;
+  const alone: Comparison = { changes: [worst.change], parts: [], isDone: true };
+  pair.into.parts.push({
+    step: undefined,
+    comparison: worst.steps.reduceRight<Comparison>(
+      (comparison, step) => ({ changes: [], parts: [{ step, comparison }], isDone: true }),
+      alone,
+    ),
+  });
+  return true;
+}
+
+/** The two of which the least breaks. */
+function nearest(pair: Pair, old: readonly Schema[], now: readonly Schema[]): Comparison | undefined {
+  const trials = old.flatMap((before) => now.map((after) => pair.trial(before, after)));
+  return trials.sort((a, b) => breakages(a) - breakages(b))[0];
+}
+
 /** What breaks between the two that are the nearest to each other. */
 function reason(pair: Pair, old: readonly Schema[], now: readonly Schema[]): string {
-  const trials = old.flatMap((before) => now.map((after) => pair.trial(before, after)));
-  const [best] = trials.sort((a, b) => breakages(a) - breakages(b));
+  const best = nearest(pair, old, now);
   const worst = best && worstIn(best);
   return worst === undefined
     ? ''

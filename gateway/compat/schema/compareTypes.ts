@@ -1,5 +1,6 @@
+import { isBytes } from './bytes.ts';
 import { isWithin, type JsonType } from './jsonTypes.ts';
-import type { Pair } from './pair.ts';
+import { isSentAsText, type Pair } from './pair.ts';
 import { isAnything } from './reach.ts';
 import type { View } from './view.ts';
 
@@ -12,6 +13,7 @@ export function compareTypes(pair: Pair): boolean {
     pair.found('limit', now.isNothing ? 'narrower' : 'wider', 'schema', pair.oldSchema.located, pair.newSchema.located);
     return false;
   }
+  if (isBytes(old, pair.context) && isBytes(now, pair.context)) return true;
   const relation = relationOf(old, now, pair);
   if (relation !== 'same') {
     pair.found(
@@ -39,18 +41,25 @@ function relationOf(old: View, now: View, { context }: Pair): Relation {
   // What leaves a choice has its types told by its alternatives.
   if (old.types === undefined && old.groups.length > 0) return 'same';
   if (now.types === undefined && now.groups.length > 0) return 'same';
-  const narrows = isWithin(now.types, old.types) || isText(old, now, context.wire);
-  const widens = isWithin(old.types, now.types) || isText(now, old, context.wire);
+  const isSent = isSentAsText(context);
+  // Which of them are still taken is the business of the values themselves.
+  if (isSent && isListed(old) && isListed(now)) return 'same';
+  const narrows = isWithin(now.types, old.types) || (isSent && isText(old, now));
+  const widens = isWithin(old.types, now.types) || (isSent && isText(now, old));
   if (narrows && widens) return 'same';
   return narrows ? 'narrower' : widens ? 'wider' : 'changed';
 }
 
 /** Whether `wide` takes any text, and `narrow` is written as one. */
-function isText(wide: View, narrow: View, wire: string): boolean {
-  if (wire !== 'text' || !wide.types?.has('string')) return false;
+function isText(wide: View, narrow: View): boolean {
+  if (!wide.types?.has('string')) return false;
   const { counts, texts } = wide.limits;
   const takesAll = wide.values === undefined && counts.size === 0 && texts.size === 0;
   return takesAll && !narrow.types?.has('array') && !narrow.types?.has('object');
+}
+
+function isListed({ values, types }: View): boolean {
+  return values !== undefined && !types?.has('array') && !types?.has('object');
 }
 
 function overlaps(a: ReadonlySet<JsonType> | undefined, b: ReadonlySet<JsonType> | undefined): boolean {
@@ -59,7 +68,11 @@ function overlaps(a: ReadonlySet<JsonType> | undefined, b: ReadonlySet<JsonType>
 
 function compareNull(pair: Pair): void {
   const { old, new: now } = pair;
-  if (old.nullable !== now.nullable && !isAnything(old) && !isAnything(now)) tellNull(pair, now.nullable);
+  if (isAnything(old) || isAnything(now)) return;
+  const isAsDoubtful = old.isNullUnlisted === now.isNullUnlisted;
+  if (old.nullable !== now.nullable && !(isAsDoubtful && old.isNullUnlisted)) tellNull(pair, now.nullable);
+  else if (old.nullable !== now.nullable || !isAsDoubtful)
+    pair.found('structure', 'equivalent', 'null', old.at('enum') ?? old.at('const'), now.at('enum') ?? now.at('const'));
 }
 
 export function tellNull(pair: Pair, isAdded: boolean): void {

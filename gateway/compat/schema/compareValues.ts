@@ -1,14 +1,16 @@
 import type { Located } from '../contract/place.ts';
 import { canonical } from './canonical.ts';
-import type { Pair } from './pair.ts';
+import { isSentAsText, type Pair } from './pair.ts';
 import type { View } from './view.ts';
 
 /** `enum`, `const` and `default`. */
 export function compareValues(pair: Pair): void {
   const { old, new: now } = pair;
   if (old.values && now.values) {
-    const removed = [...old.values.keys()].filter((value) => !now.values?.has(value));
-    const added = [...now.values.keys()].filter((value) => !old.values?.has(value));
+    const asSent = isSentAsText(pair.context) ? withoutQuotes : same;
+    const [were, are] = [old.values, now.values].map((values) => new Set([...values.keys()].map(asSent)));
+    const removed = [...old.values.keys()].filter((value) => !are?.has(asSent(value)));
+    const added = [...now.values.keys()].filter((value) => !were?.has(asSent(value)));
     if (removed.length > 0) pair.found('value', 'removed', listed(removed), listOf(old), listOf(now));
     if (added.length > 0) pair.found('value', 'added', listed(added), listOf(old), listOf(now));
   } else if (now.values) {
@@ -21,6 +23,14 @@ export function compareValues(pair: Pair): void {
   if (pair.context.direction === 'request' && textOf(old.at('default')?.value) !== textOf(now.at('default')?.value)) {
     pair.found('default', 'changed', '', old.at('default'), now.at('default'));
   }
+}
+
+function withoutQuotes(text: string): string {
+  return text.startsWith('"') ? (JSON.parse(text) as string) : text;
+}
+
+function same(text: string): string {
+  return text;
 }
 
 function listOf(view: View): Located | undefined {
@@ -36,8 +46,6 @@ function isAllOf(values: ReadonlyMap<string, unknown>, types: ReadonlySet<string
 }
 
 function listed(values: readonly string[]): string {
-  const shown = values
-    .slice(0, 5)
-    .map((value) => `\`${value.startsWith('"') ? (JSON.parse(value) as string) : value}\``);
+  const shown = values.slice(0, 5).map((value) => `\`${withoutQuotes(value)}\``);
   return values.length > 5 ? `${shown.join(', ')} and ${values.length - 5} more` : shown.join(', ');
 }

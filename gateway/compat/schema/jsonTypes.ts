@@ -27,12 +27,16 @@ export function typesOf(said: Sayings, values: ReadonlyMap<string, Located> | un
   return undefined;
 }
 
-/** Whether null fulfils the schema. OpenAPI 3.0 says `nullable`, the later ones `type: [string, 'null']`. */
+/**
+ * Whether null fulfils the schema. OpenAPI 3.0 says `nullable`, the later ones `type: [string, 'null']`. An `enum` has
+ * to list null as well: since 3.1 that is plain, while many contracts of 3.0 leave it out and mean it.
+ */
 export function isNullable(schema: Schema, schemas: Schemas): boolean {
   const own = schema.parts.filter(({ map }) => !schema.besideNull.has(map));
   const answers = own.map(({ map, located }) => {
     const { type, enum: values, nullable } = map as { type?: unknown; enum?: unknown; nullable?: unknown };
-    if (nullable === true || type === 'null' || (isList(type) && type.includes('null'))) return 'yes';
+    if (nullable === true) return 'yes';
+    if (saysNull(type)) return lacksNull(map) ? 'no' : 'yes';
     if (type !== undefined) return 'no';
     if (isList(values)) return values.includes(null) ? 'yes' : 'no';
     if (map['const'] !== undefined) return map['const'] === null ? 'yes' : 'no';
@@ -40,6 +44,19 @@ export function isNullable(schema: Schema, schemas: Schemas): boolean {
   });
   // `nullable` beside an `allOf` of one `$ref` is how 3.0 says that the reference may be null.
   return answers[0] === 'yes' || (answers.includes('yes') && !answers.includes('no'));
+}
+
+/** Whether a part says that null is let through, and lists values without it. */
+export function isNullUnlisted({ parts }: Schema): boolean {
+  return parts.some(({ map }) => (map['nullable'] === true || saysNull(map['type'])) && lacksNull(map));
+}
+
+function saysNull(type: unknown): boolean {
+  return type === 'null' || (isList(type) && type.includes('null'));
+}
+
+function lacksNull({ enum: values, const: constant }: { readonly enum?: unknown; readonly const?: unknown }): boolean {
+  return (isList(values) && !values.includes(null)) || (constant !== undefined && constant !== null);
 }
 
 /** Whether everything that is one of `these` is one of `those`; undefined: any. */
@@ -52,7 +69,14 @@ export function isWithin(these: ReadonlySet<JsonType> | undefined, those: Readon
 function hasNullAlternative({ value, place }: Located, schemas: Schemas): boolean {
   if (!isMap(value)) return false;
   const lists = [value['oneOf'], value['anyOf']].filter(isList);
-  return lists.some((list) => list.some((one) => schemas.isNull({ value: one, place })));
+  return lists.some((list) =>
+    list.some((one) => schemas.isNull({ value: one, place }) || hasNullWithin({ value: one, place }, schemas)),
+  );
+}
+
+/** A choice within a choice, which is one with it. */
+function hasNullWithin(one: Located, schemas: Schemas): boolean {
+  return isMap(one.value) && one.value['$ref'] === undefined && hasNullAlternative(one, schemas);
 }
 
 function statedTypes(type: unknown): Set<JsonType> {

@@ -41,7 +41,8 @@ export function limitsOf(parts: readonly { readonly located: Located }[], said: 
   for (const keyword of maximums) count(keyword, said, Math.min, counts);
   let lower: Limit<Bound> | undefined;
   let upper: Limit<Bound> | undefined;
-  for (const { located } of parts) {
+  const isRange = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum'].some((keyword) => said.has(keyword));
+  for (const { located } of isRange ? parts : []) {
     lower = tighter(lower, boundOf(located, 'minimum', 'exclusiveMinimum'), 1);
     upper = tighter(upper, boundOf(located, 'maximum', 'exclusiveMaximum'), -1);
   }
@@ -52,13 +53,26 @@ function textsOf(said: Sayings): Map<string, Limit<Set<string>>> {
   const words = new Map<string, Limit<Set<string>>>();
   for (const keyword of texts) {
     for (const at of said.get(keyword) ?? []) {
-      if (at.value === null || at.value === false) continue;
-      const known = words.get(keyword);
-      if (known) known.is.add(canonical(at.value));
-      else words.set(keyword, { is: new Set([canonical(at.value)]), at });
+      if (at.value === null || at.value === false || isTrivial(keyword, at.value)) continue;
+      const encoding = keyword === 'format' ? encodings.get(at.value) : undefined;
+      const [name, word] = encoding === undefined ? [keyword, at.value] : ['contentEncoding', encoding];
+      const known = words.get(name);
+      if (known) known.is.add(canonical(word));
+      else words.set(name, { is: new Set([canonical(word)]), at });
     }
   }
   return words;
+}
+
+// OpenAPI 3.0 calls `format` what is `contentEncoding` since 3.1.
+const encodings: ReadonlyMap<unknown, string> = new Map([
+  ['byte', 'base64'],
+  ['base64url', 'base64url'],
+]);
+
+/** A pattern that every text matches. */
+function isTrivial(keyword: string, value: unknown): boolean {
+  return keyword === 'pattern' && ['', '.*', '^.*$', '^', '$'].includes(String(value));
 }
 
 /** OpenAPI 3.0 says with a boolean that an end is excluded, JSON Schema since draft 6 with the number itself. */

@@ -5,12 +5,17 @@ import type { Held } from './held.ts';
 import type { Schema } from './schema.ts';
 import type { View } from './view.ts';
 
-/** How values are written: `text` in URLs, headers and forms, where 7 and "7" look alike. */
-export type Wire = 'json' | 'text' | 'xml';
+/** How values are written: in URLs, headers and forms (`text`, `multipart`), 7 and "7" look alike. `bytes`: as they are. */
+export type Wire = 'json' | 'text' | 'xml' | 'multipart' | 'bytes';
 
 export interface Context {
   readonly direction: Direction;
   readonly wire: Wire;
+}
+
+/** Whether a number that is sent looks like its digits. What is received is still what the contract says it is. */
+export function isSentAsText({ direction, wire }: Context): boolean {
+  return direction === 'request' && (wire === 'text' || wire === 'multipart');
 }
 
 export type CompareSchemas = (old: Schema, now: Schema, context: Context) => Comparison;

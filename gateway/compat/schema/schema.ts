@@ -49,6 +49,24 @@ export class Schema {
     return this.#schemas.named(target);
   }
 
+  /** The named schemas that add to this one, or to the one with the discriminator, unless this is one of those. */
+  get heirs(): ReadonlyMap<string, Located> {
+    const [own] = this.parts;
+    return this.#schemas.heirs.of(this.isHeir ? own?.map : this.#base?.map);
+  }
+
+  /** Whether its discriminator stands in what it adds to: it does not choose from its siblings then. */
+  get isHeir(): boolean {
+    const [own] = this.parts;
+    if (own === this.#base) return false;
+    const siblings = [...this.#schemas.heirs.of(this.#base?.map).values()];
+    return siblings.some((heir) => this.#schemas.of(heir).parts[0] === own);
+  }
+
+  get #base(): Part | undefined {
+    return this.parts.find(({ map }) => map['discriminator'] !== undefined);
+  }
+
   /** What the parts say together. */
   get view(): View {
     this.#view ??= viewOf(this, this.#schemas);

@@ -2,12 +2,14 @@ import { type Documents, refOf } from '../contract/documents.ts';
 import { below, isList, isMap, itemsOf, type JsonMap, type Located } from '../contract/place.ts';
 import { CompareError } from '../failure.ts';
 import { isDocs } from './canonical.ts';
+import { Heirs } from './heirs.ts';
 import { type Gathered, type Part, Schema } from './schema.ts';
 
 const choices = ['oneOf', 'anyOf'] as const;
 
 /** The schemas of one contract. */
 export class Schemas {
+  readonly heirs: Heirs;
   readonly #documents: Documents;
   readonly #byMap = new Map<unknown, Schema>();
   readonly #byParts = new Map<string | number, Schema>();
@@ -16,6 +18,7 @@ export class Schemas {
 
   constructor(documents: Documents) {
     this.#documents = documents;
+    this.heirs = new Heirs(documents);
   }
 
   /** @throws CompareError for a `$ref` that leads nowhere */
@@ -29,7 +32,9 @@ export class Schemas {
   }
 
   /** By its name among the components, or by reference; undefined: there is none, which nobody but a reader minds. */
-  named({ value, place }: Located): Schema | undefined {
+  named(target: Located): Schema | undefined {
+    const { value, place } = target;
+    if (isMap(value)) return this.of(target);
     if (typeof value !== 'string') return undefined;
     const $ref = /^[\w.-]+$/.test(value) ? `#/components/schemas/${value}` : value;
     try {
@@ -57,7 +62,10 @@ export class Schemas {
 
   /** The alternatives that stand below `keyword`, but for a bare null. */
   alternatives(part: Part, keyword: (typeof choices)[number]): Located[] {
-    return itemsOf(below(part.located, keyword)).filter((one) => !this.isNull(one));
+    const list = below(part.located, keyword);
+    const own = itemsOf(list).filter((one) => !this.isNull(one));
+    // A single one is a part of the schema.
+    return own.length < 2 ? own : flattened(list, keyword).filter((one) => !this.isNull(one));
   }
 
   /** Whether nothing but null fulfils it. */
@@ -119,6 +127,15 @@ export class Schemas {
     parts.set(map, part);
     if (isBesideNull) besideNull.add(map);
   }
+}
+
+/** A choice within a choice of the same kind, and nothing beside it, is one choice. */
+export function flattened(list: Located, keyword: (typeof choices)[number]): Located[] {
+  return itemsOf(list).flatMap((one) => {
+    const isChoice = isMap(one.value) && isList(one.value[keyword]);
+    const isAlone = isChoice && Object.keys(one.value).every((key) => key === keyword || isDocs(key));
+    return isAlone ? flattened(below(one, keyword), keyword) : [one];
+  });
 }
 
 function keyOf(parts: readonly Part[]): string {

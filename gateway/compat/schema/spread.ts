@@ -1,26 +1,11 @@
 import type { Located } from '../contract/place.ts';
-import type { JsonType } from './jsonTypes.ts';
+import { foreign } from './foreign.ts';
 import type { Schema } from './schema.ts';
 
 // `allOf` of several choices makes the product of them.
 const mostCombinations = 64;
 // A choice that leads back to itself never ends.
 const deepest = 8;
-
-const numeric = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
-const textual = ['minLength', 'maxLength', 'pattern', 'contentEncoding', 'contentMediaType'];
-const ofArrays = ['minItems', 'maxItems', 'uniqueItems', 'items', 'prefixItems', 'contains'];
-const ofObjects = ['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'];
-
-/** The keywords that are of no importance to a type. */
-const foreign: Readonly<Record<JsonType, readonly string[]>> = {
-  boolean: [...numeric, ...textual, ...ofArrays, ...ofObjects],
-  integer: [...textual, ...ofArrays, ...ofObjects],
-  number: [...textual, ...ofArrays, ...ofObjects],
-  string: [...numeric, ...ofArrays, ...ofObjects],
-  array: [...numeric, ...textual, ...ofObjects],
-  object: [...numeric, ...textual, ...ofArrays],
-};
 
 /** Everything that a schema can come down to, one type each and without null; undefined: that would be too much. */
 export function spread(schema: Schema, around: readonly Schema[] = []): Schema[] | undefined {

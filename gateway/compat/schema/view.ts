@@ -1,9 +1,10 @@
 import { entriesOf, isList, isMap, itemsOf, type Located } from '../contract/place.ts';
 import { canonical } from './canonical.ts';
 import { type Conditions, conditionsOf } from './conditions.ts';
+import { applying } from './foreign.ts';
 import { type Group, type Groups, groupsOf, valuesOf } from './groups.ts';
 import { Held, type Sayings, sayingsOf } from './held.ts';
-import { isNullable, type JsonType, typesOf } from './jsonTypes.ts';
+import { isNullable, isNullUnlisted, type JsonType, typesOf } from './jsonTypes.ts';
 import { type Limits, limitsOf } from './limits.ts';
 import type { Schema } from './schema.ts';
 import type { Schemas } from './schemas.ts';
@@ -13,6 +14,8 @@ export interface View {
   /** Without null; undefined: any. Told from the other keywords where `type` is missing. */
   readonly types: ReadonlySet<JsonType> | undefined;
   readonly nullable: boolean;
+  /** Null is said to be let through, and is none of the values that are listed. */
+  readonly isNullUnlisted: boolean;
   /** Nothing fulfils it. */
   readonly isNothing: boolean;
   /** Of `enum` and `const`, but for null: the value as JSON, in the order in which they stand. */
@@ -34,7 +37,8 @@ const none: ReadonlyMap<string, never> = new Map<string, never>();
 const noChoice: readonly Group[] = [];
 
 export function viewOf(schema: Schema, schemas: Schemas): View {
-  const said = sayingsOf(schema.parts);
+  const all = sayingsOf(schema.parts);
+  const said = all.has('type') ? applying(all, typesOf(all, undefined)) : all;
   const groups = said.has('oneOf') || said.has('anyOf') ? groupsOf(schema, schemas) : noChoice;
   const lists = groups.map(valuesOf);
   const values = enumerated(
@@ -44,6 +48,7 @@ export function viewOf(schema: Schema, schemas: Schemas): View {
   return {
     types: typesOf(said, values),
     nullable: isNullable(schema, schemas),
+    isNullUnlisted: isNullUnlisted(schema),
     isNothing: said.get('not')?.some(isAnyValue) ?? false,
     values,
     limits: limitsOf(schema.parts, said),
@@ -106,7 +111,7 @@ function arrayOf(said: Sayings, schemas: Schemas): Pick<View, 'items' | 'prefixI
   const items = said.get('items') ?? [];
   const [list] = [...(said.get('prefixItems') ?? []), ...items].filter(({ value }) => isList(value));
   const rest = items.filter(({ value }) => !isList(value));
-  const others = rest.length > 0 ? rest : said.get(list ? 'additionalItems' : 'unevaluatedItems');
+  const others = rest.length > 0 ? rest : ((list && said.get('additionalItems')) ?? said.get('unevaluatedItems'));
   const prefixItems = list ? itemsOf(list).map((at) => new Held([at], schemas)) : [];
   return { items: held(others, schemas), prefixItems };
 }

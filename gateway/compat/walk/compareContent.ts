@@ -36,9 +36,10 @@ function compareMedia(type: string, old: Located, now: Located, direction: Direc
     addPart(into, undefined, sides.schemas(below(before, 'schema'), below(after, 'schema'), direction, wire));
     const items: Step = { kind: 'items', text: '[]' };
     addPart(into, items, sides.schemas(below(before, 'itemSchema'), below(after, 'itemSchema'), direction, wire));
-    const [encoding, encodingNow] = [below(before, 'encoding'), below(after, 'encoding')];
-    if (!isEqual(encoding.value, encodingNow.value)) {
-      found(into, { kind: 'serialization', effect: 'changed' }, direction, 'encoding', encoding, encodingNow);
+    for (const keyword of ['encoding', 'prefixEncoding', 'itemEncoding']) {
+      const [was, is] = [below(before, keyword), below(after, keyword)];
+      if (isEqual(was.value, is.value)) continue;
+      found(into, { kind: 'serialization', effect: 'changed' }, direction, keyword, was, is);
     }
   });
 }
@@ -74,6 +75,8 @@ function bareOf(type: string): string {
 }
 
 function wireOf(type: string): Wire {
-  if (/^(application\/x-www-form-urlencoded|multipart\/|text\/(?!json|xml))/.test(type)) return 'text';
-  return /[/+]xml(;|$)/.test(type) ? 'xml' : 'json';
+  if (type.startsWith('multipart/')) return 'multipart';
+  if (/^(application\/x-www-form-urlencoded|text\/(?!json|xml))/.test(type)) return 'text';
+  if (/[/+]xml(;|$)/.test(type)) return 'xml';
+  return /^(application\/(octet-stream|pdf|zip|gzip)|(image|audio|video|font)\/)/.test(type) ? 'bytes' : 'json';
 }

@@ -5,7 +5,8 @@ import { below, type Located } from '../contract/place.ts';
 import { withinTheStack } from '../failure.ts';
 import { isEqual } from '../schema/canonical.ts';
 import { compareOperations } from './compareOperations.ts';
-import { type Route, routesOf, withoutNames } from './routes.ts';
+import { pairRoutes } from './pairRoutes.ts';
+import { type Route, routesOf } from './routes.ts';
 import { found, Sides } from './sides.ts';
 
 /** What became of a route. */
@@ -41,24 +42,26 @@ export function compareContracts(old: Documents, now: Documents, versions: Versi
 function compareAll(old: Documents, now: Documents, versions: Versions): ContractComparison {
   const sides = new Sides(old, now);
   const [before, after] = [routesOf(old, versions.old), routesOf(now, versions.new)];
-  const routes: RouteComparison[] = [];
-  const arrived = new Set<Route>();
-  for (const [key, route] of before) {
-    const kept = after.get(keyNow(key, route, versions.moved));
-    if (kept) arrived.add(kept);
-    if (kept) routes.push({ route: kept, was: route, comparison: compareOperations(route, kept, sides) });
-    else routes.push({ route, was: route, comparison: alone('removed', route.operation, undefined) });
-  }
+  const pairs = pairRoutes(
+    { documents: old, routes: [...before.values()], version: versions.old },
+    { documents: now, routes: [...after.values()], version: versions.new },
+    ({ kind, path }) => (kind === 'route' && versions.moved ? (versions.moved(path) ?? '') : path),
+  );
+  const routes = pairs.map(({ old: was, now: kept, moved }): RouteComparison => {
+    if (!kept) return { route: was, was, comparison: alone('removed', was.operation, undefined) };
+    const comparison = compareOperations(was, kept, sides);
+    if (moved) {
+      const { bases, from, to } = moved;
+      found(comparison, { kind: 'base_path', effect: 'changed' }, undefined, bases, from.at, to.at);
+    }
+    return { route: kept, was, comparison };
+  });
+  const arrived = new Set(pairs.map(({ now: kept }) => kept));
   for (const route of after.values()) {
     if (arrived.has(route)) continue;
     routes.push({ route, was: undefined, comparison: alone('added', undefined, route.operation) });
   }
   return { document: compareHeads(old.root, now.root), routes };
-}
-
-function keyNow(key: string, { kind, method, path }: Route, moved: Versions['moved']): string {
-  const now = kind === 'route' && moved ? moved(path) : path;
-  return now === path ? key : `${kind} ${method} ${withoutNames(now ?? '')}`;
 }
 
 function alone(effect: 'added' | 'removed', old: Located | undefined, now: Located | undefined): Comparison {
@@ -67,11 +70,11 @@ function alone(effect: 'added' | 'removed', old: Located | undefined, now: Locat
   return comparison;
 }
 
-/** `info`, `tags`, `servers`: what tells about the API, and is no part of it. */
+/** `info`, `tags`, `servers`: what tells about the API. Base paths are told of with the routes that they lead to. */
 function compareHeads(old: Located, now: Located): Comparison {
   const comparison = emptyComparison();
   compareDocs(old, now, comparison);
-  for (const key of ['info', 'servers']) {
+  for (const key of ['info', 'servers', 'jsonSchemaDialect']) {
     const [before, after] = [below(old, key), below(now, key)];
     if (!isEqual(before.value, after.value)) {
       found(comparison, { kind: 'docs', effect: 'changed' }, undefined, key, before, after);

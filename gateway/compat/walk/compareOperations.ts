@@ -1,6 +1,7 @@
 import { addPart, type Comparison, emptyComparison } from '../change.ts';
 import { compareDocs } from '../compareDocs.ts';
 import { below } from '../contract/place.ts';
+import { isEqual } from '../schema/canonical.ts';
 import { compareBodies } from './compareBodies.ts';
 import { compareCallbacks } from './compareCallbacks.ts';
 import { compareParameters } from './compareParameters.ts';
@@ -15,8 +16,9 @@ export function compareOperations(old: Route, now: Route, sides: Sides): Compari
   const into = emptyComparison();
   compareDocs(old.operation, now.operation, into);
   compareDocs(old.item, now.item, into);
-  if (old.path !== now.path && now.kind === 'route') {
-    const names = [old, now].map(({ path }) => parameterNames(path).join(', '));
+  compareServers(old, now, into);
+  const names = [old, now].map(({ path }) => parameterNames(path).join(', '));
+  if (names[0] !== names[1] && now.kind === 'route') {
     found(into, { kind: 'path_name', effect: 'changed' }, undefined, names.join(' → '), old.item, now.item);
   }
   compareParameters(old, now, flow, sides, into);
@@ -25,4 +27,15 @@ export function compareOperations(old: Route, now: Route, sides: Sides): Compari
   if (flow === 'in') addPart(into, undefined, compareSecurity(old.operation, now.operation, sides));
   compareCallbacks(old.operation, now.operation, sides, into, compareOperations);
   return into;
+}
+
+/** That they are listed here and not for the whole API describes; base paths are compared with the routes. */
+function compareServers(old: Route, now: Route, into: Comparison): void {
+  for (const [before, after] of [
+    [old.operation, now.operation],
+    [old.item, now.item],
+  ] as const) {
+    const [was, is] = [below(before, 'servers'), below(after, 'servers')];
+    if (!isEqual(was.value, is.value)) found(into, { kind: 'docs', effect: 'changed' }, undefined, 'servers', was, is);
+  }
 }

@@ -13,7 +13,7 @@ export function compareParameterValues(
   into: Comparison,
 ): void {
   compareDocs(old, now, into);
-  compareReserved(old, now, direction, into);
+  for (const keyword of permissions) comparePermission(keyword, old, now, direction, into);
   const isPlain = sides.arePlain(below(old, 'schema'), below(now, 'schema'));
   const [before, after] = [writing(old, isPlain), writing(now, isPlain)];
   if (before !== after) {
@@ -28,12 +28,13 @@ export function compareParameterValues(
 const prefixing: ReadonlySet<string> = new Set(['matrix', 'label']);
 const styles: Readonly<Record<string, string>> = { query: 'form', cookie: 'form', path: 'simple', header: 'simple' };
 
-/** `allowReserved`: whether `/` and its like may be sent as they are, too. */
-function compareReserved(old: Located, now: Located, direction: Direction, into: Comparison): void {
-  const [before, after] = [below(old, 'allowReserved'), below(now, 'allowReserved')];
+// Whether `/` and its like may be sent as they are, too; whether nothing may be sent at all.
+const permissions = ['allowReserved', 'allowEmptyValue'] as const;
+
+function comparePermission(keyword: string, old: Located, now: Located, direction: Direction, into: Comparison): void {
+  const [before, after] = [below(old, keyword), below(now, keyword)];
   const [was, is] = [before.value === true, after.value === true];
-  if (was !== is)
-    found(into, { kind: 'limit', effect: is ? 'wider' : 'narrower' }, direction, 'allowReserved', before, after);
+  if (was !== is) found(into, { kind: 'limit', effect: is ? 'wider' : 'narrower' }, direction, keyword, before, after);
 }
 
 /** `style` and `explode` with their defaults. How lists are written is no matter where there are none: `isPlain`. */

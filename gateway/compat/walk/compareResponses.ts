@@ -1,21 +1,25 @@
 import { addPart, type Comparison } from '../change.ts';
 import { compareDocs } from '../compareDocs.ts';
 import { below, entriesOf, isMap, type Located } from '../contract/place.ts';
+import { isEqual } from '../schema/canonical.ts';
 import { compareContent } from './compareContent.ts';
 import { compareHeaders } from './compareHeaders.ts';
 import { directions, type Flow, found, type Sides } from './sides.ts';
 
 /**
- * Responses by status. `2XX` covers every 2xx that is not listed, `default` every error that is not, and what is no
- * error where nothing else is listed for that.
+ * Responses by status. `2XX` covers every 2xx that is not listed, `default` every error that is not; what is no error
+ * may be one of those that a contract once had under `default`, where nothing else was listed for that.
  */
 export function compareResponses(old: Located, now: Located, flow: Flow, sides: Sides, into: Comparison): void {
   const [before, after] = [statuses(old), statuses(now)];
   for (const [status, response] of before) {
-    const kept = after.get(status) ?? covering(status, after);
+    const kept = after.get(status) ?? keeping(status, after);
     if (kept) compareResponse(status, response, kept, flow, sides, into);
-    // What is left of a range is compared with it below.
-    else if (!isNarrowed(status, after)) tell('removed', status, flow, into, response, undefined);
+    else if (isNarrowed(status, after)) {
+      // What is left of a range is compared with it below.
+      const change = { kind: 'limit', effect: 'narrower' } as const;
+      found(into, change, directions(flow).response, `status ${status}`, response, undefined);
+    } else tell('removed', status, flow, into, response, undefined);
   }
   for (const [status, response] of after) {
     if (before.has(status)) continue;
@@ -28,6 +32,10 @@ export function compareResponses(old: Located, now: Located, flow: Flow, sides: 
 function compareResponse(status: string, old: Located, now: Located, flow: Flow, sides: Sides, into: Comparison): void {
   const comparison = sides.once(`response ${flow}`, old, now, (before, after, own) => {
     compareDocs(before, after, own);
+    // Where one may go on from here is advice: what is there is compared at its own route.
+    const [links, linksNow] = [below(before, 'links'), below(after, 'links')];
+    if (!isEqual(links.value, linksNow.value))
+      found(own, { kind: 'docs', effect: 'changed' }, undefined, 'links', links, linksNow);
     const direction = directions(flow).response;
     compareHeaders(below(before, 'headers'), below(after, 'headers'), direction, sides, own);
     compareContent(below(before, 'content'), below(after, 'content'), direction, sides, own);
@@ -51,6 +59,11 @@ function tell(
   }
   const kind = /^[123]/.test(status) ? 'status' : 'error_status';
   found(into, { kind, effect }, undefined, status, old, now);
+}
+
+/** What still speaks of a status that is no longer listed. `default` says of no success that it is left. */
+function keeping(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
+  return /^[123]/.test(status) ? others.get(`${status.slice(0, 1)}XX`) : covering(status, others);
 }
 
 function covering(status: string, others: ReadonlyMap<string, Located>): Located | undefined {

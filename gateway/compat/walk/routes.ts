@@ -16,8 +16,8 @@ export interface Route {
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'] as const;
 
 /**
- * By method and path, without the names of parameters: `GET /drinks/{}`. `version`: a contract that writes its own
- * version into its paths (`/v1/drinks` in that of `v1`) means `/drinks`.
+ * By method and path, as the contract writes it. `version`: a contract that writes its own version into its paths
+ * (`/v1/drinks` in that of `v1`) means `/drinks`.
  */
 export function routesOf(documents: Documents, version?: string): Map<string, Route> {
   const { root } = documents;
@@ -45,7 +45,7 @@ export function addOperations(
     for (const [method, operation] of [...own, ...entriesOf(below(item, 'additionalOperations'))]) {
       if (!isMap(operation.value)) continue;
       const route = { kind, method: method.toUpperCase(), path, operation, item };
-      into.set(`${kind} ${route.method} ${withoutNames(path)}`, route);
+      into.set(`${kind} ${route.method} ${path}`, route);
     }
   }
 }

@@ -110,7 +110,7 @@ const changed: readonly (readonly [what: string, old: unknown, now: unknown, req
       object({ a: true }),
       object({ a: false }),
       ['request-constraint-tightened'],
-      ['response-strengthened'],
+      ['response-field-removed'],
     ],
     [
       'what stands beside a $ref on the way',
