@@ -2,6 +2,7 @@ import { isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { adminAddressIn } from '../config/adminAddress.ts';
+import { UnreadableFileError } from '../config/fault.ts';
 import { decode, readText } from '../config/load.ts';
 import { printable } from '../config/mask.ts';
 import { UnansweredError } from './admin.ts';
@@ -46,14 +47,35 @@ export function targetOf({ admin, config }: TargetOptions, { env, cwd }: Pick<Io
   const origin = 'http://127.0.0.1:9901';
   const file = config ?? usualConfig(cwd);
   if (file === undefined) return { origin, name: `${origin} (the default)`, token };
-  const address = adminAddressIn(decode(readText(resolve(cwd, file))) ?? '', env);
   const shown = printable(file);
-  if (typeof address === 'string')
-    throw new UnansweredError(`${shown} ${address}.  Name the gateway to ask with --admin host:port.`);
+  const address = addressIn(shown, resolve(cwd, file), env);
+  if (address instanceof UnreadableFileError || typeof address === 'string') {
+    const reason = address instanceof UnreadableFileError ? address.message : `${shown} ${reasons[address]}`;
+    // A file that nobody named may be in the middle of an edit, just when somebody has to know how the gateway is.
+    if (config === undefined && address !== 'unusable')
+      return { origin, name: `${origin} (the default, as ${reason})`, token };
+    throw address instanceof UnreadableFileError
+      ? address
+      : new UnansweredError(`${reason}.  Name the gateway to ask with --admin host:port.`);
+  }
   if (address === undefined)
     return { origin, name: `${origin} (the default, as ${shown} has no gateway.admin)`, token };
   const found = originOf(`${hostOf(address.host)}:${address.port}`);
   return { origin: found, name: `${found} (gateway.admin of ${shown})`, token: token === '' ? address.token : token };
+}
+
+const reasons = {
+  broken: 'cannot be understood: version-gateway check says why',
+  unusable: 'has no address in gateway.admin that could be asked',
+};
+
+function addressIn(shown: string, path: string, env: NodeJS.ProcessEnv) {
+  try {
+    return adminAddressIn(decode(readText(path)) ?? '', env);
+  } catch (error) {
+    if (error instanceof UnreadableFileError) return new UnreadableFileError(shown, error.cause);
+    throw error;
+  }
 }
 
 /** Where all interfaces listen, the loopback one does. */

@@ -11,15 +11,16 @@ export interface AdminAddress {
 
 /**
  * Where a routes.yaml has the gateway listen for its operators. Whatever else is wrong with the file is of no concern:
- * who asks the gateway need not have its environment. Undefined: it does not say; a text says why nobody can tell.
+ * who asks the gateway need not have its environment. Undefined: it does not say; `broken`: nobody can tell what it says;
+ * `unusable`: it says something that is no address.
  */
-export function adminAddressIn(text: string, env: NodeJS.ProcessEnv): AdminAddress | string | undefined {
+export function adminAddressIn(text: string, env: NodeJS.ProcessEnv): AdminAddress | 'broken' | 'unusable' | undefined {
   const { source, broken } = readYaml(text, '', '', env);
-  if (broken) return 'cannot be understood: version-gateway check says why';
+  if (broken) return 'broken';
   const gateway = isMap(source.tree) ? source.tree['gateway'] : undefined;
   if (!isMap(gateway) || gateway['admin'] === undefined) return undefined;
   const { success, data } = hostPort.safeParse(gateway['admin']);
-  if (!success || data.port === 0) return 'has no address in gateway.admin that could be asked';
+  if (!success || data.port === 0) return 'unusable';
   const token = textOf(gateway['admin_token']);
   return { host: data.host, port: data.port, token };
 }

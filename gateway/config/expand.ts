@@ -1,11 +1,14 @@
-/** A value that came from `${NAME}` without quotes: `text` as written there, `value` as YAML reads that text. */
+/** A value that came from `${NAME}` without quotes: `text` as the variable has it, `value` as YAML reads that text. */
 export class Expanded {
   readonly text: string;
   readonly value: unknown;
+  /** As it stands in the file. */
+  readonly written: string;
 
-  constructor(text: string, value: unknown) {
+  constructor(text: string, value: unknown, written = text) {
     this.text = text;
     this.value = value;
+    this.written = written;
   }
 }
 

@@ -71,7 +71,8 @@ export function protoFault(source: Source, path: Path): Fault {
 /** A scalar's text with its variables; without quotes it is read as YAML once more, so that `${N:-2}` is a number. */
 export function expandScalar(text: string, unquoted: boolean, env: NodeJS.ProcessEnv) {
   const expansion = expand(text, env);
-  const value = expansion.changed && unquoted ? new Expanded(expansion.text, resolve(expansion.text)) : expansion.text;
+  const value =
+    expansion.changed && unquoted ? new Expanded(expansion.text, resolve(expansion.text), text) : expansion.text;
   return { value, problems: expansion.problems };
 }
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { targetOf } from '../../gateway/cli/adminTarget.ts';
@@ -95,12 +95,32 @@ describe('the gateway to ask', () => {
   });
 
   it.each([
-    ['routes: [', 'cannot be understood: version-gateway check says why.'],
     ['gateway: { admin: nowhere }', 'has no address in gateway.admin that could be asked.'],
     [`gateway: { admin: "\${ADMIN}" }`, 'has no address in gateway.admin that could be asked.'],
     ['gateway: { admin: 127.0.0.1:0 }', 'has no address in gateway.admin that could be asked.'],
   ])('cannot be told from %j', async (text, reason) => {
     const { code, stderr } = await runIn(folderWith(text), ['status']);
     expect([code, stderr]).toEqual([2, `routes.yaml ${reason}  Name the gateway to ask with --admin host:port.\n`]);
+  });
+
+  it.each([
+    ['a half of it', 'routes: ['],
+    ['nothing', ''],
+  ])('is the usual one while the file has %s in it, and says so, unless the file was named', async (_what, text) => {
+    const cwd = folderWith(text);
+    const reason = 'routes.yaml cannot be understood: version-gateway check says why';
+    const name = `${fallback} (the default, as ${reason})`;
+    expect(targetOf({}, { env: { ADMIN_TOKEN: 'mine' }, cwd })).toEqual({ origin: fallback, name, token: 'mine' });
+    const { code, stderr } = await runIn(cwd, ['status', '--config', 'routes.yaml']);
+    expect([code, stderr]).toEqual([2, `${reason}.  Name the gateway to ask with --admin host:port.\n`]);
+  });
+
+  it('is the usual one while the file cannot be read, and says so, unless the file was named', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'routes.yaml'));
+    const reason = 'routes.yaml cannot be read: it is a folder';
+    expect(targetOf({}, { env: {}, cwd }).name).toBe(`${fallback} (the default, as ${reason})`);
+    const { code, stderr } = await runIn(cwd, ['status', '--config', 'routes.yaml']);
+    expect([code, stderr]).toEqual([2, `${reason}\n`]);
   });
 });

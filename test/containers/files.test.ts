@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { runIn } from '../cli/io.ts';
+import { temporaryFolder } from '../config/temporary.ts';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 
@@ -61,6 +63,54 @@ describe('docker-compose.yml', () => {
   it('publishes nothing of the backends', () => {
     expect(Object.keys(services).filter((name) => services[name]?.['ports'] !== undefined)).toEqual(['gateway']);
     expect(networks['backends']).toMatchObject({ internal: true });
+  });
+});
+
+describe('config/routes.yaml and docker-compose.yml', () => {
+  // No docker is found there, so nothing that runs on this machine has a say.
+  const env = { PATH: '/nowhere', ADMIN_TOKEN: 'a'.repeat(48) };
+  const check = async (change: Record<string, (text: string) => string> = {}, given: NodeJS.ProcessEnv = env) => {
+    const cwd = temporaryFolder();
+    for (const file of ['docker-compose.yml', 'config', 'services/v1/contract', 'services/v2/contract'])
+      cpSync(file, join(cwd, file), { recursive: true });
+    for (const [file, edit] of Object.entries(change)) {
+      const changed = edit(read(file));
+      expect(changed).not.toBe(read(file));
+      writeFileSync(join(cwd, file), changed);
+    }
+    return runIn(cwd, ['check', '--compose', 'docker-compose.yml', '--strict'], given);
+  };
+  const compose = (from: string, to: string) => ({ 'docker-compose.yml': (text: string) => text.replace(from, to) });
+  const retire = (text: string) => text.replace('  /v1:\n', '  /v1:\n    retired: true\n');
+
+  it('fit together', async () => {
+    const { code, stdout } = await check();
+    expect(stdout).toContain('config/routes.yaml and docker-compose.yml fit together.');
+    expect(code).toBe(0);
+  });
+
+  it('are held together before there is a token, too, and the way to make one is said', async () => {
+    const { code, stdout } = await check(compose('http://v2:3002', 'http://v2:3003'), { PATH: '/nowhere' });
+    expect(code).toBe(1);
+    expect(stdout).toContain('The variable ADMIN_TOKEN is required here');
+    expect(stdout).toContain('(umask 077; openssl rand -hex 24 | sed s/^/ADMIN_TOKEN=/ >> .env)');
+    expect(stdout).toContain('v2 listens on 3002 (expose).');
+    expect(stdout).toContain('2 faults.');
+  });
+
+  it.each<[string, Parameters<typeof check>[0], string]>([
+    ['another port', compose('http://v2:3002', 'http://v2:3003'), 'v2 listens on 3002 (expose).'],
+    ['another name', compose('http://v2:3002', 'http://v3:3002'), 'no service answers to v3'],
+    ['a retired version', { 'config/routes.yaml': retire }, '/v1 is retired and needs v1 no more'],
+    [
+      'a service without a route',
+      compose('  v2:\n', '  v9:\n    image: api\n    networks: [backends]\n\n  v2:\n'),
+      'No route reaches v9',
+    ],
+  ])('would not fit with %s', async (_what, change, finding) => {
+    const { code, stdout } = await check(change);
+    expect([code, stdout]).toEqual([1, expect.stringContaining(finding)]);
+    expect(stdout).toMatch(/: 1 (?:fault|warning)\.$/m);
   });
 });
 

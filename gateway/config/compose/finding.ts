@@ -22,7 +22,7 @@ export function faultIn(at: Spot, path: readonly string[], message: string, reme
     file: at.file,
     line: at.line,
     column: at.column,
-    path: printable(mask(path.map(brief).join('.'))),
+    path: printable(mask(path.map((key) => brief(key)).join('.'))),
     value: value === undefined ? undefined : show(value, path),
     message: printable(mask(message)),
     remedy: printable(mask(remedy)),
@@ -30,12 +30,15 @@ export function faultIn(at: Spot, path: readonly string[], message: string, reme
 }
 
 /** A name as messages say it; names of files that somebody else wrote may be of any length. */
-export function brief(name: string): string {
-  return name.length > 80 ? `${name.slice(0, 79)}…` : name;
+export function brief(name: string, longest = 80): string {
+  return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
 }
 
 /** `v1, v2 and 3 others` */
 export function listed(names: readonly string[]): string {
-  const shown = names.slice(0, 8).map(brief).join(', ');
+  const shown = names
+    .slice(0, 8)
+    .map((name) => brief(name))
+    .join(', ');
   return names.length > 8 ? `${shown} and ${names.length - 8} others` : shown;
 }

@@ -5,6 +5,7 @@ import type { Version } from '../snapshot.ts';
 import { type Verdict, validate } from '../validate.ts';
 import { answerTo } from './answer.ts';
 import { gatewayIn } from './gatewayService.ts';
+import { opaque } from './interpolate.ts';
 import type { Project } from './project.ts';
 import { findingsIn } from './rules.ts';
 import { targetsOf } from './targets.ts';
@@ -32,6 +33,14 @@ export interface Held {
  * service, `running` the services of which an engine says that they run.
  */
 export function hold(routes: Routes, project: Project, named?: string, running?: ReadonlySet<string>): Held {
+  const { verdict, gateway } = holdWhatIsSet(routes, project, named, running);
+  const isOfUnset = ({ message, value = '' }: Fault): boolean => message.includes(opaque) || value.includes(opaque);
+  const known = (faults: readonly Fault[]): Fault[] => faults.filter((fault) => !isOfUnset(fault));
+  const faults = sorted([...known(verdict.faults), ...project.missing], orderOf(routes, project));
+  return { gateway, verdict: { ...verdict, faults, warnings: known(verdict.warnings) } };
+}
+
+function holdWhatIsSet(routes: Routes, project: Project, named?: string, running?: ReadonlySet<string>): Held {
   const gateway = gatewayIn(project, { file: routes.path, text: routes.text }, named);
   // Of half a project most of what could be said would be wrong.
   if (project.faults.length > 0) return { verdict: refusal(project.faults), gateway: undefined };
@@ -52,7 +61,7 @@ export function hold(routes: Routes, project: Project, named?: string, running?:
   const found = findingsIn({ source: reading.source, routesFile: routes.path, project, gateway, versions, running });
   const of = (level: 'fault' | 'warning'): Fault[] =>
     found.filter((finding) => finding.level === level).map(({ fault }) => fault);
-  const order = [routes.file, ...project.texts.keys()];
+  const order = orderOf(routes, project);
   return {
     gateway: gateway.name,
     verdict: {
@@ -61,6 +70,10 @@ export function hold(routes: Routes, project: Project, named?: string, running?:
       warnings: sorted([...verdict.warnings, ...project.warnings, ...of('warning')], order),
     },
   };
+}
+
+function orderOf({ file }: Routes, { texts }: Project): string[] {
+  return [file, ...texts.keys()];
 }
 
 function refusal(faults: readonly Fault[]): Verdict {

@@ -3,9 +3,20 @@ export interface Interpolated {
   readonly text: string;
   /** Variables that are set nowhere; Compose warns of them, and puts nothing in their place. */
   readonly unset: readonly string[];
-  /** What Compose refuses to start for. */
+  /** Variables that Compose does not start without; `opaque` stands in their place. */
+  readonly missing: readonly Missing[];
+  /** What else Compose refuses to start for. */
   readonly problems: readonly string[];
 }
+
+export interface Missing {
+  readonly name: string;
+  /** What the file has Compose say of it: the text after `:?`. */
+  readonly says: string;
+}
+
+/** A value that somebody has yet to set. It is fit for a token and for the host of a URL, and equal to no real one. */
+export const opaque = 'value-that-is-still-to-be-set';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -19,6 +30,7 @@ const deepest = 50;
  */
 export function interpolate(input: string, variables: Variables): Interpolated {
   const unset: string[] = [];
+  const missing: Missing[] = [];
   const problems: string[] = [];
   const replace = (text: string, depth: number): string => {
     let out = '';
@@ -48,8 +60,8 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     if (operator === '+') return isGiven ? replace(word, depth + 1) : '';
     if (isGiven) return value;
     if (operator === '-') return replace(word, depth + 1);
-    problems.push(`The variable ${name} is required here, and it is not set.`);
-    return '';
+    missing.push({ name, says: word.trim() });
+    return opaque;
   };
   const lookUp = (name: string): string => {
     const value = given(variables, name);
@@ -60,7 +72,7 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     problems.push('This is no variable as Compose knows them.');
     return '';
   };
-  return { text: replace(input, 0), unset, problems };
+  return { text: replace(input, 0), unset, missing, problems };
 }
 
 /** Names such as `constructor` are no variables because every object has them. */

@@ -3,9 +3,12 @@ import type { Fault } from '../fault.ts';
 import type { Source } from '../source.ts';
 import { syntaxFault } from '../yamlFaults.ts';
 import { isNothing, openYaml, positionAt } from '../yamlText.ts';
-import { faultIn } from './finding.ts';
+import { brief, faultIn } from './finding.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import { type Entry, entriesOf, mapOf, type Node, type Spot } from './node.ts';
+
+// Room for a command that makes the value.
+const longestSaying = 400;
 
 interface Walker {
   readonly file: string;
@@ -13,23 +16,26 @@ interface Walker {
   readonly counter: LineCounter;
   readonly variables: Variables;
   readonly faults: Fault[];
+  readonly missing: Fault[];
 }
 
 /** Reads one Compose file, replaces its variables and follows anchors and merge keys; undefined if it says nothing. */
 export function parseCompose(text: string, file: string, variables: Variables) {
   const source: Source = { file, folder: '.', tree: null, places: new Map() };
   const opened = openYaml(text, source);
-  if (Array.isArray(opened)) return { root: undefined, faults: opened };
+  if (Array.isArray(opened)) return { root: undefined, faults: opened, missing: [] };
   const { document, counter, complaints } = opened;
   // Compose has tags of its own, and nobody minds the others here.
   const faults = complaints
     .filter(([{ code }]) => code !== 'TAG_RESOLVE_FAILED')
     .map(([error, position]) => syntaxFault(source, error, position));
-  if (!document) return { root: undefined, faults };
-  const walker: Walker = { file, document, counter, variables, faults };
+  if (!document) return { root: undefined, faults, missing: [] };
+  const missing: Fault[] = [];
+  const walker: Walker = { file, document, counter, variables, faults, missing };
   return {
     root: walk(walker, document.contents, spot(walker, document.contents, { file, line: 1, column: 1 })),
     faults,
+    missing,
   };
 }
 
@@ -48,9 +54,15 @@ function walk(walker: Walker, node: YamlNode | null, at: Spot): Node {
   if (!isScalar(target) || target.value === null) return { kind: 'scalar', text: undefined, unset: [], at, tag };
   // As it was written: 0x10 and 1_000 are texts to us, and so is 3001.
   const written = typeof target.value === 'string' ? target.value : (target.source ?? String(target.value));
-  const { text, unset, problems } = interpolate(written, walker.variables);
+  const { text, unset, missing, problems } = interpolate(written, walker.variables);
   const remedy = 'Set it in the environment of Compose or in .env; a plain dollar sign is written $$.';
   for (const problem of problems) walker.faults.push(faultIn(at, [], problem, remedy));
+  for (const { name, says } of missing) {
+    const message = `The variable ${name} is required here, and it is not set.`;
+    walker.missing.push(
+      faultIn(at, [], message, says === '' ? remedy : `The file says of it: ${brief(says, longestSaying)}`),
+    );
+  }
   return { kind: 'scalar', text, unset, at, tag };
 }
 

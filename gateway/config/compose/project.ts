@@ -23,6 +23,8 @@ export interface Project {
   /** Networks that belong to somebody else, who may have containers there. */
   readonly foreignNetworks: ReadonlySet<string>;
   readonly faults: readonly Fault[];
+  /** Variables that are required and not set: of the rest of the project there is still much to say. */
+  readonly missing: readonly Fault[];
   /** What is not followed, so that something may be missing. */
   readonly warnings: readonly Fault[];
 }
@@ -64,6 +66,7 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
         .map(([network]) => network),
     ),
     faults: reader.faults,
+    missing: reader.missing,
     warnings,
   };
 }

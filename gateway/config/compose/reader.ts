@@ -22,6 +22,8 @@ export interface ComposeFile {
 /** Reads the files of a project, and keeps what was wrong with them. */
 export class Reader {
   readonly faults: Fault[] = [];
+  /** Variables that are required and not set. */
+  readonly missing: Fault[] = [];
   /** By the name under which faults speak of the file. */
   readonly texts = new Map<string, string>();
   /** Where the paths in each file begin, by the same name. */
@@ -37,9 +39,12 @@ export class Reader {
     const text = this.#text(file);
     if (text === undefined) return undefined;
     this.folders.set(file, folder);
-    const { root, faults } = parseCompose(text, file, variables);
+    const { root, faults, missing } = parseCompose(text, file, variables);
     // A file that is included, or extended, twice has its faults once.
-    if (!this.texts.has(file)) this.faults.push(...faults);
+    if (!this.texts.has(file)) {
+      this.faults.push(...faults);
+      this.missing.push(...missing);
+    }
     this.texts.set(file, text);
     if (faults.length > 0 && !root) return undefined;
     const at = { file, line: 1, column: 1 };

@@ -1,5 +1,6 @@
 import type { Finding } from './finding.ts';
 import { dependsOnBackend, emptyVariables, mountedAlone } from './rules/gateway.ts';
+import { orphaned } from './rules/orphans.ts';
 import type { ComposeRule, Pair } from './rules/rule.ts';
 import { stillRuns, unreached } from './rules/services.ts';
 import { notStarted, otherPort, unanswered } from './rules/upstreams.ts';
@@ -11,6 +12,7 @@ export const composeRules = {
   'backend-not-started': notStarted,
   'service-unreached': unreached,
   'retired-still-runs': stillRuns,
+  'orphan-still-runs': orphaned,
   'depends-on-backend': dependsOnBackend,
   'routes-mounted-alone': mountedAlone,
   'gateway-environment': emptyVariables,

@@ -119,7 +119,9 @@ function networksOf(name: string, node: MapNode, project: string): Map<string, R
 
 function idleOf(node: MapNode, active: ReadonlySet<string>): string | undefined {
   if (isOutOfProfile(node, active)) {
-    return `only started with the profile ${textsOf(child(node, 'profiles')).map(brief).join(' or ')}`;
+    return `only started with the profile ${textsOf(child(node, 'profiles'))
+      .map((one) => brief(one))
+      .join(' or ')}`;
   }
   const count = textOf(child(node, 'scale')) ?? textOf(child(node, 'deploy', 'replicas'));
   return count !== undefined && Number(count) === 0 ? 'scaled to 0' : undefined;

@@ -1,3 +1,4 @@
+import { Expanded } from '../expand.ts';
 import { isLoopback } from '../schema/network.ts';
 import { isEmptyVariable } from '../schema/unlessEmpty.ts';
 import type { HostPort } from '../snapshot.ts';
@@ -10,9 +11,16 @@ export const openAdminNeedsToken: Rule = ({ source, draft: { gateway } }) => {
   const isEmpty = isEmptyVariable(written);
   if (isLoopback(gateway.admin.host) || (written !== undefined && !isEmpty)) return [];
   const message = `${format(gateway.admin)} can be reached from other machines, and ${isEmpty ? 'admin_token is empty' : 'there is no admin_token'}.`;
-  const remedy = isEmpty ? 'Set its variable' : `Write admin_token: \${ADMIN_TOKEN}`;
+  const remedy = isEmpty ? setIt(written) : `Write admin_token: \${ADMIN_TOKEN}`;
   return [faultAt(source, ['gateway', 'admin'], message, `${remedy}, or listen on 127.0.0.1:${gateway.admin.port}.`)];
 };
+
+/** `${NAME:-}` is empty for want of NAME. */
+function setIt(written: unknown): string {
+  const [, name = 'its variable'] =
+    written instanceof Expanded ? (/\$\{?([A-Za-z_]\w*)/.exec(written.written) ?? []) : [];
+  return `Set ${name}, for which \`openssl rand -hex 24\` makes a value`;
+}
 
 /** Two listeners cannot share a port. */
 export const listenersDiffer: Rule = ({ source, draft: { gateway } }) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { instant } from './dates.ts';
 import { pageUrl, targetUrl } from './network.ts';
 import { scalar, Wrong } from './scalar.ts';
-import { section } from './section.ts';
+import { plain, section } from './section.ts';
 import { balance, routeHealth, routeLimits, routeRetries, routeTimeouts, routeTls } from './upstream.ts';
 import { filePath, flag, integer, oneOf } from './words.ts';
 
@@ -84,6 +84,8 @@ export const routes = z.preprocess(
   (input) => (input === null ? {} : input),
   z.record(
     z.string(),
-    z.union([shortRoute, z.strictObject(route.out.shape)], { error: 'a URL, or a map with an upstream' }),
+    z.union([shortRoute, z.preprocess(plain, z.strictObject(route.out.shape))], {
+      error: 'a URL, or a map with an upstream',
+    }),
   ),
 );

@@ -11,6 +11,8 @@ export interface Fixture {
   readonly name: string;
   readonly files: Readonly<Record<string, string>>;
   readonly expected: string;
+  /** Services that an engine would name, one a line. */
+  readonly running: readonly string[] | undefined;
 }
 
 export function fixturesIn(folder: string): Fixture[] {
@@ -18,8 +20,8 @@ export function fixturesIn(folder: string): Fixture[] {
     const parts = readFileSync(`${fixtureFolder(folder)}${file}`, 'utf8').split(/^---(\S+)---\n/m);
     const files: Record<string, string> = { 'routes.yaml': parts[0] ?? '' };
     for (let at = 1; at < parts.length; at += 2) files[parts[at] ?? ''] = parts[at + 1] ?? '';
-    const { expected = '', ...others } = files;
-    return { name: basename(file, '.yaml'), files: others, expected };
+    const { expected = '', running, ...others } = files;
+    return { name: basename(file, '.yaml'), files: others, expected, running: running?.trim().split('\n') };
   });
 }
 

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are for Compose.
 import { expect, it } from 'vitest';
-import { interpolate } from '../../../gateway/config/compose/interpolate.ts';
+import { interpolate, opaque } from '../../../gateway/config/compose/interpolate.ts';
 
 const variables = { SET: 'set', EMPTY: '', DOLLAR: '$SET' };
 
@@ -22,20 +22,33 @@ it.each([
   ['${EMPTY?needed}', ''],
   ['${DOLLAR}', '$SET'],
 ])('%s is %s', (input, text) => {
-  expect(interpolate(input, variables)).toEqual({ text, unset: [], problems: [] });
+  expect(interpolate(input, variables)).toEqual({ text, unset: [], missing: [], problems: [] });
 });
 
 it('notes what is set nowhere', () => {
   expect(interpolate('$GONE-${OTHER}-${constructor}', variables)).toEqual({
     text: '--',
     unset: ['GONE', 'OTHER', 'constructor'],
+    missing: [],
     problems: [],
   });
 });
 
-it.each(['${GONE:?}', '${EMPTY:?say it}', '${GONE?}', '${', '${SET', '${}', '${SET/a/b}', '${ SET }', '${1}'])(
-  'refuses %s',
-  (input) => expect(interpolate(input, variables).problems).toHaveLength(1),
+it.each([
+  ['${GONE:?}', 'GONE', ''],
+  ['${EMPTY:?say it}', 'EMPTY', 'say it'],
+  ['${GONE?make one: (x; y) > .env}', 'GONE', 'make one: (x; y) > .env'],
+])('has something stand in for %s', (input, name, says) => {
+  expect(interpolate(`a${input}b`, variables)).toEqual({
+    text: `a${opaque}b`,
+    unset: [],
+    missing: [{ name, says }],
+    problems: [],
+  });
+});
+
+it.each(['${', '${SET', '${}', '${SET/a/b}', '${ SET }', '${1}'])('refuses %s', (input) =>
+  expect(interpolate(input, variables).problems).toHaveLength(1),
 );
 
 it('ends for defaults without end', () => {

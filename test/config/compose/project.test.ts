@@ -37,11 +37,6 @@ describe('a file that is no project', () => {
     ['an alias bomb', bomb(), 'unfold to far more than the file itself'],
     ['brackets without end', '['.repeat(50_000), 'nested too deeply'],
     ['more than anybody writes', `#${'x'.repeat(5 * 1024 * 1024)}`, 'The file is larger than 4 MiB.'],
-    [
-      'a variable that is needed',
-      'services:\n  v1: { image: "${TAG:?}" }\n',
-      'docker-compose.yml:2:16\n  The variable TAG is required here',
-    ],
     ['a variable left open', 'services:\n  v1: { image: "a${TAG" }\n', 'This is no variable as Compose knows them.'],
     ['a hostile name', 'services:\n  "\\e[2Jv1": { image: api }\n', '\\x1b[2Jv1 is no name of a service.'],
     ['a name without end', `services:\n  ? "${' '.repeat(9000)}"\n  : { image: api }\n`, '… is no name of a service.'],
@@ -62,6 +57,40 @@ describe('a file that is no project', () => {
     expect(() => held(gateway, {}, { compose: ['docker-compose.yml', '.'] })).toThrow(
       '. cannot be read: it is a folder',
     );
+  });
+});
+
+describe('a variable that is required and not set', () => {
+  const fault = (place: string, name: string, says = '') =>
+    `docker-compose.yml:${place}\n  The variable ${name} is required here, and it is not set.  ${says}`;
+  const usual = 'Set it in the environment of Compose or in .env; a plain dollar sign is written $$.\n';
+
+  it('is a fault in the words of the file, and hides nothing else', () => {
+    const words = said(`${gateway}  v1: { image: "api:\${TAG:?make one with (x; y) > .env}" }\n  v9: { image: api }\n`);
+    expect(
+      words,
+    ).toBe(`${fault('3:16', 'TAG', 'The file says of it: make one with (x; y) > .env\n')}warning: docker-compose.yml:4:3  services.v9
+  No route reaches v9, though gateway could.  Add a route to it, or label it version-gateway.backend: "false" if it is no version of the API.
+`);
+  });
+
+  it('has no text of the file beyond a measure, nor what moves a cursor', () => {
+    const words = said(`${gateway}  v1: { image: "\${TAG:?\\e[2J${'x'.repeat(9000)}}" }\n`);
+    expect([words.length < 1000, words.includes('\\x1b[2Jxxx'), words.includes('\x1b')]).toEqual([true, true, false]);
+  });
+
+  it.each([
+    ['the upstream', '"${URL:?}"', '2:61'],
+    ['the host of the upstream', '"http://${URL:?}:80"', '2:61'],
+    ['the port of the upstream', '"http://v1:${URL:?}"', '2:61'],
+  ])('leaves open what %s is', (_what, url, place) => {
+    const compose = gateway.replace('"http://v1:80"', url);
+    expect(said(`${compose}  backend: { image: api }\n`)).toBe(fault(place, 'URL', usual));
+  });
+
+  it('leaves open which files there are', () => {
+    const compose = `${gateway.replace('{ image: version-gateway,', '{ image: version-gateway, env_file: "${FILE:?}",')}  v1: { image: api }\n`;
+    expect(said(compose)).toBe(fault('2:48', 'FILE', usual));
   });
 });
 

@@ -4,8 +4,8 @@ import { fixturesIn, holdFiles, inWords } from './fixtures.ts';
 
 const fixtures = fixturesIn('compose');
 
-it.each(fixtures)('compose/$name', ({ files, expected }) => {
-  expect(inWords(holdFiles(files))).toBe(expected);
+it.each(fixtures)('compose/$name', ({ files, expected, running }) => {
+  expect(inWords(holdFiles(files, running && { running }))).toBe(expected);
 });
 
 it.each(Object.keys(composeRules))('the rule %s has a fixture in which it finds something', (id) => {

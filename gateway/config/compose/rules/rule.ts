@@ -41,3 +41,8 @@ export function servedTargets({ versions }: Pair): readonly Answered[] {
 export function servicesOf(targets: readonly Answered[]): ReadonlySet<Service> {
   return new Set(targets.flatMap(({ answer }) => (answer.kind === 'services' ? answer.services : [])));
 }
+
+/** `v1`, `api-v1`, `v1.api` */
+export function isNamedFor(service: string, version: string): boolean {
+  return service.toLowerCase().split(/[-_.]/).includes(version);
+}

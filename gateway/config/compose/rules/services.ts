@@ -1,7 +1,8 @@
 import { brief, type Finding, faultIn, warning } from '../finding.ts';
+import { opaque } from '../interpolate.ts';
 import { child, textOf } from '../node.ts';
 import { mentions, type Service } from '../service.ts';
-import { type ComposeRule, type Pair, servedTargets, servicesOf } from './rule.ts';
+import { type ComposeRule, isNamedFor, type Pair, servedTargets, servicesOf } from './rule.ts';
 
 /** The way to say that a service is none of the gateway's. */
 export const label = 'version-gateway.backend';
@@ -16,6 +17,8 @@ const furniture = new Set(
 
 /** A version that was started and forgotten. */
 export const unreached: ComposeRule = (pair) => {
+  // Where a host is still to be set, it may be any of them.
+  if (servedTargets(pair).some(({ target }) => target.host.includes(opaque))) return [];
   const reached = servicesOf(pair.versions.flatMap(({ targets }) => targets));
   const doomed = leftovers(pair);
   const astray = ['nobody', 'itself', 'elsewhere'];
@@ -24,7 +27,7 @@ export const unreached: ComposeRule = (pair) => {
     backends(pair)
       .filter((service) => service.idle === undefined && !reached.has(service) && !doomed.has(service))
       // Its route is there and goes astray, which has been said.
-      .filter((service) => !missed.some(({ name }) => isNamedFor(service, name)))
+      .filter((service) => !missed.some(({ name }) => isNamedFor(service.name, name)))
       .map((service) => {
         const name = brief(service.name);
         const remedy = `Add a route to it, or label it ${label}: "false" if it is no version of the API.`;
@@ -60,15 +63,10 @@ function leftovers(pair: Pair): ReadonlyMap<Service, string> {
   const found = new Map<Service, string>();
   for (const { name, isRetired, targets } of pair.versions) {
     if (!isRetired) continue;
-    const named = candidates.filter((service) => isNamedFor(service, name));
+    const named = candidates.filter((service) => isNamedFor(service.name, name));
     for (const service of [...servicesOf(targets), ...named]) if (!inUse.has(service)) found.set(service, name);
   }
   return found;
-}
-
-/** `v1`, `api-v1`, `v1.api` */
-function isNamedFor({ name }: Service, version: string): boolean {
-  return name.toLowerCase().split(/[-_.]/).includes(version);
 }
 
 /** What shares a network with the gateway, and is neither a part of another service nor in front of the gateway. */

@@ -1,0 +1,43 @@
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { usualConfig } from '../../gateway/cli/configOption.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { runIn } from './io.ts';
+
+it('takes the first file that there is', () => {
+  const cwd = temporaryFolder();
+  expect(usualConfig(cwd)).toBe(undefined);
+  mkdirSync(join(cwd, 'config'));
+  expect(usualConfig(cwd)).toBe(undefined);
+  writeFileSync(join(cwd, 'config/routes.yaml'), '');
+  expect(usualConfig(cwd)).toBe('config/routes.yaml');
+  writeFileSync(join(cwd, 'routes.yaml'), '');
+  expect(usualConfig(cwd)).toBe('routes.yaml');
+});
+
+it.each<[string, (config: string) => void, string]>([
+  ['is no folder', (config) => writeFileSync(config, ''), 'a part of its path is not a folder'],
+  ['is a link to itself', (config) => symlinkSync('config', config), 'it is a link to itself'],
+])('names the file in a config that %s', async (_what, make, reason) => {
+  const cwd = temporaryFolder();
+  make(join(cwd, 'config'));
+  const { code, stderr } = await runIn(cwd, ['check']);
+  expect([code, stderr]).toEqual([2, `config/routes.yaml cannot be read: ${reason}\n`]);
+});
+
+// To root every folder is open.
+it.skipIf(process.getuid?.() === 0)('names the file in a folder that this user may not enter', async () => {
+  const cwd = temporaryFolder();
+  mkdirSync(join(cwd, 'config'));
+  writeFileSync(join(cwd, 'config/routes.yaml'), '');
+  chmodSync(join(cwd, 'config'), 0);
+  const { code, stderr } = await runIn(cwd, ['check']);
+  chmodSync(join(cwd, 'config'), 0o700);
+  expect([code, stderr]).toEqual([2, 'config/routes.yaml cannot be read: the permissions do not allow it\n']);
+});
+
+it('speaks of the first place where there is none', async () => {
+  const { code, stderr } = await runIn(temporaryFolder(), ['check']);
+  expect([code, stderr]).toEqual([2, 'routes.yaml cannot be read: there is no such file\n']);
+});
