@@ -1,6 +1,8 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseDocument } from 'yaml';
 import { keepAsking, tally } from './support/load.ts';
 import { commandsOf, runAsWritten } from './support/page.ts';
 import { answered, skipped, until, useStack } from './support/stack.ts';
@@ -83,9 +85,14 @@ describe.skipIf(skipped)('docs/retire-a-version.md', () => {
     edit(`retired: true, ${dates}`);
     await until(async () => (await stageOfV1()) === 'retired', 'the tombstone', 5_000);
     expect(await v1Status()).toBe(410);
+    expect((await run('docker compose rm --stop --force v1')).code).toBe(0);
     edit('');
     await until(async () => (await v1Status()) === 404, 'the removal', 5_000);
-    expect((await run('docker compose rm --stop --force v1')).code).toBe(0);
+    removeV1(site.folder);
+    await compose.config();
+    // No `up` here: without the mount the gateway is another one, which would be put in the place of this one.
+    expect((await fetch(`${url}/v2/cocktails/7`)).status).toBe(200);
+    await sleep(1_000);
 
     const answers = await current.stop();
     console.log(`v2 all along: ${JSON.stringify(tally(answers))}`);
@@ -93,3 +100,20 @@ describe.skipIf(skipped)('docs/retire-a-version.md', () => {
     expect([...left], 'commands of the page that nobody has run').toEqual([]);
   });
 });
+
+/** Its service and its mount from the Compose file, and its folder; back again for the other tests. */
+function removeV1(folder: string): void {
+  const [file, sources] = [join(folder, 'docker-compose.yml'), join(folder, 'services', 'v1')];
+  const text = readFileSync(file, 'utf8');
+  onTestFinished(() => {
+    writeFileSync(file, text);
+    cpSync('services/v1', sources, { recursive: true, filter: (source) => !source.includes('node_modules') });
+  });
+  const document = parseDocument(text);
+  document.deleteIn(['services', 'v1']);
+  const { volumes } = document.toJS().services.gateway as { volumes: string[] };
+  document.deleteIn(['services', 'gateway', 'volumes', volumes.findIndex((one) => one.includes('services/v1'))]);
+  writeFileSync(file, document.toString());
+  expect(readFileSync(file, 'utf8')).not.toMatch(/services\/v1|^ {2}v1:/m);
+  rmSync(sources, { recursive: true });
+}

@@ -133,7 +133,7 @@ describe.skipIf(skipped)('the stack', () => {
     const inNetwork = await compose.docker(
       'network',
       'inspect',
-      'version-gateway-test_backends',
+      compose.network('backends'),
       '-f',
       '{{(index .IPAM.Config 0).Gateway}}',
     );

@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import type { TestProject } from 'vitest/node';
 import { provideBaseImage } from './baseImage.ts';
 import { composeWith } from './compose.ts';
-import { findEngine } from './engine.ts';
+import { type Ending, undo, undoAfter } from './ending.ts';
+import { type Engine, findEngine } from './engine.ts';
 import { freePort } from './freePort.ts';
+import { within } from './programs.ts';
 import { copyProject, firstCommand } from './project.ts';
 
 /** Where the stack runs; or why it does not. */
@@ -21,32 +24,36 @@ declare module 'vitest' {
 
 /** An engine, the base image and the images of the project, for all test files; ends what it started. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const engine = await findEngine();
+  const ending: Ending = [];
+  try {
+    project.provide('site', await prepare(ending));
+  } catch (error) {
+    await undoAfter(error, ending);
+  }
+  return () => undo(ending);
+}
+
+async function prepare(ending: Ending): Promise<Site | string> {
+  const engine = await findEngine(ending);
   if (typeof engine === 'string') {
     console.log(`\nThe container tests are SKIPPED: ${engine}.\n`);
-    project.provide('site', engine);
-    return async () => {};
+    return engine;
   }
   const folder = copyProject();
-  let forgetBase = async (): Promise<void> => {};
-  const end = async (): Promise<void> => {
-    await composeWith(site).down(engine.isOurs ? [] : ['--rmi', 'local']);
-    await forgetBase();
-    await engine.stop();
-    rmSync(folder, { recursive: true, force: true });
-  };
+  ending.push(() => rmSync(folder, { recursive: true, force: true }));
+  execFileSync('sh', ['-c', firstCommand], { cwd: folder });
+  await provideBaseImage(engine, ending);
   const ports = { GATEWAY_PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) };
-  const site: Site = { folder, env: { ...engine.env, ...ports, COMPOSE_PROJECT_NAME: 'version-gateway-test' } };
-  try {
-    execFileSync('sh', ['-c', firstCommand], { cwd: folder });
-    forgetBase = await provideBaseImage(engine);
-    const started = performance.now();
-    await composeWith(site).build();
-    console.log(`images built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
-    project.provide('site', site);
-    return end;
-  } catch (error) {
-    await end();
-    throw error;
-  }
+  const site: Site = { folder, env: { ...engine.env, ...ports, COMPOSE_PROJECT_NAME: projectName(engine) } };
+  const compose = composeWith(site);
+  ending.push(() => within(60, 'docker-compose down', compose.down(engine.isOurs ? [] : ['--rmi', 'local'])));
+  const started = performance.now();
+  await within(400, 'docker-compose build', compose.build());
+  console.log(`images built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  return site;
+}
+
+/** One run at a time has an engine of our own, and finds its images again by their name. Others may be shared. */
+function projectName({ isOurs }: Engine): string {
+  return isOurs ? 'version-gateway-test' : `version-gateway-test-${randomBytes(4).toString('hex')}`;
 }

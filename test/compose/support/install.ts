@@ -1,0 +1,33 @@
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { outputOf } from './programs.ts';
+
+const packages = ['docker.io', 'docker-compose', 'debootstrap', 'iptables', 'ca-certificates'];
+const policy = '/usr/sbin/policy-rc.d';
+
+/** An engine from Debian's packages, none of which starts anything. A text says what went wrong. */
+export async function install(): Promise<string | undefined> {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  console.log(`installing ${packages.join(', ')}`);
+  const allowStarts = forbidStarts();
+  try {
+    await outputOf('apt-get', ['update'], env, 120);
+    await outputOf('apt-get', ['install', '-y', '--no-install-recommends', ...packages], env, 300);
+    return undefined;
+  } catch (error) {
+    return `the engine cannot be installed: ${error instanceof Error ? error.message : error}`;
+  } finally {
+    allowStarts();
+  }
+}
+
+/** Debian asks this program before it starts a service; 101 forbids it. What was there before comes back. */
+function forbidStarts(): () => void {
+  const before = existsSync(policy) ? { text: readFileSync(policy), mode: statSync(policy).mode } : undefined;
+  writeFileSync(policy, '#!/bin/sh\nexit 101\n');
+  chmodSync(policy, 0o755);
+  return () => {
+    if (before === undefined) return rmSync(policy);
+    writeFileSync(policy, before.text);
+    chmodSync(policy, before.mode);
+  };
+}
