@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { outputOf } from './programs.ts';
 
-const packages = ['docker.io', 'docker-compose', 'debootstrap', 'iptables', 'ca-certificates'];
+const packages = ['docker.io', 'docker-compose', 'debootstrap', 'iptables', 'iproute2', 'ca-certificates'];
 const policy = '/usr/sbin/policy-rc.d';
 
 /** An engine from Debian's packages, none of which starts anything. A text says what went wrong. */
