@@ -141,7 +141,7 @@ function nsPerCount(): number {
     collector.count({
       version: 'v1',
       method: 'GET',
-      path,
+      resource: path,
       paths: undefined,
       rawHeaders,
       address: '',

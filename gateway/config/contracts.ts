@@ -1,5 +1,6 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { PathTable } from '../shared/pathTable.ts';
+import { withoutVersion } from '../shared/versionPrefix.ts';
 import type { Files } from './files.ts';
 import type { Contract } from './snapshot.ts';
 
@@ -41,11 +42,6 @@ function pathsOf(document: unknown): string[] | NoContract {
 
 function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function withoutVersion(path: string, version: string): string {
-  if (path === `/${version}`) return '/';
-  return path.startsWith(`/${version}/`) ? path.slice(version.length + 1) : path;
 }
 
 // JSON is tried first where it is likely: its parser is far quicker, and a contract may be long.

@@ -1,10 +1,11 @@
 import cluster from 'node:cluster';
-import { fstatSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { fstatSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
 import type { LogSettings } from '../config/operating.ts';
+import { makeFolder } from '../shared/makeFolder.ts';
 import { Unwritten } from './unwritten.ts';
 
 export type Destination = Exclude<LogSettings['access'], 'off'>;
@@ -125,7 +126,7 @@ export class LineBuffer {
     }
     this.#unwritten.add(bytes.length, lines);
     // With `contentMode: 'buffer'` it takes bytes, which its types do not know.
-    this.#stream.write(bytes as unknown as string);
+    (this.#stream as { write(bytes: Buffer | string): boolean }).write(bytes);
   }
 
   /** Resolves when all lines are written, or a second later: nobody may be reading them any more. */
@@ -144,6 +145,6 @@ export class LineBuffer {
 function open(to: Destination): number {
   if (to === 'stdout') return 1;
   if (to === 'stderr') return 2;
-  mkdirSync(dirname(to.file), { recursive: true });
+  makeFolder(dirname(to.file));
   return openSync(to.file, 'a', 0o640);
 }

@@ -75,12 +75,10 @@ export class Signals {
 
   #record(facts: Facts): void {
     this.#metrics.record(facts);
-    const { version, method, resource: path, paths, rawHeaders, address, status, served, at } = facts;
-    const counted = { version, method, path, paths, rawHeaders, address, status, served, at };
     // Nothing but the version was wrong with it.
     const isStray = facts.problem === 'UNKNOWN_VERSION';
-    const unlisted = isStray ? this.#unlisted.find(facts.path, this.#basePath, at) : undefined;
-    const client = this.#collector?.count(unlisted ? { ...counted, ...unlisted, unlisted: true } : counted);
+    const unlisted = isStray ? this.#unlisted.find(facts.path, this.#basePath, facts.at) : undefined;
+    const client = this.#collector?.count(unlisted ? { ...facts, ...unlisted, unlisted: true } : facts);
     this.#log?.record(facts, client);
   }
 

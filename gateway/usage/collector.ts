@@ -54,13 +54,13 @@ export class Collector {
 
   /** @returns who it was, whether or not there is a place for the name */
   count(exchange: CountedExchange): string {
-    const { version, method, path, paths, rawHeaders, address, status, served, at } = exchange;
+    const { version, method, resource, paths, rawHeaders, address, status, served, at } = exchange;
     const hour = at - (at % hourMs);
     if (hour !== this.#hour) this.#turnTo(hour);
     const counted = this.#versions.get(version) ?? this.#versionFor(version, exchange.unlisted !== true);
     const name = this.#identification.clientOf(rawHeaders, address);
     const caller = counted.callers.byName.get(name) ?? this.#callerFor(name, version, counted);
-    const route = counted.routes.nameOf(method, path, paths, status);
+    const route = counted.routes.nameOf(method, resource, paths, status);
     caller.seen += 1;
     const { row: usual } = caller;
     const isUsual = usual?.route === route && usual.hour === hour;

@@ -8,7 +8,7 @@ export interface CountedExchange {
   readonly unlisted?: boolean;
   readonly method: string;
   /** Below the version, without the query: `/drinks/7`. */
-  readonly path: string;
+  readonly resource: string;
   /** Of the version's contract, if it has one. */
   readonly paths: PathTable<unknown> | undefined;
   /** Names and values in turn, as received. */

@@ -11,7 +11,11 @@ export class UnlistedVersions {
   #hour = 0;
 
   /** The version in a path that belongs to no version, and what is asked of it; undefined where it has no such name. */
-  find(path: string, basePath: string, at: number): { readonly version: string; readonly path: string } | undefined {
+  find(
+    path: string,
+    basePath: string,
+    at: number,
+  ): { readonly version: string; readonly resource: string } | undefined {
     if (!path.startsWith(basePath)) return undefined;
     const inside = path.slice(basePath.length);
     const version = /^\/(v(?:0|[1-9]\d{0,2}))(?:\/|$)/.exec(inside)?.[1];
@@ -24,6 +28,6 @@ export class UnlistedVersions {
     }
     if (this.#names.size >= maxNames && !this.#names.has(version)) return undefined;
     this.#names.add(version);
-    return { version, path: inside.slice(version.length + 1) };
+    return { version, resource: inside.slice(version.length + 1) };
   }
 }

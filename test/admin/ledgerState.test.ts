@@ -39,7 +39,11 @@ async function start(store: string, more: Readonly<Record<string, unknown>> = {}
     ledger,
     port: gateway.port,
     scrape: async () => parseMetrics(await (await fetch(`${url}/metrics`)).text()),
-    status: async () => (await (await fetch(`${url}/api/status`)).json()) as { usage: object | null },
+    status: async () =>
+      (await (await fetch(`${url}/api/status`)).json()) as {
+        usage: object | null;
+        versions: { version: string; last_served: string | null }[];
+      },
   };
 }
 
@@ -104,9 +108,7 @@ it('the status says when a version was last served, as the metrics do, after a r
   const before = Ledger.open({ store, retention: 400 * dayMs }, { clock: systemClock });
   before.add([served('v1', last), served('v3', last)]);
   before.close();
-  const { versions } = (await (await start(store)).status()) as unknown as {
-    versions: { version: string; last_served: string | null }[];
-  };
+  const { versions } = await (await start(store)).status();
   expect(versions.map(({ version, last_served }) => [version, last_served])).toEqual([
     ['v1', new Date(last).toISOString()],
     ['v2', null],

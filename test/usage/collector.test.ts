@@ -14,7 +14,7 @@ function exchange(part: Partial<CountedExchange> & { client?: string } = {}): Co
   return {
     version: 'v1',
     method: 'GET',
-    path: '/drinks/7',
+    resource: '/drinks/7',
     paths: undefined,
     rawHeaders: part.client === undefined ? [] : ['X-Client-Id', part.client],
     address: '192.0.2.1',
@@ -28,7 +28,7 @@ function exchange(part: Partial<CountedExchange> & { client?: string } = {}): Co
 it('counts requests, errors, what was served, and when', () => {
   const collector = collectorOf();
   collector.count(exchange({ client: 'shop', at: noon + 5 }));
-  collector.count(exchange({ client: 'shop', at: noon + 1, path: '/drinks/8', status: 503 }));
+  collector.count(exchange({ client: 'shop', at: noon + 1, resource: '/drinks/8', status: 503 }));
   collector.count(exchange({ client: 'shop', at: noon + 9, status: 410, served: false }));
   expect(collector.take()).toEqual([
     {
@@ -54,7 +54,7 @@ it('counts exactly what a slow count of all requests says, whenever the batches 
   for (let n = 0; n < 20_000; n++) {
     const [version, client, path] = [`v${random(3)}`, `c${random(40)}`, `/r${'abcde'[random(5)]}`];
     const [status, served, at] = [[200, 302, 404, 500][random(4)] as number, random(3) > 0, noon + n * 700];
-    collector.count(exchange({ version, client, path, status, served, at }));
+    collector.count(exchange({ version, client, resource: path, status, served, at }));
     asked.push({ key: `${at - (at % hourMs)} ${version} x-client-id:${client} GET ${path}`, status, served });
     if (random(500) === 0) rows.push(...collector.take());
   }
@@ -90,7 +90,8 @@ describe('requests that began in an earlier hour', () => {
     callAll(noon + hourMs);
     for (let n = 0; n < 2_000; n++) {
       collector.count(exchange({ client: `flood-${n}`, at: noon + hourMs + n }));
-      if (n % 50 === 0) collector.count(exchange({ client: 'stream', path: '/events', at: noon + (n % 3) - hourMs }));
+      if (n % 50 === 0)
+        collector.count(exchange({ client: 'stream', resource: '/events', at: noon + (n % 3) - hourMs }));
     }
     callAll(noon + hourMs + 5_000);
     const rows = collector.take();
@@ -107,7 +108,7 @@ describe('requests that began in an earlier hour', () => {
     const collector = collectorOf();
     for (let n = 0; n < 60; n++) {
       const at = noon - (n % 3) * hourMs;
-      collector.count(exchange({ client: 'a', path: n % 2 === 0 ? '/a' : '/b', at }));
+      collector.count(exchange({ client: 'a', resource: n % 2 === 0 ? '/a' : '/b', at }));
     }
     const rows = collector.take();
     expect(rows).toHaveLength(6);
@@ -187,7 +188,7 @@ it('names a newcomer that keeps calling in a flood of names that call once, and 
   const rows = [];
   for (let n = 0; n < 50_000; n++) {
     collector.count(exchange({ client: `flood-${n}` }));
-    if (n % 1_000 === 999) collector.count(exchange({ client: 'newcomer', path: '/drinks' }));
+    if (n % 1_000 === 999) collector.count(exchange({ client: 'newcomer', resource: '/drinks' }));
     if (n % 7_000 !== 0) continue;
     const batch = collector.take();
     expect(new Set(batch.map(({ client }) => client)).size).toBeLessThanOrEqual(maxClients + 1);
@@ -220,7 +221,7 @@ it('tells fewer clients and routes apart of a version that is not listed, and fo
   const stray = { version: 'v0', unlisted: true, status: 404 };
   for (let n = 0; n < 3_000; n++) {
     const path = `/${String.fromCharCode(97 + (n % 26))}${String.fromCharCode(97 + (Math.floor(n / 26) % 26))}`;
-    collector.count(exchange({ ...stray, client: `c${n}`, path }));
+    collector.count(exchange({ ...stray, client: `c${n}`, resource: path }));
   }
   const rows = collector.take();
   expect(total(rows, 'requests')).toBe(3_000);
@@ -237,7 +238,7 @@ it('stays small under a flood of user agents, long ones and broken ones among th
   for (let n = 0; n < 30_000; n++) {
     const agent = n % 100 === 0 ? `\u00ff\u0000${'z'.repeat(8_000)}${n}` : `agent${random(1e9)}/1 (\u009b${n})`;
     const path = `/${'abcdefghij'[random(10)]}/${'abcdefghij'[random(10)]}/${n}`;
-    collector.count(exchange({ rawHeaders: ['User-Agent', agent], path }));
+    collector.count(exchange({ rawHeaders: ['User-Agent', agent], resource: path }));
     if (n % 1_000 !== 0) continue;
     const batch = collector.take();
     requests += total(batch, 'requests');
@@ -254,7 +255,7 @@ it('tells routes no longer apart when a batch has grown beyond measure', () => {
   for (let client = 0; client < 400; client++) {
     for (let path = 0; path < 300; path++) {
       const letters = String.fromCharCode(97 + (path % 26), 97 + Math.floor(path / 26));
-      collector.count(exchange({ client: `c${client}`, path: `/${letters}` }));
+      collector.count(exchange({ client: `c${client}`, resource: `/${letters}` }));
     }
   }
   const batch = collector.take();

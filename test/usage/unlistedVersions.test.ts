@@ -3,11 +3,11 @@ import { UnlistedVersions } from '../../gateway/usage/unlistedVersions.ts';
 import { hourMs, noon } from './model.ts';
 
 it.each([
-  ['/v7', '', { version: 'v7', path: '' }],
-  ['/v7/drinks/1', '', { version: 'v7', path: '/drinks/1' }],
-  ['/v0/x', '', { version: 'v0', path: '/x' }],
-  ['/v999/x', '', { version: 'v999', path: '/x' }],
-  ['/api/v7/x', '/api', { version: 'v7', path: '/x' }],
+  ['/v7', '', { version: 'v7', resource: '' }],
+  ['/v7/drinks/1', '', { version: 'v7', resource: '/drinks/1' }],
+  ['/v0/x', '', { version: 'v0', resource: '/x' }],
+  ['/v999/x', '', { version: 'v999', resource: '/x' }],
+  ['/api/v7/x', '/api', { version: 'v7', resource: '/x' }],
   ['/v7/x', '/api', undefined],
   ['/apiv7/x', '/api', undefined],
   ['/v1000/x', '', undefined],

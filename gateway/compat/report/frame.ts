@@ -1,6 +1,6 @@
 import { harmless } from '../../shared/harmless.ts';
+import type { Position } from '../contract/lines.ts';
 import type { Site } from '../finding.ts';
-import type { Position } from './report.ts';
 import { shown } from './words.ts';
 
 const longest = 120;

@@ -1,9 +1,10 @@
+import type { Position } from '../contract/lines.ts';
 import { pointerOf } from '../contract/place.ts';
 import type { Exemption } from '../exemptions.ts';
 import type { RouteName, Site } from '../finding.ts';
 import { type Rule, rules } from '../rules.ts';
 import { cutJson } from './cutJson.ts';
-import type { Between, CompatReport, PlacedFinding, Position } from './report.ts';
+import type { Between, CompatReport, PlacedFinding } from './report.ts';
 import { type Summary, summaryOf } from './summary.ts';
 
 // Enough for what a person would read.

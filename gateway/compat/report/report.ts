@@ -1,11 +1,6 @@
+import type { Position } from '../contract/lines.ts';
 import type { Exemption, StaleExemption } from '../exemptions.ts';
 import type { Finding } from '../finding.ts';
-
-/** Counted from 1. */
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
 
 /** A finding whose places are known in the text of the contracts. */
 export interface PlacedFinding extends Finding {

@@ -1,9 +1,10 @@
+import type { Position } from '../contract/lines.ts';
 import { pointerOf } from '../contract/place.ts';
 import type { Exemption } from '../exemptions.ts';
 import type { Site } from '../finding.ts';
 import { rules } from '../rules.ts';
 import { routeInWords } from '../walk/routes.ts';
-import type { Comparing, PlacedFinding, Position } from './report.ts';
+import type { Comparing, PlacedFinding } from './report.ts';
 import { type Base, isThere, uriOf } from './sides.ts';
 import { dayOf, shown } from './words.ts';
 

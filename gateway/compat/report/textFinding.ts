@@ -1,7 +1,8 @@
+import type { Position } from '../contract/lines.ts';
 import { pointerOf } from '../contract/place.ts';
 import type { Site } from '../finding.ts';
 import { frameOf } from './frame.ts';
-import type { PlacedExempted, PlacedFinding, Position } from './report.ts';
+import type { PlacedExempted, PlacedFinding } from './report.ts';
 import { isThere } from './sides.ts';
 import type { Paint, TextOptions } from './text.ts';
 import { callsInWords, dayOf, headingOf, moreRoutes, placeInWords, saidOf, shown } from './words.ts';

@@ -1,8 +1,9 @@
 import { harmless, harmlessly } from '../../shared/harmless.ts';
+import type { Position } from '../contract/lines.ts';
 import type { StaleExemption } from '../exemptions.ts';
 import type { Finding, RouteName } from '../finding.ts';
 import { routeInWords } from '../walk/routes.ts';
-import type { PlacedFinding, Position } from './report.ts';
+import type { PlacedFinding } from './report.ts';
 
 /** Text of a contract, which may be anybody's and of any length, fit to be printed. */
 export function shown(text: string, length = 300): string {

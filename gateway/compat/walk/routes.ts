@@ -1,3 +1,4 @@
+import { withoutVersion } from '../../shared/versionPrefix.ts';
 import type { Documents } from '../contract/documents.ts';
 import { below, entriesOf, isMap, type Located } from '../contract/place.ts';
 
@@ -23,7 +24,8 @@ export function routesOf(documents: Documents, version?: string): Map<string, Ro
   const { root } = documents;
   const routes = new Map<string, Route>();
   for (const [path, item] of entriesOf(below(root, 'paths'))) {
-    if (path.startsWith('/')) addOperations('route', withoutVersion(path, version), item, documents, routes);
+    if (path.startsWith('/'))
+      addOperations('route', version === undefined ? path : withoutVersion(path, version), item, documents, routes);
   }
   for (const [name, item] of entriesOf(below(root, 'webhooks')))
     addOperations('webhook', name, item, documents, routes);
@@ -48,12 +50,6 @@ export function addOperations(
       into.set(`${kind} ${route.method} ${path}`, route);
     }
   }
-}
-
-function withoutVersion(path: string, version: string | undefined): string {
-  if (version === undefined) return path;
-  if (path === `/${version}`) return '/';
-  return path.startsWith(`/${version}/`) ? path.slice(version.length + 1) : path;
 }
 
 export function withoutNames(path: string): string {

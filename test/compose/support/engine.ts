@@ -26,7 +26,9 @@ export async function findEngine(ending: Ending): Promise<Engine | string> {
   if (process.getuid?.() !== 0) return 'no container engine answers, and only root can start one';
   makePrivate(folder);
   ending.push(await lock(folder));
-  const missing = ['dockerd', 'docker', 'docker-compose', 'debootstrap', 'iptables', 'ip'].filter((one) => !isInstalled(one));
+  const missing = ['dockerd', 'docker', 'docker-compose', 'debootstrap', 'iptables', 'ip'].filter(
+    (one) => !isInstalled(one),
+  );
   if (missing.length > 0) {
     if (!isInstalled('apt-get')) return `${missing.join(', ')} cannot be installed here: this is not Debian`;
     const failure = await install();
