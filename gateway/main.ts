@@ -1,7 +1,7 @@
 import { enableCompileCache } from 'node:module';
 import { text } from 'node:stream/consumers';
 
-// Before anything else is loaded: a command that is over in a moment would spend most of it on compiling.
+// For whom bin/ has not done it: a command that is over in a moment would spend most of it on compiling.
 enableCompileCache();
 const { run } = await import('./cli/run.ts');
 const { surviveClosedPipes } = await import('./cli/closedPipe.ts');

@@ -21,7 +21,7 @@ const folder = mkdtempSync(join(tmpdir(), 'compat-bench-'));
 try {
   const files = releases.map((release) => fetched(release));
   const tools: Record<string, readonly string[]> = {
-    'version-gateway compat': [process.execPath, 'gateway/main.ts', 'compat', ...files, '--all'],
+    'version-gateway compat': [process.execPath, 'bin/version-gateway.js', 'compat', ...files, '--all'],
     ...others(files),
   };
   const rows = Object.entries(tools).map(([name, command]) => row(name, command));

@@ -1,5 +1,6 @@
 import type { ServedVerdict } from '../retirement/served.ts';
 import { percent, routesInWords, theLast } from '../retirement/words.ts';
+import { grouped } from '../shared/counted.ts';
 import { harmless, harmlessly } from '../shared/harmless.ts';
 import { ago } from './ago.ts';
 import type { Paint } from './paint.ts';
@@ -24,8 +25,8 @@ export function verdictAsText(verdict: ServedVerdict, paint: Paint): string {
 /** What the verdict rests on, as pairs of words. */
 export function summaryOf({ facts, asked_at: now }: ServedVerdict): string[][] {
   const { stage, deprecation, sunset, trend, in_flight: inFlight, waiting } = facts;
-  const total = `${facts.requests.toLocaleString('en-US')} in ${theLast(facts.quiet)}`;
-  const share = `${percent(facts.share)} of all ${facts.all_requests.toLocaleString('en-US')}`;
+  const total = `${grouped(facts.requests)} in ${theLast(facts.quiet)}`;
+  const share = `${percent(facts.share)} of all ${grouped(facts.all_requests)}`;
   const [first, last] = [trend.days[0], trend.days.at(-1)];
   const days = first && last ? sparkline(trend.days, Date.parse(first.at), Date.parse(last.at)) : '';
   return [
@@ -33,7 +34,7 @@ export function summaryOf({ facts, asked_at: now }: ServedVerdict): string[][] {
     ['deprecation', deprecation === null ? '-' : date(Date.parse(deprecation))],
     ['sunset', sunset === null ? '-' : date(Date.parse(sunset))],
     ['requests', `${total}, ${share}`],
-    ['clients', `${facts.folded > 0 ? 'at least ' : ''}${facts.client_count.toLocaleString('en-US')}`],
+    ['clients', `${facts.folded > 0 ? 'at least ' : ''}${grouped(facts.client_count)}`],
     ['trend', `${trendInWords(trend)}${days === '' ? '' : `  ${days}`}`],
     ['in flight', `${inFlight}${waiting > 0 ? `, and ${waiting} waiting` : ''}`],
     ['successor', successorInWords(facts.successor)],
@@ -48,8 +49,8 @@ export function clientCells({ facts, asked_at: now }: ServedVerdict): string[][]
     .slice(0, clientsShown)
     .map(({ client, name, requests, errors, routes, top_routes: top, last }) => [
       harmlessly(name ?? client),
-      requests.toLocaleString('en-US'),
-      errors.toLocaleString('en-US'),
+      grouped(requests),
+      grouped(errors),
       routesInWords(routes, top),
       ago(last, Date.parse(now)),
     ]);
@@ -57,7 +58,7 @@ export function clientCells({ facts, asked_at: now }: ServedVerdict): string[][]
 
 function moreOf({ facts }: ServedVerdict): string[] {
   const more = facts.client_count - clientsShown;
-  return more > 0 ? [`  and ${more.toLocaleString('en-US')} more`] : [];
+  return more > 0 ? [`  and ${grouped(more)} more`] : [];
 }
 
 function trendInWords({ kind, zero }: ServedVerdict['facts']['trend']): string {

@@ -6,6 +6,7 @@ import { decode, explain } from '../config/load.ts';
 import { isSecret } from '../config/mask.ts';
 import type { Verdict } from '../config/validate.ts';
 import { stageOf } from '../lifecycle/stage.ts';
+import { counted } from '../shared/counted.ts';
 import { block, type CheckReport, type ComposeFacts, overview } from './checkReport.ts';
 import { runningServices } from './composeEngine.ts';
 import type { Io } from './io.ts';
@@ -59,16 +60,15 @@ export function besideAsText(
     };
   const blocks = [...faults.map(show('red')), ...warnings.map(show('yellow'))];
   const both = `${file} and ${facts.files.join(', ')}`;
-  const counts = [counted(faults.length, 'fault'), counted(warnings.length, 'warning')].filter((part) => part !== '');
+  const counts = [
+    faults.length > 0 ? counted(faults.length, 'fault') : '',
+    warnings.length > 0 ? counted(warnings.length, 'warning') : '',
+  ].filter((part) => part !== '');
   const style = faults.length > 0 ? 'red' : warnings.length > 0 ? 'yellow' : 'green';
   const fits = faults.length > 0 ? 'do not fit together' : 'fit together';
   const heading = paint(style, counts.length > 0 ? `${both} ${fits}: ${counts.join(', ')}.` : `${both} ${fits}.`);
   const told = facts.gateway === null ? [] : [`  as the service ${facts.gateway} sees it`];
   return `${[...blocks, [heading, ...told, ...(snapshot ? overview(snapshot, now) : [])].join('\n')].join('\n\n')}\n`;
-}
-
-function counted(count: number, noun: string): string {
-  return count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 // An environment is often a list, `- ADMIN_TOKEN=…`, in which no key ends where the secret begins.

@@ -19,14 +19,14 @@ export type CompatFormat = (typeof compatFormats)[number];
 interface Printing {
   readonly all: boolean;
   readonly io: Io;
-  readonly base: Base;
+  readonly base: () => Base;
 }
 
 const printers: Record<CompatFormat, (report: CompatReport, printing: Printing) => string> = {
   text: (report, { all, io }) => asText(report, { paint: painter(io.stdout, io.env), showAll: all }),
   json: (report) => printedJson(asJson(report)),
-  sarif: (report, { base }) => printedJson(asSarif(report, { version: packageVersion(), ...base })),
-  github: (report, { base }) => asGithub(report, base),
+  sarif: (report, { base }) => printedJson(asSarif(report, { version: packageVersion(), ...base() })),
+  github: (report, { base }) => asGithub(report, base()),
   markdown: (report) => asMarkdown(report),
 };
 
@@ -36,7 +36,7 @@ export function reportIn(
   { format, all }: { readonly format: CompatFormat; readonly all: boolean },
   io: Io,
 ): string {
-  return printers[format](report, { all, io, base: baseOf(folder) });
+  return printers[format](report, { all, io, base: () => baseOf(folder) });
 }
 
 /** Git names the working tree without the links that may have led to it. */

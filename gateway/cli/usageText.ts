@@ -1,7 +1,8 @@
 import { migrationStates, stateInWords } from '../retirement/migration.ts';
 import type { Grouping, UsageReport } from '../retirement/usageReport.ts';
 import type { Cell, Count, Row, UsedRoute } from '../retirement/usageRows.ts';
-import { count, routesInWords } from '../retirement/words.ts';
+import { routesInWords } from '../retirement/words.ts';
+import { counted, grouped } from '../shared/counted.ts';
 import { harmless, harmlessly } from '../shared/harmless.ts';
 import { ago } from './ago.ts';
 import type { Paint } from './paint.ts';
@@ -24,9 +25,10 @@ export function usageAsText(report: UsageReport, paint: Paint): string {
     lines.push(paint('red', `${one === problem ? 'The ledger is not well: ' : ''}${harmless(one)}`));
   if (folded > 0)
     lines.push(
-      paint('yellow', `${count(folded, 'request')} of clients beyond usage.max_clients: who they are is not known.`),
+      paint('yellow', `${counted(folded, 'request')} of clients beyond usage.max_clients: who they are is not known.`),
     );
-  if (held > 0) lines.push(paint('yellow', `${count(held, 'row')} waiting in memory until the ledger can be written.`));
+  if (held > 0)
+    lines.push(paint('yellow', `${counted(held, 'row')} waiting in memory until the ledger can be written.`));
   lines.push('', ...(rows.length === 0 ? ['  no requests'] : tableOf(report)));
   if (report.by === 'migration') lines.push(...movementInWords(rows));
   return `${lines.join('\n')}\n`;
@@ -52,12 +54,12 @@ const days = column('by day', ({ days: counts }, { since, until, covered_since: 
 });
 
 const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
-  version: [version, counted('requests'), counted('errors'), counted('clients'), last, days],
+  version: [version, numbers('requests'), numbers('errors'), numbers('clients'), last, days],
   client: [
     version,
     client,
-    counted('requests'),
-    counted('errors'),
+    numbers('requests'),
+    numbers('errors'),
     column('routes', (row) => routesInWords(numberOf(row['routes']), usedRoutesIn(row))),
     column('first asked', (row) => textOf(row['first']).slice(0, 10)),
     last,
@@ -66,25 +68,25 @@ const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
   route: [
     version,
     column('route', (row) => harmlessly(textOf(row['route']), 100)),
-    counted('requests'),
-    counted('errors'),
-    counted('clients'),
+    numbers('requests'),
+    numbers('errors'),
+    numbers('clients'),
     last,
   ],
   day: [
     version,
     column('day', (row, { step }) => (step === 'hour' ? minuteOf(textOf(row['at'])) : textOf(row['at']).slice(0, 10))),
-    counted('requests'),
+    numbers('requests'),
     column('', ({ requests }, { rows }) => bar(numberOf(requests), rows)),
   ],
   migration: [
     version,
     client,
     column('state', stateOf),
-    counted('requests'),
+    numbers('requests'),
     last,
     column('successor', (row) => harmless(`/${textOf(row['successor'])}`)),
-    counted('requests', 'successor_requests'),
+    numbers('requests', 'successor_requests'),
     column('last asked', (row, { until }) => agoOf(row['successor_last'], until)),
   ],
 };
@@ -93,8 +95,8 @@ function column(heading: string, cell: Column['cell']): Column {
   return { heading, cell };
 }
 
-function counted(heading: string, name = heading): Column {
-  return column(heading, (row) => numberOf(row[name]).toLocaleString('en-US'));
+function numbers(heading: string, name = heading): Column {
+  return column(heading, (row) => grouped(numberOf(row[name])));
 }
 
 function bar(requests: number, rows: readonly Row[]): string {
@@ -114,9 +116,9 @@ function movementInWords(rows: readonly Row[]): string[] {
     const successor = textOf(own[0]?.['successor']);
     const words = migrationStates.map((state) => {
       const many = own.filter((row) => row['state'] === state).length;
-      return `${many.toLocaleString('en-US')} ${stateInWords(state, `/${name}`, `/${successor}`)}`;
+      return `${grouped(many)} ${stateInWords(state, `/${name}`, `/${successor}`)}`;
     });
-    return harmless(`  /${name} to /${successor}: ${count(own.length, 'client')}, ${words.join(', ')}`);
+    return harmless(`  /${name} to /${successor}: ${counted(own.length, 'client')}, ${words.join(', ')}`);
   });
   return lines.length === 0 ? [] : ['', ...lines];
 }

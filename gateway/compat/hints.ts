@@ -1,6 +1,6 @@
 import type { Change, Comparison } from './change.ts';
 import { below } from './contract/place.ts';
-import { likeness, likenessTo } from './likeness.ts';
+import { lettersOf, likeness } from './likeness.ts';
 import { substance } from './schema/canonical.ts';
 import type { ContractComparison, RouteComparison } from './walk/compareContracts.ts';
 import { routeInWords } from './walk/routes.ts';
@@ -39,24 +39,25 @@ function hintAmong(changes: readonly Change[], hints: Map<Change, string>): void
 /** What demands the same is the likelier to be the same. */
 function scoreOf(gone: Change, added: Change): number {
   const isSame = substance(gone.old?.value) === substance(added.new?.value);
-  return likeness(gone.name, added.name) + (isSame ? 0.25 : -0.1);
+  return likeness(lettersOf(gone.name), lettersOf(added.name)) + (isSame ? 0.25 : -0.1);
 }
 
 function hintAtRoutes(routes: readonly RouteComparison[], hints: Map<Change, string>): void {
-  const added = routes.filter(({ comparison }) => comparison.changes[0]?.effect === 'added');
+  const added = routes
+    .filter(({ comparison }) => comparison.changes[0]?.effect === 'added')
+    .map(({ route }) => ({ route, letters: lettersOf(route.path), id: idOf(route) }));
   for (const { route, comparison } of routes) {
     const [gone] = comparison.changes;
     if (gone?.kind !== 'route' || gone.effect !== 'removed') continue;
-    const id = below(route.operation, 'operationId').value;
-    const likenessOf = likenessTo(route.path);
+    const [id, letters] = [idOf(route), lettersOf(route.path)];
     const scored = added
       .filter((one) => one.route.method === route.method && one.route.kind === route.kind)
-      .map((one) => ({
-        one,
-        score:
-          below(one.route.operation, 'operationId').value === id && id !== undefined ? 2 : likenessOf(one.route.path),
-      }));
+      .map((one) => ({ one, score: one.id === id && id !== undefined ? 2 : likeness(letters, one.letters) }));
     const [best] = scored.filter(({ score }) => score >= 0.7).sort((a, b) => b.score - a.score);
     if (best) hints.set(gone, `looks renamed to \`${routeInWords(best.one.route)}\``);
   }
+}
+
+function idOf({ operation }: RouteComparison['route']): unknown {
+  return below(operation, 'operationId').value;
 }

@@ -1,32 +1,26 @@
-/** How alike two names are, from 0 to 1: by the pairs of letters that they share (Dice), whatever their spelling. */
-export function likeness(a: string, b: string): number {
-  return likenessTo(a)(b);
+/** A name, taken apart: for one that is held against many. */
+export interface Letters {
+  readonly plain: string;
+  /** How often it has each pair of neighbouring letters. */
+  readonly pairs: ReadonlyMap<string, number>;
 }
 
-/** The same for one name that is held against many. */
-export function likenessTo(name: string): (other: string) => number {
-  const own = plain(name);
+/** Whatever its spelling: `drink_id`, `drinkId` and `DRINK-ID` are one. */
+export function lettersOf(name: string): Letters {
+  const plain = name.toLowerCase().replace(/[^\p{L}\p{N}/]/gu, '');
   const pairs = new Map<string, number>();
-  for (const pair of pairsOf(own)) pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
-  return (other) => {
-    const text = plain(other);
-    if (text === own) return 1;
-    if (own.length < 2 || text.length < 2) return 0;
-    const seen = new Map<string, number>();
-    let shared = 0;
-    for (const pair of pairsOf(text)) {
-      const count = (seen.get(pair) ?? 0) + 1;
-      seen.set(pair, count);
-      if (count <= (pairs.get(pair) ?? 0)) shared += 1;
-    }
-    return (2 * shared) / (own.length + text.length - 2);
-  };
+  for (let at = 1; at < plain.length; at += 1) {
+    const pair = plain.slice(at - 1, at + 1);
+    pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
+  }
+  return { plain, pairs };
 }
 
-function plain(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}/]/gu, '');
-}
-
-function pairsOf(text: string): string[] {
-  return Array.from({ length: Math.max(text.length - 1, 0) }, (_unused, at) => text.slice(at, at + 2));
+/** How alike two names are, from 0 to 1: by the pairs of letters that they share (Dice). */
+export function likeness(a: Letters, b: Letters): number {
+  if (a.plain === b.plain) return 1;
+  if (a.plain.length < 2 || b.plain.length < 2) return 0;
+  let shared = 0;
+  for (const [pair, count] of a.pairs) shared += Math.min(count, b.pairs.get(pair) ?? 0);
+  return (2 * shared) / (a.plain.length + b.plain.length - 2);
 }

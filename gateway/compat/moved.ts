@@ -1,5 +1,5 @@
 import type { Documents } from './contract/documents.ts';
-import { likeness } from './likeness.ts';
+import { type Letters, lettersOf, likeness } from './likeness.ts';
 import { type Shape, shapeAlikeness, shapeOf } from './movedShape.ts';
 import { parameterNames, type Route, routesOf, withoutNames } from './walk/routes.ts';
 
@@ -53,6 +53,7 @@ export function proposeMoved({ old, now, from, to, isListed }: MovedQuestion): M
 
 interface PathRoutes {
   readonly path: string;
+  readonly letters: Letters;
   readonly shape: Shape;
 }
 
@@ -64,7 +65,10 @@ function pathsOf(documents: Documents, version: string): Map<string, PathRoutes>
     byPath.set(key, [...(byPath.get(key) ?? []), route]);
   }
   return new Map(
-    [...byPath].map(([key, routes]) => [key, { path: routes[0]?.path ?? key, shape: shapeOf(routes, documents) }]),
+    [...byPath].map(([key, routes]) => {
+      const path = routes[0]?.path ?? key;
+      return [key, { path, letters: lettersOf(path), shape: shapeOf(routes, documents) }];
+    }),
   );
 }
 
@@ -75,7 +79,7 @@ function pairOf(old: PathRoutes, now: PathRoutes): Proposal | undefined {
   if (methods.length === 0) return undefined;
   const ids = old.shape.operationIds.filter((id) => now.shape.operationIds.includes(id));
   const shape = shapeAlikeness(old.shape, now.shape);
-  const path = likeness(old.path, now.path);
+  const path = likeness(old.letters, now.letters);
   const alike = 0.25 * path + 0.75 * shape.score;
   const score = Math.round(100 * (ids.length > 0 ? 0.7 + 0.3 * alike : alike)) / 100;
   const sure = score >= 0.8 ? 'almost sure' : score >= 0.6 ? 'likely' : 'a guess';

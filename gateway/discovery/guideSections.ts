@@ -1,7 +1,8 @@
 import { type GuideRoute, nameOf, type Topic } from '../compat/guide/guide.ts';
 import { hasTasks, sameName } from '../compat/guide/markdown.ts';
-import { counted, firstOf } from '../compat/guide/words.ts';
+import { firstOf } from '../compat/guide/words.ts';
 import { routeInWords } from '../compat/walk/routes.ts';
+import { counted } from '../shared/counted.ts';
 import { harmless } from '../shared/harmless.ts';
 import { said, samples, toldIn } from './guideParts.ts';
 import { type Html, html } from './html.ts';

@@ -1,8 +1,9 @@
+import { counted } from '../shared/counted.ts';
 import { harmlessly } from '../shared/harmless.ts';
 import { askers, type RetirementFacts, requestsOf, type SuccessorFacts } from './facts.ts';
 import type { Trend } from './trend.ts';
 import type { Remark } from './verdict.ts';
-import { count, dayOf, named, othersInWords, theLast, who } from './words.ts';
+import { dayOf, named, othersInWords, theLast, who } from './words.ts';
 
 /** What does not make the answer, and should be known all the same. */
 export function notesOn(facts: RetirementFacts): Remark[] {
@@ -14,13 +15,13 @@ export function notesOn(facts: RetirementFacts): Remark[] {
   const asked = askers(facts);
   if (stage === 'retired' && asked.length > 0) {
     const refused = asked.reduce((sum, one) => sum + one.requests - one.served, 0);
-    const knocks = `${count(refused, 'request')} to /${version} refused in ${theLast(quiet)}`;
+    const knocks = `${counted(refused, 'request')} to /${version} refused in ${theLast(quiet)}`;
     add('still_knocking', `${knocks}: ${who(facts)}.`);
   }
   if (ignored.length > 0) {
     add(
       'ignored',
-      `Left out (retire.ignore_clients), ${count(requestsOf(ignored), 'request')}: ${named(ignored, now)}.`,
+      `Left out (retire.ignore_clients), ${counted(requestsOf(ignored), 'request')}: ${named(ignored, now)}.`,
     );
   }
   if (others !== undefined) add('folded', `Not known is who made ${othersInWords(others)}.`);
@@ -31,7 +32,7 @@ export function notesOn(facts: RetirementFacts): Remark[] {
   if (lost.length > 0) {
     const routes = lost
       .slice(0, 5)
-      .map(({ route, requests }) => `${harmlessly(route)} (${count(requests, 'request')})`);
+      .map(({ route, requests }) => `${harmlessly(route)} (${counted(requests, 'request')})`);
     const more = lost.length > routes.length ? ` and ${lost.length - routes.length} more` : '';
     add('no_counterpart', `In use and without a counterpart in the successor: ${routes.join(', ')}${more}.`);
   }

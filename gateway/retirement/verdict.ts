@@ -1,7 +1,8 @@
+import { counted } from '../shared/counted.ts';
 import { harmlessly } from '../shared/harmless.ts';
 import { askers, type RetirementFacts, requestsOf, shareOf } from './facts.ts';
 import { notesOn } from './notes.ts';
-import { count, dayOf, howMany, percent, theLast, who } from './words.ts';
+import { dayOf, howMany, percent, theLast, who } from './words.ts';
 
 /** Whether a version may be retired, and why. */
 export interface Verdict {
@@ -87,7 +88,7 @@ function useReasons(facts: RetirementFacts): Remark[] {
   const { version, quiet, maxShare, inFlight } = facts;
   const [asked, share] = [askers(facts), shareOf(facts)];
   if (asked.length > 0 && (share > maxShare || facts.stage === 'removed')) {
-    const made = `${howMany(facts)} made ${count(requestsOf(asked), 'request')} to /${version}`;
+    const made = `${howMany(facts)} made ${counted(requestsOf(asked), 'request')} to /${version}`;
     const text = `${made} in ${theLast(quiet)}, ${percent(share)} of all: ${who(facts)}.`;
     return [{ code: 'clients_left', text }];
   }

@@ -1,4 +1,5 @@
 import { ago, inWholeUnits } from '../shared/ago.ts';
+import { counted, grouped } from '../shared/counted.ts';
 import { harmlessly } from '../shared/harmless.ts';
 import { isTold } from '../usage/callers.ts';
 import type { ClientUse, UsageQueries } from '../usage/queries.ts';
@@ -9,11 +10,6 @@ type Asked = Pick<RetirementFacts, 'clients' | 'others'>;
 
 const mostNamed = 5;
 const mostRoutes = 2;
-
-/** `1,204 requests` */
-export function count(number: number, noun: string): string {
-  return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;
-}
 
 /** A share of 0 to 1 as a percentage that is never rounded to nothing: `2.3%`, `less than 0.01%`. */
 export function percent(share: number): string {
@@ -34,17 +30,17 @@ export function dayOf(instant: number): string {
 /** Up to five, the biggest first: `ios-app (last asked 3 h ago, 1,204 requests), …`. Fit to be printed. */
 export function named(clients: readonly ClientUse[], now: number): string {
   const words = clients.slice(0, mostNamed).map(({ client, name, last, requests }) => {
-    return `${harmlessly(name ?? client)} (last asked ${ago(last, now)}, ${count(requests, 'request')})`;
+    return `${harmlessly(name ?? client)} (last asked ${ago(last, now)}, ${counted(requests, 'request')})`;
   });
   const more = clients.length - words.length;
-  return words.join(', ') + (more > 0 ? ` and ${more.toLocaleString('en-US')} more` : '');
+  return words.join(', ') + (more > 0 ? ` and ${grouped(more)} more` : '');
 }
 
 /** `50,001 clients`; `At least 50,001 clients` where more were not told apart. */
 export function howMany({ clients, others }: Asked): string {
   return others === undefined
-    ? count(clients.length, 'client')
-    : `At least ${count(Math.max(1, clients.length), 'client')}`;
+    ? counted(clients.length, 'client')
+    : `At least ${counted(Math.max(1, clients.length), 'client')}`;
 }
 
 /** Who is told apart, and what the rest did. Fit to be printed. */
@@ -55,13 +51,13 @@ export function who({ clients, others, now }: Asked & { readonly now: number }):
 
 /** `100,507 requests of clients beyond usage.max_clients, which were not told apart` */
 export function othersInWords({ requests }: ClientUse): string {
-  return `${count(requests, 'request')} of clients beyond usage.max_clients, which were not told apart`;
+  return `${counted(requests, 'request')} of clients beyond usage.max_clients, which were not told apart`;
 }
 
 /** `7: GET /drinks (1,204), GET /old (3)`: how many routes, and the most used of them. Fit to be printed. */
 export function routesInWords(routes: number, top: readonly { route: string; requests: number }[]): string {
   const words = top.slice(0, mostRoutes).map(({ route, requests }) => {
-    return `${harmlessly(route, 40)} (${requests.toLocaleString('en-US')})`;
+    return `${harmlessly(route, 40)} (${grouped(requests)})`;
   });
   return words.length === 0 ? String(routes) : `${routes}: ${words.join(', ')}`;
 }

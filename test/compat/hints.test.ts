@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { likeness } from '../../gateway/compat/likeness.ts';
+import { lettersOf, likeness } from '../../gateway/compat/likeness.ts';
 import { contractOf, findingsBetween } from './support/comparing.ts';
 
 const [text, amount] = [{ type: 'string' }, { type: 'number' }];
@@ -58,7 +58,7 @@ describe('likeness', () => {
     ['a', 'b', 0],
     ['night', 'nacht', 0.25],
   ])('of %j and %j is %d', (a, b, expected) => {
-    expect(likeness(a, b)).toBe(expected);
-    expect(likeness(b, a)).toBe(expected);
+    expect(likeness(lettersOf(a), lettersOf(b))).toBe(expected);
+    expect(likeness(lettersOf(b), lettersOf(a))).toBe(expected);
   });
 });

@@ -2,12 +2,14 @@
 export interface Position {
   readonly line: number;
   readonly column: number;
+  /** The offset at which its line begins. */
+  readonly start: number;
 }
 
 /** Where an offset stands in a text. */
 export function positionAt(text: string, offset: number): Position {
   const { line, start } = advance(text, offset, { line: 1, start: 0 });
-  return { line, column: offset - start + 1 };
+  return { line, column: offset - start + 1, start };
 }
 
 /** The same for many offsets in one pass over the text. */
@@ -16,7 +18,7 @@ export function positionsAt(text: string, offsets: Iterable<number>): Map<number
   let at = { line: 1, start: 0 };
   for (const offset of [...offsets].sort((a, b) => a - b)) {
     at = advance(text, offset, at);
-    positions.set(offset, { line: at.line, column: offset - at.start + 1 });
+    positions.set(offset, { ...at, column: offset - at.start + 1 });
   }
   return positions;
 }

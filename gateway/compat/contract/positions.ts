@@ -17,7 +17,7 @@ export function positionsOf(file: ContractFile, places: readonly Place[]): Map<P
   else findInJson(text, tree);
   const offsets = new Map([...of].map(([place, path]) => [place, offsetOf(path)]));
   const byOffset = positionsAt(text, new Set(offsets.values()));
-  for (const [place, offset] of offsets) positions.set(place, byOffset.get(offset) ?? { line: 1, column: 1 });
+  for (const [place, offset] of offsets) positions.set(place, byOffset.get(offset) ?? { line: 1, column: 1, start: 0 });
   return positions;
 }
 

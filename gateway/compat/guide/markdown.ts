@@ -1,10 +1,11 @@
+import { counted } from '../../shared/counted.ts';
 import type { RouteName } from '../finding.ts';
 import { routeInWords } from '../walk/routes.ts';
 import { additionsIn } from './additions.ts';
 import { type Guide, type GuideRoute, isBreaking, nameOf, type Sample, sharers, type Topic } from './guide.ts';
 import { codeInMarkdown, escaped, fenced, inMarkdown } from './markdownText.ts';
 import { openingOf, stateInWords } from './opening.ts';
-import { counted, firstOf } from './words.ts';
+import { firstOf } from './words.ts';
 
 /** The guide for a repository, a wiki or a terminal. */
 export function guideAsMarkdown(guide: Guide): string {

@@ -1,5 +1,6 @@
+import { counted } from '../../shared/counted.ts';
 import { type Guide, type GuideRoute, isBreaking, tasksOf } from './guide.ts';
-import { counted, dateInWords, named } from './words.ts';
+import { dateInWords, named } from './words.ts';
 
 /** What to do at all, in order. `now` decides between what will be and what has been. */
 export function openingOf({ from, to, end, routes }: Guide): string[] {

@@ -19,10 +19,6 @@ export function named(name: string): string {
   return `\`${name.replaceAll('`', "'")}\``;
 }
 
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 /** As many as a reader looks at, and what is left of them in words. */
 export function firstOf<Item>(
   items: readonly Item[],

@@ -8,8 +8,8 @@ const longest = 120;
 const before = 40;
 
 /** The line of a contract at which something stands, with a caret under its column; a long line is cut on both sides. */
-export function frameOf(site: Site, { line, column }: Position): string[] {
-  const raw = lineOf(site.place.file, line);
+export function frameOf(site: Site, { line, column, start }: Position): string[] {
+  const raw = lineAt(site.place.file.text, start);
   if (raw === undefined || raw.trim() === '') return [];
   const from = column > longest - before ? column - 1 - before : 0;
   const lead = from > 0 ? '…' : '';
@@ -25,20 +25,7 @@ function tidy(text: string): string {
   return shown(harmless(text.replaceAll('\t', ' ')), Number.POSITIVE_INFINITY);
 }
 
-const starts = new WeakMap<object, readonly number[]>();
-
-/** A contract may have a hundred thousand lines, and a finding in each: it is taken apart once. */
-function lineOf(file: Site['place']['file'], line: number): string | undefined {
-  const { text } = file;
-  if (text === undefined) return undefined;
-  const known = starts.get(file) ?? startsOf(text);
-  starts.set(file, known);
-  const start = known[line - 1];
-  return start === undefined ? undefined : text.slice(start, known[line]).replace(/[\r\n]+$/, '');
-}
-
-function startsOf(text: string): number[] {
-  const found = [0];
-  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', end + 1)) found.push(end + 1);
-  return found;
+function lineAt(text: string | undefined, start: number): string | undefined {
+  const end = text?.indexOf('\n', start);
+  return text?.slice(start, end === -1 ? undefined : end).replace(/\r+$/, '');
 }

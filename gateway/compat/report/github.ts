@@ -1,7 +1,8 @@
+import { counted } from '../../shared/counted.ts';
 import type { Comparing, CompatReport, PlacedFinding } from './report.ts';
 import { type Base, isThere, pathOf } from './sides.ts';
 import { judgedOf, summaryInWords } from './summary.ts';
-import { callsInWords, counted, moreRoutes, placeInWords, shown, staleInWords } from './words.ts';
+import { callsInWords, moreRoutes, placeInWords, shown, staleInWords } from './words.ts';
 
 // GitHub shows ten of a kind and step, and drops the rest without a word.
 const most = 10;

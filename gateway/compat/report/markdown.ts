@@ -1,8 +1,9 @@
+import { counted } from '../../shared/counted.ts';
 import { exemptedSection, findingsSection, notesSection, staleSection } from './markdownTable.ts';
 import { code, plain } from './markdownText.ts';
 import type { CompatReport } from './report.ts';
 import { infosInWords, summaryInWords, summaryOf } from './summary.ts';
-import { counted, placeInWords } from './words.ts';
+import { placeInWords } from './words.ts';
 
 export interface Section {
   readonly heading: string;

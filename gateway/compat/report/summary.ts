@@ -1,6 +1,7 @@
+import { counted } from '../../shared/counted.ts';
 import { rules } from '../rules.ts';
 import type { Comparing, CompatReport, PlacedFinding } from './report.ts';
-import { counted, shown } from './words.ts';
+import { shown } from './words.ts';
 
 export interface Summary {
   readonly errors: number;

@@ -1,7 +1,8 @@
+import { counted } from '../../shared/counted.ts';
 import type { Comparing, CompatReport, PlacedFinding } from './report.ts';
 import { judgedOf, summaryInWords, summaryOf } from './summary.ts';
 import { exemptedAsText, findingAsText, levelAsText } from './textFinding.ts';
-import { counted, headingOf, placeInWords, shown, staleInWords } from './words.ts';
+import { headingOf, placeInWords, shown, staleInWords } from './words.ts';
 
 export type Paint = (style: 'red' | 'yellow' | 'green' | 'dim' | 'bold', text: string) => string;
 

@@ -1,3 +1,4 @@
+import { counted } from '../../shared/counted.ts';
 import { harmless, harmlessly } from '../../shared/harmless.ts';
 import type { Position } from '../contract/lines.ts';
 import type { StaleExemption } from '../exemptions.ts';
@@ -11,10 +12,6 @@ export function shown(text: string, length = 300): string {
   return harmlessly(text, length)
     .replaceAll('##[', '#\\x23[')
     .replace(/^\s*::/, '\\x3a:');
-}
-
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** The finding's own words, without the route that they begin with. */

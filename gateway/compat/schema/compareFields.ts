@@ -34,8 +34,8 @@ function tellRemoved(pair: Pair, name: string, field: Held): void {
 }
 
 /** Nothing is left that a response could hold there. */
-function isEmptied({ context }: Pair, old: Held, now: Held): boolean {
-  if (context.direction === 'request' || old.isPlainly(now)) return false;
+function isEmptied(pair: Pair, old: Held, now: Held): boolean {
+  if (pair.context.direction === 'request' || pair.areTwins(old, now)) return false;
   return now.schema.view.isNothing && !old.schema.view.isNothing;
 }
 

@@ -1,5 +1,6 @@
 import { type Comparison, emptyComparison } from '../change.ts';
 import { compareDocs } from '../compareDocs.ts';
+import type { Alike } from '../contract/twins.ts';
 import { compareConditions } from './compareConditions.ts';
 import { compareFields } from './compareFields.ts';
 import { compareGroups } from './compareGroups.ts';
@@ -33,7 +34,12 @@ function compareDescriptions({ parts: before }: Schema, { parts: after }: Schema
  * walked once. A pair that is still being compared counts as equal wherever it turns up within itself.
  */
 export class SchemaComparer {
+  readonly #twins: Alike;
   readonly #known = new Map<Schema, Map<Schema, Map<string, Comparison>>>();
+
+  constructor(twins: Alike) {
+    this.#twins = twins;
+  }
 
   readonly compare = (old: Schema, now: Schema, context: Context): Comparison => {
     const ofOld = this.#known.get(old) ?? new Map<Schema, Map<string, Comparison>>();
@@ -43,7 +49,7 @@ export class SchemaComparer {
     if (known) return known;
     const comparison = emptyComparison();
     this.#known.set(old, ofOld.set(now, ofBoth.set(key, comparison)));
-    const pair = new Pair(old, now, context, comparison, this.compare);
+    const pair = new Pair({ old, new: now, context, into: comparison, twins: this.#twins, compare: this.compare });
     compareDescriptions(old, now, comparison);
     if (compareTypes(pair)) for (const compareAspect of aspects) compareAspect(pair);
     comparison.isDone = true;

@@ -1,4 +1,4 @@
-import { isList, isMap, type Located } from '../contract/place.ts';
+import { isMap, type Located } from '../contract/place.ts';
 import { isDocs } from './canonical.ts';
 import type { Schema } from './schema.ts';
 import type { Schemas } from './schemas.ts';
@@ -30,27 +30,12 @@ export class Held {
     if (this.all.length === 1 && isMap(value) && !isComposed(value)) return value[keyword] === true;
     return this.schema.parts.some(({ map }) => map[keyword] === true);
   }
-
-  /** Whether two say the same so plainly that there is no need to look closer; false: that is not known. */
-  isPlainly(other: Held): boolean {
-    if (this.all.length !== 1 || other.all.length !== 1) return false;
-    const [a, b] = [this.at.value, other.at.value];
-    if (!isMap(a) || !isMap(b) || isComposed(a)) return false;
-    const keys = Object.keys(a);
-    return keys.length === Object.keys(b).length && keys.every((key) => isSame(a[key], b[key]));
-  }
 }
 
 const composing = ['$ref', '$dynamicRef', 'allOf', 'oneOf', 'anyOf'] as const;
 
 function isComposed(map: Readonly<Record<string, unknown>>): boolean {
   return composing.some((keyword) => map[keyword] !== undefined);
-}
-
-function isSame(a: unknown, b: unknown): boolean {
-  if (a === b) return a !== undefined;
-  if (!isList(a) || !isList(b) || a.length !== b.length) return false;
-  return a.every((item, index) => item === b[index]);
 }
 
 function nowhere(): never {

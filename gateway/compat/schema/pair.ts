@@ -1,6 +1,7 @@
 import type { ChangeOf, Comparison, Direction, Kind, Step } from '../change.ts';
 import { addPart } from '../change.ts';
 import type { Located } from '../contract/place.ts';
+import type { Alike } from '../contract/twins.ts';
 import type { Held } from './held.ts';
 import type { Schema } from './schema.ts';
 import type { View } from './view.ts';
@@ -20,19 +21,30 @@ export function isSentAsText({ direction, wire }: Context): boolean {
 
 export type CompareSchemas = (old: Schema, now: Schema, context: Context) => Comparison;
 
+export interface PairOptions {
+  readonly old: Schema;
+  readonly new: Schema;
+  readonly context: Context;
+  readonly into: Comparison;
+  readonly twins: Alike;
+  readonly compare: CompareSchemas;
+}
+
 /** Two schemas that are held against each other, and where what is found goes. */
 export class Pair {
   readonly oldSchema: Schema;
   readonly newSchema: Schema;
   readonly context: Context;
   readonly into: Comparison;
+  readonly #twins: Alike;
   readonly #compare: CompareSchemas;
 
-  constructor(old: Schema, now: Schema, context: Context, into: Comparison, compare: CompareSchemas) {
+  constructor({ old, new: now, context, into, twins, compare }: PairOptions) {
     this.oldSchema = old;
     this.newSchema = now;
     this.context = context;
     this.into = into;
+    this.#twins = twins;
     this.#compare = compare;
   }
 
@@ -63,7 +75,11 @@ export class Pair {
 
   /** The same, where it may well be plain that nothing differs. */
   held(step: Step, old: Held, now: Held): void {
-    if (!old.isPlainly(now)) this.part(step, old.schema, now.schema);
+    if (!this.areTwins(old, now)) this.part(step, old.schema, now.schema);
+  }
+
+  areTwins(old: Held, now: Held): boolean {
+    return old.all.length === 1 && now.all.length === 1 && this.#twins.are(old.at, now.at);
   }
 
   /** The same without keeping what is found. */

@@ -11,7 +11,7 @@ export function compareBodies(old: Located, now: Located, flow: Flow, sides: Sid
     addPart(
       into,
       step,
-      sides.once(`body ${flow}`, old, now, (before, after, body) => compare(before, after, flow, sides, body)),
+      sides.unlessTwins(`body ${flow}`, old, now, (before, after, body) => compare(before, after, flow, sides, body)),
     );
   } else if (isMap(old.value)) {
     if (flow === 'in') found(into, { kind: 'body', effect: 'removed' }, undefined, '', old, undefined);

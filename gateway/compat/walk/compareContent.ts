@@ -29,9 +29,15 @@ export function compareContent(old: Located, now: Located, direction: Direction,
   }
 }
 
-function compareMedia(type: string, old: Located, now: Located, direction: Direction, sides: Sides): Comparison {
+function compareMedia(
+  type: string,
+  old: Located,
+  now: Located,
+  direction: Direction,
+  sides: Sides,
+): Comparison | undefined {
   const wire = wireOf(type);
-  return sides.once(`media ${direction} ${wire}`, old, now, (before, after, into) => {
+  return sides.unlessTwins(`media ${direction} ${wire}`, old, now, (before, after, into) => {
     compareDocs(before, after, into);
     addPart(into, undefined, sides.schemas(below(before, 'schema'), below(after, 'schema'), direction, wire));
     const items: Step = { kind: 'items', text: '[]' };

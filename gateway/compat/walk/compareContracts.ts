@@ -2,6 +2,7 @@ import { type Comparison, emptyComparison } from '../change.ts';
 import { compareDocs } from '../compareDocs.ts';
 import type { Documents } from '../contract/documents.ts';
 import { below, type Located } from '../contract/place.ts';
+import { type Alike, Twins } from '../contract/twins.ts';
 import { withinTheStack } from '../failure.ts';
 import { isEqual } from '../schema/canonical.ts';
 import { compareOperations } from './compareOperations.ts';
@@ -33,14 +34,19 @@ export interface ContractComparison {
 
 /**
  * Holds a contract against its past, or against another major. `versions`: what they are called in URLs, where that is
- * known. @throws CompareError for a `$ref` that leads nowhere, and for too deep a nesting
+ * known; `twins`: what is not looked at. @throws CompareError for a `$ref` that leads nowhere, and for too deep a nesting
  */
-export function compareContracts(old: Documents, now: Documents, versions: Versions = {}): ContractComparison {
-  return withinTheStack(now.root.place.file.name, () => compareAll(old, now, versions));
+export function compareContracts(
+  old: Documents,
+  now: Documents,
+  versions: Versions = {},
+  twins: Alike = new Twins(old, now),
+): ContractComparison {
+  return withinTheStack(now.root.place.file.name, () => compareAll(new Sides(old, now, twins), versions));
 }
 
-function compareAll(old: Documents, now: Documents, versions: Versions): ContractComparison {
-  const sides = new Sides(old, now);
+function compareAll(sides: Sides, versions: Versions): ContractComparison {
+  const { old, new: now } = sides;
   const [before, after] = [routesOf(old, versions.old), routesOf(now, versions.new)];
   const pairs = pairRoutes(
     { documents: old, routes: [...before.values()], version: versions.old },

@@ -18,8 +18,8 @@ export function compareHeaders(old: Located, now: Located, direction: Direction,
   }
 }
 
-function compare(old: Located, now: Located, direction: Direction, sides: Sides): Comparison {
-  return sides.once(`header ${direction}`, old, now, (before, after, into) => {
+function compare(old: Located, now: Located, direction: Direction, sides: Sides): Comparison | undefined {
+  return sides.unlessTwins(`header ${direction}`, old, now, (before, after, into) => {
     const [was, is] = [isRequired(before), isRequired(after)];
     if (was !== is) {
       const kind = direction === 'response' ? 'header' : 'presence';

@@ -27,8 +27,8 @@ export function compareParameters(old: Route, now: Route, flow: Flow, sides: Sid
   }
 }
 
-function compare(old: Located, now: Located, flow: Flow, sides: Sides): Comparison {
-  return sides.once(`parameter ${flow}`, old, now, (before, after, into) => {
+function compare(old: Located, now: Located, flow: Flow, sides: Sides): Comparison | undefined {
+  return sides.unlessTwins(`parameter ${flow}`, old, now, (before, after, into) => {
     const [was, is] = [isRequired(before), isRequired(after)];
     if (was !== is) {
       const places = [placeOfRequired(before), placeOfRequired(after)] as const;

@@ -30,7 +30,7 @@ export function compareResponses(old: Located, now: Located, flow: Flow, sides: 
 }
 
 function compareResponse(status: string, old: Located, now: Located, flow: Flow, sides: Sides, into: Comparison): void {
-  const comparison = sides.once(`response ${flow}`, old, now, (before, after, own) => {
+  const comparison = sides.unlessTwins(`response ${flow}`, old, now, (before, after, own) => {
     compareDocs(before, after, own);
     // Where one may go on from here is advice: what is there is compared at its own route.
     const [links, linksNow] = [below(before, 'links'), below(after, 'links')];

@@ -1,6 +1,7 @@
 import { type Comparison, type Direction, emptyComparison } from '../change.ts';
 import type { Documents } from '../contract/documents.ts';
 import type { Located } from '../contract/place.ts';
+import type { Alike } from '../contract/twins.ts';
 import { SchemaComparer } from '../schema/compareSchemas.ts';
 import type { Wire } from '../schema/pair.ts';
 import { unionOfTypes } from '../schema/reach.ts';
@@ -13,19 +14,24 @@ export type Flow = 'in' | 'out';
 export class Sides {
   readonly old: Documents;
   readonly new: Documents;
+  readonly #twins: Alike;
   readonly #schemas: { readonly old: Schemas; readonly new: Schemas };
-  readonly #comparer = new SchemaComparer();
+  readonly #comparer: SchemaComparer;
   readonly #known = new Map<unknown, Map<unknown, Map<string, Comparison>>>();
 
-  constructor(old: Documents, now: Documents) {
+  /** `twins`: what need not be looked at. */
+  constructor(old: Documents, now: Documents, twins: Alike) {
     this.old = old;
     this.new = now;
+    this.#twins = twins;
+    this.#comparer = new SchemaComparer(twins);
     this.#schemas = { old: new Schemas(old), new: new Schemas(now) };
   }
 
   /** Holds the schemas at two places against each other; one that is not there lets everything through. */
   schemas(old: Located, now: Located, direction: Direction, wire: Wire): Comparison | undefined {
     if (old.value === undefined && now.value === undefined) return undefined;
+    if (this.#twins.are(old, now)) return undefined;
     return this.#comparer.compare(this.#schemas.old.of(old), this.#schemas.new.of(now), { direction, wire });
   }
 
@@ -52,6 +58,11 @@ export class Sides {
     compare(before, after, comparison);
     comparison.isDone = true;
     return comparison;
+  }
+
+  /** The same of what stands by itself: nothing can differ in it where both sides say the same. */
+  unlessTwins(...[what, old, now, compare]: Parameters<Sides['once']>): Comparison | undefined {
+    return this.#twins.are(old, now) ? undefined : this.once(what, old, now, compare);
   }
 }
 

@@ -89,7 +89,8 @@ it.each([
     const all = [...expected.keys()];
     const asked = round % 2 === 0 ? all : all.filter(() => random() < 0.3);
     const found = positionsOf(file, asked);
-    for (const place of asked) expect(found.get(place), file.text).toEqual(expected.get(place));
+    for (const place of asked)
+      expect(found.get(place), file.text).toEqual(expect.objectContaining(expected.get(place)));
     compared += asked.length;
   }
   expect(compared).toBeGreaterThan(1000);
