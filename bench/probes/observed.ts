@@ -1,9 +1,14 @@
-/** node observed.ts PORT BACKEND_PORT FOLDER WHAT: the gateway's own parts, recorded by those that WHAT names. */
+/**
+ * node observed.ts PORT BACKEND_PORT FOLDER: the gateway's own parts, watched by other recorders every moment, in random
+ * order. What a request took under each is in FOLDER/observed.json, written once a second; SIGUSR2 begins anew.
+ */
 
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keepYoungGenerationSmall } from '../../gateway/cli/heap.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { sinkOf } from '../../gateway/keeping.ts';
+import type { Recorder } from '../../gateway/observability/facts.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { listen } from '../../gateway/pipeline/listener.ts';
 import { assemble } from '../../gateway/serving/assembly.ts';
@@ -12,7 +17,10 @@ import { systemClock } from '../../gateway/shared/clock.ts';
 import { Ledger } from '../../gateway/usage/ledger.ts';
 import { dates } from '../support/work.ts';
 
-const [port = '', backendPort, folder = '', what = ''] = process.argv.slice(2);
+// Long enough for hundreds of requests, and short enough that a slow second of the machine falls on all of them.
+const momentMs = 60;
+
+const [port = '', backendPort, folder = ''] = process.argv.slice(2);
 const upstream = `http://127.0.0.1:${backendPort}`;
 
 keepYoungGenerationSmall();
@@ -22,17 +30,52 @@ const snapshot = snapshotFrom({
   usage: { store: join(folder, `${port}.db`) },
   log: { access: '/dev/null' },
 });
-const { surroundings } = assemble(snapshot);
 const notice = (line: string): void => void process.stderr.write(`${line}\n`);
-if (what.includes('metrics')) {
-  // On disk, and written every few seconds, as in a gateway that runs.
-  const ledger = what.includes('ledger')
-    ? Ledger.open(snapshot.usage, { clock: systemClock, onNotice: notice })
-    : undefined;
-  const logs = what.includes('access log');
-  const signals = new Signals(snapshot, { clock: systemClock, notice, usage: ledger && sinkOf(ledger), logs });
-  surroundings.recorder = signals.recorder;
-  // Once, so that the process is being watched as it is between two scrapes.
-  await signals.metrics();
-}
+// On disk, and written every few seconds, as in a gateway that runs.
+const usage = (name: string) =>
+  sinkOf(Ledger.open({ ...snapshot.usage, store: join(folder, name) }, { clock: systemClock, onNotice: notice }));
+const signals = (options: Partial<ConstructorParameters<typeof Signals>[1]>): Signals =>
+  new Signals(snapshot, { clock: systemClock, notice, usage: undefined, logs: false, ...options });
+const watched = [
+  { by: 'nothing', signals: undefined },
+  { by: 'metrics', signals: signals({}) },
+  { by: 'metrics and ledger', signals: signals({ usage: usage('ledger.db') }) },
+  { by: 'metrics, ledger and access log', signals: signals({ usage: usage('all.db'), logs: true }) },
+].map(({ by, signals: its }) => ({ by, recorder: its?.recorder as Recorder | undefined, cpuMicros: 0, requests: 0 }));
+// Once, so that the process is being watched as it is between two scrapes.
+await signals({}).metrics();
+
+const { surroundings } = assemble(snapshot);
+let begun = 0;
+const { now } = surroundings;
+// Asked once a request.
+const counting = (): number => {
+  begun += 1;
+  return now();
+};
+Object.assign(surroundings, { now: counting });
+
+let order = [...watched];
+let [current] = order;
+let before = { cpu: process.cpuUsage(), begun };
+setInterval(() => {
+  const { user, system } = process.cpuUsage(before.cpu);
+  if (current) {
+    current.cpuMicros += user + system;
+    current.requests += begun - before.begun;
+  }
+  current = order.shift();
+  if (order.length === 0) order = watched.toSorted(() => Math.random() - 0.5);
+  surroundings.recorder = current?.recorder;
+  before = { cpu: process.cpuUsage(), begun };
+}, momentMs);
+
+process.on('SIGUSR2', () => {
+  for (const one of watched) Object.assign(one, { cpuMicros: 0, requests: 0 });
+});
+setInterval(() => {
+  const figures = watched.map(({ by, cpuMicros, requests }) => ({ by, cpuMicros, requests }));
+  writeFileSync(join(folder, 'observed.tmp'), JSON.stringify(figures));
+  renameSync(join(folder, 'observed.tmp'), join(folder, 'observed.json'));
+}, 1000);
 await listen(createFrontDoor(snapshot.gateway, surroundings), snapshot.gateway.listen);

@@ -1,10 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Contender } from '../proxies/contender.ts';
-import { status } from '../support/answer.ts';
 import { startJsonBackend } from '../support/backends.ts';
-import { comparePerRequest } from '../support/compare.ts';
-import { lineUp } from '../support/lineup.ts';
-import { path } from '../support/work.ts';
+import { startServer, temporaryFolder } from '../support/children.ts';
+import { markdownTable, withRatio } from '../support/figures.ts';
+import { runLoad } from '../support/load.ts';
+import { freePort } from '../support/ports.ts';
+import { progress } from '../support/progress.ts';
+import { connections, path } from '../support/work.ts';
 import type { Scenario } from './scenario.ts';
 
 const probe = fileURLToPath(new URL('../probes/observed.ts', import.meta.url));
@@ -12,38 +16,42 @@ const probe = fileURLToPath(new URL('../probes/observed.ts', import.meta.url));
 /** What all of it together may cost, as a share of a request without it. */
 const aim = 0.15;
 
+interface Figure {
+  readonly by: string;
+  readonly cpuMicros: number;
+  readonly requests: number;
+}
+
 export const features: Scenario = {
   name: 'features',
-  title: 'What watching costs: the gateway without a recorder, and with one after the other added',
+  title: 'What watching costs: one gateway whose requests are recorded by others every moment',
   ordinary: false,
-  async run(options) {
-    const target = `/v1${path}`;
-    const contenders = [
-      observed('nothing'),
-      observed('metrics'),
-      observed('metrics and ledger'),
-      observed('metrics, ledger and access log'),
-    ];
-    const lineup = await lineUp(contenders, await startJsonBackend(), async (port) => {
-      const received = await status(port, target);
-      return received === 200 ? undefined : `status: ${received}`;
-    });
+  async run({ quick, rounds, seconds }) {
+    const [port, backend, folder] = [await freePort(), await startJsonBackend(), temporaryFolder()];
+    const args = [probe, String(port), String(backend), folder];
+    const server = await startServer({ program: process.execPath, args }, port, 'proxy');
+    const load = (length: number) =>
+      runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: length });
     try {
-      return await comparePerRequest(lineup, target, options, aim);
+      await load(quick ? 2 : 5); // compilers warm up
+      process.kill(server.pid, 'SIGUSR2');
+      const { errors } = await load(rounds * seconds * 4);
+      if (errors > 0) progress(`features: ${errors} ERRORS`);
+      await sleep(1500);
+      return table(JSON.parse(readFileSync(join(folder, 'observed.json'), 'utf8')) as Figure[]);
     } finally {
-      await lineup.stop();
+      await server.stop();
     }
   },
 };
 
-function observed(what: string): Contender {
-  return {
-    name: `with ${what}`,
-    version: '',
-    required: true,
-    command: ({ port, backendPort, folder }) => ({
-      program: process.execPath,
-      args: [probe, String(port), String(backendPort), folder, what],
-    }),
-  };
+function table(figures: readonly Figure[]): string {
+  const costs = figures.map(({ cpuMicros, requests }) => cpuMicros / requests);
+  const [least = Number.NaN] = costs;
+  const rows = figures.map(({ by, requests }, index) => {
+    const cost = costs[index] ?? Number.NaN;
+    const more = index === 0 ? '' : `${((cost / least - 1) * 100).toFixed(1)} %`;
+    return [`watched by ${by}`, withRatio(cost, least, 1), more, requests.toLocaleString('en')];
+  });
+  return markdownTable(['gateway', 'CPU µs/request', `CPU more (aim ≤ ${aim * 100} %)`, 'requests'], rows);
 }

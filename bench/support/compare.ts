@@ -13,15 +13,11 @@ interface Sample {
   readonly errors: number;
 }
 
-/**
- * A table of CPU, throughput and latency per request; the first of the lineup is the yardstick of the ratios. `aim`: the
- * share by which the CPU of the others may be more.
- */
+/** A table of CPU, throughput and latency per request; the first of the lineup is the yardstick of the ratios. */
 export async function comparePerRequest(
   { entrants, absent }: Lineup,
   target: string,
   options: Options,
-  aim?: number,
 ): Promise<string> {
   const samples = new Map<Entrant, Sample[]>(entrants.map((entrant) => [entrant, []]));
   const load = (port: number, seconds: number) => ({ url: `http://127.0.0.1:${port}${target}`, connections, seconds });
@@ -44,7 +40,7 @@ export async function comparePerRequest(
       progress(`round ${round}/${options.rounds}  ${proxy.name}: ${figures}${errors ? `, ${errors} ERRORS` : ''}`);
     }
   }
-  return table(samples, aim) + absent.map(({ proxy, reason }) => `\n\n${proxy.name}: ${reason}.`).join('');
+  return table(samples) + absent.map(({ proxy, reason }) => `\n\n${proxy.name}: ${reason}.`).join('');
 }
 
 const columns = [
@@ -54,22 +50,13 @@ const columns = [
   { title: 'p99 ms', digits: 2, of: (sample: Sample) => sample.p99 },
 ];
 
-function table(samples: ReadonlyMap<Entrant, readonly Sample[]>, aim: number | undefined): string {
+function table(samples: ReadonlyMap<Entrant, readonly Sample[]>): string {
   const [yardstick = []] = samples.values();
   const rows = [...samples].map(([{ proxy }, taken]) => [
     named(proxy.name, proxy.version, taken),
     ...columns.map(({ of, digits }) => withRatio(median(taken.map(of)), median(yardstick.map(of)), digits)),
-    ...(aim === undefined ? [] : [more(taken, yardstick)]),
   ]);
-  const last = aim === undefined ? [] : [`CPU more (aim ≤ ${aim * 100} %)`];
-  return markdownTable(['proxy', ...columns.map(({ title }) => title), ...last], rows);
-}
-
-/** The median over the rounds of what each took more than the yardstick in the same one: a slow minute falls on both. */
-function more(taken: readonly Sample[], yardstick: readonly Sample[]): string {
-  if (taken === yardstick) return '';
-  const shares = taken.map(({ cpuMicros }, round) => cpuMicros / (yardstick[round]?.cpuMicros ?? Number.NaN) - 1);
-  return `${(median(shares) * 100).toFixed(1)} %`;
+  return markdownTable(['proxy', ...columns.map(({ title }) => title)], rows);
 }
 
 /** A figure beside failed requests must not pass for a good one. */

@@ -1,5 +1,6 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import { AccessLog } from '../observability/accessLog.ts';
+import { Batches } from '../observability/batches.ts';
 import { type MetricValues, metricOf } from '../observability/exposition.ts';
 import type { Facts, Recorder } from '../observability/facts.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -17,6 +18,7 @@ export class Signals {
   readonly #log: AccessLog | undefined;
   readonly #collector: Collector | undefined;
   readonly #unlisted = new UnlistedVersions();
+  readonly #batches = new Batches((facts) => this.#record(facts));
   #basePath: string;
   readonly #usage: ServeOptions['usage'];
   readonly #timer: NodeJS.Timeout | undefined;
@@ -33,13 +35,14 @@ export class Signals {
     this.#basePath = gateway.basePath;
     if (usage) this.#timer = setInterval(() => this.#flush(), flushMs).unref();
     this.recorder = {
-      record: (facts) => this.#record(facts),
+      record: (facts) => this.#batches.record(facts),
       switched: (version) => this.#metrics.switched(version),
     };
   }
 
   /** All that this process has counted. */
   async metrics(): Promise<readonly MetricValues[]> {
+    this.#batches.handOn();
     const one = (value: number) => [{ labels: {}, value }];
     return [
       ...(await this.#metrics.json()),
@@ -64,6 +67,7 @@ export class Signals {
 
   /** For who has renamed the log. */
   async reopen(): Promise<void> {
+    this.#batches.handOn();
     await this.#log?.reopen();
   }
 
@@ -94,6 +98,7 @@ export class Signals {
   }
 
   #flush(): void {
+    this.#batches.handOn();
     const batch = this.#collector?.take() ?? [];
     if (batch.length > 0) this.#usage?.take(batch);
   }

@@ -1,0 +1,38 @@
+import type { Facts, Recorder } from './facts.ts';
+
+const mostWaiting = 128;
+const longestWaitMs = 100;
+
+/**
+ * Hands on what became of exchanges, many at a time. By the next exchange the caches of a processor have forgotten how to
+ * count and how to write lines: of many in a row, each costs a fraction of what it does alone.
+ */
+export class Batches implements Recorder {
+  readonly #take: (facts: Facts) => void;
+  #waiting: Facts[] = [];
+  #isTimed = false;
+
+  constructor(take: (facts: Facts) => void) {
+    this.#take = take;
+  }
+
+  record(facts: Facts): void {
+    if (this.#waiting.push(facts) >= mostWaiting) this.handOn();
+    else if (!this.#isTimed) {
+      this.#isTimed = true;
+      setTimeout(() => this.#handOnInTime(), longestWaitMs).unref();
+    }
+  }
+
+  /** All that waits, now: for who is about to look at what they come to. */
+  handOn(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const facts of waiting) this.#take(facts);
+  }
+
+  #handOnInTime(): void {
+    this.#isTimed = false;
+    this.handOn();
+  }
+}

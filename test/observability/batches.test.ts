@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { Batches } from '../../gateway/observability/batches.ts';
+import { wellGone } from './recorded.ts';
+
+function batches(): { readonly into: Batches; readonly taken: string[] } {
+  const taken: string[] = [];
+  return { into: new Batches(({ id }) => taken.push(id)), taken };
+}
+
+function record(into: Batches, count: number, from = 0): string[] {
+  const ids = Array.from({ length: count }, (_unused, index) => `${from + index}`);
+  for (const id of ids) into.record({ ...wellGone, id });
+  return ids;
+}
+
+it('hands on what has waited for a moment, however little it is', async () => {
+  const { into, taken } = batches();
+  record(into, 1);
+  expect(taken).toEqual([]);
+  await expect.poll(() => taken).toEqual(['0']);
+  record(into, 2, 1);
+  await expect.poll(() => taken).toEqual(['0', '1', '2']);
+});
+
+it('hands on many at once, in their order, and each of them once', async () => {
+  const { into, taken } = batches();
+  const all = record(into, 1000);
+  const first = taken.length;
+  expect(first).toBeGreaterThan(500);
+  into.handOn();
+  expect(taken).toEqual(all);
+  await sleep(300);
+  expect(taken).toHaveLength(1000);
+});
+
+it('keeps what is recorded while others are handed on', () => {
+  const taken: string[] = [];
+  const into: Batches = new Batches(({ id }) => {
+    if (taken.push(id) === 1) into.record({ ...wellGone, id: 'meanwhile' });
+  });
+  record(into, 1);
+  into.handOn();
+  into.handOn();
+  expect(taken).toEqual(['0', 'meanwhile']);
+});
