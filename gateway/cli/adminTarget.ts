@@ -41,7 +41,8 @@ export function addAdminOption(command: Command): Command {
 }
 
 /** A token of the file goes nowhere but to the address of the file. @throws UnansweredError, UnreadableFileError */
-export function targetOf({ admin, config }: TargetOptions, { env, cwd }: Pick<Io, 'env' | 'cwd'>): AdminTarget {
+export function targetOf({ admin, config }: TargetOptions, io: Pick<Io, 'env' | 'cwd' | 'stderr'>): AdminTarget {
+  const { env, cwd, stderr } = io;
   const token = (env['ADMIN_TOKEN'] ?? '').trim();
   if (admin !== undefined) return { origin: admin, name: admin, token };
   const origin = 'http://127.0.0.1:9901';
@@ -52,8 +53,11 @@ export function targetOf({ admin, config }: TargetOptions, { env, cwd }: Pick<Io
   if (address instanceof UnreadableFileError || typeof address === 'string') {
     const reason = address instanceof UnreadableFileError ? address.message : `${shown} ${reasons[address]}`;
     // A file that nobody named may be in the middle of an edit, just when somebody has to know how the gateway is.
-    if (config === undefined && address !== 'unusable')
+    if (config === undefined && address !== 'unusable') {
+      // Whoever answers there may be another gateway than the one that the file means.
+      stderr.write(`Asking ${origin}, the default: ${reason}.\n`);
       return { origin, name: `${origin} (the default, as ${reason})`, token };
+    }
     throw address instanceof UnreadableFileError
       ? address
       : new UnansweredError(`${reason}.  Name the gateway to ask with --admin host:port.`);

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { targetOf } from '../../gateway/cli/adminTarget.ts';
+import { type AdminTarget, targetOf } from '../../gateway/cli/adminTarget.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { refusedUrl } from '../support/gateway.ts';
 import { runIn } from './io.ts';
@@ -59,6 +59,11 @@ describe.each(commands)('%s', (...command) => {
 
 const fallback = 'http://127.0.0.1:9901';
 
+/** Without a command line; `told`: on stderr. */
+function found(cwd: string, env: NodeJS.ProcessEnv = {}, told: string[] = []): AdminTarget {
+  return targetOf({}, { env, cwd, stderr: { write: (text) => told.push(text) } });
+}
+
 describe('the gateway to ask', () => {
   it.each([
     ['127.0.0.1:47901', 'http://127.0.0.1:47901'],
@@ -70,18 +75,18 @@ describe('the gateway to ask', () => {
   ])('with admin: %s is %s', (admin, origin) => {
     const cwd = folderWith(`${routes}gateway: { admin: ${admin} }`);
     const expected = { origin, name: `${origin} (gateway.admin of routes.yaml)`, token: '' };
-    expect(targetOf({}, { env: {}, cwd })).toEqual(expected);
+    expect(found(cwd)).toEqual(expected);
   });
 
   it('does not depend on what else is wrong with the file, or missing in the environment', () => {
     const cwd = folderWith(`routes: { /v1: "\${V1_URL}" }\ngateway: { admin: 127.0.0.1:47901, lissten: x }`);
-    expect(targetOf({}, { env: {}, cwd }).origin).toBe('http://127.0.0.1:47901');
+    expect(found(cwd).origin).toBe('http://127.0.0.1:47901');
   });
 
   it('is the usual one without a file, and without a word of it in the file', () => {
-    const without = targetOf({}, { env: {}, cwd: temporaryFolder() });
+    const without = found(temporaryFolder());
     expect([without.origin, without.name]).toEqual([fallback, `${fallback} (the default)`]);
-    const silent = targetOf({}, { env: {}, cwd: folderWith(routes) });
+    const silent = found(folderWith(routes));
     expect([silent.origin, silent.name]).toEqual([
       fallback,
       `${fallback} (the default, as routes.yaml has no gateway.admin)`,
@@ -90,8 +95,8 @@ describe('the gateway to ask', () => {
 
   it('has the token of the environment first', () => {
     const cwd = folderWith(`${routes}gateway: { admin: 127.0.0.1:47901, admin_token: of-the-file }`);
-    expect(targetOf({}, { env: { ADMIN_TOKEN: 'mine\n' }, cwd }).token).toBe('mine');
-    expect(targetOf({}, { env: {}, cwd }).token).toBe('of-the-file');
+    expect(found(cwd, { ADMIN_TOKEN: 'mine\n' }).token).toBe('mine');
+    expect(found(cwd).token).toBe('of-the-file');
   });
 
   it.each([
@@ -110,7 +115,9 @@ describe('the gateway to ask', () => {
     const cwd = folderWith(text);
     const reason = 'routes.yaml cannot be understood: version-gateway check says why';
     const name = `${fallback} (the default, as ${reason})`;
-    expect(targetOf({}, { env: { ADMIN_TOKEN: 'mine' }, cwd })).toEqual({ origin: fallback, name, token: 'mine' });
+    const told: string[] = [];
+    expect(found(cwd, { ADMIN_TOKEN: 'mine' }, told)).toEqual({ origin: fallback, name, token: 'mine' });
+    expect(told).toEqual([`Asking ${fallback}, the default: ${reason}.\n`]);
     const { code, stderr } = await runIn(cwd, ['status', '--config', 'routes.yaml']);
     expect([code, stderr]).toEqual([2, `${reason}.  Name the gateway to ask with --admin host:port.\n`]);
   });
@@ -119,7 +126,7 @@ describe('the gateway to ask', () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'routes.yaml'));
     const reason = 'routes.yaml cannot be read: it is a folder';
-    expect(targetOf({}, { env: {}, cwd }).name).toBe(`${fallback} (the default, as ${reason})`);
+    expect(found(cwd).name).toBe(`${fallback} (the default, as ${reason})`);
     const { code, stderr } = await runIn(cwd, ['status', '--config', 'routes.yaml']);
     expect([code, stderr]).toEqual([2, `${reason}\n`]);
   });
