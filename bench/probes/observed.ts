@@ -17,8 +17,9 @@ import { systemClock } from '../../gateway/shared/clock.ts';
 import { Ledger } from '../../gateway/usage/ledger.ts';
 import { dates } from '../support/work.ts';
 
-// Long enough for hundreds of requests, and short enough that a slow second of the machine falls on all of them.
-const momentMs = 60;
+// Several times as long as what is recorded may wait to be counted and written, since that may be in a later moment; short
+// enough that a slow minute of the machine falls on all of them.
+const momentMs = 600;
 
 const [port = '', backendPort, folder = ''] = process.argv.slice(2);
 const upstream = `http://127.0.0.1:${backendPort}`;
@@ -55,8 +56,9 @@ const counting = (): number => {
 };
 Object.assign(surroundings, { now: counting });
 
-let order = [...watched];
-let [current] = order;
+let order = watched.toSorted(() => Math.random() - 0.5);
+let current = order.shift();
+surroundings.recorder = current?.recorder;
 let before = { cpu: process.cpuUsage(), begun };
 setInterval(() => {
   const { user, system } = process.cpuUsage(before.cpu);

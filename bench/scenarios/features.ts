@@ -7,7 +7,6 @@ import { startServer, temporaryFolder } from '../support/children.ts';
 import { markdownTable, withRatio } from '../support/figures.ts';
 import { runLoad } from '../support/load.ts';
 import { freePort } from '../support/ports.ts';
-import { progress } from '../support/progress.ts';
 import { connections, path } from '../support/work.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -36,9 +35,9 @@ export const features: Scenario = {
       await load(quick ? 2 : 5); // compilers warm up
       process.kill(server.pid, 'SIGUSR2');
       const { errors } = await load(rounds * seconds * 4);
-      if (errors > 0) progress(`features: ${errors} ERRORS`);
       await sleep(1500);
-      return table(JSON.parse(readFileSync(join(folder, 'observed.json'), 'utf8')) as Figure[]);
+      const figures = table(JSON.parse(readFileSync(join(folder, 'observed.json'), 'utf8')) as Figure[]);
+      return errors > 0 ? `${figures}\n\n${errors} ERRORS: no good figures.` : figures;
     } finally {
       await server.stop();
     }

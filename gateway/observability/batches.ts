@@ -12,6 +12,7 @@ export class Batches implements Recorder {
   #waiting: Facts[] = [];
   #isTimed = false;
 
+  /** `take` must not throw: the others would be lost. */
   constructor(take: (facts: Facts) => void) {
     this.#take = take;
   }

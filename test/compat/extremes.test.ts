@@ -8,11 +8,15 @@ import { contractOf, documentsOf, type Json, rulesAmong } from './support/compar
 // Half of that on a machine that has nothing else to do.
 const mostCpuMs = 2500;
 
+function comparedOnce(old: unknown, now: unknown): readonly Finding[] {
+  return findingsOf(compareContracts(documentsOf(old), documentsOf(now)));
+}
+
 /** What is found, and that it took no longer than it may. */
 function quickly(old: unknown, now: unknown): readonly Finding[] {
   const before = process.cpuUsage();
   try {
-    return findingsOf(compareContracts(documentsOf(old), documentsOf(now)));
+    return comparedOnce(old, now);
   } finally {
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1000).toBeLessThan(mostCpuMs);
@@ -127,6 +131,36 @@ describe('what is long', () => {
       }),
     );
     expect(quickly(old, now)).toHaveLength(6000);
+  });
+});
+
+describe('what is referred to', () => {
+  it('150,000 times, and changed', () => {
+    const fields = counted(150_000, (index) => [`f${index}`, { $ref: '#/components/schemas/Name' }]) as [
+      string,
+      Json,
+    ][];
+    const [old, now] = [text, whole].map((name) =>
+      contractOf('response', { type: 'object', properties: Object.fromEntries(fields) }, { Name: { ...name } }),
+    );
+    expect(rulesAmong(comparedOnce(old, now))).toEqual(['response-type-changed']);
+  });
+
+  it('by choices that lead to each other, in more ways than can be tried', () => {
+    const choices = counted(9, (index) => [
+      `S${index}`,
+      {
+        oneOf: [
+          ...counted(9, (other) => ({ $ref: `#/components/schemas/S${other}` })),
+          { $ref: '#/components/schemas/T' },
+        ],
+      },
+    ]) as [string, Json][];
+    const start = { oneOf: [{ $ref: '#/components/schemas/S0' }, { $ref: '#/components/schemas/S1' }] };
+    const [old, now] = [text, whole].map((last) =>
+      contractOf('request', start, { ...Object.fromEntries(choices), T: { ...last } }),
+    );
+    expect(rulesAmong(quickly(old, now))).toContain('request-type-changed');
   });
 });
 

@@ -57,21 +57,35 @@ export class Twins implements Alike {
   }
 
   #isSame(couple: Couple, open: Set<Couple>): boolean {
-    const { old, new: now } = couple;
-    const same = (a: unknown, b: unknown): boolean => {
-      if (isMap(a)) return isMap(b) && sameMaps(a, b);
-      if (isList(a)) return isList(b) && a.length === b.length && a.every((item, index) => same(item, b[index]));
-      return a === b;
-    };
-    const sameMaps = (a: JsonMap, b: JsonMap): boolean => {
-      const keys = Object.keys(a);
-      if (keys.length !== Object.keys(b).length) return false;
-      for (const key of keys) if (!Object.hasOwn(b, key) || !same(a[key], b[key])) return false;
-      // What a discriminator chooses from may stand anywhere.
-      if (a['discriminator'] !== undefined) return false;
-      return refOf(a) === undefined || this.#follow(couple, a, b, open);
-    };
-    return couple.isTwin !== false && same(old.value, now.value);
+    if (couple.isTwin === false) return false;
+    return this.#areSame(couple.old.value, couple.new.value, couple, open);
+  }
+
+  /** Values within a couple. */
+  #areSame(a: unknown, b: unknown, couple: Couple, open: Set<Couple>): boolean {
+    if (isList(a)) {
+      return (
+        isList(b) && a.length === b.length && a.every((item, index) => this.#areSame(item, b[index], couple, open))
+      );
+    }
+    if (!isMap(a)) return a === b;
+    if (!isMap(b)) return false;
+    if (this.#areSameMaps(a, b, couple, open)) return true;
+    // Somebody will ask for the two when he looks closer, and for what is around them before.
+    const inner = { value: a, place: couple.old.place };
+    markDifferent(this.#coupleOf(inner, { value: b, place: couple.new.place }));
+    return false;
+  }
+
+  #areSameMaps(a: JsonMap, b: JsonMap, couple: Couple, open: Set<Couple>): boolean {
+    const keys = Object.keys(a);
+    if (keys.length !== Object.keys(b).length) return false;
+    for (const key of keys) {
+      if (!Object.hasOwn(b, key) || !this.#areSame(a[key], b[key], couple, open)) return false;
+    }
+    // What a discriminator chooses from may stand anywhere.
+    if (a['discriminator'] !== undefined) return false;
+    return refOf(a) === undefined || this.#follow(couple, a, b, open);
   }
 
   /** False where the targets are known to differ; else they are looked at in their turn. */
@@ -94,7 +108,8 @@ function markDifferent(couple: Couple): void {
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
     if (at.isTwin === false) continue;
     at.isTwin = false;
-    waiting.push(...at.askedBy);
+    for (const asking of at.askedBy) waiting.push(asking);
+    at.askedBy.length = 0;
   }
 }
 

@@ -4,11 +4,19 @@ import type { Schema } from './schema.ts';
 
 // `allOf` of several choices makes the product of them.
 const mostCombinations = 64;
-// A choice that leads back to itself never ends.
+// A choice that leads back to itself never ends, and choices within choices soon come to millions of ways.
 const deepest = 8;
+const mostWays = 256;
 
 /** Everything that a schema can come down to, one type each and without null; undefined: that would be too much. */
-export function spread(schema: Schema, around: readonly Schema[] = []): Schema[] | undefined {
+export function spread(schema: Schema): Schema[] | undefined {
+  return spreadWithin(schema, [], { ways: mostWays });
+}
+
+/** `around`: the choices that it is made in; `left`: what may still be tried. */
+function spreadWithin(schema: Schema, around: readonly Schema[], left: { ways: number }): Schema[] | undefined {
+  left.ways -= 1;
+  if (left.ways < 0) return undefined;
   const { groups } = schema.view;
   if (groups.length === 0 || around.length > deepest) return byTypes(schema);
   const inner = [...around, schema];
@@ -24,7 +32,7 @@ export function spread(schema: Schema, around: readonly Schema[] = []): Schema[]
   );
   const all = new Set<Schema>();
   for (const combination of combinations) {
-    const some = spread(schema.with(combination), inner);
+    const some = spreadWithin(schema.with(combination), inner, left);
     if (some === undefined || all.size + some.length > mostCombinations) return undefined;
     for (const one of some) all.add(one);
   }

@@ -1,0 +1,54 @@
+import { readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { Signals } from '../../gateway/serving/signals.ts';
+import { systemClock } from '../../gateway/shared/clock.ts';
+import type { UsageBatch } from '../../gateway/usage/batch.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { wellGone } from './recorded.ts';
+
+function signals() {
+  const file = join(temporaryFolder(), 'access.log');
+  const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, log: { access: file } });
+  const taken: UsageBatch[number][] = [];
+  const usage = { salt: 'salt', take: (batch: UsageBatch) => void taken.push(...batch) };
+  const own = new Signals(snapshot, { clock: systemClock, notice: () => undefined, usage, logs: true });
+  onTestFinished(() => own.close());
+  const requests = async (): Promise<number> => {
+    const all = (await own.metrics()).find(({ name }) => name === 'version_gateway_requests_total');
+    return all?.values.reduce((sum, { value }) => sum + value, 0) ?? Number.NaN;
+  };
+  return { own, file, snapshot, taken, requests };
+}
+
+it('shows what was recorded a moment ago to whoever asks', async () => {
+  const { own, requests } = signals();
+  for (let count = 1; count <= 3; count += 1) {
+    own.recorder.record(wellGone);
+    expect(await requests()).toBe(count);
+  }
+});
+
+it('writes what was recorded before the log was opened anew into the file as it was', async () => {
+  const { own, file } = signals();
+  own.recorder.record(wellGone);
+  renameSync(file, `${file}.1`);
+  await own.reopen();
+  own.recorder.record({ ...wellGone, id: 'id-2' });
+  await own.close();
+  expect(readFileSync(`${file}.1`, 'utf8')).toMatch(/^\{.*"id":"id-1".*\}\n$/);
+  expect(readFileSync(file, 'utf8')).toMatch(/^\{.*"id":"id-2".*\}\n$/);
+});
+
+it('counts what was recorded before a reload as the settings were', async () => {
+  const { own, snapshot, taken } = signals();
+  own.recorder.record({ ...wellGone, rawHeaders: ['X-Client-Id', 'app'] });
+  await own.apply({ ...snapshot, usage: { ...snapshot.usage, identify: [] } });
+  own.recorder.record({ ...wellGone, rawHeaders: ['X-Client-Id', 'app'] });
+  await own.close();
+  expect(taken.map(({ client, requests }) => [client, requests])).toEqual([
+    ['x-client-id:app', 1],
+    ['unknown', 1],
+  ]);
+});
