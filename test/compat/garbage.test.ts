@@ -53,7 +53,7 @@ describe('a contract that is none in places', () => {
       }
     }
     expect(compared).toBeGreaterThan(700);
-  });
+  }, 120_000);
 
   it('is still equal to itself', () => {
     for (let seed = 0; seed < 100; seed += 1) {

@@ -1,4 +1,5 @@
 import { CompareError } from '../failure.ts';
+import { Identifiers } from './identifiers.ts';
 import {
   below,
   type ContractFile,
@@ -23,8 +24,10 @@ export class Documents {
   /** OpenAPI 3.0 ignores what stands beside a `$ref`; later versions let it hold as well. */
   readonly isOpenApi30: boolean;
   readonly #files: Files;
-  readonly #found = new Map<ContractFile, Map<string, Located>>();
-  readonly #anchors = new Map<ContractFile, Map<string, Located>>();
+  readonly #identifiers = new Identifiers();
+  /** By what they stand in: a file, or a schema with an `$id`. */
+  readonly #found = new Map<unknown, Map<string, Located>>();
+  readonly #anchors = new Map<unknown, Map<string, Located>>();
 
   constructor(file: ContractFile, files: Files) {
     this.root = rootOf(file);
@@ -50,38 +53,49 @@ export class Documents {
   /** One `$ref` further; `located` has one. @throws CompareError */
   follow(located: Located): Located {
     const ref = refOf(located.value) ?? '';
-    const { file } = located.place;
-    const known = this.#found.get(file)?.get(ref);
+    const start = this.#identifiers.around(located.place)?.at ?? rootOf(located.place.file);
+    const known = this.#found.get(start.value)?.get(ref);
     if (known) return known;
-    const target = this.#lookUp(ref, located);
+    const target = this.#lookUp(ref, located, start);
     if (target.value === undefined) {
       throw fault(located, `refers to ${JSON.stringify(ref)}, which does not exist`, 'Correct the $ref.');
     }
-    const found = this.#found.get(file) ?? new Map<string, Located>();
-    this.#found.set(file, found.set(ref, target));
+    const found = this.#found.get(start.value) ?? new Map<string, Located>();
+    this.#found.set(start.value, found.set(ref, target));
     return target;
   }
 
-  #lookUp(ref: string, from: Located): Located {
+  /** `start`: what `#` means there. */
+  #lookUp(ref: string, from: Located, start: Located): Located {
     const hash = ref.indexOf('#');
     const [name, fragment] = hash === -1 ? [ref, ''] : [ref.slice(0, hash), ref.slice(hash + 1)];
-    const file = name === '' ? from.place.file : this.#files.open(name, from.place.file, from.place);
     const pointer = decoded(fragment);
     if (pointer === undefined) throw fault(from, `has a $ref with a broken escape: ${ref}`, 'Correct the $ref.');
-    if (pointer !== '' && !pointer.startsWith('/')) return this.#anchor(pointer, file);
+    if (name !== '') return this.#within(this.#named(name, from), pointer);
+    const own = this.#within(start, pointer);
+    // Contracts give an `$id` to schemas that go on to name others by their place in the file.
+    return own.value === undefined ? this.#within(rootOf(from.place.file), pointer) : own;
+  }
+
+  #named(name: string, from: Located): Located {
+    return this.#identifiers.named(name, from) ?? rootOf(this.#files.open(name, from.place.file, from.place));
+  }
+
+  #within(start: Located, pointer: string): Located {
+    if (pointer !== '' && !pointer.startsWith('/')) return this.#anchor(pointer, start);
     const keys = pointer.split('/').slice(1);
-    return keys.reduce((at, key) => below(at, key.replaceAll('~1', '/').replaceAll('~0', '~')), rootOf(file));
+    return keys.reduce((at, key) => below(at, key.replaceAll('~1', '/').replaceAll('~0', '~')), start);
   }
 
   /** JSON Schema's `$anchor` and `$dynamicAnchor`; the second is read as the first, since one contract has one of a name. */
-  #anchor(name: string, file: ContractFile): Located {
-    let anchors = this.#anchors.get(file);
+  #anchor(name: string, start: Located): Located {
+    let anchors = this.#anchors.get(start.value);
     if (!anchors) {
       anchors = new Map();
-      gatherAnchors(rootOf(file), anchors);
-      this.#anchors.set(file, anchors);
+      gatherAnchors(start, anchors);
+      this.#anchors.set(start.value, anchors);
     }
-    return anchors.get(name) ?? { value: undefined, place: rootOf(file).place };
+    return anchors.get(name) ?? { value: undefined, place: start.place };
   }
 }
 

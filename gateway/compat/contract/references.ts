@@ -1,9 +1,10 @@
 import { refOf } from './documents.ts';
-import { type ContractFile, isList, isMap } from './place.ts';
+import { type ContractFile, isList, isMap, ownValue } from './place.ts';
 
-/** What the `$ref`s of a file name in front of their `#`: all other files that it may lead to. */
+/** What the `$ref`s of a file name in front of their `#`, but for its own `$id`s: all other files that it may lead to. */
 export function filesNamedIn(file: ContractFile): Set<string> {
   const names = new Set<string>();
+  const own = new Set<unknown>();
   const seen = new Set<unknown>();
   const waiting: unknown[] = [file.root];
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
@@ -11,9 +12,10 @@ export function filesNamedIn(file: ContractFile): Set<string> {
     seen.add(value);
     const name = refOf(value)?.split('#', 1)[0];
     if (name) names.add(name);
+    if (isMap(value)) own.add(ownValue(value, '$id'));
     for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) waiting.push(inner);
   }
-  return names;
+  return new Set([...names].filter((name) => schemeOf(name) === undefined || !own.has(name)));
 }
 
 /** Whether a reference brings its own scheme: `https:`, `file:`, `urn:`. */

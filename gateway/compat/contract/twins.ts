@@ -85,6 +85,8 @@ export class Twins implements Alike {
     }
     // What a discriminator chooses from may stand anywhere.
     if (a['discriminator'] !== undefined) return false;
+    // Where a `$ref` below an `$id` leads, only its own place tells.
+    if (a['$id'] !== undefined && a !== couple.old.value) return false;
     return refOf(a) === undefined || this.#follow(couple, a, b, open);
   }
 

@@ -1,3 +1,5 @@
+import { compareExclusions } from './compareExclusions.ts';
+import { effectOnOthers } from './comparePatterns.ts';
 import type { Held } from './held.ts';
 import type { Pair } from './pair.ts';
 import { isUnchanged } from './severity.ts';
@@ -9,12 +11,17 @@ export function compareConditions(pair: Pair): void {
     const kept = now.get(name)?.held;
     const word = name.split(/[ /]/, 1)[0] ?? name;
     if (kept === undefined && isDirect && tellsOfLost(pair, word, held)) continue;
-    if (kept === undefined) pair.found('limit', 'wider', word, held.at, undefined);
+    if (kept === undefined) pair.found('limit', effectOnOthers(pair, name, held) ?? 'wider', word, held.at, undefined);
     else if (isDirect) pair.part({ kind: 'part', text: wordsFor(name) }, held.schema, kept.schema);
-    else if (!isUnchanged(pair.trial(held.schema, kept.schema))) pair.found('limit', 'changed', word, held.at, kept.at);
+    else if (!isUnchanged(pair.trial(held.schema, kept.schema))) {
+      const effect = compareExclusions(held.schema, kept.schema) ?? 'changed';
+      if (effect !== 'same') pair.found('limit', effect, word, held.at, kept.at);
+    }
   }
   for (const [name, { held }] of now) {
-    if (!old.has(name)) pair.found('limit', 'narrower', name.split(/[ /]/, 1)[0] ?? name, undefined, held.at);
+    if (old.has(name)) continue;
+    const word = name.split(/[ /]/, 1)[0] ?? name;
+    pair.found('limit', effectOnOthers(pair, name, held) ?? 'narrower', word, undefined, held.at);
   }
 }
 

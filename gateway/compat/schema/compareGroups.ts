@@ -1,11 +1,12 @@
 import type { Change } from '../change.ts';
 import { compareSpread, forgetWhatMoved } from './compareSpread.ts';
-import { type Alternative, type Group, type Groups, looksOf, sameness } from './groups.ts';
+import { type Alternative, type Group, looksOf } from './groups.ts';
 import { isWithin, type JsonType } from './jsonTypes.ts';
 import type { Pair } from './pair.ts';
-import { pairUp } from './pairing.ts';
+import { pairGroups, pairUp } from './pairing.ts';
 import { unionOfTypes } from './reach.ts';
 import { breakages } from './severity.ts';
+import { isTornByNew } from './torn.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;
 
@@ -17,7 +18,7 @@ export function compareGroups(pair: Pair): void {
     compareSpread(pair);
     return;
   }
-  for (const [before, after] of sideBySide(old, now)) compareGroup(pair, before, after);
+  for (const [before, after] of pairGroups(old, now)) compareGroup(pair, before, after);
   if (mayHaveMoved(pair.into.changes) || breakages(pair.into) > 0) forgetWhatMoved(pair);
 }
 
@@ -27,20 +28,9 @@ function mayHaveMoved(changes: readonly Change[]): boolean {
   return effects.size > 1 || changes.some(({ kind }) => kind === 'field');
 }
 
-/** Several choices (in an `allOf`) may stand in another order: those go together that share the most. */
-function sideBySide(old: Groups, now: Groups): [Group, Group][] {
-  if (old.length === 1 && old[0] && now[0]) return [[old[0], now[0]]];
-  const waiting = [...now];
-  return old.map((group) => {
-    const known = new Set(group.alternatives.map(sameness));
-    const shared = waiting.map(({ alternatives }) => alternatives.filter((one) => known.has(sameness(one))).length);
-    const [best = group] = waiting.splice(shared.indexOf(Math.max(...shared)), 1);
-    return [group, best];
-  });
-}
-
 function compareGroup(pair: Pair, old: Group, now: Group): void {
-  const { kept, removed, added } = pairUp(old.alternatives, now.alternatives, pair);
+  const pairing = pairUp(old.alternatives, now.alternatives, pair);
+  const { kept, removed, added } = pairing;
   for (const [before, after] of kept) {
     pair.part({ kind: 'part', text: titleOf(before) ?? now.keyword }, before.schema, after.schema);
   }
@@ -48,6 +38,7 @@ function compareGroup(pair: Pair, old: Group, now: Group): void {
   for (const one of removed) tellRemoved(pair, one, old, now, after);
   for (const one of added) tellAdded(pair, one, old, now, before);
   if (old.keyword !== now.keyword) tellKeyword(pair, old, now);
+  else if (isTornByNew(pair, pairing, old, now)) pair.found('structure', 'changed', now.keyword, old.at, now.at);
 }
 
 function tellRemoved(pair: Pair, one: Alternative, old: Group, now: Group, types: Types): void {

@@ -1,4 +1,5 @@
 import type { Located } from '../contract/place.ts';
+import { isCounted, isMatched, isWhole, isWithinEnd, keepsListed } from './keepsListed.ts';
 import { type Bound, compareBounds, type Limit, maximums, minimums } from './limits.ts';
 import type { Pair } from './pair.ts';
 import type { View } from './view.ts';
@@ -32,17 +33,8 @@ function compareEnds(
     old && now
       ? compareBounds(reached(old.is, pair.old, sign), reached(now.is, pair.new, sign), sign)
       : Number(now !== undefined) - Number(old !== undefined);
-  if (order > 0 && now && keepsValues(pair, now.is, sign)) return;
+  if (order > 0 && now && keepsListed(pair, (value) => isWithinEnd(value, now.is, sign))) return;
   tell(pair, keyword, order, old?.at, now?.at);
-}
-
-/** Whether all values that were listed are within an end that is new. */
-function keepsValues({ old, context }: Pair, bound: Bound, sign: 1 | -1): boolean {
-  if (context.direction === 'response' || old.values === undefined) return false;
-  const values = [...old.values.values()].map(({ value }) => value);
-  return values.every(
-    (value) => typeof value !== 'number' || compareBounds(bound, { value, isExclusive: false }, sign) >= 0,
-  );
 }
 
 /** Of whole numbers, more than 0 means from 1 on. */
@@ -57,7 +49,18 @@ function compareCounts(pair: Pair, keyword: string, sign: 1 | -1): void {
   const [old, now] = [pair.old.limits.counts.get(keyword), pair.new.limits.counts.get(keyword)];
   // Not to be shorter than 0 is no demand; `minContains` alone is 1 where nothing is said.
   const least = sign === 1 ? (keyword === 'minContains' ? 1 : 0) : Number.POSITIVE_INFINITY;
-  tell(pair, keyword, sign * ((now?.is ?? least) - (old?.is ?? least)) || 0, old?.at, now?.at);
+  const order = sign * ((now?.is ?? least) - (old?.is ?? least)) || 0;
+  if (keyword === 'minProperties' && isRequiredAnyway(pair, order)) return;
+  if (order > 0 && now && keepsListed(pair, (value) => isCounted(value, keyword, now.is))) return;
+  tell(pair, keyword, order, old?.at, now?.at);
+}
+
+/** Where as many fields are required, `minProperties` demands nothing more. */
+function isRequiredAnyway({ old, new: now, context }: Pair, order: number): boolean {
+  const [view, other] = order > 0 ? [old, now] : [now, old];
+  const hiding = context.direction === 'request' ? 'readOnly' : 'writeOnly';
+  const sent = [...view.required.keys()].filter((name) => view.properties.get(name)?.says(hiding) !== true);
+  return sent.length >= (other.limits.counts.get('minProperties')?.is ?? 0);
 }
 
 function compareTexts(pair: Pair, keyword: string): void {
@@ -65,6 +68,7 @@ function compareTexts(pair: Pair, keyword: string): void {
   const isKept = [...(old?.is ?? [])].every((text) => now?.is.has(text));
   const isOld = [...(now?.is ?? [])].every((text) => old?.is.has(text));
   if (isKept && isOld) return;
+  if (now && !isOld && keepsListed(pair, (value) => isMatched(value, keyword, now.is))) return;
   if (isKept || isOld) {
     tell(pair, keyword, isKept ? 1 : -1, old?.at, now?.at);
     return;
@@ -86,11 +90,6 @@ function tell(pair: Pair, keyword: string, order: number, old: Located | undefin
 function divides(old: number, now: number): number {
   if (isWhole(now / old)) return 1;
   return isWhole(old / now) ? -1 : 0;
-}
-
-/** Near enough: 0.3 / 0.1 is no whole number to a computer. */
-function isWhole(ratio: number): boolean {
-  return Math.abs(ratio - Math.round(ratio)) < 1e-9;
 }
 
 function only(texts: ReadonlySet<string> | undefined): number {

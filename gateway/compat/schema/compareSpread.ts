@@ -10,6 +10,7 @@ import { takesNull, unionOfTypes } from './reach.ts';
 import type { Schema } from './schema.ts';
 import { breakages, isCompatible, isUnchanged, worstIn } from './severity.ts';
 import { spread } from './spread.ts';
+import { isTorn } from './torn.ts';
 
 type Fits = (before: Schema, after: Schema) => boolean;
 
@@ -65,14 +66,6 @@ function unbroken(pair: Pair): Fits {
 /** What has no field in common fits as well, says JSON Schema, where none is required: nobody means that. */
 function compatible(pair: Pair): Fits {
   return (before, after) => isCompatible(pair.trial(before, after));
-}
-
-/** `oneOf` refuses what fulfils two of its alternatives. */
-function isTorn(pair: Pair, old: readonly Schema[], now: readonly Schema[]): boolean {
-  const { new: after, old: before } = pair;
-  if (!after.groups.some(({ keyword }) => keyword === 'oneOf') || after.at('discriminator')) return false;
-  if (before.groups.some(({ keyword }) => keyword === 'oneOf')) return false;
-  return old.some((one) => now.filter((other) => compatible(pair)(one, other)).length > 1);
 }
 
 function leftOver(old: readonly Schema[], now: readonly Schema[], fits: Fits): [lost: Schema[], fresh: Schema[]] {

@@ -1,5 +1,5 @@
 import { below, entriesOf, isMap, itemsOf, type Located } from '../contract/place.ts';
-import { canonical } from './canonical.ts';
+import { canonical, isDocs } from './canonical.ts';
 import { Held, type Sayings } from './held.ts';
 import type { Schemas } from './schemas.ts';
 
@@ -32,8 +32,12 @@ export function conditionsOf(
     conditions.set(name, { held: new Held([...said, at], schemas), isDirect });
   };
   for (const keyword of direct) for (const at of said.get(keyword) ?? []) add(keyword, at, true);
+  const lists = (said.get('dependentRequired') ?? []).flatMap(entriesOf);
   for (const keyword of byName) {
-    for (const [name, at] of (said.get(keyword) ?? []).flatMap(entriesOf)) add(`${keyword}/${name}`, at, true);
+    for (const [name, at] of (said.get(keyword) ?? []).flatMap(entriesOf)) {
+      if (keyword === 'dependentSchemas' && isJustRequired(at)) lists.push([name, below(at, 'required')]);
+      else add(`${keyword}/${name}`, at, true);
+    }
   }
   for (const [index, at] of (said.get('not') ?? []).entries()) {
     if (isMap(at.value) && Object.keys(at.value).length > 0) add(`not/${index}`, at, false);
@@ -44,10 +48,15 @@ export function conditionsOf(
     add(`then (${canonical(when.value)})`, below(located, 'then'), true);
     add(`else (${canonical(when.value)})`, below(located, 'else'), true);
   }
-  for (const [name, list] of (said.get('dependentRequired') ?? []).flatMap(entriesOf)) {
+  for (const [name, list] of lists) {
     for (const { value, place } of itemsOf(list)) {
       add(`dependentRequired/${name}/${String(value)}`, { value: { required: [value] }, place }, true);
     }
   }
   return conditions;
+}
+
+/** `dependentRequired` in the words of `dependentSchemas`. */
+function isJustRequired({ value }: Located): boolean {
+  return isMap(value) && Object.keys(value).every((key) => key === 'required' || isDocs(key));
 }

@@ -1,4 +1,5 @@
-import { type Alternative, sameness } from './groups.ts';
+import { type Alternative, type Group, type Groups, sameness } from './groups.ts';
+import { mappingOf, nameOf } from './mapping.ts';
 import type { Pair } from './pair.ts';
 import { breakages } from './severity.ts';
 
@@ -11,13 +12,29 @@ export interface Pairing {
 // Beyond so many left over, which one became which is no longer tried out.
 const mostTrials = 400;
 
+/** Which choice became which. Several (in an `allOf`) may stand in another order: those go together that share the most. */
+export function pairGroups(old: Groups, now: Groups): [Group, Group][] {
+  if (old.length !== now.length) return [];
+  if (old.length === 1 && old[0] && now[0]) return [[old[0], now[0]]];
+  const waiting = [...now];
+  return old.map((group) => {
+    const known = new Set(group.alternatives.map(sameness));
+    const shared = waiting.map(({ alternatives }) => alternatives.filter((one) => known.has(sameness(one))).length);
+    const [best = group] = waiting.splice(shared.indexOf(Math.max(...shared)), 1);
+    return [group, best];
+  });
+}
+
 /**
- * Which alternative became which: the one behind the same `$ref`, then the one that demands the same, then that of the
- * same title, and of what is left the ones between which least is broken.
+ * Which alternative became which: the one behind the same `$ref`, then the one that the same value of a discriminator
+ * leads to, then the one that demands the same, then that of the same title, and of what is left the ones between which
+ * least is broken.
  */
 export function pairUp(old: readonly Alternative[], now: readonly Alternative[], pair: Pair): Pairing {
   let pairing: Pairing = { kept: [], removed: old, added: now };
-  for (const keyOf of [({ ref }: Alternative) => ref, sameness, ({ title }: Alternative) => title]) {
+  pairing = pairBy(({ ref }) => ref, pairing);
+  const values = sharedValues(pairing, pair);
+  for (const keyOf of [(one: Alternative) => values.get(one), sameness, ({ title }: Alternative) => title]) {
     pairing = pairBy(keyOf, pairing);
   }
   const isTooMuch = pairing.removed.length * pairing.added.length > mostTrials;
@@ -45,6 +62,24 @@ function pairBy(keyOf: (one: Alternative) => string | undefined, { kept, removed
     removed: removed.filter((one) => !found.has(one)),
     added: added.filter((one) => !taken.has(one)),
   };
+}
+
+/** For what is left, a value that leads to it in the mapping of either side. */
+function sharedValues({ removed, added }: Pairing, pair: Pair): ReadonlyMap<Alternative, string> {
+  const shared = new Map<Alternative, string>();
+  if (removed.length === 0 || added.length === 0) return shared;
+  const [old, now] = [byName(removed), byName(added)];
+  const [were, are] = [mappingOf(pair.old), mappingOf(pair.new)];
+  for (const [value, target] of were) {
+    const [before, after] = [old.get(nameOf(target.value)), now.get(nameOf(are.get(value)?.value))];
+    if (!before || !after || shared.has(before) || shared.has(after) || !areAkin(before, after)) continue;
+    shared.set(before, value).set(after, value);
+  }
+  return shared;
+}
+
+function byName(alternatives: readonly Alternative[]): Map<string, Alternative> {
+  return new Map(alternatives.flatMap((one) => (one.ref === undefined ? [] : [[nameOf(one.ref), one] as const])));
 }
 
 function fieldsOf({ schema }: Alternative): string | undefined {

@@ -4,6 +4,7 @@ import { type Conditions, conditionsOf } from './conditions.ts';
 import { applying } from './foreign.ts';
 import { type Group, type Groups, groupsOf, valuesOf } from './groups.ts';
 import { Held, type Sayings, sayingsOf } from './held.ts';
+import { refusesNull, withoutIdle } from './idle.ts';
 import { isNullable, isNullUnlisted, type JsonType, typesOf } from './jsonTypes.ts';
 import { type Limits, limitsOf } from './limits.ts';
 import type { Schema } from './schema.ts';
@@ -37,7 +38,8 @@ const none: ReadonlyMap<string, never> = new Map<string, never>();
 const noChoice: readonly Group[] = [];
 
 export function viewOf(schema: Schema, schemas: Schemas): View {
-  const all = sayingsOf(schema.parts);
+  const stated = sayingsOf(schema.parts);
+  const all = withoutIdle(stated);
   const said = all.has('type') ? applying(all, typesOf(all, undefined)) : all;
   const groups = said.has('oneOf') || said.has('anyOf') ? groupsOf(schema, schemas) : noChoice;
   const lists = groups.map(valuesOf);
@@ -47,7 +49,7 @@ export function viewOf(schema: Schema, schemas: Schemas): View {
   );
   return {
     types: typesOf(said, values),
-    nullable: isNullable(schema, schemas),
+    nullable: isNullable(schema, schemas) && !refusesNull(stated),
     isNullUnlisted: isNullUnlisted(schema),
     isNothing: said.get('not')?.some(isAnyValue) ?? false,
     values,

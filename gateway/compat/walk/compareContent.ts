@@ -1,8 +1,10 @@
 import { addPart, type Comparison, type Direction, type Step } from '../change.ts';
 import { compareDocs } from '../compareDocs.ts';
 import { below, entriesOf, type Located } from '../contract/place.ts';
-import { isEqual } from '../schema/canonical.ts';
 import type { Wire } from '../schema/pair.ts';
+import { compareEncodings } from './compareEncodings.ts';
+import { spelledAlike } from './contentTypes.ts';
+import { hasParts } from './encoding.ts';
 import { found, type Sides } from './sides.ts';
 
 /** Bodies by their media types. A range such as `application/*` covers what falls under it. */
@@ -37,30 +39,19 @@ function compareMedia(
   sides: Sides,
 ): Comparison | undefined {
   const wire = wireOf(type);
-  return sides.unlessTwins(`media ${direction} ${wire}`, old, now, (before, after, into) => {
+  // What is said of the parts of a form means something to some media types only.
+  const what = `media ${direction} ${hasParts(type) ? type : wire}`;
+  return sides.unlessTwins(what, old, now, (before, after, into) => {
     compareDocs(before, after, into);
     addPart(into, undefined, sides.schemas(below(before, 'schema'), below(after, 'schema'), direction, wire));
     const items: Step = { kind: 'items', text: '[]' };
     addPart(into, items, sides.schemas(below(before, 'itemSchema'), below(after, 'itemSchema'), direction, wire));
-    for (const keyword of ['encoding', 'prefixEncoding', 'itemEncoding']) {
-      const [was, is] = [below(before, keyword), below(after, keyword)];
-      if (isEqual(was.value, is.value)) continue;
-      found(into, { kind: 'serialization', effect: 'changed' }, direction, keyword, was, is);
-    }
+    compareEncodings(type, before, after, direction, sides, into);
   });
 }
 
-/** Without upper case, blanks and `charset`: `application/json; charset=UTF-8` in any spelling. */
 function mediaTypes(content: Located): Map<string, Located> {
-  return new Map(
-    entriesOf(content).map(([type, media]) => [
-      type
-        .toLowerCase()
-        .replace(/\s/g, '')
-        .replace(/;charset=[^;]*/, ''),
-      media,
-    ]),
-  );
+  return new Map(entriesOf(content).map(([type, media]) => [spelledAlike(type), media]));
 }
 
 /** The same type where one of the two has no parameters, or a range. */

@@ -18,19 +18,24 @@ export interface RoutePair {
   readonly moved: { readonly from: Servers; readonly to: Servers; readonly bases: string } | undefined;
 }
 
+type PathsOf = (route: Route) => readonly string[];
+
 /**
- * Which route became which: the one at the same path, then the one whose path moved into or out of the base path of
- * its servers, then the one whose parameters have other names. `pathNow`: what the later contract calls a path.
+ * Which route became which: the one at the same path and base path, then the one whose path moved into or out of the
+ * base path of its servers, then the one at the same path below another base path, then the one whose parameters have
+ * other names. `pathNow`: what the later contract calls a path.
  */
 export function pairRoutes(old: RoutesOfSide, now: RoutesOfSide, pathNow: (route: Route) => string): RoutePair[] {
   const found = new Map<Route, RoutePair>();
   const waiting = new Set(now.routes);
-  const keyings: [ofOld: (route: Route) => readonly string[], ofNow: (route: Route) => readonly string[]][] = [
-    [(route) => [pathNow(route)], ({ path }) => [path]],
-    [(route) => addresses({ ...route, path: pathNow(route) }, old), (route) => addresses(route, now)],
-    [(route) => [withoutNames(pathNow(route))], ({ path }) => [withoutNames(path)]],
+  const samePath: [PathsOf, PathsOf] = [(route) => [pathNow(route)], ({ path }) => [path]];
+  const keyings: [ofOld: PathsOf, ofNow: PathsOf, isAnyBase: boolean][] = [
+    [...samePath, false],
+    [(route) => addresses({ ...route, path: pathNow(route) }, old), (route) => addresses(route, now), true],
+    [...samePath, true],
+    [(route) => [withoutNames(pathNow(route))], ({ path }) => [withoutNames(path)], true],
   ];
-  for (const [ofOld, ofNow] of keyings) {
+  for (const [ofOld, ofNow, isAnyBase] of keyings) {
     const byKey = new Map<string, Route>();
     for (const route of waiting) {
       for (const key of keysOf(route, ofNow)) if (!byKey.has(key)) byKey.set(key, route);
@@ -41,21 +46,24 @@ export function pairRoutes(old: RoutesOfSide, now: RoutesOfSide, pathNow: (route
         .map((key) => byKey.get(key))
         .find((one) => one !== undefined && waiting.has(one));
       if (!kept) continue;
+      const moved = movedBetween(route, pathNow(route), kept, old, now);
+      if (moved && !isAnyBase) continue;
       waiting.delete(kept);
-      found.set(route, { old: route, now: kept, moved: movedBetween(route, pathNow(route), kept, old, now) });
+      found.set(route, { old: route, now: kept, moved });
     }
   }
   return [...old.routes].map((route) => found.get(route) ?? { old: route, now: undefined, moved: undefined });
 }
 
-function keysOf(route: Route, pathsOf: (route: Route) => readonly string[]): string[] {
+function keysOf(route: Route, pathsOf: PathsOf): string[] {
   const isNamed = route.kind !== 'route';
   return (isNamed ? [route.path] : pathsOf(route)).map((path) => `${route.kind} ${route.method} ${path}`);
 }
 
-/** With the base path of every server in front. */
+/** With the base path of every server in front; none for what the later contract has nothing in place of. */
 function addresses(route: Route, { documents, version }: RoutesOfSide): string[] {
-  const all = serversOf(route, documents, version)?.addresses ?? [];
+  if (route.path === '') return [];
+  const all = serversOf(route, documents, version).addresses;
   return [...new Set(all.map(({ path }) => withoutNames(`${path}${route.path}`)))];
 }
 
@@ -66,10 +74,11 @@ function movedBetween(
   before: RoutesOfSide,
   after: RoutesOfSide,
 ): RoutePair['moved'] {
+  if (old.kind !== 'route') return undefined;
   // The path took over what the base path lost.
   if (withoutNames(path) !== withoutNames(now.path)) return undefined;
   const from = serversOf(old, before.documents, before.version);
   const to = serversOf(now, after.documents, after.version);
   const bases = movedBases(from, to);
-  return from && to && bases && { from, to, bases: bases.join(' → ') };
+  return bases && { from, to, bases: bases.join(' → ') };
 }

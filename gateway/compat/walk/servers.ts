@@ -3,51 +3,55 @@ import { below, entriesOf, isMap, itemsOf, type Located } from '../contract/plac
 import type { Route } from './routes.ts';
 
 interface Address {
+  /** Empty: whichever serves the contract. */
   readonly host: string;
   /** `/v1`; empty where the host alone is named. */
   readonly path: string;
 }
 
-/** Which servers an operation is reached at, and where the contract lists them. */
+/** Which servers an operation is reached at. */
 export interface Servers {
-  readonly at: Located;
+  /** Where the contract lists them; undefined: it does not, which means `/`. */
+  readonly at: Located | undefined;
   readonly addresses: readonly Address[];
 }
 
 /**
- * Those of the operation, or of its path, or of the whole API; undefined: nothing is said. `version`: a base path that
- * ends in it means the one without, as a path that begins with it does.
+ * Those of the operation, or of its path, or of the whole API. `version`: a base path that ends in it means the one
+ * without, as a path that begins with it does.
  */
-export function serversOf(
-  { kind, item, operation }: Route,
-  { root }: Documents,
-  version?: string,
-): Servers | undefined {
-  if (kind !== 'route') return undefined;
+export function serversOf({ item, operation }: Route, { root }: Documents, version?: string): Servers {
   const at = [operation, item, root].map((one) => below(one, 'servers')).find((list) => itemsOf(list).length > 0);
-  return at && { at, addresses: itemsOf(at).flatMap((server) => addressOf(server, version) ?? []) };
+  if (!at) return { at, addresses: [{ host: '', path: '' }] };
+  return { at, addresses: itemsOf(at).flatMap((server) => addressOf(server, version) ?? []) };
 }
 
 /**
  * The base paths under which routes were reached and are no longer, and those that they have now; undefined: none went.
  * Contracts name other hosts for other environments: a base path that goes along with its host says nothing as long as
- * another one stays.
+ * another one stays. A list where there was none tells of where the API has been all along.
  */
-export function movedBases(old: Servers | undefined, now: Servers | undefined): [from: string, to: string] | undefined {
-  if (!old || !now) return undefined;
-  const [before, after] = comparable(old.addresses, now.addresses);
+export function movedBases(old: Servers, now: Servers): [from: string, to: string] | undefined {
+  if (!old.at) return undefined;
+  const [before, after] = comparable(old, now);
   if (before.length === 0 || after.length === 0) return undefined;
-  const [paths, hosts] = [new Set(after.map(({ path }) => path)), new Set(after.map(({ host }) => host))];
-  const gone = before.filter(({ path }) => !paths.has(path));
+  const gone = before.filter(({ path }) => !after.some((one) => one.path === path));
   const isAllGone = gone.length === before.length;
+  const hosts = new Set(after.flatMap((one) => hostsOf(one, before)));
   const lost = isAllGone ? gone : gone.filter(({ host }) => hosts.has(host));
   return lost.length === 0 ? undefined : [inWords(lost), inWords(after)];
 }
 
-/** What is on the developer's own machine counts where there is nothing else. */
-function comparable(old: readonly Address[], now: readonly Address[]): [readonly Address[], readonly Address[]] {
-  const [before, after] = [old.filter(isRemote), now.filter(isRemote)];
-  return before.length + after.length === 0 ? [old, now] : [before, after];
+/** What is on the developer's own machine counts where nothing else is listed. */
+function comparable(old: Servers, now: Servers): [readonly Address[], readonly Address[]] {
+  const listed = [old, now].flatMap(({ at, addresses }) => (at ? addresses : []));
+  if (!listed.some(isRemote)) return [old.addresses, now.addresses];
+  return [old.addresses.filter(isRemote), now.addresses.filter(isRemote)];
+}
+
+/** A base path without a host is that of every host that had it. */
+function hostsOf({ host, path }: Address, before: readonly Address[]): readonly string[] {
+  return host === '' ? [host, ...before.filter((one) => one.path === path).map((one) => one.host)] : [host];
 }
 
 function isRemote({ host }: Address): boolean {

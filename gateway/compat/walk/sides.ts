@@ -5,6 +5,7 @@ import type { Alike } from '../contract/twins.ts';
 import { SchemaComparer } from '../schema/compareSchemas.ts';
 import type { Wire } from '../schema/pair.ts';
 import { unionOfTypes } from '../schema/reach.ts';
+import type { Schema } from '../schema/schema.ts';
 import { Schemas } from '../schema/schemas.ts';
 
 /** Who sends the requests: clients to the API, or the API to clients (webhooks and callbacks). */
@@ -35,9 +36,13 @@ export class Sides {
     return this.#comparer.compare(this.#schemas.old.of(old), this.#schemas.new.of(now), { direction, wire });
   }
 
+  schemasAt(old: Located, now: Located): readonly [Schema, Schema] {
+    return [this.#schemas.old.of(old), this.#schemas.new.of(now)];
+  }
+
   /** Whether the schemas at both places let nothing through but single values. */
   arePlain(old: Located, now: Located): boolean {
-    const types = [this.#schemas.old.of(old), this.#schemas.new.of(now)].map((schema) => unionOfTypes(schema));
+    const types = this.schemasAt(old, now).map((schema) => unionOfTypes(schema));
     return types.every((some) => some !== undefined && !some.has('array') && !some.has('object'));
   }
 

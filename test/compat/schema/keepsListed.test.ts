@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { contractOf, findingsBetween, type Json } from '../support/comparing.ts';
+
+const [text, amount] = [{ type: 'string' }, { type: 'number' }];
+const letters = { ...text, enum: ['a', 'bc', '🍸'] };
+const amounts = { ...amount, enum: [0.3, 6] };
+
+function errorsOf(direction: 'request' | 'response', old: Json, now: Json): string[] {
+  const findings = findingsBetween(contractOf(direction, old), contractOf(direction, now));
+  return findings.filter(({ level }) => level === 'error').map(({ rule }) => rule);
+}
+
+describe('a new demand on what could be listed values only', () => {
+  it.each<[old: Json, demand: Json]>([
+    [letters, { minLength: 3 }],
+    [letters, { maxLength: 1 }],
+    [letters, { pattern: '^[a-z]+$' }],
+    [letters, { pattern: '^.(.|.)*$' }],
+    [{ ...letters, enum: ['a'.repeat(40)] }, { pattern: 'a' }],
+    [{ ...letters, enum: Array.from({ length: 101 }, (_unused, index) => String(index)) }, { maxLength: 9 }],
+    [{ ...letters, pattern: '^.' }, { pattern: '^[abc]' }],
+    [amounts, { minimum: 1 }],
+    [amounts, { exclusiveMaximum: 6 }],
+    [amounts, { multipleOf: 0.2 }],
+    [{ type: 'array', enum: [['a', 'b']] }, { maxItems: 1 }],
+    [{ type: 'object', enum: [{ a: 1 }] }, { minProperties: 2 }],
+    [{ type: 'array', enum: [['a', 'a']] }, { uniqueItems: true }],
+  ])('%j, which some do not fulfil: %j', (old, demand) => {
+    const { enum: _values, ...open } = old;
+    expect(errorsOf('request', old, { ...open, ...demand })).toEqual(['request-constraint-tightened']);
+    expect(errorsOf('request', old, { ...old, ...demand })).toEqual(['request-constraint-tightened']);
+  });
+
+  it.each<[old: Json, demand: Json]>([
+    [letters, { minLength: 1, maxLength: 2 }],
+    [letters, { pattern: '^.{1,2}$' }],
+    [{ ...letters, pattern: '.' }, { pattern: '^..?$' }],
+    [amounts, { minimum: 0.3, exclusiveMaximum: 7 }],
+    [amounts, { multipleOf: 0.1 }],
+    [{ ...amounts, multipleOf: 0.2 }, { multipleOf: 0.3 }],
+    [
+      { type: 'array', enum: [['a', 'b']] },
+      { minItems: 2, maxItems: 2 },
+    ],
+    [{ type: 'object', enum: [{ a: 1 }] }, { minProperties: 1 }],
+    [
+      { type: ['string', 'integer'], enum: ['a', 7] },
+      { maxLength: 1, minimum: 7 },
+    ],
+  ])('%j, which all of them fulfil: %j', (old, demand) => {
+    const { enum: _values, ...open } = old;
+    expect(errorsOf('request', old, { ...open, ...demand })).toEqual([]);
+    expect(errorsOf('request', old, { ...old, ...demand })).toEqual([]);
+  });
+});
+
+describe('as many fields as are required', () => {
+  const object = { type: 'object', properties: { a: text, id: { ...text, readOnly: true } } };
+  const rules = (old: Json, now: Json, direction: 'request' | 'response' = 'request'): string[] =>
+    findingsBetween(contractOf(direction, old), contractOf(direction, now)).map(({ rule }) => rule);
+
+  it('may be demanded by their number', () => {
+    const old = { ...object, required: ['a'] };
+    expect(rules(old, { ...old, minProperties: 1 })).toEqual([]);
+    expect(rules({ ...old, minProperties: 1 }, old, 'response')).toEqual([]);
+  });
+
+  it('and one more may not, nor one that is never sent', () => {
+    const [old, hidden] = [
+      { ...object, required: ['a'] },
+      { ...object, required: ['id'] },
+    ];
+    expect(rules(old, { ...old, minProperties: 2 })).toEqual(['request-constraint-tightened']);
+    expect(rules(hidden, { ...hidden, minProperties: 1 })).toEqual(['request-constraint-tightened']);
+    expect(rules({ ...old, minProperties: 2 }, old, 'response')).toEqual(['response-value-added']);
+  });
+});
