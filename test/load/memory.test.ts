@@ -4,7 +4,8 @@ import { rssBytes } from '../../bench/support/proc.ts';
 import { manyBytes, mebibyte, peakUntilStill, say, startGatewayProcess, startLoadedBackend } from './support.ts';
 
 const size = 256 * mebibyte;
-const allowed = 16 * mebibyte;
+// Far less than what is sent, and more than what a heap grows by between two collections on a busy machine.
+const allowed = 48 * mebibyte;
 
 it('holds back 256 MiB from a client that has stopped reading, rather than keep them', {
   timeout: 20_000,
