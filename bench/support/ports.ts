@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
+/** A port that was free on `host` a moment ago. */
+export async function freePort(host = '127.0.0.1'): Promise<number> {
+  const server = createServer().listen(0, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   server.close();

@@ -71,7 +71,7 @@ export class Twins implements Alike {
     if (!isMap(a)) return a === b;
     if (!isMap(b)) return false;
     if (this.#areSameMaps(a, b, couple, open)) return true;
-    // Somebody will ask for the two when he looks closer, and for what is around them before.
+    // Remembered, since whoever looks closer asks again, level by level, and would have all below walked each time.
     const inner = { value: a, place: couple.old.place };
     markDifferent(this.#coupleOf(inner, { value: b, place: couple.new.place }));
     return false;

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import type { TestProject } from 'vitest/node';
+import { freePort } from '../../../bench/support/ports.ts';
 import { provideBaseImage } from './baseImage.ts';
 import { composeWith } from './compose.ts';
 import { type Ending, undo, undoAfter } from './ending.ts';
 import { type Engine, findEngine } from './engine.ts';
-import { freePort } from './freePort.ts';
 import { within } from './programs.ts';
 import { copyProject, firstCommand } from './project.ts';
 
@@ -43,7 +43,9 @@ async function prepare(ending: Ending): Promise<Site | string> {
   ending.push(() => rmSync(folder, { recursive: true, force: true }));
   execFileSync('sh', ['-c', firstCommand], { cwd: folder });
   await provideBaseImage(engine, ending);
-  const ports = { GATEWAY_PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) };
+  // Compose publishes on all interfaces.
+  const port = async (): Promise<string> => String(await freePort('0.0.0.0'));
+  const ports = { GATEWAY_PORT: await port(), ADMIN_PORT: await port() };
   const site: Site = { folder, env: { ...engine.env, ...ports, COMPOSE_PROJECT_NAME: projectName(engine) } };
   const compose = composeWith(site);
   ending.push(() => within(60, 'docker-compose down', compose.down(engine.isOurs ? [] : ['--rmi', 'local'])));
