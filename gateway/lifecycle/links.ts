@@ -1,3 +1,4 @@
+import type { Version } from '../config/snapshot.ts';
 import type { Announcement } from './announcement.ts';
 import { follow } from './way.ts';
 
@@ -11,13 +12,18 @@ export function linksFor(
   basePath: string,
 ): readonly string[] {
   const next = toSuccessor && follow(toSuccessor, path);
-  if (toSuccessor === undefined || next === undefined) return pages;
+  if (toSuccessor === undefined || next === undefined || isRefused(next, toSuccessor.end)) return pages;
   const links = [`<${basePath}/${toSuccessor.end.name}${inLink(next)}>; rel="successor-version"`];
   const newest = onwards && follow(onwards, next);
-  if (onwards && newest !== undefined) {
+  if (onwards && newest !== undefined && !isRefused(newest, onwards.end)) {
     links.push(`<${basePath}/${onwards.end.name}${inLink(newest)}>; rel="latest-version"`);
   }
   return pages.length === 0 ? links : links.concat(pages);
+}
+
+/** Where the prefix is stripped, a path that begins with `//` is answered 400. */
+function isRefused(path: string, { prefix }: Version): boolean {
+  return prefix === 'strip' && path.startsWith('//');
 }
 
 /** A path may hold these raw on the wire; inside `<…>` they would end the target early (RFC 8288 §3). */

@@ -1,4 +1,5 @@
 import { stageOf } from '../lifecycle/stage.ts';
+import type { Problem } from '../problems/problem.ts';
 import { below, firstSegment, looksLikeVersion } from '../routing/match.ts';
 import { readTarget } from '../routing/target.ts';
 import type { Exchange } from './exchange.ts';
@@ -6,20 +7,28 @@ import type { Surroundings } from './live.ts';
 import type { Verdict } from './steps.ts';
 
 /** Finds the version that the path begins with, below `base_path`, and what its target is asked for. */
-export function findVersion(exchange: Exchange): undefined {
+export function findVersion(exchange: Exchange): Verdict | undefined {
   const { live, origin } = exchange;
   const { basePath } = live.snapshot.gateway;
   const inside = origin === '*' ? undefined : below(origin, basePath);
   const segment = inside === undefined ? '' : firstSegment(inside);
   const served = live.served.get(segment);
-  if (!served) return;
+  if (!served) return undefined;
   const prefixEnd = basePath.length + segment.length + 1;
   const rest = origin.slice(prefixEnd);
   exchange.served = served;
   exchange.resource = origin.slice(prefixEnd, exchange.pathEnd);
-  if (served.version.prefix === 'forward') exchange.path = inside as string;
-  else exchange.path = rest.startsWith('/') ? rest : `/${rest}`;
+  if (served.version.prefix === 'forward') {
+    exchange.path = inside as string;
+    return undefined;
+  }
+  if (rest.startsWith('//')) return { kind: 'problem', problem: networkPath, closes: true };
+  exchange.path = rest.startsWith('/') ? rest : `/${rest}`;
+  return undefined;
 }
+
+/** Without its prefix the path would read as `//host/path` to a URL parser (RFC 3986 §4.2). */
+const networkPath: Problem = { code: 'BAD_REQUEST', detail: 'The path behind the version begins with //.' };
 
 /** Whether a request is the gateway's to answer, in a server where it is a guest: what looks like a version is. */
 export function concerns(url: string, { live, isDiscovery }: Surroundings): boolean {

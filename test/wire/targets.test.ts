@@ -3,6 +3,7 @@ import { startBackend } from '../support/backend.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
 import { ask, get } from '../support/rawClient.ts';
+import { valuesOf } from '../support/response.ts';
 
 // Which targets are a version's, which are nobody's, and which are refused; each is asked below and without `/api`.
 const unknown: string[] = [
@@ -38,23 +39,7 @@ const refused: string[] = [
 
 /** Each as it stands behind `/v1`. */
 const passing: string[] = [
-  ...[
-    '',
-    '/',
-    '/x',
-    '/x/',
-    '?a=b',
-    '/?a=b',
-    '/x?',
-    '/x?a?b',
-    '/a%2fb',
-    '/a%2Fb',
-    '/a%5cb',
-    '/a//b',
-    '//b',
-    '/a/',
-    '/a//',
-  ],
+  ...['', '/', '/x', '/x/', '?a=b', '/?a=b', '/x?', '/x?a?b', '/a%2fb', '/a%2Fb', '/a%5cb', '/a//b', '/a/', '/a//'],
   ...['/%41', '/%7e', '/%20', '/%C3%A9', '/%ff', '/%3f', '/%23', '/%25', '/%2525', '/a%3bb', '/@evil.test', '/:80/x'],
   ...[
     '/...',
@@ -81,6 +66,9 @@ const passing: string[] = [
     '/A%2fb/C',
   ],
 ];
+
+/** Behind `/v1` again: with the prefix stripped, each would name a host (RFC 3986 §4.2). */
+const networkPaths: string[] = ['//', '//b', '///', '//?a=b', '//evil.test/x', '//user@evil.test:80/x', '//%2e.test/x'];
 
 const houses = [
   { base: '', prefix: 'strip', keeps: '' },
@@ -123,6 +111,30 @@ describe.each(houses)('below "$base" with $prefix', ({ base, prefix, keeps }) =>
     const expected = keeps + rest;
     expect(backend.request.target).toBe(expected.startsWith('/') ? expected : `/${expected}`);
     expect(backend.request.raw).toMatch(/^GET \/\S* HTTP\/1\.1\r\n/);
+  });
+});
+
+describe.each(houses)('an empty segment behind the version, below "$base" with $prefix', ({ base, prefix, keeps }) => {
+  const forms = networkPaths.flatMap((rest) => [rest, `http://api.test${base}/v1${rest}`]);
+
+  it.each(forms)('%j', async (form) => {
+    const backend = await startBackend();
+    const gateway = await startTestGateway(
+      { '/v1': { upstream: backend.url, prefix, deprecation: '2020-01-01', successor: '/v2' }, '/v2': backend.url },
+      base === '' ? {} : { gateway: { base_path: base } },
+    );
+    const isOrigin = form.startsWith('/');
+    const response = await ask(gateway.port, get(isOrigin ? `${base}/v1${form}` : form));
+    // Answered by a version that is known, and the same path is refused below the successor.
+    expect(valuesOf(response, 'Deprecation')).toHaveLength(1);
+    expect(valuesOf(response, 'Link')).toEqual([]);
+    if (prefix === 'forward') {
+      expect(response.status).toBe(200);
+      expect(backend.request.target).toBe(keeps + form.slice(isOrigin ? 0 : `http://api.test${base}/v1`.length));
+    } else {
+      expectProblem(response, 400);
+      expect(backend.bytes).toBe('');
+    }
   });
 });
 

@@ -49,7 +49,9 @@ export const route = section({
   upstream: upstream.optional().describe('The targets that serve this version; needed unless it is retired.'),
   prefix: oneOf(['strip', 'forward'])
     .prefault('strip')
-    .describe('Whether a target sees the path without its /vN, or with it.'),
+    .describe(
+      'Whether a target sees the path without its /vN, or with it. Stripped, a path such as /v1//host is answered 400, because //host names a host.',
+    ),
   deprecation: instant.optional().describe('Since when, or from when, clients are told to move.'),
   sunset: instant.optional().describe('When this version ends; it needs a deprecation that is not later.'),
   after_sunset: oneOf(['serve', 'gone']).prefault('serve').describe('After its sunset: serve on, or answer 410.'),
