@@ -10,6 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const oldest = 24;
 const here = realpathSync(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
+const isCheckout = !root.split(sep).includes('node_modules');
 
 const entry = entryPoint();
 if (entry === undefined)
@@ -21,7 +22,6 @@ else handOver(entry);
 function entryPoint() {
   const source = join(root, 'gateway', 'main.ts');
   const built = join(root, 'dist', 'main.js');
-  const isCheckout = !root.split(sep).includes('node_modules');
   return (isCheckout ? [source, built] : [built]).find((file) => existsSync(file));
 }
 
@@ -34,11 +34,10 @@ async function run(main) {
 }
 
 function handOver(main) {
-  const node = bundledNode();
+  const node = isCheckout ? checkoutNode() : undefined;
   if (node === undefined) {
-    fail(
-      `Node ${oldest} or later is needed, and this is ${process.version}; install it, or run npm ci with optional dependencies`,
-    );
+    const orElse = isCheckout ? ', or run npm ci with optional dependencies' : '';
+    fail(`Node ${oldest} or later is needed, and this is ${process.version}; install it${orElse}`);
     return;
   }
   const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
@@ -54,7 +53,8 @@ function handOver(main) {
   });
 }
 
-function bundledNode() {
+// The Node that tools/node brings. The published package depends on none: it would replace that of its consumer's scripts.
+function checkoutNode() {
   try {
     const name = `node-${process.platform}-${process.arch}`;
     const folder = dirname(createRequire(here).resolve(`${name}/package.json`));

@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../config/temporary.ts';
+import { run } from '../support/process.ts';
+
+// What another project gets that installs the package: npm's registry or its cache is needed.
+const installTimeout = 300_000;
+const consumer = temporaryFolder();
+const installed = join(consumer, 'node_modules', 'version-gateway');
+let tarball: readonly string[] = [];
+
+beforeAll(async () => {
+  const folder = temporaryFolder();
+  await shell('npm', ['pack', '--silent', '--pack-destination', folder], process.cwd());
+  const file = join(folder, readdirSync(folder)[0] ?? '');
+  tarball = (await shell('tar', ['-tzf', file], folder)).trim().split('\n');
+  const scripts = { version: 'node -v', where: 'command -v node' };
+  writeFileSync(join(consumer, 'package.json'), JSON.stringify({ private: true, type: 'module', scripts }));
+  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
+    string,
+    Record<string, string>
+  >;
+  const types = `@types/node@${devDependencies?.['@types/node']}`;
+  const options = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
+  await shell('npm', ['install', ...options, file, types], consumer);
+}, installTimeout);
+
+describe('the installed package', () => {
+  it('leaves the Node of its consumer alone', async () => {
+    const [version, where] = [
+      await shell('node', ['-v'], consumer),
+      await shell('sh', ['-c', 'command -v node'], consumer),
+    ];
+    expect(await shell('npm', ['run', '--silent', 'version'], consumer)).toBe(version);
+    expect(await shell('npm', ['run', '--silent', 'where'], consumer)).toBe(where);
+    expect(readdirSync(join(consumer, 'node_modules', '.bin'))).not.toContain('node');
+    expect(readdirSync(join(consumer, 'node_modules')).filter((name) => name.startsWith('node-'))).toEqual([]);
+  });
+
+  it('is small, with everything it needs', () => {
+    expect(sizeOf(join(consumer, 'node_modules')) / 1024 ** 2).toBeLessThan(60);
+  });
+
+  it('contains what it says, and nothing of the checkout', () => {
+    const folders = new Set(tarball.map((file) => file.split('/').slice(0, 2).join('/')));
+    expect([...folders].sort()).toEqual(
+      ['LICENSE', 'README.md', 'bin', 'dist', 'examples', 'gateway', 'package.json'].map((name) => `package/${name}`),
+    );
+    expect(tarball.filter((file) => /^package\/(?:gateway|examples)\//.test(file))).toEqual([
+      'package/examples/pre-commit',
+      'package/gateway/routes.schema.json',
+    ]);
+  });
+
+  it('starts, and stops on SIGTERM', async () => {
+    const launcher = join(installed, 'bin', 'version-gateway.js');
+    const routes = join(consumer, 'routes.yaml');
+    writeFileSync(routes, 'routes: { /v1: "http://127.0.0.1:1" }\nusage: { store: ./usage.db }\n');
+    const anyPorts = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
+    const gateway = run(process.execPath, [launcher, 'start', '--config', routes, ...anyPorts]);
+    const [, base] = await gateway.printed(/listens on (\S+)/);
+    expect((await fetch(`${base}/v1/`)).status).toBe(502);
+    gateway.child.kill('SIGTERM');
+    await gateway.printed(/stops/);
+  });
+
+  it('says so on a Node that is too old', async () => {
+    const launcher = join(installed, 'bin', 'version-gateway.js');
+    const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})`;
+    const program = run(process.execPath, ['--import', pretend, launcher, '--help']);
+    expect(await once(program.child, 'close')).toEqual([2, null]);
+    expect(program.output()).toMatch(/^version-gateway: Node 24 or later is needed, and this is .*; install it\.\n$/);
+  });
+
+  it('has types that a strict project takes without skipLibCheck', async () => {
+    const source = `import { createServer } from 'node:http';
+import { ConfigError, createVersionGateway, type VersionGateway } from 'version-gateway';
+const gateway: VersionGateway = createVersionGateway({ routes: { '/v1': 'http://127.0.0.1:1' } });
+createServer(gateway).on('upgrade', gateway.upgrade).on('close', () => gateway.close());
+export const isFault = (error: unknown): boolean => error instanceof ConfigError && error.faults.length > 0;
+`;
+    writeFileSync(join(consumer, 'uses.ts'), source);
+    const settings = { module: 'nodenext', target: 'es2022', lib: ['es2023'], types: ['node'], strict: true };
+    const compilerOptions = { ...settings, skipLibCheck: false, noEmit: true };
+    writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['uses.ts'] }));
+    const compiler = join(process.cwd(), 'node_modules', '.bin', 'tsc');
+    expect(await shell(compiler, ['-p', consumer], consumer)).toBe('');
+  });
+
+  it('embeds', async () => {
+    const backend = createServer((req, res) => res.end(`backend ${req.url}`)).listen(0, '127.0.0.1');
+    onTestFinished(() => void backend.close());
+    await once(backend, 'listening');
+    const upstream = `http://127.0.0.1:${(backend.address() as AddressInfo).port}`;
+    const source = `import { createServer } from 'node:http';
+import { createVersionGateway } from 'version-gateway';
+const gateway = createVersionGateway({ routes: { '/v1': process.env.UPSTREAM } });
+const server = createServer(gateway);
+server.listen(0, '127.0.0.1', () => console.log('port: ' + server.address().port));
+`;
+    writeFileSync(join(consumer, 'embeds.js'), source);
+    const program = run(process.execPath, [join(consumer, 'embeds.js')], { UPSTREAM: upstream });
+    const [, port] = await program.printed(/port: (\d+)/);
+    expect(await (await fetch(`http://127.0.0.1:${port}/v1/a`)).text()).toBe('backend /a');
+  });
+});
+
+/** Runs a program as another project would: without the Node of this checkout, and without npm's word about it. */
+async function shell(command: string, args: readonly string[], cwd: string): Promise<string> {
+  const ours = /^(?:npm_(?:package|lifecycle|command|config_local_prefix|execpath|node_execpath)|INIT_CWD$)/;
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)));
+  const isOurs = (folder: string): boolean => folder.endsWith(join('node_modules', '.bin'));
+  const PATH = (env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => !isOurs(folder))
+    .join(delimiter);
+  const { stdout } = await promisify(execFile)(command, args, { cwd, env: { ...env, PATH } });
+  return stdout;
+}
+
+/** In bytes, without what links lead to. */
+function sizeOf(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return files.reduce((sum, file) => sum + (file.isFile() ? lstatSync(join(file.parentPath, file.name)).size : 0), 0);
+}
