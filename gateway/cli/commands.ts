@@ -15,6 +15,7 @@ const commands: readonly Loadable[] = [
   { name: 'ready', load: async () => (await import('./ready.ts')).addReady },
   { name: 'status', load: async () => (await import('./status.ts')).addStatus },
   { name: 'usage', load: async () => (await import('./usage.ts')).addUsage },
+  { name: 'tag', load: async () => (await import('./tag.ts')).addTag },
   { name: 'can-retire', load: async () => (await import('./canRetire.ts')).addCanRetire },
 ];
 

@@ -7,6 +7,8 @@ export interface Io {
   readonly cwd: string;
   /** All that comes in; for commands that take `-` for a file. */
   readonly stdin?: () => Promise<string>;
+  /** Standard input is a terminal. */
+  readonly stdinIsTTY?: boolean;
 }
 
 export interface Output {

@@ -52,6 +52,18 @@ export function openLedgerFileToRead(file: string): DatabaseSync {
   }
 }
 
+/** The salt of the tags in a ledger that another process may be writing. Throws an error that says why not. */
+export function readSalt(file: string): string {
+  const database = openLedgerFileToRead(file);
+  try {
+    const salt = database.prepare("SELECT value FROM meta WHERE key = 'salt'").get()?.['value'];
+    if (typeof salt !== 'string') throw new Error('it has no salt');
+    return salt;
+  } finally {
+    database.close();
+  }
+}
+
 /** Renames a damaged ledger, so that a new one can begin. @returns the new name; undefined where that failed */
 export function putAside(file: string, now: number): string | undefined {
   const aside = `${file}.corrupt-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;

@@ -1,7 +1,7 @@
 import { run } from '../../gateway/cli/run.ts';
 
 /** Runs a command line and collects what it prints. */
-export async function runIn(cwd: string, args: string[], env: NodeJS.ProcessEnv = {}, isTTY = false) {
+export async function runIn(cwd: string, args: string[], env: NodeJS.ProcessEnv = {}, isTTY = false, input?: string) {
   const printed = { stdout: '', stderr: '' };
   const output = (name: 'stdout' | 'stderr') => ({
     isTTY,
@@ -9,6 +9,7 @@ export async function runIn(cwd: string, args: string[], env: NodeJS.ProcessEnv 
       printed[name] += text;
     },
   });
-  const code = await run(args, { stdout: output('stdout'), stderr: output('stderr'), env, cwd });
+  const stdin = input === undefined ? {} : { stdin: async () => input };
+  const code = await run(args, { stdout: output('stdout'), stderr: output('stderr'), env, cwd, ...stdin });
   return { code, ...printed };
 }

@@ -1,0 +1,134 @@
+import { writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { startGateway } from '../../gateway/assemble.ts';
+import { loadSnapshot } from '../../gateway/config/load.ts';
+import { systemClock } from '../../gateway/shared/clock.ts';
+import { Ledger } from '../../gateway/usage/ledger.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { serve } from '../discovery/server.ts';
+import { runIn } from './io.ts';
+
+const payload = Buffer.from(JSON.stringify({ sub: 'ann@example.com', tenant: 7 })).toString('base64url');
+const jwt = `eyJhbGciOiJIUzI1NiJ9.${payload}.c2lnbmF0dXJl`;
+
+vi.setConfig({ testTimeout: 90_000 });
+
+/** A folder with a routes.yaml. */
+function folderWith(identifiers: readonly string[], upstream = 'http://127.0.0.1:1'): string {
+  const folder = temporaryFolder();
+  const routes = `routes: { /v1: ${upstream} }
+gateway: { listen: "127.0.0.1:0", admin: "127.0.0.1:0", drain: 1s }
+usage: { identify: ${JSON.stringify(identifiers)} }
+`;
+  writeFileSync(join(folder, 'routes.yaml'), routes);
+  return folder;
+}
+
+function tag(folder: string, args: readonly string[], input?: string) {
+  return runIn(folder, ['tag', ...args], {}, false, input);
+}
+
+/** Calls with this one field, as its bytes are. */
+async function call(port: number, headers: Record<string, string>): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  request({ port, host: '127.0.0.1', path: '/v1/x', headers }, (res) => res.resume().on('end', resolve))
+    .on('error', reject)
+    .end();
+  await promise;
+}
+
+const identify = [
+  'header:x-api-key',
+  'header:x-client-id',
+  'jwt:sub',
+  'header:authorization',
+  'header:cookie',
+  'user-agent',
+  'address',
+];
+
+const calls: readonly (readonly [Record<string, string>, string, string, RegExp])[] = [
+  [{ 'X-Api-Key': 'k-123 456' }, 'x-api-key', 'k-123 456\n', /^x-api-key:#[0-9a-f]{16}$/],
+  [{ 'X-Api-Key': 'k-1' }, 'header:X-API-Key', 'k-1', /^x-api-key:#/],
+  [{ 'X-Api-Key': Buffer.from('käse').toString('latin1') }, 'x-api-key', 'käse\r\n', /^x-api-key:#/],
+  [{ Authorization: 'Bearer abc.def' }, 'authorization', 'Bearer abc.def\n', /^authorization:#/],
+  [{ Cookie: 'sid=5; theme=dark' }, 'cookie', 'sid=5; theme=dark\n', /^cookie:#/],
+  [{ 'X-Client-Id': 'ios' }, 'x-client-id', 'ios\n', /^x-client-id:ios$/],
+  [{ 'X-Client-Id': 'sk_live_1' }, 'x-client-id', 'sk_live_1\n', /^x-client-id:#/],
+  [{ Authorization: `Bearer ${jwt}` }, 'jwt:sub', `${jwt}\n`, /^jwt-sub:#/],
+  [{ Authorization: `Bearer ${jwt}` }, 'jwt:sub', `Bearer ${jwt}\n`, /^jwt-sub:#/],
+  [{ 'User-Agent': 'curl/8.5.0' }, 'user-agent', 'curl/8.5.0\n', /^user-agent:curl$/],
+  [{}, 'address', '127.0.0.1\n', /^address:127\.0\.0\.0\/24$/],
+];
+
+it('prints what the ledger of a running gateway calls its clients, whatever they are identified by', async () => {
+  const { url } = await serve((_req, res) => res.end('ok'));
+  const folder = folderWith(identify, url);
+  const snapshot = loadSnapshot(join(folder, 'routes.yaml'));
+  const ledger = Ledger.open(snapshot.usage, { clock: systemClock });
+  const running = await startGateway(snapshot, { ledger });
+  onTestFinished(async () => {
+    await running.close();
+    ledger.close();
+  });
+  const printed = new Set<string>();
+  for (const [headers, by, input, shape] of calls) {
+    await call(running.port, headers);
+    const { code, stdout, stderr } = await tag(folder, [by], input);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.trim()).toMatch(shape);
+    printed.add(stdout.trim());
+  }
+  await vi.waitFor(async () => {
+    const answer = await fetch(`http://127.0.0.1:${running.adminPort}/api/usage?version=v1`);
+    const { rows } = (await answer.json()) as { rows: { client: string }[] };
+    expect(new Set(rows.map(({ client }) => client))).toEqual(printed);
+  }, 60_000);
+});
+
+describe('says what is wrong', () => {
+  /** As a gateway that has run once leaves it. */
+  function usedFolder(identifier: string): string {
+    const folder = folderWith([identifier]);
+    Ledger.open(loadSnapshot(join(folder, 'routes.yaml')).usage, { clock: systemClock }).close();
+    return folder;
+  }
+
+  it.each([
+    ['x-api-kee', 'k', /identify clients by header:x-api-kee\. {2}usage\.identify has header:x-api-key: name one/],
+    ['x api key', 'k', /Write header:NAME, jwt:CLAIM, user-agent or address/],
+    ['x-api-key', '\n', /Standard input is empty\. {2}Run version-gateway tag x-api-key < FILE/],
+    ['x-api-key', 'k-1\nk-2\n', /several lines/],
+    ['x-api-key', undefined, /read from standard input, not typed/],
+  ])('%s with %j', async (by, input, message) => {
+    const { code, stdout, stderr } = await tag(usedFolder('header:x-api-key'), [by], input);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(message);
+  });
+
+  it('for a token without the claim', async () => {
+    const { code, stderr } = await tag(usedFolder('jwt:email'), ['jwt:email'], jwt);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('not a JWT, or its payload lacks this claim')]);
+  });
+
+  it('without a ledger, and without a routes.yaml', async () => {
+    const none = await tag(folderWith(['header:x-api-key']), ['x-api-key'], 'k');
+    expect([none.code, none.stderr]).toEqual([
+      2,
+      expect.stringMatching(/usage\.db cannot be read.*there is no such file.*first start/),
+    ]);
+    const nothing = await tag(temporaryFolder(), ['x-api-key'], 'k');
+    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('routes.yaml')]);
+  });
+
+  it('of a ledger named by --store, and of one that is none', async () => {
+    const [one, other] = [usedFolder('header:x-api-key'), usedFolder('header:x-api-key')];
+    const store = join(other, '.version-gateway', 'usage.db');
+    const own = await tag(other, ['x-api-key'], 'k');
+    expect(await tag(one, ['x-api-key', '--store', store], 'k')).toEqual(own);
+    const { code, stderr } = await tag(one, ['x-api-key', '--store', 'routes.yaml'], 'k');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be read as a usage ledger')]);
+  });
+});
