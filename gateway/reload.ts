@@ -1,14 +1,15 @@
 import { ConfigError, formatFault } from './config/fault.ts';
 import type { Snapshot } from './config/snapshot.ts';
 import { changesBetween } from './lifecycle/changes.ts';
-import { guard, type Refusal, type UseFacts } from './lifecycle/guard.ts';
+import { guard, type Refusal, refusalLines, type UseFacts } from './lifecycle/guard.ts';
 import type { ConfigStatus, Trigger } from './observability/configStatus.ts';
 import type { Clock } from './shared/clock.ts';
 
 /** What became of a reload. A bad file and a refused edit change nothing. */
 export type Outcome =
   | { readonly kind: 'reloaded'; readonly changes: readonly string[]; readonly forced: readonly string[] }
-  | { readonly kind: 'unchanged' }
+  /** `reverted`: the edit before this one had been rejected, and is gone from the file. */
+  | { readonly kind: 'unchanged'; readonly reverted?: boolean }
   | { readonly kind: 'faulty'; readonly faults: readonly string[] }
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
 
@@ -84,8 +85,10 @@ export class Reloader {
         lastFailure: undefined,
       };
     }
-    // What stood in the way has been taken back.
-    if (outcome.kind === 'unchanged') this.#status = { ...this.#status, lastFailure: undefined };
+    if (outcome.kind === 'unchanged' && this.#status.lastFailure !== undefined) {
+      this.#status = { ...this.#status, lastFailure: undefined };
+      return { kind: 'unchanged', reverted: true };
+    }
     if (outcome.kind === 'faulty') this.#note(now, trigger, outcome.faults);
     if (outcome.kind === 'refused')
       this.#note(
@@ -134,14 +137,13 @@ function newReasons(before: Snapshot, after: Snapshot): string[] {
 export function outcomeInWords(outcome: Outcome): string[] {
   switch (outcome.kind) {
     case 'unchanged':
-      return ['routes.yaml means the same as before: nothing to do'];
+      return outcome.reverted
+        ? ['the rejected edit is gone; routes.yaml matches the active configuration again']
+        : ['routes.yaml is unchanged; nothing to do'];
     case 'faulty':
-      return ['routes.yaml cannot be served; the last good one serves on', ...outcome.faults];
+      return ['routes.yaml has faults; the previous configuration stays active', ...outcome.faults];
     case 'refused':
-      return [
-        'the edit is refused, and the last good one serves on',
-        ...outcome.refusals.map(({ message, force }) => `${message}  If it is right all the same, add: ${force}`),
-      ];
+      return ['the edit is refused; the previous configuration stays active', ...refusalLines(outcome.refusals)];
     case 'reloaded':
       return ['reloaded', ...outcome.changes, ...outcome.forced.map((reason) => `forced ${reason}`)];
   }

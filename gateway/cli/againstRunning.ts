@@ -1,4 +1,5 @@
 import { printable } from '../config/mask.ts';
+import { refusalLines } from '../lifecycle/guard.ts';
 import type { Outcome } from '../reload.ts';
 import { adminAt, isRecord, stranger } from './admin.ts';
 import type { AdminTarget } from './adminTarget.ts';
@@ -26,11 +27,8 @@ export function previewInWords(outcome: Outcome, paint: Paint): string[] {
       return [paint('red', heading), ...indented(outcome.faults)];
     }
     case 'refused': {
-      const heading = 'The running gateway would refuse it, since it breaks what was promised.';
-      const lines = outcome.refusals.map(
-        ({ message, force }) => `${message}\n  If it is right all the same, add: ${force}`,
-      );
-      return [paint('red', heading), ...indented(lines)];
+      const heading = 'The running gateway would refuse this edit, because it breaks an announcement to clients.';
+      return [paint('red', heading), ...indented(refusalLines(outcome.refusals))];
     }
     case 'reloaded': {
       const changes = outcome.changes.map((change) => `would change: ${change}`);

@@ -9,6 +9,7 @@ import type { ExitCode, Io } from './io.ts';
 import { painter } from './paint.ts';
 import { type Period, periodArgument } from './periodArgument.ts';
 import { printedJson } from './printedJson.ts';
+import { widthOf } from './table.ts';
 import { versionArgument } from './versionArgument.ts';
 
 interface CanRetireOptions extends TargetOptions {
@@ -38,7 +39,7 @@ async function canRetire(version: string, options: CanRetireOptions, io: Io): Pr
   if (!isVerdict(verdict)) throw stranger(target.name);
   if (format === 'json') io.stdout.write(printedJson(verdict));
   else if (format === 'markdown') io.stdout.write(verdictAsMarkdown(verdict));
-  else io.stdout.write(verdictAsText(verdict, painter(io.stdout, io.env)));
+  else io.stdout.write(verdictAsText(verdict, painter(io.stdout, io.env), widthOf(io.stdout)));
   return verdict.answer === 'yes' ? 0 : 1;
 }
 

@@ -12,12 +12,13 @@ const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
 export const clientsShown = 20;
 
 /** For people. */
-export function verdictAsText(verdict: ServedVerdict, paint: Paint): string {
+export function verdictAsText(verdict: ServedVerdict, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { version, answer, reasons, notes, facts } = verdict;
   const lines = [`Can ${harmless(`/${version}`)} be retired?  ${paint(colours[answer], answer)}`, ''];
   lines.push(...reasons.map(({ text }) => `  ${harmless(text)}`), '');
   lines.push(...table(summaryOf(verdict)));
-  if (facts.clients.length > 0) lines.push('', ...table([clientHeadings, ...clientCells(verdict)]), ...moreOf(verdict));
+  if (facts.clients.length > 0)
+    lines.push('', ...table([clientHeadings, ...clientCells(verdict)], width), ...moreOf(verdict));
   if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `  ${harmless(text)}`));
   return `${lines.join('\n')}\n`;
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { UnreadableFileError } from '../config/fault.ts';
 import { decode, explain, readText } from '../config/load.ts';
 import { systemClock } from '../shared/clock.ts';
@@ -24,7 +24,8 @@ interface CheckOptions {
 
 export const addCheck: AddCommand = (program, io, finish) => {
   addAdminOption(program.command('check'))
-    .description('Say everything that is wrong with a routes.yaml.')
+    .description('Report every fault of a routes.yaml.')
+    .argument('[file]', 'the routes.yaml; the same as --config')
     .addOption(configOption(io.cwd))
     .addOption(new Option('--format <format>', 'how to print the result').choices(['text', 'json']).default('text'))
     .option('--strict', 'let warnings count as faults', false)
@@ -35,7 +36,10 @@ export const addCheck: AddCommand = (program, io, finish) => {
         .argParser((file: string, files: readonly string[]) => [...files, file]),
     )
     .option('--compose-service <name>', 'the service in it that is the gateway; told by signs if not given')
-    .action(async (options: CheckOptions) => {
+    .action(async (file: string | undefined, given: CheckOptions, command: Command) => {
+      if (file !== undefined && command.getOptionValueSource('config') === 'cli')
+        program.error(`error: ${file} and --config ${given.config} name two files; give one`);
+      const options = file === undefined ? given : { ...given, config: file };
       if (options.composeService !== undefined && options.compose.length === 0)
         program.error('error: --compose-service names a service of the file that --compose gives');
       finish(await check(options, io));

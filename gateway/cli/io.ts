@@ -14,6 +14,8 @@ export interface Io {
 export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean;
+  /** Of a terminal. */
+  readonly columns?: number;
 }
 
 /** 0: fine. 1: what was checked is not fine. 2: wrong usage, a file that cannot be read, or nobody who answers. */

@@ -61,7 +61,7 @@ export class ReloadOnEdits {
 
   async #reload(trigger: Trigger): Promise<void> {
     const outcome = await this.#running?.reload(trigger);
-    if (outcome === undefined || (outcome.kind === 'unchanged' && trigger === 'file')) return;
+    if (outcome === undefined || (outcome.kind === 'unchanged' && !outcome.reverted && trigger === 'file')) return;
     const output = outcome.kind === 'reloaded' || outcome.kind === 'unchanged' ? this.#io.stdout : this.#io.stderr;
     for (const line of outcomeInWords(outcome)) output.write(`reload (${trigger}): ${line}\n`);
   }

@@ -10,7 +10,7 @@ export async function run(args: readonly string[], io: Io): Promise<ExitCode> {
   let code: ExitCode = 0;
   const program = new Command('version-gateway')
     .description('Every major version of an HTTP API side by side, behind one host.')
-    .version(packageVersion(), '--version')
+    .version(packageVersion(), '-v, --version', 'print the version')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
@@ -18,7 +18,7 @@ export async function run(args: readonly string[], io: Io): Promise<ExitCode> {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .showHelpAfterError();
+    .showHelpAfterError('Run the command with --help to see its options.');
   for (const add of await commandsFor(args)) {
     add(program, io, (result) => {
       code = result;

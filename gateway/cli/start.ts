@@ -7,7 +7,7 @@ import type { AddCommand } from './command.ts';
 import { configOption } from './configOption.ts';
 import { keepYoungGenerationSmall } from './heap.ts';
 import type { ExitCode, Io } from './io.ts';
-import { listenFailure } from './listenFailure.ts';
+import { checkAddress, listenFailure } from './listenAddress.ts';
 import { brokenPromises, promiseKeeper } from './promises.ts';
 import { ReloadOnEdits } from './reloadOnEdits.ts';
 import { RoutesFile, type StartOptions } from './routesFile.ts';
@@ -17,10 +17,10 @@ import { stopSignal } from './stopSignal.ts';
 export const addStart: AddCommand = (program, io, finish) => {
   program
     .command('start')
-    .description('Serve what routes.yaml says.')
+    .description('Start the gateway.')
     .addOption(configOption(io.cwd))
-    .option('--listen <host:port>', 'instead of gateway.listen of the file')
-    .option('--admin <host:port>', 'instead of gateway.admin of the file')
+    .option('--listen <host:port>', 'overrides gateway.listen', checkAddress)
+    .option('--admin <host:port>', 'overrides gateway.admin', checkAddress)
     .action(async (options: StartOptions) => finish(await start(options, io)));
 };
 
@@ -60,7 +60,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     });
   } catch (error) {
     ledger.close();
-    io.stderr.write(`${listenFailure(error)}\n`);
+    io.stderr.write(`${listenFailure(error, snapshot.gateway)}\n`);
     return 1;
   }
   // Not before the listeners stand: a start that fails has promised nobody anything.

@@ -8,6 +8,7 @@ import { painter } from './paint.ts';
 import { type Patience, patience } from './patience.ts';
 import { readStatus } from './runningStatus.ts';
 import { statusAsText } from './statusReport.ts';
+import { widthOf } from './table.ts';
 import { waitUntilSafe } from './wait.ts';
 
 interface StatusOptions extends TargetOptions {
@@ -41,7 +42,7 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const text =
     format === 'json'
       ? `${JSON.stringify(found, null, 2)}\n`
-      : statusAsText(found, systemClock.now(), painter(io.stdout, io.env));
+      : statusAsText(found, systemClock.now(), painter(io.stdout, io.env), widthOf(io.stdout));
   io.stdout.write(text);
   return 0;
 }

@@ -12,8 +12,18 @@ const triggers: Readonly<Record<string, string>> = {
 };
 
 /** For people. */
-export function statusAsText({ config, versions, usage }: RunningStatus, now: number, paint: Paint): string {
-  const lines = [...configLines(config, now, paint), ...usageLines(usage, paint), '', ...versionLines(versions, now)];
+export function statusAsText(
+  { config, versions, usage }: RunningStatus,
+  now: number,
+  paint: Paint,
+  width = Number.POSITIVE_INFINITY,
+): string {
+  const lines = [
+    ...configLines(config, now, paint),
+    ...usageLines(usage, paint),
+    '',
+    ...versionLines(versions, now, width),
+  ];
   return `${[...lines, ...alarms(versions, paint)].join('\n')}\n`;
 }
 
@@ -39,7 +49,7 @@ function how(trigger: string): string {
   return triggers[trigger] ?? `by ${printable(trigger)}`;
 }
 
-function versionLines(versions: readonly RunningVersion[], now: number): string[] {
+function versionLines(versions: readonly RunningVersion[], now: number, width: number): string[] {
   if (versions.length === 0) return ['  no versions'];
   const heading = ['version', 'stage', 'deprecation', 'sunset', 'in flight', 'waiting', 'last served'];
   const rows = versions.map((one) => [
@@ -51,8 +61,13 @@ function versionLines(versions: readonly RunningVersion[], now: number): string[
     String(one.waiting),
     one.last_served === null ? 'not since the start' : ago(one.last_served, now),
   ]);
-  const [head = '', ...lines] = table([heading, ...rows]);
-  const targets = versions.map((one) => table(one.targets.map((target) => targetCells(target, now))));
+  const [head = '', ...lines] = table([heading, ...rows], width);
+  const targets = versions.map((one) =>
+    table(
+      one.targets.map((target) => targetCells(target, now)),
+      width - 4,
+    ),
+  );
   return [head, ...lines.flatMap((line, index) => [line, ...(targets[index] ?? []).map((target) => `    ${target}`)])];
 }
 

@@ -10,6 +10,7 @@ import type { ExitCode, Io } from './io.ts';
 import { painter } from './paint.ts';
 import { type Period, periodArgument } from './periodArgument.ts';
 import { printedJson } from './printedJson.ts';
+import { widthOf } from './table.ts';
 import { reportFrom } from './usageStore.ts';
 import { usageAsText } from './usageText.ts';
 import { versionArgument } from './versionArgument.ts';
@@ -51,7 +52,7 @@ async function usage(version: string | undefined, options: UsageOptions, io: Io)
     : reportFrom(resolve(io.cwd, store), version, atHand, systemClock.now()));
   if (options.format === 'json') io.stdout.write(printedJson(report));
   else if (options.format === 'csv') io.stdout.write(usageCsv(report));
-  else io.stdout.write(usageAsText(report, painter(io.stdout, io.env)));
+  else io.stdout.write(usageAsText(report, painter(io.stdout, io.env), widthOf(io.stdout)));
   return 0;
 }
 

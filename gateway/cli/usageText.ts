@@ -15,7 +15,7 @@ interface Column {
 }
 
 /** For people. */
-export function usageAsText(report: UsageReport, paint: Paint): string {
+export function usageAsText(report: UsageReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { rows, since, until, covered_since: covered, problem, problems, folded, held } = report;
   const heading = `${report.version === null ? 'usage' : harmless(`usage of /${report.version}`)} since ${minuteOf(since)}`;
   const lines = [heading];
@@ -29,17 +29,15 @@ export function usageAsText(report: UsageReport, paint: Paint): string {
     );
   if (held > 0)
     lines.push(paint('yellow', `${counted(held, 'row')} waiting in memory until the ledger can be written.`));
-  lines.push('', ...(rows.length === 0 ? ['  no requests'] : tableOf(report)));
+  lines.push('', ...(rows.length === 0 ? ['  no requests'] : tableOf(report, width)));
   if (report.by === 'migration') lines.push(...movementInWords(rows));
   return `${lines.join('\n')}\n`;
 }
 
-function tableOf(report: UsageReport): string[] {
+function tableOf(report: UsageReport, width: number): string[] {
   const columns = columnsOf[report.by];
-  return table([
-    columns.map(({ heading }) => heading),
-    ...report.rows.map((row) => columns.map(({ cell }) => cell(row, report))),
-  ]);
+  const cells = report.rows.map((row) => columns.map(({ cell }) => cell(row, report)));
+  return table([columns.map(({ heading }) => heading), ...cells], width);
 }
 
 const version = column('version', (row) => {

@@ -1,21 +1,23 @@
 import type { Reading } from './readObject.ts';
+import { placeKey } from './source.ts';
 
-/** What the command line says over the file: `host:port`, as the file would have it. */
+/** Values of command-line options that replace those of the file: `host:port`, as in the file. */
 export interface Overrides {
   readonly listen?: string | undefined;
   readonly admin?: string | undefined;
 }
 
-/** Puts them in before anything is checked, so that the same rules hold for them. */
-export function override(reading: Reading, { listen, admin }: Overrides): Reading {
+/** Replaces values before anything is checked, so that the same rules hold for them. A fault names the option, not the file. */
+export function override(reading: Reading, overrides: Overrides): Reading {
   const { tree } = reading.source;
-  if ((listen === undefined && admin === undefined) || !isMap(tree)) return reading;
+  const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
+  if (given.length === 0 || !isMap(tree)) return reading;
   const gateway = isMap(tree['gateway']) ? tree['gateway'] : {};
-  const said = { ...(listen === undefined ? {} : { listen }), ...(admin === undefined ? {} : { admin }) };
   const overridden = Object.assign(Object.create(null), tree, {
-    gateway: Object.assign(Object.create(null), gateway, said),
+    gateway: Object.assign(Object.create(null), gateway, Object.fromEntries(given)),
   });
-  return { ...reading, source: { ...reading.source, tree: overridden } };
+  const options = new Map(given.map(([key]) => [placeKey(['gateway', key]), `--${key}`]));
+  return { ...reading, source: { ...reading.source, tree: overridden, options } };
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

@@ -12,6 +12,8 @@ export interface Source {
   readonly tree: unknown;
   /** By `placeKey`. */
   readonly places: ReadonlyMap<string, Place>;
+  /** Values that a command-line option replaced: the option's name by `placeKey`. */
+  readonly options?: ReadonlyMap<string, string>;
 }
 
 export interface Place {
@@ -44,12 +46,13 @@ export function has(source: Source, path: Path): boolean {
 
 /** A fault at the value of `path`, at its key, or, where the key is missing, at the map that ought to have it. */
 export function faultAt(source: Source, path: Path, message: string, remedy: string, at?: 'key'): Fault {
-  const position = positionOf(source, path, at);
+  const option = source.options?.get(placeKey(path));
+  const position = option === undefined ? positionOf(source, path, at) : undefined;
   return {
-    file: source.file,
+    file: option === undefined ? source.file : undefined,
     line: position?.line,
     column: position?.column,
-    path: printable(formatPath(path)),
+    path: option ?? printable(formatPath(path)),
     value: at === 'key' ? undefined : show(valueAt(source.tree, path), path),
     message: printable(mask(message)),
     remedy: printable(mask(remedy)),

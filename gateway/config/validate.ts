@@ -7,6 +7,7 @@ import { Files } from './files.ts';
 import type { Reading } from './readObject.ts';
 import { isPrefix } from './rules/prefixes.ts';
 import type { Context, Entry } from './rules/rule.ts';
+import { intendedKeys } from './rules/unknownKeys.ts';
 import { rules } from './rules.ts';
 import type { Draft } from './schema.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -34,8 +35,8 @@ export function validate({ source, faults, broken }: Reading, now: number): Verd
   const { draft, faults: typeFaults } = typed(source);
   const context = contextOf(source, draft);
   const ruleFaults = Object.values(rules).flatMap((rule) => rule(context));
-  // A variable that is not set is one fault, whatever its absence would lead to at its place.
-  const reported = new Set(faults.map(({ path }) => path).filter((path) => path !== ''));
+  // An unset variable and a misspelled key are one fault each: the value that is missing because of them is not another.
+  const reported = new Set([...faults.map(({ path }) => path).filter((path) => path !== ''), ...intendedKeys(source)]);
   const others = [...typeFaults, ...ruleFaults].filter(({ path }) => !reported.has(path));
   const all = [...faults, ...others];
   if (all.length > 0) return refusal(all);

@@ -1,5 +1,6 @@
 import type { Promised, Promises } from '../config/accepted.ts';
 import type { GuardSettings } from '../config/operating.ts';
+import { forcePlaceholder } from '../config/rules/force.ts';
 import { ago } from '../shared/ago.ts';
 import { stageOf } from './stage.ts';
 import { successorOf } from './successor.ts';
@@ -36,9 +37,20 @@ export function guard(before: Promises, after: Edited, use: UseFacts, now: numbe
         ? [...sunsetMessages(old, version, after, now), ...successorMessages(old, version, before, after, now)]
         : []),
     ];
-    const force = `guard: { force: { /${old.name}: "why this is right" } }`;
-    return messages.map((message) => ({ version: old.name, message, force }));
+    return messages.map((message) => ({ version: old.name, message, force: forceLine([old.name]) }));
   });
+}
+
+/** The refusals as lines for people: every message, then the one line that lets all of them pass. */
+export function refusalLines(refusals: readonly Refusal[]): string[] {
+  if (refusals.length === 0) return [];
+  const versions = [...new Set(refusals.map(({ version }) => version))];
+  const messages = refusals.map(({ message }) => message);
+  return [...messages, `To apply the edit anyway, add the reason to routes.yaml: ${forceLine(versions)}`];
+}
+
+function forceLine(versions: readonly string[]): string {
+  return `guard: { force: { ${versions.map((version) => `/${version}: "${forcePlaceholder}"`).join(', ')} } }`;
 }
 
 /** A reason counts once, in the reload in which its text is new: it must not excuse the next mistake, too. */

@@ -77,7 +77,9 @@ it('SIGTERM ends it with 0, and a taken port is one clear line and exit 1', asyn
     ['--listen', '127.0.0.1:0', '--admin', admin as string],
   ]) {
     const second = run(process.execPath, ['gateway/main.ts', 'start', '--config', file, ...taken]);
-    await second.printed(/is taken by another process/);
+    await second.printed(
+      /is in use by another process\. {2}Stop that process, or set gateway\.(listen|admin) \(or --\1\)/,
+    );
     expect(await exitOf(second.child)).toBe(1);
   }
   gateway.child.kill('SIGTERM');
@@ -101,7 +103,9 @@ it('an edit of the file, and SIGHUP, are taken over, and an edit that is wrong i
   await gateway.printed(/reload \(file\): \/v1: sunset 2030-06-30/);
   write('2028-06-30');
   await gateway.printed(/reload \(file\): The sunset of \/v1 moves from 2030-06-30 to 2028-06-30/);
-  await gateway.printed(/add: guard: \{ force: \{ \/v1: /);
+  await gateway.printed(/add the reason to routes.yaml: guard: \{ force: \{ \/v1: /);
+  write('2030-06-30');
+  await gateway.printed(/reload \(file\): the rejected edit is gone/);
   write('never');
   await gateway.printed(/never .* Write a date/);
   gateway.child.kill('SIGHUP');

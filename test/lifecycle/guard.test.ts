@@ -126,6 +126,6 @@ describe('guard.force', () => {
 
   it('is spelled out by a refusal, and that line works', () => {
     const [refusal] = guard(before, file({ '/v1': { ...ahead, retired: true } }), never, now);
-    expect(refusal?.force).toBe('guard: { force: { /v1: "why this is right" } }');
+    expect(refusal?.force).toBe('guard: { force: { /v1: "<why this is right>" } }');
   });
 });

@@ -80,8 +80,21 @@ describe('POST /api/reload', () => {
     ]);
     expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(200);
     edit(`  /v2: ${backend.url}\n${refusals[0]?.force}\n`);
-    expect(await (await post()).json()).toMatchObject({ kind: 'reloaded', forced: ['/v1: why this is right'] });
+    expect(await (await post()).json()).toMatchObject({ faults: [expect.stringContaining('is a placeholder')] });
+    edit(`  /v2: ${backend.url}\n${refusals[0]?.force.replace(/<.*>/, 'the backend is gone')}\n`);
+    expect(await (await post()).json()).toMatchObject({ kind: 'reloaded', forced: ['/v1: the backend is gone'] });
     expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(404);
+  });
+
+  it('reports that a rejected edit was reverted', async () => {
+    const { edit, post, admin } = await start('  /v1: http://127.0.0.1:1\n');
+    edit('  /v2: http://127.0.0.1:1\n');
+    expect((await post()).status).toBe(409);
+    edit('  /v1: http://127.0.0.1:1\n');
+    expect(await (await post()).json()).toEqual({ kind: 'unchanged', reverted: true });
+    expect(await (await post()).json()).toEqual({ kind: 'unchanged' });
+    const { config } = (await (await fetch(`${admin}/api/status`)).json()) as { config: object };
+    expect(config).toMatchObject({ last_failure: null });
   });
 
   it('takes JSON only, and says so', async () => {
