@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder } from '../shared/makeFolder.ts';
+import { readRegularFile } from '../shared/regularFile.ts';
 import { reasonOf } from './fault.ts';
 import type { GuardSettings } from './operating.ts';
 import type { Snapshot, Version } from './snapshot.ts';
@@ -59,7 +60,7 @@ export function readAccepted(store: string): Accepted {
   const file = fileBeside(store);
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readRegularFile(file).toString('utf8');
   } catch (error) {
     const isFirst = (error as NodeJS.ErrnoException).code === 'ENOENT';
     return { promises: undefined, warning: isFirst ? undefined : unknownPromises(file, reasonOf(error)) };

@@ -1,5 +1,6 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { PathTable } from '../shared/pathTable.ts';
+import { largestContract } from '../shared/regularFile.ts';
 import { withoutVersion } from '../shared/versionPrefix.ts';
 import type { Files } from './files.ts';
 import type { Contract } from './snapshot.ts';
@@ -15,8 +16,8 @@ export interface NoContract {
  * A document that writes its own version into its paths (`/v1/drinks` in that of `v1`) means `/drinks`.
  */
 export function readContract(file: string, publish: boolean, version: string, files: Files): Contract | NoContract {
-  const content = files.read(file);
-  if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: 'Correct the path.' };
+  const content = files.read(file, largestContract);
+  if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
   const document = parse(content.text);
   if (isNoContract(document)) return document;
   const paths = pathsOf(document);

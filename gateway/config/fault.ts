@@ -1,3 +1,5 @@
+import { UnsuitableFileError } from '../shared/regularFile.ts';
+
 /** Something in a routes.yaml that has to be changed before the file can be served, or, as a warning, that ought to be. */
 export interface Fault {
   /** The file as its reader named it; undefined for a document given as an object. */
@@ -30,7 +32,8 @@ export class UnreadableFileError extends Error {
   readonly file: string;
 
   constructor(file: string, cause: unknown) {
-    super(`${file} cannot be read: ${reasonOf(cause)}`, { cause });
+    const remedy = cause instanceof UnsuitableFileError ? `.  ${cause.remedy.replace(/\.$/, '')}` : '';
+    super(`${file} cannot be read: ${reasonOf(cause)}${remedy}`, { cause });
     this.file = file;
   }
 }
@@ -56,8 +59,9 @@ const reasons: Readonly<Record<string, string>> = {
   ELOOP: 'it is a link to itself',
 };
 
-/** A system error in words. */
+/** Why a file cannot be read or written, in words. */
 export function reasonOf(error: unknown): string {
+  if (error instanceof UnsuitableFileError) return `it ${error.message}`;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error';
   return reasons[code] ?? code;
 }

@@ -1,18 +1,20 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { largestFile, readRegularFile, UnsuitableFileError } from '../shared/regularFile.ts';
 import { reasonOf } from './fault.ts';
 
 /** What a file holds, or why it cannot be read. */
-export type Content = { readonly text: string; readonly digest: string } | { readonly reason: string };
+export type Content =
+  | { readonly text: string; readonly digest: string }
+  | { readonly reason: string; readonly remedy: string };
 
 /** Reads each file once, so that the rules and the snapshot see the same bytes. */
 export class Files {
   readonly #contents = new Map<string, Content>();
 
-  read(file: string): Content {
+  read(file: string, mostBytes = largestFile): Content {
     const known = this.#contents.get(file);
     if (known) return known;
-    const content = readContent(file);
+    const content = readContent(file, mostBytes);
     this.#contents.set(file, content);
     return content;
   }
@@ -23,11 +25,12 @@ export class Files {
   }
 }
 
-function readContent(file: string): Content {
+function readContent(file: string, mostBytes: number): Content {
   try {
-    const bytes = readFileSync(file);
+    const bytes = readRegularFile(file, mostBytes);
     return { text: bytes.toString('utf8'), digest: createHash('sha256').update(bytes).digest('hex') };
   } catch (error) {
-    return { reason: reasonOf(error) };
+    const remedy = error instanceof UnsuitableFileError ? error.remedy : 'Correct the path.';
+    return { reason: reasonOf(error), remedy };
   }
 }

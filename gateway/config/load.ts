@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from '../shared/clock.ts';
+import { readRegularFile } from '../shared/regularFile.ts';
 import { ConfigError, UnreadableFileError } from './fault.ts';
 import { type Overrides, override } from './overrides.ts';
 import { readObject } from './readObject.ts';
@@ -48,7 +48,7 @@ export function explain(text: string | Uint8Array, file: string, around: Circums
 /** @throws UnreadableFileError */
 export function readText(file: string): Uint8Array {
   try {
-    return readFileSync(file);
+    return readRegularFile(file);
   } catch (error) {
     throw new UnreadableFileError(file, error);
   }

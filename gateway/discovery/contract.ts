@@ -1,6 +1,8 @@
+import { stat } from 'node:fs';
 import type { RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 import { sendProblem } from '../problems/send.ts';
+import { largestContract } from '../shared/regularFile.ts';
 import { contractType, publishedName } from './paths.ts';
 
 /** Serves contract files by their published name; a hidden one is answered like one that never was. */
@@ -14,12 +16,18 @@ export function contract(snapshot: Snapshot): RequestHandler {
     res.setHeader('Content-Type', contractType(found));
     // The operator names the file, not the request: a folder such as `.deploy` on its way is no secret to guard.
     const options = { dotfiles: 'allow', cacheControl: false, acceptRanges: false } as const;
-    res.sendFile(found.file, options, (error: Error | undefined) => {
-      if (error === undefined) return;
-      if (res.headersSent) res.destroy();
-      else if ('status' in error && error.status === 412)
-        sendProblem(res, 'PRECONDITION_FAILED', 'The contract is another one by now.');
-      else sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');
+    const unreadable = (): void =>
+      sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');
+    // Each open of a pipe would occupy a thread of libuv's pool until somebody writes to the pipe.
+    stat(found.file, (unknown, stats) => {
+      if (unknown || !stats.isFile() || stats.size > largestContract) return unreadable();
+      res.sendFile(found.file, options, (error: Error | undefined) => {
+        if (error === undefined) return;
+        if (res.headersSent) res.destroy();
+        else if ('status' in error && error.status === 412)
+          sendProblem(res, 'PRECONDITION_FAILED', 'The contract is another one by now.');
+        else unreadable();
+      });
     });
   };
 }

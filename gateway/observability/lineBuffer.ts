@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import { fstatSync, openSync, statSync } from 'node:fs';
+import { constants, fstatSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
@@ -20,6 +20,9 @@ const flushMs = 1000;
 const mostBytes = 64 * 1024;
 // Several processes write to one pipe, which keeps no more than this in one piece (POSIX PIPE_BUF).
 const mostBytesShared = 4096;
+const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK = 0 } = constants;
+// Without O_NONBLOCK, opening a named pipe that nobody reads would block the event loop.
+const append = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK;
 // What a reader that does not keep up may cost us; beyond it, lines are dropped.
 const mostBuffered = 16 * 1024 * 1024;
 const partingMs = 1000;
@@ -146,5 +149,5 @@ function open(to: Destination): number {
   if (to === 'stdout') return 1;
   if (to === 'stderr') return 2;
   makeFolder(dirname(to.file));
-  return openSync(to.file, 'a', 0o640);
+  return openSync(to.file, append, 0o640);
 }

@@ -1,9 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:tls';
 import type { GatewaySettings } from '../config/snapshot.ts';
 import { watchFile } from '../config/watch.ts';
+import { readRegularFile } from '../shared/regularFile.ts';
 
 /** What `gateway.tls` says; undefined: clients speak in the clear. */
 type TlsSettings = GatewaySettings['tls'];
@@ -18,8 +18,8 @@ const patienceMs = 2000;
 
 /** @throws an error with a message for people when one cannot be read, or they do not belong together. */
 export function readKeyPair({ cert: certFile, key: keyFile }: NonNullable<TlsSettings>): KeyPair {
-  const cert = readFileSync(certFile);
-  const key = readFileSync(keyFile);
+  const cert = readRegularFile(certFile);
+  const key = readRegularFile(keyFile);
   const certificate = parse(() => new X509Certificate(cert), `${certFile} holds no certificate in PEM form`);
   const privateKey = parse(
     () => createPrivateKey(key),

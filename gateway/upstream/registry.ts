@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { readRegularFile } from '../shared/regularFile.ts';
 import { RetryBudget } from './budget.ts';
 import { Pool } from './pool.ts';
 import { type Resolve, systemResolve } from './resolver.ts';
@@ -46,7 +46,7 @@ export class Registry {
   }
 
   #targetFor(url: string, { tls, timeouts }: Version, kept: Map<string, Target>): Target {
-    const ca = url.startsWith('https:') && tls.ca !== undefined ? readFileSync(tls.ca) : undefined;
+    const ca = url.startsWith('https:') && tls.ca !== undefined ? readRegularFile(tls.ca) : undefined;
     // With another trust the same URL is another way to connect.
     const key = url.startsWith('https:') ? JSON.stringify([url, tls, ca?.toString('base64')]) : url;
     const first = kept.get(key);

@@ -1,3 +1,5 @@
+import { UnsuitableFileError } from '../shared/regularFile.ts';
+
 /** Why SQLite did not do something, in words, and what that means for the file. */
 export interface LedgerFailure {
   readonly reason: string;
@@ -32,7 +34,8 @@ const systemReasons: Readonly<Record<string, string>> = {
 export function failureOf(error: unknown): LedgerFailure {
   const primary = primaryCode(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const said = error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  const said = error instanceof UnsuitableFileError ? `it ${message}` : message;
   const reason = reasons.get(primary ?? 0) ?? systemReasons[code] ?? said;
   return { reason, corrupt: primary === 11 || primary === 26 };
 }

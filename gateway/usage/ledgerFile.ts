@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeFolder } from '../shared/makeFolder.ts';
+import { assertSuitable } from '../shared/regularFile.ts';
 import { failureOf } from './ledgerFailure.ts';
 import { applicationId, migrations, schema, schemaVersion } from './ledgerSchema.ts';
 
@@ -19,6 +20,7 @@ export class ForeignFileError extends Error {
  */
 export function openLedgerFile(file: string, salt: string): DatabaseSync {
   makeFolder(dirname(file));
+  assertFile(file);
   // SQLite would create it for everybody to read; the files beside it take over the mode of this one.
   closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: busyMs });
@@ -39,10 +41,9 @@ export function openLedgerFile(file: string, salt: string): DatabaseSync {
 
 /** For another process than the gateway. Throws an error that says why not. */
 export function openLedgerFileToRead(file: string): DatabaseSync {
-  if (!existsSync(file)) throw new Error('there is no such file');
-  if (statSync(file).isDirectory()) throw new Error('it is a folder');
   let database: DatabaseSync | undefined;
   try {
+    if (!assertFile(file)) throw new Error('there is no such file');
     database = new DatabaseSync(file, { readOnly: true, timeout: 1000 });
     assertOurs(database);
     return database;
@@ -62,6 +63,13 @@ export function readSalt(file: string): string {
   } finally {
     database.close();
   }
+}
+
+/** Opening a pipe would block. @returns false if there is no such file @throws UnsuitableFileError */
+function assertFile(file: string): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats) assertSuitable(stats);
+  return stats !== undefined;
 }
 
 /** Renames a damaged ledger, so that a new one can begin. @returns the new name; undefined where that failed */

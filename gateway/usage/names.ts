@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { reasonOf } from '../config/fault.ts';
 import { parseNames } from '../config/names.ts';
 import { type Watch, watchFile } from '../config/watch.ts';
+import { readRegularFile } from '../shared/regularFile.ts';
 
 /** What people call the clients of the ledger, from the file that `usage.names` tells of; read again when it changes. */
 export class ClientNames {
@@ -39,7 +39,7 @@ export class ClientNames {
 
 function namesIn(file: string): ReadonlyMap<string, string> | string {
   try {
-    return parseNames(readFileSync(file, 'utf8'));
+    return parseNames(readRegularFile(file).toString('utf8'));
   } catch (error) {
     return `cannot be read: ${reasonOf(error)}`;
   }

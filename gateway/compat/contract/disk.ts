@@ -1,6 +1,7 @@
-import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { reasonOf } from '../../config/fault.ts';
+import { readRegularFile, UnsuitableFileError } from '../../shared/regularFile.ts';
 import { Refusal } from './refusal.ts';
 import type { Found, Store } from './store.ts';
 
@@ -54,12 +55,9 @@ export class Disk implements Store {
 /** Reads a file as a whole, unless it is none or too large. @throws Refusal */
 export function readDisk(path: string, maxBytes: number): Uint8Array {
   try {
-    const stats = statSync(path);
-    if (!stats.isFile()) throw new Refusal(`is ${kindOf(stats)}, not a file`, 'Name a file, or - for standard input.');
-    if (stats.size > maxBytes) throw tooLarge(stats.size, maxBytes);
-    return readFileSync(path);
+    return readRegularFile(path, maxBytes);
   } catch (error) {
-    if (error instanceof Refusal) throw error;
+    if (error instanceof UnsuitableFileError) throw new Refusal(error.message, error.remedy);
     throw new Refusal(`cannot be read: ${reasonOf(error)}`, 'Correct the path, or the permissions.');
   }
 }
@@ -84,10 +82,4 @@ function topOf(folder: string): string {
 
 function isWithin(path: string, top: string): boolean {
   return path === top || path.startsWith(top.endsWith(sep) ? top : `${top}${sep}`);
-}
-
-function kindOf(stats: Stats): string {
-  if (stats.isDirectory()) return 'a folder';
-  if (stats.isFIFO()) return 'a pipe';
-  return stats.isSocket() ? 'a socket' : 'a device';
 }

@@ -1,8 +1,7 @@
+import { largestContract } from '../../shared/regularFile.ts';
 import { git } from './gitCommand.ts';
 import { GitStore } from './gitStore.ts';
 import { NotThere, Refusal, refusedAt } from './refusal.ts';
-
-const maxBytes = 64 * 1024 * 1024;
 
 /** The files of one commit, as bytes. */
 export class Commit {
@@ -12,7 +11,7 @@ export class Commit {
   /** `cwd`: where relative paths begin. @throws CompareError without git, a repository, or such a commit */
   constructor(ref: string, cwd: string) {
     this.#ref = ref;
-    this.#store = refusedAt(ref === '' ? 'the commit' : ref, () => new GitStore(ref, cwd, maxBytes));
+    this.#store = refusedAt(ref === '' ? 'the commit' : ref, () => new GitStore(ref, cwd, largestContract));
   }
 
   /** Undefined if there is no such file; `path` has `./` or `../` in front. @throws CompareError */

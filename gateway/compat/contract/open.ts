@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { largestContract } from '../../shared/regularFile.ts';
 import { textOf } from './decode.ts';
 import { Disk, entryPath, readDisk, tooLarge } from './disk.ts';
 import { Documents } from './documents.ts';
@@ -24,9 +25,6 @@ export interface OpenOptions {
   readonly remote?: Partial<WebLimits>;
 }
 
-// Several times the largest contracts that are published.
-const defaultMaxBytes = 64 * 1024 * 1024;
-
 interface Entry {
   readonly store: Store;
   readonly found: Found;
@@ -39,7 +37,7 @@ interface Entry {
  * @throws CompareError
  */
 export async function openContract(reference: string, options: OpenOptions): Promise<Documents> {
-  const { maxBytes = defaultMaxBytes, allowRemote } = options;
+  const { maxBytes = largestContract, allowRemote } = options;
   const name = reference === '-' ? 'standard input' : reference;
   const input = reference === '-' ? await options.stdin() : undefined;
   const entry = refusedAt(name, () =>

@@ -26,7 +26,7 @@ export const certificatesAreReadable: Rule = ({ source, draft, entries, files })
   return named.flatMap(([path, file]) => {
     const content = file === undefined ? undefined : files.read(resolve(source.folder, file));
     if (!content || !('reason' in content)) return [];
-    return [faultAt(source, path, `${file} cannot be read: ${content.reason}.`, 'Correct the path.')];
+    return [faultAt(source, path, `${file} cannot be read: ${content.reason}.`, content.remedy)];
   });
 };
 
@@ -36,7 +36,7 @@ export const namesAreReadable: Rule = ({ source, draft, files }) => {
   if (file === undefined) return [];
   const content = files.read(resolve(source.folder, file));
   if ('reason' in content) {
-    return [faultAt(source, ['usage', 'names'], `${file} cannot be read: ${content.reason}.`, 'Correct the path.')];
+    return [faultAt(source, ['usage', 'names'], `${file} cannot be read: ${content.reason}.`, content.remedy)];
   }
   const names = parseNames(content.text);
   if (typeof names !== 'string') return [];

@@ -55,7 +55,7 @@ describe('a file that is no project', () => {
   it('is missing', () => {
     expect(() => held(gateway, {}, { compose: ['other.yml'] })).toThrow(UnreadableFileError);
     expect(() => held(gateway, {}, { compose: ['docker-compose.yml', '.'] })).toThrow(
-      '. cannot be read: it is a folder',
+      '. cannot be read: it is a folder, not a file.  Name a regular file',
     );
   });
 });

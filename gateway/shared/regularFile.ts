@@ -1,0 +1,88 @@
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+
+const mebibyte = 1024 * 1024;
+
+/** The largest routes.yaml, certificate, file of names and the like. */
+export const largestFile = 8 * mebibyte;
+/** The largest OpenAPI document: several times the largest that are published. */
+export const largestContract = 64 * mebibyte;
+
+// Opening a named pipe waits for a writer without O_NONBLOCK. Windows has neither the flag nor such files.
+const readOnly = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** A file that is not read because it is not a regular file, or too large. The message begins with its verb: "is a socket". */
+export class UnsuitableFileError extends Error {
+  override readonly name = 'UnsuitableFileError';
+  readonly remedy: string;
+
+  constructor(message: string, remedy: string) {
+    super(message);
+    this.remedy = remedy;
+  }
+}
+
+/**
+ * Reads a regular file, following symbolic links, and never blocks on a pipe or a device.
+ * @throws UnsuitableFileError, or the error of the system
+ */
+export function readRegularFile(path: string, mostBytes = largestFile): Buffer {
+  // Before it is opened: the writer of a pipe, or a device, would notice that.
+  assertSuitable(statSync(path), mostBytes);
+  const file = openSync(path, readOnly);
+  try {
+    const stats = fstatSync(file);
+    assertSuitable(stats, mostBytes);
+    // Files of /proc say that they are empty, and any file may grow while it is read: the end is where no byte comes.
+    let bytes = Buffer.allocUnsafe(Math.max(stats.size, 4096) + 1);
+    let length = 0;
+    for (;;) {
+      const count = readSync(file, bytes, length, bytes.length - length, null);
+      if (count === 0) return bytes.subarray(0, length);
+      length += count;
+      if (length > mostBytes) throw tooLarge(length, mostBytes);
+      if (length === bytes.length) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(bytes.length)]);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Reads a regular file in pieces, so that neither reading nor using a large one blocks the event loop.
+ * @throws UnsuitableFileError, or the error of the system
+ */
+export async function* piecesOfRegularFile(path: string, mostBytes = largestFile): AsyncGenerator<Buffer, void> {
+  assertSuitable(await stat(path), mostBytes);
+  const file = await open(path, readOnly);
+  try {
+    assertSuitable(await file.stat(), mostBytes);
+    const piece = Buffer.allocUnsafe(256 * 1024);
+    for (let length = 0; ; ) {
+      const { bytesRead } = await file.read(piece, 0, piece.length, null);
+      if (bytesRead === 0) return;
+      length += bytesRead;
+      if (length > mostBytes) throw tooLarge(length, mostBytes);
+      yield piece.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** @throws UnsuitableFileError */
+export function assertSuitable(stats: Stats, mostBytes = Number.POSITIVE_INFINITY): void {
+  if (!stats.isFile()) throw new UnsuitableFileError(`is ${kindOf(stats)}, not a file`, 'Name a regular file.');
+  if (stats.size > mostBytes) throw tooLarge(stats.size, mostBytes);
+}
+
+function tooLarge(bytes: number, mostBytes: number): UnsuitableFileError {
+  const [size, most] = [bytes, mostBytes].map((count) => `${(count / mebibyte).toFixed(1)} MiB`);
+  return new UnsuitableFileError(`is ${size} long, and no more than ${most} are read`, 'Name a smaller file.');
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isDirectory()) return 'a folder';
+  if (stats.isFIFO()) return 'a pipe';
+  return stats.isSocket() ? 'a socket' : 'a device';
+}

@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { largestFile, piecesOfRegularFile, readRegularFile } from '../../gateway/shared/regularFile.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'regular-file-'));
+const socket = createServer();
+
+beforeAll(async () => {
+  execFileSync('mkfifo', [join(folder, 'pipe')]);
+  mkdirSync(join(folder, 'folder'));
+  writeFileSync(join(folder, 'small'), 'content');
+  writeFileSync(join(folder, 'large'), 'x'.repeat(700_000));
+  writeFileSync(join(folder, 'huge'), '');
+  truncateSync(join(folder, 'huge'), largestFile + 1);
+  for (const name of ['small', 'pipe']) symlinkSync(name, join(folder, `link-to-${name}`));
+  socket.listen(join(folder, 'socket'));
+  await once(socket, 'listening');
+});
+
+afterAll(() => {
+  socket.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function inPieces(path: string): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of piecesOfRegularFile(path)) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces);
+}
+
+const readers = { 'at once': async (path: string) => readRegularFile(path), 'in pieces': inPieces };
+
+describe.each(Object.entries(readers))('a file that is read %s', (_name, read) => {
+  it.each([
+    ['small', 7],
+    ['link-to-small', 7],
+    ['large', 700_000],
+  ])('%s has %i bytes', async (name, bytes) => {
+    expect((await read(join(folder, name))).length).toBe(bytes);
+  });
+
+  it.each([
+    ['pipe', 'is a pipe, not a file'],
+    ['link-to-pipe', 'is a pipe, not a file'],
+    ['folder', 'is a folder, not a file'],
+    ['socket', 'is a socket, not a file'],
+    ['huge', 'is 8.0 MiB long, and no more than 8.0 MiB are read'],
+    ['/dev/zero', 'is a device, not a file'],
+    ['missing', 'ENOENT'],
+  ])('%s is refused', async (name, message) => {
+    await expect(read(name.startsWith('/') ? name : join(folder, name))).rejects.toThrow(message);
+  });
+
+  it.runIf(process.platform === 'linux')('a file of /proc, which says that it is empty, has its content', async () => {
+    expect((await read('/proc/self/status')).toString()).toContain('Pid:');
+  });
+});
