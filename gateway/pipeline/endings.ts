@@ -29,6 +29,11 @@ export class Endings implements Waiting {
     for (const use of this.#uses.values()) for (const one of use.underway) this.#end(one, drain);
   }
 
+  /** Ends everything now: with a problem where no response has begun, else by breaking it off. */
+  cut(): void {
+    for (const use of this.#uses.values()) for (const one of use.underway) one.cut();
+  }
+
   onDeadline(): void {
     const now = performance.now();
     for (const [one, deadline] of this.#told) {

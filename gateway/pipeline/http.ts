@@ -34,6 +34,7 @@ export function handle(
 export function run(exchange: Exchange): void {
   const res: Tracked = exchange.res;
   res[tracked] = exchange;
+  exchange.surroundings.unrecorded += 1;
   // One listener for all responses, instead of a closure each.
   res.on('close', onClose);
   const verdict = walk(exchange);
@@ -91,8 +92,10 @@ function forward(exchange: Exchange): void {
 /** The response is out, or its client has left. */
 function onClose(this: Tracked): void {
   const exchange = this[tracked];
-  exchange?.underway?.forwarding.abort();
-  exchange?.leave();
+  if (!exchange) return;
+  exchange.underway?.forwarding.abort();
+  exchange.leave();
+  exchange.surroundings.unrecorded -= 1;
 }
 
 /** The request of `res` turns out to be broken while it is on its way: says so, or returns false if it is not ours. */

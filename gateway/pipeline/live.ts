@@ -21,6 +21,8 @@ export interface Surroundings {
   readonly now: () => number;
   /** Ours in Via: random, so that it names this very process and nothing else. */
   readonly pseudonym: string;
+  /** Exchanges that have begun and are not yet recorded. */
+  unrecorded: number;
   /** No new work is wanted: every answer says `Connection: close`. */
   draining: boolean;
   /** The gateway is a guest in somebody's server: what is not a version is not ours to answer. */

@@ -37,6 +37,7 @@ export function assemble(
     live: start,
     now: () => clock.now(),
     pseudonym: newPseudonym(),
+    unrecorded: 0,
     draining: false,
     embedded,
     isDiscovery,

@@ -1,9 +1,10 @@
 import { Server as NetServer } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { ejectionsIn } from '../observability/ejections.ts';
 import { followCertificate } from '../pipeline/certificate.ts';
 import { adjustFrontDoor, createFrontDoor } from '../pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../pipeline/listener.ts';
+import type { Surroundings } from '../pipeline/live.ts';
 import { assemble } from './assembly.ts';
 import type { Serve } from './serving.ts';
 import { Signals } from './signals.ts';
@@ -11,6 +12,8 @@ import { Signals } from './signals.ts';
 // Clients that are quick to ask again are told with an answer to leave; the others lose nothing.
 const mostIdleMs = 2000;
 const sweepMs = 250;
+// A connection that is destroyed reports its end within a few turns of the event loop.
+const recordingMs = 1000;
 
 /** Serves in this very process. */
 export const serveInProcess: Serve = async (snapshot, options) => {
@@ -62,8 +65,18 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     close: async () => {
       stopFollowing();
       assembly.close();
+      endings.cut();
+      // The answers that say so leave before their connections are closed.
+      await setImmediate();
       await end(front);
+      await allRecorded(surroundings);
       await signals.close();
     },
   };
 };
+
+/** The listener is closed before its connections report their end, and an exchange is recorded only then. */
+async function allRecorded(surroundings: Surroundings): Promise<void> {
+  const limit = performance.now() + recordingMs;
+  while (surroundings.unrecorded > 0 && performance.now() < limit) await setImmediate();
+}

@@ -36,7 +36,7 @@ it('a port that is taken is one clear line and exit 1, whoever was to listen', {
   const [code] = await once(other.child, 'exit');
   expect([code, other.output()]).toEqual([
     1,
-    expect.stringContaining(`127.0.0.1:${port} is taken by another process.`),
+    expect.stringContaining(`127.0.0.1:${port} is in use by another process.`),
   ]);
 });
 
@@ -124,14 +124,18 @@ it.each([1, 2])(
 it('a second signal ends it at once', async () => {
   const backend = await startCounting(60_000);
   const gateway = await startWorkers(1, { '/v1': backend.url });
-  const answer = fetch(`http://127.0.0.1:${gateway.port}/v1/x`).catch((error: Error) => error.name);
+  const answer = fetch(`http://127.0.0.1:${gateway.port}/v1/x`).then(
+    ({ status }) => status,
+    (error: Error) => error.name,
+  );
   await eventually(() => expect(backend.asked.size).toBe(1));
   const exit = once(gateway.child, 'exit');
   gateway.child.kill('SIGTERM');
   await gateway.printed(/stops/);
   gateway.child.kill('SIGTERM');
   expect(await exit).toEqual([0, null]);
-  expect(await answer).toBe('TypeError');
+  // The answer may still have left, or the connection was closed before.
+  expect([503, 'TypeError']).toContain(await answer);
 });
 
 it('one process says that it cannot be restarted in turn, and serves on', async () => {
