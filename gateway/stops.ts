@@ -1,29 +1,29 @@
 import type { Snapshot } from './config/snapshot.ts';
-import { stoppedBeforeRetired } from './lifecycle/stopped.ts';
+import { unreachableVersions } from './lifecycle/stopped.ts';
 import type { Serving } from './serving/serving.ts';
 import type { Clock } from './shared/clock.ts';
 
 const everyMs = 1000;
 
-/** Tells the operator, once each time, of versions that were stopped before they were retired; until the returned function is called. */
+/** Reports once when no target of a version can be reached, and once when that is over. Returns a function that stops it. */
 export function watchForStops(
   live: { readonly current: Snapshot },
   serving: Serving,
   clock: Clock,
   notice: (line: string) => void,
 ): () => void {
-  const stopped = new Set<string>();
+  let known = new Map<string, boolean>();
   const look = async (): Promise<void> => {
-    const { versions } = await serving.report();
-    for (const { name, targets } of versions) {
-      const version = live.current.versions.get(name);
-      const is = version !== undefined && stoppedBeforeRetired(version, targets, clock.now());
-      if (is && !stopped.has(name))
-        notice(`/${name} was stopped before it was retired: no target of it can be reached`);
-      if (!is && stopped.has(name)) notice(`/${name} can be reached again, or is no longer served`);
-      if (is) stopped.add(name);
-      else stopped.delete(name);
+    const found = unreachableVersions(live.current, await serving.report(), clock.now());
+    const now = new Map(found.map((one) => [one.version, one.stoppedBeforeRetired]));
+    for (const [name, stopped] of now) {
+      if (known.get(name) === stopped) continue;
+      const what = `no target of /${name} can be reached`;
+      notice(stopped ? `/${name} was stopped before it was retired: ${what}` : what);
     }
+    for (const name of known.keys())
+      if (!now.has(name)) notice(`/${name} can be reached again, or is no longer served`);
+    known = now;
   };
   // A gateway that is about to end has nothing to report any more.
   const timer = setInterval(() => void look().catch(() => {}), everyMs).unref();

@@ -35,7 +35,9 @@ export function gauges(
       inUse(settings(report), report, snapshot.guard.quiet || dayMs, now),
     ),
     each('version_gateway_days_until_sunset', (report) => daysUntil(settings(report)?.sunset, now)),
-    eachTarget('version_gateway_target_up', ({ health }) => (health === 'healthy' ? 1 : 0)),
+    eachTarget('version_gateway_target_up', ({ health, reachable }) =>
+      health === 'healthy' && reachable !== false ? 1 : 0,
+    ),
     ...configGauges(config),
   ];
 }

@@ -1,8 +1,8 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf } from '../lifecycle/stage.ts';
-import { stoppedBeforeRetired } from '../lifecycle/stopped.ts';
+import { unreachableVersions } from '../lifecycle/stopped.ts';
 import type { ConfigStatus } from '../observability/configStatus.ts';
-import type { ServingReport, VersionReport } from '../observability/report.ts';
+import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 
 /** What `/api/status` says of the configuration at work. */
 export function configOf({ fingerprint, generation, loadedAt, trigger, forced, lastFailure }: ConfigStatus): object {
@@ -21,20 +21,32 @@ export function workersOf({ workers }: ServingReport): object[] {
 }
 
 /** What `/api/status` says of every version that is served, or of which something is still under way. */
-export function versionsOf({ byMajor, versions }: Snapshot, report: ServingReport, now: number): object[] {
+export function versionsOf(snapshot: Snapshot, report: ServingReport, now: number): object[] {
+  const { byMajor, versions } = snapshot;
+  const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
+  const statusOf = (name: string, version: Version | undefined, own: VersionReport | undefined): object => ({
+    ...versionStatus(name, version, own, now),
+    unreachable: unreachable.has(name),
+    stopped_before_retired: unreachable.get(name)?.stoppedBeforeRetired ?? false,
+    targets: own?.targets.map(targetStatus) ?? [],
+  });
   const reports = new Map(report.versions.map((one) => [one.name, one]));
   const gone = report.versions.filter(({ name }) => !versions.has(name));
   return [
-    ...byMajor.map((version) => statusOf(version.name, version, reports.get(version.name), now)),
-    ...gone.map((one) => statusOf(one.name, undefined, one, now)),
+    ...byMajor.map((version) => statusOf(version.name, version, reports.get(version.name))),
+    ...gone.map((one) => statusOf(one.name, undefined, one)),
   ];
 }
 
-function statusOf(name: string, version: Version | undefined, report: VersionReport | undefined, now: number): object {
+function versionStatus(
+  name: string,
+  version: Version | undefined,
+  report: VersionReport | undefined,
+  now: number,
+): object {
   const stage = version ? stageOf(version, now) : 'removed';
   const inFlight = report?.inFlight ?? 0;
   const waiting = report?.waiting ?? 0;
-  const targets = report?.targets ?? [];
   return {
     version: name,
     stage,
@@ -44,17 +56,19 @@ function statusOf(name: string, version: Version | undefined, report: VersionRep
     waiting,
     last_served: instant(report?.lastServed),
     safe_to_stop: (stage === 'retired' || stage === 'removed') && inFlight + waiting === 0,
-    stopped_before_retired: version !== undefined && stoppedBeforeRetired(version, targets, now),
-    targets: targets.map((target) => ({
-      url: target.url,
-      health: target.health,
-      ejected_until: instant(target.ejectedUntil),
-      reachable: target.reachable ?? null,
-      last_error: target.lastError?.message ?? null,
-      last_error_at: instant(target.lastError?.at),
-      in_flight: target.inFlight,
-      connections: target.connections,
-    })),
+  };
+}
+
+function targetStatus(target: TargetReport): object {
+  return {
+    url: target.url,
+    health: target.health === 'healthy' && target.reachable === false ? 'unreachable' : target.health,
+    ejected_until: instant(target.ejectedUntil),
+    reachable: target.reachable ?? null,
+    last_error: target.lastError?.message ?? null,
+    last_error_at: instant(target.lastError?.at),
+    in_flight: target.inFlight,
+    connections: target.connections,
   };
 }
 

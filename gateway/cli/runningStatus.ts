@@ -29,6 +29,9 @@ export interface RunningVersion {
   readonly waiting: number;
   readonly last_served: string | null;
   readonly safe_to_stop: boolean;
+  /** No target of it can be reached. */
+  readonly unreachable: boolean;
+  /** It is also deprecated and has a successor that can be reached. */
   readonly stopped_before_retired: boolean;
   readonly targets: readonly RunningTarget[];
 }

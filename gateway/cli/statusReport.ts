@@ -73,27 +73,29 @@ function versionLines(versions: readonly RunningVersion[], now: number, width: n
 
 function targetCells(target: RunningTarget, now: number): string[] {
   const until = target.ejected_until === null ? '' : ` until ${printable(target.ejected_until)}`;
+  const isUnreached = target.reachable === false && target.health !== 'unreachable';
   return [
     printable(target.url),
-    printable(target.health) + until,
-    target.reachable === false ? 'refuses connections' : '',
+    `${printable(target.health)}${until}${isUnreached ? ', unreachable' : ''}`,
     `${target.in_flight} in flight`,
     `${target.connections} connection${target.connections === 1 ? '' : 's'}`,
     lastError(target, now),
   ];
 }
 
-/** Of a target that is down; what a healthy one has behind it is of less interest. */
-function lastError({ health, reachable, last_error: message, last_error_at: at }: RunningTarget, now: number): string {
-  if (!message || (health === 'healthy' && reachable !== false)) return '';
+/** Only of a target that is down. */
+function lastError({ health, last_error: message, last_error_at: at }: RunningTarget, now: number): string {
+  if (!message || health === 'healthy') return '';
   return `${printable(message)}${at ? `, ${ago(at, now)}` : ''}`;
 }
 
 function alarms(versions: readonly RunningVersion[], paint: Paint): string[] {
-  const stopped = versions.filter((one) => one.stopped_before_retired);
-  const lines = stopped.map(({ version }) => {
-    const remedy = `Start it again, or set retired: true for /${version} in routes.yaml.`;
-    return paint('red', printable(`/${version} was stopped before it was retired: its clients get errors.  ${remedy}`));
-  });
+  const lines = versions.filter((one) => one.unreachable).map((one) => paint('red', printable(alarm(one))));
   return lines.length > 0 ? ['', ...lines] : [];
+}
+
+function alarm({ version, stopped_before_retired: stopped }: RunningVersion): string {
+  if (!stopped) return `no target of /${version} can be reached: its clients get errors.`;
+  const remedy = `Start it again, or set retired: true for /${version} in routes.yaml.`;
+  return `/${version} was stopped before it was retired: its clients get errors.  ${remedy}`;
 }

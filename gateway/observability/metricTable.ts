@@ -82,7 +82,7 @@ export const metricTable = {
   version_gateway_target_up: {
     type: 'gauge',
     labels: ['version', 'target'],
-    help: '1 if the target is healthy; 0 if probes or failed requests have taken it out.',
+    help: '1 if the target is healthy; 0 if it cannot be reached, or if probes or failed requests have taken it out.',
   },
   version_gateway_target_ejections_total: {
     type: 'counter',

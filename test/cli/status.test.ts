@@ -17,6 +17,7 @@ const v1: RunningVersion = {
   waiting: 1,
   last_served: '2026-11-21T11:56:30.000Z',
   safe_to_stop: false,
+  unreachable: false,
   stopped_before_retired: false,
   targets: [],
 };
@@ -57,8 +58,8 @@ describe('the report', () => {
   version  stage    deprecation  sunset                in flight  waiting  last served
   /v1      retired  2026-06-30   2026-09-30T23:59:59Z  2          1        3 min ago
   /v2      active   -            -                     0          0        not since the start
-      http://127.0.0.1:3002  healthy                                                      0 in flight  1 connection
-      http://127.0.0.1:3003  ejected until 2026-11-21T12:00:05.000Z  refuses connections  0 in flight  1 connection
+      http://127.0.0.1:3002  healthy                                              0 in flight  1 connection
+      http://127.0.0.1:3003  ejected until 2026-11-21T12:00:05.000Z, unreachable  0 in flight  1 connection
 `);
   });
 
@@ -102,7 +103,7 @@ describe('the report', () => {
 
   it('is loud about what was stopped before it was retired', () => {
     const text = statusAsText(
-      statusOf(v1, { ...v2, stopped_before_retired: true }),
+      statusOf(v1, { ...v2, unreachable: true, stopped_before_retired: true }),
       now,
       (style, text) => `<${style}>${text}`,
     );
@@ -110,6 +111,19 @@ describe('the report', () => {
       '<red>/v2 was stopped before it was retired: its clients get errors.  Start it again, or set',
     );
     expect(text).not.toContain('/v1 was stopped');
+  });
+
+  it('gives no advice to retire a version that nobody was told to leave', () => {
+    const health = 'unreachable';
+    const down = {
+      ...v2,
+      unreachable: true,
+      targets: [{ ...target, health, reachable: false, last_error: 'refused' }],
+    };
+    const text = statusAsText(statusOf(v1, down), now, plain);
+    expect(text).toContain('\nno target of /v2 can be reached: its clients get errors.\n');
+    expect(text).toContain('http://127.0.0.1:3002  unreachable  0 in flight  1 connection  refused\n');
+    expect(text).not.toContain('retired: true');
   });
 
   it('says so when there is nothing', () => expect(statusAsText(statusOf(), now, plain)).toContain('no versions'));

@@ -14,7 +14,9 @@ import { refusedUrl } from '../support/gateway.ts';
 interface VersionStatus {
   readonly in_flight: number;
   readonly safe_to_stop: boolean;
+  readonly unreachable: boolean;
   readonly stopped_before_retired: boolean;
+  readonly targets: readonly { readonly health: string }[];
 }
 
 /** A gateway on a file of its own; versions may be ended without notice. */
@@ -148,19 +150,50 @@ it('a version that ends by its date alone ends its streams, too', async () => {
   expect((await fetch(`${url}/v1/x`)).status).toBe(410);
 });
 
-it('a version whose targets are all gone is reported as stopped before it was retired, until one is back', async () => {
+/** A version whose backend is gone, and the same after the backend is back. */
+async function loseBackend(
+  routes: (gone: string) => Readonly<Record<string, unknown>>,
+  expected: object,
+  said: string,
+) {
   const gone = await refusedUrl();
-  const { status, notices, url } = await start({ '/v1': { upstream: gone } });
-  expect((await status()).stopped_before_retired).toBe(false);
+  const { status, notices, url } = await start(routes(gone));
+  expect(await status()).toMatchObject({ unreachable: false, stopped_before_retired: false });
   expect((await fetch(`${url}/v1/x`)).status).toBe(502);
-  expect((await status()).stopped_before_retired).toBe(true);
-  await eventually(
-    () => expect(notices).toEqual([expect.stringContaining('/v1 was stopped before it was retired')]),
-    5_000,
-  );
+  expect(await status()).toMatchObject({ unreachable: true, targets: [{ health: 'unreachable' }], ...expected });
+  await eventually(() => expect(notices).toEqual([said]), 5_000);
   const server = createServer((_req, res) => res.end('ok')).listen(Number(new URL(gone).port), '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
   expect((await fetch(`${url}/v1/x`)).status).toBe(200);
-  expect((await status()).stopped_before_retired).toBe(false);
+  const healthy = { unreachable: false, stopped_before_retired: false, targets: [{ health: 'healthy' }] };
+  expect(await status()).toMatchObject(healthy);
+}
+
+const deprecated = { deprecation: '2026-01-01' };
+
+it('a deprecated version whose targets are all gone is reported as stopped before it was retired', async () => {
+  const { url } = await startService();
+  const said = '/v1 was stopped before it was retired: no target of /v1 can be reached';
+  await loseBackend(
+    (gone) => ({ '/v1': { upstream: gone, ...deprecated }, '/v2': url }),
+    { stopped_before_retired: true },
+    said,
+  );
+});
+
+it.each<[string, (gone: string) => Readonly<Record<string, unknown>>]>([
+  ['is active', (gone) => ({ '/v1': gone, '/v2': 'http://127.0.0.1:1' })],
+  ['has no successor', (gone) => ({ '/v1': { upstream: gone, ...deprecated } })],
+  ['has a retired successor', (gone) => ({ '/v1': { upstream: gone, ...deprecated }, '/v2': { retired: true } })],
+])('of a version that %s it is only said that it cannot be reached', (_what, routes) =>
+  loseBackend(routes, { stopped_before_retired: false }, 'no target of /v1 can be reached'),
+);
+
+it('a version is not reported as stopped while its successor cannot be reached either', async () => {
+  const [one, two] = [await refusedUrl(), await refusedUrl()];
+  const { status, url } = await start({ '/v1': { upstream: one, ...deprecated }, '/v2': two });
+  for (const path of ['v1', 'v2']) expect((await fetch(`${url}/${path}/x`)).status).toBe(502);
+  expect(await status()).toMatchObject({ unreachable: true, stopped_before_retired: false });
+  expect(await status(1)).toMatchObject({ unreachable: true, stopped_before_retired: false });
 });
