@@ -16,13 +16,14 @@ export async function useFacts(
   const known = await usage?.ask('use', snapshot, { since, now }).catch(() => []);
   const facts = new Map(known?.map((one) => [one.version, one]));
   return {
-    lastServed: (name) => {
+    lastAsked: (name) => {
       const one = versions.find((version) => version.name === name);
       // A stream that is open is being used, whenever it began.
       if (one && one.inFlight > 0) return now;
       // Of what was before the start only the ledger knows.
       const before = facts.get(name)?.last;
-      return one?.lastServed === undefined ? before : Math.max(one.lastServed, before ?? 0);
+      const known = [before, one?.lastServed, one?.lastRefused].filter((at) => at !== undefined);
+      return known.length === 0 ? undefined : Math.max(...known);
     },
     clients: (name) => facts.get(name)?.clients,
   };

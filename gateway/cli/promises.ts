@@ -3,7 +3,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import { guard, type UseFacts } from '../lifecycle/guard.ts';
 
 // What was served when is not kept beyond the process that served it.
-const unknownUse: UseFacts = { lastServed: () => undefined };
+const unknownUse: UseFacts = { lastAsked: () => undefined };
 
 /** What a start with this snapshot breaks of what was promised before it, in lines to warn with. */
 export function brokenPromises(snapshot: Snapshot, now: number): string[] {

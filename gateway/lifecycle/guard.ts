@@ -16,8 +16,8 @@ export interface Refusal {
 
 /** What is known of a version's use. */
 export interface UseFacts {
-  /** When a request of it was last served, epoch ms; undefined: not since the gateway started. */
-  lastServed(version: string): number | undefined;
+  /** When it was last called, epoch ms; undefined: never, as far as is known. Of a tombstone, a 410 is a call. */
+  lastAsked(version: string): number | undefined;
   /** Who asked it lately, in words; undefined: nobody knows. */
   clients?(version: string): string | undefined;
 }
@@ -67,18 +67,23 @@ function endMessages(
   use: UseFacts,
   now: number,
 ): string[] {
-  const ended = version === undefined || stageOf(version, now) === 'retired';
-  if (!ended || stageOf(old, now) === 'retired') return [];
-  const what = version === undefined ? 'is removed' : 'is retired';
+  const wasTombstone = stageOf(old, now) === 'retired';
+  if (version !== undefined && (wasTombstone || stageOf(version, now) !== 'retired')) return [];
+  const what = `/${old.name} ${version === undefined ? 'is removed' : 'is retired'}`;
+  const worse = wasTombstone ? ' Its clients would get 404 in place of 410.' : '';
   const messages: string[] = [];
-  if (old.sunset === undefined) messages.push(`/${old.name} ${what}, and no sunset was ever announced.`);
-  else if (old.sunset > now) messages.push(`/${old.name} ${what} before its announced sunset, ${day(old.sunset)}.`);
-  const last = use.lastServed(old.name);
+  if (old.sunset !== undefined && old.sunset > now) {
+    messages.push(`${what} before its announced sunset, ${day(old.sunset)}.${worse}`);
+  }
+  // A tombstone without a sunset breaks no date that its clients were told.
+  if (old.sunset === undefined && !wasTombstone) messages.push(`${what}, and no sunset was ever announced.`);
+  const last = use.lastAsked(old.name);
   if (last !== undefined && after.guard.quiet > 0 && now - last < after.guard.quiet) {
     const clients = use.clients?.(old.name);
-    messages.push(`/${old.name} ${what}, and was last asked ${ago(last, now)}${clients ? `; ${clients}` : ''}.`);
+    messages.push(`${what}, and was last asked ${ago(last, now)}${clients ? `; ${clients}` : ''}.${worse}`);
   }
-  if (version === undefined) messages.push(`/${old.name} is removed, without having been a tombstone (retired: true).`);
+  if (version === undefined && !wasTombstone)
+    messages.push(`${what}, without having been a tombstone (retired: true).`);
   return messages;
 }
 

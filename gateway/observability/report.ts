@@ -26,6 +26,8 @@ export interface VersionReport {
   readonly waiting: number;
   /** Epoch ms; undefined: never since the start. */
   readonly lastServed: number | undefined;
+  /** When the last request was answered 410, epoch ms; undefined: never since the start. */
+  readonly lastRefused?: number | undefined;
   readonly targets: readonly TargetReport[];
 }
 
@@ -79,6 +81,7 @@ function addVersions(a: VersionReport, b: VersionReport): VersionReport {
     inFlight: a.inFlight + b.inFlight,
     waiting: a.waiting + b.waiting,
     lastServed: later(a.lastServed, b.lastServed),
+    lastRefused: later(a.lastRefused, b.lastRefused),
     targets,
   };
 }

@@ -6,6 +6,7 @@ import type { Verdict } from './steps.ts';
 export function refuseRetired(exchange: Exchange): Verdict | undefined {
   const { served, now, fields, method } = exchange;
   if (served === undefined || served.stage(now) !== 'retired') return undefined;
+  served.use.lastRefused = now;
   if (method === 'OPTIONS' && fields.origin !== undefined && fields.preflightMethod !== undefined) {
     // Refused here, the browser would hide the 410 itself from the page that asks.
     return { kind: 'empty', status: 204, fields: preflight(fields.preflightMethod, fields.preflightHeaders) };

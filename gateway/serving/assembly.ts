@@ -76,6 +76,7 @@ function versionsOf(uses: ReadonlyMap<string, VersionUse>, { live }: Surrounding
       inFlight: use.inFlight,
       waiting: use.waiting.length,
       lastServed: use.lastServed,
+      lastRefused: use.lastRefused,
       targets: [...targets.map((target) => target.report()), ...leftBehind(use, targets)],
     };
   });

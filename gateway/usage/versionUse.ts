@@ -21,6 +21,8 @@ export class VersionUse {
   readonly underway = new Set<Underway>();
   /** When the last request was sent on to a target, epoch ms; undefined: never since the start. */
   lastServed: number | undefined;
+  /** When the last request was answered 410, epoch ms; undefined: never since the start. */
+  lastRefused: number | undefined;
   /** Who waits because a limit is reached, the first one first. */
   readonly waiting: Turn[] = [];
 

@@ -86,6 +86,8 @@ describe.skipIf(skipped)('docs/retire-a-version.md', () => {
     await until(async () => (await stageOfV1()) === 'retired', 'the tombstone', 5_000);
     expect(await v1Status()).toBe(410);
     expect((await run('docker compose rm --stop --force v1')).code).toBe(0);
+    // Longer than guard.quiet since the last 410.
+    await sleep(2_500);
     edit('');
     await until(async () => (await v1Status()) === 404, 'the removal', 5_000);
     removeV1(site.folder);

@@ -248,11 +248,11 @@ it('a file that is gone is reported, once, until it is back', { timeout: 30_000 
   await vi.waitFor(async () => expect(await failure()).toBeNull(), 10_000);
 });
 
-it('a target that nobody has asked yet is not said to refuse connections', async () => {
+it('a target that nobody has asked yet is not said to be unreachable', async () => {
   const { file } = operatorsFolder(`  /v1: ${upstream}\n`);
   const { admin, base } = await start(file);
   const status = async (): Promise<string> => (await runIn('/', ['status', '--admin', admin])).stdout;
   expect(await status()).toMatch(/127\.0\.0\.1:1 {2}healthy {2}0 in flight/);
   expect((await fetch(`${base}/v1/x`)).status).toBe(502);
-  expect(await status()).toMatch(/127\.0\.0\.1:1 {2}healthy {2}refuses connections/);
+  expect(await status()).toMatch(/127\.0\.0\.1:1 {2}unreachable {2}0 in flight/);
 });

@@ -6,7 +6,7 @@ import { guard, type UseFacts } from '../../gateway/lifecycle/guard.ts';
 const now = Date.parse('2026-11-21T12:00:00Z');
 const day = 86_400_000;
 const upstream = 'http://127.0.0.1:3001';
-const never: UseFacts = { lastServed: () => undefined };
+const never: UseFacts = { lastAsked: () => undefined };
 
 type Routes = Record<string, object | string>;
 
@@ -32,6 +32,8 @@ describe('an edit is taken over', () => {
     ['that retires a version past its sunset', { '/v1': ended }, { '/v1': { ...ended, retired: true } }],
     ['that answers 410 past the sunset', { '/v1': ended }, { '/v1': { ...ended, after_sunset: 'gone' } }],
     ['that removes a tombstone', { '/v1': { retired: true } }, {}],
+    ['that removes a tombstone past its sunset', { '/v1': { ...ended, retired: true } }, {}],
+    ['that removes what ended by its date', { '/v1': { ...ended, after_sunset: 'gone' } }, {}],
     ['that brings a tombstone back', { '/v1': { retired: true } }, { '/v1': upstream }],
     ['that changes a target', { '/v1': ahead }, { '/v1': { ...ahead, upstream: 'http://127.0.0.1:3009' } }],
     [
@@ -61,6 +63,12 @@ describe('an edit is refused', () => {
     ],
     ['that removes an active version', { '/v1': upstream }, {}, [/no sunset/, /without having been a tombstone/]],
     ['that removes a version past its sunset', { '/v1': ended }, {}, [/without having been a tombstone/]],
+    [
+      'that removes a tombstone before its sunset',
+      { '/v1': { ...ahead, retired: true } },
+      {},
+      [/is removed before its announced sunset, 2028-06-30\. Its clients would get 404 in place of 410\.$/],
+    ],
     [
       'that moves a sunset earlier',
       { '/v1': ahead },
@@ -100,13 +108,23 @@ describe('an edit is refused', () => {
   it.each([
     ['within guard.quiet', now - day + 1000, 1],
     ['before that', now - day, 0],
-  ])('that retires what was asked for %s', (_name, lastServed, count) => {
-    const use = { lastServed: (name: string) => (name === 'v1' ? lastServed : undefined) };
+  ])('that retires what was asked for %s', (_name, lastAsked, count) => {
+    const use = { lastAsked: (name: string) => (name === 'v1' ? lastAsked : undefined) };
     expect(messages({ '/v1': ended }, { '/v1': { ...ended, retired: true } }, use)).toHaveLength(count);
   });
 
+  it('that removes a tombstone that answered 410 within guard.quiet', () => {
+    const before = { '/v1': { ...ended, retired: true } };
+    const use = { lastAsked: () => now - 3000, clients: () => 'clients: shop' };
+    expect(messages(before, {}, use)).toEqual([
+      '/v1 is removed, and was last asked 3 s ago; clients: shop. Its clients would get 404 in place of 410.',
+    ]);
+    expect(messages(before, {}, { lastAsked: () => now - day })).toEqual([]);
+    expect(messages(before, before, use)).toEqual([]);
+  });
+
   it('unless guard.quiet is off', () => {
-    const use = { lastServed: () => now };
+    const use = { lastAsked: () => now };
     const after = { '/v1': { ...ended, retired: true } };
     expect(messages({ '/v1': ended }, after, use, { guard: { quiet: 'off' } })).toEqual([]);
   });

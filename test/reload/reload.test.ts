@@ -97,6 +97,36 @@ describe('POST /api/reload', () => {
     expect(config).toMatchObject({ last_failure: null });
   });
 
+  it('keeps a tombstone that its callers still find, until nobody asked within guard.quiet', async () => {
+    const upstream = 'http://127.0.0.1:1';
+    const tombstone = '{ retired: true, deprecation: 2026-01-01, sunset: 2026-02-01 }';
+    const { gateway, edit, post } = await start(`  /v1: ${tombstone}\n  /v2: ${upstream}\n`);
+    for (let call = 0; call < 3; call += 1) {
+      expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(410);
+    }
+    edit(`  /v2: ${upstream}\n`);
+    const refused = await post();
+    expect(refused.status).toBe(409);
+    const { refusals } = (await refused.json()) as { refusals: { message: string }[] };
+    expect(refusals.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^\/v1 is removed, and was last asked .+ Its clients would get 404 in place of 410\.$/),
+    ]);
+    expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(410);
+    edit(`  /v2: ${upstream}\nguard: { quiet: off }\n`);
+    expect(await (await post()).json()).toMatchObject({ kind: 'reloaded' });
+  });
+
+  it('keeps a tombstone until its announced sunset', async () => {
+    const upstream = 'http://127.0.0.1:1';
+    const { edit, post } = await start(
+      `  /v1: { retired: true, deprecation: 2026-01-01, sunset: 2999-01-01 }\n  /v2: ${upstream}\n`,
+    );
+    edit(`  /v2: ${upstream}\n`);
+    expect(await (await post()).json()).toMatchObject({
+      refusals: [{ message: expect.stringMatching(/^\/v1 is removed before its announced sunset, 2999-01-01\./) }],
+    });
+  });
+
   it('takes JSON only, and says so', async () => {
     const { post } = await start('  /v1: http://127.0.0.1:1\n');
     expect((await post('text/plain')).status).toBe(415);

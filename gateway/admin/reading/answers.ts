@@ -1,4 +1,5 @@
 import type { Snapshot } from '../../config/snapshot.ts';
+import { stageOf } from '../../lifecycle/stage.ts';
 import { gather } from '../../retirement/gather.ts';
 import { asServed } from '../../retirement/served.ts';
 import { usageCsv } from '../../retirement/usageCsv.ts';
@@ -34,12 +35,17 @@ const answers: { readonly [Asked in Kind]: Answer<Asked> } = {
       return page(JSON.stringify(asServed(judge(gather({ name }, { snapshot, queries, report }, quiet, now)))));
     }),
 
-  use: (queries, _snapshot, { since, now }) =>
-    queries.totals(since).map(({ version, served, last }) => ({
-      version,
-      last: served > 0 ? last : undefined,
-      clients: clientsInWords(version, queries, since, now),
-    })),
+  use: (queries, snapshot, { since, now }) =>
+    queries.totals(since).map(({ version: name, served, last }) => {
+      const version = snapshot.versions.get(name);
+      // A tombstone serves nobody, and is asked all the same.
+      const isTombstone = version !== undefined && stageOf(version, now) === 'retired';
+      return {
+        version: name,
+        last: served > 0 || isTombstone ? last : undefined,
+        clients: clientsInWords(name, queries, since, now),
+      };
+    }),
 
   lastUse: (queries) => {
     const served = queries.totals(0).filter((total) => total.served > 0);

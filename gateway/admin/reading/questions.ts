@@ -42,6 +42,7 @@ export interface Objection {
 
 export interface VersionUseFacts {
   readonly version: string;
+  /** When it was last called; of a tombstone, also with a 410. */
   readonly last: number | undefined;
   /** In words; undefined: nobody. */
   readonly clients: string | undefined;
