@@ -9,4 +9,11 @@ const { surviveClosedPipes } = await import('./cli/closedPipe.ts');
 const { stdout, stderr, env } = process;
 surviveClosedPipes(stdout, stderr);
 const stdin = (): Promise<string> => text(process.stdin);
-process.exitCode = await run(process.argv.slice(2), { stdout, stderr, env, cwd: process.cwd(), stdin, stdinIsTTY: process.stdin.isTTY });
+process.exitCode = await run(process.argv.slice(2), {
+  stdout,
+  stderr,
+  env,
+  cwd: process.cwd(),
+  stdin,
+  stdinIsTTY: process.stdin.isTTY,
+});

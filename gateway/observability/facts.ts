@@ -40,7 +40,7 @@ export interface Facts {
   /** What happened, for people: never shown to a client. */
   readonly cause: string | undefined;
   readonly traceId: string;
-  /** Of the peer on the connection. */
+  /** Of the client, as a trusted proxy vouches for it; else of the peer on the connection. */
   readonly address: string;
   /** Names and values in turn, as received. */
   readonly rawHeaders: readonly string[];

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Peer } from '../forwarding/requestHead.ts';
@@ -30,6 +30,34 @@ export function peerOf(socket: Socket, snapshot: Snapshot): JudgedPeer {
   };
   judged.set(socket, peer);
   return peer;
+}
+
+// More proxies in a row than anybody has. A list may have thousands of entries, and each costs a comparison.
+const mostProxies = 32;
+
+/**
+ * The address of the client: what the trusted proxies vouch for in `X-Forwarded-For`, else that of the peer. The list is
+ * read from the right, since each proxy appends the address that it saw: the first one that is not a trusted proxy is the
+ * client's, and whatever stands before it is only claimed.
+ */
+export function clientAddressOf(peer: JudgedPeer, forwardedFor: string | undefined): string {
+  if (!peer.trusted || forwardedFor === undefined) return peer.address;
+  const hops = forwardedFor.split(',');
+  let { address } = peer;
+  for (let at = hops.length - 1; at >= Math.max(0, hops.length - mostProxies); at -= 1) {
+    const hop = addressIn(hops[at] as string);
+    if (hop === undefined) break;
+    address = hop;
+    if (at > 0 && !isTrusted(hop, peer.snapshot.gateway.trustedProxies)) break;
+  }
+  return address;
+}
+
+/** An entry of `X-Forwarded-For`. Some proxies add the port, `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
+function addressIn(entry: string): string | undefined {
+  const text = entry.trim();
+  const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
+  return isIP(address) === 0 ? undefined : plain(address);
 }
 
 /** `::ffff:192.0.2.1`, which a dual-stack socket reports, is 192.0.2.1. */

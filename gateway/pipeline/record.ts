@@ -4,6 +4,7 @@ import type { ProblemCode } from '../problems/catalogue.ts';
 import { statusOf as statusOfProblem } from '../problems/problem.ts';
 import type { Exchange } from './exchange.ts';
 import type { Surroundings } from './live.ts';
+import { clientAddressOf } from './peer.ts';
 import { requestIdFrom } from './requestId.ts';
 
 /** The one place that says what became of an exchange. Safe to call twice: it is said once. */
@@ -77,7 +78,7 @@ function factsOf(exchange: Exchange): Facts {
     fault: failure?.fault ?? (unfinished ? 'client' : undefined),
     cause: failure?.cause ?? (unfinished ? 'the client left' : undefined),
     traceId: traceIdOf(exchange.traceparent),
-    address: exchange.peer.address,
+    address: clientAddressOf(exchange.peer, exchange.fields.forwarded?.get('x-forwarded-for')),
     rawHeaders: req.rawHeaders,
   };
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startGateway } from '../../gateway/assemble.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
@@ -10,13 +10,13 @@ import { startBackend } from '../support/backend.ts';
 import { ask, get } from '../support/rawClient.ts';
 
 /** The lines of a gateway that was asked this, as `log:` and `usage:` say, and the names that its ledger holds. */
-async function linesOf(log: object, usage: object, requests: readonly string[]) {
+async function linesOf(log: object, usage: object, requests: readonly string[], proxies: readonly string[] = []) {
   const folder = temporaryFolder();
   const file = join(folder, 'access.log');
   const { url } = await startBackend();
   const snapshot = snapshotFrom({
     routes: { '/v1': url },
-    gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
+    gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', trusted_proxies: proxies },
     log: { access: file, ...log },
     usage: { store: join(folder, 'usage.db'), max_clients: 1, ...usage },
   });
@@ -53,4 +53,21 @@ it.each([
 ])('of the address `log.address: %s` leaves %s', async (address, expected) => {
   const { lines } = await linesOf({ address }, {}, [get('/v1/x')]);
   expect(lines.map((line) => line['address'])).toEqual([expected]);
+});
+
+describe('behind a proxy', () => {
+  const usage = { identify: ['address'], max_clients: 100 };
+  const asked = Array.from({ length: 8 }, (_one, n) => get('/v1/x', `X-Forwarded-For: 198.51.100.9, 203.0.${n}.1`));
+
+  it('that is trusted, a client has the address that the proxy vouches for', async () => {
+    const { clients, lines } = await linesOf({ address: 'full' }, usage, asked, ['loopback']);
+    expect(clients.sort()).toEqual(asked.map((_one, n) => `address:203.0.${n}.0/24`));
+    expect(lines.map(({ address }) => address)).toEqual(asked.map((_one, n) => `203.0.${n}.1`));
+  });
+
+  it('that is not, the address of the proxy counts', async () => {
+    const { clients, lines } = await linesOf({ address: 'full' }, usage, asked);
+    expect(clients).toEqual(['address:127.0.0.0/24']);
+    expect(new Set(lines.map(({ address }) => address))).toEqual(new Set(['127.0.0.1']));
+  });
 });

@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
-import { peerOf } from '../../gateway/pipeline/peer.ts';
+import { clientAddressOf, peerOf } from '../../gateway/pipeline/peer.ts';
 
 function trusting(...proxies: string[]): Snapshot {
   return snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, gateway: { trusted_proxies: proxies } });
@@ -68,6 +68,28 @@ describe('the word of a peer', () => {
     expect(peerOf(socket, trusting()).trusted).toBe(false);
     expect(peerOf(socket, trusting('private')).trusted).toBe(true);
   });
+});
+
+describe('the address of a client', () => {
+  const trusted = ['10.0.0.0/8', '2001:db8::/32'];
+  it.each([
+    ['192.0.2.9', '203.0.113.1', '192.0.2.9'],
+    ['10.0.0.1', undefined, '10.0.0.1'],
+    ['10.0.0.1', '203.0.113.1', '203.0.113.1'],
+    ['10.0.0.1', '198.51.100.7, 203.0.113.1', '203.0.113.1'],
+    ['10.0.0.1', '198.51.100.7, 203.0.113.1, 10.0.0.2, 10.0.0.3', '203.0.113.1'],
+    ['10.0.0.1', '10.0.0.4,10.0.0.3', '10.0.0.4'],
+    ['10.0.0.1', '203.0.113.1, nonsense, 10.0.0.2', '10.0.0.2'],
+    ['10.0.0.1', '203.0.113.1, unknown', '10.0.0.1'],
+    ['10.0.0.1', ' , ', '10.0.0.1'],
+    ['10.0.0.1', '203.0.113.1:4711', '203.0.113.1'],
+    ['10.0.0.1', '::ffff:203.0.113.1', '203.0.113.1'],
+    ['10.0.0.1', '[2001:db9::1]:443, 2001:db8::1', '2001:db9::1'],
+    ['10.0.0.1', '2001:db9::1, [2001:db8::1]', '2001:db9::1'],
+    ['10.0.0.1', `203.0.113.1${', 10.0.0.2'.repeat(5_000)}`, '10.0.0.2'],
+  ])('of peer %s with X-Forwarded-For: %s is %s', (remote, forwardedFor, expected) =>
+    expect(clientAddressOf(peerOf(socketFrom(remote), trusting(...trusted)), forwardedFor)).toBe(expected),
+  );
 });
 
 it.each([

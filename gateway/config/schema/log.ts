@@ -30,7 +30,7 @@ export const log = section({
   sample: share.prefault('100%').describe('The share of exchanges that get a line; errors and refusals always do.'),
   address: oneOf(['full', 'network', 'none'])
     .prefault('network')
-    .describe('How much of the peer’s address a line holds: all of it, its network (/24 or /48), or nothing.'),
+    .describe('How much of the client’s address a line holds: all of it, its network (/24 or /48), or nothing.'),
   query: flag.prefault(false).describe('Whether a line holds the query, too.'),
   redact: z
     .array(text('the name of a query parameter'))
