@@ -1,23 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { run } from '../support/process.ts';
+import { shipped } from '../support/shipped.ts';
 
 const anyPorts = ['start', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
-
-/** A copy of the shipped routes.yaml, with a ledger of its own beside it. */
-function shipped(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'shipped-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  mkdirSync(join(folder, 'config'));
-  copyFileSync('config/routes.yaml', join(folder, 'config', 'routes.yaml'));
-  // Where the contracts are.
-  symlinkSync(resolve('services'), join(folder, 'services'));
-  return join(folder, 'config', 'routes.yaml');
-}
 
 /** The gateway and both services as `npm start` runs them, on ports of the test's own. */
 async function startAll(): Promise<string> {

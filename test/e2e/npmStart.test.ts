@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { freePort } from '../../bench/support/ports.ts';
+import { type Running, run } from '../support/process.ts';
+import { shipped } from '../support/shipped.ts';
+
+interface Ports {
+  readonly gateway: number;
+  readonly admin: number;
+  readonly v1: number;
+  readonly v2: number;
+}
+
+async function choosePorts(): Promise<Ports> {
+  return { gateway: await freePort(), admin: await freePort(), v1: await freePort(), v2: await freePort() };
+}
+
+/** `npm start` as somebody types it, on ports of the test's own. */
+function npmStart({ gateway, admin, v1, v2 }: Ports): Running {
+  const env = { PORT: String(gateway), V1_PORT: String(v1), V2_PORT: String(v2) };
+  return run('npm', ['start', '--', '--config', shipped(), '--admin', `127.0.0.1:${admin}`], env);
+}
+
+async function begun(ports: Ports): Promise<Running> {
+  const all = npmStart(ports);
+  for (const pattern of [/^\[v1\] .*listening/m, /^\[v2\] .*listening/m, /readyz/]) await all.printed(pattern);
+  return all;
+}
+
+/** Every port can be listened on again, however long that takes. */
+async function allFree(ports: Ports): Promise<void> {
+  for (const port of Object.values(ports)) {
+    for (;;) {
+      const server = createServer().listen(port, '127.0.0.1');
+      const isFree = await once(server, 'listening').then(
+        () => true,
+        () => false,
+      );
+      server.close();
+      if (isFree) break;
+      await sleep(50);
+    }
+  }
+}
+
+vi.setConfig({ testTimeout: 60_000 });
+
+it('serves both services on ports of their own, and logs lines for people', async () => {
+  const ports = await choosePorts();
+  const all = await begun(ports);
+  for (const path of ['/v1/drinks/7', '/v2/cocktails/7'])
+    expect((await fetch(`http://127.0.0.1:${ports.gateway}${path}`)).status).toBe(200);
+  await all.printed(/^\[gateway\] \[[\d:.]+\] INFO: GET \/v1\/drinks\/7 → 200 in \S+ ms/m);
+  expect((await fetch(`http://127.0.0.1:${ports.v2}/v2/cocktails/7`)).status).toBe(200);
+});
+
+it.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)('frees every port when npm gets %s', async (signal) => {
+  const ports = await choosePorts();
+  const { child } = await begun(ports);
+  // Only npm, as `npm start & kill $!` does; not its process group.
+  child.kill(signal);
+  await allFree(ports);
+});
+
+it('ends with an exit code and frees every port when one of them fails', async () => {
+  const ports = await choosePorts();
+  const taken = createServer().listen(ports.v2, '127.0.0.1');
+  onTestFinished(() => void taken.close());
+  await once(taken, 'listening');
+  const all = npmStart(ports);
+  const [code] = await once(all.child, 'close');
+  expect(code).toBe(1);
+  expect(all.output()).toContain('[v2] cocktails v2 cannot serve');
+  expect(all.output()).toContain('npm start: v2 ended with exit code 1; stopping the others.');
+  taken.close();
+  await allFree(ports);
+});
+
+it('ends although nobody reads what it prints', async () => {
+  const ports = await choosePorts();
+  const { child } = await begun(ports);
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  await fetch(`http://127.0.0.1:${ports.gateway}/v1/drinks/7`);
+  await allFree(ports);
+});
+
+it('says which Node is needed on one that is too old', async () => {
+  const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})`;
+  const start = run(process.execPath, ['--import', pretend, 'tools/start.js']);
+  expect(await once(start.child, 'close')).toEqual([2, null]);
+  expect(start.output()).toMatch(/^npm start: Node 24 or later is needed, and this is .*npm ci with optional.*\n$/);
+});
