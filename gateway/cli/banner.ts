@@ -11,10 +11,12 @@ export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, no
     `version-gateway listens on ${base === '' ? '/' : base}`,
     ...rows,
     '',
+    dashboardLine(snapshot, admin),
+    '',
     'Try',
     ...snapshot.byMajor.map((version) => `  curl -i ${base}/${version.name}${example(version)}`),
     `  curl    ${base}${snapshot.gateway.basePath === '' ? '/' : ''}              # every version, in a browser too`,
-    `  curl    http://${authority(admin)}/readyz`,
+    `  curl    http://${authority(reachable(admin))}/readyz`,
     '',
   ].join('\n');
 }
@@ -22,6 +24,24 @@ export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, no
 /** `127.0.0.1:8080`, `[::1]:8080`. */
 export function authority({ host, port }: HostPort): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function dashboardLine({ gateway }: Snapshot, admin: HostPort): string {
+  const hasToken = gateway.adminToken !== undefined;
+  const remarks = [wildcards[admin.host], hasToken && 'log in with gateway.admin_token'].filter(Boolean);
+  const url = `http://${authority(reachable(admin))}/${hasToken ? 'login' : ''}`;
+  return `Dashboard: ${url}${remarks.length === 0 ? '' : ` (${remarks.join('; ')})`}`;
+}
+
+const wildcards: Readonly<Record<string, string>> = {
+  '0.0.0.0': 'on every IPv4 address of this machine',
+  '::': 'on every address of this machine',
+};
+
+/** An address that can be called: a wildcard is replaced by its loopback address. */
+function reachable({ host, port }: HostPort): HostPort {
+  if (host === '0.0.0.0') return { host: '127.0.0.1', port };
+  return { host: host === '::' ? '::1' : host, port };
 }
 
 function row(version: Version, snapshot: Snapshot, now: number): string {
