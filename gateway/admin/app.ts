@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
+import { TrafficSamples } from '../observability/recentTraffic.ts';
 import { sendProblem } from '../problems/send.ts';
 import { Attempts } from './attempts.ts';
 import { believeProxies } from './clientAddress.ts';
@@ -32,13 +33,14 @@ export function createAdmin(
   const sessions = new Sessions();
   const attempts = new Attempts();
   const lastUse = new LastUse(() => asked.usage);
+  const traffic = new TrafficSamples();
   const admits = admission(live, sessions, attempts, asked.clock);
   app.use(login(live, sessions, attempts, asked.clock));
   app.use(guard(live, admits, attempts, asked.clock));
   app.use(
     dashboard(
       {
-        status: () => statusOf(live, asked, lastUse),
+        status: () => statusOf(live, asked, lastUse, traffic),
         ready: () => state.ready(),
         admits,
         clock: asked.clock,
@@ -46,7 +48,7 @@ export function createAdmin(
       sessions,
     ),
   );
-  app.use(operations(live, asked, lastUse));
+  app.use(operations(live, asked, lastUse, traffic));
   app.use(metrics(live, asked, lastUse));
   app.use(nothingHere);
   app.use(lastResort);

@@ -1,6 +1,7 @@
 import express, { type RequestHandler, type Router } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ConfigStatus } from '../observability/configStatus.ts';
+import type { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/send.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -8,7 +9,7 @@ import type { LastUse } from './lastUse.ts';
 import { ledgerStatus } from './ledgerState.ts';
 import type { LedgerDesk } from './reading/questions.ts';
 import { addRetirement } from './retirement.ts';
-import { configOf, versionsOf, workersOf } from './status.ts';
+import { configOf, trafficOf, versionsOf, workersOf } from './status.ts';
 import { addUsage } from './usage.ts';
 
 /** What operators may ask of a running gateway. Outcomes and states go out as they are, as JSON. */
@@ -27,10 +28,15 @@ export interface Operations {
 const statuses: Readonly<Record<string, number>> = { reloaded: 200, unchanged: 200, faulty: 422, refused: 409 };
 
 /** `GET /api/status`, usage and retirement, `POST /api/reload` and `POST /api/reload/preview`. */
-export function operations(live: { readonly current: Snapshot }, asked: Operations, lastUse: LastUse): Router {
+export function operations(
+  live: { readonly current: Snapshot },
+  asked: Operations,
+  lastUse: LastUse,
+  traffic: TrafficSamples,
+): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/status', async (_req, res) => {
-    res.json(await statusOf(live, asked, lastUse));
+    res.json(await statusOf(live, asked, lastUse, traffic));
   });
   addUsage(router, live, asked);
   addRetirement(router, live, asked);
@@ -55,13 +61,18 @@ export async function statusOf(
   live: { readonly current: Snapshot },
   asked: Operations,
   lastUse: LastUse,
+  traffic: TrafficSamples,
 ): Promise<object> {
-  const report = await lastUse.in(await asked.report(), live.current, asked.clock.now());
+  const isDue = traffic.isDue;
+  const counted = await asked.report(isDue);
+  if (isDue) traffic.add(counted);
+  const report = await lastUse.in(counted, live.current, asked.clock.now());
   return {
     config: configOf(asked.config()),
     workers: workersOf(report),
     usage: ledgerStatus(asked.usage),
     versions: versionsOf(live.current, report, asked.clock.now()),
+    traffic: trafficOf(traffic.recent),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/stopped.ts';
 import type { ConfigStatus } from '../observability/configStatus.ts';
+import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 
 /** What `/api/status` says of the configuration at work. */
@@ -18,6 +19,25 @@ export function configOf({ fingerprint, generation, loadedAt, trigger, forced, l
 
 export function workersOf({ workers }: ServingReport): object[] {
   return workers.map(({ pid, since }) => ({ pid, since: instant(since) }));
+}
+
+/** Rates and latencies as `/api/status` answers them; null: they are not known yet. */
+export function trafficOf(recent: RecentTraffic | undefined): object | null {
+  if (!recent) return null;
+  return {
+    span_ms: Math.round(recent.spanMs),
+    versions: recent.versions.map(({ version, requestsPerSecond, errorShare, p50, p99 }) => ({
+      version,
+      requests_per_second: Number(requestsPerSecond.toPrecision(4)),
+      error_share: errorShare ?? null,
+      p50_ms: rounded(p50),
+      p99_ms: rounded(p99),
+    })),
+  };
+}
+
+function rounded(ms: number | undefined): number | null {
+  return ms === undefined ? null : Number(ms.toPrecision(3));
 }
 
 /** What `/api/status` says of every version that is served, or of which something is still under way. */
