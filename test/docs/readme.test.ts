@@ -5,20 +5,13 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { run } from '../../gateway/cli/run.ts';
 import { explain } from '../../gateway/config/load.ts';
+import { readmeBlock } from '../support/readme.ts';
 
 const readme = readFileSync('README.md', 'utf8');
 const scripts = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }).scripts;
 
-/** The first block of a kind, without its fences. */
-function block(kind: string, containing: string): string {
-  for (const [, language, text] of readme.matchAll(/^```(\w+)\n(.*?)^```$/gms)) {
-    if (language === kind && text?.includes(containing)) return text;
-  }
-  throw new Error(`README.md has no ${kind} block with ${containing}`);
-}
-
 it('shows a routes.yaml that is valid as it stands', () => {
-  const { faults, warnings } = explain(block('yaml', 'routes:'), 'routes.yaml', {
+  const { faults, warnings } = explain(readmeBlock('yaml', 'routes:'), 'routes.yaml', {
     clock: { now: () => Date.parse('2026-11-21') },
   });
   expect([faults, warnings]).toEqual([[], []]);
@@ -32,18 +25,18 @@ it('names only scripts that exist', () => {
 });
 
 it('links only to files that exist', () => {
-  const files = [...readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, file]) => file ?? '');
+  const files = [...readme.matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map(([, file]) => file ?? '');
   expect(files.filter((file) => !existsSync(file))).toEqual([]);
 });
 
 it('shows what `check` really prints', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'readme-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const file = block('yaml', 'routes:').replace(/sunset: .*/, 'sunset: 2026-05-01');
+  const file = readmeBlock('yaml', 'routes:').replace(/sunset: .*/, 'sunset: 2026-05-01');
   await writeFile(join(folder, 'routes.yaml'), file);
   let printed = '';
   const output = { write: (text: string) => (printed += text) };
   const code = await run(['check'], { stdout: output, stderr: output, env: {}, cwd: folder });
   expect(code).toBe(1);
-  expect(`$ npx version-gateway check\n${printed}`).toBe(block('console', 'version-gateway check'));
+  expect(`$ npx version-gateway check\n${printed}`).toBe(readmeBlock('console', 'version-gateway check'));
 });

@@ -36,11 +36,13 @@ export function run(command: string, args: readonly string[], env: Record<string
       const match = pattern.exec(text);
       if (match) return match;
       if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}:\n${text}`);
+      const listening = new AbortController();
+      const { signal } = listening;
       await Promise.race([
-        once(child.stdout ?? child, 'data'),
-        once(child.stderr ?? child, 'data'),
-        once(child, 'exit'),
-      ]);
+        once(child.stdout ?? child, 'data', { signal }),
+        once(child.stderr ?? child, 'data', { signal }),
+        once(child, 'exit', { signal }),
+      ]).finally(() => listening.abort());
     }
   };
   return { child, output: () => text, printed };

@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs';
+
+/** The first block of a kind in README.md that contains a text, without its fences. */
+export function readmeBlock(kind: string, containing: string): string {
+  for (const [, language, text] of readFileSync('README.md', 'utf8').matchAll(/^```(\w+)\n(.*?)^```$/gms)) {
+    if (language === kind && text?.includes(containing)) return text;
+  }
+  throw new Error(`README.md has no ${kind} block with ${containing}`);
+}
