@@ -1,6 +1,7 @@
 import { type RunningGateway, startGateway } from '../assemble.ts';
 import { isWorker, work } from '../cluster/worker.ts';
 import { systemClock } from '../shared/clock.ts';
+import { endProcess } from '../shared/endProcess.ts';
 import { Ledger } from '../usage/ledger.ts';
 import { banner } from './banner.ts';
 import type { AddCommand } from './command.ts';
@@ -12,6 +13,7 @@ import { brokenPromises, promiseKeeper } from './promises.ts';
 import { ReloadOnEdits } from './reloadOnEdits.ts';
 import { RoutesFile, type StartOptions } from './routesFile.ts';
 import { serveWith } from './serveWith.ts';
+import { shutDown } from './shutdown.ts';
 import { stopSignal } from './stopSignal.ts';
 
 export const addStart: AddCommand = (program, io, finish) => {
@@ -21,16 +23,32 @@ export const addStart: AddCommand = (program, io, finish) => {
     .addOption(configOption(io.cwd))
     .option('--listen <host:port>', 'overrides gateway.listen', checkAddress)
     .option('--admin <host:port>', 'overrides gateway.admin', checkAddress)
+    .addHelpText('after', signalsAndExitCodes)
     .action(async (options: StartOptions) => finish(await start(options, io)));
 };
 
-/** Serves until SIGINT or SIGTERM, then lets what is under way finish; a second signal ends at once. */
+const signalsAndExitCodes = `
+Signals
+  SIGTERM, SIGINT  stop: requests in flight have gateway.drain to finish; a second signal ends it at once
+  SIGHUP           read routes.yaml again, and open the log files again
+  SIGUSR2          replace the workers one by one
+
+Exit codes
+  0  stopped by a signal
+  1  did not start, or could not close everything within gateway.drain + 5 s
+  2  wrong usage, or routes.yaml cannot be read`;
+
+/** Serves until SIGINT or SIGTERM, then drains. */
 async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   if (isWorker) {
     keepYoungGenerationSmall();
     await work();
     return 0;
   }
+  // Also while it starts: process 1 of a container ignores signals that it does not handle.
+  const first = stopSignal();
+  let serves = false;
+  void first.then(() => serves || endProcess(0));
   // Unheard, they would end the process before it serves, or in the middle of its drain.
   for (const name of ['SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
   const file = new RoutesFile(options, io);
@@ -67,17 +85,17 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   keep(snapshot);
   edits.begin(running, snapshot);
   process.on('SIGUSR2', roll);
-  const first = stopSignal();
+  serves = true;
   const { listen, admin } = snapshot.gateway;
   io.stdout.write(
     banner(snapshot, { ...listen, port: running.port }, { ...admin, port: running.adminPort }, systemClock.now()),
   );
   await first;
   edits.close();
-  const second = stopSignal();
-  io.stdout.write(`version-gateway stops: what is under way has ${snapshot.gateway.drain / 1000} s\n`);
-  await Promise.race([running.drain(snapshot.gateway.drain), second]);
-  await running.close();
-  ledger.close();
-  return 0;
+  const { drain } = snapshot.gateway;
+  const close = async (): Promise<void> => {
+    await running.close();
+    ledger.close();
+  };
+  return shutDown({ drain: (ms) => running.drain(ms), close }, drain, io);
 }

@@ -4,6 +4,7 @@ import { fromPlain } from '../config/transfer.ts';
 import { serveInProcess } from '../serving/inProcess.ts';
 import type { Serving, UsageSink } from '../serving/serving.ts';
 import { systemClock } from '../shared/clock.ts';
+import { endProcess } from '../shared/endProcess.ts';
 import type { UsageBatch } from '../usage/batch.ts';
 import type { Answer, Notice, Order, Reply, Usage, WireError } from './messages.ts';
 
@@ -14,6 +15,8 @@ export async function work(): Promise<void> {
   // A terminal and a service manager signal the whole group: what these mean is for the primary to decide.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
   const worker = new Worker();
+  // The listener of node:cluster would wait for blocked threads, and leave a worker without a primary.
+  process.prependOnceListener('disconnect', () => endProcess(0));
   process.on('message', (order: Order) => void worker.obey(order));
   await once(process, 'disconnect');
 }

@@ -136,6 +136,10 @@ export class LineBuffer {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.flush();
+    if (this.#readerIsGone) {
+      this.#stream.destroy();
+      return;
+    }
     const closed = new Promise<void>((resolve) => this.#stream.once('close', () => resolve()));
     this.#stream.end();
     await Promise.race([closed, sleep(partingMs, undefined, { ref: false })]);
