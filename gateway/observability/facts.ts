@@ -1,12 +1,15 @@
 import type { Stage } from '../lifecycle/stage.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import type { PathTable } from '../shared/pathTable.ts';
+import type { OpenRequest } from '../usage/collector.ts';
 
 /** What became of one exchange, however it ended. Durations in ms, bytes are those of bodies and tunnels. */
 export interface Facts {
   readonly id: string;
   /** When its head had arrived, epoch ms. */
   readonly at: number;
+  /** When it ended, epoch ms. */
+  readonly endedAt: number;
   /** The segment, `v1`; '' where the path names no version that is known. */
   readonly version: string;
   /** Of the version; undefined without one. */
@@ -44,6 +47,8 @@ export interface Facts {
   readonly address: string;
   /** Names and values in turn, as received. */
   readonly rawHeaders: readonly string[];
+  /** Set for one that was counted before its end. */
+  readonly counted?: OpenRequest | undefined;
 }
 
 /** Who hears of every exchange, once, at its end. It is called on the hot path, and must not throw. */

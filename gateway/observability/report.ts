@@ -24,7 +24,7 @@ export interface VersionReport {
   readonly inFlight: number;
   /** Requests that wait because a limit is reached. */
   readonly waiting: number;
-  /** Epoch ms; undefined: never since the start. */
+  /** When a request or stream was last under way, epoch ms: now while one is. Undefined: never since the start. */
   readonly lastServed: number | undefined;
   /** When the last request was answered 410, epoch ms; undefined: never since the start. */
   readonly lastRefused?: number | undefined;

@@ -132,7 +132,7 @@ export class Exchange implements Outbound {
 
   enter(underway: Underway): void {
     this.underway = underway;
-    this.served?.use.enter(underway, this.now);
+    this.served?.use.enter(underway);
   }
 
   switched(): void {
@@ -142,7 +142,7 @@ export class Exchange implements Outbound {
 
   /** It is over. Safe to call twice. */
   leave(): void {
-    if (this.underway) this.served?.use.leave(this.underway);
+    if (this.underway) this.served?.use.leave(this.underway, this.surroundings.now());
     record(this);
   }
 }

@@ -2,6 +2,7 @@ import { traceIdOf, traceparentFrom } from '../forwarding/trace.ts';
 import type { Facts } from '../observability/facts.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import { statusOf as statusOfProblem } from '../problems/problem.ts';
+import type { CountedExchange } from '../usage/counted.ts';
 import type { Exchange } from './exchange.ts';
 import type { Surroundings } from './live.ts';
 import { clientAddressOf } from './peer.ts';
@@ -17,9 +18,11 @@ export function record(exchange: Exchange): void {
 
 /** The same of bytes that no request could be read from: little more is known of them than what they were answered. */
 export function recordUnread(problem: ProblemCode, address: string, { recorder, now }: Surroundings): void {
+  const at = now();
   recorder?.record({
     id: requestIdFrom(''),
-    at: now(),
+    at,
+    endedAt: at,
     version: '',
     stage: undefined,
     method: '',
@@ -44,6 +47,22 @@ export function recordUnread(problem: ProblemCode, address: string, { recorder, 
   });
 }
 
+/** What can be counted of an exchange that has not ended. */
+export function soFar(exchange: Exchange): CountedExchange {
+  const { req, res, served, tally } = exchange;
+  return {
+    version: served?.version.name ?? '',
+    method: exchange.method,
+    resource: exchange.resource,
+    paths: served?.version.contract?.paths,
+    rawHeaders: req.rawHeaders,
+    address: addressOf(exchange),
+    status: res.headersSent ? res.statusCode : 0,
+    served: tally.answeredAfter !== undefined,
+    at: exchange.now,
+  };
+}
+
 // What a client that has left is written down as: no status of HTTP, and widely understood.
 const clientLeft = 499;
 
@@ -58,6 +77,7 @@ function factsOf(exchange: Exchange): Facts {
   return {
     id: exchange.id,
     at: exchange.now,
+    endedAt: exchange.surroundings.now(),
     version: served?.version.name ?? '',
     stage: served?.stage(exchange.now),
     method: exchange.method,
@@ -78,9 +98,14 @@ function factsOf(exchange: Exchange): Facts {
     fault: failure?.fault ?? (unfinished ? 'client' : undefined),
     cause: failure?.cause ?? (unfinished ? 'the client left' : undefined),
     traceId: traceIdOf(exchange.traceparent),
-    address: clientAddressOf(exchange.peer, exchange.fields.forwarded?.get('x-forwarded-for')),
+    address: addressOf(exchange),
     rawHeaders: req.rawHeaders,
+    counted: exchange.underway?.counted,
   };
+}
+
+function addressOf({ peer, fields }: Exchange): string {
+  return clientAddressOf(peer, fields.forwarded?.get('x-forwarded-for'));
 }
 
 function statusOf({ res, tally }: Exchange): number {

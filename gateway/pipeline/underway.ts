@@ -1,12 +1,16 @@
 import { Forwarding } from '../forwarding/http.ts';
 import type { Target } from '../upstream/target.ts';
+import type { OpenRequest } from '../usage/collector.ts';
+import type { CountedExchange } from '../usage/counted.ts';
 import type { Underway as Listed } from '../usage/versionUse.ts';
 import type { Exchange } from './exchange.ts';
+import { soFar } from './record.ts';
 
 /** An exchange on its way to a target, and what carries it. */
 export class Underway implements Listed {
   readonly exchange: Exchange;
   readonly forwarding: Forwarding;
+  counted: OpenRequest | undefined = undefined;
 
   constructor(exchange: Exchange) {
     this.exchange = exchange;
@@ -19,6 +23,10 @@ export class Underway implements Listed {
 
   get target(): Target {
     return this.exchange.target;
+  }
+
+  soFar(): CountedExchange {
+    return soFar(this.exchange);
   }
 
   goAway(): void {

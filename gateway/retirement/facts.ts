@@ -48,8 +48,8 @@ export interface SuccessorFacts {
   readonly healthy: number;
 }
 
-export function requestsOf(clients: readonly ClientUse[]): number {
-  return clients.reduce((sum, { requests }) => sum + requests, 0);
+export function requestsOf(uses: readonly Pick<ClientUse, 'requests'>[]): number {
+  return uses.reduce((sum, { requests }) => sum + requests, 0);
 }
 
 /** Whose requests count: those that are told apart, and those that are not. */

@@ -3,8 +3,8 @@ import { stageOf } from '../lifecycle/stage.ts';
 import { counterpart, nextOf, successorOf } from '../lifecycle/successor.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { isTold } from '../usage/callers.ts';
-import type { RouteUse, UsageQueries } from '../usage/queries.ts';
-import type { RetirementFacts, SuccessorFacts } from './facts.ts';
+import type { ClientUse, RouteUse, UsageQueries } from '../usage/queries.ts';
+import { type RetirementFacts, requestsOf, type SuccessorFacts } from './facts.ts';
 import { ignores } from './ignored.ts';
 import { completeDays, type Day, type Trend, trendOf } from './trend.ts';
 
@@ -34,7 +34,8 @@ function gathered({ name }: Removed, sources: Sources, quiet: number, now: numbe
   const hour = Math.floor((now - quiet) / hourMs) * hourMs;
   const since = quiet < hourMs ? now - quiet : hour;
   const isIgnored = ignores(snapshot.retire.ignoreClients);
-  const used = queries.byClient(name, hour).filter(({ last }) => last >= since);
+  const listed = queries.byClient(name, hour).filter(({ last }) => last >= since);
+  const used = listed.map(asCalling);
   const known = queries.totals(hour).filter((one) => one.version === name || snapshot.versions.has(one.version));
   const own = report.versions.find((one) => one.name === name);
   return {
@@ -48,7 +49,7 @@ function gathered({ name }: Removed, sources: Sources, quiet: number, now: numbe
     maxShare: snapshot.retire.maxShare,
     retention: snapshot.usage.retention,
     coveredSince: queries.coveredSince(),
-    allRequests: known.reduce((sum, { requests }) => sum + requests, 0),
+    allRequests: requestsOf(known) + requestsOf(used) - requestsOf(listed),
     clients: used.filter((one) => !isIgnored(one) && isTold(one)),
     others: used.find((one) => !isIgnored(one) && !isTold(one)),
     ignored: used.filter(isIgnored),
@@ -59,6 +60,14 @@ function gathered({ name }: Removed, sources: Sources, quiet: number, now: numbe
     waiting: own?.waiting ?? 0,
     successor: version && successorFacts(successorOf(version, snapshot, now), report),
   };
+}
+
+/**
+ * A request is counted in the hour in which it began. A client that only had an earlier one open, such as a stream, made
+ * none within the quiet period, and calls all the same: it counts as one.
+ */
+function asCalling(use: ClientUse): ClientUse {
+  return use.requests > 0 ? use : { ...use, requests: 1, served: 1 };
 }
 
 /** Undefined where nothing is deprecated yet, or where the ledger does not know who was there before. */

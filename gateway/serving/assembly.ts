@@ -60,7 +60,7 @@ export function assemble(
       surroundings.live = bring(next, registry.poolsFor(next), uses);
       look();
     },
-    report: () => ({ versions: versionsOf(uses, surroundings), workers: [{ pid: process.pid, since }] }),
+    report: () => ({ versions: versionsOf(uses, surroundings, clock.now()), workers: [{ pid: process.pid, since }] }),
     close: () => {
       clearInterval(timer);
       registry.close();
@@ -68,14 +68,14 @@ export function assemble(
   };
 }
 
-function versionsOf(uses: ReadonlyMap<string, VersionUse>, { live }: Surroundings): VersionReport[] {
+function versionsOf(uses: ReadonlyMap<string, VersionUse>, { live }: Surroundings, now: number): VersionReport[] {
   return [...uses].map(([name, use]) => {
     const targets = live.served.get(name)?.pool.targets ?? [];
     return {
       name,
       inFlight: use.inFlight,
       waiting: use.waiting.length,
-      lastServed: use.lastServed,
+      lastServed: use.lastServed(now),
       lastRefused: use.lastRefused,
       targets: [...targets.map((target) => target.report()), ...leftBehind(use, targets)],
     };

@@ -20,7 +20,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
   const assembly = assemble(snapshot, { clock });
   const { surroundings, endings } = assembly;
-  const signals = new Signals(snapshot, options);
+  const signals = new Signals(snapshot, options, assembly.uses);
   surroundings.recorder = signals.recorder;
   const front = createFrontDoor(snapshot.gateway, surroundings);
   try {

@@ -4,8 +4,10 @@ import { Batches } from '../observability/batches.ts';
 import { type MetricValues, metricOf } from '../observability/exposition.ts';
 import type { Facts, Recorder } from '../observability/facts.ts';
 import { Metrics } from '../observability/metrics.ts';
+import type { Clock } from '../shared/clock.ts';
 import { Collector } from '../usage/collector.ts';
 import { UnlistedVersions } from '../usage/unlistedVersions.ts';
+import type { VersionUse } from '../usage/versionUse.ts';
 import type { ServeOptions } from './serving.ts';
 
 // What a crash may lose of the counts.
@@ -20,13 +22,22 @@ export class Signals {
   readonly #unlisted = new UnlistedVersions();
   readonly #batches = new Batches((facts) => this.#record(facts));
   #basePath: string;
+  readonly #clock: Clock;
+  readonly #uses: ReadonlyMap<string, VersionUse>;
   readonly #usage: ServeOptions['usage'];
   readonly #timer: NodeJS.Timeout | undefined;
   #settings: Snapshot['usage'];
   /** What the collector identifies by. */
   #identifiesBy: string;
 
-  constructor({ usage: settings, log, gateway }: Snapshot, { notice, usage, logs }: ServeOptions) {
+  /** `uses`: by version, what is under way. */
+  constructor(
+    { usage: settings, log, gateway }: Snapshot,
+    { clock, notice, usage, logs }: ServeOptions,
+    uses: ReadonlyMap<string, VersionUse> = new Map(),
+  ) {
+    this.#clock = clock;
+    this.#uses = uses;
     this.#usage = usage;
     this.#settings = settings;
     this.#identifiesBy = this.#wanted();
@@ -82,8 +93,24 @@ export class Signals {
     // Nothing but the version was wrong with it.
     const isStray = facts.problem === 'UNKNOWN_VERSION';
     const unlisted = isStray ? this.#unlisted.find(facts.path, this.#basePath, facts.at) : undefined;
-    const client = this.#collector?.count(unlisted ? { ...facts, ...unlisted, unlisted: true } : facts);
+    const client = facts.counted
+      ? this.#collector?.finish(facts.counted, facts)
+      : this.#collector?.count(unlisted ? { ...facts, ...unlisted, unlisted: true } : facts);
     this.#log?.record(facts, client);
+  }
+
+  /**
+   * Counts what is under way, and notes that it still is: the client of an open stream is calling now, and a crash must
+   * not lose it. One that ends between two of these looks is counted at its end alone.
+   */
+  #countOpen(collector: Collector): void {
+    const now = this.#clock.now();
+    for (const { underway } of this.#uses.values()) {
+      for (const one of underway) {
+        one.counted ??= collector.open(one.soFar());
+        collector.refresh(one.counted, now);
+      }
+    }
   }
 
   /** To configure the collector is to forget whom it knows: only where that is needed. */
@@ -99,7 +126,9 @@ export class Signals {
 
   #flush(): void {
     this.#batches.handOn();
-    const batch = this.#collector?.take() ?? [];
+    if (!this.#collector) return;
+    this.#countOpen(this.#collector);
+    const batch = this.#collector.take();
     if (batch.length > 0) this.#usage?.take(batch);
   }
 }

@@ -8,6 +8,7 @@ export interface UsageRow {
   readonly route: string;
   /** When the hour begins. */
   readonly hour: number;
+  /** Those that began in this hour. 0: only requests of an earlier hour went on. */
   requests: number;
   /** Of these, those that were answered 4xx or 5xx by anybody. */
   errors: number;

@@ -16,13 +16,29 @@ const unlisted = { clients: 1_000, routes: 50 } as const;
 
 export type CollectorSettings = Pick<UsageSettings, 'identify' | 'maxClients' | 'maxRoutes'>;
 
+/** A request that was counted before its end. */
+export interface OpenRequest {
+  /** What was known of it then. */
+  readonly exchange: CountedExchange;
+  readonly route: string;
+  /** Whom it is counted for, and by what settings: other settings may name its client differently. */
+  client: string;
+  identification: Identification;
+}
+
+type Ended = Pick<CountedExchange, 'status' | 'served'> & { readonly endedAt: number };
+
 interface Counted {
   readonly callers: Callers;
   readonly routes: RouteNames;
   readonly listed: boolean;
 }
 
-/** Counts requests in memory, by hour, version, client and route, until somebody takes the counts. Never throws. */
+/**
+ * Counts requests in memory, by hour, version, client and route, until somebody takes the counts. Never throws.
+ * A request is counted in the hour in which it began: at its end, or before that by `open`. In each later hour it has a
+ * row without requests, whose `last` tells when it was still seen.
+ */
 export class Collector {
   /** Requests that were counted under `other clients`, since the start. */
   folded = 0;
@@ -60,6 +76,7 @@ export class Collector {
     const counted = this.#versions.get(version) ?? this.#versionFor(version, exchange.unlisted !== true);
     const name = this.#identification.clientOf(rawHeaders, address);
     const caller = counted.callers.byName.get(name) ?? this.#callerFor(name, version, counted);
+    if (caller === counted.callers.others) this.folded += 1;
     const route = counted.routes.nameOf(method, resource, paths, status);
     caller.seen += 1;
     const { row: usual } = caller;
@@ -68,9 +85,38 @@ export class Collector {
     row.requests += 1;
     if (status >= 400) row.errors += 1;
     if (served) row.served += 1;
-    if (at > row.last) row.last = at;
-    if (at < row.first) row.first = at;
+    see(row, at);
     return name;
+  }
+
+  /** Counts a request that has not ended. */
+  open(exchange: CountedExchange): OpenRequest {
+    const client = this.count(exchange);
+    const { version, method, resource, paths, status } = exchange;
+    const { routes } = this.#versions.get(version) ?? this.#versionFor(version, true);
+    const route = routes.nameOf(method, resource, paths, status);
+    return { exchange, route, client, identification: this.#identification };
+  }
+
+  /** It goes on at `now`, epoch ms: its client is calling. */
+  refresh(one: OpenRequest, now: number): void {
+    const hour = now - (now % hourMs);
+    if (hour !== this.#hour) this.#turnTo(hour);
+    see(this.#rowOf(one, hour, now), now);
+  }
+
+  /** It has ended, and this became of it. Returns who it was. */
+  finish(one: OpenRequest, { status, served, endedAt }: Ended): string {
+    this.refresh(one, endedAt);
+    const { exchange } = one;
+    const failed = status >= 400 && exchange.status < 400;
+    const answered = served && !exchange.served;
+    if (failed || answered) {
+      const row = this.#rowOf(one, exchange.at - (exchange.at % hourMs), exchange.at);
+      if (failed) row.errors += 1;
+      if (answered) row.served += 1;
+    }
+    return one.client;
   }
 
   /** What was counted since the last time; two rows may be about the same. */
@@ -79,6 +125,19 @@ export class Collector {
     this.#forgetRows();
     this.#rows = new Set();
     return rows;
+  }
+
+  #rowOf(one: OpenRequest, hour: number, at: number): UsageRow {
+    const { version, rawHeaders, address } = one.exchange;
+    if (one.identification !== this.#identification) {
+      one.identification = this.#identification;
+      one.client = this.#identification.clientOf(rawHeaders, address);
+    }
+    const counted = this.#versions.get(version) ?? this.#versionFor(version, true);
+    const caller = counted.callers.byName.get(one.client) ?? this.#callerFor(one.client, version, counted);
+    // Keeps its place among those that are told apart.
+    caller.seen += 1;
+    return this.#rowFor(version, caller, one.route, hour, at);
   }
 
   #rowFor(version: string, caller: Caller, wanted: string, hour: number, at: number): UsageRow {
@@ -97,7 +156,6 @@ export class Collector {
 
   #callerFor(name: string, version: string, { callers }: Counted): Caller {
     const { caller, leaver } = callers.admit(name);
-    if (caller === callers.others) this.folded += 1;
     if (leaver) this.#fold(version, leaver, callers.others);
     return caller;
   }
@@ -145,4 +203,9 @@ export class Collector {
     }
     this.#touched.clear();
   }
+}
+
+function see(row: UsageRow, at: number): void {
+  if (at > row.last) row.last = at;
+  if (at < row.first) row.first = at;
 }

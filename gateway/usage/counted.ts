@@ -1,6 +1,6 @@
 import type { PathTable } from '../shared/pathTable.ts';
 
-/** A request that has ended. */
+/** A request that has ended, or as much as is known of one that has not. */
 export interface CountedExchange {
   /** The segment, `v1`; '' where the path names no version that is known. */
   readonly version: string;
@@ -14,6 +14,7 @@ export interface CountedExchange {
   /** Names and values in turn, as received. */
   readonly rawHeaders: readonly string[];
   readonly address: string;
+  /** 0 while there is no response. */
   readonly status: number;
   /** Whether it reached a backend. */
   readonly served: boolean;

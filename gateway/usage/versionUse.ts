@@ -1,4 +1,6 @@
 import type { Target } from '../upstream/target.ts';
+import type { OpenRequest } from './collector.ts';
+import type { CountedExchange } from './counted.ts';
 
 /** Somebody who waits for room. */
 export interface Turn {
@@ -10,6 +12,10 @@ export interface Underway {
   /** The segment, `v1`. */
   readonly version: string;
   readonly target: Target;
+  /** Set once it is counted, which is before its end if it is long. */
+  counted: OpenRequest | undefined;
+  /** What can be counted of it now. */
+  soFar(): CountedExchange;
   /** Nobody wants it any more: what would go on for ever ends now, in good order. Safe to call twice. */
   goAway(): void;
   /** It has had its time to finish. */
@@ -19,8 +25,7 @@ export interface Underway {
 /** How a version is being used, kept by name over every reload. */
 export class VersionUse {
   readonly underway = new Set<Underway>();
-  /** When the last request was sent on to a target, epoch ms; undefined: never since the start. */
-  lastServed: number | undefined;
+  #lastServed: number | undefined;
   /** When the last request was answered 410, epoch ms; undefined: never since the start. */
   lastRefused: number | undefined;
   /** Who waits because a limit is reached, the first one first. */
@@ -30,14 +35,19 @@ export class VersionUse {
     return this.underway.size;
   }
 
-  /** `now`: epoch ms. */
-  enter(one: Underway, now: number): void {
-    this.underway.add(one);
-    this.lastServed = now;
+  /** When a request or stream was last on its way, epoch ms: `now` while one is. Undefined: never since the start. */
+  lastServed(now: number): number | undefined {
+    return this.inFlight > 0 ? now : this.#lastServed;
   }
 
-  /** Safe to call twice. Its place goes to whoever has waited longest. */
-  leave(one: Underway): void {
-    if (this.underway.delete(one)) this.waiting[0]?.take();
+  enter(one: Underway): void {
+    this.underway.add(one);
+  }
+
+  /** Safe to call twice. Its place goes to whoever has waited longest. `now`: epoch ms. */
+  leave(one: Underway, now: number): void {
+    if (!this.underway.delete(one)) return;
+    this.#lastServed = now;
+    this.waiting[0]?.take();
   }
 }

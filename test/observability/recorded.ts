@@ -48,5 +48,6 @@ export const wellGone: Facts = {
   cause: undefined,
   traceId: '0af7651916cd43dd8448eb211c80319c',
   address: '192.0.2.7',
+  endedAt: 0,
   rawHeaders: [],
 };

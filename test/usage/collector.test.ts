@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Identifier } from '../../gateway/config/operating.ts';
-import { Collector } from '../../gateway/usage/collector.ts';
+import type { UsageBatch } from '../../gateway/usage/batch.ts';
+import { Collector, type OpenRequest } from '../../gateway/usage/collector.ts';
 import type { CountedExchange } from '../../gateway/usage/counted.ts';
 import { addUp, hourMs, noon, randomOf, total } from './model.ts';
 
@@ -269,4 +270,81 @@ it('takes over other settings, and keeps what it has counted', () => {
   collector.configure({ identify: [{ by: 'address' }], maxClients: 10, maxRoutes: 10 }, 'salt');
   collector.count(exchange({ client: 'a' }));
   expect(collector.take().map(({ client }) => client)).toEqual(['x-client-id:a', 'address:192.0.2.0/24']);
+});
+
+describe('a request that is counted before its end', () => {
+  const stream = exchange({ client: 'reader', resource: '/events', status: 0, served: false });
+  const counted = (rows: UsageBatch) =>
+    rows.map(({ hour, requests, errors, served, first, last }) => {
+      return [(hour - noon) / hourMs, requests, errors, served, first - hour, last - hour];
+    });
+
+  it('has one request in its first hour, and in each later one a row that tells when it was seen', () => {
+    const collector = collectorOf();
+    const open = collector.open(stream);
+    collector.refresh(open, noon + 7);
+    expect(counted(collector.take())).toEqual([[0, 1, 0, 0, 0, 7]]);
+    collector.refresh(open, noon + hourMs + 1);
+    collector.refresh(open, noon + hourMs + 2);
+    expect(counted(collector.take())).toEqual([[1, 0, 0, 0, 1, 2]]);
+    collector.finish(open, { status: 500, served: true, endedAt: noon + 2 * hourMs + 3 });
+    expect(counted(collector.take())).toEqual([
+      [2, 0, 0, 0, 3, 3],
+      [0, 0, 1, 1, 0, 0],
+    ]);
+  });
+
+  it('is counted for whom later settings name, and as one request all the same', () => {
+    const collector = collectorOf();
+    const open = collector.open(stream);
+    collector.configure({ identify: [], maxClients: 10, maxRoutes: 10 }, 'other');
+    collector.finish(open, { status: 200, served: true, endedAt: noon + 1 });
+    const rows = collector.take().map(({ client, requests, served }) => [client, requests, served]);
+    expect(rows).toEqual([
+      ['x-client-id:reader', 1, 0],
+      ['unknown', 0, 1],
+    ]);
+  });
+
+  it('keeps its client told apart in a flood, and adds nothing to what is folded', () => {
+    const collector = collectorOf({ maxClients: 2 });
+    for (const client of ['a', 'b']) for (let n = 0; n < 9; n++) collector.count(exchange({ client }));
+    const open = collector.open(stream);
+    expect(collector.folded).toBe(1);
+    for (let n = 0; n < 20; n++) collector.refresh(open, noon + n);
+    expect(collector.take().map(({ client }) => client)).toContain('x-client-id:reader');
+    for (let n = 0; n < 500; n++) collector.count(exchange({ client: `flood-${n}`, at: noon + hourMs }));
+    collector.take();
+    collector.refresh(open, noon + hourMs + 1);
+    expect(collector.take().map(({ client }) => client)).toEqual(['x-client-id:reader']);
+  });
+
+  it('is counted exactly, whatever happens at the same time', () => {
+    const random = randomOf(11);
+    const collector = collectorOf({ maxClients: 8 });
+    const open: OpenRequest[] = [];
+    const rows = [];
+    const sums = { requests: 0, errors: 0, served: 0 };
+    for (let n = 0; n < 20_000; n++) {
+      const at = noon + n * 700;
+      const [status, served] = [[200, 404, 500][random(3)] as number, random(3) > 0];
+      const one = exchange({ client: `c${random(30)}`, resource: `/r${random(5)}`, at });
+      const ended = random(3) === 0 ? open.splice(random(open.length), 1)[0] : undefined;
+      if (ended) collector.finish(ended, { status, served, endedAt: at });
+      else if (random(2) === 0) open.push(collector.open({ ...one, status: 0, served: false }));
+      else collector.count({ ...one, status, served });
+      sums.requests += ended ? 0 : 1;
+      const known = ended !== undefined || open.at(-1)?.exchange.at !== at;
+      sums.errors += known && status >= 400 ? 1 : 0;
+      sums.served += known && served ? 1 : 0;
+      for (const other of open.slice(0, 3)) collector.refresh(other, at);
+      if (random(500) === 0) rows.push(...collector.take());
+    }
+    rows.push(...collector.take());
+    expect([total(rows, 'requests'), total(rows, 'errors'), total(rows, 'served')]).toEqual(Object.values(sums));
+    for (const { hour, first, last } of rows) {
+      expect(first).toBeGreaterThanOrEqual(hour);
+      expect(last).toBeLessThan(hour + hourMs);
+    }
+  });
 });

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Ledger } from '../../gateway/usage/ledger.ts';
+import { startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { connectTo, get, type RawClient } from '../support/rawClient.ts';
+import { startWorkers } from './support.ts';
+
+const events = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n';
+const clients = 40;
+
+async function startStreams() {
+  const backend = await startBackend([{ write: events }]);
+  const gateway = await startWorkers(2, { '/v1': backend.url }, { log: { access: 'off' } });
+  const streams = await Promise.all(
+    Array.from({ length: clients }, async (_one, number) => {
+      const client = await connectTo(gateway.port);
+      client.send(get('/v1/events', `X-Client-Id: reader-${number}`));
+      await eventually(() => expect(client.pending).toContain('abc'), 10_000);
+      return client;
+    }),
+  );
+  const counted = (): number[] => {
+    const ledger = Ledger.openReadOnly(join(gateway.folder, 'usage.db'));
+    try {
+      return ledger.byClient('v1', 0).map(({ requests, served, errors }) => requests + served - errors);
+    } finally {
+      ledger.close();
+    }
+  };
+  return { gateway, streams, counted };
+}
+
+const closed = (streams: readonly RawClient[]) => Promise.all(streams.map((client) => client.closed(20_000)));
+const each = Array.from({ length: clients }, () => 2);
+
+it('streams that are open when all workers are killed are in the ledger', { timeout: 60_000 }, async () => {
+  const { gateway, streams, counted } = await startStreams();
+  await eventually(() => expect(counted()).toEqual(each), 20_000);
+  for (const pid of await gateway.pids()) process.kill(pid, 'SIGKILL');
+  await closed(streams);
+  const exit = once(gateway.child, 'exit');
+  gateway.child.kill('SIGTERM');
+  expect(await exit).toEqual([0, null]);
+  expect(counted()).toEqual(each);
+});
+
+it('streams that were counted while they were open are counted once, though workers are replaced', {
+  timeout: 60_000,
+}, async () => {
+  const { gateway, streams, counted } = await startStreams();
+  await eventually(() => expect(counted()).toEqual(each), 20_000);
+  gateway.child.kill('SIGUSR2');
+  await gateway.printed(/rolling restart done/);
+  await closed(streams);
+  const exit = once(gateway.child, 'exit');
+  gateway.child.kill('SIGTERM');
+  expect(await exit).toEqual([0, null]);
+  expect(counted()).toEqual(each);
+});
