@@ -47,7 +47,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       const counted = [...ejectionsIn(report), ...(await signals.metrics())];
       return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: counted })) };
     },
-    resalt: async () => signals.resalt(),
+    resalt: () => signals.resalt(),
     reopenLogs: () => signals.reopen(),
     drain: async (ms) => {
       surroundings.draining = true;

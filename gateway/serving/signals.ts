@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import { AccessLog } from '../observability/accessLog.ts';
 import { Batches } from '../observability/batches.ts';
@@ -7,11 +8,13 @@ import { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../shared/clock.ts';
 import { Collector } from '../usage/collector.ts';
 import { UnlistedVersions } from '../usage/unlistedVersions.ts';
-import type { VersionUse } from '../usage/versionUse.ts';
+import type { Underway, VersionUse } from '../usage/versionUse.ts';
 import type { ServeOptions } from './serving.ts';
 
 // What a crash may lose of the counts.
 const flushMs = 5000;
+// Open requests counted in one turn of the event loop: about a millisecond.
+const sliceSize = 500;
 
 /** What one process tells of its exchanges: counts for the metrics and the ledger, and lines for the log. */
 export class Signals {
@@ -44,7 +47,7 @@ export class Signals {
     this.#log = logs ? new AccessLog(log, notice) : undefined;
     this.#collector = usage && new Collector(settings, usage.salt);
     this.#basePath = gateway.basePath;
-    if (usage) this.#timer = setInterval(() => this.#flush(), flushMs).unref();
+    if (usage) this.#timer = setInterval(() => void this.#flush(), flushMs).unref();
     this.recorder = {
       record: (facts) => this.#batches.record(facts),
       switched: (version) => this.#metrics.switched(version),
@@ -63,7 +66,7 @@ export class Signals {
   }
 
   async apply(next: Snapshot): Promise<void> {
-    this.#flush();
+    await this.#flush();
     this.#settings = next.usage;
     this.#basePath = next.gateway.basePath;
     this.#configure();
@@ -71,8 +74,8 @@ export class Signals {
   }
 
   /** The salt of the sink is another one now. */
-  resalt(): void {
-    this.#flush();
+  async resalt(): Promise<void> {
+    await this.#flush();
     this.#configure();
   }
 
@@ -84,7 +87,7 @@ export class Signals {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    this.#flush();
+    await this.#flush();
     await this.#log?.close();
   }
 
@@ -99,20 +102,6 @@ export class Signals {
     this.#log?.record(facts, client);
   }
 
-  /**
-   * Counts what is under way, and notes that it still is: the client of an open stream is calling now, and a crash must
-   * not lose it. One that ends between two of these looks is counted at its end alone.
-   */
-  #countOpen(collector: Collector): void {
-    const now = this.#clock.now();
-    for (const { underway } of this.#uses.values()) {
-      for (const one of underway) {
-        one.counted ??= collector.open(one.soFar());
-        collector.refresh(one.counted, now);
-      }
-    }
-  }
-
   /** To configure the collector is to forget whom it knows: only where that is needed. */
   #configure(): void {
     const wanted = this.#wanted();
@@ -124,11 +113,30 @@ export class Signals {
     return JSON.stringify([this.#settings, this.#usage?.salt]);
   }
 
-  #flush(): void {
+  /** Hands on what was counted. What is open is counted a slice at a time: there may be thousands of streams. */
+  async #flush(): Promise<void> {
+    let left = sliceSize;
+    for (const { underway } of this.#uses.values()) {
+      for (const one of underway) {
+        this.#countOpen(one);
+        left -= 1;
+        if (left > 0) continue;
+        left = sliceSize;
+        await setImmediate();
+      }
+    }
     this.#batches.handOn();
-    if (!this.#collector) return;
-    this.#countOpen(this.#collector);
-    const batch = this.#collector.take();
+    const batch = this.#collector?.take() ?? [];
     if (batch.length > 0) this.#usage?.take(batch);
+  }
+
+  /**
+   * Counts a request before its end, and notes that it goes on: the client of an open stream is calling now, and a crash
+   * must not lose it. A request that ends between two flushes is counted at its end alone.
+   */
+  #countOpen(one: Underway): void {
+    if (!this.#collector) return;
+    one.counted ??= this.#collector.open(one.soFar());
+    this.#collector.refresh(one.counted, this.#clock.now());
   }
 }

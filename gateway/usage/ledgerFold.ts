@@ -20,10 +20,10 @@ const addUp = `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests
 export function fold(database: DatabaseSync, { subject, version, day, into, keep }: Folding): number {
   const run = (sql: string, ...values: (number | string)[]): void => void database.prepare(sql).run(...values);
   database.exec('CREATE TEMP TABLE IF NOT EXISTS folded (item INTEGER PRIMARY KEY); DELETE FROM folded;');
-  // Of equals those that came last: whoever begins to call has called once, too.
+  // Of equals those that came last: whoever begins to call has called once, too, and so has whoever only has a stream open.
   run(
     `INSERT INTO folded SELECT item FROM ${subject}_day WHERE version = ? AND span = ? AND item <> ?
-      ORDER BY requests DESC, last DESC LIMIT -1 OFFSET ?`,
+      ORDER BY MAX(requests, 1) DESC, last DESC LIMIT -1 OFFSET ?`,
     ...[version, day, into, keep],
   );
   const requests = database
@@ -57,7 +57,7 @@ export function fold(database: DatabaseSync, { subject, version, day, into, keep
   // Of who has other days in the block, too.
   const rest = `FROM ${subject}_day AS one WHERE one.version = longer.version AND one.item = longer.item
     AND one.span BETWEEN ? AND ?`;
-  const [firstDay, lastDay] = [(block * lengths.block) / dayMs, ((block + 1) * lengths.block) / dayMs - 1];
+  const [firstDay, lastDay] = daysOf(block);
   run(
     `UPDATE ${subject}_block AS longer
       SET first = COALESCE((SELECT MIN((span - ?) * ${dayMs} + first) ${rest}), first),
@@ -89,10 +89,18 @@ function foldBlock(run: Run, subject: string, version: number, day: number, into
         AND one.version = longer.version AND one.span = ? AND one.item = longer.item`,
     ...[version, block, day],
   );
+  // A day without requests is a day all the same: something of before went on.
   run(
-    `DELETE FROM ${subject}_block WHERE version = ? AND span = ? AND item IN folded AND requests <= 0`,
-    ...[version, block],
+    `DELETE FROM ${subject}_block AS longer WHERE version = ? AND span = ? AND item IN folded AND NOT EXISTS
+      (SELECT 1 FROM ${subject}_day AS one WHERE one.version = longer.version AND one.item = longer.item
+        AND one.span BETWEEN ? AND ? AND one.span <> ?)`,
+    ...[version, block, ...daysOf(block), day],
   );
+}
+
+/** The first and the last one. */
+function daysOf(block: number): [first: number, last: number] {
+  return [(block * lengths.block) / dayMs, ((block + 1) * lengths.block) / dayMs - 1];
 }
 
 /** Who was seen where, and the names themselves. */

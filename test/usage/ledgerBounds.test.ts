@@ -7,12 +7,13 @@ import { addUp, dayMs, hourMs, noon, randomOf, row, total } from './model.ts';
 
 const limits = { maxClients: 20, maxRoutes: 8 };
 
-/** Ten that call often, on every day, and many that call once. */
+/** Ten that call often, on every day, and many that call once or have a request of an earlier hour open. */
 function floodOf(random: (below: number) => number, days: number, newcomers: number): UsageRow[] {
   return Array.from({ length: days * newcomers * 2 }, (_one, n) => {
     const first = noon - random(days * 24) * hourMs;
     const isRegular = n % 2 === 0;
-    const requests = isRegular ? 20 + random(10) : 1;
+    // Some only go on with what they began before.
+    const requests = random(4) === 0 ? 0 : isRegular ? 20 + random(10) : 1;
     return row({
       version: `v${random(2)}`,
       client: isRegular ? `regular-${random(10)}` : `flood-${n}`,
@@ -120,6 +121,23 @@ describe('names that are too many for the ledger', () => {
     expect(uses.get('earlier')).toMatchObject({ requests: 4, last: noon - 3 * dayMs });
     expect(ledger.byClient('v1', noon).map(({ client }) => client)).not.toContain('earlier');
     expect(ledger.totals(noon)).toMatchObject([{ requests: 1 + 300 * 2 + 30 }]);
+  });
+
+  it('keep a client that has a stream open, rather than those that call once', () => {
+    const { ledger } = openLedger(limits);
+    ledger.add([row({ client: 'reader', requests: 0, last: noon + 9 })]);
+    ledger.add(Array.from({ length: 40 }, (_one, n) => row({ client: `c${n}` })));
+    expect(ledger.byClient('v1', 0).map(({ client }) => client)).toContain('reader');
+  });
+
+  it('leave the days on which a client only had a stream open', () => {
+    const { ledger, store } = openLedger(limits);
+    const before = noon - 3 * dayMs;
+    ledger.add([row({ client: 'reader', first: before, requests: 0 }), row({ client: 'reader' })]);
+    ledger.add(Array.from({ length: 40 }, (_one, n) => row({ client: `c${n}`, requests: 2 })));
+    const uses = new Map(ledger.byClient('v1', 0).map((use) => [use.client, use]));
+    expect(uses.get('reader')).toMatchObject({ requests: 0, first: before, last: before });
+    expect(problemsOf(store)).toEqual([]);
   });
 
   it('are said to be so many requests', () => {
