@@ -1,5 +1,6 @@
 import { Exemptions } from '../compat/exemptions.ts';
 import { type Held, holdAgainst, type Judgement } from '../compat/holdAgainst.ts';
+import { majorsBetween } from '../compat/walk/majors.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { Compared, CompatOptions } from './compat.ts';
@@ -22,7 +23,10 @@ export async function compareNamed(
     await openForCompat(old, options, io, progress),
     await openForCompat(now, options, io, progress),
   ];
-  const held: Held = { title: '', between: 'past', old: before, new: after, versions: {} };
+  const majors = majorsBetween(before, after);
+  const held: Held = majors
+    ? { title: `/${majors.old} → /${majors.new}`, between: 'majors', old: before, new: after, versions: majors }
+    : { title: '', between: 'past', old: before, new: after, versions: {} };
   const judgement = judgementFrom(snapshot, options);
   progress.tell('comparing');
   const comparing = holdAgainst(held, judgement);

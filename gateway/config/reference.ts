@@ -41,6 +41,14 @@ function rows(path: string, properties: Readonly<Record<string, Node>>, folded: 
   return Object.entries(properties).flatMap(([name, node]) => {
     const inner = folded.includes(name) ? undefined : mapsIn(node)?.properties;
     const key = `${path}${name}`;
+    // Thirty rules, one row: the page on contracts lists them with their levels.
+    if (key === 'rules')
+      return [
+        row('rules.RULE', {
+          description:
+            'The level of a rule: error, warn, info or off. [compat.md](compat.md#the-rules) lists the rules and their defaults.',
+        }),
+      ];
     const own = inner && node.anyOf === undefined ? [] : [row(key, node)];
     return inner ? [...own, ...rows(`${key}.`, inner, folded)] : own;
   });

@@ -31,6 +31,47 @@ describe('compat OLD NEW', () => {
     expect(stdout).toContain('response 200 field `price` was a string and is now a number');
   });
 
+  describe('with two majors of one API', () => {
+    const at = (servers: string | undefined, prefix: string, price: string) =>
+      JSON.stringify({
+        ...JSON.parse(contract({ [`GET ${prefix}/drinks`]: { price } })),
+        ...(servers && { servers: [{ url: servers }, { url: 'http://localhost:3000' }] }),
+      });
+    const v67 = at('https://a.example/pay/v67', '', 'string');
+
+    it.each([
+      ['the base path', v67, at('https://b.example/pay/v68', '', 'number')],
+      ['the paths', at(undefined, '/v67', 'string'), at(undefined, '/v68', 'number')],
+    ])('lists what breaks where only the version in %s differs', async (_name, old, now) => {
+      const { folder } = new Repository().write({ 'old.json': old, 'new.json': now });
+      const { code, stdout } = await compat(folder, ['old.json', 'new.json']);
+      expect([code, stdout.split('\n')[0]]).toEqual([
+        0,
+        'Two majors, /v67 → /v68: breaking changes are allowed.  old.json → new.json',
+      ]);
+      expect(stdout).toContain('breaks  response 200 field `price` was a string and is now a number');
+      expect(stdout).not.toContain('another base path');
+      expect(stdout).toContain('The new major is justified: ');
+    });
+
+    it('refuses a major that breaks nothing', async () => {
+      const same = at('https://a.example/pay/v68', '', 'string');
+      const { folder } = new Repository().write({ 'old.json': v67, 'new.json': same });
+      const { code, stdout } = await compat(folder, ['old.json', 'new.json']);
+      expect([code, stdout]).toEqual([1, expect.stringContaining('/v68 holds only additions to /v67: stay in /v67')]);
+    });
+
+    it.each([
+      ['another API', at('https://a.example/order/v68', '', 'string')],
+      ['a lower version', at('https://a.example/pay/v66', '', 'string')],
+      ['no version', at('https://a.example/pay', '', 'string')],
+    ])('takes %s for a base path that changed', async (_name, now) => {
+      const { folder } = new Repository().write({ 'old.json': v67, 'new.json': now });
+      const { code, stdout } = await compat(folder, ['old.json', 'new.json']);
+      expect([code, stdout]).toEqual([1, expect.stringContaining('has another base path (`/pay/v67` → ')]);
+    });
+  });
+
   it('prefers a file to a commit of the same name', async () => {
     const folder = new Repository().write({ 'HEAD:old.json': drinks, 'new.json': broken }).folder;
     expect((await compat(folder, ['HEAD:old.json', 'new.json'])).code).toBe(1);

@@ -54,6 +54,8 @@ export function summaryInWords(report: CompatReport): string {
   const words = countsInWords(report, summary);
   if (report.comparings.length === 0) return ['Nothing was compared', ...words].join(', ');
   if (summary.verdict === 'same') return 'No changes found';
+  const isMajorsAlone = report.comparings.every(({ between }) => between === 'majors');
+  if (summary.verdict === 'compatible' && isMajorsAlone) return `The new major is justified: ${words.join(', ')}`;
   if (summary.verdict === 'compatible') return `No breaking change found within a major: ${words.join(', ')}`;
   return [counted(summary.errors, 'error'), ...words].join(', ');
 }

@@ -33,24 +33,29 @@ export function asText(report: CompatReport, options: TextOptions): string {
 function comparingAsText(comparing: Comparing, { comparings }: CompatReport, options: TextOptions): string[][] {
   const { paint, showAll } = options;
   const judged = judgedOf(comparing);
-  const findings = showAll ? comparing.findings : judged.filter(({ level }) => level !== 'info');
+  // Of two majors alone, what breaks is the answer; among the versions of a routes.yaml it is counted.
+  const isMajorsAlone = comparing.between === 'majors' && comparings.length === 1;
+  const listed = isMajorsAlone ? comparing.findings : judged;
+  const findings = showAll ? comparing.findings : listed.filter(({ level }) => level !== 'info');
   const blocks = [...byRoute(findings)].map(([route, ofRoute]) => [
     paint('bold', shown(route, 200)),
-    ...ofRoute.flatMap((finding) => findingAsText(finding, options)),
+    ...ofRoute.flatMap((finding) => findingAsText(finding, judged.includes(finding), options)),
   ]);
   if (comparing.exempted.length > 0) {
     blocks.push([paint('dim', 'Let through'), ...comparing.exempted.map((one) => exemptedAsText(one, paint))]);
   }
   const hidden = comparing.findings.length - judged.length;
-  if (hidden > 0 && !showAll)
-    blocks.push([paint('dim', `${counted(hidden, 'change')} between majors, which may break.`)]);
+  if (hidden > 0 && !showAll && !isMajorsAlone)
+    blocks.push([paint('dim', `${counted(hidden, 'change')} between majors, which may break.  --all lists them.`)]);
   const isNamed = comparing.title !== '' || comparings.length > 1;
-  return isNamed ? [[paint('bold', titleOf(comparing))], ...blocks] : blocks;
+  return isNamed ? [[paint('bold', titleOf(comparing, isMajorsAlone))], ...blocks] : blocks;
 }
 
 /** `v1  origin/main:openapi.yaml → openapi.yaml`. */
-function titleOf({ title, old, new: now }: Comparing): string {
+function titleOf({ title, between, old, new: now }: Comparing, isMajorsAlone: boolean): string {
   const contracts = `${placeInWords(old, undefined)} → ${placeInWords(now, undefined)}`;
+  if (between === 'majors' && isMajorsAlone)
+    return `Two majors, ${shown(title, 60)}: breaking changes are allowed.  ${contracts}`;
   return title === '' ? contracts : `${shown(title, 60)}  ${contracts}`;
 }
 

@@ -15,9 +15,14 @@ export function levelAsText(level: PlacedFinding['level'], paint: Paint): string
   return paint(styles[level], names[level]);
 }
 
-export function findingAsText(finding: PlacedFinding, { paint, showAll }: TextOptions): string[] {
+/** `isJudged`: the finding counts against the change; false between majors, where it is listed only. */
+export function findingAsText(finding: PlacedFinding, isJudged: boolean, { paint, showAll }: TextOptions): string[] {
   const { level, rule, routes, old, oldAt, new: now, newAt, hint } = finding;
-  const head = `  ${levelAsText(level, paint)}  ${shown(saidOf(finding), 500)}  ${paint('dim', rule)}`;
+  const label =
+    isJudged || level === 'info'
+      ? levelAsText(level, paint)
+      : paint('yellow', level === 'error' ? 'breaks' : 'may break');
+  const head = `  ${label}  ${shown(saidOf(finding), 500)}  ${paint('dim', rule)}`;
   const notes = [
     hint === undefined ? '' : `It ${shown(hint)}.`,
     callsInWords(finding),

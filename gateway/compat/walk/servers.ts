@@ -26,6 +26,14 @@ export function serversOf({ item, operation }: Route, { root }: Documents, versi
   return { at, addresses: itemsOf(at).flatMap((server) => addressOf(server, version) ?? []) };
 }
 
+/** The base paths of a contract as a whole, once each; those of this machine count where nothing else is listed. */
+export function basePathsOf({ root }: Documents): string[] {
+  const addresses = itemsOf(below(root, 'servers')).flatMap((server) => addressOf(server, undefined) ?? []);
+  const remote = addresses.filter(isRemote);
+  const paths = (remote.length > 0 ? remote : addresses).map(({ path }) => path);
+  return [...new Set(paths.length > 0 ? paths : [''])];
+}
+
 /**
  * The base paths under which routes were reached and are no longer, and those that they have now; undefined: none went.
  * Contracts name other hosts for other environments: a base path that goes along with its host says nothing as long as

@@ -4,7 +4,7 @@ import type { Ending } from './ending.ts';
 import { install } from './install.ts';
 import { lock, makePrivate } from './lock.ts';
 import { recordNetwork, restoreNetwork } from './network.ts';
-import { clear, startDaemon, stopDaemon } from './ownEngine.ts';
+import { clear, removeData, startDaemon, stopDaemon } from './ownEngine.ts';
 import { isInstalled, outputOf, succeeds } from './programs.ts';
 
 /** A container engine, and how to reach it. */
@@ -14,7 +14,7 @@ export interface Engine {
   readonly isOurs: boolean;
 }
 
-/** Kept between runs, so that the second one finds its images. */
+/** Holds about 1 GB of images while the tests run. */
 const folder = join(tmpdir(), 'version-gateway-engine');
 
 /** The engine at hand, else one of our own, whose end goes to `ending`. A text says why there is none. */
@@ -42,6 +42,8 @@ async function start(ending: Ending): Promise<Record<string, string> | string> {
   const network = join(folder, 'network.json');
   await recordNetwork(network);
   ending.push(() => restoreNetwork(network));
+  // The next run builds the images again; a developer who runs the tests often keeps them.
+  if (process.env['KEEP_TEST_IMAGES'] !== '1') ending.push(() => removeData(folder));
   ending.push(() => stopDaemon(folder));
   const env = await startDaemon(folder);
   if (typeof env === 'string') return env;

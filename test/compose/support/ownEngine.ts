@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { succeeds } from './programs.ts';
@@ -51,6 +51,11 @@ export async function clear(docker: (...args: string[]) => Promise<string>): Pro
   const volumes = await ids('volume', 'ls', '--quiet');
   if (volumes.length > 0) await docker('volume', 'rm', ...volumes);
   await docker('network', 'prune', '--force');
+}
+
+/** Deletes the images and layers of an engine that has stopped. */
+export function removeData(folder: string): void {
+  for (const name of ['data', 'run', 'dockerd.log']) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
 export async function stopDaemon(folder: string): Promise<void> {

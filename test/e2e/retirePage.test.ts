@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../../bench/support/ports.ts';
+import { run } from '../support/process.ts';
+import { retireAsWritten } from '../support/walkThrough.ts';
+
+it('docs/retire-a-version.md works as written without containers', { timeout: 180_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'retire-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const name of ['bin', 'gateway', 'node_modules', 'package.json', 'services'])
+    symlinkSync(resolve(name), join(folder, name));
+  cpSync('config', join(folder, 'config'), { recursive: true });
+  const routes = join(folder, 'config', 'routes.yaml');
+  const [port, adminPort] = [await freePort(), await freePort()];
+  // The ports of `npm start` may be taken on the machine of a test.
+  const text = readFileSync(routes, 'utf8');
+  const onFreePorts = text
+    .replace('# listen: 127.0.0.1:8080', `listen: 127.0.0.1:${port}`)
+    .replace('# admin: 127.0.0.1:9901', `admin: 127.0.0.1:${adminPort}`);
+  expect(onFreePorts).not.toBe(text);
+  writeFileSync(routes, onFreePorts);
+  const services = ['v1', 'v2'].map((name) => run(process.execPath, [`services/${name}/server.ts`], { PORT: '0' }));
+  const [v1, v2] = await Promise.all(services.map((service) => service.printed(/listening on (\S+)/)));
+  const env = { V1_URL: v1?.[1] ?? '', V2_URL: v2?.[1] ?? '' };
+  const gateway = run(process.execPath, ['gateway/main.ts', 'start', '--config', routes], env);
+  await gateway.printed(/readyz/);
+
+  await retireAsWritten('docs/retire-a-version.md', {
+    routes,
+    url: `http://127.0.0.1:${port}`,
+    run: (command) => {
+      // The sample services are not in containers here.
+      if (command.startsWith('docker')) return Promise.resolve({ code: 0, stdout: '' });
+      const words = command.replace('127.0.0.1:8080', `127.0.0.1:${port}`);
+      return new Promise((done) => {
+        execFile('sh', ['-c', words], { cwd: folder, env: { ...process.env, ...env } }, (error, stdout) =>
+          done({ code: error ? Number(error.code) : 0, stdout }),
+        );
+      });
+    },
+  });
+});
