@@ -125,7 +125,7 @@ describe('the gateway to ask', () => {
   it('is the usual one while the file cannot be read, and says so, unless the file was named', async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'routes.yaml'));
-    const reason = 'routes.yaml cannot be read: it is a folder';
+    const reason = 'routes.yaml cannot be read: it is a folder, not a file.  Name a regular file';
     expect(found(cwd).name).toBe(`${fallback} (the default, as ${reason})`);
     const { code, stderr } = await runIn(cwd, ['status', '--config', 'routes.yaml']);
     expect([code, stderr]).toEqual([2, `${reason}\n`]);

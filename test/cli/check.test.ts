@@ -18,7 +18,7 @@ function folderWith(text: string): string {
 describe('a file that cannot be read', () => {
   it.each([
     ['missing', ['check', '--config', 'missing.yaml'], 'missing.yaml cannot be read: there is no such file\n'],
-    ['a folder', ['check', '--config', '.'], '. cannot be read: it is a folder\n'],
+    ['a folder', ['check', '--config', '.'], '. cannot be read: it is a folder, not a file.  Name a regular file\n'],
   ])('is wrong usage: %s', async (_what, args, stderr) => {
     expect(await runIn(folderWith(fine), args)).toEqual({ code: 2, stdout: '', stderr });
   });

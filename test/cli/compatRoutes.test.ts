@@ -21,7 +21,7 @@ describe('compat --routes', () => {
 
 /v1 → /v2  v1.json → v2.json
 
-2 changes between majors, which may break.
+2 changes between majors, which may break.  --all lists them.
 
 No breaking change found within a major: 2 changes between majors.
 `);

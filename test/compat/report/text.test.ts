@@ -96,9 +96,10 @@ describe('the report for a terminal', () => {
     expect(text).toContain('1 error, 1 compatible change, 1 finding let through, 2 stale exemptions.\n');
   });
 
-  it('is content with a new major that breaks, and counts what it breaks', () => {
+  it('lists what a new major breaks, and refuses one that breaks nothing', () => {
     const text = print(before, after, { between: 'majors' });
-    expect(text).toContain('No breaking change found within a major: 3 changes between majors.');
+    expect(text).toContain('breaks  response 200 field `price` was a string and is now a number');
+    expect(text).toContain('The new major is justified: 3 changes between majors.');
     expect(text).not.toContain('error');
     expect(print(before, before, { between: 'majors' })).toContain('error  the new major is the same as the old major');
   });
