@@ -10,7 +10,7 @@ import { serveInProcess } from './serving/inProcess.ts';
 import type { Serve, ServeOptions, Serving } from './serving/serving.ts';
 import { systemClock } from './shared/clock.ts';
 import { watchForStops } from './stops.ts';
-import type { Ledger } from './usage/ledger.ts';
+import type { WritableLedger } from './usage/ledgerSettings.ts';
 import { useFacts } from './useFacts.ts';
 
 export interface RunningGateway {
@@ -30,7 +30,7 @@ export interface RunningGateway {
 
 export interface StartOptions extends Partial<Omit<ServeOptions, 'usage'>> {
   /** Who called what. It stays the caller's to close. */
-  readonly ledger?: Ledger;
+  readonly ledger?: WritableLedger;
   /** Who answers the clients; by default this process. */
   readonly serve?: Serve;
   /** Reads the file anew; without it there is nothing to reload. @throws ConfigError */

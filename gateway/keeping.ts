@@ -1,13 +1,13 @@
 import type { UsageSink } from './serving/serving.ts';
 import type { Clock } from './shared/clock.ts';
-import type { Ledger } from './usage/ledger.ts';
+import type { WritableLedger } from './usage/ledgerSettings.ts';
 
 // Without requests, too, the ledger notes that somebody was here to count them.
 const signOfLifeMs = 5000;
 const maintenanceMs = 3_600_000;
 
 /** What a ledger needs now and then, until the returned function is called. `onSalt`: its salt is another one now. */
-export function keep(ledger: Ledger, clock: Clock, onSalt: () => void): () => void {
+export function keep(ledger: WritableLedger, clock: Clock, onSalt: () => void): () => void {
   let { salt } = ledger;
   const look = (): void => {
     ledger.add([]);
@@ -25,7 +25,7 @@ export function keep(ledger: Ledger, clock: Clock, onSalt: () => void): () => vo
 }
 
 /** Where counts go: into the ledger, and with the salt that it has at the time. */
-export function sinkOf(ledger: Ledger): UsageSink {
+export function sinkOf(ledger: WritableLedger): UsageSink {
   return {
     get salt() {
       return ledger.salt;

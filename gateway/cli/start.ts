@@ -2,7 +2,7 @@ import { type RunningGateway, startGateway } from '../assemble.ts';
 import { isWorker, work } from '../cluster/worker.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
-import { Ledger } from '../usage/ledger.ts';
+import { ThreadedLedger } from '../usage/threadedLedger.ts';
 import { banner } from './banner.ts';
 import type { AddCommand } from './command.ts';
 import { configOption } from './configOption.ts';
@@ -60,7 +60,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const keep = promiseKeeper(warn);
   const notice = (line: string): void => void io.stderr.write(`${line}\n`);
   const { serve, roll } = serveWith(snapshot.gateway.workers, notice);
-  const ledger = Ledger.open(snapshot.usage, { clock: systemClock, onNotice: notice });
+  const ledger = await ThreadedLedger.open(snapshot.usage, notice);
   const edits = new ReloadOnEdits(file, io);
   let running: RunningGateway;
   try {
@@ -77,7 +77,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
       serve,
     });
   } catch (error) {
-    ledger.close();
+    await ledger.close();
     io.stderr.write(`${listenFailure(error, snapshot.gateway)}\n`);
     return 1;
   }
@@ -95,7 +95,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const { drain } = snapshot.gateway;
   const close = async (): Promise<void> => {
     await running.close();
-    ledger.close();
+    await ledger.close();
   };
   return shutDown({ drain: (ms) => running.drain(ms), close }, drain, io);
 }

@@ -15,6 +15,8 @@ import type { ServeOptions } from './serving.ts';
 const flushMs = 5000;
 // Open requests counted in one turn of the event loop: about a millisecond.
 const sliceSize = 500;
+// More are handed on at once: to copy a message of so many rows takes a few milliseconds.
+const rowsAtATime = 2_000;
 
 /** What one process tells of its exchanges: counts for the metrics and the ledger, and lines for the log. */
 export class Signals {
@@ -100,6 +102,7 @@ export class Signals {
       ? this.#collector?.finish(facts.counted, facts)
       : this.#collector?.count(unlisted ? { ...facts, ...unlisted, unlisted: true } : facts);
     this.#log?.record(facts, client);
+    this.#handOverWhenMany();
   }
 
   /** To configure the collector is to forget whom it knows: only where that is needed. */
@@ -122,10 +125,19 @@ export class Signals {
         left -= 1;
         if (left > 0) continue;
         left = sliceSize;
+        this.#handOverWhenMany();
         await setImmediate();
       }
     }
     this.#batches.handOn();
+    this.#handOver();
+  }
+
+  #handOverWhenMany(): void {
+    if (this.#collector && this.#collector.size >= rowsAtATime) this.#handOver();
+  }
+
+  #handOver(): void {
     const batch = this.#collector?.take() ?? [];
     if (batch.length > 0) this.#usage?.take(batch);
   }

@@ -59,6 +59,11 @@ export class Collector {
     this.#maxRoutes = settings.maxRoutes;
   }
 
+  /** Rows that `take` would return. */
+  get size(): number {
+    return this.#rows.size;
+  }
+
   /** Other settings from now on; what is counted is kept. */
   configure(settings: CollectorSettings, salt: string): void {
     this.#identification = new Identification(settings.identify, salt);

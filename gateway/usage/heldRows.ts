@@ -35,7 +35,7 @@ export class HeldRows {
 
   /** At most `count` of them, and the way to forget them. */
   first(count: number): { readonly rows: UsageBatch; readonly forget: () => void } {
-    const entries = [...this.#rows.entries()].slice(0, count);
+    const entries = [...this.#rows.entries().take(count)];
     return {
       rows: entries.map(([, row]) => row),
       forget: () => {

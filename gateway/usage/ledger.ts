@@ -8,14 +8,14 @@ import { putAside } from './ledgerFile.ts';
 import { LedgerQueries } from './ledgerQueries.ts';
 import { LedgerReader } from './ledgerReader.ts';
 import { deleteOld } from './ledgerRetention.ts';
-import type { LedgerOptions, LedgerSettings } from './ledgerSettings.ts';
+import type { LedgerOptions, LedgerSettings, WritableLedger } from './ledgerSettings.ts';
 import { Outage } from './outage.ts';
 import { Patience } from './patience.ts';
 
 const signOfLifeMs = 60_000; // How exactly it is known when a gateway ran that nobody called.
 
 /** Who called what and when, on disk. What cannot be written is kept in memory, and the next batch tries again. */
-export class Ledger extends LedgerQueries {
+export class Ledger extends LedgerQueries implements WritableLedger {
   problem: string | undefined;
   /** Requests that were counted as `other clients` here, and not before they came, since the start. */
   foldedHere = 0;
@@ -26,16 +26,17 @@ export class Ledger extends LedgerQueries {
   #began: number;
   readonly #held = new HeldRows();
   #connection: LedgerConnection | undefined;
-  #salt = newSalt();
+  #salt: string;
   readonly #patience = new Patience();
   /** When it was last written, epoch ms. */
   #seen = 0;
   #beginsAnew = false;
 
-  private constructor(settings: LedgerSettings, { clock, onNotice = () => {} }: LedgerOptions) {
+  private constructor(settings: LedgerSettings, { clock, onNotice = () => {}, salt = newSalt() }: LedgerOptions) {
     super();
     this.settings = settings;
     this.#clock = clock;
+    this.#salt = salt;
     this.#outage = new Outage(onNotice);
     this.#began = clock.now();
     this.names.follow(settings.names);
@@ -66,15 +67,24 @@ export class Ledger extends LedgerQueries {
     this.settings = { ...settings, store: this.settings.store };
   }
 
-  /** Writes a batch, and some of what waits. An empty one tells that the gateway still runs. */
-  add(batch: UsageBatch): void {
+  /** The `mark` of the last batch in the file. */
+  get mark(): string {
+    return this.#connection?.mark ?? '';
+  }
+
+  /** Writes a batch, and some of what waits. An empty one tells that the gateway still runs. `mark` is written with it. */
+  add(batch: UsageBatch, mark?: string): void {
     const now = this.#clock.now();
     const isIdle = batch.length + this.held === 0 && this.problem === undefined;
     if (isIdle && now - this.#seen < signOfLifeMs) return;
     const { rows, forget } = this.#held.first(maxHeldAtATime);
     const all = [...rows, ...batch];
-    if (!this.#patience.isPaused(now) && this.#try(({ writer }) => writer.add(all, this.settings))) forget();
+    if (!this.#patience.isPaused(now) && this.#try(({ writer }) => writer.add(all, this.settings, mark))) forget();
     else this.foldedHere += this.#held.hold(batch);
+  }
+
+  async flush(): Promise<void> {
+    this.add([]);
   }
 
   /** Deletes what is too old, and counts together what is too much. For once an hour or so. `now`: epoch ms. */

@@ -10,6 +10,8 @@ export class LedgerConnection {
   readonly writer: LedgerWriter;
   /** As the file has it, which is the one that was asked for only if the file is new. */
   readonly salt: string;
+  /** Of the last batch in the file that had one. */
+  readonly mark: string;
   readonly #file: string;
   readonly #inode: number;
   #run: number | undefined;
@@ -21,7 +23,9 @@ export class LedgerConnection {
     try {
       this.#inode = statSync(file).ino;
       this.writer = new LedgerWriter(this.database);
-      this.salt = String(this.database.prepare("SELECT value FROM meta WHERE key = 'salt'").get()?.['value'] ?? salt);
+      const meta = this.database.prepare('SELECT value FROM meta WHERE key = ?');
+      this.salt = String(meta.get('salt')?.['value'] ?? salt);
+      this.mark = String(meta.get('mark')?.['value'] ?? '');
     } catch (error) {
       this.database.close();
       throw error;

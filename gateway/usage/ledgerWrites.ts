@@ -24,6 +24,7 @@ export class LedgerWriter {
   readonly #addClient: StatementSync;
   readonly #meet: StatementSync;
   readonly #addPair: readonly (readonly [length: Length, statement: StatementSync])[];
+  readonly #mark: StatementSync;
   readonly #bounds: LedgerBounds;
 
   constructor(database: DatabaseSync) {
@@ -34,10 +35,14 @@ export class LedgerWriter {
     this.#meet = database.prepare(`INSERT INTO route_client VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET last = MAX(last, excluded.last)`);
     this.#addPair = (['hour', 'day'] as const).map((length) => [length, pairStatement(database, length)] as const);
+    this.#mark = database.prepare(
+      `INSERT INTO meta VALUES ('mark', ?) ON CONFLICT DO UPDATE SET value = excluded.value`,
+    );
     this.#bounds = new LedgerBounds(database, (subject, name) => this.#id(subject, name));
   }
 
-  add(batch: UsageBatch, settings: LedgerSettings): void {
+  add(batch: UsageBatch, settings: LedgerSettings, mark?: string): void {
+    if (mark !== undefined) this.#mark.run(mark);
     const { version: versions, client: clients, route: routes, pairs } = sumsOf(batch);
     for (const sum of versions) this.#addSum('version', sum);
     for (const sum of routes) this.#addSum('route', sum);

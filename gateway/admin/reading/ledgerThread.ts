@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
-import type { Ledger } from '../../usage/ledger.ts';
+import type { WritableLedger } from '../../usage/ledgerSettings.ts';
 import type { Order, Reply } from './orders.ts';
 import { type Answers, type Kind, type LedgerDesk, type Questions, UnansweredQuestion } from './questions.ts';
 
@@ -19,7 +19,7 @@ interface Pending {
 
 /** Has a ledger read in a thread of its own, so that no question, however long it takes, holds up the traffic. */
 export class LedgerThread implements LedgerDesk {
-  readonly #ledger: Ledger;
+  readonly #ledger: WritableLedger;
   readonly #patience: number;
   #worker: Worker | undefined;
   /** What the thread goes by. */
@@ -28,7 +28,7 @@ export class LedgerThread implements LedgerDesk {
   #pending: Pending | undefined;
   #isClosed = false;
 
-  constructor(ledger: Ledger, patience = patienceMs) {
+  constructor(ledger: WritableLedger, patience = patienceMs) {
     this.#ledger = ledger;
     this.#patience = patience;
   }
@@ -62,10 +62,10 @@ export class LedgerThread implements LedgerDesk {
     await this.#worker?.terminate();
   }
 
-  #answer(kind: Kind, snapshot: Snapshot, question: Questions[Kind]): Promise<Answers[Kind]> {
-    if (this.#isClosed) throw new UnansweredQuestion('The gateway stops.');
+  async #answer(kind: Kind, snapshot: Snapshot, question: Questions[Kind]): Promise<Answers[Kind]> {
     // What waits in memory would be missing in the answer.
-    this.#ledger.add([]);
+    await this.#ledger.flush();
+    if (this.#isClosed) throw new UnansweredQuestion('The gateway stops.');
     const worker = this.#started();
     const { promise, resolve, reject } = Promise.withResolvers<Answers[Kind]>();
     this.#pending = { worker, resolve, reject };

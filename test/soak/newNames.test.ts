@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { pinned } from '../../bench/support/cores.ts';
+import { connectTo, get } from '../support/rawClient.ts';
+import { startGateway } from './support/gateway.ts';
+import { startPlainBackend } from './support/plainBackend.ts';
+
+const seconds = 20;
+
+it('15,000 new client names a second hold up no other request', async () => {
+  const upstream = await startPlainBackend('ok');
+  const routes = { '/v1': { upstream, retired: true }, '/v2': upstream };
+  const worst = new Map<string, number>();
+  for (const [what, rate, names] of [
+    ['500 names, 15,000 requests/s', 15_000, 500],
+    ['1,000 new names/s', 1_000, 0],
+    ['15,000 new names/s', 15_000, 0],
+  ] as const) {
+    const gateway = await startGateway(JSON.stringify({ routes, log: { access: 'off' } }));
+    const stop = await startNewNames(gateway.port, rate, names);
+    await sleep(1_000); // compilers warm up
+    const times = await probe(gateway.port, seconds * 1_000);
+    const { answered, seconds: took } = await stop();
+    const at = (share: number) => times[Math.floor((times.length - 1) * share)]?.toFixed(1);
+    worst.set(what, times.at(-1) ?? 0);
+    console.log(
+      `soak: ${what}: ${Math.round(answered / took)} requests/s answered; another client's response took ` +
+        `${at(0.5)} ms (median), ${at(0.99)} ms (p99), ${at(1)} ms (worst of ${times.length})`,
+    );
+  }
+  expect(worst.get('15,000 new names/s'), 'worst response in ms').toBeLessThan(50);
+});
+
+/** How long one request after the other took, shortest first. */
+async function probe(port: number, ms: number): Promise<number[]> {
+  const times: number[] = [];
+  const client = await connectTo(port);
+  for (const until = performance.now() + ms; performance.now() < until; await sleep(2)) {
+    const startedAt = performance.now();
+    client.send(get('/v2/x'));
+    await client.response();
+    times.push(performance.now() - startedAt);
+  }
+  client.end();
+  return times.sort((a, b) => a - b);
+}
+
+async function startNewNames(port: number, rate: number, names: number) {
+  const file = fileURLToPath(new URL('support/newNames.ts', import.meta.url));
+  const args = [file, String(port), String(rate), String(names)];
+  const { program, args: all } = pinned({ program: process.execPath, args }, 'load');
+  const child = spawn(program, all, { stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let written = '';
+  child.stdout.on('data', (chunk) => {
+    written += chunk;
+  });
+  await once(child.stdout, 'data');
+  return async () => {
+    child.stdin.end();
+    await once(child, 'close');
+    return JSON.parse(written.slice(written.indexOf('{'))) as { answered: number; seconds: number };
+  };
+}
