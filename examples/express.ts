@@ -4,13 +4,16 @@ import express from 'express';
 // In your own project: from 'version-gateway'.
 import { createVersionGateway } from '../gateway/index.ts';
 
-const gateway = createVersionGateway(process.env['ROUTES'] ?? 'config/routes.yaml');
+const gateway = createVersionGateway(process.env['ROUTES'] ?? 'config/routes.yaml', {
+  reload: true,
+  notice: console.log,
+});
 
 const app = express();
 // Before anything that reads bodies: they are streamed to the backend as they come.
 app.use(gateway);
 app.use(express.json());
-app.get('/about', (_req, res) => res.send('The host’s own page, which the gateway leaves alone.'));
+app.get('/about', (_req, res) => res.send('The app’s own page. The gateway answers versions only.'));
 
 const server = createServer(app);
 server.on('upgrade', gateway.upgrade);

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 // In your own project: from 'version-gateway'.
 import { createVersionGateway } from '../gateway/index.ts';
 
-const gateway = createVersionGateway({
+const config = {
   routes: {
     '/v1': {
       upstream: process.env['V1_URL'] ?? 'http://127.0.0.1:3001',
@@ -12,7 +12,9 @@ const gateway = createVersionGateway({
     },
     '/v2': { upstream: process.env['V2_URL'] ?? 'http://127.0.0.1:3002', prefix: 'forward' },
   },
-});
+};
+// No other handler answers `GET /`, so the gateway lists the versions there.
+const gateway = createVersionGateway(config, { discovery: true });
 
 const server = createServer(gateway);
 server.on('upgrade', gateway.upgrade);

@@ -1,14 +1,20 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { loadSnapshot, snapshotFrom } from './config/load.ts';
+import { type EmbeddingOptions, embed } from './embedding.ts';
 import { concerns } from './pipeline/findVersion.ts';
 import { handle } from './pipeline/http.ts';
-import type { Surroundings } from './pipeline/live.ts';
 import { handleUpgrade } from './pipeline/upgrade.ts';
-import { assemble } from './serving/assembly.ts';
 
 export { ConfigError } from './config/fault.ts';
+
+export interface VersionGatewayOptions extends EmbeddingOptions {
+  /**
+   * Answers the index of versions, the contracts, the migration guides and the API catalog: `GET /`, `/contracts/…`,
+   * `/guides/…` and `/.well-known/api-catalog`. Without it these paths are the host's. Default: false.
+   */
+  readonly discovery?: boolean;
+}
 
 /** A version gateway for a server of your own: Express, Connect, or plain `node:http`. */
 export interface VersionGateway {
@@ -18,8 +24,8 @@ export interface VersionGateway {
   readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /** For the `checkContinue` event: then a refused body is never asked for. Only where every path is the gateway's. */
   readonly checkContinue: (req: IncomingMessage, res: ServerResponse) => void;
-  /** Lets go of the connections to the backends. The server stays yours to close. */
-  close(): void;
+  /** Closes the connections to the backends, the ledger and the watched files. The server stays yours to close. */
+  close(): Promise<void>;
 }
 
 /** node:http notes here which server a socket belongs to. */
@@ -30,23 +36,22 @@ interface ServerSocket extends Duplex {
 /**
  * `config` is the path of a routes.yaml, or an object of the same shape; `gateway.listen`, `gateway.admin` and the
  * limits of a listener mean nothing here, since the server is yours. Mount it at the root, before anything that reads
- * bodies, and say `gateway.base_path` when the API lives below a path.
+ * bodies, and say `gateway.base_path` when the API lives below a path. docs/embedding.md lists what works and what does not.
  * @throws ConfigError with every fault of the file
  */
-export function createVersionGateway(config: string | object): VersionGateway {
-  const snapshot = typeof config === 'string' ? loadSnapshot(config) : snapshotFrom(config);
-  const guest = assemble(snapshot, { embedded: true });
-  const alone = { ...guest.surroundings, embedded: false };
-  // Without `next` nobody else would answer.
-  const around = (next: unknown): Surroundings => (next === undefined ? alone : guest.surroundings);
+export function createVersionGateway(config: string | object, options: VersionGatewayOptions = {}): VersionGateway {
+  const { assembly, close } = embed(config, { discovery: false, ...options, forwards: true });
+  const { surroundings } = assembly;
   const gateway = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
-    if (!handle(req, res, around(next))) next?.();
+    // Without `next` nobody else would answer.
+    if (next && !concerns(req.url ?? '', surroundings)) next();
+    else handle(req, res, surroundings);
   };
-  const checkContinue = (req: IncomingMessage, res: ServerResponse): void => void handle(req, res, alone, true);
+  const checkContinue = (req: IncomingMessage, res: ServerResponse): void => handle(req, res, surroundings, true);
   const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void => {
     // With nobody else to answer it, what is no version's is refused here.
     const others = ((socket as ServerSocket).server?.listenerCount('upgrade') ?? 0) > 1;
-    if (!others || concerns(req.url ?? '', alone)) handleUpgrade(req, socket as Socket, head, alone);
+    if (!others || concerns(req.url ?? '', surroundings)) handleUpgrade(req, socket as Socket, head, surroundings);
   };
-  return Object.assign(gateway, { upgrade, checkContinue, close: guest.close });
+  return Object.assign(gateway, { upgrade, checkContinue, close });
 }

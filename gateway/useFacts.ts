@@ -5,7 +5,7 @@ import type { Serving } from './serving/serving.ts';
 
 /** How the versions are used right now, for the guard. `now`: epoch ms. */
 export async function useFacts(
-  serving: Serving,
+  serving: Pick<Serving, 'report'>,
   usage: LedgerDesk | undefined,
   snapshot: Snapshot,
   now: number,

@@ -5,9 +5,9 @@ import { filesBelow, type Import, importsOf } from './support/imports.ts';
 /** Imports point down this list; modules of one line meet only by their types. See ARCHITECTURE.md. */
 const lines = [
   ['main'],
-  ['cli', 'index'],
+  ['cli', 'index', 'express'],
   ['cluster'],
-  ['assemble'],
+  ['assemble', 'embedding'],
   ['stops', 'reload', 'useFacts', 'keeping'],
   ['serving'],
   ['pipeline', 'admin', 'discovery'],

@@ -1,6 +1,6 @@
 import type { RunningGateway } from '../assemble.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import { type Watch, watchFile } from '../config/watch.ts';
+import { WatchedFiles } from '../config/watchedFiles.ts';
 import type { Trigger } from '../observability/configStatus.ts';
 import { outcomeInWords } from '../reload.ts';
 import type { Io } from './io.ts';
@@ -10,7 +10,7 @@ import type { RoutesFile } from './routesFile.ts';
 export class ReloadOnEdits {
   readonly #file: RoutesFile;
   readonly #io: Io;
-  readonly #watches = new Map<string, Watch>();
+  readonly #watched = new WatchedFiles(() => void this.#reload('file'));
   #running: RunningGateway | undefined;
 
   constructor(file: RoutesFile, io: Io) {
@@ -21,12 +21,6 @@ export class ReloadOnEdits {
   /** Watches from now on, until `close`. */
   begin(running: RunningGateway, snapshot: Snapshot): void {
     this.#running = running;
-    const { path } = this.#file;
-    const lastRead = () => this.#file.lastRead;
-    this.#watches.set(
-      path,
-      watchFile(path, () => void this.#reload('file'), lastRead),
-    );
     process.on('SIGHUP', this.#onSignal);
     this.follow(snapshot);
   }
@@ -34,23 +28,13 @@ export class ReloadOnEdits {
   /** Watches the contracts of this snapshot, and no others. */
   follow({ byMajor }: Snapshot): void {
     if (this.#running === undefined) return;
-    const wanted = new Set([this.#file.path, ...byMajor.flatMap(({ contract }) => contract?.file ?? [])]);
-    for (const [path, watch] of this.#watches) {
-      if (wanted.has(path)) continue;
-      watch.close();
-      this.#watches.delete(path);
-    }
-    for (const path of wanted) {
-      if (!this.#watches.has(path))
-        this.#watches.set(
-          path,
-          watchFile(path, () => void this.#reload('file')),
-        );
-    }
+    const { path } = this.#file;
+    const contracts = byMajor.flatMap(({ contract }) => contract?.file ?? []);
+    this.#watched.follow([path, ...contracts], new Map([[path, () => this.#file.lastRead]]));
   }
 
   close(): void {
-    for (const watch of this.#watches.values()) watch.close();
+    this.#watched.close();
     process.off('SIGHUP', this.#onSignal);
   }
 

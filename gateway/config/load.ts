@@ -14,8 +14,8 @@ import { documentFault } from './yamlFaults.ts';
  * @throws ConfigError with every fault of the file
  * @throws UnreadableFileError when there is no file to find faults in
  */
-export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env): Snapshot {
-  return orThrow(explain(readText(file), file, { env }));
+export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env, forwards = true): Snapshot {
+  return orThrow(explain(readText(file), file, { env, forwards }));
 }
 
 /**
@@ -23,8 +23,13 @@ export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env)
  * directory; strings are expanded as those of a file are. Its faults have no line.
  * @throws ConfigError with every fault of the object
  */
-export function snapshotFrom(document: unknown, folder = '.', env: NodeJS.ProcessEnv = process.env): Snapshot {
-  return orThrow(validate(readObject(document, resolve(folder), env), systemClock.now()));
+export function snapshotFrom(
+  document: unknown,
+  folder = '.',
+  env: NodeJS.ProcessEnv = process.env,
+  forwards = true,
+): Snapshot {
+  return orThrow(validate(readObject(document, resolve(folder), env), systemClock.now(), forwards));
 }
 
 export interface Circumstances {
@@ -33,14 +38,17 @@ export interface Circumstances {
   /** Where a relative `file` begins; by default the working directory. */
   readonly cwd?: string;
   readonly overrides?: Overrides;
+  /** False for an application that answers the requests itself: its versions need no upstream. */
+  readonly forwards?: boolean;
 }
 
 /** What there is to say about the text of a routes.yaml; `file` names it in faults, and its folder is where paths begin. */
 export function explain(text: string | Uint8Array, file: string, around: Circumstances = {}): Verdict {
-  const { env = process.env, clock = systemClock, cwd = '.', overrides = {} } = around;
+  const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards } = around;
   const folder = dirname(resolve(cwd, file));
   const decoded = decode(text);
-  if (decoded !== undefined) return validate(override(readYaml(decoded, file, folder, env), overrides), clock.now());
+  if (decoded !== undefined)
+    return validate(override(readYaml(decoded, file, folder, env), overrides), clock.now(), forwards);
   const source = { file, folder, tree: null, places: new Map() };
   return { snapshot: undefined, faults: [documentFault(source, 'bytes')], warnings: [] };
 }

@@ -24,8 +24,8 @@ export interface Verdict {
   readonly warnings: readonly Fault[];
 }
 
-/** `now`, in epoch milliseconds, only matters to the warnings. */
-export function validate({ source, faults, broken }: Reading, now: number): Verdict {
+/** `now`, in epoch milliseconds, only matters to the warnings. `forwards`: a version without an upstream is a fault. */
+export function validate({ source, faults, broken }: Reading, now: number, forwards = true): Verdict {
   if (broken) return refusal(faults);
   if (!isMap(source.tree)) {
     return refusal(
@@ -34,7 +34,8 @@ export function validate({ source, faults, broken }: Reading, now: number): Verd
   }
   const { draft, faults: typeFaults } = typed(source);
   const context = contextOf(source, draft);
-  const ruleFaults = Object.values(rules).flatMap((rule) => rule(context));
+  const wanted = Object.entries(rules).filter(([name]) => forwards || name !== 'no-target');
+  const ruleFaults = wanted.flatMap(([, rule]) => rule(context));
   // An unset variable and a misspelled key are one fault each: the value that is missing because of them is not another.
   const reported = new Set([...faults.map(({ path }) => path).filter((path) => path !== ''), ...intendedKeys(source)]);
   const others = [...typeFaults, ...ruleFaults].filter(({ path }) => !reported.has(path));

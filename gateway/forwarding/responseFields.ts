@@ -43,8 +43,6 @@ const exposed = ['Deprecation', 'Sunset', 'Link'];
 export function responseFields(head: ResponseHead, plan: ResponsePlan): string[] {
   const { lifecycle, rewriting, origins } = plan;
   const out: string[] = [];
-  let crossOrigin = false;
-  let sunset: string | undefined;
   let { hsts } = plan;
   for (let at = 0; at < head.fields.length; at += 2) {
     const name = head.fields[at] as string;
@@ -70,21 +68,11 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
         // RFC 9110 §8.6: never with 1xx and 204; a 304 is read more safely without.
         if (head.status < 200 || head.status === 204 || head.status === 304) continue;
         break;
-      case 'deprecation':
-        if (lifecycle !== undefined) continue;
-        break;
-      case 'sunset':
-        if (lifecycle === undefined) break;
-        sunset ??= usableSunset(value, lifecycle);
-        continue;
       case 'content-disposition':
         // Behind a Content-Length, node:http reads its bytes as UTF-8 and breaks them: so it goes first.
         if (!/[\x80-\xff]/.test(value)) break;
         out.unshift(name, value);
         continue;
-      case 'access-control-allow-origin':
-        crossOrigin = true;
-        break;
       case 'link':
         if (rewriting) value = rewriteLink(value, rewriting, origins);
         break;
@@ -104,11 +92,37 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
     }
     out.push(name, value);
   }
-  if (lifecycle) announce(out, lifecycle, sunset);
-  if (lifecycle && crossOrigin) expose(out);
+  if (lifecycle) announceOver(out, lifecycle);
   if (hsts) out.push('Strict-Transport-Security', transportSecurity);
   out.push('Via', `1.${head.minor} ${plan.pseudonym}`);
   return out;
+}
+
+/**
+ * Adds what a version says about its end to the fields of somebody else's response, names and values in turn. Deprecation
+ * and Sunset replace those that are there: two values would make both unreadable. Links go behind the others.
+ */
+export function announceOver(fields: string[], lifecycle: LifecycleFields): void {
+  let sunset: string | undefined;
+  let crossOrigin = false;
+  let kept = 0;
+  for (let at = 0; at < fields.length; at += 2) {
+    const name = fields[at] as string;
+    const value = fields[at + 1] as string;
+    const lower = lowerCased(name);
+    if (lower === 'deprecation') continue;
+    if (lower === 'sunset') {
+      sunset ??= usableSunset(value, lifecycle);
+      continue;
+    }
+    if (lower === 'access-control-allow-origin') crossOrigin = true;
+    fields[kept] = name;
+    fields[kept + 1] = value;
+    kept += 2;
+  }
+  fields.length = kept;
+  announce(fields, lifecycle, sunset);
+  if (crossOrigin) expose(fields);
 }
 
 /** Names and values of our own answers: the same three fields, behind nobody else's. */

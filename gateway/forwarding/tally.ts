@@ -15,6 +15,8 @@ export class Tally {
   failure: Failure | undefined;
   /** The gateway's own answer. */
   problem: ProblemCode | undefined;
+  /** Of a response that the application wrote to the socket itself. */
+  status: number | undefined;
   /** A 101 was sent, and bytes went both ways. */
   switched = false;
   /** The response is a stream of events, which is as long as its reader wants it to be. */

@@ -41,7 +41,8 @@ export function answerEmpty(exchange: Answerable, status: number, fields: readon
 function send(exchange: Answerable, status: number, fields: string[], body: string, closes: boolean): boolean {
   const { req, res, hasBody, lifecycle } = exchange;
   if (res.headersSent || res.destroyed) return false;
-  if (exchange.fields.origin !== undefined) {
+  // In an application that says itself who may read its answers, that holds.
+  if (exchange.fields.origin !== undefined && !res.hasHeader('access-control-allow-origin')) {
     fields.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposedNames);
   }
   if (lifecycle) announce(fields, lifecycle);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { Failure } from '../forwarding/failure.ts';
+import type { Forwarding } from '../forwarding/http.ts';
 import type { Outbound, Switching } from '../forwarding/outbound.ts';
 import { type RequestFields, readRequestFields } from '../forwarding/requestFields.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
@@ -8,6 +9,7 @@ import { Tally } from '../forwarding/tally.ts';
 import { traceparentFrom } from '../forwarding/trace.ts';
 import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
+import type { Underway as Listed } from '../usage/versionUse.ts';
 import { answerProblem } from './answer.ts';
 import { requestHeadFor, responsePlanFor } from './heads.ts';
 import type { Live, Surroundings } from './live.ts';
@@ -15,7 +17,11 @@ import { type JudgedPeer, peerOf } from './peer.ts';
 import { record } from './record.ts';
 import { requestIdFrom } from './requestId.ts';
 import type { Served } from './served.ts';
-import type { Underway } from './underway.ts';
+
+export interface Underway extends Listed {
+  /** Undefined where the application answers by itself. */
+  readonly forwarding: Forwarding | undefined;
+}
 
 /** One request and its response. The steps write to it, and nothing else travels. */
 export class Exchange implements Outbound {
@@ -46,7 +52,7 @@ export class Exchange implements Outbound {
   /** What the target is asked for: path and query. */
   path = '';
   #target: Target | undefined;
-  /** Set once it is on its way to its target. */
+  /** Set once it is on its way to its target, or to the application. */
   underway: Underway | undefined;
 
   constructor(

@@ -35,9 +35,13 @@ export function concerns(url: string, { live, isDiscovery }: Surroundings): bool
   const target = readTarget(url);
   if (typeof target === 'string') return true;
   const { origin, pathEnd } = target;
-  const inside = below(origin, live.snapshot.gateway.basePath);
-  const segment = inside === undefined ? '' : firstSegment(inside);
-  return looksLikeVersion(segment) || isDiscovery(origin.slice(0, pathEnd), live.snapshot);
+  return namesVersion(origin, live.snapshot.gateway.basePath) || isDiscovery(origin.slice(0, pathEnd), live.snapshot);
+}
+
+/** Whether a path begins with something that has the form of a version, known or not. */
+export function namesVersion(origin: string, basePath: string): boolean {
+  const inside = below(origin, basePath);
+  return inside !== undefined && looksLikeVersion(firstSegment(inside));
 }
 
 /** By now the message is known to be sound, so that it may be answered in detail. */

@@ -11,7 +11,7 @@ import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
 
 /** The listener that clients reach: node's strict parser, and what it leaves to its user. */
 export function createFrontDoor(settings: GatewaySettings, surroundings: Surroundings): Server {
-  const onRequest = (req: IncomingMessage, res: ServerResponse): void => void handle(req, res, surroundings);
+  const onRequest = (req: IncomingMessage, res: ServerResponse): void => handle(req, res, surroundings);
   const { tls } = settings;
   const server: Server = tls
     ? createTlsServer(
@@ -28,7 +28,7 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
   server.maxHeadersCount = 0;
   server.timeout = longestWriteIdle(surroundings.live.snapshot);
   return server
-    .on('checkContinue', (req, res) => void handle(req, res, surroundings, true))
+    .on('checkContinue', (req, res) => handle(req, res, surroundings, true))
     .on('checkExpectation', onRequest)
     .on('upgrade', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
     .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))

@@ -3,31 +3,25 @@ import { lingerAfter } from '../forwarding/lingering.ts';
 import type { Problem } from '../problems/problem.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
 import { Exchange } from './exchange.ts';
-import { concerns } from './findVersion.ts';
 import { inTurn } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
 import { type Verdict, walk } from './steps.ts';
 import { waitForTurn } from './turns.ts';
 import { Underway } from './underway.ts';
 
-/**
- * Takes a request through the steps and then to its target, once those before it on its connection are answered.
- * False when the gateway is a guest and the path is none of its own.
- */
+/** Takes a request through the steps and then to its target, once those before it on its connection are answered. */
 export function handle(
   req: IncomingMessage,
   res: ServerResponse,
   surroundings: Surroundings,
   expectsContinue = false,
-): boolean {
-  if (surroundings.embedded && !concerns(req.url ?? '', surroundings)) return false;
+): void {
   // The parser may have read on behind a message that ended the connection: nobody is to act on that.
-  if (!req.socket.writable) return true;
+  if (!req.socket.writable) return;
   // A response has its socket from the start unless others are before it, which is nearly always. When its turn comes,
   // another snapshot may be at work.
   if (res.socket !== null) run(new Exchange(req, res, surroundings, expectsContinue));
   else inTurn(req, res, () => run(new Exchange(req, res, surroundings, expectsContinue)));
-  return true;
 }
 
 /** The rest of `handle`, for every transport. */
@@ -93,7 +87,7 @@ function forward(exchange: Exchange): void {
 function onClose(this: Tracked): void {
   const exchange = this[tracked];
   if (!exchange) return;
-  exchange.underway?.forwarding.abort();
+  exchange.underway?.forwarding?.abort();
   exchange.leave();
   exchange.surroundings.unrecorded -= 1;
 }
@@ -101,7 +95,7 @@ function onClose(this: Tracked): void {
 /** The request of `res` turns out to be broken while it is on its way: says so, or returns false if it is not ours. */
 export function refuseUnderway(res: Tracked, problem: Problem): boolean {
   const exchange = res[tracked];
-  if (!exchange?.underway) return false;
+  if (!exchange?.underway?.forwarding) return false;
   exchange.underway.forwarding.abort();
   answerProblem(exchange, problem, true);
   return true;

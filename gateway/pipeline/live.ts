@@ -25,8 +25,6 @@ export interface Surroundings {
   unrecorded: number;
   /** No new work is wanted: every answer says `Connection: close`. */
   draining: boolean;
-  /** The gateway is a guest in somebody's server: what is not a version is not ours to answer. */
-  readonly embedded: boolean;
   /** Hears of every exchange that ends; undefined: nobody does. */
   recorder?: Recorder | undefined;
   readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;

@@ -57,7 +57,7 @@ export function soFar(exchange: Exchange): CountedExchange {
     paths: served?.version.contract?.paths,
     rawHeaders: req.rawHeaders,
     address: addressOf(exchange),
-    status: res.headersSent ? res.statusCode : 0,
+    status: tally.status ?? (res.headersSent ? res.statusCode : 0),
     served: tally.answeredAfter !== undefined,
     at: exchange.now,
   };
@@ -73,7 +73,7 @@ function factsOf(exchange: Exchange): Facts {
   const target = pathEnd > 0 ? origin : (req.url ?? '');
   const end = pathEnd > 0 ? pathEnd : endOfPath(target);
   // A stream of events has no end that its reader could wait for: to leave is the way to end it.
-  const unfinished = !tally.switched && !tally.streamed && !res.writableFinished;
+  const unfinished = !tally.switched && tally.status === undefined && !tally.streamed && !res.writableFinished;
   return {
     id: exchange.id,
     at: exchange.now,
@@ -110,6 +110,7 @@ function addressOf({ peer, fields }: Exchange): string {
 
 function statusOf({ res, tally }: Exchange): number {
   if (tally.switched) return 101;
+  if (tally.status !== undefined) return tally.status;
   return res.headersSent ? res.statusCode : clientLeft;
 }
 

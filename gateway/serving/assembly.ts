@@ -5,6 +5,7 @@ import type { ServingReport, TargetReport, VersionReport } from '../observabilit
 import { Endings } from '../pipeline/endings.ts';
 import { bring, newPseudonym, type Surroundings } from '../pipeline/live.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
+import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
 import type { Target } from '../upstream/target.ts';
 import type { VersionUse } from '../usage/versionUse.ts';
@@ -23,24 +24,32 @@ export interface Assembly {
 // A version may end by its date alone: how often that is looked at.
 const lookMs = 1000;
 
+export interface AssemblyOptions {
+  readonly clock?: Clock;
+  /** Whether the index, the contracts, the guides and the API catalog are answered. */
+  readonly discovery?: boolean;
+  /** Whether requests are forwarded. Without, no target is called or checked. */
+  readonly forwards?: boolean;
+}
+
 /** The only place that creates pools and pipeline. */
 export function assemble(
   snapshot: Snapshot,
-  { clock = systemClock, embedded = false }: { clock?: Clock; embedded?: boolean } = {},
+  { clock = systemClock, discovery = true, forwards = true }: AssemblyOptions = {},
 ): Assembly {
   const since = clock.now();
   const registry = new Registry();
   const uses = new Map<string, VersionUse>();
   const endings = new Endings(uses);
-  const start = bring(snapshot, registry.poolsFor(snapshot), uses);
+  const poolsFor = (one: Snapshot) => (forwards ? registry.poolsFor(one) : new Map<string, Pool>());
+  const start = bring(snapshot, poolsFor(snapshot), uses);
   const surroundings: Surroundings = {
     live: start,
     now: () => clock.now(),
     pseudonym: newPseudonym(),
     unrecorded: 0,
     draining: false,
-    embedded,
-    isDiscovery,
+    isDiscovery: discovery ? isDiscovery : () => false,
     discovery: createDiscovery(
       {
         get current() {
@@ -57,7 +66,7 @@ export function assemble(
     uses,
     endings,
     apply: (next) => {
-      surroundings.live = bring(next, registry.poolsFor(next), uses);
+      surroundings.live = bring(next, poolsFor(next), uses);
       look();
     },
     report: () => ({ versions: versionsOf(uses, surroundings, clock.now()), workers: [{ pid: process.pid, since }] }),
@@ -85,6 +94,6 @@ function versionsOf(uses: ReadonlyMap<string, VersionUse>, { live }: Surrounding
 /** Targets that are in the file no more, and still have something to finish. */
 function leftBehind(use: VersionUse, targets: readonly Target[]): TargetReport[] {
   const gone = new Set<Target>();
-  for (const { target } of use.underway) if (!targets.includes(target)) gone.add(target);
+  for (const { target } of use.underway) if (target && !targets.includes(target)) gone.add(target);
   return [...gone].map((target) => ({ ...target.report(), health: 'removed' as const }));
 }

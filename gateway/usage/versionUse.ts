@@ -11,7 +11,8 @@ export interface Turn {
 export interface Underway {
   /** The segment, `v1`. */
   readonly version: string;
-  readonly target: Target;
+  /** Undefined where the application answers by itself. */
+  readonly target: Target | undefined;
   /** Set once it is counted, which is before its end if it is long. */
   counted: OpenRequest | undefined;
   /** What can be counted of it now. */

@@ -9,34 +9,48 @@ import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { run } from '../support/process.ts';
 
-it.each(['examples/express.ts', 'examples/http.ts'])('%s serves versions, upgrades, and announces', async (file) => {
-  const backend = await startBackend();
-  const base = await startExample(file, backend);
+it.each(['examples/express.ts', 'examples/http.ts', 'examples/express-proxy.ts'])(
+  '%s serves versions, upgrades, and announces',
+  async (file) => {
+    const backend = await startBackend();
+    const base = await startExample(file, backend);
 
-  const answer = await fetch(`${base}/v1/drinks/7`, { method: 'POST', body: '{"a":1}' });
-  expect([answer.status, await answer.text()]).toEqual([200, '/drinks/7 {"a":1}']);
-  expect(answer.headers.get('deprecation')).toBe('@1782777600');
-  expect(answer.headers.get('link')).toContain('</v2/drinks/7>; rel="successor-version"');
+    const answer = await fetch(`${base}/v1/drinks/7`, { method: 'POST', body: '{"a":1}' });
+    expect([answer.status, await answer.text()]).toEqual([200, '/drinks/7 {"a":1}']);
+    expect(answer.headers.get('deprecation')).toBe('@1782777600');
+    expect(answer.headers.get('link')).toContain('</v2/drinks/7>; rel="successor-version"');
 
-  const socket = new WebSocket(`${base.replace('http', 'ws')}/v1/chat`);
-  const [[upgraded], [said]] = (await Promise.all([once(socket, 'upgrade'), once(socket, 'message')])) as [
-    [{ headers: Record<string, string> }],
-    [Buffer],
-  ];
-  expect(upgraded.headers['deprecation']).toBe('@1782777600');
-  expect(said.toString()).toBe('hello from /chat');
-  socket.close();
+    const socket = new WebSocket(`${base.replace('http', 'ws')}/v1/chat`);
+    const [[upgraded], [said]] = (await Promise.all([once(socket, 'upgrade'), once(socket, 'message')])) as [
+      [{ headers: Record<string, string> }],
+      [Buffer],
+    ];
+    expect(upgraded.headers['deprecation']).toBe('@1782777600');
+    expect(said.toString()).toBe('hello from /chat');
+    socket.close();
 
-  expect((await fetch(`${base}/v7/x`)).status).toBe(404);
-});
+    expect((await fetch(`${base}/v7/x`)).status).toBe(404);
+  },
+);
 
 it('in Express, what is no version is left to the app', async () => {
   const base = await startExample('examples/express.ts', await startBackend());
   const answer = await fetch(`${base}/about`);
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('own page')]);
   expect((await fetch(`${base}/nowhere`)).headers.get('content-type')).toContain('text/html');
-  // The index is the gateway's, on any server.
+  // So is the index.
+  expect((await fetch(base)).headers.get('content-type')).toContain('text/html');
+});
+
+it('in node:http, the gateway is the whole server, the index included', async () => {
+  const base = await startExample('examples/http.ts', await startBackend());
   expect(await (await fetch(base)).json()).toMatchObject({ latest: 'v2' });
+});
+
+it('in an app with a proxy of its own, the app answers what it does not forward', async () => {
+  const base = await startExample('examples/express-proxy.ts', await startBackend());
+  expect(await (await fetch(`${base}/v2/hello`)).text()).toBe('The app answers v2 itself.');
+  expect(await (await fetch(`${base}/about`)).text()).toBe('A page without a version.');
 });
 
 async function startExample(file: string, backend: string): Promise<string> {
@@ -47,7 +61,8 @@ async function startExample(file: string, backend: string): Promise<string> {
     routes,
     `routes:
   /v1: { upstream: '${backend}', deprecation: 2026-06-30, sunset: 2029-06-30 }
-  /v2: ${backend}\n`,
+  /v2: ${backend}
+usage: { store: ./usage.db }\n`,
   );
   const env = { PORT: '0', ROUTES: routes, V1_URL: backend, V2_URL: backend };
   const [, port] = await run(process.execPath, [file], env).printed(/port: (\d+)/);

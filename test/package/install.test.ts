@@ -81,6 +81,9 @@ describe('the installed package', () => {
   it('has types that a strict project takes without skipLibCheck', async () => {
     const source = `import { createServer } from 'node:http';
 import { ConfigError, createVersionGateway, type VersionGateway } from 'version-gateway';
+import { type VersionLifecycle, versionLifecycle } from 'version-gateway/express';
+const lifecycle: VersionLifecycle = versionLifecycle('routes.yaml', { ledger: true, reload: true });
+createServer((req, res) => lifecycle(req, res, () => res.end())).on('upgrade', lifecycle.upgrade((_req, socket) => socket.end()));
 const gateway: VersionGateway = createVersionGateway({ routes: { '/v1': 'http://127.0.0.1:1' } });
 createServer(gateway).on('upgrade', gateway.upgrade).on('close', () => gateway.close());
 export const isFault = (error: unknown): boolean => error instanceof ConfigError && error.faults.length > 0;
@@ -100,14 +103,20 @@ export const isFault = (error: unknown): boolean => error instanceof ConfigError
     const upstream = `http://127.0.0.1:${(backend.address() as AddressInfo).port}`;
     const source = `import { createServer } from 'node:http';
 import { createVersionGateway } from 'version-gateway';
+import { versionLifecycle } from 'version-gateway/express';
 const gateway = createVersionGateway({ routes: { '/v1': process.env.UPSTREAM } });
-const server = createServer(gateway);
+const lifecycle = versionLifecycle({ routes: { '/v2': { deprecation: '2026-01-01' } }, gateway: { base_path: '/own' } });
+const server = createServer((req, res) => {
+  if (req.url.startsWith('/own')) lifecycle(req, res, () => res.end('own'));
+  else gateway(req, res);
+});
 server.listen(0, '127.0.0.1', () => console.log('port: ' + server.address().port));
 `;
     writeFileSync(join(consumer, 'embeds.js'), source);
     const program = run(process.execPath, [join(consumer, 'embeds.js')], { UPSTREAM: upstream });
     const [, port] = await program.printed(/port: (\d+)/);
     expect(await (await fetch(`http://127.0.0.1:${port}/v1/a`)).text()).toBe('backend /a');
+    expect((await fetch(`http://127.0.0.1:${port}/own/v2/a`)).headers.get('deprecation')).toBe('@1767225600');
   });
 });
 

@@ -1,0 +1,134 @@
+import { LedgerThread } from './admin/reading/ledgerThread.ts';
+import { loadSnapshot, snapshotFrom } from './config/load.ts';
+import type { Snapshot, Version } from './config/snapshot.ts';
+import { WatchedFiles } from './config/watchedFiles.ts';
+import { keep, sinkOf } from './keeping.ts';
+import { outcomeInWords, Reloader } from './reload.ts';
+import { type Assembly, assemble } from './serving/assembly.ts';
+import { Signals } from './serving/signals.ts';
+import { systemClock as clock } from './shared/clock.ts';
+import { Ledger } from './usage/ledger.ts';
+import { useFacts } from './useFacts.ts';
+
+/** What a gateway inside another server does besides answering; all of it is off by default. */
+export interface EmbeddingOptions {
+  /**
+   * Applies edits of routes.yaml, and of the contracts that it names, without a restart. An edit with a fault, or one that
+   * the guard refuses, changes nothing. Needs the path of a file.
+   */
+  readonly reload?: boolean;
+  /** Counts who calls what, in the SQLite file that `usage.store` names. One process only may write to it. */
+  readonly ledger?: boolean;
+  /** Takes lines for the operator: what a reload changed, why an edit was refused, trouble with the ledger. */
+  readonly notice?: (line: string) => void;
+}
+
+export interface EmbeddingSettings extends EmbeddingOptions {
+  readonly discovery: boolean;
+  readonly forwards: boolean;
+}
+
+export interface Embedding {
+  readonly assembly: Assembly;
+  /** Stops watching files, closes connections to backends and writes what is still to be counted. */
+  close(): Promise<void>;
+}
+
+/**
+ * A gateway without listeners of its own. `config` is the path of a routes.yaml, or an object of the same shape.
+ * @throws ConfigError with every fault of the file
+ */
+export function embed(config: string | object, settings: EmbeddingSettings): Embedding {
+  const { discovery, forwards, reload = false, notice = () => {} } = settings;
+  const load = (): Snapshot => {
+    const { env } = process;
+    const read =
+      typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
+    return discovery ? read : withoutGuides(read);
+  };
+  const first = load();
+  if (reload && first.file === undefined) throw new TypeError('reload: true needs the path of a routes.yaml.');
+  const assembly = assemble(first, { clock, discovery, forwards });
+  const usage = settings.ledger ? new Usage(first, assembly, notice) : undefined;
+  const watched = reload ? watchForEdits(first, load, assembly, usage, notice) : undefined;
+  let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    watched?.close();
+    assembly.close();
+    await usage?.close();
+  };
+  return {
+    assembly,
+    close: () => {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/** The ledger of an embedded gateway: what is written to it, and what the guard asks it. */
+class Usage {
+  readonly desk: LedgerThread;
+  readonly #ledger: Ledger;
+  readonly #signals: Signals;
+  readonly #stopKeeping: () => void;
+
+  constructor(snapshot: Snapshot, { surroundings, uses }: Assembly, notice: (line: string) => void) {
+    this.#ledger = Ledger.open(snapshot.usage, { clock, onNotice: notice });
+    this.#signals = new Signals(snapshot, { clock, notice, usage: sinkOf(this.#ledger), logs: false }, uses);
+    this.#stopKeeping = keep(this.#ledger, clock, () => this.#signals.resalt());
+    this.desk = new LedgerThread(this.#ledger);
+    surroundings.recorder = this.#signals.recorder;
+  }
+
+  async apply(next: Snapshot): Promise<void> {
+    this.#ledger.configure(next.usage);
+    await this.#signals.apply(next);
+  }
+
+  async close(): Promise<void> {
+    this.#stopKeeping();
+    await this.#signals.close();
+    await this.desk.close();
+    this.#ledger.close();
+  }
+}
+
+function watchForEdits(
+  first: Snapshot,
+  load: () => Snapshot,
+  assembly: Assembly,
+  usage: Usage | undefined,
+  notice: (line: string) => void,
+): WatchedFiles {
+  let current = first;
+  const reloader = new Reloader(first, {
+    load,
+    peek: load,
+    apply: async (next) => {
+      assembly.apply(next);
+      await usage?.apply(next);
+      current = next;
+      watched.follow(filesOf(next));
+    },
+    use: () => useFacts({ report: async () => assembly.report() }, usage?.desk, current, clock.now()),
+    clock,
+  });
+  const watched = new WatchedFiles(async () => {
+    const outcome = await reloader.reload('file');
+    if (outcome.kind === 'unchanged' && !outcome.reverted) return;
+    for (const line of outcomeInWords(outcome)) notice(line);
+  });
+  watched.follow(filesOf(first));
+  return watched;
+}
+
+function filesOf({ file, byMajor }: Snapshot): string[] {
+  return [file, ...byMajor.map(({ contract }) => contract?.file)].filter((one) => one !== undefined);
+}
+
+/** Nobody answers where a guide would be: no link may lead there. */
+function withoutGuides(snapshot: Snapshot): Snapshot {
+  const byMajor = snapshot.byMajor.map((version): Version => ({ ...version, guide: false }));
+  return { ...snapshot, byMajor, versions: new Map(byMajor.map((version) => [version.name, version])) };
+}

@@ -1,0 +1,49 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type EmbeddingOptions, embed } from './embedding.ts';
+import { accompany, accompanyUpgrade } from './pipeline/application.ts';
+
+export { ConfigError } from './config/fault.ts';
+
+export type VersionLifecycleOptions = EmbeddingOptions;
+
+export type UpgradeListener<Stream extends Duplex = Duplex> = (
+  req: IncomingMessage,
+  socket: Stream,
+  head: Buffer,
+) => void;
+
+/** A middleware for Express, Connect and `node:http`. */
+export interface VersionLifecycle {
+  (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void): void;
+  /** Wraps a listener of the server's `upgrade` event, such as the `upgrade` of http-proxy-middleware. */
+  upgrade<Stream extends Duplex>(listener: UpgradeListener<Stream>): UpgradeListener<Stream>;
+  /** Closes the ledger and the watched files. */
+  close(): Promise<void>;
+}
+
+/** Express keeps the target as received here, and takes the path of the mount from `req.url`. */
+interface MountedRequest extends IncomingMessage {
+  readonly originalUrl?: string;
+}
+
+/**
+ * What a version gateway says and counts, for an application that answers or forwards requests itself. Responses of an
+ * announced, deprecated or sunset version get `Deprecation`, `Sunset` and `Link`; an unknown version is answered 404, a
+ * retired one 410; everything else is passed on to `next` and counted. `config` is the path of a routes.yaml, or an object
+ * of the same shape. Its versions need no `upstream`; one that is there is ignored.
+ * @throws ConfigError with every fault of the file
+ */
+export function versionLifecycle(config: string | object, options: VersionLifecycleOptions = {}): VersionLifecycle {
+  const { assembly, close } = embed(config, { ...options, discovery: false, forwards: false });
+  const { surroundings } = assembly;
+  const middleware = (req: MountedRequest, res: ServerResponse, next: (error?: unknown) => void): void =>
+    accompany(req, res, req.originalUrl ?? req.url ?? '', surroundings, next);
+  const upgrade =
+    <Stream extends Duplex>(listener: UpgradeListener<Stream>): UpgradeListener<Stream> =>
+    (req, socket, head) =>
+      // node:http hands over a net.Socket, or a TLSSocket, which is one.
+      accompanyUpgrade(req, socket as Duplex as Socket, surroundings, () => listener(req, socket, head));
+  return Object.assign(middleware, { upgrade, close });
+}

@@ -1,0 +1,134 @@
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { announceOver } from '../forwarding/responseFields.ts';
+import { readTarget } from '../routing/target.ts';
+import { answerEmpty, answerProblem } from './answer.ts';
+import { Exchange, type Underway } from './exchange.ts';
+import { findVersion, namesVersion, refuseUnknown } from './findVersion.ts';
+import { afterOthers } from './inTurn.ts';
+import type { Surroundings } from './live.ts';
+import { soFar } from './record.ts';
+import { refuseRetired } from './refuseRetired.ts';
+import { interceptHead, interceptSocketHead } from './responseHead.ts';
+import type { Verdict } from './steps.ts';
+
+// Requests that an application answers itself, as it likes: here they only find their version and are refused if that is
+// unknown or retired. Whatever the application answers then carries what the version says about its end.
+
+/**
+ * Takes a request through these steps, and calls `next` for the application to answer it. `target`: the request target
+ * as the client sent it, which a framework may have shortened in `req.url`.
+ */
+export function accompany(
+  req: IncomingMessage,
+  res: ServerResponse,
+  target: string,
+  surroundings: Surroundings,
+  next: () => void,
+): void {
+  const exchange = exchangeFor(req, res, target, surroundings);
+  if (!exchange) {
+    next();
+    return;
+  }
+  res.once('close', () => exchange.leave());
+  const verdict = verdictOn(exchange);
+  if (verdict) {
+    answer(exchange, verdict);
+    return;
+  }
+  begin(exchange);
+  interceptHead(res, (_status, fields) => onHead(exchange, fields));
+  next();
+}
+
+/** The same of an upgrade: the application writes its answer to the socket. */
+export function accompanyUpgrade(
+  req: IncomingMessage,
+  socket: Socket,
+  surroundings: Surroundings,
+  next: () => void,
+): void {
+  const res = new ServerResponse(req);
+  const exchange = exchangeFor(req, res, req.url ?? '', surroundings);
+  if (!exchange) {
+    next();
+    return;
+  }
+  const verdict = verdictOn(exchange);
+  if (verdict) {
+    socket.on('error', () => socket.destroy());
+    res.once('close', () => exchange.leave());
+    res.on('finish', () => socket.destroySoon());
+    res.shouldKeepAlive = false;
+    afterOthers(socket, () => {
+      if (!socket.writable) return;
+      res.assignSocket(socket);
+      answer(exchange, verdict);
+    });
+    return;
+  }
+  socket.once('close', () => exchange.leave());
+  begin(exchange);
+  interceptSocketHead(socket, (status, fields) => {
+    if (status === 101) exchange.switched();
+    exchange.tally.status = status;
+    onHead(exchange, fields);
+  });
+  next();
+}
+
+/** Undefined for a path that names no version: it is the application's. */
+function exchangeFor(
+  req: IncomingMessage,
+  res: ServerResponse,
+  url: string,
+  surroundings: Surroundings,
+): Exchange | undefined {
+  const read = readTarget(url);
+  // What the gateway would refuse is the application's to judge; its version is the one that the path begins with.
+  const { origin, pathEnd } = typeof read === 'string' ? { origin: url, pathEnd: endOfPath(url) } : read;
+  if (!namesVersion(origin, surroundings.live.snapshot.gateway.basePath)) return undefined;
+  const exchange = new Exchange(req, res, surroundings);
+  exchange.origin = origin;
+  exchange.pathEnd = pathEnd;
+  return exchange;
+}
+
+function verdictOn(exchange: Exchange): Verdict | undefined {
+  // What it says about paths is for a gateway that forwards them.
+  findVersion(exchange);
+  return refuseUnknown(exchange) ?? refuseRetired(exchange);
+}
+
+function answer(exchange: Exchange, verdict: Verdict): void {
+  if (verdict.kind === 'problem') answerProblem(exchange, verdict.problem, verdict.closes);
+  else if (verdict.kind === 'empty') answerEmpty(exchange, verdict.status, verdict.fields);
+}
+
+function begin(exchange: Exchange): void {
+  exchange.enter({
+    version: exchange.served?.version.name ?? '',
+    target: undefined,
+    forwarding: undefined,
+    counted: undefined,
+    soFar: () => soFar(exchange),
+    // The application decides when its responses end.
+    goAway: () => {},
+    cut: () => {},
+  } satisfies Underway);
+}
+
+function onHead(exchange: Exchange, fields: string[]): void {
+  const { tally, lifecycle } = exchange;
+  tally.answeredAfter = performance.now() - tally.begun;
+  tally.streamed = fields.some(
+    (name, at) => at % 2 === 0 && /^content-type$/i.test(name) && /^text\/event-stream\b/i.test(fields[at + 1] ?? ''),
+  );
+  if (lifecycle) announceOver(fields, lifecycle);
+}
+
+function endOfPath(target: string): number {
+  const at = target.indexOf('?');
+  return at === -1 ? target.length : at;
+}

@@ -1,0 +1,102 @@
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import express from 'express';
+import { expect, it, onTestFinished } from 'vitest';
+import { createVersionGateway, type VersionGatewayOptions } from '../../gateway/index.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { eventually } from '../support/eventually.ts';
+import { echoBackend, host, usageIn } from './support.ts';
+
+const patienceMs = 10_000;
+
+/** An app with a page of its own on every path, and a gateway in front of it. */
+async function mounted(config: string | object, options?: VersionGatewayOptions): Promise<string> {
+  const gateway = createVersionGateway(config, options);
+  onTestFinished(() => gateway.close());
+  const app = express();
+  app.use(gateway);
+  app.use((req, res) => void res.send(`host ${req.path}`));
+  return (await host(app)).url;
+}
+
+const withContracts = (upstream: string) => ({
+  routes: {
+    '/v1': {
+      upstream,
+      deprecation: '2026-01-01',
+      guide: true,
+      contract: resolve('services/v1/contract/openapi.yaml'),
+    },
+    '/v2': { upstream, contract: resolve('services/v2/contract/openapi.yaml') },
+  },
+});
+const discovered = ['/', '/.well-known/api-catalog', '/contracts/v1.yaml', '/guides/v1-to-v2'];
+const textOf = async (url: string): Promise<string> => (await fetch(url)).text();
+
+it('leaves the index, the contracts, the guides and the API catalog to its host', async () => {
+  const url = await mounted(withContracts(await echoBackend()));
+  for (const path of discovered) expect(await textOf(url + path)).toBe(`host ${path}`);
+  const answer = await fetch(`${url}/v1/cocktails`);
+  expect(await answer.text()).toBe('backend /cocktails');
+  // No link to a guide that nobody serves.
+  expect(answer.headers.get('link')).toBe('</v2/cocktails>; rel="successor-version"');
+});
+
+it('answers them with `discovery: true`', async () => {
+  const url = await mounted(withContracts(await echoBackend()), { discovery: true });
+  for (const path of discovered) expect(await textOf(url + path)).not.toBe(`host ${path}`);
+  expect((await fetch(`${url}/v1/cocktails`)).headers.get('link')).toContain('</guides/v1-to-v2>; rel="deprecation"');
+  expect(await textOf(`${url}/about`)).toBe('host /about');
+});
+
+it('as the whole of a server answers 404 in place of the index', async () => {
+  const gateway = createVersionGateway({ routes: { '/v1': await echoBackend() } });
+  const { url } = await host((req, res) => gateway(req, res));
+  expect([(await fetch(url)).status, await textOf(`${url}/v1/a`)]).toEqual([404, 'backend /a']);
+});
+
+it('with `reload: true` applies edits, and refuses those with a fault or against the guard', async () => {
+  const backend = await echoBackend();
+  const file = join(temporaryFolder(), 'routes.yaml');
+  const write = (v1: string) =>
+    writeFileSync(file, `routes:\n  /v1: { upstream: '${backend}', ${v1} }\n  /v2: { upstream: '${backend}' }\n`);
+  const sunset = async () => (await fetch(`${url}/v1/a`)).headers.get('sunset');
+  const lines: string[] = [];
+  write('deprecation: 2026-06-30, sunset: 2029-06-30');
+  const url = await mounted(file, { reload: true, notice: (line) => lines.push(line) });
+  expect(await sunset()).toBe('Sat, 30 Jun 2029 00:00:00 GMT');
+
+  write('deprecation: 2026-06-30, sunset: 2030-06-30');
+  await eventually(() => expect(lines.join('\n')).toContain('/v1: sunset 2030-06-30'), patienceMs);
+  expect(await sunset()).toBe('Sun, 30 Jun 2030 00:00:00 GMT');
+
+  write('deprecation: 2026-06-30, sunset: never');
+  await eventually(() => expect(lines.join('\n')).toContain('Write a date'), patienceMs);
+  write('retired: true');
+  await eventually(() => expect(lines.join('\n')).toMatch(/refused/), patienceMs);
+  expect(await sunset()).toBe('Sun, 30 Jun 2030 00:00:00 GMT');
+});
+
+it('cannot reload an object', () => {
+  expect(() => createVersionGateway({ routes: { '/v1': 'http://127.0.0.1:1' } }, { reload: true })).toThrow(
+    'reload: true needs the path of a routes.yaml',
+  );
+});
+
+it('with `ledger: true` counts who calls what', async () => {
+  const folder = temporaryFolder();
+  const gateway = createVersionGateway(
+    {
+      routes: { '/v1': await echoBackend() },
+      usage: { store: join(folder, 'usage.db'), identify: ['header:x-client'] },
+    },
+    { ledger: true },
+  );
+  const { url } = await host((req, res) => gateway(req, res));
+  for (let count = 0; count < 3; count += 1) await textOf(`${url}/v1/a`);
+  await fetch(`${url}/v1/a`, { headers: { 'x-client': 'shop' } }).then((answer) => answer.text());
+  await gateway.close();
+  const rows = await usageIn(folder, '/v1', 'client');
+  expect(rows).toContainEqual(expect.objectContaining({ client: 'x-client:shop', requests: 1 }));
+  expect(rows.reduce((sum, { requests }) => sum + requests, 0)).toBe(4);
+});
