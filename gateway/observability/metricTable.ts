@@ -67,7 +67,7 @@ export const metricTable = {
   version_gateway_last_request_timestamp_seconds: {
     type: 'gauge',
     labels: byVersion,
-    help: 'When the last request was sent on to a target, as far as this run or the usage ledger knows; absent: never.',
+    help: 'When a request or stream was last in flight to a target (now while one is), as far as this run or the usage ledger knows; absent: never.',
   },
   version_gateway_deprecated_version_in_use: {
     type: 'gauge',

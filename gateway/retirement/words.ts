@@ -30,7 +30,8 @@ export function dayOf(instant: number): string {
 /** Up to five, the biggest first: `ios-app (last asked 3 h ago, 1,204 requests), …`. Fit to be printed. */
 export function named(clients: readonly ClientUse[], now: number): string {
   const words = clients.slice(0, mostNamed).map(({ client, name, last, requests }) => {
-    return `${harmlessly(name ?? client)} (last asked ${ago(last, now)}, ${counted(requests, 'request')})`;
+    const made = requests > 0 ? counted(requests, 'request') : 'no new request';
+    return `${harmlessly(name ?? client)} (last asked ${ago(last, now)}, ${made})`;
   });
   const more = clients.length - words.length;
   return words.join(', ') + (more > 0 ? ` and ${grouped(more)} more` : '');

@@ -30,6 +30,12 @@ describe('clients in words', () => {
     expect(asked.at(-1)).toEqual(['v1', 7]);
   });
 
+  it('are there without requests, when an earlier one went on', () => {
+    expect(clientsInWords('v1', queries(client('x', 0)), 0, now)).toBe(
+      'clients: x (last asked 3 h ago, no new request)',
+    );
+  });
+
   it('are not there when nobody asked', () => expect(clientsInWords('v1', queries(), 0, now)).toBeUndefined());
 
   it('are not there when only ignored ones did', () => {
