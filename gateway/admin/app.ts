@@ -33,7 +33,7 @@ export function createAdmin(
   const sessions = new Sessions();
   const attempts = new Attempts();
   const lastUse = new LastUse(() => asked.usage);
-  const traffic = new TrafficSamples();
+  const traffic = new TrafficSamples(asked.monotonic);
   const admits = admission(live, sessions, attempts, asked.clock);
   app.use(login(live, sessions, attempts, asked.clock));
   app.use(guard(live, admits, attempts, asked.clock));

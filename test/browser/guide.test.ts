@@ -3,19 +3,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type GuideOptions, giving, guided } from '../discovery/guides.ts';
 import { serveDiscovery } from '../discovery/server.ts';
-import { launchChromium, screens } from './chromium.ts';
+import { launchChromium, networkChanged, open, screens } from './chromium.ts';
 
 const axe = createRequire(import.meta.url).resolve('axe-core');
 // For people to look at; each run writes them anew.
 const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'guide');
 
+// A limit for what never happens; a busy machine stays far below it.
+vi.setConfig({ testTimeout: 180_000 });
+
 let browser: Browser;
 beforeAll(async () => {
   browser = await launchChromium();
-}, 60_000);
+}, 180_000);
 afterAll(() => browser.close());
 
 interface Visit {
@@ -31,12 +34,13 @@ async function visit(options: BrowserContextOptions = {}, guide: GuideOptions = 
   const context = await browser.newContext({ bypassCSP: true, ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
   const requests: string[] = [];
   const complaints: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
-  page.on('console', (message) => complaints.push(message.text()));
+  page.on('console', (message) => networkChanged.test(message.text()) || complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(error.message));
-  await page.goto(`${origin}/guides/v1-to-v2${hash}`);
+  await open(page, `${origin}/guides/v1-to-v2${hash}`);
   return { page, origin, requests, complaints };
 }
 
@@ -83,7 +87,7 @@ it('fits a narrow screen however long the names are', async () => {
 it('leads from a route of the table to what changed in it, and can be linked to', async () => {
   const { page, origin } = await visit();
   await page.getByRole('link', { name: 'GET /drinks/{id}' }).first().click();
-  expect(page.url()).toBe(`${origin}/guides/v1-to-v2#get-drinks-id`);
+  await page.waitForURL(`${origin}/guides/v1-to-v2#get-drinks-id`);
   const article = page.locator('article:target');
   expect(await article.getByText('GET /v2/cocktails/').isVisible()).toBe(true);
   expect(await article.getByRole('link', { name: 'Link to this part' }).getAttribute('href')).toBe('#get-drinks-id');

@@ -1,3 +1,4 @@
+import { clientName } from './clientName.js';
 import { el } from './dom.js';
 import { count } from './format.js';
 import { moment } from './moment.js';
@@ -7,11 +8,12 @@ import { usedRoutes } from './usedRoutes.js';
 /** @import { ClientRow } from './shapes.js' */
 
 /**
- * @param {Record<string, string>} words
+ * @param {Record<string, string>} words how each state of migration is called
+ * @param {boolean} isRetired whether the requests are refused
  * @param {() => number} now
  * @returns {import('./sortable.js').Column<ClientRow>[]}
  */
-export function columns(words, now) {
+export function columns(words, isRetired, now) {
   /** @type {Set<string>} */
   const unfolded = new Set();
   return [
@@ -20,7 +22,12 @@ export function columns(words, now) {
       name: 'client',
       sort: nameOf,
       cell: (one) =>
-        el('span', { class: 'client' }, one.name ?? one.client, one.name !== null && el('small', {}, one.client)),
+        el(
+          'span',
+          { class: 'client' },
+          ...(one.name === null ? clientName(one.client) : [one.name]),
+          one.name !== null && el('small', {}, ...clientName(one.client)),
+        ),
     },
     {
       title: 'Requests',
@@ -29,6 +36,7 @@ export function columns(words, now) {
       sort: ({ requests }) => requests,
       cell: ({ requests }) => count(requests),
     },
+    ...(isRetired ? [refused] : []),
     {
       title: 'Last seen',
       name: 'last',
@@ -50,9 +58,16 @@ export function columns(words, now) {
       sort: ({ errors }) => errors,
       cell: ({ errors }) => count(errors),
     },
-    { title: '30 days', cell: ({ days }) => days && sparkline(days, now()) },
+    { title: '30 days', cell: ({ version, days }) => days && sparkline(version, days, now()) },
   ];
 }
+
+/** Requests that reached no backend: after the retirement they were answered with 410. @type {import('./sortable.js').Column<ClientRow>} */
+const refused = {
+  title: 'Refused',
+  number: true,
+  cell: ({ requests, served }) => count(requests - served),
+};
 
 /** @param {ClientRow} caller */
 const nameOf = ({ name, client }) => name ?? client;

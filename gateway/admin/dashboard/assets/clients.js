@@ -11,19 +11,20 @@ import { wording } from './wording.js';
 const pause = 250;
 
 /**
- * The table of who still calls a version, with a filter over names and states. There may be many thousands: the gateway
- * finds and sorts them, and a page at a time is drawn.
+ * The table of clients that call a version, with a filter over names and states. There may be many thousands: the
+ * gateway filters and sorts them, and one page at a time is drawn.
  * @param {string} version
  * @param {string|undefined} successor
+ * @param {boolean} isRetired
  * @param {() => void} changed another page of them is wanted
  */
-export function clients(version, successor, changed) {
+export function clients(version, successor, isRetired, changed) {
   let now = 0;
   let waits = 0;
   const words = wording(version, successor);
   const table = sortable(
     `Clients of ${version}`,
-    columns(words, () => now),
+    columns(words, isRetired, () => now),
     1,
     ({ client }) => client,
     changed,
@@ -48,7 +49,7 @@ export function clients(version, successor, changed) {
     { id: 'client-state', change: anew },
     el('option', { value: 'here' }, `Still on ${version}`),
     ...Object.entries(words).map(([value, text]) => el('option', { value }, text)),
-    el('option', { value: 'any' }, 'Everybody'),
+    el('option', { value: 'any' }, 'All clients'),
   );
   const found = el('p', { class: 'soft', role: 'status' });
   const nobody = el('div');
@@ -82,7 +83,7 @@ export function clients(version, successor, changed) {
     },
     /**
      * @param {Usage<ClientRow>} answer
-     * @param {readonly Node[]} said of them by the ledger itself
+     * @param {readonly Node[]} said what limits the answer
      */
     fill({ rows, total = rows.length, total_unfiltered: all = total, until }, said) {
       now = Date.parse(until);
@@ -91,7 +92,7 @@ export function clients(version, successor, changed) {
       // A screen reader says it aloud whenever it is set, whether it is another or not.
       if (found.textContent !== share) found.textContent = share;
       table.root.hidden = total === 0;
-      const none = all > 0 ? 'No client matches.' : `No call of ${version} is known from the last 30 days.`;
+      const none = all > 0 ? 'No client matches.' : `No client called ${version} in the last 30 days.`;
       nobody.replaceChildren(...(total > 0 ? [] : [empty(none)]));
       table.fill(rows, total);
     },

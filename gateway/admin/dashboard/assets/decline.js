@@ -1,6 +1,7 @@
 import { chart } from './chart.js';
 import { el, empty } from './dom.js';
 import { count, date, day } from './format.js';
+import { colorOf } from './versionColor.js';
 
 /** @import { Trend } from './shapes.js' */
 
@@ -8,7 +9,7 @@ import { count, date, day } from './format.js';
 const farthest = 2;
 
 /**
- * What a version is still asked for, day by day, and when that would end.
+ * Requests to a version by day, with a projection to zero.
  * @param {HTMLElement} target
  * @param {string} version
  * @param {Trend} trend
@@ -17,13 +18,11 @@ const farthest = 2;
 export function decline(target, version, trend) {
   const { days } = trend;
   if (days.length === 0) {
-    target.replaceChildren(
-      empty('No day is counted from its beginning to its end yet.', 'The decline shows after three weeks.'),
-    );
+    target.replaceChildren(empty('No complete day has been recorded yet.', 'The trend appears after three weeks.'));
     return () => {};
   }
   if (trend.kind === 'none' && days.every(({ requests }) => requests === 0)) {
-    target.replaceChildren(empty(`No request to ${version} in these days.`, 'There is nothing left to decline.'));
+    target.replaceChildren(empty(`No requests to ${version} in the recorded days.`));
     return () => {};
   }
   const place = el('div', {
@@ -42,7 +41,7 @@ export function decline(target, version, trend) {
   return chart(place, {
     data,
     series: [
-      { label: 'requests', color: '--leaving' },
+      { label: 'requests', color: `--version-${colorOf(version)}` },
       { label: 'projected', color: '--soft', dashed: true },
     ],
     height: 220,
@@ -65,17 +64,19 @@ function projection({ zero, per_day: perDay }, seen) {
 /** @param {Trend} trend */
 function words({ kind, zero }) {
   if (kind === 'falling')
-    return zero === null ? 'Falling, by less each week.' : `Falling: zero on ${date(Date.parse(zero))} at this rate.`;
+    return zero === null
+      ? 'Falling, but more slowly each week.'
+      : `Falling: zero on ${date(Date.parse(zero))} at this rate.`;
   if (kind === 'not falling') return 'Not falling.';
-  if (kind === 'not clear') return 'Fewer than the week before; whether it goes on is not clear.';
+  if (kind === 'not clear') return 'Fewer than the week before. The trend is not clear yet.';
   if (kind === 'none') return 'No request in the last seven days.';
-  return 'Too few days to tell.';
+  return 'Not enough days for a trend.';
 }
 
 /** @param {Trend} trend */
 function detail({ per_day: perDay, days }) {
   const span = `${days.length} complete ${days.length === 1 ? 'day' : 'days'}`;
-  if (perDay === null) return `${span} are known so far.`;
+  if (perDay === null) return `Based on ${span}.`;
   const less = Math.abs(perDay) < 1 ? 'Less than one request' : `About ${count(Math.round(-perDay))} requests`;
-  return `${less} fewer each day, over the last three weeks.`;
+  return `${less} fewer each day over the last three weeks.`;
 }

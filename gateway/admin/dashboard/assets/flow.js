@@ -1,18 +1,20 @@
 import { ask, Refused, usage } from './api.js';
 import { place } from './dom.js';
-import { Latest } from './latest.js';
+import { Latest, ledgerPatience } from './latest.js';
+import { Retry } from './retry.js';
 import { segmented } from './segmented.js';
 import { ranges, stepOf, traffic } from './traffic.js';
 import { trouble } from './trouble.js';
 
 /** @import { Day, Usage } from './shapes.js' */
 
-/** The traffic of all versions, over the time that the reader chose. */
+/** The traffic of all versions over the chosen period. */
 export class Flow {
   #range = '30d';
   /** The range that the chart shows; '': there is none. */
   #drawn = '';
-  #latest = new Latest();
+  #latest = new Latest(ledgerPatience);
+  #retry = new Retry(() => void this.refresh());
   #remove = () => {};
 
   constructor() {
@@ -29,7 +31,7 @@ export class Flow {
     const question = this.#latest.begin();
     const step = stepOf(range);
     target.ariaBusy = String(range !== this.#drawn);
-    // Not under the pointer of who reads a value off it.
+    // The pointer reads a value from the chart: do not redraw it now.
     if (range === this.#drawn && target.querySelector('.u-over:hover')) return;
     try {
       /** @type {Usage<Day & { version: string }>} */
@@ -38,9 +40,11 @@ export class Flow {
       this.#remove();
       this.#remove = traffic(target, answer, step);
       this.#drawn = range;
+      this.#retry.worked();
     } catch (error) {
       if (question.isOver) return;
-      // What was known stays while the gateway is away; the head of the page says that it is old.
+      this.#retry.failed(error);
+      // Old figures stay while the gateway does not answer; the head of the page says that they are old.
       if (this.#drawn === range && !(error instanceof Refused)) return;
       this.#drawn = '';
       this.#remove();

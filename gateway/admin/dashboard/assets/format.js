@@ -3,6 +3,7 @@ export const day = 86_400_000;
 const counted = new Intl.NumberFormat('en');
 const rounded = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const shared = new Intl.NumberFormat('en', { style: 'percent', maximumSignificantDigits: 2 });
+const measured = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 const spelled = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
 const near = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
@@ -34,18 +35,43 @@ export const dateTime = (instant) => `${spelled.format(instant)}, ${clock.format
 export const several = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
 /**
+ * A length of time in one unit: `7 days`, `90 s`.
+ * @param {number} ms
+ */
+export function period(ms) {
+  for (const [unit, length] of /** @type {const} */ ([
+    ['day', day],
+    ['hour', 3_600_000],
+    ['minute', 60_000],
+  ]))
+    if (ms >= 2 * length || (ms >= length && ms % length === 0)) return several(Math.round(ms / length), unit);
+  return `${count(Math.round(ms / 1_000))} s`;
+}
+
+/** Requests per second. @param {number} perSecond */
+export const rate = (perSecond) => (perSecond > 0 && perSecond < 0.01 ? 'below 0.01' : measured.format(perSecond));
+
+/** @param {number|null} ms */
+export function milliseconds(ms) {
+  if (ms === null) return '–';
+  // The highest bound of the histogram.
+  if (ms >= 60_000) return '60 s or more';
+  return ms < 1_000 ? `${measured.format(ms)} ms` : `${measured.format(ms / 1_000)} s`;
+}
+
+/**
  * How far away a date is, in whole days: `586 days left`.
  * @param {number} instant
  * @param {number} now
  */
 export function distance(instant, now) {
   const days = Math.floor(Math.abs(instant - now) / day);
-  if (days === 0) return instant > now ? 'less than a day left' : 'within the last day';
+  if (days === 0) return instant > now ? 'less than a day left' : 'less than a day ago';
   return `${several(days, 'day')} ${instant > now ? 'left' : 'ago'}`;
 }
 
 /**
- * How far away a date is on which nothing ends: `in 586 days`.
+ * How far away a date is: `in 586 days`, `3 days ago`.
  * @param {number} instant
  * @param {number} now
  */

@@ -37,5 +37,5 @@ export function unknownUntil(usage, times) {
   const until = times[firstKnown(usage, times)] ?? 0;
   const { covered_since: covered } = usage;
   if (covered === null || until <= (times[0] ?? 0)) return undefined;
-  return { until, text: `Counting began on ${date(Date.parse(covered))}` };
+  return { until, text: `Recorded since ${date(Date.parse(covered))}` };
 }

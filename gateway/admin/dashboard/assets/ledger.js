@@ -1,27 +1,8 @@
 import { el } from './dom.js';
 import { several } from './format.js';
 
-/** @import { Ledger } from './shapes.js' */
-
 /**
- * What makes every figure of this page doubtful: a ledger that cannot be written or read.
- * @param {Ledger|null|undefined} ledger
- */
-export function ledgerNotice(ledger) {
-  const { problem = null, held_rows: held = 0 } = ledger ?? {};
-  if (problem === null && held === 0) return '';
-  const kept = `${several(held, 'row waits', 'rows wait')} in memory to be written, and would be lost with the process.`;
-  return el(
-    'div',
-    { class: problem === null ? 'problem mild' : 'problem' },
-    el('p', {}, el('strong', {}, problem === null ? 'The usage ledger is behind.' : 'The usage ledger has a problem.')),
-    problem !== null && el('p', {}, el('code', {}, problem)),
-    held > 0 && el('p', {}, kept),
-  );
-}
-
-/**
- * What an answer about clients says of itself; what keeps the ledger from being written stands above all of them.
+ * What limits an answer about clients. A ledger that cannot be written is reported at the top of the page.
  * @param {{ problem: string|null, folded?: number, problems?: readonly string[] }} usage
  */
 export function remarks({ problem, folded = 0, problems = [] }) {
@@ -32,9 +13,9 @@ export function remarks({ problem, folded = 0, problems = [] }) {
           el(
             'p',
             { class: 'problem mild' },
-            `${several(folded, 'request is', 'requests are')} of clients beyond `,
+            `${several(folded, 'request comes', 'requests come')} from clients beyond `,
             el('code', {}, 'usage.max_clients'),
-            ', and nobody can say whose.',
+            ', which are counted together.',
           ),
         ]
       : []),

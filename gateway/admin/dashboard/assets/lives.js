@@ -1,6 +1,7 @@
 import { axis } from './axis.js';
 import { el, empty, svg } from './dom.js';
 import { date, day, distance, fromNow } from './format.js';
+import { swatch } from './swatch.js';
 
 /** @import { VersionStatus } from './shapes.js' */
 
@@ -11,14 +12,14 @@ export const stages = {
   deprecated: 'Deprecated',
   sunset: 'Past its sunset',
   retired: 'Retired',
-  removed: 'Removed, finishing',
+  removed: 'Removed',
 };
 
 // Room on both sides, in per cent: for the time before the first date and after the last one.
 const [first, last] = [8, 92];
 
 /**
- * Every version's life as a bar over one axis of time.
+ * Every version's lifecycle as a bar over one axis of time.
  * @param {readonly VersionStatus[]} versions
  * @param {number} now
  */
@@ -64,13 +65,14 @@ function row(version, now, x) {
   return el(
     'li',
     { class: 'life' },
-    el('div', { class: 'name' }, el('strong', {}, version.version), badge(stage)),
+    el('div', { class: 'name' }, swatch(version.version), el('strong', {}, version.version), badge(stage)),
     svg('svg', { 'aria-hidden': true, focusable: 'false' }, ...bars, today),
     el(
       'div',
       { class: 'dates' },
       ...dated('Deprecation', deprecation, now, fromNow),
-      ...dated('Sunset', sunset, now, distance),
+      // A retired version has no days left, whatever date was announced.
+      ...dated('Sunset', sunset, now, retired ? fromNow : distance),
       ...undated(version),
     ),
   );
@@ -108,7 +110,7 @@ function dated(name, iso, now, away) {
 /** @param {VersionStatus} version */
 function undated({ deprecation, sunset, stage }) {
   if (deprecation === null && sunset === null)
-    return [el('p', { class: 'soft' }, stage === 'active' ? 'No end is planned' : 'No dates')];
+    return [el('p', { class: 'soft' }, stage === 'active' ? 'No end date' : 'No dates')];
   return sunset === null ? [el('p', { class: 'soft' }, 'No sunset date')] : [];
 }
 

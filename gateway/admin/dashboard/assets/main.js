@@ -1,11 +1,12 @@
 import { ask, tell } from './api.js';
+import { attention, attentionFacts } from './attention.js';
 import { el, empty, place } from './dom.js';
 import { Flow } from './flow.js';
 import { gateway } from './gateway.js';
 import { Latest } from './latest.js';
-import { ledgerNotice } from './ledger.js';
 import { watch } from './live.js';
 import { lives } from './lives.js';
+import { rates } from './rates.js';
 import { reloadWith } from './reload.js';
 import { Retiring } from './retiring.js';
 import { targets } from './targets.js';
@@ -16,10 +17,11 @@ import { trouble } from './trouble.js';
 const retiring = new Retiring();
 const flow = new Flow();
 const backends = targets();
+const speeds = rates();
 const connection = place('connection');
-/** What stands in each part, so that nothing is drawn anew under a reader's eyes that has not changed. @type {Map<string, string>} */
+/** What each part was drawn from. A part is drawn anew only when that changed. @type {Map<string, string>} */
 const drawn = new Map();
-/** How often what streams do not tell is asked for, ms. */
+/** How often the ledger is asked, ms; the stream of events does not cover it. */
 const every = 30_000;
 const poll = new Latest();
 let generation = 0;
@@ -29,7 +31,7 @@ place('host').textContent = `version-gateway · ${location.host}`;
 reloadWith(/** @type {HTMLButtonElement} */ (place('reload')), place('outcome'));
 place('logout').addEventListener('click', async () => {
   const { status } = await tell('/logout').catch(() => ({ status: 0 }));
-  // Whose login has run out is out already.
+  // 403: the session had expired.
   if (status === 204 || status === 403) location.replace('/login');
   else
     place('outcome').replaceChildren(
@@ -39,7 +41,7 @@ place('logout').addEventListener('click', async () => {
 
 watch({
   access(by) {
-    // Who is let in by address has nothing to log out of.
+    // A browser that was admitted by its address has no session to end.
     place('logout').hidden = by !== 'session';
   },
   status(status) {
@@ -55,7 +57,7 @@ void flow.refresh();
 setInterval(refresh, every);
 document.addEventListener('visibilitychange', () => Date.now() - refreshed > every && refresh());
 
-/** A stream may be refused where a question is answered; and if only the login ran out, that leads to the form. */
+/** Asks once without the stream: it may be refused while requests are answered. An expired session leads to the form. */
 async function withoutStream() {
   const question = poll.begin();
   if (!connection.className.includes('polled')) say('lost', 'Connection lost, retrying…');
@@ -63,13 +65,13 @@ async function withoutStream() {
     /** @type {Status} */
     const status = await ask('/api/status', question.signal);
     if (question.isOver) return;
-    say('polled', 'Updated now and then');
+    say('polled', 'Updating by polling');
     show(status);
   } catch (error) {
     if (question.isOver) return;
     say('lost', 'Connection lost, retrying…');
     if (drawn.size > 0) return;
-    for (const id of ['lives', 'targets', 'gateway', 'verdict', 'decline', 'clients', 'routes'])
+    for (const id of ['lives', 'rates', 'targets', 'gateway', 'verdict', 'decline', 'clients', 'routes'])
       place(id).replaceChildren(id === 'lives' ? trouble(error) : empty('Not known.'));
   }
 }
@@ -90,29 +92,29 @@ function show(status) {
   draw(
     'lives',
     [days, versions.map(({ version, stage, deprecation, sunset }) => [version, stage, deprecation, sunset])],
-    () => lives(versions, now),
+    () => [lives(versions, now)],
   );
-  draw('targets', '', () => backends.root);
+  draw('targets', '', () => [backends.root]);
   backends.fill(versions, now);
-  // Aloud when something begins or ends, but not whenever one more row is held.
-  const { problem, held_rows: held = 0 } = status.usage ?? {};
-  draw('ledger', [problem, held > 0, held > 0 && Math.floor(now / 60_000)], () => ledgerNotice(status.usage));
-  draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => gateway(status, now));
+  draw('attention', attentionFacts(status, now), () => attention(status));
+  draw('rates', '', () => [speeds.root]);
+  speeds.fill(status.traffic);
+  draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => [gateway(status, now)]);
   if (generation !== 0 && generation !== config.generation) refresh();
   generation = config.generation;
-  retiring.versions(versions);
+  void retiring.versions(versions);
 }
 
 /**
  * @param {string} id
  * @param {unknown} facts what the part is drawn from
- * @param {() => Node|string} make
+ * @param {() => readonly Node[]} make
  */
 function draw(id, facts, make) {
   const said = JSON.stringify(facts);
   if (drawn.get(id) === said) return;
   drawn.set(id, said);
-  place(id).replaceChildren(make());
+  place(id).replaceChildren(...make());
 }
 
 /**

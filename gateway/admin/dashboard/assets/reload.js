@@ -15,7 +15,7 @@ export function reloadWith(button, outcome) {
       outcome.replaceChildren(said(body));
     } catch {
       outcome.replaceChildren(
-        el('p', { class: 'problem' }, 'The gateway does not answer. Nothing is known of the reload.'),
+        el('p', { class: 'problem' }, 'The gateway does not answer. The result of the reload is unknown.'),
       );
     }
     button.disabled = false;
@@ -26,19 +26,23 @@ export function reloadWith(button, outcome) {
 function said(outcome) {
   const { kind } = outcome;
   if (kind === 'unchanged')
-    return el('p', { class: 'notice' }, 'routes.yaml says what is served already. Nothing changed.');
+    return el(
+      'p',
+      { class: 'notice' },
+      'routes.yaml has the same meaning as the active configuration. Nothing changed.',
+    );
   if (kind === 'reloaded')
     return el(
       'div',
       { class: 'notice' },
-      el('p', {}, 'Reloaded: the new configuration is at work.'),
+      el('p', {}, 'Reloaded. The new configuration is in effect.'),
       lines(outcome.changes),
     );
   const why =
     kind === 'refused'
-      ? 'Not taken over, since it would break a promise:'
+      ? 'Rejected by the guard:'
       : kind === 'faulty'
-        ? 'Not taken over, since the file has faults:'
+        ? 'Rejected, because the file has faults:'
         : (outcome.detail ?? 'The reload failed.');
   return el(
     'div',

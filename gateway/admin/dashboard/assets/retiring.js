@@ -2,28 +2,31 @@ import { ask, Refused, usage } from './api.js';
 import { clients } from './clients.js';
 import { decline } from './decline.js';
 import { el, empty, place } from './dom.js';
-import { Latest } from './latest.js';
+import { Latest, ledgerPatience } from './latest.js';
 import { remarks } from './ledger.js';
+import { Retry } from './retry.js';
 import { routes } from './routes.js';
 import { segmented } from './segmented.js';
 import { trouble } from './trouble.js';
 import { figures, verdict } from './verdict.js';
 
-/** @import { ClientRow, Retirement, RouteRow, Usage, VersionStatus } from './shapes.js' */
+/** @import { ClientRow, Retirement, RouteRow, Usage, VersionStatus, VersionTotal } from './shapes.js' */
 
-/** Who is on the way out first comes first. */
-const urgency = ['sunset', 'deprecated', 'announced', 'active', 'retired'];
+/** A version in one of these stages is on its way out; the first one is the most urgent. */
+const leaving = ['sunset', 'deprecated', 'announced'];
 
 const parts = ['verdict', 'decline', 'clients', 'routes'];
 
-/** Everything about the one version that the operator has in mind to retire. */
+/** The part of the page about the retirement of one version. */
 export class Retiring {
   /** @type {string|undefined} */
   #names;
-  #latest = new Latest();
-  #latestClients = new Latest();
-  #latestRoutes = new Latest();
+  #latest = new Latest(ledgerPatience);
+  #latestClients = new Latest(ledgerPatience);
+  #latestRoutes = new Latest(ledgerPatience);
+  #retry = new Retry(() => void this.refresh());
   #version = '';
+  #stage = '';
   #remove = () => {};
   #drawn = '';
   /** @type {ReturnType<typeof clients>|undefined} */
@@ -32,15 +35,16 @@ export class Retiring {
   #routes;
 
   /** @param {readonly VersionStatus[]} all */
-  versions(all) {
-    // Of what was removed from the file nobody can say whether it may go: it went.
+  async versions(all) {
+    // A version that was removed from the file has no retirement any more.
     const versions = all.filter(({ stage }) => stage !== 'removed');
     const names = versions.map(({ version }) => version);
     if (this.#names === names.join()) return;
     this.#names = names.join();
     const asked = location.hash.slice(1);
-    const first = urgency.flatMap((stage) => versions.filter((one) => one.stage === stage))[0]?.version ?? '';
-    const chosen = [this.#version, asked].find((name) => names.includes(name)) ?? first;
+    const chosen = [this.#version, asked].find((name) => names.includes(name)) ?? (await firstOf(versions));
+    // Another status arrived in the meantime.
+    if (this.#names !== names.join()) return;
     const options = names.map((name) => /** @type {const} */ ([name, name]));
     place('picker').replaceChildren(segmented('version', 'Version', options, chosen, (name) => this.#choose(name)));
     this.#choose(chosen);
@@ -52,8 +56,8 @@ export class Retiring {
     this.#clients = this.#routes = undefined;
     this.#drawn = '';
     history.replaceState(null, '', `#${version}`);
-    place('h-retire').textContent = version === '' ? 'Retiring a version' : `Retiring ${version}`;
-    place('h-clients').textContent = `Clients still on ${version}`;
+    place('h-retire').textContent = version === '' ? 'Retirement' : `Retirement of ${version}`;
+    place('h-clients').textContent = `Clients that call ${version}`;
     for (const id of parts) place(id).replaceChildren(el('p', { class: 'waiting' }, 'Loading…'));
     if (version === '') for (const id of parts) place(id).replaceChildren(empty('No version is configured.'));
     else void this.refresh();
@@ -64,17 +68,19 @@ export class Retiring {
     if (version === '') return;
     const question = this.#latest.begin();
     try {
-      // First and alone: it is what the reader came for, and a large ledger answers one question after the other.
+      // First and alone: it is the most important answer, and the ledger answers one question at a time.
       /** @type {Retirement} */
       const retirement = await ask(`/api/versions/${encodeURIComponent(version)}/retirement`, question.signal);
       if (question.isOver) return;
+      this.#retry.worked();
       this.#judge(retirement);
       this.#begin(retirement);
       await this.#listClients();
       if (!question.isOver) await this.#listRoutes(retirement);
     } catch (error) {
       if (question.isOver) return;
-      // What was known stays while the gateway is away; the head of the page says that it is old.
+      this.#retry.failed(error);
+      // Old figures stay while the gateway does not answer; the head of the page says that they are old.
       if (this.#drawn !== '' && !(error instanceof Refused)) return;
       this.#clear();
       place('verdict').replaceChildren(trouble(error));
@@ -87,20 +93,20 @@ export class Retiring {
     const said = JSON.stringify([retirement.answer, retirement.reasons, retirement.notes, retirement.facts]);
     if (said === this.#drawn) return;
     this.#remove();
-    place('verdict').replaceChildren(verdict(retirement));
-    const course = el('div');
-    place('decline').replaceChildren(course, figures(retirement));
-    this.#remove = decline(course, retirement.version, retirement.facts.trend);
+    place('verdict').replaceChildren(verdict(retirement), figures(retirement));
+    this.#remove = decline(place('decline'), retirement.version, retirement.facts.trend);
     this.#drawn = said;
   }
 
   /** @param {Retirement} retirement */
-  #begin({ version, facts }) {
-    this.#clients ??= clients(version, facts.successor?.version, () => void this.#listClients());
+  #begin({ version, facts: { stage, successor } }) {
+    // The columns of a retired version are others.
+    if (stage !== this.#stage) this.#clients = undefined;
+    this.#stage = stage;
+    this.#clients ??= clients(version, successor?.version, stage === 'retired', () => void this.#listClients());
     this.#routes ??= routes(version);
   }
 
-  /** Those that the reader wants to see. */
   async #listClients() {
     const table = this.#clients;
     if (!table) return;
@@ -112,8 +118,9 @@ export class Retiring {
       table.fill(answer, remarks(answer));
       if (!table.root.isConnected) place('clients').replaceChildren(table.root);
     } catch (error) {
-      // What was drawn stays until it can be asked for again.
-      if (!question.isOver && !table.root.isConnected) place('clients').replaceChildren(trouble(error));
+      if (question.isOver) return;
+      this.#retry.failed(error);
+      if (!table.root.isConnected) place('clients').replaceChildren(trouble(error));
     }
   }
 
@@ -128,7 +135,9 @@ export class Retiring {
       table.fill(rows, facts.routes_without_counterpart, facts.successor, Date.parse(until));
       if (!table.root.isConnected) place('routes').replaceChildren(table.root);
     } catch (error) {
-      if (!question.isOver && !table?.root.isConnected) place('routes').replaceChildren(trouble(error));
+      if (question.isOver) return;
+      this.#retry.failed(error);
+      if (!table?.root.isConnected) place('routes').replaceChildren(trouble(error));
     }
   }
 
@@ -137,5 +146,25 @@ export class Retiring {
     this.#remove = () => {};
     this.#clients = this.#routes = undefined;
     this.#drawn = '';
+  }
+}
+
+/**
+ * The version to open with: the next one to be retired; else the retired one that was called last; else the oldest.
+ * @param {readonly VersionStatus[]} versions lowest first
+ */
+async function firstOf(versions) {
+  const [next] = leaving.flatMap((stage) => versions.filter((one) => one.stage === stage));
+  if (next) return next.version;
+  const retired = versions.filter(({ stage }) => stage === 'retired').map(({ version }) => version);
+  if (retired.length < 2) return retired[0] ?? versions[0]?.version ?? '';
+  try {
+    /** @type {Usage<VersionTotal>} */
+    const { rows } = await ask(usage({ by: 'version', since: '30d' }), AbortSignal.timeout(ledgerPatience));
+    const called = rows.filter(({ version }) => retired.includes(version));
+    const [last] = called.toSorted((a, b) => Date.parse(b.last) - Date.parse(a.last));
+    return last?.version ?? retired.at(-1) ?? '';
+  } catch {
+    return retired.at(-1) ?? '';
   }
 }

@@ -6,7 +6,7 @@ import { sortable } from './sortable.js';
 /** @import { RouteRow, Successor } from './shapes.js' */
 
 /**
- * The routes of a version that are still asked for, those first that its successor does not have.
+ * The routes of a version that are in use, and whether its successor has them.
  * @param {string} version
  */
 export function routes(version) {
@@ -55,15 +55,15 @@ export function routes(version) {
       known = { missing: new Set(lacking.map(({ route }) => route)), now, successor: successor?.version };
       table.root.hidden = rows.length === 0;
       nothing.replaceChildren(
-        ...(rows.length === 0 ? [empty(`No route of ${version} is known to be asked for in the last 30 days.`)] : []),
+        ...(rows.length === 0 ? [empty(`No route of ${version} was called in the last 30 days.`)] : []),
       );
       const missing = rows.filter(({ route }) => known.missing.has(route)).length;
       summary.textContent =
         rows.length === 0 || !successor
           ? ''
           : missing === 0
-            ? `All of them have a counterpart in ${successor.version}.`
-            : `${missing} of ${rows.length} have no counterpart in ${successor.version}: whoever uses them cannot just move.`;
+            ? `All of them exist in ${successor.version}.`
+            : `${missing} of ${rows.length} have no counterpart in ${successor.version}. Clients that use them need a replacement before they can move.`;
       table.fill(rows);
     },
   };

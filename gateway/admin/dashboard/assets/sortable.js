@@ -1,6 +1,7 @@
 import { el } from './dom.js';
 import { count } from './format.js';
 import { redraw } from './rows.js';
+import { head, row, table } from './table.js';
 
 /**
  * @template Row
@@ -12,7 +13,7 @@ import { redraw } from './rows.js';
 const page = 50;
 
 /**
- * A table that its heads sort. It keeps its order when rows are given anew.
+ * A table that is sorted by its column heads. It keeps its order when rows are given anew.
  * @template Row
  * @param {string} caption
  * @param {readonly Column<Row>[]} columns
@@ -26,18 +27,11 @@ export function sortable(caption, columns, sortedBy, key, changed) {
   let rows = [];
   let total = 0;
   const body = el('tbody');
-  const heads = columns.map((column, index) => head(column, () => sortBy(index)));
-  const more = el('button', { type: 'button', class: 'more', hidden: true, click: () => extend() }, 'Show more');
-  const root = el(
-    'div',
-    {},
-    el(
-      'div',
-      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
-      el('table', {}, el('caption', { class: 'quiet' }, caption), el('thead', {}, el('tr', {}, ...heads)), body),
-    ),
-    more,
+  const heads = columns.map(({ title, number, sort }, index) =>
+    head(sort ? el('button', { type: 'button', click: () => sortBy(index) }, title) : title, { number }),
   );
+  const more = el('button', { type: 'button', class: 'more', hidden: true, click: () => extend() }, 'Show more');
+  const root = el('div', {}, table(caption, heads, body), more);
   const extend = () => {
     shown += page;
     want();
@@ -61,9 +55,12 @@ export function sortable(caption, columns, sortedBy, key, changed) {
     const sorted = changed ? rows : rows.toSorted((a, b) => (upwards ? 1 : -1) * compare(value(a), value(b)));
     redraw(
       body,
-      sorted
-        .slice(0, shown)
-        .map((row) => el('tr', { 'data-key': key(row) }, ...columns.map((column, index) => cell(column, row, index)))),
+      sorted.slice(0, shown).map((one) =>
+        row(
+          key(one),
+          columns.map(({ title, number, cell }) => ({ title, number, content: cell(one) })),
+        ),
+      ),
     );
     more.hidden = total <= shown;
     more.textContent = `Show more (${count(Math.min(shown, rows.length))} of ${count(total)})`;
@@ -87,31 +84,6 @@ export function sortable(caption, columns, sortedBy, key, changed) {
       draw();
     },
   };
-}
-
-/**
- * @template Row
- * @param {Column<Row>} column
- * @param {() => void} sort
- */
-function head({ title, number, sort: sorts }, sort) {
-  return el(
-    'th',
-    { scope: 'col', class: number ? 'number' : '' },
-    sorts ? el('button', { type: 'button', click: sort }, title) : title,
-  );
-}
-
-/**
- * @template Row
- * @param {Column<Row>} column
- * @param {Row} row
- * @param {number} index
- */
-function cell(column, row, index) {
-  // The first column names the row.
-  if (index === 0) return el('th', { scope: 'row' }, column.cell(row));
-  return el('td', { class: column.number ? 'number' : '' }, column.cell(row));
 }
 
 // Made once: thousands of rows are compared many thousand times.

@@ -1,14 +1,16 @@
 import { svg } from './dom.js';
 import { day } from './format.js';
+import { colorOf } from './versionColor.js';
 
 const [width, height] = [96, 24];
 
 /**
  * Thirty days as one small line; it repeats what the table says, so screen readers skip it.
+ * @param {string} version
  * @param {readonly { at: string, requests: number }[]} days
  * @param {number} now
  */
-export function sparkline(days, now) {
+export function sparkline(version, days, now) {
   const today = Math.floor(now / day);
   const counts = Array.from({ length: 30 }, () => 0);
   for (const { at, requests } of days) {
@@ -21,7 +23,14 @@ export function sparkline(days, now) {
   );
   return svg(
     'svg',
-    { class: 'spark', viewBox: `0 0 ${width} ${height}`, width, height, 'aria-hidden': true, focusable: 'false' },
+    {
+      class: `spark version-${colorOf(version)}`,
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      'aria-hidden': true,
+      focusable: 'false',
+    },
     svg('polygon', { points: `2,${height - 3} ${points.join(' ')} ${width - 2},${height - 3}` }),
     svg('polyline', { points: points.join(' ') }),
   );

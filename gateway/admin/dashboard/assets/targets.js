@@ -2,45 +2,33 @@ import { el, empty } from './dom.js';
 import { count } from './format.js';
 import { moment } from './moment.js';
 import { redraw } from './rows.js';
+import { swatch } from './swatch.js';
+import { head, row, table } from './table.js';
 
 /** @import { Target, VersionStatus } from './shapes.js' */
 
-const heads = ['Backend', 'Version', 'Health', 'In flight', 'Connections', 'Version last served'];
+const titles = ['Backend', 'Version', 'Health', 'In flight', 'Connections', 'Version last served'];
+const numbers = new Set(['In flight', 'Connections']);
 
-/** Every backend, and how it is. The table stays when its rows change, and with it how far a reader has scrolled it. */
+/** Every backend and its health. The table element stays when its rows change, and keeps its scroll position. */
 export function targets() {
   const body = el('tbody');
-  const table = el(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Table of backends' },
-    el(
-      'table',
-      {},
-      el(
-        'thead',
-        {},
-        el(
-          'tr',
-          {},
-          ...heads.map((head, index) =>
-            el('th', { scope: 'col', class: index === 3 || index === 4 ? 'number' : '' }, head),
-          ),
-        ),
-      ),
-      body,
-    ),
+  const frame = table(
+    'Backends',
+    titles.map((title) => head(title, { number: numbers.has(title) })),
+    body,
   );
-  const nothing = empty('No backend is configured.', 'Versions that are tombstones need none.');
+  const nothing = empty('No backend is configured.');
   return {
-    root: el('div', {}, nothing, table),
+    root: el('div', {}, nothing, frame),
     /**
      * @param {readonly VersionStatus[]} versions
      * @param {number} now
      */
     fill(versions, now) {
-      const rows = versions.flatMap((version) => version.targets.map((target) => row(version, target, now)));
+      const rows = versions.flatMap((version) => version.targets.map((target) => rowOf(version, target, now)));
       nothing.hidden = rows.length > 0;
-      table.hidden = rows.length === 0;
+      frame.hidden = rows.length === 0;
       redraw(body, rows);
     },
   };
@@ -51,16 +39,21 @@ export function targets() {
  * @param {Target} target
  * @param {number} now
  */
-function row({ version, last_served: served }, target, now) {
-  return el(
-    'tr',
-    { 'data-key': `${version} ${target.url}` },
-    el('th', { scope: 'row' }, el('code', { class: 'url' }, target.url)),
-    el('td', {}, version),
-    el('td', {}, health(target, now), lastError(target, now)),
-    el('td', { class: 'number' }, count(target.in_flight)),
-    el('td', { class: 'number' }, count(target.connections)),
-    el('td', {}, moment(served, now)),
+function rowOf({ version, last_served: served }, target, now) {
+  const cells = [
+    el('code', { class: 'url' }, target.url),
+    [swatch(version), ' ', version],
+    [health(target, now), lastError(target, now)],
+    count(target.in_flight),
+    count(target.connections),
+    moment(served, now),
+  ];
+  return row(
+    `${version} ${target.url}`,
+    cells.map((content, index) => {
+      const title = titles[index] ?? '';
+      return { title, number: numbers.has(title), content };
+    }),
   );
 }
 
@@ -81,5 +74,5 @@ function health({ health: state, reachable, ejected_until: until }, now) {
   if (state === 'healthy') return el('span', { class: 'state moved' }, 'Healthy');
   if (state === 'unhealthy') return el('span', { class: 'state went-back' }, 'Unhealthy');
   const left = until === null ? 0 : Math.max(0, Math.ceil((Date.parse(until) - now) / 1_000));
-  return el('span', { class: 'state both' }, left > 0 ? `Left out for ${left} s` : 'Left out');
+  return el('span', { class: 'state both' }, left > 0 ? `Ejected for ${left} s` : 'Ejected');
 }

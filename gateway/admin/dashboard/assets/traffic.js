@@ -1,7 +1,9 @@
 import { chart } from './chart.js';
-import { el, empty, svg } from './dom.js';
+import { el, empty } from './dom.js';
 import { count, date, dateTime, percent } from './format.js';
 import { firstKnown, partial, unknownUntil } from './known.js';
+import { swatch } from './swatch.js';
+import { colorOf } from './versionColor.js';
 
 /** @import { Day, Usage } from './shapes.js' */
 
@@ -16,7 +18,7 @@ export const ranges = /** @type {const} */ ([
 export const stepOf = (range) => (range === '24h' || range === '7d' ? 'hour' : 'day');
 
 /**
- * Requests of every version, one upon the other.
+ * Requests of every version, stacked.
  * @param {HTMLElement} target
  * @param {Usage<Day & { version: string }>} usage
  * @param {'hour'|'day'} step
@@ -25,7 +27,7 @@ export const stepOf = (range) => (range === '24h' || range === '7d' ? 'hour' : '
 export function traffic(target, usage, step) {
   const names = [...new Set(usage.rows.map(({ version }) => version))].sort(byMajor);
   if (names.length === 0) {
-    target.replaceChildren(empty('No request in this time.', 'As soon as clients call, their versions show here.'));
+    target.replaceChildren(empty('No requests in this period.', 'Versions appear here when clients call them.'));
     return () => {};
   }
   const { times, counts } = table(usage, names, step);
@@ -37,7 +39,7 @@ export function traffic(target, usage, step) {
   const legend = el(
     'ul',
     { class: 'legend' },
-    ...names.map((name, index) => el('li', {}, swatch(index), el('span', {}, name || 'no version'), values[index])),
+    ...names.map((name, index) => el('li', {}, swatch(name), el('span', {}, name || 'no version'), values[index])),
   );
   /** @param {number|null} at */
   const show = (at) => {
@@ -48,7 +50,7 @@ export function traffic(target, usage, step) {
     });
     const spelled = step === 'hour' ? dateTime : date;
     const place = spelled((times[at ?? 0] ?? 0) * 1_000);
-    if (at !== null && at < known) when.textContent = `${place}: nobody counted yet`;
+    if (at !== null && at < known) when.textContent = `${place}: not recorded`;
     else when.textContent = column ? `${place}: ${count(sum)}` : span(usage, all, step);
   };
   const place = el('div', {
@@ -69,7 +71,12 @@ export function traffic(target, usage, step) {
         ),
       ),
     ],
-    series: order.map((index) => ({ label: names[index] ?? '', color: hue(index), fill: true, stepped: true })),
+    series: order.map((index) => ({
+      label: names[index] ?? '',
+      color: `--version-${colorOf(names[index] ?? '')}`,
+      fill: true,
+      stepped: true,
+    })),
     height: 260,
     hover: show,
     pale: partial(usage, times),
@@ -114,19 +121,7 @@ function amount(requests, all) {
  */
 function span({ since, covered_since: covered }, all, step) {
   const short = covered !== null && Date.parse(covered) > Date.parse(since);
-  return `${count(all)} requests since ${dateTime(Date.parse(short ? covered : since))}${short ? ', when counting began' : ''}. Pale: not a whole ${step}.`;
-}
-
-/** @param {number} index */
-const hue = (index) => `--c${index % 6}`;
-
-/** @param {number} index */
-function swatch(index) {
-  return svg(
-    'svg',
-    { class: `swatch c${index % 6}`, 'aria-hidden': true },
-    svg('rect', { width: '100%', height: '100%', rx: 2 }),
-  );
+  return `${count(all)} requests since ${dateTime(Date.parse(short ? covered : since))}${short ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
 }
 
 /**

@@ -7,12 +7,9 @@ import { el, empty } from './dom.js';
  */
 export function trouble(error) {
   if (error instanceof Refused && error.code === 'NO_LEDGER')
-    return empty(
-      'Usage is not recorded.',
-      'Without a ledger nobody can say who still calls a version. usage.store in routes.yaml names its file.',
-    );
-  if (error instanceof Refused && error.status === 404) return empty('This gateway does not say.', error.message);
+    return empty('Usage is not recorded.', 'This gateway runs without a usage ledger.');
+  if (error instanceof Refused && error.status === 404) return empty('Not available.', error.message);
   if (error instanceof Refused || typeof error === 'string')
     return el('p', { class: 'problem' }, typeof error === 'string' ? error : error.message);
-  return el('p', { class: 'problem' }, 'The gateway does not answer. The page tries again by itself.');
+  return el('p', { class: 'problem' }, 'The gateway does not answer. This page keeps trying.');
 }

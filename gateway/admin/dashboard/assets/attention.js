@@ -1,0 +1,123 @@
+import { el } from './dom.js';
+import { dateTime, several } from './format.js';
+
+/** @import { Failure, Ledger, Status, VersionStatus } from './shapes.js' */
+
+/** @type {Record<string, string>} */
+export const triggers = {
+  start: 'at start',
+  file: 'after an edit of the file',
+  signal: 'after a signal',
+  admin: 'after a call to the admin API',
+};
+
+/**
+ * What an operator has to look at, worst first: rejected edits, backends that are down, the ledger, overridden guards.
+ * @param {Status} status
+ */
+export function attention({ config, usage, versions }) {
+  return [
+    config.last_failure && rejectedEdit(config.last_failure),
+    ...versions.flatMap(backends),
+    ledger(usage),
+    config.forced.length > 0 && forced(config.forced),
+  ].filter((part) => part !== null && part !== false);
+}
+
+/**
+ * What `attention` depends on. Counts that change all the time are left out: a live region is read aloud when it changes.
+ * @param {Status} status
+ * @param {number} now
+ */
+export function attentionFacts({ config, usage, versions }, now) {
+  const held = usage?.held_rows ?? 0;
+  return [
+    config.last_failure,
+    config.forced,
+    [usage?.problem ?? null, held > 0 && Math.floor(now / 60_000)],
+    versions.map(({ version, targets, stopped_before_retired: wasStopped }) => [
+      version,
+      wasStopped,
+      targets.map(({ url, health, reachable, last_error: error }) => [url, health, reachable, error]),
+    ]),
+  ];
+}
+
+/** @param {Failure} failed */
+function rejectedEdit({ at, trigger, reasons }) {
+  const when = `${dateTime(Date.parse(at))}, ${triggers[trigger] ?? trigger}`;
+  return el(
+    'div',
+    { class: 'problem' },
+    el(
+      'p',
+      {},
+      el('strong', {}, 'The last edit of routes.yaml was rejected'),
+      ` (${when}). The configuration before it is still in effect.`,
+    ),
+    el('ul', {}, ...reasons.map((reason) => el('li', {}, el('code', {}, reason)))),
+  );
+}
+
+/** @param {VersionStatus} version */
+function backends({ version, targets, stopped_before_retired: wasStopped }) {
+  const down = targets.filter(
+    ({ health, reachable }) => health !== 'removed' && (health !== 'healthy' || reachable === false),
+  );
+  if (down.length === 0) return [];
+  const isAll = down.length === targets.length;
+  const title = isAll
+    ? `${version} has no healthy backend`
+    : `${version}: ${down.length} of ${targets.length} backends are down`;
+  return [
+    el(
+      'div',
+      { class: isAll ? 'problem' : 'problem mild' },
+      el('p', {}, el('strong', {}, title)),
+      el(
+        'ul',
+        {},
+        ...down.map(({ url, health, reachable, last_error: error }) =>
+          el('li', {}, el('code', {}, url), ` ${reachable === false ? 'unreachable' : health}`, error && `: ${error}`),
+        ),
+      ),
+      wasStopped &&
+        el(
+          'p',
+          {},
+          'If it was stopped on purpose, set ',
+          el('code', {}, 'retired: true'),
+          ` for /${version} in routes.yaml.`,
+        ),
+    ),
+  ];
+}
+
+/** @param {Ledger|null|undefined} ledger */
+function ledger(ledger) {
+  const { problem = null, held_rows: held = 0 } = ledger ?? {};
+  if (problem === null && held === 0) return null;
+  const waiting = `${several(held, 'row waits', 'rows wait')} in memory. A crash would lose them.`;
+  return el(
+    'div',
+    { class: problem === null ? 'problem mild' : 'problem' },
+    el(
+      'p',
+      {},
+      el('strong', {}, problem === null ? 'The usage ledger is behind' : 'The usage ledger has a problem'),
+      '. The figures on this page may be incomplete.',
+    ),
+    problem !== null && el('p', {}, el('code', {}, problem)),
+    held > 0 && el('p', {}, waiting),
+  );
+}
+
+/** @param {readonly string[]} reasons */
+function forced(reasons) {
+  return el(
+    'div',
+    { class: 'problem mild' },
+    el('p', {}, el('strong', {}, 'The guard was overridden'), ' by ', el('code', {}, 'guard.force'), ':'),
+    el('ul', {}, ...reasons.map((reason) => el('li', {}, reason))),
+  );
+}
