@@ -3,12 +3,16 @@ import { loadSnapshot, snapshotFrom } from './config/load.ts';
 import type { Snapshot, Version } from './config/snapshot.ts';
 import { WatchedFiles } from './config/watchedFiles.ts';
 import { keep, sinkOf } from './keeping.ts';
+import type { Facts } from './observability/facts.ts';
 import { outcomeInWords, Reloader } from './reload.ts';
 import { type Assembly, assemble } from './serving/assembly.ts';
 import { Signals } from './serving/signals.ts';
 import { systemClock as clock } from './shared/clock.ts';
-import { Ledger } from './usage/ledger.ts';
+import { ThreadedLedger } from './usage/threadedLedger.ts';
 import { useFacts } from './useFacts.ts';
+
+// Requests that are answered while the ledger is being opened, which may take seconds where its disk is slow.
+const mostWaiting = 10_000;
 
 /** What a gateway inside another server does besides answering; all of it is off by default. */
 export interface EmbeddingOptions {
@@ -66,31 +70,47 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   };
 }
 
-/** The ledger of an embedded gateway: what is written to it, and what the guard asks it. */
-class Usage {
+/** An open ledger, and what writes to it and asks it. */
+interface OpenLedger {
+  readonly ledger: ThreadedLedger;
+  readonly signals: Signals;
   readonly desk: LedgerThread;
-  readonly #ledger: Ledger;
-  readonly #signals: Signals;
-  readonly #stopKeeping: () => void;
+  stopKeeping(): void;
+}
+
+/** The ledger of an embedded gateway. The host need not wait until its file is open. */
+class Usage {
+  readonly #opened: Promise<OpenLedger>;
 
   constructor(snapshot: Snapshot, { surroundings, uses }: Assembly, notice: (line: string) => void) {
-    this.#ledger = Ledger.open(snapshot.usage, { clock, onNotice: notice });
-    this.#signals = new Signals(snapshot, { clock, notice, usage: sinkOf(this.#ledger), logs: false }, uses);
-    this.#stopKeeping = keep(this.#ledger, clock, () => this.#signals.resalt());
-    this.desk = new LedgerThread(this.#ledger);
-    surroundings.recorder = this.#signals.recorder;
+    const waiting: Facts[] = [];
+    // The salt in the file decides how clients are named, so nothing is counted before it is known.
+    surroundings.recorder = { record: (facts) => void (waiting.length < mostWaiting && waiting.push(facts)) };
+    this.#opened = ThreadedLedger.open(snapshot.usage, notice).then((ledger) => {
+      const signals = new Signals(snapshot, { clock, notice, usage: sinkOf(ledger), logs: false }, uses);
+      surroundings.recorder = signals.recorder;
+      for (const facts of waiting) signals.recorder.record(facts);
+      const stopKeeping = keep(ledger, clock, () => void signals.resalt());
+      return { ledger, signals, desk: new LedgerThread(ledger), stopKeeping };
+    });
+  }
+
+  async desk(): Promise<LedgerThread> {
+    return (await this.#opened).desk;
   }
 
   async apply(next: Snapshot): Promise<void> {
-    this.#ledger.configure(next.usage);
-    await this.#signals.apply(next);
+    const { ledger, signals } = await this.#opened;
+    ledger.configure(next.usage);
+    await signals.apply(next);
   }
 
   async close(): Promise<void> {
-    this.#stopKeeping();
-    await this.#signals.close();
-    await this.desk.close();
-    this.#ledger.close();
+    const { ledger, signals, desk, stopKeeping } = await this.#opened;
+    stopKeeping();
+    await signals.close();
+    await desk.close();
+    await ledger.close();
   }
 }
 
@@ -111,7 +131,7 @@ function watchForEdits(
       current = next;
       watched.follow(filesOf(next));
     },
-    use: () => useFacts({ report: async () => assembly.report() }, usage?.desk, current, clock.now()),
+    use: async () => useFacts({ report: async () => assembly.report() }, await usage?.desk(), current, clock.now()),
     clock,
   });
   const watched = new WatchedFiles(async () => {

@@ -16,6 +16,7 @@ interface CheckOptions {
   readonly config: string;
   readonly format: 'text' | 'json';
   readonly strict: boolean;
+  readonly upstreams: boolean;
   readonly againstRunning: boolean;
   readonly admin?: string;
   readonly compose: readonly string[];
@@ -29,6 +30,7 @@ export const addCheck: AddCommand = (program, io, finish) => {
     .addOption(configOption(io.cwd))
     .addOption(new Option('--format <format>', 'how to print the result').choices(['text', 'json']).default('text'))
     .option('--strict', 'let warnings count as faults', false)
+    .option('--no-upstreams', 'allow versions without an upstream, as for versionLifecycle in an app of your own')
     .option('--against-running', 'ask the running gateway, too, what it would make of the file', false)
     .addOption(
       new Option('--compose <file>', 'hold it against a Compose file; more of them go over the first')
@@ -53,7 +55,9 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const text = decode(bytes) ?? '';
   const now = systemClock.now();
   const beside = options.compose.length > 0 ? await checkBeside(options, bytes, io, now) : undefined;
-  const verdict = beside?.verdict ?? explain(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd });
+  const verdict =
+    beside?.verdict ??
+    explain(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, forwards: options.upstreams });
   const report = { file: config, text, verdict, now };
   const paint = painter(io.stdout, io.env);
   if (format === 'text') io.stdout.write(beside ? besideAsText(report, beside, paint) : asText(report, paint));

@@ -41,9 +41,10 @@ export function answerEmpty(exchange: Answerable, status: number, fields: readon
 function send(exchange: Answerable, status: number, fields: string[], body: string, closes: boolean): boolean {
   const { req, res, hasBody, lifecycle } = exchange;
   if (res.headersSent || res.destroyed) return false;
-  // In an application that says itself who may read its answers, that holds.
-  if (exchange.fields.origin !== undefined && !res.hasHeader('access-control-allow-origin')) {
-    fields.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposedNames);
+  if (exchange.fields.origin !== undefined) {
+    // An app around the gateway may have decided already who may read its answers.
+    if (res.hasHeader('access-control-allow-origin')) res.appendHeader('Access-Control-Expose-Headers', exposedNames);
+    else fields.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposedNames);
   }
   if (lifecycle) announce(fields, lifecycle);
   if (exchange.peer.hsts) fields.push('Strict-Transport-Security', transportSecurity);

@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import { announceOver } from '../forwarding/responseFields.ts';
 import { readTarget } from '../routing/target.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
-import { Exchange, type Underway } from './exchange.ts';
+import { Exchange, type OpenExchange } from './exchange.ts';
 import { findVersion, namesVersion, refuseUnknown } from './findVersion.ts';
 import { afterOthers } from './inTurn.ts';
+import { interceptHead, interceptSocketHead } from './interceptHead.ts';
 import type { Surroundings } from './live.ts';
 import { soFar } from './record.ts';
 import { refuseRetired } from './refuseRetired.ts';
-import { interceptHead, interceptSocketHead } from './responseHead.ts';
 import type { Verdict } from './steps.ts';
 
 // Requests that an application answers itself, as it likes: here they only find their version and are refused if that is
@@ -116,7 +116,7 @@ function begin(exchange: Exchange): void {
     // The application decides when its responses end.
     goAway: () => {},
     cut: () => {},
-  } satisfies Underway);
+  } satisfies OpenExchange);
 }
 
 function onHead(exchange: Exchange, fields: string[]): void {

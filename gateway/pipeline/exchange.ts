@@ -9,7 +9,7 @@ import { Tally } from '../forwarding/tally.ts';
 import { traceparentFrom } from '../forwarding/trace.ts';
 import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
-import type { Underway as Listed } from '../usage/versionUse.ts';
+import type { Underway } from '../usage/versionUse.ts';
 import { answerProblem } from './answer.ts';
 import { requestHeadFor, responsePlanFor } from './heads.ts';
 import type { Live, Surroundings } from './live.ts';
@@ -18,7 +18,7 @@ import { record } from './record.ts';
 import { requestIdFrom } from './requestId.ts';
 import type { Served } from './served.ts';
 
-export interface Underway extends Listed {
+export interface OpenExchange extends Underway {
   /** Undefined where the application answers by itself. */
   readonly forwarding: Forwarding | undefined;
 }
@@ -53,7 +53,7 @@ export class Exchange implements Outbound {
   path = '';
   #target: Target | undefined;
   /** Set once it is on its way to its target, or to the application. */
-  underway: Underway | undefined;
+  underway: OpenExchange | undefined;
 
   constructor(
     req: IncomingMessage,
@@ -136,7 +136,7 @@ export class Exchange implements Outbound {
     answerProblem(this, { code: failure.code }, failure.fault === 'client');
   }
 
-  enter(underway: Underway): void {
+  enter(underway: OpenExchange): void {
     this.underway = underway;
     this.served?.use.enter(underway);
   }

@@ -37,6 +37,18 @@ it('looks into config/ where no routes.yaml is beside it, and there only', async
   });
 });
 
+it('with --no-upstreams takes a file for versionLifecycle', async () => {
+  const folder = folderWith('routes:\n  /v1: { deprecation: 2026-01-01, sunset: 2030-01-01 }\n  /v2: {}\n');
+  expect(await runIn(folder, ['check'])).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('/v2 has no upstream'),
+  });
+  expect(await runIn(folder, ['check', '--no-upstreams'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('routes.yaml is fine'),
+  });
+});
+
 it('prints every fault with its line, and counts them', async () => {
   const { code, stdout, stderr } = await runIn(folderWith(bad), ['check']);
   expect([code, stderr]).toEqual([1, '']);

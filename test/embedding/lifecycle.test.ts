@@ -134,6 +134,19 @@ describe('in Express', () => {
     }
   });
 
+  it('lets the app decide which origins may read the 404 and the 410', async () => {
+    const app = express();
+    const lifecycle = lifecycleOf();
+    app.use((_req, res, next) => {
+      res.set({ 'Access-Control-Allow-Origin': 'https://shop.example', 'Access-Control-Expose-Headers': 'X-Page' });
+      next();
+    }, lifecycle);
+    const { url } = await host(app);
+    const { lines } = await rawAnswer(`${url}/v0/a`, { origin: 'https://shop.example' });
+    expect(lines('access-control-allow-origin')).toEqual(['https://shop.example']);
+    expect(lines('access-control-expose-headers')).toEqual(['X-Page', 'Deprecation, Sunset, Link']);
+  });
+
   it('takes an odd path for what its first segment says, and forbids it nothing', async () => {
     const { url } = await expressHost((app) => void app.use((_req, res) => void res.send('app')));
     const { port } = new URL(url);
