@@ -52,10 +52,11 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
     load,
     peek: options.peek ?? load,
     apply: async (next) => {
-      await serving.apply(next);
+      const unconfirmed = await serving.apply(next);
       current = next;
       ledger?.configure(next.usage);
       options.onAccepted?.(next);
+      return unconfirmed;
     },
     use: () => useFacts(serving, desk, current, clock.now()),
     clock,

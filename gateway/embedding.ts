@@ -130,6 +130,7 @@ function watchForEdits(
       await usage?.apply(next);
       current = next;
       watched.follow(filesOf(next));
+      return [];
     },
     use: async () => useFacts({ report: async () => assembly.report() }, await usage?.desk(), current, clock.now()),
     clock,

@@ -8,6 +8,13 @@ import type { Clock } from './shared/clock.ts';
 /** What became of a reload. A bad file and a refused edit change nothing. */
 export type Outcome =
   | { readonly kind: 'reloaded'; readonly changes: readonly string[]; readonly forced: readonly string[] }
+  /** Active, but a worker has not confirmed it: until it does, or is replaced, it may serve the previous configuration. */
+  | {
+      readonly kind: 'incomplete';
+      readonly changes: readonly string[];
+      readonly forced: readonly string[];
+      readonly unconfirmed: readonly string[];
+    }
   /** `reverted`: the edit before this one had been rejected, and is gone from the file. */
   | { readonly kind: 'unchanged'; readonly reverted?: boolean }
   | { readonly kind: 'faulty'; readonly faults: readonly string[] }
@@ -18,8 +25,8 @@ export interface ReloaderParts {
   readonly load: () => Snapshot;
   /** The same for a look only, and of `text` where there is one. */
   readonly peek: (text?: string) => Snapshot;
-  /** Puts a snapshot to work, in one assignment. */
-  readonly apply: (snapshot: Snapshot) => Promise<void>;
+  /** Puts a snapshot to work, in one assignment. Returns a line about each worker that has not confirmed it. */
+  readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
   /** How the versions are used right now. */
   readonly use: () => Promise<UseFacts>;
   readonly clock: Clock;
@@ -63,10 +70,11 @@ export class Reloader {
 
   async #reload(trigger: Trigger): Promise<Outcome> {
     const { next, outcome } = await this.#judge(this.#parts.load);
+    let unconfirmed: readonly string[] = [];
     const now = this.#parts.clock.now();
     if (outcome.kind === 'reloaded' && next) {
       try {
-        await this.#parts.apply(next);
+        unconfirmed = await this.#parts.apply(next);
       } catch (error) {
         const faults = faultsOf(error);
         this.#note(now, trigger, faults);
@@ -84,6 +92,7 @@ export class Reloader {
         forced: outcome.forced,
         lastFailure: undefined,
       };
+      if (unconfirmed.length > 0) return { ...outcome, kind: 'incomplete', unconfirmed };
     }
     if (outcome.kind === 'unchanged' && this.#status.lastFailure !== undefined) {
       this.#status = { ...this.#status, lastFailure: undefined };
@@ -144,7 +153,13 @@ export function outcomeInWords(outcome: Outcome): string[] {
       return ['routes.yaml has faults; the previous configuration stays active', ...outcome.faults];
     case 'refused':
       return ['the edit is refused; the previous configuration stays active', ...refusalLines(outcome.refusals)];
+    case 'incomplete':
+      return ['active, but not in every worker yet', ...outcome.unconfirmed, ...changesInWords(outcome)];
     case 'reloaded':
-      return ['reloaded', ...outcome.changes, ...outcome.forced.map((reason) => `forced ${reason}`)];
+      return ['reloaded', ...changesInWords(outcome)];
   }
+}
+
+function changesInWords({ changes, forced }: Pick<Outcome & { kind: 'reloaded' }, 'changes' | 'forced'>): string[] {
+  return [...changes, ...forced.map((reason) => `forced ${reason}`)];
 }

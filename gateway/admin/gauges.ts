@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
 /** The metrics that nobody has to count: what the configuration and the state of the gateway say at `now`. */
 export function gauges(
   snapshot: Snapshot,
-  { versions }: ServingReport,
+  { versions, workers }: ServingReport,
   config: ConfigStatus,
   now: number,
 ): MetricValues[] {
@@ -38,6 +38,9 @@ export function gauges(
     eachTarget('version_gateway_target_up', ({ health, reachable }) =>
       health === 'healthy' && reachable !== false ? 1 : 0,
     ),
+    metricOf('version_gateway_workers_unresponsive', [
+      { labels: {}, value: workers.filter(({ unresponsiveSince }) => unresponsiveSince !== undefined).length },
+    ]),
     ...configGauges(config),
   ];
 }

@@ -27,7 +27,13 @@ export interface Operations {
 }
 
 // What each outcome of a reload says about the edit: taken over, wrong in itself, or in conflict with a promise.
-const statuses: Readonly<Record<string, number>> = { reloaded: 200, unchanged: 200, faulty: 422, refused: 409 };
+const statuses: Readonly<Record<string, number>> = {
+  reloaded: 200,
+  incomplete: 202,
+  unchanged: 200,
+  faulty: 422,
+  refused: 409,
+};
 
 /** `GET /api/status`, usage and retirement, `POST /api/reload` and `POST /api/reload/preview`. */
 export function operations(

@@ -18,7 +18,11 @@ export function configOf({ fingerprint, generation, loadedAt, trigger, forced, l
 }
 
 export function workersOf({ workers }: ServingReport): object[] {
-  return workers.map(({ pid, since }) => ({ pid, since: instant(since) }));
+  return workers.map(({ pid, since, unresponsiveSince }) => ({
+    pid,
+    since: instant(since),
+    unresponsive_since: instant(unresponsiveSince),
+  }));
 }
 
 /** Rates and latencies as `/api/status` answers them; null: they are not known yet. */
@@ -44,8 +48,10 @@ function rounded(ms: number | undefined): number | null {
 export function versionsOf(snapshot: Snapshot, report: ServingReport, now: number): object[] {
   const { byMajor, versions } = snapshot;
   const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
+  // What a worker holds is known only while it answers.
+  const isKnown = report.workers.every(({ unresponsiveSince }) => unresponsiveSince === undefined);
   const statusOf = (name: string, version: Version | undefined, own: VersionReport | undefined): object => ({
-    ...versionStatus(name, version, own, now),
+    ...versionStatus(name, version, own, now, isKnown),
     unreachable: unreachable.has(name),
     stopped_before_retired: unreachable.get(name)?.stoppedBeforeRetired ?? false,
     targets: own?.targets.map(targetStatus) ?? [],
@@ -63,6 +69,7 @@ function versionStatus(
   version: Version | undefined,
   report: VersionReport | undefined,
   now: number,
+  isKnown: boolean,
 ): object {
   const stage = version ? stageOf(version, now) : 'removed';
   const inFlight = report?.inFlight ?? 0;
@@ -75,7 +82,7 @@ function versionStatus(
     in_flight: inFlight,
     waiting,
     last_served: instant(report?.lastServed),
-    safe_to_stop: (stage === 'retired' || stage === 'removed') && inFlight + waiting === 0,
+    safe_to_stop: (stage === 'retired' || stage === 'removed') && inFlight + waiting === 0 && isKnown,
   };
 }
 

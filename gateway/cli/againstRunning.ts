@@ -30,6 +30,7 @@ export function previewInWords(outcome: Outcome, paint: Paint): string[] {
       const heading = 'The running gateway would refuse this edit, because it breaks an announcement to clients.';
       return [paint('red', heading), ...indented(refusalLines(outcome.refusals))];
     }
+    case 'incomplete':
     case 'reloaded': {
       const changes = outcome.changes.map((change) => `would change: ${change}`);
       const forced = outcome.forced.map((reason) => `would be forced: ${reason}`);

@@ -15,7 +15,15 @@ export interface RunningStatus {
   };
   /** null: no ledger is kept. */
   readonly usage?: { readonly problem: string | null; readonly held_rows: number } | null;
+  /** Absent: an earlier release answers. */
+  readonly workers?: readonly RunningWorker[];
   readonly versions: readonly RunningVersion[];
+}
+
+export interface RunningWorker {
+  readonly pid: number;
+  /** null: it answers. */
+  readonly unresponsive_since?: string | null;
 }
 
 export interface RunningVersion {
@@ -69,4 +77,11 @@ function isListOfVersions(list: unknown): boolean {
 
 function hasTexts(record: Readonly<Record<string, unknown>>, ...names: string[]): boolean {
   return names.every((name) => typeof record[name] === 'string');
+}
+
+/** A line about each worker that does not answer: what it holds now is unknown. */
+export function unresponsiveWorkers({ workers = [] }: RunningStatus): string[] {
+  return workers
+    .filter(({ unresponsive_since }) => typeof unresponsive_since === 'string')
+    .map(({ pid, unresponsive_since }) => `worker ${pid} has not answered since ${unresponsive_since}`);
 }

@@ -1,7 +1,7 @@
 import { printable } from '../config/mask.ts';
 import { ago } from './ago.ts';
 import type { Paint } from './paint.ts';
-import type { RunningStatus, RunningTarget, RunningVersion } from './runningStatus.ts';
+import { type RunningStatus, type RunningTarget, type RunningVersion, unresponsiveWorkers } from './runningStatus.ts';
 import { date, table } from './table.ts';
 
 const triggers: Readonly<Record<string, string>> = {
@@ -13,13 +13,15 @@ const triggers: Readonly<Record<string, string>> = {
 
 /** For people. */
 export function statusAsText(
-  { config, versions, usage }: RunningStatus,
+  status: RunningStatus,
   now: number,
   paint: Paint,
   width = Number.POSITIVE_INFINITY,
 ): string {
+  const { config, versions, usage } = status;
   const lines = [
     ...configLines(config, now, paint),
+    ...unresponsiveWorkers(status).map((line) => paint('yellow', `${printable(line)}: its counts are those of then`)),
     ...usageLines(usage, paint),
     '',
     ...versionLines(versions, now, width),

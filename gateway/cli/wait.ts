@@ -3,7 +3,7 @@ import { printable } from '../config/mask.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { ExitCode, Io } from './io.ts';
 import type { Patience } from './patience.ts';
-import type { RunningStatus, RunningVersion } from './runningStatus.ts';
+import { type RunningStatus, type RunningVersion, unresponsiveWorkers } from './runningStatus.ts';
 
 const pollEvery = 250;
 // However little time is left, an answer needs some.
@@ -24,18 +24,20 @@ export async function waitUntilSafe(
     else if (format === 'text') io.stdout.write(`${words}\n`);
     return code;
   };
-  let shown: number | undefined;
+  let shown: string | undefined;
   for (;;) {
     const left = until - systemClock.now();
-    const { versions } = await read(Math.min(longestAnswer, Math.max(shortestAnswer, left)));
-    const version = versions.find((one) => one.version === name);
-    if (!version) return end(1, unknown(name, versions));
+    const status = await read(Math.min(longestAnswer, Math.max(shortestAnswer, left)));
+    const version = status.versions.find((one) => one.version === name);
+    if (!version) return end(1, unknown(name, status.versions));
     if (version.stage !== 'retired' && version.stage !== 'removed') return end(1, stillServed(version), version);
     if (version.safe_to_stop) return end(0, `/${name}: 0 requests in flight, safe to stop`, version);
-    const count = version.in_flight + version.waiting;
-    if (left <= 0) return end(1, `/${name}: still ${requests(count)} in flight after ${timeout.text}`, version);
-    if (count !== shown) io.stderr.write(`/${name}: ${requests(count)} in flight\n`);
-    shown = count;
+    const silent = unresponsiveWorkers(status).map((line) => `; ${printable(line)}, and may hold more`);
+    const state = `${requests(version.in_flight + version.waiting)} in flight`;
+    if (left <= 0) return end(1, `/${name}: still ${state} after ${timeout.text}${silent.join('')}`, version);
+    const line = `/${name}: ${state}${silent.join('')}\n`;
+    if (line !== shown) io.stderr.write(line);
+    shown = line;
     await sleep(Math.min(pollEvery, left));
   }
 }

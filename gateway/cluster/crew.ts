@@ -1,15 +1,20 @@
 import cluster from 'node:cluster';
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { ServeOptions, Serving } from '../serving/serving.ts';
 import { BackOff } from './backOff.ts';
 import { Member } from './member.ts';
 import { Records } from './records.ts';
+import type { SharedSocket } from './sharedSocket.ts';
+
+const heartbeatMs = 1000;
 
 /**
  * Several processes that serve the same snapshot and accept from one listening socket, which the primary keeps open: a
- * worker can come and go without a connection being refused. The primary does not hand connections out itself
- * (SCHED_RR): one that is on its way to a worker that dies would hang for ever.
+ * worker can come and go without a connection being refused. The primary does not hand connections out itself: one that
+ * is on its way to a worker that dies would hang for ever.
  */
 export class Crew implements Serving {
   readonly #options: ServeOptions;
@@ -17,20 +22,26 @@ export class Crew implements Serving {
   readonly #members = new Set<Member>();
   readonly #dismissed = new WeakSet<Member>();
   readonly #records = new Records();
+  readonly #ticketKeys = randomBytes(48);
+  #socket: Promise<SharedSocket> | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
   #snapshot: Snapshot;
   #ending = false;
-  #rolling = false;
+  /** Workers are being replaced although they live. */
+  #replacing = false;
   port = 0;
 
   constructor(snapshot: Snapshot, options: ServeOptions) {
     this.#snapshot = snapshot;
     this.#options = options;
-    cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ serialization: 'advanced' });
   }
 
   get ready(): boolean {
-    return !this.#ending && [...this.#members].some(({ serves }) => serves);
+    return (
+      !this.#ending &&
+      [...this.#members].some(({ serves, unresponsiveSince }) => serves && unresponsiveSince === undefined)
+    );
   }
 
   /** @throws what keeps a worker from listening */
@@ -43,14 +54,23 @@ export class Crew implements Serving {
       throw error;
     }
     for (const member of first) this.#replaceWhenGone(member);
+    this.#heartbeat = setInterval(() => this.#look(), heartbeatMs).unref();
   }
 
-  async apply(snapshot: Snapshot): Promise<void> {
+  async apply(snapshot: Snapshot): Promise<readonly string[]> {
     // What was listened with at the start counts for whoever comes later, too.
     const { listen, tls } = this.#snapshot.gateway;
     this.#snapshot = { ...snapshot, gateway: { ...snapshot.gateway, listen, tls } };
-    // Who dies in between is replaced by one that begins with this snapshot.
-    await Promise.allSettled([...this.#members].map((member) => member.apply(this.#snapshot)));
+    const unconfirmed = [...this.#members].map(async (member) => {
+      try {
+        await member.apply(this.#snapshot);
+      } catch (error) {
+        // One that has ended is replaced by one that begins with this snapshot.
+        if (member.serves) return [`worker ${member.pid} has not confirmed it: ${(error as Error).message}`];
+      }
+      return [];
+    });
+    return (await Promise.all(unconfirmed)).flat();
   }
 
   report(metrics = false): Promise<ServingReport> {
@@ -69,8 +89,12 @@ export class Crew implements Serving {
   /** Replaces the workers one by one, each after its successor serves. */
   async roll(): Promise<void> {
     const { notice } = this.#options;
-    if (this.#rolling || this.#ending) return;
-    this.#rolling = true;
+    if (this.#ending) return;
+    if (this.#replacing) {
+      notice('SIGUSR2 is ignored: workers are being replaced already');
+      return;
+    }
+    this.#replacing = true;
     notice(`rolling restart of ${this.#members.size} workers`);
     try {
       for (const old of [...this.#members]) await this.#succeed(old);
@@ -78,18 +102,52 @@ export class Crew implements Serving {
     } catch (error) {
       notice(`rolling restart stopped, the others serve on: ${(error as Error).message}`);
     } finally {
-      this.#rolling = false;
+      this.#replacing = false;
     }
   }
 
   async drain(ms: number): Promise<void> {
-    this.#ending = true;
+    await this.#end();
     await Promise.all([...this.#members].map((member) => this.#dismiss(member, ms)));
   }
 
   async close(): Promise<void> {
-    this.#ending = true;
+    await this.#end();
     await Promise.all([...this.#members].map((member) => member.end(0)));
+  }
+
+  /** From now on connections are refused, as soon as no worker listens either. */
+  async #end(): Promise<void> {
+    this.#ending = true;
+    clearInterval(this.#heartbeat);
+    const socket = await this.#socket?.catch(() => undefined);
+    this.#socket = undefined;
+    if (socket?.handle && 'close' in socket.handle) socket.handle.close();
+  }
+
+  #look(): void {
+    const limit = this.#snapshot.gateway.workerTimeout;
+    for (const member of this.#members) {
+      const unanswered = member.heartbeat();
+      if (limit > 0 && unanswered * heartbeatMs >= limit) void this.#replaceUnresponsive(member);
+    }
+  }
+
+  /**
+   * Kills it only after its successor serves: on a machine so busy that no process starts in time, the worker is more likely
+   * slow than stuck, and its requests are worth more than another process.
+   */
+  async #replaceUnresponsive(member: Member): Promise<void> {
+    if (this.#replacing || this.#dismissed.has(member)) return;
+    this.#replacing = true;
+    try {
+      await this.#succeed(member);
+    } catch (error) {
+      this.#options.notice(`worker ${member.pid} is not replaced yet: ${(error as Error).message}`);
+      await sleep(this.#backOff.after(0), undefined, { ref: false });
+    } finally {
+      this.#replacing = false;
+    }
   }
 
   /** Puts another worker in the place of `old`. @throws what keeps it from serving */
@@ -108,11 +166,26 @@ export class Crew implements Serving {
       throw error;
     }
     this.#replaceWhenGone(next);
-    if (!this.#ending) await this.#dismiss(old, this.#snapshot.gateway.drain);
+    if (this.#ending) return;
+    if (old.unresponsiveSince === undefined) await this.#dismiss(old, this.#snapshot.gateway.drain);
+    else await this.#kill(old, old.unresponsiveSince);
+  }
+
+  async #kill(member: Member, unresponsiveSince: number): Promise<void> {
+    const { clock, notice } = this.#options;
+    const seconds = Math.round((clock.now() - unresponsiveSince) / 1000);
+    notice(
+      `worker ${member.pid} has not answered for ${seconds} s and is replaced.  It had ${member.inFlight} requests in flight; what it counted in its last seconds is lost.`,
+    );
+    await member.end(0);
   }
 
   #fork(): Member {
-    const member = new Member(this.#snapshot, this.#options);
+    const first = { handle: undefined, ticketKeys: this.#ticketKeys };
+    const member = new Member(this.#snapshot, this.#options, this.#socket ?? first);
+    // Those that follow wait for the socket of the first one.
+    this.#socket ??= member.serving.then(() => ({ handle: member.socket, ticketKeys: this.#ticketKeys }));
+    this.#socket.catch(() => {});
     this.#members.add(member);
     void member.gone.then(() => this.#members.delete(member));
     // Whoever started it asks for it, too; until then nobody may.

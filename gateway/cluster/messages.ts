@@ -4,18 +4,23 @@ import type { UsageBatch } from '../usage/batch.ts';
 
 /** What the primary wants of a worker; each is answered by one `Reply` with its number. */
 export type Order =
+  /** Comes with the listening socket, unless the worker is to open it. */
   | {
       readonly number: number;
       readonly kind: 'serve';
       readonly snapshot: PlainSnapshot;
       readonly salt: string | undefined;
+      readonly ticketKeys: Buffer;
     }
   | { readonly number: number; readonly kind: 'apply'; readonly snapshot: PlainSnapshot }
   | { readonly number: number; readonly kind: 'report'; readonly metrics: boolean }
+  /** Answered by a report without metrics. */
+  | { readonly number: number; readonly kind: 'heartbeat' }
   | { readonly number: number; readonly kind: 'resalt'; readonly salt: string }
   | { readonly number: number; readonly kind: 'reopen' }
   | { readonly number: number; readonly kind: 'drain'; readonly ms: number };
 
+/** That of a worker that has opened the listening socket comes with it. */
 export type Answer = { readonly port: number } | { readonly report: ServingReport } | { readonly done: true };
 
 export type Reply = { readonly kind: 'reply'; readonly number: number } & (Answer | { readonly error: WireError });

@@ -13,13 +13,19 @@ export class Records {
     this.#past = afterwards(addUp([last, this.#past]));
   }
 
-  /** The report of the whole crew, without those who do not answer; `metrics`: with all that was ever counted. */
-  async sum(reports: readonly Promise<ServingReport>[], metrics: boolean): Promise<ServingReport> {
-    const answers = await Promise.allSettled(reports.map(async (report) => this.#note(await report)));
-    const present = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    const sum = addUp([...present, this.#past]);
+  /** The report of all workers; `metrics`: with all that was ever counted. */
+  async sum(reports: readonly Promise<ServingReport | undefined>[], metrics: boolean): Promise<ServingReport> {
+    const answers = await Promise.all(
+      reports.map(async (asked) => {
+        const report = await asked;
+        return report ? [this.#note(report)] : [];
+      }),
+    );
+    const sum = addUp([...answers.flat(), this.#past]);
     this.#past = afterwards(sum);
-    return metrics ? { ...sum, absent: await this.#processes.absent(sum.workers) } : sum;
+    if (!metrics) return sum;
+    // A worker that does not answer is present, but without metrics: those of its last answer count.
+    return { ...sum, absent: await this.#processes.absent(sum.workers.filter((worker) => worker.metrics)) };
   }
 
   /** As it arrives: a worker's last words must not be followed by earlier ones. */

@@ -1,5 +1,8 @@
+import type { SendHandle } from 'node:child_process';
 import cluster from 'node:cluster';
 import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { HostPort } from '../config/snapshot.ts';
 import { fromPlain } from '../config/transfer.ts';
 import { serveInProcess } from '../serving/inProcess.ts';
 import type { Serving, UsageSink } from '../serving/serving.ts';
@@ -7,6 +10,7 @@ import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
 import type { UsageBatch } from '../usage/batch.ts';
 import type { Answer, Notice, Order, Reply, Usage, WireError } from './messages.ts';
+import { handleOf, listenOn } from './sharedSocket.ts';
 
 export const { isWorker } = cluster;
 
@@ -17,36 +21,46 @@ export async function work(): Promise<void> {
   const worker = new Worker();
   // The listener of node:cluster would wait for blocked threads, and leave a worker without a primary.
   process.prependOnceListener('disconnect', () => endProcess(0));
-  process.on('message', (order: Order) => void worker.obey(order));
+  process.on('message', (order: Order, handle: SendHandle) => void worker.obey(order, handle));
   await once(process, 'disconnect');
 }
 
 class Worker {
   #serving: Serving | undefined;
   #salt = '';
+  /** The listening socket, if this worker has opened it, until the primary has it. */
+  #opened: SendHandle;
 
-  async obey(order: Order): Promise<void> {
+  async obey(order: Order, handle: SendHandle): Promise<void> {
     const { number } = order;
     try {
-      await tell({ kind: 'reply', number, ...(await this.#carryOut(order)) });
+      const answer = await this.#carryOut(order, handle);
+      await tell({ kind: 'reply', number, ...answer }, this.#opened);
+      this.#opened = undefined;
     } catch (error) {
       await tell({ kind: 'reply', number, error: wireError(error) });
     }
     if (order.kind === 'drain') process.disconnect?.();
   }
 
-  async #carryOut(order: Order): Promise<Answer> {
+  async #carryOut(order: Order, handle: SendHandle): Promise<Answer> {
     if (order.kind === 'serve') {
       const notice = (line: string): void => void tell({ kind: 'notice', line });
       const take = (batch: UsageBatch): void => void tell({ kind: 'usage', batch });
       const usage = order.salt === undefined ? undefined : this.#sink(order.salt, take);
-      const options = { clock: systemClock, notice, usage, logs: true };
+      const listen = async (server: Server, address: HostPort): Promise<void> => {
+        await listenOn(handle, server, address);
+        if (handle === undefined) this.#opened = handleOf(server);
+      };
+      const ticketKeys = Buffer.from(order.ticketKeys);
+      const options = { clock: systemClock, notice, usage, logs: true, listen, ticketKeys };
       this.#serving = await serveInProcess(fromPlain(order.snapshot), options);
       return { port: this.#serving.port };
     }
     const serving = this.#serving;
     if (!serving) throw new Error(`told to ${order.kind} before it was told to serve`);
     if (order.kind === 'report') return { report: await serving.report(order.metrics) };
+    if (order.kind === 'heartbeat') return { report: await serving.report() };
     if (order.kind === 'resalt') {
       this.#salt = order.salt;
       await serving.resalt();
@@ -75,10 +89,10 @@ class Worker {
 }
 
 /** Resolves when it has left: a channel that is closed before takes with it what still waits. */
-function tell(message: Reply | Notice | Usage): Promise<void> {
+function tell(message: Reply | Notice | Usage, handle?: SendHandle): Promise<void> {
   return new Promise((resolve) => {
     // The primary may be gone by now, and the process ends with it.
-    if (process.connected) process.send?.(message, undefined, undefined, () => resolve());
+    if (process.connected) process.send?.(message, handle, undefined, () => resolve());
     else resolve();
   });
 }

@@ -103,6 +103,7 @@ function gatewayOf(gateway: Draft['gateway'], folder: string): Snapshot['gateway
     publicUrl: gateway.public_url,
     trustedProxies: gateway.trusted_proxies,
     workers: gateway.workers,
+    workerTimeout: gateway.worker_timeout,
     drain: gateway.drain,
     timeouts: {
       head: gateway.timeouts.head,

@@ -126,6 +126,8 @@ export interface GatewaySettings {
   /** CIDRs, with `loopback` and `private` spelled out; empty: nobody is trusted. */
   readonly trustedProxies: readonly string[];
   readonly workers: number | 'auto';
+  /** 0: an unresponsive worker is not replaced. */
+  readonly workerTimeout: number;
   readonly drain: number;
   /** Towards clients; 0 means off. */
   readonly timeouts: { readonly head: number; readonly bodyIdle: number; readonly keepAlive: number };

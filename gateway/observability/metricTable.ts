@@ -89,6 +89,11 @@ export const metricTable = {
     labels: ['version', 'target'],
     help: 'How often failed requests have taken the target out.',
   },
+  version_gateway_workers_unresponsive: {
+    type: 'gauge',
+    labels: [],
+    help: 'Workers that do not answer: what they count and hold is as of their last answer.',
+  },
   version_gateway_ledger_up: {
     type: 'gauge',
     labels: [],

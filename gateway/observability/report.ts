@@ -13,6 +13,8 @@ export interface WorkerReport {
   readonly pid: number;
   /** Epoch ms. */
   readonly since: number;
+  /** Since when it has not answered, epoch ms: the report has its last answer. Undefined: it answers. */
+  readonly unresponsiveSince?: number | undefined;
   /** What it has counted. */
   readonly metrics?: readonly MetricValues[] | undefined;
 }

@@ -10,7 +10,7 @@ import type { Surroundings } from './live.ts';
 import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
 
 /** The listener that clients reach: node's strict parser, and what it leaves to its user. */
-export function createFrontDoor(settings: GatewaySettings, surroundings: Surroundings): Server {
+export function createFrontDoor(settings: GatewaySettings, surroundings: Surroundings, ticketKeys?: Buffer): Server {
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => handle(req, res, surroundings);
   const { tls } = settings;
   const server: Server = tls
@@ -18,6 +18,7 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
         {
           ...optionsFor(settings),
           ...readKeyPair(tls),
+          ...(ticketKeys && { ticketKeys }),
           ALPNProtocols: ['http/1.1'],
           handshakeTimeout: settings.timeouts.head || 0x7fff_ffff,
         },

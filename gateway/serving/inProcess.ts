@@ -22,9 +22,9 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const { surroundings, endings } = assembly;
   const signals = new Signals(snapshot, options, assembly.uses);
   surroundings.recorder = signals.recorder;
-  const front = createFrontDoor(snapshot.gateway, surroundings);
+  const front = createFrontDoor(snapshot.gateway, surroundings, options.ticketKeys);
   try {
-    await listen(front, snapshot.gateway.listen);
+    await (options.listen ?? listen)(front, snapshot.gateway.listen);
   } catch (error) {
     assembly.close();
     await signals.close();
@@ -40,6 +40,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       assembly.apply(next);
       adjustFrontDoor(front, next);
       await signals.apply(next);
+      return [];
     },
     report: async (metrics) => {
       const report = assembly.report();

@@ -1,4 +1,5 @@
-import type { Snapshot } from '../config/snapshot.ts';
+import type { Server } from 'node:http';
+import type { HostPort, Snapshot } from '../config/snapshot.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { UsageBatch } from '../usage/batch.ts';
@@ -9,7 +10,8 @@ export interface Serving {
   readonly port: number;
   /** New traffic is welcome. */
   readonly ready: boolean;
-  apply(snapshot: Snapshot): Promise<void>;
+  /** Serves another snapshot. Returns a line about each process that has not confirmed it. */
+  apply(snapshot: Snapshot): Promise<readonly string[]>;
   /** `metrics`: with what each process has counted. */
   report(metrics?: boolean): Promise<ServingReport>;
   /** The salt of the usage sink is another one now. */
@@ -30,6 +32,10 @@ export interface ServeOptions {
   readonly usage?: UsageSink | undefined;
   /** Whether `log:` of the file counts: a library writes nothing of its own accord. */
   readonly logs: boolean;
+  /** How `server` comes to listen; default: it opens a socket of its own. */
+  readonly listen?: (server: Server, address: HostPort) => Promise<void>;
+  /** Encrypts TLS sessions: a client may resume its session with any process that has the same keys. */
+  readonly ticketKeys?: Buffer;
 }
 
 export interface UsageSink {

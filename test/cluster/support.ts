@@ -10,8 +10,8 @@ export interface StartedGateway extends Running {
   readonly folder: string;
   readonly port: number;
   readonly admin: string;
-  /** Replaces the `routes:` of the file. */
-  edit(routes: Readonly<Record<string, unknown>>): void;
+  /** Replaces the `routes:` of the file, and adds `more` sections. */
+  edit(routes: Readonly<Record<string, unknown>>, more?: Readonly<Record<string, unknown>>): void;
   pids(): Promise<number[]>;
 }
 
@@ -19,22 +19,23 @@ export interface StartedGateway extends Running {
 export async function startWorkers(
   workers: number,
   routes: Readonly<Record<string, unknown>>,
-  settings: Readonly<Record<string, unknown>> = {},
+  { gateway: settingsOfGateway = {}, ...settings }: Readonly<Record<string, object | string>> = {},
 ): Promise<StartedGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'workers-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'routes.yaml');
-  const edit = (next: Readonly<Record<string, unknown>>): void => {
-    const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', workers, drain: '5s' };
+  const edit: StartedGateway['edit'] = (next, more) => {
+    const ports = { listen: '127.0.0.1:0', admin: '127.0.0.1:0' };
+    const gateway = { ...ports, workers, drain: '5s', ...Object(settingsOfGateway) };
     // JSON is YAML, too.
     writeFileSync(
       file,
-      JSON.stringify({ gateway, usage: { store: join(folder, 'usage.db') }, routes: next, ...settings }),
+      JSON.stringify({ gateway, usage: { store: join(folder, 'usage.db') }, routes: next, ...settings, ...more }),
     );
   };
   edit(routes);
   const running = run(process.execPath, ['gateway/main.ts', 'start', '--config', file]);
-  const [, port] = await running.printed(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
+  const [, port] = await running.printed(/listens on https?:\/\/127\.0\.0\.1:(\d+)/);
   const [, admin] = await running.printed(/(http:\/\/127\.0\.0\.1:\d+)\/readyz/);
   return {
     ...running,

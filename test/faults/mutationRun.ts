@@ -25,7 +25,7 @@ export async function readMutants(seed: number, count: number): Promise<Mutation
   const alive = watchdog(`the gateway, by seed ${seed} of routes.yaml,`);
   const sound = readFileSync(new URL('rich-routes.yaml', import.meta.url), 'latin1');
   const { gateway, write, loaded } = await start(sound);
-  const outcomes = { reloaded: 0, unchanged: 0, faulty: 0, refused: 0 };
+  const outcomes = { reloaded: 0, incomplete: 0, unchanged: 0, faulty: 0, refused: 0 };
   let slowestMs = 0;
   for (let number = 0; number < count; number += 1) {
     const mutant = mutate(sound, random);

@@ -39,6 +39,9 @@ export const gateway = section({
     .prefault([])
     .describe('Networks whose X-Forwarded-* fields are believed: CIDRs, loopback, private.'),
   workers: workers.prefault(1).describe('Processes, or auto for one to each core.'),
+  worker_timeout: timerOrOff
+    .prefault('30s')
+    .describe('How long a worker may give no sign of life before it is replaced.'),
   drain: timerOrOff.prefault('30s').describe('How long a stopping gateway waits for the requests in flight.'),
   timeouts: timeouts.prefault({}).describe('Towards clients.'),
   limits: limits.prefault({}).describe('Of requests, before any route is known.'),

@@ -22,7 +22,7 @@ export function reloadWith(button, outcome) {
   });
 }
 
-/** @param {{ kind?: string, changes?: string[], faults?: string[], refusals?: { version: string, message: string }[], detail?: string }} outcome */
+/** @param {{ kind?: string, changes?: string[], unconfirmed?: string[], faults?: string[], refusals?: { version: string, message: string }[], detail?: string }} outcome */
 function said(outcome) {
   const { kind } = outcome;
   if (kind === 'unchanged')
@@ -36,6 +36,14 @@ function said(outcome) {
       'div',
       { class: 'notice' },
       el('p', {}, 'Reloaded. The new configuration is in effect.'),
+      lines(outcome.changes),
+    );
+  if (kind === 'incomplete')
+    return el(
+      'div',
+      { class: 'problem' },
+      el('p', {}, 'The new configuration is active, but not in every worker yet:'),
+      lines(outcome.unconfirmed),
       lines(outcome.changes),
     );
   const why =

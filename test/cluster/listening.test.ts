@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { request } from 'node:https';
+import { connect as connectPlain } from 'node:net';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../config/temporary.ts';
+import { answer, startBackend } from '../support/backend.ts';
+import { makePair } from '../support/certificates.ts';
+import { eventually } from '../support/eventually.ts';
+import { startWorkers } from './support.ts';
+
+const patient = { timeout: 60_000 };
+
+it('while no worker lives, connections wait instead of being refused', patient, async () => {
+  const backend = await startBackend(answer(200, 'ok'));
+  const gateway = await startWorkers(2, { '/v1': backend.url });
+  for (const round of [1, 2]) {
+    for (const pid of await gateway.pids()) process.kill(pid, 'SIGKILL');
+    const ask = () => fetch(`http://127.0.0.1:${gateway.port}/v1/x`, { headers: { connection: 'close' } });
+    const answers = await Promise.all(Array.from({ length: 50 }, ask));
+    expect([...new Set(answers.map(({ status }) => status))], `round ${round}`).toEqual([200]);
+    // Until both are there again: the next round is to find two.
+    await eventuallyTwo(gateway.pids);
+  }
+});
+
+it('over TLS, too, and a session is resumed with any worker', patient, async () => {
+  const backend = await startBackend(answer(200, 'ok'));
+  const folder = temporaryFolder();
+  makePair(folder, 'api.test');
+  const tls = { cert: join(folder, 'api.test.made.crt'), key: join(folder, 'api.test.made.key') };
+  const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { tls } });
+  const session = await sessionAt(gateway.port);
+  for (const pid of await gateway.pids()) process.kill(pid, 'SIGKILL');
+  expect(await statusAt(gateway.port)).toBe(200);
+  await eventuallyTwo(gateway.pids);
+  const sockets = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const socket = connect({ port: gateway.port, host: '127.0.0.1', rejectUnauthorized: false, session });
+      await once(socket, 'secureConnect');
+      return socket;
+    }),
+  );
+  expect(sockets.filter((socket) => !socket.isSessionReused())).toEqual([]);
+  for (const socket of sockets) socket.destroy();
+});
+
+it('while it drains, connections are refused', patient, async () => {
+  const backend = await startBackend(() => [{ wait: 3000 }, { write: answer(200, 'ok') }]);
+  const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { drain: '10m' } });
+  const inFlight = fetch(`http://127.0.0.1:${gateway.port}/v1/slow`);
+  await eventually(() => expect(backend.requests).toHaveLength(1), 20_000);
+  gateway.child.kill('SIGTERM');
+  await gateway.printed(/version-gateway stops/);
+  await refused(gateway.port);
+  expect((await inFlight).status).toBe(200);
+});
+
+/** Connects again and again until nobody listens. */
+async function refused(port: number): Promise<void> {
+  let code: string | undefined;
+  while (code !== 'ECONNREFUSED') {
+    const socket = connectPlain(port, '127.0.0.1');
+    code = await new Promise((resolve) => {
+      socket.on('connect', () => resolve(undefined)).on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+    });
+    socket.destroy();
+  }
+}
+
+async function eventuallyTwo(pids: () => Promise<number[]>): Promise<void> {
+  let count = 0;
+  while (count !== 2) count = (await pids()).length;
+}
+
+async function sessionAt(port: number): Promise<Buffer> {
+  const socket: TLSSocket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  const [session] = (await once(socket, 'session')) as [Buffer];
+  socket.destroy();
+  return session;
+}
+
+async function statusAt(port: number): Promise<number | undefined> {
+  const outgoing = request({ port, host: '127.0.0.1', path: '/v1/x', agent: false, rejectUnauthorized: false }).end();
+  const [response] = await once(outgoing, 'response');
+  response.resume();
+  return response.statusCode;
+}

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { runIn } from '../cli/io.ts';
+import { okAnswer, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { connectTo, get } from '../support/rawClient.ts';
+import { type StartedGateway, startWorkers } from './support.ts';
+
+const patient = { timeout: 120_000 };
+
+interface Status {
+  readonly workers: readonly { readonly pid: number; readonly unresponsive_since: string | null }[];
+  readonly versions: readonly {
+    readonly version: string;
+    readonly in_flight: number;
+    readonly safe_to_stop: boolean;
+  }[];
+}
+
+async function statusOf({ admin }: StartedGateway): Promise<Status> {
+  return (await (await fetch(`${admin}/api/status`)).json()) as Status;
+}
+
+/** Asks until `isSo`. */
+async function statusWhen(gateway: StartedGateway, isSo: (status: Status) => boolean): Promise<Status> {
+  for (;;) {
+    const status = await statusOf(gateway);
+    if (isSo(status)) return status;
+    await sleep(50);
+  }
+}
+
+/** Stops one worker as a debugger does, and waits until the gateway knows. */
+async function freezeOne(gateway: StartedGateway): Promise<number> {
+  const [pid] = (await gateway.pids()) as [number];
+  process.kill(pid, 'SIGSTOP');
+  onTestFinished(() => void isThere(pid, 'SIGCONT'));
+  await statusWhen(gateway, ({ workers }) => workers.some((one) => one.pid === pid && one.unresponsive_since !== null));
+  return pid;
+}
+
+function isThere(pid: number, signal: NodeJS.Signals | 0 = 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+it('a version is not safe to stop, and a reload not complete, while a worker does not answer', patient, async () => {
+  const backend = await startBackend(() => undefined);
+  const routes = { '/v1': backend.url, '/v2': backend.url, '/v3': backend.url };
+  const gateway = await startWorkers(2, routes, { gateway: { worker_timeout: 'off', drain: '1s' } });
+  const clients = await Promise.all(Array.from({ length: 20 }, () => connectTo(gateway.port)));
+  for (const client of clients) client.send(get('/v1/x'));
+  await eventually(() => expect(backend.requests).toHaveLength(20), 20_000);
+  await statusWhen(gateway, ({ versions }) => versions[0]?.in_flight === 20);
+  const pid = await freezeOne(gateway);
+  expect((await statusOf(gateway)).versions[0]).toMatchObject({ in_flight: 20 });
+
+  const retired = { retired: true, successor: '/v3' };
+  const guard = { force: { '/v1': 'a test', '/v2': 'a test' } };
+  gateway.edit({ '/v1': retired, '/v2': retired, '/v3': backend.url }, { guard });
+  const { status, outcome } = await reload(gateway);
+  if (outcome.kind === 'unchanged') await gateway.printed(/reload \(file\): active, but not in every worker yet/);
+  else expect([status, outcome.kind]).toEqual([202, 'incomplete']);
+  // Nobody has ever asked for it: it is only the worker that keeps it from being safe.
+  expect((await statusOf(gateway)).versions[1]).toMatchObject({ stage: 'retired', in_flight: 0, safe_to_stop: false });
+  const { host } = new URL(gateway.admin);
+  const waited = await runIn('.', ['status', '--wait', '/v2', '--timeout', '1s', '--admin', host]);
+  expect(waited).toMatchObject({ code: 1, stdout: '' });
+  expect(waited.stderr).toContain(`worker ${pid} has not answered since`);
+
+  process.kill(pid, 'SIGCONT');
+  await gateway.printed(new RegExp(`worker ${pid} answers again`));
+  await statusWhen(gateway, ({ versions }) => versions.every((one) => one.version === 'v3' || one.safe_to_stop));
+  expect(await gateway.pids()).toContain(pid);
+});
+
+async function reload({ admin }: StartedGateway): Promise<{ status: number; outcome: { kind: string } }> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${admin}/api/reload`, { method: 'POST', headers, body: '{}' });
+  return { status: response.status, outcome: (await response.json()) as { kind: string } };
+}
+
+it('status and metrics are answered at once, and no counter falls', patient, async () => {
+  const backend = await startBackend(() => okAnswer);
+  const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { worker_timeout: 'off' } });
+  for (let count = 0; count < 20; count += 1)
+    await fetch(`http://127.0.0.1:${gateway.port}/v1/x`, { headers: { connection: 'close' } });
+  const counted = async (): Promise<number> => {
+    const text = await (await fetch(`${gateway.admin}/metrics`)).text();
+    return Number(/^version_gateway_requests_total\{version="v1".*\} (\d+)$/m.exec(text)?.[1]);
+  };
+  expect(await counted()).toBe(20);
+  await freezeOne(gateway);
+  // To wait five seconds for each of them would be too long for this test.
+  for (let count = 0; count < 15; count += 1) {
+    expect(await counted()).toBe(20);
+    await statusOf(gateway);
+  }
+});
+
+it('a worker that does not answer is replaced, and no request to the others fails', patient, async () => {
+  const backend = await startBackend(() => okAnswer);
+  const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { worker_timeout: '5s' } });
+  const pid = await freezeOne(gateway);
+  await gateway.printed(new RegExp(`worker ${pid} has not answered for \\d+ s and is replaced`));
+  const { workers } = await statusWhen(gateway, ({ workers: all }) => all.every((one) => one.pid !== pid));
+  expect(workers.map(({ unresponsive_since }) => unresponsive_since)).toEqual([null, null]);
+  for (let count = 0; count < 20; count += 1) {
+    const response = await fetch(`http://127.0.0.1:${gateway.port}/v1/x`, { headers: { connection: 'close' } });
+    expect(response.status).toBe(200);
+  }
+  expect(isThere(pid)).toBe(false);
+});
+
+it('a primary that was suspended itself blames no worker', patient, async () => {
+  const backend = await startBackend(() => okAnswer);
+  const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { worker_timeout: '2s' } });
+  const before = await gateway.pids();
+  gateway.child.kill('SIGSTOP');
+  onTestFinished(() => void gateway.child.kill('SIGCONT'));
+  // Twice as long as a worker may be silent: all of it would count, were time measured.
+  await sleep(4_000);
+  gateway.child.kill('SIGCONT');
+  expect((await gateway.pids()).sort()).toEqual(before.sort());
+  expect(gateway.output()).not.toContain('unresponsive');
+});
