@@ -2,6 +2,7 @@ import { LedgerThread } from './admin/reading/ledgerThread.ts';
 import { loadSnapshot, snapshotFrom } from './config/load.ts';
 import type { Snapshot, Version } from './config/snapshot.ts';
 import { WatchedFiles } from './config/watchedFiles.ts';
+import type { Discovery } from './discovery/app.ts';
 import { keep, sinkOf } from './keeping.ts';
 import type { Facts } from './observability/facts.ts';
 import { outcomeInWords, Reloader } from './reload.ts';
@@ -28,7 +29,7 @@ export interface EmbeddingOptions {
 }
 
 export interface EmbeddingSettings extends EmbeddingOptions {
-  readonly discovery: boolean;
+  readonly discovery: Discovery | undefined;
   readonly forwards: boolean;
 }
 

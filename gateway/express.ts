@@ -36,7 +36,7 @@ interface MountedRequest extends IncomingMessage {
  * @throws ConfigError with every fault of the file
  */
 export function versionLifecycle(config: string | object, options: VersionLifecycleOptions = {}): VersionLifecycle {
-  const { assembly, close } = embed(config, { ...options, discovery: false, forwards: false });
+  const { assembly, close } = embed(config, { ...options, discovery: undefined, forwards: false });
   const { surroundings } = assembly;
   const middleware = (req: MountedRequest, res: ServerResponse, next: (error?: unknown) => void): void =>
     accompany(req, res, req.originalUrl ?? req.url ?? '', surroundings, next);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createDiscovery } from './discovery/app.ts';
 import { type EmbeddingOptions, embed } from './embedding.ts';
 import { concerns } from './pipeline/findVersion.ts';
 import { handle } from './pipeline/http.ts';
@@ -40,7 +41,8 @@ interface ServerSocket extends Duplex {
  * @throws ConfigError with every fault of the file
  */
 export function createVersionGateway(config: string | object, options: VersionGatewayOptions = {}): VersionGateway {
-  const { assembly, close } = embed(config, { discovery: false, ...options, forwards: true });
+  const discovery = options.discovery ? createDiscovery : undefined;
+  const { assembly, close } = embed(config, { ...options, discovery, forwards: true });
   const { surroundings } = assembly;
   const gateway = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     // Without `next` nobody else would answer.

@@ -46,6 +46,15 @@ describe('the gateway', () => {
     expect(strays).toEqual([]);
   });
 
+  it('does not load Express for the middleware of an app that has its own', () => {
+    const loaded = new Set(['gateway/express.ts']);
+    for (const file of loaded) {
+      for (const one of imports) if (one.from === file && !one.typeOnly) loaded.add(one.to);
+    }
+    expect(loaded.size).toBeGreaterThan(50);
+    expect(loaded).not.toContain('express');
+  });
+
   it('has no import cycle', () => {
     expect(cycles()).toEqual([]);
   });

@@ -18,11 +18,13 @@ import { page } from './page.ts';
 import { catalogPath } from './paths.ts';
 import { contentSecurityPolicy } from './style.ts';
 
-/** Answers the requests that `isDiscovery` recognises: the index, the contracts, the guides and the API catalog. */
-export function createDiscovery(
+export type Discovery = (
   live: { readonly current: Snapshot },
   clock: Clock,
-): (req: IncomingMessage, res: ServerResponse) => void {
+) => (req: IncomingMessage, res: ServerResponse) => void;
+
+/** Answers the requests that `isDiscovery` recognises: the index, the contracts, the guides and the API catalog. */
+export const createDiscovery: Discovery = (live, clock) => {
   // The routes contain the base path, so each snapshot has an app of its own.
   let served: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
   return (req, res) => {
@@ -30,7 +32,7 @@ export function createDiscovery(
     if (served?.snapshot !== snapshot) served = { snapshot, app: discoveryApp(snapshot, clock) };
     served.app(req, res);
   };
-}
+};
 
 function discoveryApp(snapshot: Snapshot, clock: Clock): Express {
   const app = express();

@@ -55,7 +55,7 @@ function answer(exchange: Exchange, verdict: Verdict): void {
         lingerAfter(res);
       }
       if (exchange.closing) res.shouldKeepAlive = false;
-      surroundings.discovery(req, res);
+      surroundings.discovery?.(req, res);
       break;
   }
 }

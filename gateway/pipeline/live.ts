@@ -28,7 +28,8 @@ export interface Surroundings {
   /** Hears of every exchange that ends; undefined: nobody does. */
   recorder?: Recorder | undefined;
   readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;
-  readonly discovery: (req: IncomingMessage, res: ServerResponse) => void;
+  /** Undefined where `isDiscovery` is always false. */
+  readonly discovery: ((req: IncomingMessage, res: ServerResponse) => void) | undefined;
 }
 
 /** Puts a snapshot to work. `uses` are kept over every reload, and gain what is new. */

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../config/snapshot.ts';
-import { createDiscovery } from '../discovery/app.ts';
+import type { Discovery } from '../discovery/app.ts';
 import { isDiscovery } from '../discovery/paths.ts';
 import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 import { Endings } from '../pipeline/endings.ts';
@@ -26,8 +26,8 @@ const lookMs = 1000;
 
 export interface AssemblyOptions {
   readonly clock?: Clock;
-  /** Whether the index, the contracts, the guides and the API catalog are answered. */
-  readonly discovery?: boolean;
+  /** Answers the index, the contracts, the guides and the API catalog; undefined: nobody does. */
+  readonly discovery?: Discovery | undefined;
   /** Whether requests are forwarded. Without, no target is called or checked. */
   readonly forwards?: boolean;
 }
@@ -35,7 +35,7 @@ export interface AssemblyOptions {
 /** The only place that creates pools and pipeline. */
 export function assemble(
   snapshot: Snapshot,
-  { clock = systemClock, discovery = true, forwards = true }: AssemblyOptions = {},
+  { clock = systemClock, discovery, forwards = true }: AssemblyOptions = {},
 ): Assembly {
   const since = clock.now();
   const registry = new Registry();
@@ -50,7 +50,7 @@ export function assemble(
     unrecorded: 0,
     draining: false,
     isDiscovery: discovery ? isDiscovery : () => false,
-    discovery: createDiscovery(
+    discovery: discovery?.(
       {
         get current() {
           return surroundings.live.snapshot;

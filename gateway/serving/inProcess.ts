@@ -1,5 +1,6 @@
 import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import { createDiscovery } from '../discovery/app.ts';
 import { ejectionsIn } from '../observability/ejections.ts';
 import { followCertificate } from '../pipeline/certificate.ts';
 import { adjustFrontDoor, createFrontDoor } from '../pipeline/frontDoor.ts';
@@ -18,7 +19,7 @@ const recordingMs = 1000;
 /** Serves in this very process. */
 export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
-  const assembly = assemble(snapshot, { clock });
+  const assembly = assemble(snapshot, { clock, discovery: createDiscovery });
   const { surroundings, endings } = assembly;
   const signals = new Signals(snapshot, options, assembly.uses);
   surroundings.recorder = signals.recorder;
