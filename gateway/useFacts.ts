@@ -3,6 +3,9 @@ import type { Snapshot } from './config/snapshot.ts';
 import type { UseFacts } from './lifecycle/guard.ts';
 import type { Serving } from './serving/serving.ts';
 
+// What happens while the question is being asked.
+const skewMs = 5_000;
+
 /** How the versions are used right now, for the guard. `now`: epoch ms. */
 export async function useFacts(
   serving: Pick<Serving, 'report'>,
@@ -22,7 +25,10 @@ export async function useFacts(
       if (one && one.inFlight > 0) return now;
       // Of what was before the start only the ledger knows.
       const before = facts.get(name)?.last;
-      const known = [before, one?.lastServed, one?.lastRefused].filter((at) => at !== undefined);
+      // Of the time before the clock was set back the ledger knows, too, with a time that is possible.
+      const known = [before, one?.lastServed, one?.lastRefused].filter(
+        (at): at is number => at !== undefined && at <= now + skewMs,
+      );
       return known.length === 0 ? undefined : Math.max(...known);
     },
     clients: (name) => facts.get(name)?.clients,

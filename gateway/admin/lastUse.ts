@@ -29,7 +29,7 @@ export class LastUse {
       const version = snapshot.versions.get(one.name);
       const before = this.#before.get(one.name);
       // Of a retired version the ledger's last request is one that was answered 410.
-      if (before === undefined || !version || stageOf(version, now) === 'retired') return one;
+      if (before === undefined || before > now || !version || stageOf(version, now) === 'retired') return one;
       return { ...one, lastServed: Math.max(before, one.lastServed ?? before) };
     });
     return { ...report, versions: withBefore };

@@ -2,9 +2,12 @@ import { type MetricValues, metricOf } from '../observability/exposition.ts';
 import type { LedgerDesk } from './reading/questions.ts';
 
 /** How the ledger itself is. */
-type Kept = Pick<LedgerDesk, 'problem' | 'held'>;
+type Kept = Pick<LedgerDesk, 'problem' | 'incident' | 'held'>;
 
-export function ledgerGauges(usage: Pick<LedgerDesk, keyof Kept | 'foldedHere'> | undefined): MetricValues[] {
+// An operator who looks the next morning is to see it.
+const recentMs = 24 * 3_600_000;
+
+export function ledgerGauges(usage: Pick<LedgerDesk, 'problem' | 'held' | 'foldedHere'> | undefined): MetricValues[] {
   if (!usage) return [];
   return [
     metricOf('version_gateway_ledger_up', [{ labels: {}, value: usage.problem === undefined ? 1 : 0 }]),
@@ -15,6 +18,9 @@ export function ledgerGauges(usage: Pick<LedgerDesk, keyof Kept | 'foldedHere'> 
 }
 
 /** What `/api/status` says of it; null: none is kept. */
-export function ledgerStatus(usage: Kept | undefined): object | null {
-  return usage ? { problem: usage.problem ?? null, held_rows: usage.held } : null;
+export function ledgerStatus(usage: Kept | undefined, now: number): object | null {
+  if (!usage) return null;
+  const { problem, incident, held } = usage;
+  const recent = incident && Math.abs(now - incident.at) < recentMs ? incident.text : null;
+  return { problem: problem ?? recent, held_rows: held };
 }

@@ -78,7 +78,7 @@ export async function statusOf(
   return {
     config: configOf(asked.config()),
     workers: workersOf(report),
-    usage: ledgerStatus(asked.usage),
+    usage: ledgerStatus(asked.usage, asked.clock.now()),
     versions: versionsOf(live.current, report, asked.clock.now()),
     traffic: trafficOf(traffic.recent),
   };

@@ -4,7 +4,7 @@ import { isDiscovery } from '../discovery/paths.ts';
 import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 import { Endings } from '../pipeline/endings.ts';
 import { bring, newPseudonym, type Surroundings } from '../pipeline/live.ts';
-import { type Clock, systemClock } from '../shared/clock.ts';
+import { type Clock, ClockWatch, systemClock } from '../shared/clock.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
 import type { Target } from '../upstream/target.ts';
@@ -59,7 +59,12 @@ export function assemble(
       clock,
     ),
   };
-  const look = (): void => endings.look(surroundings.live, clock.now());
+  const clockWatch = new ClockWatch(clock);
+  const look = (): void => {
+    const { jump } = clockWatch.look();
+    if (jump !== 0) for (const use of uses.values()) use.clockWasSet(jump);
+    endings.look(surroundings.live, clock.now());
+  };
   const timer = setInterval(look, lookMs).unref();
   return {
     surroundings,

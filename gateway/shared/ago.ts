@@ -10,8 +10,13 @@ const units = [
 export function ago(instant: number, now: number): string {
   // The clock of the machine that was asked may be ahead of ours.
   const passed = Math.max(0, now - instant);
-  const [length, unit] = units.find(([ms]) => passed >= ms) ?? units[4];
-  return unit === 'ms' ? 'just now' : `${counted(Math.floor(passed / length), unit)} ago`;
+  return passed < 1000 ? 'just now' : `${inLargestUnit(passed)} ago`;
+}
+
+/** A length of time (ms), rounded down to its largest unit: `29 days`, `3 min`. */
+export function inLargestUnit(ms: number): string {
+  const [length, unit] = units.find(([one]) => ms >= one) ?? units[4];
+  return counted(Math.floor(ms / length), unit);
 }
 
 /** A length of time (ms) in the largest unit that gives a whole number: `7 days`, `36 h`. */

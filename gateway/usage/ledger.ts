@@ -1,27 +1,41 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '../shared/clock.ts';
-import type { UsageBatch } from './batch.ts';
+import { inLargestUnit } from '../shared/ago.ts';
+import { type Clock, ClockWatch } from '../shared/clock.ts';
+import type { UsageBatch, UsageRow } from './batch.ts';
 import { HeldRows, maxHeldAtATime } from './heldRows.ts';
 import { LedgerConnection, newSalt } from './ledgerConnection.ts';
 import { failureOf, type LedgerFailure } from './ledgerFailure.ts';
-import { putAside } from './ledgerFile.ts';
+import { besides, putAside } from './ledgerFile.ts';
+import { latestRequest } from './ledgerFuture.ts';
 import { LedgerQueries } from './ledgerQueries.ts';
 import { LedgerReader } from './ledgerReader.ts';
 import { deleteOld } from './ledgerRetention.ts';
-import type { LedgerOptions, LedgerSettings, WritableLedger } from './ledgerSettings.ts';
+import type { Incident, LedgerOptions, LedgerSettings, WritableLedger } from './ledgerSettings.ts';
 import { Outage } from './outage.ts';
 import { Patience } from './patience.ts';
+import { dayMs, hourMs } from './spans.ts';
 
 const signOfLifeMs = 60_000; // How exactly it is known when a gateway ran that nobody called.
+
+// As long as between two gateways: whoever calls at all is missed by no more than that.
+const longestPauseMs = hourMs;
+// Entries may be written a moment before a small correction of the clock.
+const toleranceMs = 5_000;
+// No clock that is right says less.
+const earliestMs = Date.parse('2026-01-01');
 
 /** Who called what and when, on disk. What cannot be written is kept in memory, and the next batch tries again. */
 export class Ledger extends LedgerQueries implements WritableLedger {
   problem: string | undefined;
+  incident: Incident | undefined;
   /** Requests that were counted as `other clients` here, and not before they came, since the start. */
   foldedHere = 0;
   /** What it is kept by, and where. */
   settings: LedgerSettings;
   readonly #clock: Clock;
+  readonly #clockWatch: ClockWatch;
+  /** Why what was covered before counts no more; undefined once that is written. */
+  #interruption: string | undefined;
   readonly #outage: Outage;
   #began: number;
   readonly #held = new HeldRows();
@@ -32,14 +46,19 @@ export class Ledger extends LedgerQueries implements WritableLedger {
   #seen = 0;
   #beginsAnew = false;
 
-  private constructor(settings: LedgerSettings, { clock, onNotice = () => {}, salt = newSalt() }: LedgerOptions) {
+  private constructor(
+    settings: LedgerSettings,
+    { clock, onNotice = () => {}, salt = newSalt(), interruption }: LedgerOptions,
+  ) {
     super();
     this.settings = settings;
     this.#clock = clock;
+    this.#clockWatch = new ClockWatch(clock);
     this.#salt = salt;
     this.#outage = new Outage(onNotice);
     this.#began = clock.now();
     this.names.follow(settings.names);
+    if (interruption !== undefined) this.#interrupt(interruption);
   }
 
   static open(settings: LedgerSettings, options: LedgerOptions): Ledger {
@@ -74,11 +93,12 @@ export class Ledger extends LedgerQueries implements WritableLedger {
 
   /** Writes a batch, and some of what waits. An empty one tells that the gateway still runs. `mark` is written with it. */
   add(batch: UsageBatch, mark?: string): void {
+    this.#lookAtClock();
     const now = this.#clock.now();
-    const isIdle = batch.length + this.held === 0 && this.problem === undefined;
+    const isIdle = batch.length + this.held === 0 && this.problem === undefined && this.#interruption === undefined;
     if (isIdle && now - this.#seen < signOfLifeMs) return;
     const { rows, forget } = this.#held.first(maxHeldAtATime);
-    const all = [...rows, ...batch];
+    const all = [...rows, ...batch].map((row) => notAfter(now, row));
     if (!this.#patience.isPaused(now) && this.#try(({ writer }) => writer.add(all, this.settings, mark))) forget();
     else this.foldedHere += this.#held.hold(batch);
   }
@@ -131,7 +151,15 @@ export class Ledger extends LedgerQueries implements WritableLedger {
     this.#beginsAnew = false;
     try {
       const connection = this.#connected(now);
-      this.foldedHere += connection.transaction(this.#began, now, () => work(connection));
+      const interruption = this.#interruption;
+      if (interruption !== undefined) this.#began = now;
+      const isFuture = interruption !== undefined && this.#keepCopyOfFuture(connection, now);
+      this.foldedHere += connection.transaction(this.#began, now, () => {
+        if (interruption !== undefined) connection.restartCoverage();
+        if (isFuture) connection.dateToPresent(now);
+        work(connection);
+      });
+      this.#interruption = undefined;
       this.problem = undefined;
       this.#patience.worked();
       this.#seen = now;
@@ -150,11 +178,64 @@ export class Ledger extends LedgerQueries implements WritableLedger {
     this.#salt = this.#connection.salt;
     // A file that takes the place of another one in use knows nothing of the time before.
     if (this.#seen > 0) this.#began = now;
+    const { latest } = this.#connection;
+    if (latest > now + toleranceMs) {
+      const [last, present] = [instant(latest), instant(now)];
+      this.#interrupt(
+        `The ledger holds entries up to ${last}, and the clock says ${present}: it was wrong, or it is wrong now.`,
+      );
+    }
     return this.#connection;
+  }
+
+  #lookAtClock(): void {
+    const { jump, elapsed } = this.#clockWatch.look();
+    const now = instant(this.#clock.now());
+    if (jump !== 0) {
+      const [by, way] = [inLargestUnit(Math.abs(jump)), jump > 0 ? 'forward' : 'back'];
+      this.#interrupt(`The clock was set ${way} by ${by}, to ${now}.`);
+    } else if (elapsed > longestPauseMs)
+      this.#interrupt(`The gateway was stopped for ${inLargestUnit(elapsed)}, until ${now}.`);
+  }
+
+  /** A new coverage period begins with the next transaction. */
+  #interrupt(reason: string): void {
+    const text = `${reason}  What ${this.settings.store} covers begins anew: silence before that counts no more.`;
+    this.#interruption = text;
+    this.incident = { at: this.#clock.now(), text };
+    this.#outage.tell(text);
+  }
+
+  /** Whether there are entries of the future that may be dated to the present: a copy of the file keeps them as they were. */
+  #keepCopyOfFuture(connection: LedgerConnection, now: number): boolean {
+    const latest = latestRequest(connection.database);
+    // A clock that has lost its battery begins in 1970: it must not date everything to that.
+    if (latest + hourMs <= now || now < earliestMs) return false;
+    if (latest - now < dayMs) return true;
+    const copy = besides(this.settings.store, 'future', now);
+    try {
+      connection.copyTo(copy);
+      this.#outage.tell(`Entries of the future are dated to the present.  ${copy} has them as they were.`);
+      return true;
+    } catch (error) {
+      this.#outage.tell(`Entries of the future stay, as ${copy} cannot be written: ${failureOf(error).reason}.`);
+      return false;
+    }
   }
 
   #disconnect(): void {
     this.#connection?.close();
     this.#connection = undefined;
   }
+}
+
+/** As it would have been counted by a clock that says `now`. */
+function notAfter(now: number, row: UsageRow): UsageRow {
+  if (row.last <= now + toleranceMs) return row;
+  const hour = Math.min(row.hour, now - (now % hourMs));
+  return { ...row, hour, first: Math.min(row.first, now), last: now };
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { openLedgerFile } from './ledgerFile.ts';
+import { dateToPresent, latestRequest } from './ledgerFuture.ts';
 import { LedgerWriter } from './ledgerWrites.ts';
 
 /** The ledger's file while it is open, and the run that is noted in it. */
@@ -12,6 +13,8 @@ export class LedgerConnection {
   readonly salt: string;
   /** Of the last batch in the file that had one. */
   readonly mark: string;
+  /** The latest instant that the file knew of when it was opened, epoch ms. */
+  readonly latest: number;
   readonly #file: string;
   readonly #inode: number;
   #run: number | undefined;
@@ -25,6 +28,8 @@ export class LedgerConnection {
       this.writer = new LedgerWriter(this.database);
       const meta = this.database.prepare('SELECT value FROM meta WHERE key = ?');
       this.salt = String(meta.get('salt')?.['value'] ?? salt);
+      const { seen } = this.database.prepare('SELECT MAX(seen) AS seen FROM runs').get() ?? {};
+      this.latest = Math.max(Number(seen ?? 0), latestRequest(this.database));
       this.mark = String(meta.get('mark')?.['value'] ?? '');
     } catch (error) {
       this.database.close();
@@ -58,6 +63,25 @@ export class LedgerConnection {
       if (database.isTransaction) database.exec('ROLLBACK');
       throw error;
     }
+  }
+
+  /** What was covered before counts no more. Within `transaction`. */
+  restartCoverage(): void {
+    this.database.exec('DELETE FROM runs');
+    this.#run = undefined;
+  }
+
+  /** Dates what lies in the future to `now`. Within `transaction`. */
+  dateToPresent(now: number): void {
+    dateToPresent(this.database, now);
+    this.writer.forget();
+  }
+
+  /** Writes a copy to another file. */
+  copyTo(file: string): void {
+    // SQLite would create it for everybody to read.
+    closeSync(openSync(file, 'wx', 0o600));
+    this.database.prepare('VACUUM INTO ?').run(file);
   }
 
   close(): void {

@@ -72,9 +72,14 @@ function assertFile(file: string): boolean {
   return stats !== undefined;
 }
 
+/** The name of a file beside `file` for what it was at `now`. */
+export function besides(file: string, what: string, now: number): string {
+  return `${file}.${what}-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;
+}
+
 /** Renames a damaged ledger, so that a new one can begin. @returns the new name; undefined where that failed */
 export function putAside(file: string, now: number): string | undefined {
-  const aside = `${file}.corrupt-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;
+  const aside = besides(file, 'corrupt', now);
   try {
     renameSync(file, aside);
     // What was not yet moved over from the journal belongs to the damaged file, and would damage the new one.

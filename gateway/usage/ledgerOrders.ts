@@ -1,5 +1,5 @@
 import type { UsageBatch } from './batch.ts';
-import type { LedgerSettings } from './ledgerSettings.ts';
+import type { Incident, LedgerSettings } from './ledgerSettings.ts';
 
 /** What the thread that writes the ledger begins with. */
 export interface LedgerStart {
@@ -7,6 +7,8 @@ export interface LedgerStart {
   readonly salt: string;
   /** The same for every thread of a gateway, and for no other gateway. */
   readonly session: string;
+  /** Why what was covered before counts no more, if it does not. */
+  readonly interruption: string | undefined;
 }
 
 /** What the gateway tells that thread; each order is answered by one `LedgerState` with its number. */
@@ -22,6 +24,7 @@ export interface LedgerState {
   readonly number: number;
   readonly salt: string;
   readonly problem: string | undefined;
+  readonly incident: Incident | undefined;
   readonly held: number;
   readonly foldedHere: number;
 }

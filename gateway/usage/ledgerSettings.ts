@@ -12,6 +12,15 @@ export interface LedgerOptions {
   readonly onNotice?: (notice: string) => void;
   /** The salt of a new file; by default a random one. */
   readonly salt?: string;
+  /** Why what was covered before counts no more, if it does not. */
+  readonly interruption?: string | undefined;
+}
+
+/** Something that interrupted what the ledger covers, and is over. `at`: epoch ms. */
+export interface Incident {
+  readonly at: number;
+  /** Sentences for people. */
+  readonly text: string;
 }
 
 /** What the gateway needs of the ledger that it writes, in this thread or in another one. Nothing throws. */
@@ -21,6 +30,8 @@ export interface WritableLedger {
   readonly salt: string;
   /** What keeps the ledger from being written; undefined: nothing. */
   readonly problem: string | undefined;
+  /** The last one of this run. */
+  readonly incident: Incident | undefined;
   /** Rows that wait in memory until they can be written. */
   readonly held: number;
   /** Requests that were counted as `other clients` here, and not before they came, since the start. */

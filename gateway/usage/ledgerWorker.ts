@@ -5,10 +5,11 @@ import type { LedgerNotice, LedgerOrder, LedgerStart, LedgerState } from './ledg
 
 // The thread that writes the usage ledger. It alone holds a connection that writes.
 
-const { settings, salt, session } = workerData as LedgerStart;
+const { settings, salt, session, interruption } = workerData as LedgerStart;
 const ledger = Ledger.open(settings, {
   clock: systemClock,
   salt,
+  interruption,
   onNotice: (line) => post({ kind: 'notice', line }),
 });
 // Batches that a thread before this one has written, and could not report any more.
@@ -29,8 +30,8 @@ parentPort?.on('message', (order: LedgerOrder) => {
 });
 
 function report(number: number): void {
-  const { salt, problem, held, foldedHere } = ledger;
-  post({ kind: 'state', number, salt, problem, held, foldedHere });
+  const { salt, problem, incident, held, foldedHere } = ledger;
+  post({ kind: 'state', number, salt, problem, incident, held, foldedHere });
 }
 
 function post(message: LedgerState | LedgerNotice): void {

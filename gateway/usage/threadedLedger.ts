@@ -5,7 +5,7 @@ import type { UsageBatch } from './batch.ts';
 import { HeldRows } from './heldRows.ts';
 import { newSalt } from './ledgerConnection.ts';
 import type { LedgerNotice, LedgerOrder, LedgerStart, LedgerState } from './ledgerOrders.ts';
-import type { LedgerSettings, WritableLedger } from './ledgerSettings.ts';
+import type { Incident, LedgerSettings, WritableLedger } from './ledgerSettings.ts';
 import { Outage } from './outage.ts';
 
 // A message of so many rows takes a few milliseconds to copy.
@@ -49,7 +49,17 @@ export class ThreadedLedger implements WritableLedger {
   readonly #session = randomUUID();
   #worker: Worker | undefined;
   /** As the thread last reported. */
-  #state: LedgerState = { kind: 'state', number: 0, salt: newSalt(), problem: undefined, held: 0, foldedHere: 0 };
+  #state: LedgerState = {
+    kind: 'state',
+    number: 0,
+    salt: newSalt(),
+    problem: undefined,
+    incident: undefined,
+    held: 0,
+    foldedHere: 0,
+  };
+  #incidentBefore: Incident | undefined;
+  #interruption: string | undefined;
   #foldedBefore = 0;
   #failure: string | undefined;
   #number = 0;
@@ -87,6 +97,10 @@ export class ThreadedLedger implements WritableLedger {
     if (!this.#isOverdue()) return this.#state.problem;
     const seconds = Math.round(this.#waited() / 1000);
     return `${this.settings.store} cannot be written: the disk has not answered for ${seconds} s.  What is counted is kept in memory until it does.`;
+  }
+
+  get incident(): Incident | undefined {
+    return this.#state.incident ?? this.#incidentBefore;
   }
 
   get held(): number {
@@ -170,7 +184,12 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   #start(): Worker {
-    const workerData: LedgerStart = { settings: forThread(this.settings), salt: this.salt, session: this.#session };
+    const workerData: LedgerStart = {
+      settings: forThread(this.settings),
+      salt: this.salt,
+      session: this.#session,
+      interruption: this.#interruption,
+    };
     const worker = new Worker(this.#options.worker, { workerData });
     this.#worker = worker;
     worker.on('message', (message: LedgerState | LedgerNotice) => {
@@ -184,7 +203,7 @@ export class ThreadedLedger implements WritableLedger {
 
   #onState(state: LedgerState): void {
     this.#state = state;
-    this.#failure = undefined;
+    this.#failure = this.#interruption = undefined;
     this.#outage.over('The usage ledger is written again.');
     while ((this.#unanswered[0]?.order.number ?? Number.POSITIVE_INFINITY) <= state.number) this.#unanswered.shift();
     while (this.#backlog.size > 0 && this.#unanswered.length < mostUnanswered) this.#sendBacklog();
@@ -199,10 +218,11 @@ export class ThreadedLedger implements WritableLedger {
     if (worker !== this.#worker) return;
     this.#worker = undefined;
     if (this.#closing) return;
-    const { held, foldedHere } = this.#state;
-    const lost = held > 0 ? `  ${held} rows that waited in it are lost.` : '';
-    this.#failure = `The thread that writes the usage ledger ended: ${reason}.  Another one takes over.${lost}`;
+    const { held, incident, foldedHere } = this.#state;
+    this.#failure = `The thread that writes the usage ledger ended: ${reason}.  Another one takes over.`;
     this.#outage.failed(this.#failure);
+    if (held > 0) this.#interruption = `${held} rows that the thread could not write were lost with it.`;
+    this.#incidentBefore = incident ?? this.#incidentBefore;
     this.#foldedBefore += foldedHere;
     this.#state = { ...this.#state, held: 0, foldedHere: 0 };
   }

@@ -41,6 +41,12 @@ export class VersionUse {
     return this.inFlight > 0 ? now : this.#lastServed;
   }
 
+  /** The clock was set forward by so many ms: the instants that it gave before follow. */
+  clockWasSet(by: number): void {
+    if (this.#lastServed !== undefined) this.#lastServed += by;
+    if (this.lastRefused !== undefined) this.lastRefused += by;
+  }
+
   enter(one: Underway): void {
     this.underway.add(one);
   }

@@ -12,11 +12,13 @@ export const day = 24 * hour;
 export function ledgerWith(rows: UsageBatch, covered: number): { readonly ledger: Ledger; readonly file: string } {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
   const file = join(folder, 'usage.db');
-  const ledger = Ledger.open({ store: file, retention: 400 * day }, { clock: { now: () => covered } });
+  let time = covered;
+  const ledger = Ledger.open({ store: file, retention: 400 * day }, { clock: { now: () => time } });
   onTestFinished(() => {
     ledger.close();
     rmSync(folder, { recursive: true, force: true });
   });
+  time = rows.reduce((latest, { last }) => Math.max(latest, last), covered);
   ledger.add(rows);
   return { ledger, file };
 }

@@ -11,6 +11,7 @@ export function deskOf(queries: UsageQueries): LedgerDesk {
     get held() {
       return queries.held;
     },
+    incident: undefined,
     foldedHere: 0,
     ask: async (kind, snapshot, question) => answerTo(kind, queries, snapshot, question),
   };

@@ -148,10 +148,10 @@ describe('the ledger', () => {
 
   it('forgets what is older than the retention, names included', () => {
     const { ledger, store, clock } = openLedger({ retention: 100 * dayMs }, noon - 150 * dayMs);
+    clock.time = noon;
     const old = row({ client: 'gone', route: 'GET /gone', version: 'v0', first: noon - 120 * dayMs });
     ledger.add([old, row({ first: noon - 90 * dayMs }), row({ client: 'stays', first: noon })]);
     expect(ledger.coveredSince()).toBe(noon - 150 * dayMs);
-    clock.time = noon;
     ledger.maintain(noon);
     const cutoff = noon - (noon % dayMs) - 100 * dayMs;
     expect(ledger.coveredSince()).toBe(cutoff);

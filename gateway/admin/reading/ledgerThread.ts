@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
-import type { WritableLedger } from '../../usage/ledgerSettings.ts';
+import type { Incident, WritableLedger } from '../../usage/ledgerSettings.ts';
 import type { Order, Reply } from './orders.ts';
 import { type Answers, type Kind, type LedgerDesk, type Questions, UnansweredQuestion } from './questions.ts';
 
@@ -35,6 +35,10 @@ export class LedgerThread implements LedgerDesk {
 
   get problem(): string | undefined {
     return this.#ledger.problem;
+  }
+
+  get incident(): Incident | undefined {
+    return this.#ledger.incident;
   }
 
   get held(): number {

@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { ServingReport } from '../../observability/report.ts';
 import type { ProblemCode } from '../../problems/catalogue.ts';
+import type { Incident } from '../../usage/ledgerSettings.ts';
 
 /** What the gateway wants to know of its ledger, as plain data. Instants in epoch ms. */
 export interface Questions {
@@ -54,6 +55,8 @@ export type Kind = keyof Questions;
 export interface LedgerDesk {
   /** What keeps the ledger from being written. */
   readonly problem: string | undefined;
+  /** What last interrupted what the ledger covers, and is over. */
+  readonly incident: Incident | undefined;
   /** Rows that wait in memory until they can be written. */
   readonly held: number;
   /** Requests that the ledger itself has counted as `other clients` since the start. */
