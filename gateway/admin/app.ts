@@ -48,7 +48,7 @@ export function createAdmin(
       sessions,
     ),
   );
-  app.use(operations(live, asked, lastUse, traffic));
+  app.use(operations(live, asked, lastUse, traffic, admits));
   app.use(metrics(live, asked, lastUse));
   app.use(nothingHere);
   app.use(lastResort);

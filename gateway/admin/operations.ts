@@ -1,12 +1,15 @@
-import express, { type RequestHandler, type Router } from 'express';
+import express, { type Router } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ConfigStatus } from '../observability/configStatus.ts';
 import type { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/send.ts';
 import type { Clock } from '../shared/clock.ts';
+import type { Admits } from './guard.ts';
+import { jsonOnly } from './jsonOnly.ts';
 import type { LastUse } from './lastUse.ts';
 import { ledgerStatus } from './ledgerState.ts';
+import { addNames } from './names.ts';
 import type { LedgerDesk } from './reading/questions.ts';
 import { addRetirement } from './retirement.ts';
 import { configOf, trafficOf, versionsOf, workersOf } from './status.ts';
@@ -35,18 +38,20 @@ const statuses: Readonly<Record<string, number>> = {
   refused: 409,
 };
 
-/** `GET /api/status`, usage and retirement, `POST /api/reload` and `POST /api/reload/preview`. */
+/** `GET /api/status`, usage, names and retirement, `POST /api/reload` and `POST /api/reload/preview`. */
 export function operations(
   live: { readonly current: Snapshot },
   asked: Operations,
   lastUse: LastUse,
   traffic: TrafficSamples,
+  admits: Admits,
 ): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/status', async (_req, res) => {
     res.json(await statusOf(live, asked, lastUse, traffic));
   });
   addUsage(router, live, asked);
+  addNames(router, live, asked, admits);
   addRetirement(router, live, asked);
   router.post('/api/reload', jsonOnly, async (_req, res) => {
     const outcome = await asked.reload();
@@ -83,10 +88,3 @@ export async function statusOf(
     traffic: trafficOf(traffic.recent),
   };
 }
-
-const jsonOnly: RequestHandler = (req, res, next) => {
-  // A form of another site can post, too, but not this type (CSRF).
-  // Not req.is(), which knows no type without a body.
-  if (/^application\/json\s*(?:;|$)/i.test(req.get('content-type') ?? '')) next();
-  else sendProblem(res, 'UNSUPPORTED_MEDIA_TYPE', 'Send it with Content-Type: application/json; the body may be {}.');
-};

@@ -22,7 +22,7 @@ export async function sendAnswer(res: Response, asked: Promise<Page | Objection>
   }
   try {
     const answer = await asked;
-    if ('problem' in answer) sendProblem(res, answer.problem, answer.detail);
+    if ('problem' in answer) sendProblem(res, answer.problem, answer.detail, answer.members);
     else sendPage(res, answer);
   } catch (error) {
     if (!(error instanceof UnansweredQuestion)) throw error;

@@ -56,6 +56,9 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is not a folder',
   EISDIR: 'it is a folder',
   EACCES: 'the permissions do not allow it',
+  EPERM: 'the permissions do not allow it',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
   ELOOP: 'it is a link to itself',
 };
 

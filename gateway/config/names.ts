@@ -1,4 +1,4 @@
-import { parseDocument } from 'yaml';
+import { isMap, isScalar, parseDocument } from 'yaml';
 
 /** The names of clients by what the ledger calls them; a text says why `text`, YAML or JSON, holds none. */
 export function parseNames(text: string): ReadonlyMap<string, string> | string {
@@ -16,4 +16,81 @@ export function parseNames(text: string): ReadonlyMap<string, string> | string {
   const entries = Object.entries(content);
   const nameless = entries.find(([, name]) => typeof name !== 'string' || name.trim() === '');
   return nameless ? `has no text for the name of ${JSON.stringify(nameless[0].slice(0, 80))}` : new Map(entries);
+}
+
+/** The line of a file of names that gives `client` a name. JSON strings are YAML, too. */
+export function nameLine(client: string, name: string): string {
+  return `${JSON.stringify(client)}: ${JSON.stringify(name)}`;
+}
+
+/**
+ * `text`, YAML or JSON, with another name for `client`; '' removes it. Comments and all other names stay. Undefined where
+ * that is not possible, as with a name that an alias refers to.
+ */
+export function withName(text: string, client: string, name: string): string | undefined {
+  const before = parseNames(text);
+  if (typeof before === 'string') return undefined;
+  const wanted = new Map(before);
+  if (name === '') wanted.delete(client);
+  else wanted.set(client, name);
+  // The edit of the text keeps every byte around it. What it cannot do, such as adding to `{ a: b }`, the document can.
+  for (const edit of isJson(text) ? [jsonWith] : [textWith, documentWith]) {
+    const edited = edit(text, client, name);
+    if (edited !== undefined && isSame(parseNames(edited), wanted)) return edited;
+  }
+  return undefined;
+}
+
+/** Edits the lines of a block map; the result has yet to be checked. */
+function textWith(text: string, client: string, name: string): string {
+  const { contents } = parseDocument(text);
+  const items = isMap(contents) ? contents.items : [];
+  const pair = items.find(({ key }) => isScalar(key) && key.value === client);
+  const [key, value] = [pair?.key?.range, pair?.value?.range];
+  if (!key || !value) {
+    const [end, line] = [text.includes('\r\n') ? '\r\n' : '\n', nameLine(client, name)];
+    return `${text}${text === '' || text.endsWith('\n') ? '' : end}${line}${end}`;
+  }
+  if (name !== '') return `${text.slice(0, value[0])}${JSON.stringify(name)}${text.slice(value[1])}`;
+  const next = text.indexOf('\n', value[1]) + 1;
+  return text.slice(0, text.lastIndexOf('\n', key[0]) + 1) + text.slice(next === 0 ? text.length : next);
+}
+
+/** Undefined where the document does not allow it. */
+function documentWith(text: string, client: string, name: string): string | undefined {
+  try {
+    const document = parseDocument(text);
+    if (name === '') document.delete(client);
+    else document.set(client, name);
+    return document.toString({ lineWidth: 0 });
+  } catch {
+    return undefined;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** With the indentation and the last line break that `text` has. */
+function jsonWith(text: string, client: string, name: string): string {
+  const names = new Map(Object.entries(JSON.parse(text) as Record<string, string>));
+  if (name === '') names.delete(client);
+  else names.set(client, name);
+  const indentation = /^[ \t]+(?=")/m.exec(text)?.[0] ?? (text.includes('\n') ? '  ' : '');
+  const end = /\s*$/.exec(text)?.[0] ?? '';
+  return JSON.stringify(Object.fromEntries(names), null, indentation) + end;
+}
+
+function isSame(names: ReadonlyMap<string, string> | string, wanted: ReadonlyMap<string, string>): boolean {
+  return (
+    typeof names !== 'string' &&
+    names.size === wanted.size &&
+    [...wanted].every(([client, name]) => names.get(client) === name)
+  );
 }

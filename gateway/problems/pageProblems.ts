@@ -12,6 +12,16 @@ export const pageProblems = {
     title: 'Nothing here',
     detail: 'Neither the public index nor the admin listener has anything under this path.',
   },
+  NAME_CHANGED: {
+    status: 409,
+    title: 'The name was changed meanwhile',
+    detail: 'Somebody else has named the client since it was read. `name` is its name now.',
+  },
+  NAME_NOT_SAVED: {
+    status: 409,
+    title: 'The name could not be saved',
+    detail: 'The file of `usage.names` is absent or cannot be edited. `line` is what to add to it by hand.',
+  },
   PRECONDITION_FAILED: {
     status: 412,
     title: 'Another version by now',

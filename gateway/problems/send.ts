@@ -3,8 +3,8 @@ import type { ProblemCode } from './catalogue.ts';
 import { problemBody, problemFields, statusOf } from './problem.ts';
 
 /** Answers a page or an admin call with a problem; fields that are set already stay. */
-export function sendProblem(res: ServerResponse, code: ProblemCode, detail: string): void {
-  const problem = { code, detail };
+export function sendProblem(res: ServerResponse, code: ProblemCode, detail: string, members = {}): void {
+  const problem = { code, detail, members };
   const body = problemBody(problem, undefined);
   const fields = problemFields(problem, Buffer.byteLength(body));
   res.statusCode = statusOf(problem);

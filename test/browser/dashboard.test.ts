@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -5,6 +6,7 @@ import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { temporaryFolder } from '../config/temporary.ts';
 import { serve } from '../discovery/server.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { launchChromium, networkChanged, open, screens } from './chromium.ts';
@@ -628,8 +630,8 @@ describe('where a token is asked for', () => {
   const token = 'correct-horse-battery-staple';
 
   /** As it looks from another machine. */
-  function fromAfar(): Scene {
-    const shown = scene(token);
+  function fromAfar(usage: Readonly<Record<string, unknown>> = {}): Scene {
+    const shown = scene(token, undefined, usage);
     const listener: RequestListener = (req, res) => {
       Object.defineProperty(req.socket, 'remoteAddress', { value: '10.0.0.9', configurable: true });
       shown.listener(req, res);
@@ -679,6 +681,58 @@ describe('where a token is asked for', () => {
       if (page.url().startsWith('chrome-error:')) await open(page, origin);
       expect(page.url()).toBe(`${origin}/login`);
     }, patience);
+  });
+
+  describe('a client can be named', () => {
+    async function naming(usage: Readonly<Record<string, unknown>>) {
+      const { page } = await visit({ bypassCSP: true }, fromAfar(usage));
+      await logIn(page, token);
+      await page.getByRole('button', { name: 'Name x-client-id:kiosk-eu' }).click();
+      return page;
+    }
+
+    function namesFile(text: string): string {
+      const file = join(temporaryFolder(), 'names.yaml');
+      writeFileSync(file, text);
+      return file;
+    }
+
+    it('in the file of usage.names', async () => {
+      const names = namesFile('# Partners\nuser-agent:curl: cron # nightly\n');
+      const page = await naming({ names });
+      await page.getByLabel('Name', { exact: true }).fill('Kiosk');
+      await page.screenshot({ path: join(screenshots, 'naming.png') });
+      await page.addScriptTag({ path: axe });
+      const { violations } = await page.evaluate<AxeResults>('axe.run()');
+      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor({ state: 'hidden' });
+      const text = '# Partners\nuser-agent:curl: cron # nightly\n"x-client-id:kiosk-eu": "Kiosk"\n';
+      expect(readFileSync(names, 'utf8')).toBe(text);
+    });
+
+    it('unless somebody else has named it', async () => {
+      const names = namesFile('x-client-id:kiosk-eu: Till\n');
+      const page = await naming({ names });
+      await page.getByLabel('Name', { exact: true }).fill('Kiosk');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('alert').getByText('x-client-id:kiosk-eu is called "Till" now').waitFor();
+      expect(readFileSync(names, 'utf8')).toBe('x-client-id:kiosk-eu: Till\n');
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    });
+
+    it('by hand where the gateway cannot write the name', async () => {
+      const page = await naming({});
+      await page.getByLabel('Name', { exact: true }).fill('Kiosk');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('"x-client-id:kiosk-eu": "Kiosk"').waitFor();
+    });
+
+    it('not without a token', async () => {
+      const { page } = await drawn();
+      expect(await page.locator('.rename').count()).toBe(0);
+    });
   });
 
   it.each(screens)('has a form without an accessibility violation on a %s, %s', async (device, colorScheme, width) => {

@@ -42,8 +42,12 @@ export interface Scene {
 }
 
 /** The admin listener of a gateway with four versions, of which v1 is being left. */
-export function scene(token?: string, routes: Readonly<Record<string, unknown>> = everyStage): Scene {
-  const current = snapshotFrom({ routes, ...(token !== undefined && { gateway: { admin_token: token } }) });
+export function scene(
+  token?: string,
+  routes: Readonly<Record<string, unknown>> = everyStage,
+  usage: Readonly<Record<string, unknown>> = {},
+): Scene {
+  const current = snapshotFrom({ routes, usage, ...(token !== undefined && { gateway: { admin_token: token } }) });
   const state: Omit<Scene, 'listener'> = {
     target: target('http://127.0.0.1:3001', 3),
     config: {

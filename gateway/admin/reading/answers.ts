@@ -1,3 +1,5 @@
+import { reasonOf } from '../../config/fault.ts';
+import { nameLine } from '../../config/names.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { stageOf } from '../../lifecycle/stage.ts';
 import { gather } from '../../retirement/gather.ts';
@@ -6,10 +8,11 @@ import { usageCsv } from '../../retirement/usageCsv.ts';
 import { usageReport } from '../../retirement/usageReport.ts';
 import { judge } from '../../retirement/verdict.ts';
 import { clientsInWords } from '../../retirement/words.ts';
+import { nameClient } from '../../usage/namesFile.ts';
 import type { UsageQueries } from '../../usage/queries.ts';
 import { BadParameter } from '../badParameter.ts';
 import { durationIn, expectOnly, nobodyKnows, questionIn, removedIn } from '../question.ts';
-import type { Answers, Kind, Objection, Page, Questions } from './questions.ts';
+import type { Answers, ClientNaming, Kind, Objection, Page, Questions } from './questions.ts';
 
 type Answer<Asked extends Kind> = (
   queries: UsageQueries,
@@ -47,6 +50,9 @@ const answers: { readonly [Asked in Kind]: Answer<Asked> } = {
       };
     }),
 
+  // Here and not where clients are served: to read and write a large file takes a while.
+  name: (_queries, { usage: { names } }, naming) => (names === undefined ? unnamed(naming) : nameIn(names, naming)),
+
   lastUse: (queries) => {
     const served = queries.totals(0).filter((total) => total.served > 0);
     return new Map(served.map(({ version, last }) => [version, last]));
@@ -70,6 +76,30 @@ function orObjection(answer: () => Page | Objection): Page | Objection {
   } catch (error) {
     if (!(error instanceof BadParameter)) throw error;
     return { problem: 'BAD_REQUEST', detail: error.message };
+  }
+}
+
+function unnamed({ client, name }: ClientNaming): Objection {
+  const detail =
+    'routes.yaml names no file for the names of clients. Create one with this line, and name it: usage: { names: names.yaml }.';
+  return { problem: 'NAME_NOT_SAVED', detail, members: { line: nameLine(client, name) } };
+}
+
+function nameIn(file: string, { client, name, was }: ClientNaming): Page | Objection {
+  const notSaved = (reason: string): Objection => {
+    const remedy = name === '' ? 'Remove the line of the client by hand.' : 'Add the line by hand.';
+    const members = name === '' ? {} : { line: nameLine(client, name) };
+    return { problem: 'NAME_NOT_SAVED', detail: `${file} cannot be edited: ${reason}. ${remedy}`, members };
+  };
+  try {
+    const naming = nameClient(file, client, name, was);
+    if (naming.kind === 'refused') return notSaved(naming.reason);
+    if (naming.kind === 'saved') return page(JSON.stringify({ client, name: name === '' ? null : name }));
+    const now = naming.name === '' ? 'has no name any more' : `is called ${JSON.stringify(naming.name)} now`;
+    const detail = `Somebody else has changed the name: ${client} ${now}. Look at it, and try again.`;
+    return { problem: 'NAME_CHANGED', detail, members: { name: naming.name === '' ? null : naming.name } };
+  } catch (error) {
+    return notSaved(reasonOf(error));
   }
 }
 

@@ -15,6 +15,7 @@ export interface Questions {
     readonly report: ServingReport;
     readonly now: number;
   };
+  readonly name: ClientNaming;
   /** For the guard: how the versions have been used since then. */
   readonly use: { readonly since: number; readonly now: number };
   /** When each version was last served. */
@@ -25,6 +26,7 @@ export interface Questions {
 export interface Answers {
   readonly usage: Page | Objection;
   readonly retirement: Page | Objection;
+  readonly name: Page | Objection;
   readonly use: readonly VersionUseFacts[];
   readonly lastUse: ReadonlyMap<string, number>;
 }
@@ -39,6 +41,16 @@ export interface Page {
 export interface Objection {
   readonly problem: ProblemCode;
   readonly detail: string;
+  /** Extension members (RFC 9457 §3.2). */
+  readonly members?: Readonly<Record<string, unknown>>;
+}
+
+/** The name of a client; '' for none. */
+export interface ClientNaming {
+  readonly client: string;
+  readonly name: string;
+  /** The name that the operator saw. */
+  readonly was: string;
 }
 
 export interface VersionUseFacts {

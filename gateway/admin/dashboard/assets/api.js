@@ -28,12 +28,13 @@ export async function ask(path, signal) {
 /**
  * A call that changes something; a refusal has a body of its own.
  * @param {string} path
+ * @param {object} [body]
  */
-export async function tell(path) {
+export async function tell(path, body = {}) {
   const response = await fetch(path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: '{}',
+    body: JSON.stringify(body),
   });
   return { status: response.status, body: await response.json().catch(() => ({})) };
 }

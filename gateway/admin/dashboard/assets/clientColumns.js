@@ -11,9 +11,10 @@ import { usedRoutes } from './usedRoutes.js';
  * @param {Record<string, string>} words how each state of migration is called
  * @param {boolean} isRetired whether the requests are refused
  * @param {() => number} now
+ * @param {(client: ClientRow) => HTMLElement|null} rename
  * @returns {import('./sortable.js').Column<ClientRow>[]}
  */
-export function columns(words, isRetired, now) {
+export function columns(words, isRetired, now, rename) {
   /** @type {Set<string>} */
   const unfolded = new Set();
   return [
@@ -26,6 +27,7 @@ export function columns(words, isRetired, now) {
           'span',
           { class: 'client' },
           ...(one.name === null ? clientName(one.client) : [one.name]),
+          rename(one),
           one.name !== null && el('small', {}, ...clientName(one.client)),
         ),
     },

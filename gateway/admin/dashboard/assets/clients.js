@@ -17,14 +17,15 @@ const pause = 250;
  * @param {string|undefined} successor
  * @param {boolean} isRetired
  * @param {() => void} changed another page of them is wanted
+ * @param {(client: ClientRow) => HTMLElement|null} rename the button that names a client; null: naming is not possible
  */
-export function clients(version, successor, isRetired, changed) {
+export function clients(version, successor, isRetired, changed, rename) {
   let now = 0;
   let waits = 0;
   const words = wording(version, successor);
   const table = sortable(
     `Clients of ${version}`,
-    columns(words, isRetired, () => now),
+    columns(words, isRetired, () => now, rename),
     1,
     ({ client }) => client,
     changed,
@@ -74,6 +75,7 @@ export function clients(version, successor, isRetired, changed) {
   );
   return {
     root,
+    draw: table.draw,
     /** Where the rows are to be had that the reader wants to see. */
     get wanted() {
       const { sort, limit } = table.wanted;

@@ -43,6 +43,7 @@ watch({
   access(by) {
     // A browser that was admitted by its address has no session to end.
     place('logout').hidden = by !== 'session';
+    retiring.access(by);
   },
   status(status) {
     poll.begin();

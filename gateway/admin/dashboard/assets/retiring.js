@@ -4,6 +4,7 @@ import { decline } from './decline.js';
 import { el, empty, place } from './dom.js';
 import { Latest, ledgerPatience } from './latest.js';
 import { remarks } from './ledger.js';
+import { Naming } from './naming.js';
 import { Retry } from './retry.js';
 import { routes } from './routes.js';
 import { segmented } from './segmented.js';
@@ -25,6 +26,7 @@ export class Retiring {
   #latestClients = new Latest(ledgerPatience);
   #latestRoutes = new Latest(ledgerPatience);
   #retry = new Retry(() => void this.refresh());
+  #naming = new Naming(() => void this.#listClients());
   #version = '';
   #stage = '';
   #remove = () => {};
@@ -33,6 +35,12 @@ export class Retiring {
   #clients;
   /** @type {ReturnType<typeof routes>|undefined} */
   #routes;
+
+  /** @param {string} by what admitted this browser */
+  access(by) {
+    this.#naming.access(by);
+    this.#clients?.draw();
+  }
 
   /** @param {readonly VersionStatus[]} all */
   async versions(all) {
@@ -103,7 +111,13 @@ export class Retiring {
     // The columns of a retired version are others.
     if (stage !== this.#stage) this.#clients = undefined;
     this.#stage = stage;
-    this.#clients ??= clients(version, successor?.version, stage === 'retired', () => void this.#listClients());
+    this.#clients ??= clients(
+      version,
+      successor?.version,
+      stage === 'retired',
+      () => void this.#listClients(),
+      (client) => this.#naming.button(client),
+    );
     this.#routes ??= routes(version);
   }
 

@@ -67,6 +67,7 @@ export function sortable(caption, columns, sortedBy, key, changed) {
   };
   return {
     root,
+    draw,
     /** What the reader wants to see, for who is to answer that. */
     get wanted() {
       return { sort: `${upwards ? '' : '-'}${columns[by]?.name ?? ''}`, limit: shown };
