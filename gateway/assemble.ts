@@ -17,8 +17,8 @@ export interface RunningGateway {
   /** What the listeners are bound to: another port than the file's where that is 0. */
   readonly port: number;
   readonly adminPort: number;
-  /** Serves what the file says now, if that is sound and keeps the promises that were made. */
-  reload(trigger: Trigger): Promise<Outcome>;
+  /** Serves what the file says now, or `content` in its place, if that is sound and keeps the promises that were made. */
+  reload(trigger: Trigger, content?: Uint8Array): Promise<Outcome>;
   readonly config: ConfigStatus;
   /** Opens the logs anew: for who has renamed them. */
   reopenLogs(): Promise<void>;
@@ -34,9 +34,9 @@ export interface StartOptions extends Partial<Omit<ServeOptions, 'usage'>> {
   /** Who answers the clients; by default this process. */
   readonly serve?: Serve;
   /** Reads the file anew; without it there is nothing to reload. @throws ConfigError */
-  readonly load?: () => Snapshot;
+  readonly load?: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
   /** The same for a look only, with `text` for its content where there is one. */
-  readonly peek?: (text?: string) => Snapshot;
+  readonly peek?: (text?: string) => Snapshot | Promise<Snapshot>;
   /** Hears of every snapshot that is taken over by a reload. */
   readonly onAccepted?: (snapshot: Snapshot) => void;
 }
@@ -50,7 +50,7 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
   let current = snapshot;
   const reloader = new Reloader(snapshot, {
     load,
-    peek: options.peek ?? load,
+    peek: options.peek ?? (() => load()),
     apply: async (next) => {
       const unconfirmed = await serving.apply(next);
       current = next;
@@ -86,7 +86,7 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
   return {
     port: serving.port,
     adminPort: portOf(admin),
-    reload: (trigger) => reloader.reload(trigger),
+    reload: (trigger, content) => reloader.reload(trigger, content),
     get config() {
       return reloader.status;
     },

@@ -1,5 +1,8 @@
+import { resolve } from 'node:path';
 import { LedgerThread } from './admin/reading/ledgerThread.ts';
-import { loadSnapshot, snapshotFrom } from './config/load.ts';
+import { digestOf } from './config/contentDigest.ts';
+import { loadSnapshot, readText, snapshotFrom } from './config/load.ts';
+import { LoadThread } from './config/loadThread.ts';
 import type { Snapshot, Version } from './config/snapshot.ts';
 import { WatchedFiles } from './config/watchedFiles.ts';
 import type { Discovery } from './discovery/app.ts';
@@ -45,20 +48,26 @@ export interface Embedding {
  */
 export function embed(config: string | object, settings: EmbeddingSettings): Embedding {
   const { discovery, forwards, reload = false, notice = () => {} } = settings;
-  const load = (): Snapshot => {
-    const { env } = process;
-    const read =
-      typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
-    return discovery ? read : withoutGuides(read);
-  };
-  const first = load();
-  if (reload && first.file === undefined) throw new TypeError('reload: true needs the path of a routes.yaml.');
+  const { env } = process;
+  const file = typeof config === 'string' ? resolve(config) : undefined;
+  if (reload && file === undefined) throw new TypeError('reload: true needs the path of a routes.yaml.');
+  // Before it is loaded, so that an edit in between is noticed.
+  const digest = reload && file ? digestOf(readText(file)) : undefined;
+  const loaded =
+    typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
+  const adapt = discovery ? (snapshot: Snapshot) => snapshot : withoutGuides;
+  const first = adapt(loaded);
   const assembly = assemble(first, { clock, discovery, forwards });
   const usage = settings.ledger ? new Usage(first, assembly, notice) : undefined;
-  const watched = reload ? watchForEdits(first, load, assembly, usage, notice) : undefined;
+  const thread =
+    reload && typeof config === 'string' && file
+      ? new LoadThread({ file: config, path: file, cwd: process.cwd(), env, forwards }, { snapshot: first, digest })
+      : undefined;
+  const watched = thread && watchForEdits(first, thread, adapt, assembly, usage, notice);
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     watched?.close();
+    await thread?.close();
     assembly.close();
     await usage?.close();
   };
@@ -117,36 +126,41 @@ class Usage {
 
 function watchForEdits(
   first: Snapshot,
-  load: () => Snapshot,
+  thread: LoadThread,
+  adapt: (snapshot: Snapshot) => Snapshot,
   assembly: Assembly,
   usage: Usage | undefined,
   notice: (line: string) => void,
 ): WatchedFiles {
   let current = first;
+  const load = async (content?: Uint8Array) => adapt((await thread.load(content)).snapshot());
   const reloader = new Reloader(first, {
     load,
-    peek: load,
+    peek: () => load(),
     apply: async (next) => {
       assembly.apply(next);
       await usage?.apply(next);
       current = next;
-      watched.follow(filesOf(next));
+      follow(next);
       return [];
     },
     use: async () => useFacts({ report: async () => assembly.report() }, await usage?.desk(), current, clock.now()),
     clock,
   });
-  const watched = new WatchedFiles(async () => {
-    const outcome = await reloader.reload('file');
+  const onChange = async (content?: Uint8Array): Promise<void> => {
+    const outcome = await reloader.reload('file', content);
     if (outcome.kind === 'unchanged' && !outcome.reverted) return;
     for (const line of outcomeInWords(outcome)) notice(line);
-  });
-  watched.follow(filesOf(first));
+  };
+  const watched = new WatchedFiles(
+    (content) => void onChange(content),
+    () => thread.lastRead,
+  );
+  const follow = ({ file, byMajor }: Snapshot): void => {
+    if (file !== undefined) watched.follow(file, byMajor);
+  };
+  follow(first);
   return watched;
-}
-
-function filesOf({ file, byMajor }: Snapshot): string[] {
-  return [file, ...byMajor.map(({ contract }) => contract?.file)].filter((one) => one !== undefined);
 }
 
 /** Nobody answers where a guide would be: no link may lead there. */

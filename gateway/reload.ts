@@ -21,10 +21,10 @@ export type Outcome =
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
 
 export interface ReloaderParts {
-  /** Reads and checks the file. @throws ConfigError, or what reading it throws */
-  readonly load: () => Snapshot;
+  /** Reads and checks the file, or takes `content` for what it holds. @throws ConfigError, or what reading it throws */
+  readonly load: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
   /** The same for a look only, and of `text` where there is one. */
-  readonly peek: (text?: string) => Snapshot;
+  readonly peek: (text?: string) => Snapshot | Promise<Snapshot>;
   /** Puts a snapshot to work, in one assignment. Returns a line about each worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
   /** How the versions are used right now. */
@@ -57,8 +57,9 @@ export class Reloader {
     return this.#status;
   }
 
-  reload(trigger: Trigger): Promise<Outcome> {
-    const outcome = this.#last.then(() => this.#reload(trigger));
+  /** `content`: in place of what the file holds now. */
+  reload(trigger: Trigger, content?: Uint8Array): Promise<Outcome> {
+    const outcome = this.#last.then(() => this.#reload(trigger, content));
     this.#last = outcome.catch(() => {});
     return outcome;
   }
@@ -68,8 +69,8 @@ export class Reloader {
     return (await this.#judge(() => this.#parts.peek(text))).outcome;
   }
 
-  async #reload(trigger: Trigger): Promise<Outcome> {
-    const { next, outcome } = await this.#judge(this.#parts.load);
+  async #reload(trigger: Trigger, content?: Uint8Array): Promise<Outcome> {
+    const { next, outcome } = await this.#judge(() => this.#parts.load(content));
     let unconfirmed: readonly string[] = [];
     const now = this.#parts.clock.now();
     if (outcome.kind === 'reloaded' && next) {
@@ -108,10 +109,10 @@ export class Reloader {
     return outcome;
   }
 
-  async #judge(read: () => Snapshot): Promise<{ next?: Snapshot; outcome: Outcome }> {
+  async #judge(read: () => Snapshot | Promise<Snapshot>): Promise<{ next?: Snapshot; outcome: Outcome }> {
     let next: Snapshot;
     try {
-      next = read();
+      next = await read();
     } catch (error) {
       return { outcome: { kind: 'faulty', faults: faultsOf(error) } };
     }

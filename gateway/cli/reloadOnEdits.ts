@@ -10,7 +10,10 @@ import type { RoutesFile } from './routesFile.ts';
 export class ReloadOnEdits {
   readonly #file: RoutesFile;
   readonly #io: Io;
-  readonly #watched = new WatchedFiles(() => void this.#reload('file'));
+  readonly #watched = new WatchedFiles(
+    (content) => void this.#reload('file', content),
+    () => this.#file.lastRead,
+  );
   #running: RunningGateway | undefined;
 
   constructor(file: RoutesFile, io: Io) {
@@ -28,9 +31,7 @@ export class ReloadOnEdits {
   /** Watches the contracts of this snapshot, and no others. */
   follow({ byMajor }: Snapshot): void {
     if (this.#running === undefined) return;
-    const { path } = this.#file;
-    const contracts = byMajor.flatMap(({ contract }) => contract?.file ?? []);
-    this.#watched.follow([path, ...contracts], new Map([[path, () => this.#file.lastRead]]));
+    this.#watched.follow(this.#file.path, byMajor);
   }
 
   close(): void {
@@ -43,8 +44,8 @@ export class ReloadOnEdits {
     void this.#running?.reopenLogs();
   };
 
-  async #reload(trigger: Trigger): Promise<void> {
-    const outcome = await this.#running?.reload(trigger);
+  async #reload(trigger: Trigger, content?: Uint8Array): Promise<void> {
+    const outcome = await this.#running?.reload(trigger, content);
     if (outcome === undefined || (outcome.kind === 'unchanged' && !outcome.reverted && trigger === 'file')) return;
     const output = outcome.kind === 'reloaded' || outcome.kind === 'unchanged' ? this.#io.stdout : this.#io.stderr;
     for (const line of outcomeInWords(outcome)) output.write(`reload (${trigger}): ${line}\n`);

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { ConfigError, formatFault } from '../config/fault.ts';
+import { digestOf } from '../config/contentDigest.ts';
+import { formatFault } from '../config/fault.ts';
 import { explain, readText } from '../config/load.ts';
+import { LoadThread } from '../config/loadThread.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { Verdict } from '../config/validate.ts';
-import { digestOf } from '../config/watch.ts';
 import type { Io } from './io.ts';
 
 /** Which file to serve, and what counts over it. */
@@ -16,10 +16,9 @@ export interface StartOptions {
 /** The routes.yaml of a gateway, read again and again. */
 export class RoutesFile {
   readonly path: string;
-  /** Of what was read last, sound or not. */
-  lastRead: string | undefined;
   readonly #options: StartOptions;
   readonly #io: Io;
+  #thread: LoadThread | undefined;
 
   constructor(options: StartOptions, io: Io) {
     this.path = resolve(io.cwd, options.config);
@@ -27,39 +26,47 @@ export class RoutesFile {
     this.#io = io;
   }
 
-  /** For the start: warnings and faults go to stderr. @throws UnreadableFileError */
+  /** For the start, in this thread: warnings and faults go to stderr. @throws UnreadableFileError */
   read(): Snapshot | undefined {
-    const { snapshot, faults, warnings } = this.#verdict();
-    for (const warning of warnings) this.#io.stderr.write(`warning: ${formatFault(warning)}\n`);
-    for (const fault of faults) this.#io.stderr.write(`${formatFault(fault)}\n`);
+    const { config } = this.#options;
+    const { env, cwd, stderr } = this.#io;
+    const bytes = readText(this.path);
+    const { snapshot, faults, warnings } = explain(bytes, config, { env, cwd, overrides: this.#overrides });
+    for (const warning of warnings) stderr.write(`warning: ${formatFault(warning)}\n`);
+    for (const fault of faults) stderr.write(`${formatFault(fault)}\n`);
+    if (snapshot) {
+      const options = { file: config, path: this.path, cwd, env, overrides: this.#overrides };
+      this.#thread = new LoadThread(options, { snapshot, digest: digestOf(bytes) });
+    }
     return snapshot;
   }
 
-  /** The file as it is now, to be served. @throws ConfigError, UnreadableFileError */
-  load(): Snapshot {
-    return sound(this.#verdict());
+  /** The file as it is now, or `content` in its place, to be served. @throws ConfigError, or why it cannot be read */
+  async load(content?: Uint8Array): Promise<Snapshot> {
+    return (await this.#loader.load(content)).snapshot();
   }
 
-  /** The file as it is now, or `text` in its place, to be looked at only. @throws ConfigError, UnreadableFileError */
-  peek(text?: string): Snapshot {
-    return sound(this.#explain(text ?? readText(this.path)));
+  /** The same for a look only. */
+  async peek(text?: string): Promise<Snapshot> {
+    return (await this.#loader.load(text, true)).snapshot();
   }
 
-  #verdict(): Verdict {
-    this.lastRead = undefined;
-    const bytes = readText(this.path);
-    this.lastRead = digestOf(bytes);
-    return this.#explain(bytes);
+  async close(): Promise<void> {
+    await this.#thread?.close();
   }
 
-  #explain(text: string | Uint8Array): Verdict {
-    const { config, listen, admin } = this.#options;
-    const { env, cwd } = this.#io;
-    return explain(text, config, { env, cwd, overrides: { listen, admin } });
+  /** The digest of what was read last, sound or not. */
+  get lastRead(): string | undefined {
+    return this.#loader.lastRead;
   }
-}
 
-function sound({ snapshot, faults }: Verdict): Snapshot {
-  if (!snapshot) throw new ConfigError(faults);
-  return snapshot;
+  get #overrides() {
+    const { listen, admin } = this.#options;
+    return { listen, admin };
+  }
+
+  get #loader(): LoadThread {
+    if (!this.#thread) throw new Error('The file is read before it is loaded again.');
+    return this.#thread;
+  }
 }

@@ -65,7 +65,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   let running: RunningGateway;
   try {
     running = await startGateway(snapshot, {
-      load: () => file.load(),
+      load: (content) => file.load(content),
       peek: (text) => file.peek(text),
       notice,
       logs: true,
@@ -96,6 +96,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const close = async (): Promise<void> => {
     await running.close();
     await ledger.close();
+    await file.close();
   };
   return shutDown({ drain: (ms) => running.drain(ms), close }, drain, io);
 }

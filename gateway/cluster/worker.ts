@@ -2,8 +2,8 @@ import type { SendHandle } from 'node:child_process';
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { HostPort } from '../config/snapshot.ts';
-import { fromPlain } from '../config/transfer.ts';
+import type { HostPort, Snapshot } from '../config/snapshot.ts';
+import { fromPlainInSlices, type PlainSnapshot } from '../config/transfer.ts';
 import { serveInProcess } from '../serving/inProcess.ts';
 import type { Serving, UsageSink } from '../serving/serving.ts';
 import { systemClock } from '../shared/clock.ts';
@@ -30,6 +30,7 @@ class Worker {
   #salt = '';
   /** The listening socket, if this worker has opened it, until the primary has it. */
   #opened: SendHandle;
+  #snapshot: Snapshot | undefined;
 
   async obey(order: Order, handle: SendHandle): Promise<void> {
     const { number } = order;
@@ -54,7 +55,7 @@ class Worker {
       };
       const ticketKeys = Buffer.from(order.ticketKeys);
       const options = { clock: systemClock, notice, usage, logs: true, listen, ticketKeys };
-      this.#serving = await serveInProcess(fromPlain(order.snapshot), options);
+      this.#serving = await serveInProcess(await this.#received(order.snapshot), options);
       return { port: this.#serving.port };
     }
     const serving = this.#serving;
@@ -66,7 +67,7 @@ class Worker {
       await serving.resalt();
     }
     if (order.kind === 'reopen') await serving.reopenLogs();
-    if (order.kind === 'apply') await serving.apply(fromPlain(order.snapshot));
+    if (order.kind === 'apply') await serving.apply(await this.#received(order.snapshot));
     if (order.kind === 'drain') {
       await serving.drain(order.ms);
       await serving.close();
@@ -74,6 +75,11 @@ class Worker {
       return { report: await serving.report(true) };
     }
     return { done: true };
+  }
+
+  async #received(plain: PlainSnapshot): Promise<Snapshot> {
+    this.#snapshot = await fromPlainInSlices(plain, this.#snapshot);
+    return this.#snapshot;
   }
 
   #sink(salt: string, take: UsageSink['take']): UsageSink {

@@ -3,7 +3,9 @@ import { PathTable } from '../shared/pathTable.ts';
 import { largestContract } from '../shared/regularFile.ts';
 import { withoutVersion } from '../shared/versionPrefix.ts';
 import type { Files } from './files.ts';
-import type { Contract } from './snapshot.ts';
+import type { Contract, Snapshot } from './snapshot.ts';
+
+const mostParsed = 32;
 
 /** Why a file is no contract. */
 export interface NoContract {
@@ -11,19 +13,63 @@ export interface NoContract {
   readonly remedy: string;
 }
 
+/** The contracts of former reads by what they contain: one that has not changed is not parsed again. */
+export class ParsedContracts {
+  readonly #onParse: (file: string) => void;
+  readonly #byContent = new Map<string, PathTable<true> | NoContract>();
+
+  /** `onParse` is told of each file before it is parsed. */
+  constructor(onParse: (file: string) => void = () => {}) {
+    this.#onParse = onParse;
+  }
+
+  /** Adds the contracts of a snapshot. */
+  add({ byMajor }: Snapshot): void {
+    for (const { name, contract } of byMajor) if (contract) this.#keep(`${name} ${contract.digest}`, contract.paths);
+  }
+
+  pathsIn(file: string, version: string, { text, digest }: { text: () => string; digest: string }) {
+    const key = `${version} ${digest}`;
+    const known = this.#byContent.get(key);
+    if (!known) this.#onParse(file);
+    return this.#keep(key, known ?? parsePaths(text(), version));
+  }
+
+  #keep(key: string, paths: PathTable<true> | NoContract): PathTable<true> | NoContract {
+    this.#byContent.delete(key);
+    this.#byContent.set(key, paths);
+    for (const oldest of this.#byContent.keys()) {
+      if (this.#byContent.size <= mostParsed) break;
+      this.#byContent.delete(oldest);
+    }
+    return paths;
+  }
+}
+
 /**
  * Reads the path templates of an OpenAPI document, YAML or JSON.
  * A document that writes its own version into its paths (`/v1/drinks` in that of `v1`) means `/drinks`.
  */
-export function readContract(file: string, publish: boolean, version: string, files: Files): Contract | NoContract {
+export function readContract(
+  file: string,
+  publish: boolean,
+  version: string,
+  files: Files,
+  parsed = new ParsedContracts(),
+): Contract | NoContract {
   const content = files.read(file, largestContract);
   if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
-  const document = parse(content.text);
+  const paths = parsed.pathsIn(file, version, content);
+  return isNoContract(paths) ? paths : { file, publish, digest: content.digest, paths };
+}
+
+function parsePaths(text: string, version: string): PathTable<true> | NoContract {
+  const document = parse(text);
   if (isNoContract(document)) return document;
   const paths = pathsOf(document);
-  if (!Array.isArray(paths)) return paths;
-  const rows = paths.map((path) => [withoutVersion(path, version), true] as const);
-  return { file, publish, paths: new PathTable<true>(rows) };
+  return Array.isArray(paths)
+    ? new PathTable(paths.map((path) => [withoutVersion(path, version), true] as const))
+    : paths;
 }
 
 export function isNoContract(value: unknown): value is NoContract {
@@ -38,7 +84,8 @@ function pathsOf(document: unknown): string[] | NoContract {
   const paths = document['paths'];
   if (paths === undefined || paths === null) return [];
   if (!isMap(paths)) return { problem: 'has `paths` that are not a map', remedy };
-  return Object.keys(paths).filter((path) => path.startsWith('/'));
+  // No request has a control character in its path.
+  return Object.keys(paths).filter((path) => path.startsWith('/') && !/\p{Cc}/u.test(path));
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

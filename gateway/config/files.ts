@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { largestFile, readRegularFile, UnsuitableFileError } from '../shared/regularFile.ts';
+import { digestOf } from './contentDigest.ts';
 import { reasonOf } from './fault.ts';
 
 /** What a file holds, or why it cannot be read. */
 export type Content =
-  | { readonly text: string; readonly digest: string }
+  | { readonly text: () => string; readonly digest: string }
   | { readonly reason: string; readonly remedy: string };
 
 /** Reads each file once, so that the rules and the snapshot see the same bytes. */
@@ -28,7 +28,9 @@ export class Files {
 function readContent(file: string, mostBytes: number): Content {
   try {
     const bytes = readRegularFile(file, mostBytes);
-    return { text: bytes.toString('utf8'), digest: createHash('sha256').update(bytes).digest('hex') };
+    const digest = digestOf(bytes);
+    // Most callers need no text, and a contract may be long.
+    return { digest, text: () => bytes.toString('utf8') };
   } catch (error) {
     const remedy = error instanceof UnsuitableFileError ? error.remedy : 'Correct the path.';
     return { reason: reasonOf(error), remedy };

@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { readRegularFile } from '../shared/regularFile.ts';
+import type { ParsedContracts } from './contracts.ts';
 import { ConfigError, UnreadableFileError } from './fault.ts';
 import { type Overrides, override } from './overrides.ts';
 import { readObject } from './readObject.ts';
@@ -29,7 +30,7 @@ export function snapshotFrom(
   env: NodeJS.ProcessEnv = process.env,
   forwards = true,
 ): Snapshot {
-  return orThrow(validate(readObject(document, resolve(folder), env), systemClock.now(), forwards));
+  return orThrow(validate(readObject(document, resolve(folder), env), systemClock.now(), { forwards }));
 }
 
 export interface Circumstances {
@@ -40,15 +41,19 @@ export interface Circumstances {
   readonly overrides?: Overrides;
   /** False for an application that answers the requests itself: its versions need no upstream. */
   readonly forwards?: boolean;
+  /** Contracts that need not be parsed again; new ones are added. */
+  readonly parsed?: ParsedContracts;
 }
 
 /** What there is to say about the text of a routes.yaml; `file` names it in faults, and its folder is where paths begin. */
 export function explain(text: string | Uint8Array, file: string, around: Circumstances = {}): Verdict {
-  const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards } = around;
+  const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards, parsed } = around;
   const folder = dirname(resolve(cwd, file));
   const decoded = decode(text);
-  if (decoded !== undefined)
-    return validate(override(readYaml(decoded, file, folder, env), overrides), clock.now(), forwards);
+  if (decoded !== undefined) {
+    const reading = override(readYaml(decoded, file, folder, env), overrides);
+    return validate(reading, clock.now(), { forwards, parsed });
+  }
   const source = { file, folder, tree: null, places: new Map() };
   return { snapshot: undefined, faults: [documentFault(source, 'bytes')], warnings: [] };
 }

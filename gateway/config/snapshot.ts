@@ -60,6 +60,8 @@ export interface Contract {
   readonly file: string;
   /** False hides it from `/contracts/`. */
   readonly publish: boolean;
+  /** Of its content. */
+  readonly digest: string;
   /** The document's `paths`, without its version prefix: a hit means that the route exists. */
   readonly paths: PathTable<true>;
 }

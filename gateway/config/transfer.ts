@@ -2,16 +2,21 @@ import { PathTable } from '../shared/pathTable.ts';
 import { deepFreeze } from './freeze.ts';
 import type { Contract, Snapshot, Version } from './snapshot.ts';
 
-type Entries<Value> = readonly (readonly [template: string, value: Value])[];
-
 /** A version as plain data: what a structured clone keeps. */
 type PlainVersion = Omit<Version, 'moved' | 'contract'> & {
-  readonly moved: Entries<string | null>;
-  readonly contract: (Omit<Contract, 'paths'> & { readonly paths: Entries<true> }) | undefined;
+  readonly moved: readonly (readonly [template: string, value: string | null])[];
+  readonly contract: PlainContract | undefined;
 };
 
-/** A snapshot on its way to another process. */
+type PlainContract = Omit<Contract, 'paths'> & {
+  /** One a line: thousands of strings take many times as long to clone. */
+  readonly paths: string;
+};
+
+/** A snapshot on its way to another thread or process. */
 export type PlainSnapshot = Omit<Snapshot, 'versions' | 'byMajor'> & { readonly versions: readonly PlainVersion[] };
+
+type Tables = Pick<Version, 'moved' | 'contract'>;
 
 export function toPlain({ byMajor, versions: _, ...rest }: Snapshot): PlainSnapshot {
   return {
@@ -19,16 +24,48 @@ export function toPlain({ byMajor, versions: _, ...rest }: Snapshot): PlainSnaps
     versions: byMajor.map(({ moved, contract, ...version }) => ({
       ...version,
       moved: moved.entries(),
-      contract: contract && { ...contract, paths: contract.paths.entries() },
+      contract: contract && { ...contract, paths: linesOf(contract.paths) },
     })),
   };
 }
 
-export function fromPlain({ versions, ...rest }: PlainSnapshot): Snapshot {
-  const byMajor = versions.map(({ moved, contract, ...version }) => ({
-    ...version,
+export function fromPlain(plain: PlainSnapshot): Snapshot {
+  const tables = plain.versions.map(({ moved, contract }) => ({
     moved: new PathTable(moved),
-    contract: contract && { ...contract, paths: new PathTable(contract.paths) },
+    contract: contract && { ...contract, paths: new PathTable(rowsIn(contract)) },
   }));
+  return assembled(plain, tables);
+}
+
+/**
+ * The same for a thread that serves: large tables are built in slices, and contracts that are those of the snapshot
+ * `before` are taken from there.
+ */
+export async function fromPlainInSlices(plain: PlainSnapshot, before?: Snapshot): Promise<Snapshot> {
+  const tables: Tables[] = [];
+  for (const { name, moved, contract } of plain.versions) {
+    const known = before?.versions.get(name)?.contract;
+    const paths = contract && (known?.digest === contract.digest ? known.paths : PathTable.inSlices(rowsIn(contract)));
+    tables.push({
+      moved: await PathTable.inSlices(moved),
+      contract: contract && paths && { ...contract, paths: await paths },
+    });
+  }
+  return assembled(plain, tables);
+}
+
+function assembled({ versions, ...rest }: PlainSnapshot, tables: readonly Tables[]): Snapshot {
+  const byMajor = versions.map((version, index) => ({ ...version, ...(tables[index] as Tables) }));
   return deepFreeze({ ...rest, byMajor, versions: new Map(byMajor.map((version) => [version.name, version])) });
+}
+
+function linesOf(paths: PathTable<true>): string {
+  return paths
+    .entries()
+    .map(([template]) => template)
+    .join('\n');
+}
+
+function rowsIn({ paths }: PlainContract): (readonly [template: string, value: true])[] {
+  return paths === '' ? [] : paths.split('\n').map((template) => [template, true] as const);
 }

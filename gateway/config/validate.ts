@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { build } from './build.ts';
-import { readContract } from './contracts.ts';
+import { type ParsedContracts, readContract } from './contracts.ts';
 import { Expanded } from './expand.ts';
 import { byPlace, type Fault } from './fault.ts';
 import { Files } from './files.ts';
@@ -24,8 +24,16 @@ export interface Verdict {
   readonly warnings: readonly Fault[];
 }
 
-/** `now`, in epoch milliseconds, only matters to the warnings. `forwards`: a version without an upstream is a fault. */
-export function validate({ source, faults, broken }: Reading, now: number, forwards = true): Verdict {
+export interface ValidationOptions {
+  /** False if a version may be without an upstream. */
+  readonly forwards?: boolean | undefined;
+  /** Contracts that need not be parsed again; new ones are added. */
+  readonly parsed?: ParsedContracts | undefined;
+}
+
+/** `now`, in epoch milliseconds, only matters to the warnings. */
+export function validate({ source, faults, broken }: Reading, now: number, options: ValidationOptions = {}): Verdict {
+  const { forwards = true, parsed } = options;
   if (broken) return refusal(faults);
   if (!isMap(source.tree)) {
     return refusal(
@@ -33,7 +41,7 @@ export function validate({ source, faults, broken }: Reading, now: number, forwa
     );
   }
   const { draft, faults: typeFaults } = typed(source);
-  const context = contextOf(source, draft);
+  const context = contextOf(source, draft, parsed);
   const wanted = Object.entries(rules).filter(([name]) => forwards || name !== 'no-target');
   const ruleFaults = wanted.flatMap(([, rule]) => rule(context));
   // An unset variable and a misspelled key are one fault each: the value that is missing because of them is not another.
@@ -54,7 +62,7 @@ function refusal(faults: readonly Fault[]): Verdict {
   return { snapshot: undefined, faults: faults.toSorted(byPlace), warnings: [] };
 }
 
-function contextOf(source: Source, draft: Draft): Context {
+function contextOf(source: Source, draft: Draft, parsed?: ParsedContracts): Context {
   const files = new Files();
   const entries = Object.entries(draft.routes)
     .filter(([key]) => isPrefix(key))
@@ -63,7 +71,7 @@ function contextOf(source: Source, draft: Draft): Context {
   const contracts = entries.flatMap(({ key, name, route: { contract } }) => {
     if (!contract) return [];
     const file = resolve(source.folder, contract.file);
-    return [[key, readContract(file, contract.publish, name, files)] as const];
+    return [[key, readContract(file, contract.publish, name, files, parsed)] as const];
   });
   return { source, draft, entries, files, contracts: new Map(contracts) };
 }

@@ -1,72 +1,233 @@
 import { createHash } from 'node:crypto';
-import { type FSWatcher, readFileSync, watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { largestFile, piecesOfRegularFile } from '../shared/regularFile.ts';
+import { digestOfFailure } from './contentDigest.ts';
 
-// An editor may take a moment between emptying a file and filling it.
+// A file at rest for this long is complete: an editor may take a moment between emptying a file and filling it.
 const settleMs = 150;
-// Where the system reports nothing (network file systems, bind mounts) a look now and then has to do.
-const lookMs = 3000;
+// The shortest time between two looks, however many events the folder has.
+const lookEveryMs = 40;
+// Network file systems and bind mounts report no events.
+const pollMs = 1000;
+// Two changes within one tick of the file system's clock may leave the same times: a content is read once more after this.
+const tickMs = 2100;
+const goneMs = 5000;
+// How long a file may change without rest before contents of it are reported that have been replaced since.
+const restlessMs = 1000;
+// How often in a row a content must have been replaced, rather than added to as by a program that writes in pieces.
+const replacements = 12;
+// After the read of a large file, the next one waits ten times as long as that took, up to this.
+const longestPauseMs = 1500;
+const largeBytes = 256 * 1024;
 
 export interface Watch {
   close(): void;
 }
 
-/**
- * Calls `onChange` when the content of `file` is another one and has come to rest: another than `lastRead` says (a
- * `digestOf`), for whoever reads it at other times, too; else than at the last call. It watches the folder: a file that is
- * replaced by a rename, as editors do it, or through a symbolic link, as Kubernetes does it, is another file by then.
- */
-export function watchFile(file: string, onChange: () => void, lastRead?: () => string | undefined): Watch {
-  let reported = contentOf(file);
-  let timer: NodeJS.Timeout | undefined;
-  const settle = (): void => {
-    clearTimeout(timer);
-    const seen = contentOf(file);
-    if (seen === (lastRead ? lastRead() : reported)) return;
-    timer = setTimeout(() => {
-      // Still moving: wait for another moment of rest.
-      if (contentOf(file) !== seen) return settle();
-      reported = seen;
-      // A file that is gone for a moment is no edit.
-      if (seen !== undefined) onChange();
-    }, settleMs);
-  };
-  const watcher = watchFolder(dirname(file), settle);
-  let missing = 0;
-  const look = setInterval(() => {
-    missing = contentOf(file) === undefined ? missing + 1 : 0;
-    // Gone for good, as it seems: whoever reads it will say so.
-    if (missing === 2) onChange();
-    else settle();
-  }, lookMs).unref();
-  // It may have changed since it was read.
-  settle();
-  return {
-    close: () => {
-      watcher?.close();
-      clearInterval(look);
-      clearTimeout(timer);
-    },
-  };
+export interface WatchOptions {
+  /** The digest of what was read last: at the start, or, for a file that is read at other times too, at any time. */
+  readonly lastRead?: string | undefined | (() => string | undefined);
+  /** Whether `onChange` takes a content that the file had a moment ago, where the file never comes to rest. */
+  readonly takesContent?: boolean;
+  /** A larger file counts as unreadable. */
+  readonly mostBytes?: number;
 }
 
-function watchFolder(folder: string, onEvent: () => void): FSWatcher | undefined {
-  try {
-    // Without `error` listener a folder that goes away would end the process; then the regular look remains.
-    return watch(folder, { persistent: false }, onEvent).on('error', () => {});
-  } catch {
-    return undefined;
+interface Content {
+  readonly digest: string | undefined;
+  readonly size: number;
+  /** Empty unless it was asked for. */
+  readonly bytes: Buffer;
+}
+
+/**
+ * Calls `onChange` when the content of `file` has changed and the file has not been written to for a moment. Other files of
+ * the folder do not delay that. The folder is watched, since a file that is replaced by a rename, or through a symbolic link
+ * as in a Kubernetes ConfigMap, is another file afterwards. docs/decisions/0016 says what happens to a file that never rests.
+ */
+export function watchFile(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions = {}): Watch {
+  const watching = new FileWatch(file, onChange, options);
+  watching.begin();
+  return watching;
+}
+
+class FileWatch implements Watch {
+  readonly #file: string;
+  readonly #onChange: (content?: Uint8Array) => void;
+  readonly #lastRead: () => string | undefined;
+  readonly #takesContent: boolean;
+  readonly #mostBytes: number;
+  #reported: string | undefined;
+  /** What had been read last when that was reported. */
+  #reportedAfter: string | undefined;
+  #events: FSWatcher | undefined;
+  #poll: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #isLooking = false;
+  #isClosed = false;
+  /** Of what `stat` last said; undefined: there is no file. */
+  #signature: string | undefined;
+  #since = 0;
+  /** When the content of this signature was read. */
+  #readAt: number | undefined;
+  #mayReadAt = 0;
+  #restlessSince: number | undefined;
+  #former: (Content & { readonly signature: string }) | undefined;
+  #replacements = 0;
+
+  constructor(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions) {
+    const { lastRead, takesContent = false, mostBytes = largestFile } = options;
+    this.#file = file;
+    this.#onChange = onChange;
+    this.#reported = typeof lastRead === 'function' ? undefined : lastRead;
+    this.#lastRead = typeof lastRead === 'function' ? lastRead : () => this.#reported;
+    this.#takesContent = takesContent;
+    this.#mostBytes = mostBytes;
+  }
+
+  begin(): void {
+    try {
+      // Without an `error` listener a folder that disappears would end the process; then only polling is left.
+      this.#events = watch(dirname(this.#file), { persistent: false }, () => this.#lookIn(0)).on('error', () => {});
+    } catch {
+      this.#events = undefined;
+    }
+    this.#poll = setInterval(() => this.#lookIn(0), pollMs).unref();
+    // The file may have changed since it was read.
+    this.#lookIn(0);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#events?.close();
+    clearInterval(this.#poll);
+    clearTimeout(this.#timer);
+  }
+
+  /** Looks at the file in `ms` at the latest, and never more often than every `lookEveryMs`. */
+  #lookIn(ms: number): void {
+    const dueAt = Math.max(performance.now() + ms, this.#lookedAt + lookEveryMs);
+    if (this.#isClosed || dueAt >= this.#dueAt) return;
+    this.#dueAt = dueAt;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#look(), Math.max(0, dueAt - performance.now())).unref();
+  }
+
+  async #look(): Promise<void> {
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    if (this.#isLooking) return this.#lookIn(lookEveryMs);
+    this.#isLooking = true;
+    this.#lookedAt = performance.now();
+    try {
+      await this.#compare(await signatureOf(this.#file));
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  async #compare(signature: string | undefined): Promise<void> {
+    const now = performance.now();
+    if (signature !== this.#signature) {
+      this.#signature = signature;
+      this.#since = now;
+      this.#readAt = undefined;
+      this.#restlessSince ??= now;
+    }
+    const rest = now - this.#since;
+    if (rest < settleMs) {
+      this.#lookIn(settleMs - rest);
+      if (this.#takesContent && signature !== undefined) await this.#compareRestless(signature, now);
+      return;
+    }
+    this.#restlessSince = this.#former = undefined;
+    this.#replacements = 0;
+    if (signature === undefined) {
+      if (rest >= goneMs && this.#readAt === undefined) this.#report(undefined, now);
+      return;
+    }
+    const isTrusted = this.#readAt !== undefined && this.#readAt - this.#since >= tickMs;
+    if (isTrusted) return;
+    if (this.#readAt !== undefined && rest < tickMs) return this.#lookIn(tickMs - rest);
+    if (now < this.#mayReadAt) return this.#lookIn(this.#mayReadAt - now);
+    const content = await this.#read(signature);
+    if (content) this.#report(content.digest, now);
+    this.#lookIn(content ? tickMs : 0);
+  }
+
+  /** For a file that does not come to rest: what it held is complete if it was replaced, and not if it was added to. */
+  async #compareRestless(signature: string, now: number): Promise<void> {
+    const since = this.#restlessSince ?? now;
+    if (now - since < 2 * settleMs || now < this.#mayReadAt || this.#former?.signature === signature) return;
+    const content = await this.#read(signature);
+    // A file may be emptied before it is written.
+    if (!content || content.bytes.length === 0) return;
+    const former = this.#former;
+    this.#former = { ...content, signature };
+    if (!former || former.digest === content.digest) return;
+    const isSameFile = inodeIn(former.signature) === inodeIn(signature);
+    const isAddition = isSameFile && beginsWith(content.bytes, former.bytes);
+    this.#replacements = isAddition ? 0 : this.#replacements + 1;
+    if (this.#replacements < replacements || now - since <= restlessMs) return;
+    this.#restlessSince = now;
+    this.#report(former.digest, undefined, former.bytes);
+  }
+
+  /** Undefined if the file has changed meanwhile. */
+  async #read(signature: string): Promise<Content | undefined> {
+    const startedAt = performance.now();
+    const content = await contentOf(this.#file, this.#mostBytes, this.#takesContent);
+    const endedAt = performance.now();
+    if (content.size > largeBytes) this.#mayReadAt = endedAt + Math.min(longestPauseMs, 10 * (endedAt - startedAt));
+    return (await signatureOf(this.#file)) === signature ? content : undefined;
+  }
+
+  /** `readAt`: for a file at rest. */
+  #report(digest: string | undefined, readAt: number | undefined, content?: Uint8Array): void {
+    if (this.#isClosed) return;
+    if (readAt !== undefined) this.#readAt = readAt;
+    const lastRead = this.#lastRead();
+    // What was reported may still be on its way to being read.
+    const isReported = digest === this.#reported && lastRead === this.#reportedAfter;
+    if (digest === lastRead || isReported) return;
+    this.#reported = digest;
+    this.#reportedAfter = lastRead;
+    this.#onChange(content);
   }
 }
 
-export function digestOf(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('base64');
+async function contentOf(file: string, mostBytes: number, withBytes: boolean): Promise<Content> {
+  const hash = createHash('sha256');
+  const pieces: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const piece of piecesOfRegularFile(file, mostBytes)) {
+      hash.update(piece);
+      size += piece.length;
+      if (withBytes) pieces.push(Buffer.from(piece));
+    }
+  } catch (error) {
+    return { digest: digestOfFailure(error), size, bytes: Buffer.alloc(0) };
+  }
+  return { digest: hash.digest('hex'), size, bytes: Buffer.concat(pieces) };
 }
 
-/** A digest of what is there to read; undefined where there is nothing. */
-function contentOf(file: string): string | undefined {
+function beginsWith(bytes: Buffer, start: Buffer): boolean {
+  return bytes.length > start.length && bytes.subarray(0, start.length).equals(start);
+}
+
+function inodeIn(signature: string): string {
+  return signature.slice(0, signature.indexOf(' '));
+}
+
+/** Changes with the content of a file, except for two changes within one tick of the file system's clock. */
+async function signatureOf(file: string): Promise<string | undefined> {
   try {
-    return digestOf(readFileSync(file));
+    const { dev, ino, size, mode, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
+    return `${dev}:${ino} ${size} ${mode} ${mtimeNs} ${ctimeNs}`;
   } catch {
     return undefined;
   }

@@ -1,28 +1,43 @@
+import { largestContract } from '../shared/regularFile.ts';
+import type { Snapshot } from './snapshot.ts';
 import { type Watch, watchFile } from './watch.ts';
 
-/** Watches a set of files that may be another one after a reload: routes.yaml and the contracts that it names. */
+/** Watches routes.yaml and the contracts that it names, which may be other ones after a reload. */
 export class WatchedFiles {
-  readonly #onChange: () => void;
+  readonly #onChange: (content?: Uint8Array) => void;
+  readonly #lastRead: () => string | undefined;
   readonly #watches = new Map<string, Watch>();
 
-  constructor(onChange: () => void) {
+  /** `onChange` gets the content of a routes.yaml that never rests. `lastRead`: the digest of the routes.yaml read last. */
+  constructor(onChange: (content?: Uint8Array) => void, lastRead: () => string | undefined) {
     this.#onChange = onChange;
+    this.#lastRead = lastRead;
   }
 
-  /** Watches these files and no others. `lastRead`: as for `watchFile`, of a file that is read at other times, too. */
-  follow(files: Iterable<string>, lastRead: ReadonlyMap<string, () => string | undefined> = new Map()): void {
-    const wanted = new Set(files);
+  /** Watches these files and no others. */
+  follow(routes: string, versions: Snapshot['byMajor']): void {
+    const contracts = new Map(versions.flatMap(({ contract }) => (contract ? [[contract.file, contract.digest]] : [])));
     for (const [file, watch] of this.#watches) {
-      if (wanted.has(file)) continue;
+      if (file === routes || contracts.has(file)) continue;
       watch.close();
       this.#watches.delete(file);
     }
-    for (const file of wanted) {
-      if (!this.#watches.has(file)) this.#watches.set(file, watchFile(file, this.#onChange, lastRead.get(file)));
+    if (!this.#watches.has(routes)) {
+      const options = { lastRead: this.#lastRead, takesContent: true };
+      this.#watches.set(routes, watchFile(routes, this.#onChange, options));
+    }
+    for (const [file, lastRead] of contracts) {
+      if (this.#watches.has(file)) continue;
+      const options = { lastRead, mostBytes: largestContract };
+      this.#watches.set(
+        file,
+        watchFile(file, () => this.#onChange(), options),
+      );
     }
   }
 
   close(): void {
-    this.follow([]);
+    for (const watch of this.#watches.values()) watch.close();
+    this.#watches.clear();
   }
 }

@@ -56,14 +56,13 @@ function targetWords({ targets: before }: Version, { targets: after }: Version):
 /** Everything about a version that has no words of its own. */
 function settingsOf(version: Version): string {
   const { moved, contract, deprecation, sunset, retired, afterSunset, prefix, successor, targets, ...rest } = version;
-  const paths = contract?.paths.entries().map(([template]) => template);
   return JSON.stringify([
     rest,
     targets.map(({ weight }) => weight),
     moved.entries(),
     contract?.file,
     contract?.publish,
-    paths,
+    contract?.digest,
   ]);
 }
 

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:tls';
+import { digestOf } from '../config/contentDigest.ts';
 import type { GatewaySettings } from '../config/snapshot.ts';
 import { watchFile } from '../config/watch.ts';
 import { readRegularFile } from '../shared/regularFile.ts';
@@ -50,9 +51,12 @@ export function followCertificate(server: Server, tls: TlsSettings, report: (lin
       complaint = setTimeout(() => report(line), patienceMs).unref();
     }
   };
-  const watches = [watchFile(tls.cert, take), watchFile(tls.key, take)];
   // The files may have changed since the server read them.
   take();
+  const watches = [
+    watchFile(tls.cert, take, { lastRead: used && digestOf(used.cert) }),
+    watchFile(tls.key, take, { lastRead: used && digestOf(used.key) }),
+  ];
   return () => {
     clearTimeout(complaint);
     for (const watch of watches) watch.close();

@@ -1,4 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { type SegmentPattern, segmentPattern, segmentsOf, valuesIn } from './template.ts';
+
+const sliceMs = 4;
 
 /**
  * Path templates (`/drinks/{id}`) with a value each, looked up by a concrete path. A trie by segment, so that a look-up
@@ -11,6 +14,21 @@ export class PathTable<Value> {
   constructor(entries: Iterable<readonly [template: string, value: Value]> = []) {
     for (const [template, value] of entries) this.#add(template, value);
     Object.freeze(this);
+  }
+
+  /** The same in slices of a few milliseconds, between which the event loop turns: for tables of any size. */
+  static async inSlices<Value>(
+    entries: Iterable<readonly [template: string, value: Value]>,
+  ): Promise<PathTable<Value>> {
+    const table = new PathTable<Value>();
+    let sliceEnds = performance.now() + sliceMs;
+    for (const [template, value] of entries) {
+      table.#add(template, value);
+      if (performance.now() < sliceEnds) continue;
+      await setImmediate();
+      sliceEnds = performance.now() + sliceMs;
+    }
+    return table;
   }
 
   get size(): number {

@@ -12,14 +12,17 @@ export function segmentsOf(path: string): string[] {
   return path.slice(path.startsWith('/') ? 1 : 0).split('/');
 }
 
-// Segments come from templates, which are few; a regular expression is not made twice.
+// A pattern is compiled once. Contracts that are edited again and again bring new ones, so the cache has a limit.
 const patterns = new Map<string, SegmentPattern | undefined>();
+const mostPatterns = 10_000;
 
 /** Of a segment of a template; undefined for one without a parameter. */
 export function segmentPattern(segment: string): SegmentPattern | undefined {
+  if (!segment.includes('{')) return undefined;
   const known = patterns.get(segment);
   if (known !== undefined || patterns.has(segment)) return known;
   const pattern = compile(segment);
+  if (patterns.size >= mostPatterns) patterns.clear();
   patterns.set(segment, pattern);
   return pattern;
 }

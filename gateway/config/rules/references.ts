@@ -38,7 +38,7 @@ export const namesAreReadable: Rule = ({ source, draft, files }) => {
   if ('reason' in content) {
     return [faultAt(source, ['usage', 'names'], `${file} cannot be read: ${content.reason}.`, content.remedy)];
   }
-  const names = parseNames(content.text);
+  const names = parseNames(content.text());
   if (typeof names !== 'string') return [];
   const remedy = 'Write one line a client: "user-agent:curl": the name.';
   return [faultAt(source, ['usage', 'names'], `${file} ${names}.`, remedy)];

@@ -1,0 +1,204 @@
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { digestOf, digestOfFailure } from './contentDigest.ts';
+import { ParsedContracts } from './contracts.ts';
+import { ConfigError, type Fault, UnreadableFileError } from './fault.ts';
+import { explain, readText } from './load.ts';
+import type { Overrides } from './overrides.ts';
+import type { Snapshot } from './snapshot.ts';
+import { fromPlain, fromPlainInSlices, type PlainSnapshot, toPlain } from './transfer.ts';
+
+export interface LoadThreadOptions {
+  /** As faults name it; relative to `cwd`. */
+  readonly file: string;
+  /** Absolute. */
+  readonly path: string;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly overrides?: Overrides;
+  readonly forwards?: boolean;
+}
+
+export interface Limits {
+  /** For each contract. */
+  readonly timeoutMs: number;
+  readonly heapMiB: number;
+  /** After which a thread without work ends, so that its memory is free. */
+  readonly idleMs: number;
+}
+
+// For a thread to start, and to read routes.yaml.
+const startMs = 30_000;
+// A contract of 8 MiB of YAML takes about 5 s and 600 MiB.
+const defaultLimits: Limits = { timeoutMs: 60_000, heapMiB: 1024, idleMs: 10_000 };
+
+export interface Loaded {
+  /** The contracts that had to be parsed. */
+  readonly parsed: readonly string[];
+  /** @throws ConfigError, or an error that says why there is nothing to check */
+  readonly snapshot: () => Snapshot;
+}
+
+interface Order {
+  readonly options: LoadThreadOptions;
+  /** In place of the content of the file. */
+  readonly text: string | Uint8Array | undefined;
+  /** For a new thread: what need not be parsed. */
+  readonly before: PlainSnapshot | undefined;
+}
+
+type Message =
+  | { readonly kind: 'parsing'; readonly file: string }
+  | {
+      readonly kind: 'done';
+      readonly digest: string | undefined;
+      readonly snapshot: PlainSnapshot | undefined;
+      readonly faults: readonly Fault[];
+      readonly unreadable: string | undefined;
+    };
+
+type Done = Extract<Message, { kind: 'done' }>;
+
+interface Pending {
+  readonly thread: Worker;
+  readonly parsed: string[];
+  timer: NodeJS.Timeout;
+  readonly resolve: (done: Done) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** What was loaded in another way, and the digest of its file. */
+export interface Before {
+  readonly snapshot: Snapshot;
+  readonly digest: string | undefined;
+}
+
+/**
+ * Loads a routes.yaml, with its contracts, in a thread, so that requests are served meanwhile: a contract of some MiB takes
+ * seconds to parse. What comes back is small: the path templates of a contract, and those only once.
+ */
+export class LoadThread {
+  readonly #options: LoadThreadOptions;
+  readonly #limits: Limits;
+  /** The digest of the file when it was read last, sound or not. */
+  lastRead: string | undefined;
+  #before: Snapshot;
+  #thread: Worker | undefined;
+  #pending: Pending | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: LoadThreadOptions, { snapshot, digest }: Before, limits: Partial<Limits> = {}) {
+    this.#options = options;
+    this.#before = snapshot;
+    this.lastRead = digest;
+    this.#limits = { ...defaultLimits, ...limits };
+  }
+
+  /** Loads the file, or `text` in its place. `onlyToLook`: the result is not going to be used. */
+  load(text?: string | Uint8Array, onlyToLook = false): Promise<Loaded> {
+    const loaded = this.#last.then(() => this.#load(text, onlyToLook));
+    this.#last = loaded.catch(() => {});
+    return loaded;
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    await this.#thread?.terminate();
+  }
+
+  async #load(text: string | Uint8Array | undefined, onlyToLook: boolean): Promise<Loaded> {
+    const parsed: string[] = [];
+    const { digest, snapshot: plain, faults, unreadable } = await this.#ask(text, parsed);
+    const snapshot = plain && (await fromPlainInSlices(plain, this.#before));
+    if (!onlyToLook) {
+      this.lastRead = digest;
+      this.#before = snapshot ?? this.#before;
+    }
+    return {
+      parsed,
+      snapshot: () => {
+        if (unreadable !== undefined) throw new Error(unreadable);
+        if (!snapshot) throw new ConfigError(faults);
+        return snapshot;
+      },
+    };
+  }
+
+  #ask(text: string | Uint8Array | undefined, parsed: string[]): Promise<Done> {
+    clearTimeout(this.#idle);
+    const before = this.#thread ? undefined : toPlain(this.#before);
+    const thread = this.#started();
+    const { promise, resolve, reject } = Promise.withResolvers<Done>();
+    const pending = { thread, parsed, timer: this.#limited(thread, startMs), resolve, reject };
+    this.#pending = pending;
+    const order: Order = { options: { ...this.#options, env: { ...this.#options.env } }, text, before };
+    thread.postMessage(order);
+    return promise.finally(() => {
+      clearTimeout(pending.timer);
+      this.#pending = undefined;
+      this.#idle = setTimeout(() => void this.#thread?.terminate(), this.#limits.idleMs).unref();
+    });
+  }
+
+  #started(): Worker {
+    if (this.#thread) return this.#thread;
+    const { heapMiB } = this.#limits;
+    const resourceLimits = { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 64 };
+    const thread = new Worker(new URL(import.meta.url), { workerData: marker, execArgv: [], resourceLimits });
+    this.#thread = thread;
+    thread.on('message', (message: Message) => {
+      const pending = this.#pending;
+      if (pending?.thread !== thread) return;
+      if (message.kind === 'done') return pending.resolve(message);
+      pending.parsed.push(message.file);
+      clearTimeout(pending.timer);
+      pending.timer = this.#limited(thread, this.#limits.timeoutMs);
+    });
+    thread.on('error', (error: NodeJS.ErrnoException) => {
+      const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+      this.#ended(thread, isMemory ? `takes more than ${heapMiB} MiB of memory to parse` : `fails: ${error.message}`);
+    });
+    thread.on('exit', () => this.#ended(thread, 'cannot be loaded: its thread has ended'));
+    thread.unref();
+    return thread;
+  }
+
+  #limited(thread: Worker, ms: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#ended(thread, `takes longer than ${ms / 1000} s to parse`);
+      void thread.terminate();
+    }, ms).unref();
+  }
+
+  /** The next load starts another thread. */
+  #ended(thread: Worker, what: string): void {
+    if (this.#thread === thread) this.#thread = undefined;
+    if (this.#pending?.thread !== thread) return;
+    const { parsed, reject } = this.#pending;
+    const file = parsed.at(-1);
+    reject(new Error(file ? `${file} ${what}.  Split it, or write it as JSON.` : `${this.#options.file} ${what}.`));
+  }
+}
+
+/** Tells this thread from another one in which a gateway runs. */
+const marker = 'version-gateway: load routes.yaml';
+
+if (!isMainThread && workerData === marker && parentPort) {
+  const port = parentPort;
+  const send = (message: Message): void => port.postMessage(message);
+  const parsed = new ParsedContracts((file) => send({ kind: 'parsing', file }));
+  port.on('message', ({ options: { file, path, ...around }, text, before }: Order) => {
+    if (before) parsed.add(fromPlain(before));
+    let bytes: string | Uint8Array;
+    try {
+      bytes = text ?? readText(path);
+    } catch (error) {
+      if (!(error instanceof UnreadableFileError)) throw error;
+      const digest = digestOfFailure(error.cause);
+      return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable: error.message });
+    }
+    const { snapshot, faults } = explain(bytes, file, { ...around, parsed });
+    const plain = snapshot && toPlain(snapshot);
+    send({ kind: 'done', digest: digestOf(bytes), snapshot: plain, faults, unreadable: undefined });
+  });
+}
