@@ -1,5 +1,6 @@
 import { type RunningGateway, startGateway } from '../assemble.ts';
 import { isWorker, work } from '../cluster/worker.ts';
+import { tooFewOpenFiles } from '../serving/openFiles.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
 import { ThreadedLedger } from '../usage/threadedLedger.ts';
@@ -57,6 +58,8 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   keepYoungGenerationSmall();
   const warn = (line: string): void => void io.stderr.write(`warning: ${line}\n`);
   for (const line of brokenPromises(snapshot, systemClock.now())) warn(line);
+  const tooFew = tooFewOpenFiles(snapshot);
+  if (tooFew) warn(tooFew);
   const keep = promiseKeeper(warn);
   const notice = (line: string): void => void io.stderr.write(`${line}\n`);
   const { serve, roll } = serveWith(snapshot.gateway.workers, notice);

@@ -28,6 +28,8 @@ export function classify({ kind, cause }: WireFailure, waited: Waited): Failure 
   switch (kind) {
     case 'unreachable':
       return { code: 'TARGET_REFUSED', fault: 'target', requestSent: false, cause };
+    case 'exhausted':
+      return { code: 'OVERLOADED', fault: 'gateway', requestSent: false, cause };
     case 'untrusted':
       return { code: 'TARGET_UNTRUSTED', fault: 'target', requestSent: false, cause };
     case 'connect-timeout':

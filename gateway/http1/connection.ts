@@ -20,7 +20,7 @@ export class Connection implements Waiting, SocketEvents {
   readonly socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #reader = new ResponseReader();
-  #endsAs: 'unreachable' | 'untrusted' | 'lost' = 'unreachable';
+  #endsAs: 'unreachable' | 'exhausted' | 'untrusted' | 'lost' = 'unreachable';
   #requestSent = false;
   #silence = 0;
   #cause = 'closed';
@@ -132,8 +132,9 @@ export class Connection implements Waiting, SocketEvents {
     this.#reader.handler?.onDrain();
   }
 
-  onError(error: Error): void {
+  onError(error: NodeJS.ErrnoException): void {
     this.#cause = error.message;
+    if (error.code === 'EMFILE' || error.code === 'ENFILE') this.#endsAs = 'exhausted';
   }
 
   onClose(): void {

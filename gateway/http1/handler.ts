@@ -24,13 +24,21 @@ export interface ResponseHandler {
 
 /**
  * - `unreachable`: no connection was made; not a byte has left
+ * - `exhausted`: the same, because this process may open no further file
  * - `untrusted`: somebody was there, and TLS came to no end; not a byte has left either
  * - `connect-timeout`: the same, after waiting
  * - `lost`: the connection ended before the response did
  * - `malformed`: the response breaks the protocol
  * - `timeout`: what `expect` waited for did not come
  */
-export type WireFailureKind = 'unreachable' | 'untrusted' | 'connect-timeout' | 'lost' | 'malformed' | 'timeout';
+export type WireFailureKind =
+  | 'unreachable'
+  | 'exhausted'
+  | 'untrusted'
+  | 'connect-timeout'
+  | 'lost'
+  | 'malformed'
+  | 'timeout';
 
 export interface WireFailure {
   readonly kind: WireFailureKind;

@@ -18,6 +18,8 @@ export interface Answerable {
   readonly tally: Tally;
 }
 
+export const overloaded: Problem = { code: 'OVERLOADED', fields: ['Retry-After', '1'] };
+
 /**
  * Answers with a problem. `closes`: the connection is of no further use, because the next byte on it may be
  * anything; so it is too when a body has not been read.

@@ -10,7 +10,7 @@ import { traceparentFrom } from '../forwarding/trace.ts';
 import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { Underway } from '../usage/versionUse.ts';
-import { answerProblem } from './answer.ts';
+import { answerProblem, overloaded } from './answer.ts';
 import { requestHeadFor, responsePlanFor } from './heads.ts';
 import type { Live, Surroundings } from './live.ts';
 import { type JudgedPeer, peerOf } from './peer.ts';
@@ -133,7 +133,11 @@ export class Exchange implements Outbound {
 
   onFailure(failure: Failure): void {
     this.tally.failure = failure;
-    answerProblem(this, { code: failure.code }, failure.fault === 'client');
+    answerProblem(
+      this,
+      failure.code === 'OVERLOADED' ? overloaded : { code: failure.code },
+      failure.fault === 'client',
+    );
   }
 
   enter(underway: OpenExchange): void {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { lingerAfter } from '../forwarding/lingering.ts';
 import type { Problem } from '../problems/problem.ts';
-import { answerEmpty, answerProblem } from './answer.ts';
+import { answerEmpty, answerProblem, overloaded } from './answer.ts';
 import { Exchange } from './exchange.ts';
 import { inTurn } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
@@ -59,8 +59,6 @@ function answer(exchange: Exchange, verdict: Verdict): void {
       break;
   }
 }
-
-const overloaded: Problem = { code: 'OVERLOADED', fields: ['Retry-After', '1'] };
 
 /** A request that has waited is looked at again, and does not wait twice. */
 function proceed(exchange: Exchange, room: boolean): void {

@@ -36,7 +36,7 @@ export const upstreamProblems = {
     status: 503,
     title: 'Too many requests in flight',
     proxyError: 'connection_limit_reached',
-    detail: 'A limit of `limits` is reached. `Retry-After` says when to come back.',
+    detail: 'A limit of `limits`, or that of open files, is reached. `Retry-After` says when to come back.',
   },
   CUT_OFF: {
     status: 503,

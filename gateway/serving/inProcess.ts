@@ -7,6 +7,7 @@ import { adjustFrontDoor, createFrontDoor } from '../pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../pipeline/listener.ts';
 import type { Surroundings } from '../pipeline/live.ts';
 import { assemble } from './assembly.ts';
+import { OpenFiles } from './openFiles.ts';
 import type { Serve } from './serving.ts';
 import { Signals } from './signals.ts';
 
@@ -22,7 +23,6 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const assembly = assemble(snapshot, { clock, discovery: createDiscovery });
   const { surroundings, endings } = assembly;
   const signals = new Signals(snapshot, options, assembly.uses);
-  surroundings.recorder = signals.recorder;
   const front = createFrontDoor(snapshot.gateway, surroundings, options.ticketKeys);
   try {
     await (options.listen ?? listen)(front, snapshot.gateway.listen);
@@ -31,6 +31,8 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     await signals.close();
     throw error;
   }
+  const files = new OpenFiles(front, snapshot, notice);
+  surroundings.recorder = files.watching(signals.recorder);
   const stopFollowing = followCertificate(front, snapshot.gateway.tls, notice);
   return {
     port: portOf(front),
@@ -40,6 +42,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     apply: async (next) => {
       assembly.apply(next);
       adjustFrontDoor(front, next);
+      files.adjust(next);
       await signals.apply(next);
       return [];
     },

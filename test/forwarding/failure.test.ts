@@ -5,6 +5,7 @@ import { catalogue } from '../../gateway/problems/catalogue.ts';
 
 const expected = {
   unreachable: { code: 'TARGET_REFUSED', fault: 'target', requestSent: false },
+  exhausted: { code: 'OVERLOADED', fault: 'gateway', requestSent: false },
   untrusted: { code: 'TARGET_UNTRUSTED', fault: 'target', requestSent: false },
   'connect-timeout': { code: 'CONNECT_TIMED_OUT', fault: 'target', requestSent: false },
   lost: { code: 'TARGET_FAILED', fault: 'target', requestSent: true },

@@ -1,0 +1,60 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { tooFewOpenFiles } from '../../gateway/serving/openFiles.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { okAnswer, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { run } from '../support/process.ts';
+import { connectTo, get, type RawClient } from '../support/rawClient.ts';
+
+/** The gateway with that many open files at most. */
+async function startLimited(openFiles: number, upstream: string) {
+  const folder = temporaryFolder();
+  const file = join(folder, 'routes.yaml');
+  const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s' };
+  writeFileSync(
+    file,
+    JSON.stringify({ gateway, usage: { store: join(folder, 'usage.db') }, routes: { '/v1': upstream } }),
+  );
+  const command = `ulimit -n ${openFiles} && exec "$0" gateway/main.ts start --config "$1"`;
+  const running = run('sh', ['-c', command, process.execPath, file]);
+  const [, port] = await running.printed(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
+  return { ...running, port: Number(port) };
+}
+
+it('warns of a limit that is too low, says once that it is reached, and answers whom it accepts', {
+  timeout: 60_000,
+}, async () => {
+  const backend = await startBackend(() => okAnswer);
+  const gateway = await startLimited(72, backend.url);
+  expect(gateway.output()).toMatch(/warning: the limit of 72 open files is lower than the 4000 .* ulimit -n/);
+  const clients = await Promise.all(Array.from({ length: 60 }, () => connectTo(gateway.port)));
+  const [, room] = await gateway.printed(/a connection was refused\..*leaves room for (\d+) connections.*ulimit -n/);
+  const isOpen = ({ socket }: RawClient): boolean => !socket.destroyed && !socket.readableEnded;
+  await eventually(() => expect(clients.filter(isOpen)).toHaveLength(Number(room)), 20_000);
+  const accepted = clients.filter(isOpen);
+  for (const client of accepted) client.send(get('/v1/x'));
+  const answers = await Promise.all(accepted.map((client) => client.response('GET')));
+  expect([...new Set(answers.map(({ status }) => status))]).toEqual([200]);
+  expect(gateway.output().match(/open files are exhausted/g)).toHaveLength(1);
+  // It serves on when there is room again.
+  for (const client of clients) client.socket.destroy();
+  let status = 0;
+  while (status !== 200) {
+    const response = await fetch(`http://127.0.0.1:${gateway.port}/v1/x`, { headers: { connection: 'close' } }).catch(
+      () => {},
+    );
+    status = response?.status ?? 0;
+  }
+});
+
+it.each([
+  [20_000, undefined],
+  [8_000, undefined],
+  [4_096, expect.stringContaining('lower than the 8000')],
+])('of %i open files it warns %o', (limit, warning) => {
+  const upstream = 'http://127.0.0.1:1';
+  expect(tooFewOpenFiles(snapshotFrom({ routes: { '/v1': upstream, '/v2': upstream } }), limit)).toEqual(warning);
+});
