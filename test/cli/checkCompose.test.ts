@@ -162,13 +162,11 @@ describe('the engine', () => {
   it.each([
     ['says that none does', 'exit 0'],
     ['is not there', 'echo Cannot connect >&2; exit 1'],
-    ['does not answer', 'exec sleep 30'],
+    ['does not answer', 'exec sleep 300'],
     ['never stops answering', 'while :; do echo v1; done'],
   ])('leaves what the file says where it %s', async (_what, script) => {
-    const began = performance.now();
     const { code, stdout } = await withDocker(script);
     expect(code).toBe(0);
     expect(stdout).toContain('but `docker compose up` starts it.');
-    expect(performance.now() - began).toBeLessThan(5000);
   });
 });

@@ -32,7 +32,7 @@ for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, nam
 function run(args: readonly string[]): Promise<{ code: number | string | null; output: string }> {
   const main = new URL('../../gateway/main.ts', import.meta.url).pathname;
   return new Promise((resolve) => {
-    const options = { cwd: folder, timeout: 30_000, killSignal: 'SIGKILL' } as const;
+    const options = { cwd: folder, timeout: 120_000, killSignal: 'SIGKILL' } as const;
     execFile(process.execPath, [main, ...args], options, (error, stdout, stderr) => {
       resolve({ code: error ? (error.code ?? null) : 0, output: stdout + stderr });
     });
@@ -59,7 +59,7 @@ it.each<[command: string, code: number, output: string]>([
   ['check --config routes.yaml --compose pipe', 2, `pipe cannot be read: it ${pipe}`],
   ['compat contract.yaml pipe', 2, 'is a pipe, not a file'],
   ['usage --store pipe', 2, 'it is a pipe, not a file'],
-])('%s ends with %i and says why', { timeout: 60_000 }, async (command, code, output) => {
+])('%s ends with %i and says why', async (command, code, output) => {
   const result = await run(command.split(' '));
   expect(result.output).toContain(output);
   expect(result.code).toBe(code);

@@ -8,12 +8,12 @@ import { ask, countExactly, startCounted, startService } from './counting.ts';
 it(
   'the ledger counts what was sent, by client and version, through a reload and a rolling restart',
   {
-    timeout: 60_000,
+    timeout: 120_000,
   },
   () => countExactly(9_000),
 );
 
-it('after SIGKILL the file is sound, and holds all but the last seconds', { timeout: 60_000 }, async () => {
+it('after SIGKILL the file is sound, and holds all but the last seconds', async () => {
   const { gateway, store } = await startCounted(await startService());
   const agent = new Agent({ keepAlive: true });
   for (let count = 0; count < 200; count += 1) await ask(gateway.port, '/v1/x', 'steady', agent);

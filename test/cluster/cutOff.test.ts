@@ -50,7 +50,7 @@ async function openEach(count: number, { backend, gateway }: Awaited<ReturnType<
 }
 
 it('what a worker cuts off, and who leaves it while it drains, is in the ledger and in the log', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const started = await startGateway();
   const { gateway, log } = started;
@@ -74,7 +74,7 @@ it('what a worker cuts off, and who leaves it while it drains, is in the ledger 
   expect(lines).toHaveLength(90);
 });
 
-it('who waits for a response that cannot come any more is answered 503', { timeout: 60_000 }, async () => {
+it('who waits for a response that cannot come any more is answered 503', async () => {
   const started = await startGateway();
   const silent = (await openEach(5, started)).filter(({ kind }) => kind === 'silent');
   started.gateway.child.kill('SIGUSR2');

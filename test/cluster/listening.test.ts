@@ -10,7 +10,7 @@ import { makePair } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { startWorkers } from './support.ts';
 
-const patient = { timeout: 60_000 };
+const patient = { timeout: 120_000 };
 
 it('while no worker lives, connections wait instead of being refused', patient, async () => {
   const backend = await startBackend(answer(200, 'ok'));

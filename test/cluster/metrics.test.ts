@@ -12,7 +12,7 @@ async function scrape(admin: string) {
 const v1 = { version: 'v1' };
 const wellServed = { ...v1, stage: 'active', method: 'GET', class: '2xx' };
 
-it('what workers have counted since the last scrape outlives them', { timeout: 60_000 }, async () => {
+it('what workers have counted since the last scrape outlives them', async () => {
   const { gateway } = await startCounted(await startService());
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const total = 600;
@@ -41,7 +41,7 @@ it('what workers have counted since the last scrape outlives them', { timeout: 6
   expect(second.value(cpu, {})).toBeGreaterThan(first.value(cpu, {}) ?? 0);
 });
 
-it('ejections are not forgotten with the worker that saw them', { timeout: 30_000 }, async () => {
+it('ejections are not forgotten with the worker that saw them', async () => {
   const [dead, alive] = [await refusedUrl(), await startService()];
   const gateway = await startWorkers(2, { '/v1': { upstream: [dead, alive], health: { eject: '1h' } } });
   const agent = new Agent({ keepAlive: true });

@@ -35,7 +35,7 @@ async function startStreams() {
 const closed = (streams: readonly RawClient[]) => Promise.all(streams.map((client) => client.closed(20_000)));
 const each = Array.from({ length: clients }, () => 2);
 
-it('streams that are open when all workers are killed are in the ledger', { timeout: 60_000 }, async () => {
+it('streams that are open when all workers are killed are in the ledger', async () => {
   const { gateway, streams, counted } = await startStreams();
   await eventually(() => expect(counted()).toEqual(each), 20_000);
   for (const pid of await gateway.pids()) process.kill(pid, 'SIGKILL');
@@ -47,7 +47,7 @@ it('streams that are open when all workers are killed are in the ledger', { time
 });
 
 it('streams that were counted while they were open are counted once, though workers are replaced', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const { gateway, streams, counted } = await startStreams();
   await eventually(() => expect(counted()).toEqual(each), 20_000);

@@ -30,7 +30,7 @@ function countedIn(store: string): { right: number; wrong: number } {
 
 it.each([1, 2])(
   'a ledger that can be read only after the start has its own tags from then on, with %i workers',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async (workers) => {
     const folder = temporaryFolder();
     const [away, kept] = [join(folder, 'away'), join(folder, 'kept')];

@@ -9,7 +9,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
 
-const untilItEnds = { timeout: 60_000 };
+const untilItEnds = { timeout: 120_000 };
 
 interface Gateway {
   readonly child: ChildProcess;

@@ -62,7 +62,7 @@ async function following(files = filesIn(temporaryFolder()), begin: () => void =
 
 /** Longer than `eventually`: a watch waits for the files to come to rest, and where it hears nothing it looks every 3 s. */
 function shows(port: number, name: string): Promise<void> {
-  return vi.waitFor(async () => expect(await nameAt(port)).toBe(name), { interval: 50, timeout: 8_000 });
+  return vi.waitFor(async () => expect(await nameAt(port)).toBe(name), { interval: 50, timeout: 30_000 });
 }
 
 describe('a certificate that is replaced is shown to whoever comes next', () => {
@@ -172,7 +172,7 @@ describe('what cannot be used leaves the former one in place, and is said in one
   ])('%s', async (_name, edit, expected) => {
     const { files, lines, port } = await following();
     edit(files);
-    await vi.waitFor(() => expect(lines).toHaveLength(1), { interval: 20, timeout: 8_000 });
+    await vi.waitFor(() => expect(lines).toHaveLength(1), { interval: 20, timeout: 30_000 });
     expect(lines[0]).toContain(expected(files));
     expect(lines[0]).toMatch(/^The TLS certificate is not replaced: [^\n]+\. The former one stays in use\.$/);
     expect(await nameAt(port)).toBe('one');

@@ -3,7 +3,7 @@ import { readMutants } from './mutationRun.ts';
 import { seedOfRun } from './random.ts';
 
 it('a broken routes.yaml, whatever is broken in it, is a list of faults and changes nothing', {
-  timeout: 30_000,
+  timeout: 120_000,
 }, async () => {
   const seed = seedOfRun();
   const { outcomes } = await readMutants(seed, 2_000);

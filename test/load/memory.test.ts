@@ -8,7 +8,7 @@ const size = 256 * mebibyte;
 const allowed = 48 * mebibyte;
 
 it('holds back 256 MiB from a client that has stopped reading, rather than keep them', {
-  timeout: 20_000,
+  timeout: 120_000,
 }, async () => {
   let large = manyBytes(0);
   const backend = await startLoadedBackend((req, res) => {
@@ -30,7 +30,7 @@ it('holds back 256 MiB from a client that has stopped reading, rather than keep 
 });
 
 it('holds back a client that sends 256 MiB to a stalled backend, rather than keep them', {
-  timeout: 20_000,
+  timeout: 120_000,
 }, async () => {
   const backend = await startLoadedBackend((req, res) => {
     if (req.url !== '/stall') req.resume().on('end', () => res.end());

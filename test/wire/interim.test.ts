@@ -50,12 +50,11 @@ describe('an interim response', () => {
   });
 
   it('comes at once, not with the final response', async () => {
-    const backend = await startBackend([{ write: hints }, { wait: 1_500 }, { write: okAnswer }]);
+    const backend = await startBackend([{ write: hints }, { take: () => {} }]);
     const gateway = await startTestGateway({ '/v1': backend.url });
     const client = await connectTo(gateway.port);
     client.send(get('/v1/x'));
-    const begun = Date.now();
+    // The backend never sends the final response.
     expect(await client.bytes('HTTP/1.1 103'.length)).toBe('HTTP/1.1 103');
-    expect(Date.now() - begun).toBeLessThan(1_000);
   });
 });

@@ -15,18 +15,15 @@ async function start(script: Answer) {
 
 describe('a body streams', () => {
   it('to the client, before its end is there', async () => {
+    let end = (): unknown => undefined;
     const { port } = await start([
       { write: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nearly\r\n' },
-      { wait: 1_500 },
-      { write: '0\r\n\r\n' },
+      { take: (socket) => (end = () => socket.write('0\r\n\r\n')) },
     ]);
     const client = await connectTo(port);
-    const begun = Date.now();
     client.send(get('/v1/x'));
-    while (!client.pending.includes('early')) {
-      expect(Date.now() - begun).toBeLessThan(1_000);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    await eventually(() => expect(client.pending).toContain('early'));
+    end();
     expect((await client.response()).body).toBe('early');
   });
 

@@ -1,4 +1,3 @@
-import { Agent, get as httpGet } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { answerTo } from '../../../gateway/admin/reading/answers.ts';
 import { startGateway } from '../../../gateway/assemble.ts';
@@ -15,7 +14,7 @@ const questions = [
   '/api/versions/v1/retirement',
 ];
 
-it('traffic goes on while somebody asks a ledger of 50,000 clients', { timeout: 60_000 }, async () => {
+it('a question about 50,000 clients is answered outside the serving thread', async () => {
   const backend = await startBackend();
   const { ledger } = crowded(clients, now);
   const snapshot = snapshotFrom({
@@ -32,34 +31,16 @@ it('traffic goes on while somebody asks a ledger of 50,000 clients', { timeout: 
       await response.body?.cancel();
     }
   };
-  // What it would cost if it were asked here, as a yardstick of this machine at this moment.
-  const begun = performance.now();
-  for (const by of ['client', 'migration']) {
-    answerTo('usage', ledger, snapshot, { query: { by, version: 'v1' }, format: 'json', now });
-  }
-  const here = performance.now() - begun;
-  await ask();
-
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  onTestFinished(() => agent.destroy());
-  const longest = async (until: Promise<unknown>): Promise<number> => {
-    let over = false;
-    const end = until.finally(() => (over = true));
-    let most = 0;
-    while (!over) most = Math.max(most, await timed(gateway.port, agent));
-    await end;
-    return most;
+  // What the answers cost in the thread that gives them; the reading thread's CPU time does not count for this one.
+  const cpuOf = async (work: () => unknown): Promise<number> => {
+    const before = process.threadCpuUsage();
+    await work();
+    return process.threadCpuUsage(before).user / 1000;
   };
-  const idle = await longest(new Promise((resolve) => setTimeout(resolve, 500)));
-  const busy = await longest(ask());
-  expect(busy, `idle ${idle} ms, the same in one thread ${here} ms`).toBeLessThan(idle + Math.max(150, here / 3));
+  const here = await cpuOf(() => {
+    for (const by of ['client', 'migration'])
+      answerTo('usage', ledger, snapshot, { query: { by, version: 'v1' }, format: 'json', now });
+  });
+  await ask();
+  expect(await cpuOf(ask), `ms of CPU, where the same answers cost ${here} ms in one thread`).toBeLessThan(here / 2);
 });
-
-function timed(port: number, agent: Agent): Promise<number> {
-  const begun = performance.now();
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  httpGet({ port, agent, path: '/v1/x' }, (response) => {
-    response.resume().on('end', () => resolve(performance.now() - begun));
-  }).on('error', reject);
-  return promise;
-}

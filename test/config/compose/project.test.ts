@@ -101,10 +101,10 @@ it('keeps names that every object has apart', () => {
 
 it('reads thousands of services in a moment', () => {
   const many = Array.from({ length: 3000 }, (_, index) => `  s${index}: { image: api, expose: [80] }\n`).join('');
-  const began = performance.now();
+  const before = process.threadCpuUsage();
   const { verdict } = held(`${gateway}  v1: { image: api }\n${many}`);
   expect(verdict.warnings).toHaveLength(3000);
-  expect(performance.now() - began).toBeLessThan(10_000);
+  expect(process.threadCpuUsage(before).user / 1000, 'ms of CPU').toBeLessThan(20_000);
 });
 
 describe('the environment of the gateway', () => {
