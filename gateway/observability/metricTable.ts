@@ -99,6 +99,11 @@ export const metricTable = {
     labels: [],
     help: '1 if the usage ledger can be written; 0 while what is counted waits in memory.',
   },
+  version_gateway_ledger_last_incident_timestamp_seconds: {
+    type: 'gauge',
+    labels: [],
+    help: 'When coverage of the usage ledger last began anew, because the clock was set or the file was changed; absent: never in this run.',
+  },
   version_gateway_ledger_held_rows: {
     type: 'gauge',
     labels: [],

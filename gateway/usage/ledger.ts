@@ -4,7 +4,7 @@ import { type Clock, ClockWatch } from '../shared/clock.ts';
 import type { UsageBatch, UsageRow } from './batch.ts';
 import { HeldRows, maxHeldAtATime } from './heldRows.ts';
 import { LedgerConnection, newSalt } from './ledgerConnection.ts';
-import { failureOf, type LedgerFailure } from './ledgerFailure.ts';
+import { DamagedFileError, failureOf, type LedgerFailure } from './ledgerFailure.ts';
 import { besides, putAside } from './ledgerFile.ts';
 import { latestRequest } from './ledgerFuture.ts';
 import { LedgerQueries } from './ledgerQueries.ts';
@@ -95,8 +95,9 @@ export class Ledger extends LedgerQueries implements WritableLedger {
   add(batch: UsageBatch, mark?: string): void {
     this.#lookAtClock();
     const now = this.#clock.now();
-    const isIdle = batch.length + this.held === 0 && this.problem === undefined && this.#interruption === undefined;
-    if (isIdle && now - this.#seen < signOfLifeMs) return;
+    const isQuiet = batch.length + this.held === 0 && this.problem === undefined && this.#interruption === undefined;
+    const isFresh = now - this.#seen < signOfLifeMs && this.#connection?.isAsLeft === true;
+    if (isQuiet && isFresh) return;
     const { rows, forget } = this.#held.first(maxHeldAtATime);
     const all = [...rows, ...batch].map((row) => notAfter(now, row));
     if (!this.#patience.isPaused(now) && this.#try(({ writer }) => writer.add(all, this.settings, mark))) forget();
@@ -135,7 +136,7 @@ export class Ledger extends LedgerQueries implements WritableLedger {
     this.#disconnect();
     const aside = putAside(store, this.#clock.now());
     this.#beginsAnew = aside !== undefined;
-    if (aside) this.#outage.tell(`${store} could not be used: ${reason}.  It is now ${aside}, and a new one begins.`);
+    if (aside) this.#interrupt(`${store} could not be used: ${reason}.  It is now ${aside}, and a new one begins.`);
   }
 
   #try(work: (connection: LedgerConnection) => void): boolean {
@@ -172,7 +173,9 @@ export class Ledger extends LedgerQueries implements WritableLedger {
   }
 
   #connected(now: number): LedgerConnection {
-    if (this.#connection?.isThere === false) this.#disconnect();
+    const tampering = this.#connection?.tampering;
+    if (tampering?.removed) this.#leaveRemoved(tampering.reason, now);
+    else if (tampering) throw new DamagedFileError(tampering.reason);
     if (this.#connection) return this.#connection;
     this.#connection = new LedgerConnection(this.settings.store, this.#salt);
     this.#salt = this.#connection.salt;
@@ -186,6 +189,20 @@ export class Ledger extends LedgerQueries implements WritableLedger {
       );
     }
     return this.#connection;
+  }
+
+  /** The connection still has what was counted, until it is closed. */
+  #leaveRemoved(reason: string, now: number): void {
+    const { store } = this.settings;
+    const copy = besides(store, 'removed', now);
+    let kept = `${copy} has what was counted in it`;
+    try {
+      this.#connection?.copyTo(copy);
+    } catch (error) {
+      kept = `what was counted in it is lost (${failureOf(error).reason})`;
+    }
+    this.#disconnect();
+    this.#interrupt(`${store} was open when ${reason}: ${kept}.`);
   }
 
   #lookAtClock(): void {

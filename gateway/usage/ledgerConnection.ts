@@ -1,9 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, statSync } from 'node:fs';
+import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { openLedgerFile } from './ledgerFile.ts';
+import { damageIn, openLedgerFile } from './ledgerFile.ts';
 import { dateToPresent, latestRequest } from './ledgerFuture.ts';
 import { LedgerWriter } from './ledgerWrites.ts';
+
+type Stats = BigIntStats | undefined;
+
+/** What somebody else did to the file while it is open here. */
+export interface Tampering {
+  /** What is written to it would be gone. */
+  readonly removed: boolean;
+  readonly reason: string;
+}
 
 /** The ledger's file while it is open, and the run that is noted in it. */
 export class LedgerConnection {
@@ -16,15 +25,17 @@ export class LedgerConnection {
   /** The latest instant that the file knew of when it was opened, epoch ms. */
   readonly latest: number;
   readonly #file: string;
-  readonly #inode: number;
+  /** The file and its journal, as they were left after the last transaction. */
+  #left: { readonly file: Stats; readonly journal: Stats };
   #run: number | undefined;
+  #seen = 0;
 
   /** Throws what the system or SQLite says. */
   constructor(file: string, salt: string) {
     this.#file = file;
     this.database = openLedgerFile(file, salt);
     try {
-      this.#inode = statSync(file).ino;
+      this.#left = this.#stats();
       this.writer = new LedgerWriter(this.database);
       const meta = this.database.prepare('SELECT value FROM meta WHERE key = ?');
       this.salt = String(meta.get('salt')?.['value'] ?? salt);
@@ -37,9 +48,23 @@ export class LedgerConnection {
     }
   }
 
-  /** False once the file was removed or replaced: what is written now would be gone with it. */
-  get isThere(): boolean {
-    return statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#inode;
+  /** Whether nobody else has touched the file since the last transaction. */
+  get isAsLeft(): boolean {
+    const [now, left] = [this.#stats(), this.#left];
+    const isSame = now.file?.ino === left.file?.ino && now.file?.mtimeNs === left.file?.mtimeNs;
+    return isSame && now.file?.size === left.file?.size && now.journal?.ino === left.journal?.ino;
+  }
+
+  /** What somebody else did to the file since the last transaction; undefined: nothing that matters. */
+  get tampering(): Tampering | undefined {
+    const now = this.#stats();
+    const { file, journal } = this.#left;
+    if (now.file?.ino !== file?.ino) return { removed: true, reason: 'it was removed or replaced' };
+    if (journal && now.journal?.ino !== journal.ino) return { removed: true, reason: 'its journal was removed' };
+    if (this.#run === undefined || this.isAsLeft) return undefined;
+    const reason = damageIn(this.#file, this.#run, this.#seen);
+    this.#left = now;
+    return reason === undefined ? undefined : { removed: false, reason };
   }
 
   /**
@@ -57,6 +82,8 @@ export class LedgerConnection {
       run = this.#note(began, now);
       database.exec('COMMIT');
       this.#run = run;
+      this.#seen = now;
+      this.#left = this.#stats();
       return this.writer.takeFolded();
     } catch (error) {
       this.writer.forget();
@@ -86,6 +113,13 @@ export class LedgerConnection {
 
   close(): void {
     if (this.database.isOpen) this.database.close();
+  }
+
+  #stats(): { file: Stats; journal: Stats } {
+    const [file, journal] = ['', '-wal'].map((suffix) =>
+      statSync(this.#file + suffix, { bigint: true, throwIfNoEntry: false }),
+    );
+    return { file, journal };
   }
 
   #note(began: number, now: number): number {

@@ -31,7 +31,13 @@ const systemReasons: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
+/** The file was damaged by another program while it was open. The message says how, without naming the file. */
+export class DamagedFileError extends Error {
+  override readonly name = 'DamagedFileError';
+}
+
 export function failureOf(error: unknown): LedgerFailure {
+  if (error instanceof DamagedFileError) return { reason: error.message, corrupt: true };
   const primary = primaryCode(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const message = error instanceof Error ? error.message : String(error);

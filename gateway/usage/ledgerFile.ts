@@ -72,6 +72,29 @@ function assertFile(file: string): boolean {
   return stats !== undefined;
 }
 
+/**
+ * Why the file is no use any more as the ledger that is open in this process; undefined: it is. `run`, `seen`: what was
+ * last written to it. Throws what SQLite says.
+ */
+export function damageIn(file: string, run: number, seen: number): string | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    // Another connection: the one that is open would answer from its cache.
+    database = new DatabaseSync(file, { readOnly: true, timeout: 1000 });
+    assertOurs(database);
+    if (database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'] !== 'ok') return 'its content is damaged';
+    const row = database.prepare('SELECT seen FROM runs WHERE id = ?').get(run);
+    return Number(row?.['seen'] ?? 0) < seen ? 'its content was replaced' : undefined;
+  } catch (error) {
+    if (error instanceof ForeignFileError) return error.message;
+    const { reason, corrupt } = failureOf(error);
+    if (corrupt) return reason;
+    throw error;
+  } finally {
+    database?.close();
+  }
+}
+
 /** The name of a file beside `file` for what it was at `now`. */
 export function besides(file: string, what: string, now: number): string {
   return `${file}.${what}-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;

@@ -91,6 +91,24 @@ it('a ledger that cannot be written is told of, and so is its recovery', async (
   expect((await status()).usage).toEqual({ problem: null, held_rows: 0 });
 });
 
+it('a ledger that is overwritten while it is open is told of, after its recovery, too', async () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  const { ledger, scrape, status } = await start(store);
+  ledger.add([served('v1', Date.now())]);
+  const incident = 'version_gateway_ledger_last_incident_timestamp_seconds';
+  expect([(await status()).usage, (await scrape()).value(incident, {})]).toEqual([
+    { problem: null, held_rows: 0 },
+    undefined,
+  ]);
+  writeFileSync(store, 'this is no database');
+  await ledger.flush();
+  const problem = expect.stringMatching(/usage\.db could not be used: .* It is now .*usage\.db\.corrupt-/);
+  expect((await status()).usage).toEqual({ problem, held_rows: 0 });
+  const { value } = await scrape();
+  expect(value(incident, {})).toBeGreaterThan(Date.now() / 1000 - 60);
+  expect(value('version_gateway_ledger_up', {})).toBe(1);
+});
+
 it('requests of clients that are too many are counted, be it before the ledger or in it', async () => {
   const { ledger, port, scrape } = await start(join(temporaryFolder(), 'usage.db'), { max_clients: 2 });
   // The process tells two of them apart, and the ledger two of all that its processes and hours bring.

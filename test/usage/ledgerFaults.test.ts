@@ -1,6 +1,19 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -117,6 +130,65 @@ describe('a ledger that cannot be written', () => {
   });
 });
 
+describe('a file that another program changes while it is open', () => {
+  it.each([
+    ['truncated', (store: string) => truncateSync(store, 0)],
+    ['cut off', (store: string) => truncateSync(store, 12_288)],
+    ['overwritten with text', (store: string) => writeFileSync(store, 'this is no database'.repeat(1_000))],
+    ['overwritten in its middle', (store: string) => overwrite(store, 40_960, 8_192)],
+    ['overwritten by another ledger', (store: string) => copyFileSync(openLedger().store, store)],
+  ])('is put aside at the next write, and a new one begins: %s', (_name, change) => {
+    const { ledger, store, clock, notices } = openLedger();
+    ledger.add(randomBatch(randomOf(1), 400, 10 * dayMs));
+    const { salt } = ledger;
+    checkpoint(store);
+    change(store);
+    clock.time += hourMs;
+    ledger.add([row({ client: 'new', first: clock.time })]);
+    expect([ledger.problem, ledger.held, ledger.salt]).toEqual([undefined, 0, salt]);
+    expect(ledger.byClient('v1', 0)).toMatchObject([{ client: 'new' }]);
+    expect(ledger.coveredSince()).toBe(clock.time);
+    expect(notices).toEqual([expect.stringMatching(/could not be used: .*\. {2}It is now .*usage\.db\.corrupt-/)]);
+    expect(ledger.incident).toEqual({ at: clock.time, text: notices[0] });
+    expect(readdirSync(dirname(store)).filter((name) => name.startsWith('usage.db.corrupt-'))).not.toEqual([]);
+    expect(integrityOf(store)).toBe('ok');
+  });
+
+  it.each([
+    ['removed', (store: string) => rmSync(store)],
+    ['removed with its journal', (store: string) => ['', '-wal', '-shm'].map((suffix) => rmSync(store + suffix))],
+    ['replaced', (store: string) => renameSync(closedLedger(), store)],
+    ['left without its journal', (store: string) => rmSync(`${store}-wal`)],
+  ])('keeps a copy of what was counted, and goes on: %s', (_name, change) => {
+    const { ledger, store, clock, notices } = openLedger();
+    ledger.add([row({ requests: 7 })]);
+    change(store);
+    clock.time += hourMs / 2;
+    ledger.add([row({ client: 'new', first: clock.time })]);
+    expect(ledger.problem).toBeUndefined();
+    expect(ledger.byClient('v1', 0).map(({ client }) => client)).toContain('new');
+    expect(ledger.coveredSince()).toBe(clock.time);
+    expect(notices).toEqual([
+      expect.stringMatching(/was open when .*usage\.db\.removed-.* has what was counted in it/),
+    ]);
+    const copy = readdirSync(dirname(store)).find((name) => name.startsWith('usage.db.removed-')) ?? '';
+    const reader = Ledger.openReadOnly(join(dirname(store), copy));
+    expect(reader.totals(0)).toMatchObject([{ requests: 7 }]);
+    reader.close();
+    expect(integrityOf(store)).toBe('ok');
+  });
+
+  it('is the same after another program has moved the journal into it', () => {
+    const { ledger, store, notices } = openLedger();
+    for (let turn = 1; turn <= 5; turn += 1) {
+      ledger.add([row()]);
+      checkpoint(store);
+    }
+    ledger.add([row()]);
+    expect([ledger.totals(0)[0]?.requests, ledger.coveredSince(), notices]).toEqual([6, noon, []]);
+  });
+});
+
 describe('a damaged file', () => {
   it.each([
     [
@@ -224,6 +296,25 @@ it('is whole after its process was killed in the middle of writing', async () =>
   expect(total?.requests).toBeGreaterThanOrEqual(written * 100);
   expect(total?.requests).toBeLessThanOrEqual((written + 2) * 100);
 });
+
+/** Moves everything from the journal into the file. */
+function checkpoint(store: string): void {
+  const other = new DatabaseSync(store);
+  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  other.close();
+}
+
+function overwrite(store: string, from: number, length: number): void {
+  const file = openSync(store, 'r+');
+  writeSync(file, Buffer.alloc(length, 0xab), 0, length, from);
+  closeSync(file);
+}
+
+function closedLedger(): string {
+  const { ledger, store } = openLedger();
+  ledger.close();
+  return store;
+}
 
 function integrityOf(store: string): unknown {
   const database = new DatabaseSync(store);
