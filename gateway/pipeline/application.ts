@@ -2,6 +2,8 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { announceOver } from '../forwarding/responseFields.ts';
 import { readTarget } from '../routing/target.ts';
+import type { OpenRequest } from '../usage/collector.ts';
+import type { CountedExchange } from '../usage/counted.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
 import { Exchange, type OpenExchange } from './exchange.ts';
 import { findVersion, namesVersion, refuseUnknown } from './findVersion.ts';
@@ -37,7 +39,7 @@ export function accompany(
     answer(exchange, verdict);
     return;
   }
-  begin(exchange);
+  exchange.enter(new InApplication(exchange));
   interceptHead(res, (_status, fields) => onHead(exchange, fields));
   next();
 }
@@ -69,13 +71,40 @@ export function accompanyUpgrade(
     return;
   }
   socket.once('close', () => exchange.leave());
-  begin(exchange);
+  exchange.enter(new InApplication(exchange));
   interceptSocketHead(socket, (status, fields) => {
     if (status === 101) exchange.switched();
     exchange.tally.status = status;
     onHead(exchange, fields);
   });
   next();
+}
+
+/**
+ * An exchange that the application answers. It decides by itself when its responses end. A class, because V8 allocates the
+ * objects of a busy literal among the old ones, where each would keep its exchange until the next full collection.
+ */
+class InApplication implements OpenExchange {
+  readonly target = undefined;
+  readonly forwarding = undefined;
+  counted: OpenRequest | undefined = undefined;
+  readonly #exchange: Exchange;
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange;
+  }
+
+  get version(): string {
+    return this.#exchange.served?.version.name ?? '';
+  }
+
+  soFar(): CountedExchange {
+    return soFar(this.#exchange);
+  }
+
+  goAway(): void {}
+
+  cut(): void {}
 }
 
 /** Undefined for a path that names no version: it is the application's. */
@@ -104,19 +133,6 @@ function verdictOn(exchange: Exchange): Verdict | undefined {
 function answer(exchange: Exchange, verdict: Verdict): void {
   if (verdict.kind === 'problem') answerProblem(exchange, verdict.problem, verdict.closes);
   else if (verdict.kind === 'empty') answerEmpty(exchange, verdict.status, verdict.fields);
-}
-
-function begin(exchange: Exchange): void {
-  exchange.enter({
-    version: exchange.served?.version.name ?? '',
-    target: undefined,
-    forwarding: undefined,
-    counted: undefined,
-    soFar: () => soFar(exchange),
-    // The application decides when its responses end.
-    goAway: () => {},
-    cut: () => {},
-  } satisfies OpenExchange);
 }
 
 function onHead(exchange: Exchange, fields: string[]): void {
