@@ -1,7 +1,7 @@
 import type { MigrationState } from './migration.ts';
 import type { Cell, Row } from './usageRows.ts';
 
-export const states = ['here', 'stayed', 'both', 'went back', 'moved', 'successor only', 'any'] as const;
+export const states = ['here', 'stayed', 'both', 'went back', 'moved', 'successor only', 'refused', 'any'] as const;
 
 /** Which of the rows are wanted, and in which order. */
 export interface UsagePage {
@@ -12,8 +12,11 @@ export interface UsagePage {
   readonly sort?: { readonly column: string; readonly downwards: boolean } | undefined;
   /** A part of the client or of its name, or of the route; in any case. */
   readonly filter?: string | undefined;
-  /** `here`: whoever calls the version; `any`: also who calls only its successor by now. Undefined: as `here`, untold. */
-  readonly state?: MigrationState | 'here' | 'any' | undefined;
+  /**
+   * `here`: whoever calls the version; `refused`: those of whose requests some reached no backend; `any`: also who calls
+   * only its successor by now. Undefined: as `here`, untold.
+   */
+  readonly state?: MigrationState | 'here' | 'refused' | 'any' | undefined;
 }
 
 /** The columns that rows can be sorted by; a client is sorted by its name where it has one. */
@@ -38,9 +41,15 @@ function matching(all: readonly Row[], { filter = '', state = 'any' }: UsagePage
   const needle = filter.trim().toLowerCase();
   if (needle === '' && state === 'any') return all;
   return all.filter((row) => {
-    if (state === 'here' ? row['requests'] === 0 : state !== 'any' && row['state'] !== state) return false;
+    if (!isIn(row, state)) return false;
     return `${row['name'] ?? ''} ${row['client'] ?? row['route'] ?? ''}`.toLowerCase().includes(needle);
   });
+}
+
+function isIn(row: Row, state: NonNullable<UsagePage['state']>): boolean {
+  if (state === 'here') return row['requests'] !== 0;
+  if (state === 'refused') return Number(row['requests']) > Number(row['served']);
+  return state === 'any' || row['state'] === state;
 }
 
 // Made once: thousands of rows are compared many thousand times.

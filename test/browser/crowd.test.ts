@@ -31,7 +31,7 @@ it('shows a version with 50,000 clients soon, and asks for no more than it shows
   expect(await rows.first().innerText()).toContain('x-client-id:shop-49999');
   await page.getByLabel('Filter').fill('shop-1234');
   await page.locator('#clients').getByText('11 of 50,000').waitFor();
-  await page.getByLabel('State of migration').selectOption('v1 and v2');
+  await page.getByLabel('Clients to show').selectOption('v1 and v2');
   await page.locator('#clients').getByText('6 of 50,000').waitFor();
   const asked = answers.filter(({ path }) => path !== '/api/events');
   const [first] = asked.filter(({ path }) => !path.includes('by=day'));

@@ -195,10 +195,10 @@ it('finds clients by a part of their name, and by how far they have come', async
   await vi.waitFor(async () => expect(await column(page, 1)).toEqual(['x-client-id:kiosk-eu']), patience);
   expect(await row(page, 'kiosk').innerText()).toContain('v1 and v2');
   await page.getByLabel('Filter').fill('');
-  await page.getByLabel('State of migration').selectOption('Went back to v1');
+  await page.getByLabel('Clients to show').selectOption('Went back to v1');
   const back = ['Orders (partner)x-client-id:partner-orders'];
   await vi.waitFor(async () => expect(await column(page, 1)).toEqual(back), patience);
-  await page.getByLabel('State of migration').selectOption('v2 only');
+  await page.getByLabel('Clients to show').selectOption('v2 only');
   await vi.waitFor(async () => expect(await column(page, 1)).toContain('x-client-id:web-shop'), patience);
   await page.getByLabel('Filter').fill('nobody is called that');
   await page.getByText('No client matches.').waitFor();
@@ -227,17 +227,19 @@ describe('what needs attention', () => {
     const { page, shown } = await drawn();
     const attention = page.locator('#attention');
     expect(await attention.isVisible()).toBe(false);
-    const { target, config } = shown;
+    const { target, config, workers } = shown;
     Object.assign(shown, inTrouble(shown));
     await attention.getByText('The last edit of routes.yaml was rejected').waitFor();
     await attention.getByText('2026-02-01 is earlier than deprecation 2026-03-01').waitFor();
     await attention.getByText('v1 has no healthy backend').waitFor();
     await attention.getByText('http://127.0.0.1:3001 unhealthy: the probe was not answered within 2000 ms').waitFor();
+    shown.workers = [{ pid: 4711, since: now, unresponsiveSince: now - 60_000 }];
+    await attention.getByText('Worker 4711 has not answered since 21 Nov 2026, 10:19').waitFor();
     shown.config = { ...config, forced: ['/v1: retired before its sunset'] };
     await attention.getByText('The guard was overridden by guard.force').waitFor();
     const [first] = await page.locator('main > *:visible').all();
     expect(await first?.getAttribute('id')).toBe('attention');
-    Object.assign(shown, { target, config });
+    Object.assign(shown, { target, config, workers });
     await attention.waitFor({ state: 'hidden' });
   });
 });
@@ -248,25 +250,42 @@ describe('after a version is retired', () => {
     '/v2': 'http://127.0.0.1:3002',
   };
 
+  /** Of all that have called v1, one was refused. */
+  function refusing(routes: Readonly<Record<string, unknown>> = retired): Scene {
+    const usage = sampleUsage(now);
+    const byClient: typeof usage.byClient = (version, since) =>
+      usage
+        .byClient(version, since)
+        .map((one) => (one.client.includes('kiosk') && version === 'v1' ? { ...one, served: one.requests - 40 } : one));
+    return Object.assign(scene(undefined, routes), { usage: { ...usage, byClient } });
+  }
+
   it('opens on it, and on the clients that still call it', async () => {
-    const { page } = await drawn({}, scene(undefined, retired));
+    const { page } = await drawn({}, refusing());
     expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
-    expect(await page.locator('#verdict .answer').textContent()).toBe('v1 is retired, and 5 clients still call it.');
-    expect(await page.locator('#h-clients').textContent()).toBe('Clients that call v1');
-    await page.getByRole('columnheader', { name: 'Refused' }).waitFor();
-    expect(await row(page, 'Billing').locator('[data-title=Refused]').textContent()).toBe('0');
+    expect(await page.locator('#verdict .answer').textContent()).toBe('v1 is retired, and 1 client still calls it.');
+    expect(await page.locator('#h-verdict').textContent()).toBe('After the retirement');
+    expect(await page.locator('#verdict').innerText()).toContain(
+      '40 requests were answered with 410 in the last 7 days',
+    );
+    expect(await column(page, 1)).toEqual(['x-client-id:kiosk-eu']);
+    expect(await row(page, 'kiosk').locator('[data-title=Refused]').textContent()).toBe('40');
+    await page.getByLabel('Clients to show').selectOption('Called v1 in the last 30 days');
+    await row(page, 'Billing').waitFor();
+    await page.getByLabel('Clients to show').selectOption('Refused');
+    await row(page, 'Billing').waitFor({ state: 'detached' });
     await page.screenshot({ path: join(screenshots, 'retired.png'), fullPage: true });
   });
 
   it('has no days left', async () => {
-    const { page } = await drawn({}, scene(undefined, retired));
+    const { page } = await drawn({}, refusing());
     const life = page.locator('.lives li', { hasText: 'v1' });
     expect((await life.innerText()).replace(/\s+/g, ' ')).toContain('Sunset 30 Jun 2027 in 220 days');
     expect(await page.locator('.lives').innerText()).not.toContain('left');
   });
 
   it('opens on the one that was called last', async () => {
-    const { page } = await drawn({}, scene(undefined, { '/v0': { retired: true }, ...retired }));
+    const { page } = await drawn({}, refusing({ '/v0': { retired: true }, ...retired }));
     expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
   });
 });

@@ -4,7 +4,7 @@ import type { LedgerDesk } from '../../gateway/admin/reading/questions.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { ConfigStatus } from '../../gateway/observability/configStatus.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
-import type { TargetReport } from '../../gateway/observability/report.ts';
+import type { TargetReport, WorkerReport } from '../../gateway/observability/report.ts';
 import type { UsageQueries } from '../../gateway/usage/queries.ts';
 import { wellGone } from '../observability/recorded.ts';
 import { deskOf } from '../support/deskOf.ts';
@@ -35,6 +35,7 @@ export interface Scene {
   desk?: LedgerDesk;
   reloads: number;
   outcome: { readonly kind: string };
+  workers: readonly WorkerReport[];
   /** What the processes have counted since the start, a minute ago. */
   readonly metrics: Metrics;
   readonly clock: { now(): number };
@@ -62,6 +63,7 @@ export function scene(
     usage: sampleUsage(now),
     reloads: 0,
     outcome: { kind: 'unchanged' },
+    workers: [{ pid: 4711, since: now - 5 * 3_600_000 }],
     metrics: busyMinute(),
     clock: { now: () => now },
   };
@@ -89,7 +91,9 @@ export function scene(
           served('v2', [target('http://127.0.0.1:3002', 12), target('http://127.0.0.1:3012', 9)]),
           served('v3', [target('http://127.0.0.1:3003', 41)]),
         ],
-        workers: [{ pid: 4711, since: now - 5 * 3_600_000, metrics: metrics ? await state.metrics.json() : undefined }],
+        workers: await Promise.all(
+          state.workers.map(async (one) => ({ ...one, metrics: metrics ? await state.metrics.json() : undefined })),
+        ),
       }),
       clock: { now: () => state.clock.now() },
       monotonic: () => elapsed,

@@ -12,12 +12,13 @@ export const triggers = {
 };
 
 /**
- * What an operator has to look at, worst first: rejected edits, backends that are down, the ledger, overridden guards.
+ * What an operator has to look at, worst first: rejected edits, workers that do not answer, backends that are down, the ledger, overridden guards.
  * @param {Status} status
  */
-export function attention({ config, usage, versions }) {
+export function attention({ config, usage, versions, workers }) {
   return [
     config.last_failure && rejectedEdit(config.last_failure),
+    ...workers.flatMap(stuck),
     ...versions.flatMap(backends),
     ledger(usage),
     config.forced.length > 0 && forced(config.forced),
@@ -29,11 +30,12 @@ export function attention({ config, usage, versions }) {
  * @param {Status} status
  * @param {number} now
  */
-export function attentionFacts({ config, usage, versions }, now) {
+export function attentionFacts({ config, usage, versions, workers }, now) {
   const held = usage?.held_rows ?? 0;
   return [
     config.last_failure,
     config.forced,
+    workers.map(({ pid, unresponsive_since: since }) => [pid, since]),
     [usage?.problem ?? null, held > 0 && Math.floor(now / 60_000)],
     versions.map(({ version, targets, stopped_before_retired: wasStopped }) => [
       version,
@@ -57,6 +59,19 @@ function rejectedEdit({ at, trigger, reasons }) {
     ),
     el('ul', {}, ...reasons.map((reason) => el('li', {}, el('code', {}, reason)))),
   );
+}
+
+/** @param {Status['workers'][number]} worker */
+function stuck({ pid, unresponsive_since: since = null }) {
+  if (since === null) return [];
+  const title = `Worker ${pid} has not answered since ${dateTime(Date.parse(since))}`;
+  return [
+    el(
+      'div',
+      { class: 'problem' },
+      el('p', {}, el('strong', {}, title), '. What it holds is not known: no version is safe to stop.'),
+    ),
+  ];
 }
 
 /** @param {VersionStatus} version */

@@ -48,7 +48,8 @@ export function clients(version, successor, isRetired, changed, rename) {
   const state = el(
     'select',
     { id: 'client-state', change: anew },
-    el('option', { value: 'here' }, `Still on ${version}`),
+    isRetired && el('option', { value: 'refused' }, 'Refused'),
+    el('option', { value: 'here' }, isRetired ? `Called ${version} in the last 30 days` : `Still on ${version}`),
     ...Object.entries(words).map(([value, text]) => el('option', { value }, text)),
     el('option', { value: 'any' }, 'All clients'),
   );
@@ -65,7 +66,7 @@ export function clients(version, successor, isRetired, changed, rename) {
       { class: 'tools' },
       el('label', { for: 'client-filter', class: 'soft' }, 'Filter'),
       search,
-      el('label', { for: 'client-state', class: 'quiet' }, 'State of migration'),
+      el('label', { for: 'client-state', class: 'quiet' }, 'Clients to show'),
       state,
       found,
       el('a', { href: csv, download: `clients-of-${version}.csv` }, 'Export as CSV'),
@@ -94,7 +95,12 @@ export function clients(version, successor, isRetired, changed, rename) {
       // A screen reader says it aloud whenever it is set, whether it is another or not.
       if (found.textContent !== share) found.textContent = share;
       table.root.hidden = total === 0;
-      const none = all > 0 ? 'No client matches.' : `No client called ${version} in the last 30 days.`;
+      const none =
+        all > 0
+          ? isRetired && state.value === 'refused'
+            ? 'No client was refused in the last 30 days.'
+            : 'No client matches.'
+          : `No client called ${version} in the last 30 days.`;
       nobody.replaceChildren(...(total > 0 ? [] : [empty(none)]));
       table.fill(rows, total);
     },

@@ -101,6 +101,9 @@ export class Retiring {
     const said = JSON.stringify([retirement.answer, retirement.reasons, retirement.notes, retirement.facts]);
     if (said === this.#drawn) return;
     this.#remove();
+    const isRetired = retirement.facts.stage === 'retired';
+    place('h-verdict').textContent = isRetired ? 'After the retirement' : 'Can it be retired?';
+    place('h-clients').textContent = `Clients that ${isRetired ? 'still call' : 'call'} ${retirement.version}`;
     place('verdict').replaceChildren(verdict(retirement), figures(retirement));
     this.#remove = decline(place('decline'), retirement.version, retirement.facts.trend);
     this.#drawn = said;

@@ -44,10 +44,12 @@ export function figures({ facts }) {
  */
 function headline({ version, answer, facts }) {
   if (facts.stage === 'retired') {
-    if (facts.requests === 0) return ['yes', `${version} is retired, and no client calls it.`];
+    const refused = facts.clients.filter(({ requests, served }) => requests > served).length;
+    if (facts.refused === 0) return ['yes', `${version} is retired, and no client calls it.`];
+    if (refused === 0) return ['not-yet', `${version} is retired, and is still called.`];
     return [
       'not-yet',
-      `${version} is retired, and ${several(facts.client_count, 'client still calls', 'clients still call')} it.`,
+      `${version} is retired, and ${several(refused, 'client still calls', 'clients still call')} it.`,
     ];
   }
   if (answer === 'yes') return ['yes', `Yes, ${version} can be retired.`];
@@ -93,6 +95,7 @@ function sentence({ code, text }, { version, facts, asked_at: now }) {
     case 'nobody_left':
       return [`No client has called ${version} in ${quiet}.`];
     case 'still_knocking':
+      if (facts.refused === 0) return [`No request was refused in ${quiet}.`];
       return [`${several(facts.refused, 'request was', 'requests were')} answered with 410 in ${quiet}.`];
     case 'own_ledger':
       return ['Only requests through this gateway are counted.'];
