@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { runIn } from '../cli/io.ts';
@@ -112,6 +113,16 @@ it('a worker that does not answer is replaced, and no request to the others fail
     const response = await fetch(`http://127.0.0.1:${gateway.port}/v1/x`, { headers: { connection: 'close' } });
     expect(response.status).toBe(200);
   }
+  expect(isThere(pid)).toBe(false);
+});
+
+it('a shutdown ends a worker that does not answer', patient, async () => {
+  const backend = await startBackend(() => okAnswer);
+  const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { worker_timeout: 'off', drain: '1s' } });
+  const pid = await freezeOne(gateway);
+  const ended = once(gateway.child, 'exit');
+  gateway.child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
   expect(isThere(pid)).toBe(false);
 });
 

@@ -10,7 +10,7 @@ import { run } from '../support/process.ts';
 import { connectTo, get, type RawClient } from '../support/rawClient.ts';
 
 /** The gateway with that many open files at most. */
-async function startLimited(openFiles: number, upstream: string) {
+async function startLimited(openFiles: number, upstream: string, nodeFlags: readonly string[] = []) {
   const folder = temporaryFolder();
   const file = join(folder, 'routes.yaml');
   const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s' };
@@ -18,8 +18,8 @@ async function startLimited(openFiles: number, upstream: string) {
     file,
     JSON.stringify({ gateway, usage: { store: join(folder, 'usage.db') }, routes: { '/v1': upstream } }),
   );
-  const command = `ulimit -n ${openFiles} && exec "$0" gateway/main.ts start --config "$1"`;
-  const running = run('sh', ['-c', command, process.execPath, file]);
+  const command = `ulimit -n ${openFiles} && exec "$0" "$@" gateway/main.ts start --config "$ROUTES"`;
+  const running = run('sh', ['-c', command, process.execPath, ...nodeFlags], { ROUTES: file });
   const [, port] = await running.printed(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
   return { ...running, port: Number(port) };
 }
@@ -48,6 +48,24 @@ it('warns of a limit that is too low, says once that it is reached, and answers 
     );
     status = response?.status ?? 0;
   }
+});
+
+it('blames no backend for a connection that the gateway itself cannot open', { timeout: 60_000 }, async () => {
+  const backend = await startBackend(() => okAnswer);
+  // On a signal, opens files until no more can be opened.
+  const code = `import { openSync } from 'node:fs';
+    process.on('SIGWINCH', () => { try { for (;;) openSync('/dev/null'); } catch { process.stderr.write('no file left\\n'); } });`;
+  const gateway = await startLimited(100, backend.url, [
+    '--import',
+    `data:text/javascript,${encodeURIComponent(code)}`,
+  ]);
+  const client = await connectTo(gateway.port);
+  gateway.child.kill('SIGWINCH');
+  await gateway.printed(/no file left/);
+  client.send(get('/v1/x'));
+  const { status, body } = await client.response('GET');
+  expect([status, JSON.parse(body).code]).toEqual([503, 'OVERLOADED']);
+  await gateway.printed(/open files are exhausted: connect EMFILE/);
 });
 
 it.each([
