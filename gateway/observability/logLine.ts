@@ -1,7 +1,7 @@
 import type { LogSettings } from '../config/operating.ts';
 import { networkOf } from '../shared/network.ts';
 import type { Facts } from './facts.ts';
-import { redacted } from './redact.ts';
+import { redactPath, redactQuery } from './redact.ts';
 
 export type ShownSettings = Pick<LogSettings, 'address' | 'query' | 'redact'>;
 export type Level = 'info' | 'warn' | 'error';
@@ -13,10 +13,10 @@ export type Level = 'info' | 'warn' | 'error';
 export function logLine(facts: Facts, level: Level, settings: ShownSettings, client?: string): string {
   const { query, redact } = settings;
   const { version, upstream } = facts;
-  const shownQuery = query && facts.query !== '' ? redacted(facts.query, redact) : undefined;
+  const shownQuery = query && facts.query !== '' ? redactQuery(facts.query, redact) : undefined;
   const who = `"level":"${level}","time":"${timeOf(facts.at)}","id":"${facts.id}","trace_id":"${facts.traceId}"`;
   const whose = `${text('client', client)}${word('address', shown(facts.address, settings.address))}`;
-  const what = `${whose},"method":"${facts.method}","path":${quoted(facts.path)}`;
+  const what = `${whose},"method":"${facts.method}","path":${quoted(redactPath(facts.path, redact))}`;
   const sizes = `,"bytes_in":${facts.bytesIn},"bytes_out":${facts.bytesOut},"retries":${facts.retries}`;
   return `{${who}${word('version', version || undefined)}${word('stage', facts.stage)}${what}${text('query', shownQuery)},"status":${facts.status}${word('problem', facts.problem)}${text('target', facts.target)},"duration_ms":${rounded(facts.duration)}${upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`}${sizes}${word('fault', facts.fault)}${text('cause', facts.cause)}}\n`;
 }

@@ -1,55 +1,98 @@
-/** Names of query parameters whose values are secrets wherever they occur, in lower case and without `-` and `_`. */
-export const secretNames: readonly string[] = [
-  'token',
-  'accesstoken',
-  'idtoken',
-  'refreshtoken',
-  'authtoken',
-  'authorization',
-  'apikey',
-  'key',
-  'secret',
-  'clientsecret',
-  'clientassertion',
-  'password',
-  'passwd',
-  'pwd',
-  'code',
-  'sig',
-  'signature',
-  'xamzsignature',
-  'xamzsecuritytoken',
-  'xamzcredential',
-  'xgoogsignature',
-  'xgoogcredential',
-  'session',
-  'sessionid',
-  'jwt',
-];
+/** A name with one of these words in it has a secret as its value: `user[password]`, `auth.type`, `refreshToken`. */
+const secretWords: ReadonlySet<string> = new Set(
+  `auth oauth authorization authentication bearer token jwt saml assertion key secret secrets hmac sig signature
+  pass password passwords passwd pwd passphrase passcode pin otp totp hotp mfa credential credentials
+  session sid cookie ticket csrf xsrf`.split(/\s+/),
+);
 
-const secret: ReadonlySet<string> = new Set(secretNames);
+/** The same at the end of a word: in `accesstoken` and `PHPSESSID` nothing separates the words. */
+const secretEnding =
+  /(?:token|secret|password|passwd|passphrase|passcode|credentials?|signature|apikey|accesskey|privatekey|sessionid|sessid)$/;
 
-/** `a=1&token=2` → `a=1&token=***`. `names`: more of them, in lower case. */
-export function redacted(query: string, names: readonly string[]): string {
-  return query
-    .split('&')
-    .map((pair) => {
-      const at = pair.indexOf('=');
-      return at !== -1 && isSecret(nameOf(pair.slice(0, at)), names) ? `${pair.slice(0, at)}=***` : pair;
+// `code` alone is that of OAuth. With other words it is that of a country, a post office or an error.
+const secretCode =
+  /^(?:(?:auth|verification|confirmation|security|access|login|device|user|reset|recovery|backup|invite) ?)?code$/;
+
+// A name that is longer is told by its end.
+const longestName = 200;
+const mostLayers = 3;
+
+/** `a=1&token=2` → `a=1&token=***`. `names`: more of them, in any spelling. */
+export function redactQuery(query: string, names: readonly string[]): string {
+  return redactPairs(query, /([&;])/, names, holdsSecret);
+}
+
+/** The same of path parameters (RFC 3986 §3.3): of `/cart;jsessionid=1`, and of `/token=1`. */
+export function redactPath(path: string, names: readonly string[]): string {
+  return /=|%(?:25)*3d/i.test(path) ? redactPairs(path, /([/;]|%(?:25)*3b)/i, names, () => false) : path;
+}
+
+// Split, and not matched as pairs: a match would be tried from every character of a text that a client has chosen.
+function redactPairs(
+  text: string,
+  separator: RegExp,
+  names: readonly string[],
+  isSecretValue: (value: string) => boolean,
+): string {
+  const parts = text.split(separator);
+  return parts
+    .map((part) => {
+      const at = part.search(/=|%(?:25)*3d/i);
+      if (at === -1) return part;
+      const [name, rest] = [part.slice(0, at), part.slice(at)];
+      const [equals = '='] = /^(?:=|%(?:25)*3d)/i.exec(rest) ?? [];
+      return isSecret(name, names) || isSecretValue(rest.slice(equals.length)) ? `${name}${equals}***` : part;
     })
-    .join('&');
+    .join('');
 }
 
-// `api-key`, `api_key` and `apiKey` are one; so are `token` and `token[]`.
 function isSecret(name: string, names: readonly string[]): boolean {
-  return names.includes(name) || secret.has(name.replace(/[-_]|\[.*$/g, ''));
+  const words = wordsIn(name);
+  if (names.length > 0 && keysOf(names).has(words.join(''))) return true;
+  // Some backends ignore case, so that `toKEN` is a token, too.
+  return hasSecretWord(words) || hasSecretWord(wordsIn(decoded(name).toLowerCase()));
 }
 
-/** As a backend would read it, so that `%74oken` hides no more than `token` does. */
-function nameOf(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' ')).toLowerCase();
-  } catch {
-    return text.toLowerCase();
+const keys = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** Of each name what its spellings have in common: `api-key` and `apiKey` are one. */
+function keysOf(names: readonly string[]): ReadonlySet<string> {
+  const known = keys.get(names) ?? new Set(names.map((name) => wordsIn(name).join('')));
+  keys.set(names, known);
+  return known;
+}
+
+function hasSecretWord(words: readonly string[]): boolean {
+  return secretCode.test(words.join(' ')) || words.some((word) => secretWords.has(word) || secretEnding.test(word));
+}
+
+/** `user%5BapiKey2%5D` → user, api, key, 2. */
+function wordsIn(name: string): string[] {
+  return decoded(name)
+    .slice(-longestName)
+    .replace(/(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)/g, ' ')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean);
+}
+
+/** A URL, a form or JSON as a value, with a secret inside. */
+function holdsSecret(value: string): boolean {
+  if (!/[=:%]/.test(value)) return false;
+  const text = decoded(value);
+  if (/:\/\/[^/?#\s]{0,500}@/.test(text)) return true;
+  const parts = text.split(/[=:]/);
+  return parts.slice(0, -1).some((part) => {
+    const name = /[\w.[\]-]+["'\s]*$/.exec(part.slice(-longestName))?.[0];
+    return name !== undefined && isSecret(name, []);
+  });
+}
+
+/** As a backend would read it, which may decode once more than another: `%2574oken` hides no more than `token`. */
+function decoded(text: string): string {
+  let layer = text.replaceAll('+', ' ');
+  for (let depth = 0; depth < mostLayers && layer.includes('%'); depth += 1) {
+    layer = layer.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
   }
+  return layer;
 }

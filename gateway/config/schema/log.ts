@@ -36,6 +36,6 @@ export const log = section({
     .array(text('the name of a query parameter'))
     .prefault([])
     .describe(
-      'More query parameters whose values are left out, besides token, key, secret, password, code, signature and their like.',
+      'More query and path parameters whose values are left out, besides token, key, secret, password, session, signature and their like.',
     ),
 });
