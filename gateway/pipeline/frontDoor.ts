@@ -7,6 +7,7 @@ import { readKeyPair } from './certificate.ts';
 import { handle } from './http.ts';
 import { beingSent } from './inTurn.ts';
 import type { Surroundings } from './live.ts';
+import { isStop, stopParsers } from './readAhead.ts';
 import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
 
 /** The listener that clients reach: node's strict parser, and what it leaves to its user. */
@@ -28,6 +29,7 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
   // 0 is no limit, where the default of 2,000 would drop fields without a word; the steps count for themselves.
   server.maxHeadersCount = 0;
   server.timeout = longestWriteIdle(surroundings.live.snapshot);
+  stopParsers(server);
   return server
     .on('checkContinue', (req, res) => handle(req, res, surroundings, true))
     .on('checkExpectation', onRequest)
@@ -35,7 +37,7 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
     .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
     .on('timeout', endIfStuck)
     .on('clientError', (error, socket) => {
-      refuseConnection(error, socket as Socket, surroundings);
+      if (!isStop(error, socket as Socket)) refuseConnection(error, socket as Socket, surroundings);
     });
 }
 

@@ -21,19 +21,36 @@ export function handle(
   // A response has its socket from the start unless others are before it, which is nearly always. When its turn comes,
   // another snapshot may be at work.
   if (res.socket !== null) run(new Exchange(req, res, surroundings, expectsContinue));
-  else inTurn(req, res, () => run(new Exchange(req, res, surroundings, expectsContinue)));
+  else {
+    inTurn(req, res, (hadRoom) => {
+      const exchange = new Exchange(req, res, surroundings, expectsContinue);
+      if (hadRoom) run(exchange);
+      else refuse(exchange);
+    });
+  }
 }
 
 /** The rest of `handle`, for every transport. */
 export function run(exchange: Exchange): void {
+  track(exchange);
+  const verdict = walk(exchange);
+  if (verdict === undefined) forward(exchange);
+  else answer(exchange, verdict);
+}
+
+/** All connections together have pipelined too much. Nothing behind this request has been parsed. */
+function refuse(exchange: Exchange): void {
+  track(exchange);
+  lingerAfter(exchange.res);
+  answerProblem(exchange, { ...overloaded, detail: 'Too many pipelined requests wait for their turn.' }, true);
+}
+
+function track(exchange: Exchange): void {
   const res: Tracked = exchange.res;
   res[tracked] = exchange;
   exchange.surroundings.unrecorded += 1;
   // One listener for all responses, instead of a closure each.
   res.on('close', onClose);
-  const verdict = walk(exchange);
-  if (verdict === undefined) forward(exchange);
-  else answer(exchange, verdict);
 }
 
 function answer(exchange: Exchange, verdict: Verdict): void {

@@ -1,20 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { readAheadOf } from './readAhead.ts';
 
 /** node:http keeps the response that is being sent on a connection in this property, and shows it nowhere else. */
 interface ServerSocket extends Socket {
   readonly _httpMessage?: ServerResponse<IncomingMessage> | null;
 }
 
-interface Queue {
-  last: ServerResponse;
-  length: number;
-}
-
-// Requests that wait cost memory, and node:http reads on for as long as none of them is answered. Nobody pipelines this
-// deep in earnest; whoever does may ask again (RFC 9112 §9.3.2).
-const mostWaiting = 1000;
-const queues = new WeakMap<Socket, Queue>();
+const latest = new WeakMap<Socket, ServerResponse>();
 
 /** The response that `socket` is busy with, if any. */
 export function beingSent(socket: Socket): ServerResponse<IncomingMessage> | undefined {
@@ -23,18 +16,18 @@ export function beingSent(socket: Socket): ServerResponse<IncomingMessage> | und
 
 /**
  * Handles the requests of one connection one after the other: `run` is called once the response, which is behind others,
- * has the connection to itself, and never when it ends before that. node:http hands pipelined requests over as it reads them and only sorts
- * their responses: a DELETE would overtake the GET before it, and a refusal would speak for a request that is under way
- * (RFC 9112 §9.3.2).
+ * has the connection to itself, and never when it ends before that. It is told whether there was room for the request
+ * to wait. node:http hands pipelined requests over as it reads them and only sorts their responses: a DELETE would
+ * overtake the GET before it, and a refusal would speak for a request that is under way (RFC 9112 §9.3.2).
  */
-export function inTurn(req: IncomingMessage, res: ServerResponse, run: () => void): void {
+export function inTurn(req: IncomingMessage, res: ServerResponse, run: (hadRoom: boolean) => void): void {
   const { socket } = req;
   const before = lastOn(socket);
-  const length = (queues.get(socket)?.length ?? 0) + 1;
-  queues.set(socket, { last: res, length });
-  if (length > mostWaiting) socket.destroy();
+  latest.set(socket, res);
+  const readAhead = readAheadOf(socket);
+  const bytes = readAhead.enter(req);
   res.once('close', () => {
-    if (queues.get(socket)?.last === res) queues.delete(socket);
+    if (latest.get(socket) === res) latest.delete(socket);
   });
   const next = (): void => {
     if (!socket.writable) return;
@@ -44,9 +37,8 @@ export function inTurn(req: IncomingMessage, res: ServerResponse, run: () => voi
       other.once('close', next);
       return;
     }
-    const queue = queues.get(socket);
-    if (queue) queue.length -= 1;
-    run();
+    readAhead.leave(bytes);
+    run(readAhead.admits(req));
   };
   before?.once('close', next);
 }
@@ -59,5 +51,5 @@ export function afterOthers(socket: Socket, run: () => void): void {
 }
 
 function lastOn(socket: Socket): ServerResponse | undefined {
-  return queues.get(socket)?.last ?? beingSent(socket);
+  return latest.get(socket) ?? beingSent(socket);
 }
