@@ -6,7 +6,7 @@ import { largestFile, piecesOfRegularFile } from '../shared/regularFile.ts';
 import { digestOfFailure } from './contentDigest.ts';
 
 // A file at rest for this long is complete: an editor may take a moment between emptying a file and filling it.
-const settleMs = 150;
+const defaultRestMs = 150;
 // The shortest time between two looks, however many events the folder has.
 const lookEveryMs = 40;
 // Network file systems and bind mounts report no events.
@@ -16,6 +16,8 @@ const tickMs = 2100;
 const goneMs = 5000;
 // How long a file may change without rest before contents of it are reported that have been replaced since.
 const restlessMs = 1000;
+// Before that, it is not read on every change: most edits are over by then.
+const earliestMs = 300;
 // How often in a row a content must have been replaced, rather than added to as by a program that writes in pieces.
 const replacements = 12;
 // After the read of a large file, the next one waits ten times as long as that took, up to this.
@@ -29,8 +31,10 @@ export interface Watch {
 export interface WatchOptions {
   /** The digest of what was read last: at the start, or, for a file that is read at other times too, at any time. */
   readonly lastRead?: string | undefined | (() => string | undefined);
-  /** Whether `onChange` takes a content that the file had a moment ago, where the file never comes to rest. */
+  /** Whether `onChange` gets the content, which is a former one where the file never comes to rest. */
   readonly takesContent?: boolean;
+  /** How long a file is at rest before it counts as complete. */
+  readonly restMs?: number;
   /** A larger file counts as unreadable. */
   readonly mostBytes?: number;
 }
@@ -38,8 +42,8 @@ export interface WatchOptions {
 interface Content {
   readonly digest: string | undefined;
   readonly size: number;
-  /** Empty unless it was asked for. */
-  readonly bytes: Buffer;
+  /** Undefined unless the watch takes it, and for a file that cannot be read. */
+  readonly bytes: Buffer | undefined;
 }
 
 /**
@@ -58,6 +62,7 @@ class FileWatch implements Watch {
   readonly #onChange: (content?: Uint8Array) => void;
   readonly #lastRead: () => string | undefined;
   readonly #takesContent: boolean;
+  readonly #restMs: number;
   readonly #mostBytes: number;
   #reported: string | undefined;
   /** What had been read last when that was reported. */
@@ -71,7 +76,7 @@ class FileWatch implements Watch {
   #isClosed = false;
   /** Of what `stat` last said; undefined: there is no file. */
   #signature: string | undefined;
-  #since = 0;
+  #since = performance.now();
   /** When the content of this signature was read. */
   #readAt: number | undefined;
   #mayReadAt = 0;
@@ -80,12 +85,13 @@ class FileWatch implements Watch {
   #replacements = 0;
 
   constructor(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions) {
-    const { lastRead, takesContent = false, mostBytes = largestFile } = options;
+    const { lastRead, takesContent = false, restMs = defaultRestMs, mostBytes = largestFile } = options;
     this.#file = file;
     this.#onChange = onChange;
     this.#reported = typeof lastRead === 'function' ? undefined : lastRead;
     this.#lastRead = typeof lastRead === 'function' ? lastRead : () => this.#reported;
     this.#takesContent = takesContent;
+    this.#restMs = restMs;
     this.#mostBytes = mostBytes;
   }
 
@@ -138,8 +144,8 @@ class FileWatch implements Watch {
       this.#restlessSince ??= now;
     }
     const rest = now - this.#since;
-    if (rest < settleMs) {
-      this.#lookIn(settleMs - rest);
+    if (rest < this.#restMs) {
+      this.#lookIn(this.#restMs - rest);
       if (this.#takesContent && signature !== undefined) await this.#compareRestless(signature, now);
       return;
     }
@@ -154,17 +160,17 @@ class FileWatch implements Watch {
     if (this.#readAt !== undefined && rest < tickMs) return this.#lookIn(tickMs - rest);
     if (now < this.#mayReadAt) return this.#lookIn(this.#mayReadAt - now);
     const content = await this.#read(signature);
-    if (content) this.#report(content.digest, now);
+    if (content) this.#report(content.digest, now, content.bytes);
     this.#lookIn(content ? tickMs : 0);
   }
 
   /** For a file that does not come to rest: what it held is complete if it was replaced, and not if it was added to. */
   async #compareRestless(signature: string, now: number): Promise<void> {
     const since = this.#restlessSince ?? now;
-    if (now - since < 2 * settleMs || now < this.#mayReadAt || this.#former?.signature === signature) return;
+    if (now - since < earliestMs || now < this.#mayReadAt || this.#former?.signature === signature) return;
     const content = await this.#read(signature);
     // A file may be emptied before it is written.
-    if (!content || content.bytes.length === 0) return;
+    if (!content?.bytes?.length) return;
     const former = this.#former;
     this.#former = { ...content, signature };
     if (!former || former.digest === content.digest) return;
@@ -210,13 +216,13 @@ async function contentOf(file: string, mostBytes: number, withBytes: boolean): P
       if (withBytes) pieces.push(Buffer.from(piece));
     }
   } catch (error) {
-    return { digest: digestOfFailure(error), size, bytes: Buffer.alloc(0) };
+    return { digest: digestOfFailure(error), size, bytes: undefined };
   }
-  return { digest: hash.digest('hex'), size, bytes: Buffer.concat(pieces) };
+  return { digest: hash.digest('hex'), size, bytes: withBytes ? Buffer.concat(pieces) : undefined };
 }
 
-function beginsWith(bytes: Buffer, start: Buffer): boolean {
-  return bytes.length > start.length && bytes.subarray(0, start.length).equals(start);
+function beginsWith(bytes: Buffer, start: Buffer | undefined): boolean {
+  return start !== undefined && bytes.length > start.length && bytes.subarray(0, start.length).equals(start);
 }
 
 function inodeIn(signature: string): string {

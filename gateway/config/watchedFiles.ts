@@ -8,7 +8,7 @@ export class WatchedFiles {
   readonly #lastRead: () => string | undefined;
   readonly #watches = new Map<string, Watch>();
 
-  /** `onChange` gets the content of a routes.yaml that never rests. `lastRead`: the digest of the routes.yaml read last. */
+  /** `onChange` gets the content of a routes.yaml that can be read. `lastRead`: the digest of the routes.yaml read last. */
   constructor(onChange: (content?: Uint8Array) => void, lastRead: () => string | undefined) {
     this.#onChange = onChange;
     this.#lastRead = lastRead;

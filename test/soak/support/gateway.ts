@@ -14,11 +14,11 @@ export interface GatewayProcess {
 }
 
 /** A gateway as a process, on a core of its own where there is one. */
-export async function startGateway(routes: string): Promise<GatewayProcess> {
+export async function startGateway(routes: string, { heapMiB = 64 } = {}): Promise<GatewayProcess> {
   const [port, adminPort, folder] = [await freePort(), await freePort(), temporaryFolder()];
   const { program, args } = gatewayCommand({ port, folder, routes });
   // On a large machine V8 lets garbage lie for hundreds of MiB, and nobody could tell that from a leak.
-  const env = { NODE_OPTIONS: '--max-old-space-size=64' };
+  const env = { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` };
   const command = { program, args: [...args, '--admin', `127.0.0.1:${adminPort}`], env };
   const child = await startServer(command, port, 'proxy');
   onTestFinished(() => child.stop());

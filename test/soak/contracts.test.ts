@@ -1,0 +1,103 @@
+import { writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { rssBytes } from '../../bench/support/proc.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { startGateway } from './support/gateway.ts';
+import { startPlainBackend } from './support/plainBackend.ts';
+
+const mebibyte = 2 ** 20;
+
+/** An OpenAPI document in YAML of `size` bytes, whose paths are others for another `edition`. */
+function contract(size: number, edition: number): string {
+  const parts = [`openapi: 3.1.0\ninfo: { title: edition ${edition}, version: "1" }\npaths:\n`];
+  for (let length = 0, index = 0; length < size; index += 1) {
+    const part = `  /area${index % 97}/things${index}-${edition}/{id}:
+    get:
+      operationId: get${index}
+      summary: Returns one of the things of the area
+      parameters:
+        - { name: id, in: path, required: true, schema: { type: string } }
+      responses:
+        "200":
+          description: OK
+          content:
+            application/json:
+              schema:
+                type: object
+                properties:
+                  id: { type: string }
+                  name: { type: string, description: The name of the thing }
+`;
+    parts.push(part);
+    length += part.length;
+  }
+  return parts.join('');
+}
+
+/** Asks every few milliseconds until `isOver`; the longest time in ms from a request to its answer. */
+async function slowest(port: number, isOver: () => boolean): Promise<number> {
+  let longest = 0;
+  while (!isOver()) {
+    const since = performance.now();
+    await new Promise<void>((resolve, reject) => {
+      const asked = request({ port, host: '127.0.0.1', path: '/v1/x' }, (res) => res.resume().on('end', resolve));
+      asked.on('error', reject).end();
+    });
+    longest = Math.max(longest, performance.now() - since);
+    await sleep(2);
+  }
+  return longest;
+}
+
+it.each([1, 2])(
+  '8 MiB of contracts are reloaded by %i processes, and no request waits for that',
+  {
+    timeout: 300_000,
+  },
+  async (workers) => {
+    const upstream = await startPlainBackend('0');
+    const folder = temporaryFolder();
+    const files = [join(folder, 'v1.yaml'), join(folder, 'v2.yaml')] as const;
+    const write = (edition: number): void => {
+      for (const file of files) writeFileSync(file, contract(4 * mebibyte, edition));
+    };
+    const routes = (info: number): string =>
+      JSON.stringify({
+        gateway: { workers },
+        routes: {
+          '/v1': { upstream, contract: files[0], deprecation: '2026-01-01', info: `https://api.test/${info}` },
+          '/v2': { upstream, contract: files[1] },
+        },
+      });
+    write(0);
+    const gateway = await startGateway(routes(0), { heapMiB: 2048 });
+    const waits: Record<string, number> = {};
+    const measure = async (name: string, reload: () => Promise<string>): Promise<void> => {
+      let isOver = false;
+      const longest = slowest(gateway.port, () => isOver);
+      const since = performance.now();
+      expect(await reload()).toBe('reloaded');
+      const took = performance.now() - since;
+      await sleep(500);
+      isOver = true;
+      waits[name] = await longest;
+      console.log(`soak: ${workers} processes, ${name}: ${took.toFixed(0)} ms, slowest ${waits[name].toFixed(1)} ms`);
+    };
+    await measure('an edit of routes.yaml', () => gateway.reload(routes(1)));
+    const rss = rssBytes(gateway.pid);
+    for (const edition of [1, 2, 3]) {
+      write(edition);
+      await measure(`edition ${edition} of both contracts`, () => gateway.reload(routes(edition + 1)));
+    }
+    await sleep(15_000);
+    const grown = (rssBytes(gateway.pid) - rss) / mebibyte;
+    console.log(
+      `soak: ${workers} processes, memory ${(rss / mebibyte).toFixed(0)} MiB, then ${grown.toFixed(0)} MiB more`,
+    );
+    for (const [name, wait] of Object.entries(waits)) expect(wait, name).toBeLessThan(50);
+    expect(grown, 'MiB that stay').toBeLessThan(200);
+  },
+);
