@@ -44,6 +44,9 @@ function* dayOf(version: number, day: number): Generator<UsageRow> {
         requests,
         errors: Math.floor(requests * 0.02),
         served: requests,
+        failing: 0,
+        refused: 0,
+        used: hour + 3_000_000,
         first: hour + 1_000,
         last: hour + 3_000_000,
       };

@@ -75,6 +75,7 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
         preview: (text) => reloader.preview(text),
         config: () => reloader.status,
         report: (metrics) => serving.report(metrics),
+        flush: () => serving.flush(),
         clock,
         usage: desk,
       },

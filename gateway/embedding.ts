@@ -115,6 +115,11 @@ class Usage {
     await signals.apply(next);
   }
 
+  async flush(): Promise<boolean> {
+    await (await this.#opened).signals.flush();
+    return true;
+  }
+
   async close(): Promise<void> {
     const { ledger, signals, desk, stopKeeping } = await this.#opened;
     stopKeeping();
@@ -144,7 +149,10 @@ function watchForEdits(
       follow(next);
       return [];
     },
-    use: async () => useFacts({ report: async () => assembly.report() }, await usage?.desk(), current, clock.now()),
+    use: async () => {
+      const serving = { report: async () => assembly.report(), flush: async () => (await usage?.flush()) ?? false };
+      return useFacts(serving, await usage?.desk(), current, clock.now());
+    },
     clock,
   });
   const onChange = async (content?: Uint8Array): Promise<void> => {

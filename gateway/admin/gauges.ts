@@ -59,10 +59,11 @@ function configGauges({ generation, loadedAt, failures = 0, lastFailure }: Confi
 }
 
 /** Undefined unless the version is deprecated and served. */
-function inUse(version: Version | undefined, { lastServed }: VersionReport, quiet: number, now: number) {
+function inUse(version: Version | undefined, { lastServed, lastUsed }: VersionReport, quiet: number, now: number) {
   const stage = version && stageOf(version, now);
   if (stage !== 'deprecated' && stage !== 'sunset') return undefined;
-  return lastServed !== undefined && now - lastServed < quiet ? 1 : 0;
+  const last = lastUsed === undefined ? lastServed : (lastUsed ?? undefined);
+  return last !== undefined && now - last < quiet ? 1 : 0;
 }
 
 function daysUntil(instant: number | undefined, now: number): number | undefined {

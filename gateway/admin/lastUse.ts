@@ -2,17 +2,20 @@ import { setTimeout } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
-import type { LedgerDesk } from './reading/questions.ts';
+import type { LastUseFacts, LedgerDesk } from './reading/questions.ts';
 
-// Of what has been since the start the processes themselves know; a large ledger is not to be busy with the rest.
+// A large ledger is not asked more often; while versions are called, it is asked as often as it is written.
 const freshMs = 60_000;
+const writtenMs = 5_000;
 // A status that is late says less than one without what was before the start.
 const firstMs = 2_000;
 
-/** When each version was last served, with what was before the start: of that only the ledger knows. */
+/** When each version was last served and used, with what was before the start: of that only the ledger knows. */
 export class LastUse {
   readonly #usage: () => LedgerDesk | undefined;
-  #before: ReadonlyMap<string, number> = new Map();
+  #known: ReadonlyMap<string, LastUseFacts> = new Map();
+  /** False: the ledger could not answer, so that versions may have been used since. */
+  #isCurrent = false;
   #looked = Number.NEGATIVE_INFINITY;
   #first: Promise<unknown> | undefined;
 
@@ -22,25 +25,30 @@ export class LastUse {
 
   /** The report with that; `now`: epoch ms. */
   async in(report: ServingReport, snapshot: Snapshot, now: number): Promise<ServingReport> {
-    const look = Math.abs(now - this.#looked) >= freshMs ? this.#look(snapshot, now) : undefined;
+    const age = Math.abs(now - this.#looked);
+    const isCalled = report.versions.some(({ lastServed = 0 }) => lastServed + writtenMs > this.#looked);
+    const look = age >= freshMs || (age >= writtenMs && isCalled) ? this.#look(snapshot, now) : undefined;
     this.#first ??= look && Promise.race([look, setTimeout(firstMs, undefined, { ref: false })]);
     await this.#first;
-    const withBefore = report.versions.map((one) => {
+    const withLedger = report.versions.map((one) => {
       const version = snapshot.versions.get(one.name);
-      const before = this.#before.get(one.name);
+      const known = this.#known.get(one.name);
       // Of a retired version the ledger's last request is one that was answered 410.
-      if (before === undefined || before > now || !version || stageOf(version, now) === 'retired') return one;
-      return { ...one, lastServed: Math.max(before, one.lastServed ?? before) };
+      if (!version || stageOf(version, now) === 'retired') return one;
+      const times = [known?.served, one.lastServed].filter((at): at is number => at !== undefined && at <= now);
+      const lastServed = times.length === 0 ? undefined : Math.max(...times);
+      return { ...one, lastServed, ...(this.#isCurrent && { lastUsed: known?.used ?? null }) };
     });
-    return { ...report, versions: withBefore };
+    return { ...report, versions: withLedger };
   }
 
   /** What could not be learned is asked for again a while later. */
   async #look(snapshot: Snapshot, now: number): Promise<void> {
     this.#looked = now;
-    this.#before =
-      (await this.#usage()
-        ?.ask('lastUse', snapshot, {})
-        .catch(() => undefined)) ?? this.#before;
+    const known = await this.#usage()
+      ?.ask('lastUse', snapshot, {})
+      .catch(() => undefined);
+    this.#isCurrent = known !== undefined;
+    if (known) this.#known = known;
   }
 }

@@ -22,6 +22,8 @@ export interface Operations {
   preview(text?: string): Promise<{ readonly kind: string }>;
   config(): ConfigStatus;
   report(metrics?: boolean): Promise<ServingReport>;
+  /** Has what was counted written to the ledger. */
+  flush?(): Promise<unknown>;
   readonly clock: Clock;
   /** Milliseconds that never go back, for rates; default: `performance.now`. */
   readonly monotonic?: () => number;

@@ -8,6 +8,8 @@ import { sendAnswer } from './usage.ts';
 /** `GET /api/versions/{version}/retirement`: may it go? */
 export function addRetirement(router: Router, live: { readonly current: Snapshot }, asked: Operations): void {
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
+    // A client that called a moment ago must not be missing.
+    await asked.flush?.();
     const report = await asked.report();
     const snapshot = live.current;
     const { version: name } = params;

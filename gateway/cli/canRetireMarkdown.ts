@@ -1,16 +1,17 @@
 import type { ServedVerdict } from '../retirement/served.ts';
+import { grouped } from '../shared/counted.ts';
 import { harmless } from '../shared/harmless.ts';
-import { clientCells, clientHeadings, clientsShown, summaryOf } from './canRetireText.ts';
+import { clientTable, summaryOf } from './canRetireText.ts';
 
 /** For a ticket or a pull request. */
 export function verdictAsMarkdown(verdict: ServedVerdict): string {
-  const { version, answer, reasons, notes, facts } = verdict;
+  const { version, answer, reasons, notes } = verdict;
   const lines = [`# Can ${escaped(`/${version}`)} be retired? ${escaped(answer)}`, ''];
   lines.push(...reasons.map(({ text }) => `- ${escaped(text)}`), '');
   lines.push(...rows(['fact', ''], summaryOf(verdict)));
-  if (facts.clients.length > 0) lines.push('', ...rows(clientHeadings, clientCells(verdict)));
-  const more = facts.client_count - clientsShown;
-  if (facts.clients.length > 0 && more > 0) lines.push('', `and ${more} more`);
+  const { headings, cells, more } = clientTable(verdict);
+  if (cells.length > 0) lines.push('', ...rows(headings, cells));
+  if (more > 0) lines.push('', `and ${grouped(more)} more`);
   if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `- ${escaped(text)}`));
   return `${lines.join('\n')}\n`;
 }

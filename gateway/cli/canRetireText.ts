@@ -9,16 +9,17 @@ import { date, table } from './table.ts';
 
 const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
 /** The biggest; JSON has more. */
-export const clientsShown = 20;
+const clientsShown = 20;
 
 /** For people. */
 export function verdictAsText(verdict: ServedVerdict, paint: Paint, width = Number.POSITIVE_INFINITY): string {
-  const { version, answer, reasons, notes, facts } = verdict;
+  const { version, answer, reasons, notes } = verdict;
   const lines = [`Can ${harmless(`/${version}`)} be retired?  ${paint(colours[answer], answer)}`, ''];
   lines.push(...reasons.map(({ text }) => `  ${harmless(text)}`), '');
   lines.push(...table(summaryOf(verdict)));
-  if (facts.clients.length > 0)
-    lines.push('', ...table([clientHeadings, ...clientCells(verdict)], width), ...moreOf(verdict));
+  const { headings, cells, more } = clientTable(verdict);
+  if (cells.length > 0) lines.push('', ...table([headings, ...cells], width));
+  if (more > 0) lines.push(`  and ${grouped(more)} more`);
   if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `  ${harmless(text)}`));
   return `${lines.join('\n')}\n`;
 }
@@ -43,23 +44,26 @@ export function summaryOf({ facts, asked_at: now }: ServedVerdict): string[][] {
   ];
 }
 
-export const clientHeadings = ['client', 'requests', 'errors', 'routes', 'last asked'];
-
-export function clientCells({ facts, asked_at: now }: ServedVerdict): string[][] {
-  return facts.clients
+/** Who still uses the version; of one that is retired, who is refused. `more`: how many are left out. */
+export function clientTable({ facts, asked_at: now }: ServedVerdict) {
+  const asked = (last: string): string => ago(last, Date.parse(now));
+  if (facts.stage === 'retired') {
+    const cells = facts.refused_clients
+      .slice(0, clientsShown)
+      .map(({ client, name, refused, last }) => [harmlessly(name ?? client), grouped(refused), asked(last)]);
+    return { headings: ['client', 'refused', 'last asked'], cells, more: facts.refused_count - cells.length };
+  }
+  const cells = facts.clients
     .slice(0, clientsShown)
     .map(({ client, name, requests, errors, routes, top_routes: top, last }) => [
       harmlessly(name ?? client),
       grouped(requests),
       grouped(errors),
       routesInWords(routes, top),
-      ago(last, Date.parse(now)),
+      asked(last),
     ]);
-}
-
-function moreOf({ facts }: ServedVerdict): string[] {
-  const more = facts.client_count - clientsShown;
-  return more > 0 ? [`  and ${grouped(more)} more`] : [];
+  const headings = ['client', 'requests', 'errors', 'routes', 'last asked'];
+  return { headings, cells, more: facts.client_count - cells.length };
 }
 
 function trendInWords({ kind, zero }: ServedVerdict['facts']['trend']): string {

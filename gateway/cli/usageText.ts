@@ -11,6 +11,8 @@ import { table } from './table.ts';
 
 interface Column {
   readonly heading: string;
+  /** Of a number that is left out where all of them are 0. */
+  readonly name?: string;
   readonly cell: (row: Row, report: UsageReport) => string;
 }
 
@@ -35,7 +37,9 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
 }
 
 function tableOf(report: UsageReport, width: number): string[] {
-  const columns = columnsOf[report.by];
+  const columns = columnsOf[report.by].filter(
+    ({ name }) => name === undefined || report.rows.some((row) => row[name] !== 0),
+  );
   const cells = report.rows.map((row) => columns.map(({ cell }) => cell(row, report)));
   return table([columns.map(({ heading }) => heading), ...cells], width);
 }
@@ -52,12 +56,23 @@ const days = column('by day', ({ days: counts }, { since, until, covered_since: 
 });
 
 const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
-  version: [version, numbers('requests'), numbers('errors'), numbers('clients'), last, days],
+  version: [
+    version,
+    numbers('requests'),
+    numbers('errors'),
+    exceptions('failing'),
+    exceptions('refused'),
+    numbers('clients'),
+    last,
+    days,
+  ],
   client: [
     version,
     client,
     numbers('requests'),
     numbers('errors'),
+    exceptions('failing'),
+    exceptions('refused'),
     column('routes', (row) => routesInWords(numberOf(row['routes']), usedRoutesIn(row))),
     column('first asked', (row) => textOf(row['first']).slice(0, 10)),
     last,
@@ -68,6 +83,7 @@ const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
     column('route', (row) => harmlessly(textOf(row['route']), 100)),
     numbers('requests'),
     numbers('errors'),
+    exceptions('failing'),
     numbers('clients'),
     last,
   ],
@@ -97,6 +113,10 @@ function numbers(heading: string, name = heading): Column {
   return column(heading, (row) => grouped(numberOf(row[name])));
 }
 
+function exceptions(name: string): Column {
+  return { ...numbers(name), name };
+}
+
 function bar(requests: number, rows: readonly Row[]): string {
   const most = rows.reduce((highest, row) => Math.max(highest, numberOf(row['requests'])), 1);
   return '█'.repeat(Math.ceil((requests / most) * 30));
@@ -112,9 +132,10 @@ function movementInWords(rows: readonly Row[]): string[] {
   const byVersion = Map.groupBy(rows, (row) => textOf(row['version']));
   const lines = [...byVersion].map(([name, own]) => {
     const successor = textOf(own[0]?.['successor']);
-    const words = migrationStates.map((state) => {
+    const words = migrationStates.flatMap((state) => {
       const many = own.filter((row) => row['state'] === state).length;
-      return `${grouped(many)} ${stateInWords(state, `/${name}`, `/${successor}`)}`;
+      if (many === 0 && state === 'failing') return [];
+      return [`${grouped(many)} ${stateInWords(state, `/${name}`, `/${successor}`)}`];
     });
     return harmless(`  /${name} to /${successor}: ${counted(own.length, 'client')}, ${words.join(', ')}`);
   });

@@ -78,6 +78,11 @@ export class Crew implements Serving {
     return this.#records.sum(reports, metrics);
   }
 
+  async flush(): Promise<boolean> {
+    const answers = await Promise.allSettled([...this.#members].map((member) => member.flush()));
+    return answers.every(({ status }) => status === 'fulfilled');
+  }
+
   async resalt(): Promise<void> {
     await Promise.allSettled([...this.#members].map((member) => member.resalt()));
   }

@@ -15,6 +15,8 @@ type Question = { readonly kind: Order['kind']; resolve(reply: Reply): void; rej
 const partingMs = 2000;
 // For orders that are carried out at once.
 const answerMs = 5000;
+// An operator waits for it, and can do without the last seconds.
+const flushMs = 1000;
 const startMs = 60_000;
 /** A worker that leaves as many heartbeats unanswered is unresponsive. */
 const mostUnanswered = 3;
@@ -84,6 +86,11 @@ export class Member {
     if (!this.#reports) return undefined;
     const { pid, since, unresponsiveSince = asked } = this;
     return report ?? { versions: this.#lastVersions, workers: [{ pid, since, unresponsiveSince }] };
+  }
+
+  /** Its counts arrive before its answer. */
+  async flush(): Promise<void> {
+    if (this.#reports) await this.#ask({ kind: 'flush' }, flushMs);
   }
 
   async resalt(): Promise<void> {

@@ -16,6 +16,7 @@ export type Order =
   | { readonly number: number; readonly kind: 'report'; readonly metrics: boolean }
   /** Answered by a report without metrics. */
   | { readonly number: number; readonly kind: 'heartbeat' }
+  | { readonly number: number; readonly kind: 'flush' }
   | { readonly number: number; readonly kind: 'resalt'; readonly salt: string }
   | { readonly number: number; readonly kind: 'reopen' }
   | { readonly number: number; readonly kind: 'drain'; readonly ms: number };

@@ -62,6 +62,7 @@ class Worker {
     if (!serving) throw new Error(`told to ${order.kind} before it was told to serve`);
     if (order.kind === 'report') return { report: await serving.report(order.metrics) };
     if (order.kind === 'heartbeat') return { report: await serving.report() };
+    if (order.kind === 'flush') await serving.flush();
     if (order.kind === 'resalt') {
       this.#salt = order.salt;
       await serving.resalt();

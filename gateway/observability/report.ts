@@ -28,6 +28,8 @@ export interface VersionReport {
   readonly waiting: number;
   /** When a request or stream was last under way, epoch ms: now while one is. Undefined: never since the start. */
   readonly lastServed: number | undefined;
+  /** When it was last used, as the verdict counts it, or null for never; undefined: the ledger cannot say. */
+  readonly lastUsed?: number | null | undefined;
   /** When the last request was answered 410, epoch ms; undefined: never since the start. */
   readonly lastRefused?: number | undefined;
   readonly targets: readonly TargetReport[];

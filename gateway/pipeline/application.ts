@@ -10,7 +10,7 @@ import { findVersion, namesVersion, refuseUnknown } from './findVersion.ts';
 import { afterOthers } from './inTurn.ts';
 import { interceptHead, interceptSocketHead } from './interceptHead.ts';
 import type { Surroundings } from './live.ts';
-import { soFar } from './record.ts';
+import { soFar, statusSoFar } from './record.ts';
 import { refuseRetired } from './refuseRetired.ts';
 import type { Verdict } from './steps.ts';
 
@@ -96,6 +96,10 @@ class InApplication implements OpenExchange {
 
   get version(): string {
     return this.#exchange.served?.version.name ?? '';
+  }
+
+  get status(): number {
+    return statusSoFar(this.#exchange);
   }
 
   soFar(): CountedExchange {

@@ -49,7 +49,7 @@ export function recordUnread(problem: ProblemCode, address: string, { recorder, 
 
 /** What can be counted of an exchange that has not ended. */
 export function soFar(exchange: Exchange): CountedExchange {
-  const { req, res, served, tally } = exchange;
+  const { req, served, tally } = exchange;
   return {
     version: served?.version.name ?? '',
     method: exchange.method,
@@ -57,7 +57,7 @@ export function soFar(exchange: Exchange): CountedExchange {
     paths: served?.version.contract?.paths,
     rawHeaders: req.rawHeaders,
     address: addressOf(exchange),
-    status: tally.status ?? (res.headersSent ? res.statusCode : 0),
+    status: statusSoFar(exchange),
     served: tally.answeredAfter !== undefined,
     at: exchange.now,
   };
@@ -108,10 +108,15 @@ function addressOf({ peer, fields }: Exchange): string {
   return clientAddressOf(peer, fields.forwarded?.get('x-forwarded-for'));
 }
 
-function statusOf({ res, tally }: Exchange): number {
+function statusOf(exchange: Exchange): number {
+  return statusSoFar(exchange) || clientLeft;
+}
+
+/** 0 while there is no response. */
+export function statusSoFar({ res, tally }: Exchange): number {
   if (tally.switched) return 101;
   if (tally.status !== undefined) return tally.status;
-  return res.headersSent ? res.statusCode : clientLeft;
+  return res.headersSent ? res.statusCode : 0;
 }
 
 /** Pages are written by Express, which says their length. */

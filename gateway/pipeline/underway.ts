@@ -4,7 +4,7 @@ import type { OpenRequest } from '../usage/collector.ts';
 import type { CountedExchange } from '../usage/counted.ts';
 import type { Underway as Listed } from '../usage/versionUse.ts';
 import type { Exchange } from './exchange.ts';
-import { soFar } from './record.ts';
+import { soFar, statusSoFar } from './record.ts';
 
 /** An exchange on its way to a target, and what carries it. */
 export class Underway implements Listed {
@@ -23,6 +23,10 @@ export class Underway implements Listed {
 
   get target(): Target {
     return this.exchange.target;
+  }
+
+  get status(): number {
+    return statusSoFar(this.exchange);
   }
 
   soFar(): CountedExchange {

@@ -3,8 +3,9 @@ import { stageOf } from '../lifecycle/stage.ts';
 import { counterpart, nextOf, successorOf } from '../lifecycle/successor.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { isTold } from '../usage/callers.ts';
+import { onlyFails } from '../usage/outcome.ts';
 import type { ClientUse, RouteUse, UsageQueries } from '../usage/queries.ts';
-import { type RetirementFacts, requestsOf, type SuccessorFacts } from './facts.ts';
+import { isUsing, type RetirementFacts, type RouteInContract, requestsOf, type SuccessorFacts } from './facts.ts';
 import { ignores } from './ignored.ts';
 import { completeDays, type Day, type Trend, trendOf } from './trend.ts';
 
@@ -34,8 +35,12 @@ function gathered({ name }: Removed, sources: Sources, quiet: number, now: numbe
   const hour = Math.floor((now - quiet) / hourMs) * hourMs;
   const since = quiet < hourMs ? now - quiet : hour;
   const isIgnored = ignores(snapshot.retire.ignoreClients);
-  const listed = queries.byClient(name, hour).filter(({ last }) => last >= since);
-  const used = listed.map(asCalling);
+  const asked = queries.byClient(name, hour).filter(({ last }) => last >= since);
+  const counting = asked.filter((one) => !isIgnored(one));
+  const using = counting.filter((one) => isUsing(one, since));
+  const failing = counting.filter((one) => !isUsing(one, since));
+  const used = using.map(asCalling);
+  const routes = version ? queries.byRoute(name, hour).filter(({ last }) => last >= since) : [];
   const known = queries.totals(hour).filter((one) => one.version === name || snapshot.versions.has(one.version));
   const own = report.versions.find((one) => one.name === name);
   return {
@@ -49,13 +54,17 @@ function gathered({ name }: Removed, sources: Sources, quiet: number, now: numbe
     maxShare: snapshot.retire.maxShare,
     retention: snapshot.usage.retention,
     coveredSince: queries.coveredSince(),
-    allRequests: requestsOf(known) + requestsOf(used) - requestsOf(listed),
-    clients: used.filter((one) => !isIgnored(one) && isTold(one)),
-    others: used.find((one) => !isIgnored(one) && !isTold(one)),
-    ignored: used.filter(isIgnored),
+    allRequests: requestsOf(known) + requestsOf(used) - requestsOf(using),
+    clients: used.filter(isTold),
+    others: used.find((one) => !isTold(one)),
+    failing,
+    lostService: used.length > 0 ? [] : lostService(name, failing, routes, queries, quiet, isIgnored),
+    refused: counting.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
+    ignored: asked.filter(isIgnored).map(asCalling),
     newClients: version && newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one) && isTold(one)),
     trend: trendWithout(snapshot.retire.ignoreClients, name, queries, now),
-    lost: version ? routesLost(version, snapshot, queries.byRoute(name, hour), now) : [],
+    lost: version ? routesLost(version, snapshot, routes, now) : [],
+    failingRoutes: version ? routes.filter(onlyFails).map((route) => withContract(route, version)) : [],
     inFlight: own?.inFlight ?? 0,
     waiting: own?.waiting ?? 0,
     successor: version && successorFacts(successorOf(version, snapshot, now), report),
@@ -75,25 +84,61 @@ function newClientsOf({ name, deprecation }: Version, queries: UsageQueries, now
   const covered = queries.coveredSince();
   if (deprecation === undefined || deprecation > now || covered === undefined || covered > deprecation)
     return undefined;
-  return queries.byClient(name, 0).filter(({ first }) => first >= deprecation);
+  return queries.byClient(name, 0).filter(({ first, used }) => first >= deprecation && used !== undefined);
 }
 
 function trendWithout(names: readonly string[], version: string, queries: UsageQueries, now: number): Trend {
   const since = Math.floor(now / dayMs) * dayMs - 30 * dayMs;
   const ignored = names.length === 0 ? [] : queries.byClient(version, since).filter(ignores(names));
   const taken = ignored.flatMap(({ client }) => queries.clientSeries(version, client, since));
-  const less = taken.map(({ at, requests }): Day => ({ at, requests: -requests }));
-  const days = completeDays([...queries.series('day', since, version), ...less], queries.coveredSince(), now);
+  const all = queries
+    .series('day', since, version)
+    .map(({ at, requests, failing }) => [at, requests - failing] as const);
+  const less = taken.map(({ at, requests, failing }) => [at, failing - requests] as const);
+  const counts = [...all, ...less].map(([at, requests]): Day => ({ at, requests }));
+  const days = completeDays(counts, queries.coveredSince(), now);
   return trendOf(days, now);
 }
 
-function routesLost(version: Version, snapshot: Snapshot, routes: readonly RouteUse[], now: number): RouteUse[] {
+/**
+ * A 4xx of a backend that is broken, or of whatever answers in its place, looks like a mistake of every client. The sign of
+ * it: nobody is served any more, and clients that were served until then now fail on routes that worked.
+ */
+function lostService(
+  version: string,
+  failing: readonly ClientUse[],
+  routes: readonly RouteUse[],
+  queries: UsageQueries,
+  quiet: number,
+  isIgnored: ReturnType<typeof ignores>,
+): ClientUse[] {
+  const served = failing.filter((one) => one.used !== undefined);
+  if (served.length === 0) return [];
+  const broken = new Set(routes.filter(({ failing }) => failing > 0).map(({ route }) => route));
+  const worked = queries.byRoute(version, 0).some((one) => broken.has(one.route) && !onlyFails(one));
+  const last = queries.lastUsed(isIgnored).get(version) ?? 0;
+  return worked ? served.filter(({ used = 0 }) => used >= last - quiet) : [];
+}
+
+function routesLost(version: Version, snapshot: Snapshot, routes: readonly RouteUse[], now: number): RouteInContract[] {
   if (successorOf(version, snapshot, now) === undefined) return [];
-  return routes.filter(({ route }) => {
-    const path = route.slice(route.indexOf(' ') + 1);
+  const lost = routes.filter((one) => {
+    const path = pathOf(one);
     // What is counted together has no path, so nobody knows.
-    return path.startsWith('/') && !arrives(path, version, snapshot, now);
+    return path.startsWith('/') && !onlyFails(one) && !arrives(path, version, snapshot, now);
   });
+  return lost.map((route) => withContract(route, version));
+}
+
+function withContract(route: RouteUse, { contract }: Version): RouteInContract {
+  const path = pathOf(route);
+  const isKnown = contract !== undefined && path.startsWith('/');
+  return { ...route, inContract: isKnown ? contract.paths.find(path) !== undefined : undefined };
+}
+
+/** Of `GET /drinks/{id}`; not a path where routes are counted together. */
+function pathOf({ route }: RouteUse): string {
+  return route.slice(route.indexOf(' ') + 1);
 }
 
 /** A template stands for its paths: `{id}` fits any parameter, and no literal. */

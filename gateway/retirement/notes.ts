@@ -1,22 +1,25 @@
-import { counted } from '../shared/counted.ts';
+import { counted, grouped } from '../shared/counted.ts';
 import { harmlessly } from '../shared/harmless.ts';
-import { askers, type RetirementFacts, requestsOf, type SuccessorFacts } from './facts.ts';
+import { type RetirementFacts, type RouteInContract, refusedOf, requestsOf, type SuccessorFacts } from './facts.ts';
 import type { Trend } from './trend.ts';
 import type { Remark } from './verdict.ts';
-import { dayOf, named, othersInWords, theLast, who } from './words.ts';
+import { dayOf, named, othersInWords, theLast } from './words.ts';
 
 /** What does not make the answer, and should be known all the same. */
 export function notesOn(facts: RetirementFacts): Remark[] {
-  const { version, stage, ignored, others, newClients, lost, inFlight, waiting, quiet, now } = facts;
+  const { version, stage, ignored, others, newClients, lost, failingRoutes, inFlight, waiting, quiet, now } = facts;
   const notes: Remark[] = [];
   const add = (code: string, text: string | undefined): void => {
     if (text !== undefined) notes.push({ code, text });
   };
-  const asked = askers(facts);
-  if (stage === 'retired' && asked.length > 0) {
-    const refused = asked.reduce((sum, one) => sum + one.requests - one.served, 0);
-    const knocks = `${counted(refused, 'request')} to /${version} refused in ${theLast(quiet)}`;
-    add('still_knocking', `${knocks}: ${who(facts)}.`);
+  if (stage === 'retired' && facts.refused.length > 0) {
+    const refused = counted(refusedOf(facts.refused), 'request');
+    const each = named(facts.refused, now, (one) => `${grouped(one.refused)} refused`);
+    add('still_knocking', `${refused} to /${version} refused in ${theLast(quiet)}: ${each}.`);
+  }
+  if (facts.failing.length > 0) {
+    const failures = named(facts.failing, now, ({ requests }) => counted(requests, 'failed request'));
+    add('failing', `Not counted, since every request was answered 4xx: ${failures}.`);
   }
   if (ignored.length > 0) {
     add(
@@ -30,11 +33,10 @@ export function notesOn(facts: RetirementFacts): Remark[] {
     add('new_clients', `New since the deprecation: ${named(newClients, now)}.`);
   }
   if (lost.length > 0) {
-    const routes = lost
-      .slice(0, 5)
-      .map(({ route, requests }) => `${harmlessly(route)} (${counted(requests, 'request')})`);
-    const more = lost.length > routes.length ? ` and ${lost.length - routes.length} more` : '';
-    add('no_counterpart', `In use and without a counterpart in the successor: ${routes.join(', ')}${more}.`);
+    add('no_counterpart', `In use and without a counterpart in the successor: ${routesInList(lost)}.`);
+  }
+  if (failingRoutes.length > 0) {
+    add('failing_routes', `Only answered 4xx: ${routesInList(failingRoutes)}.`);
   }
   if (inFlight + waiting > 0) {
     add('in_flight', `Under way at this moment: ${inFlight} in flight, ${waiting} waiting.`);
@@ -42,6 +44,13 @@ export function notesOn(facts: RetirementFacts): Remark[] {
   add('successor', stage === 'retired' || stage === 'removed' ? undefined : successorInWords(version, facts.successor));
   add('own_ledger', ownLedger(facts));
   return notes;
+}
+
+function routesInList(all: readonly RouteInContract[]): string {
+  const routes = all.slice(0, 5).map(({ route, requests, inContract }) => {
+    return `${harmlessly(route)} (${counted(requests, 'request')}${inContract === false ? ', not in the contract' : ''})`;
+  });
+  return `${routes.join(', ')}${all.length > routes.length ? ` and ${all.length - routes.length} more` : ''}`;
 }
 
 function trendInWords({ kind, zero }: Trend): string | undefined {

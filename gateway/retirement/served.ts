@@ -1,5 +1,13 @@
 import type { ClientUse } from '../usage/queries.ts';
-import { askers, type RetirementFacts, requestsOf, type SuccessorFacts, shareOf } from './facts.ts';
+import {
+  askers,
+  type RetirementFacts,
+  type RouteInContract,
+  refusedOf,
+  requestsOf,
+  type SuccessorFacts,
+  shareOf,
+} from './facts.ts';
 import type { Verdict } from './verdict.ts';
 
 // However many there are, the page and the terminal show the biggest.
@@ -27,11 +35,15 @@ function servedFacts(facts: RetirementFacts) {
     problem: facts.problem ?? null,
     requests: requestsOf(asked),
     folded: facts.others?.requests ?? 0,
-    refused: asked.reduce((sum, { requests, served }) => sum + requests - served, 0),
+    refused: refusedOf(facts.refused),
     all_requests: facts.allRequests,
     share: shareOf(facts),
     client_count: clients.length,
     clients: clients.slice(0, mostClients).map(servedClient),
+    failing_count: facts.failing.length,
+    failing: facts.failing.slice(0, mostClients).map(servedClient),
+    refused_count: facts.refused.length,
+    refused_clients: facts.refused.slice(0, mostClients).map(servedClient),
     ignored: facts.ignored.slice(0, mostClients).map(servedClient),
     new_clients: facts.newClients?.slice(0, mostClients).map(servedClient) ?? null,
     trend: {
@@ -40,30 +52,35 @@ function servedFacts(facts: RetirementFacts) {
       zero: trend.zero === undefined ? null : new Date(trend.zero).toISOString().slice(0, 10),
       days: trend.days.map(({ at, requests }) => ({ at: new Date(at).toISOString(), requests })),
     },
-    routes_without_counterpart: facts.lost.slice(0, mostClients).map(({ route, requests, clients: asking, last }) => ({
-      route,
-      requests,
-      clients: asking,
-      last: new Date(last).toISOString(),
-    })),
+    routes_without_counterpart: facts.lost.slice(0, mostClients).map(servedRoute),
+    failing_routes: facts.failingRoutes.slice(0, mostClients).map(servedRoute),
     in_flight: facts.inFlight,
     waiting: facts.waiting,
     successor: facts.successor ? servedSuccessor(facts.successor) : null,
   };
 }
 
-function servedClient({ client, name, requests, errors, served, first, last, routes, topRoutes }: ClientUse) {
+/** As `/api/usage` has it, too. */
+export function servedClient({ client, name, first, last, used, topRoutes, ...counts }: ClientUse) {
+  const { requests, errors, served, failing, refused, routes } = counts;
   return {
     client,
     name: name ?? null,
     requests,
     errors,
     served,
+    failing,
+    refused,
     first: new Date(first).toISOString(),
     last: new Date(last).toISOString(),
+    last_used: instant(used),
     routes,
     top_routes: servedRoutes(topRoutes),
   };
+}
+
+function servedRoute({ route, requests, failing, clients, last, inContract }: RouteInContract) {
+  return { route, requests, failing, clients, last: new Date(last).toISOString(), in_contract: inContract ?? null };
 }
 
 /** As `/api/usage` has them, too. */

@@ -5,9 +5,23 @@ import type { Cell, Row, UsedRoute } from './usageRows.ts';
 
 /** The columns of each kind of report; series are left to JSON. */
 const columns: Readonly<Record<Grouping, readonly string[]>> = {
-  version: ['version', 'requests', 'errors', 'served', 'clients', 'last'],
-  client: ['version', 'client', 'name', 'requests', 'errors', 'served', 'first', 'last', 'routes', 'top_routes'],
-  route: ['version', 'route', 'requests', 'errors', 'clients', 'last'],
+  version: ['version', 'requests', 'errors', 'served', 'clients', 'last', 'failing', 'refused'],
+  client: [
+    'version',
+    'client',
+    'name',
+    'requests',
+    'errors',
+    'served',
+    'first',
+    'last',
+    'routes',
+    'top_routes',
+    'failing',
+    'refused',
+    'last_used',
+  ],
+  route: ['version', 'route', 'requests', 'errors', 'clients', 'last', 'failing'],
   day: ['version', 'at', 'requests'],
   migration: [
     'version',
@@ -20,6 +34,7 @@ const columns: Readonly<Record<Grouping, readonly string[]>> = {
     'successor_requests',
     'successor_first',
     'successor_last',
+    'failing',
   ],
 };
 

@@ -1,7 +1,18 @@
+import { onlyFails } from '../usage/outcome.ts';
 import type { MigrationState } from './migration.ts';
 import type { Cell, Row } from './usageRows.ts';
 
-export const states = ['here', 'stayed', 'both', 'went back', 'moved', 'successor only', 'refused', 'any'] as const;
+export const states = [
+  'here',
+  'stayed',
+  'both',
+  'went back',
+  'moved',
+  'successor only',
+  'failing',
+  'refused',
+  'any',
+] as const;
 
 /** Which of the rows are wanted, and in which order. */
 export interface UsagePage {
@@ -13,17 +24,29 @@ export interface UsagePage {
   /** A part of the client or of its name, or of the route; in any case. */
   readonly filter?: string | undefined;
   /**
-   * `here`: whoever calls the version; `refused`: those of whose requests some reached no backend; `any`: also who calls
-   * only its successor by now. Undefined: as `here`, untold.
+   * `here`: whoever calls the version, and does not only fail; `refused`: those of whose requests some were refused; `any`:
+   * also who calls only its successor by now. Undefined: as `here`, untold.
    */
   readonly state?: MigrationState | 'here' | 'refused' | 'any' | undefined;
 }
 
 /** The columns that rows can be sorted by; a client is sorted by its name where it has one. */
 export const sortable: Readonly<Record<string, readonly string[]>> = {
-  client: ['client', 'requests', 'errors', 'served', 'first', 'last', 'routes', 'state'],
+  client: [
+    'client',
+    'requests',
+    'errors',
+    'served',
+    'failing',
+    'refused',
+    'first',
+    'last',
+    'last_used',
+    'routes',
+    'state',
+  ],
   migration: ['client', 'requests', 'last', 'successor_requests', 'successor_first', 'successor_last', 'state'],
-  route: ['route', 'requests', 'errors', 'clients', 'last'],
+  route: ['route', 'requests', 'errors', 'failing', 'clients', 'last'],
 };
 
 /** The rows of a page, and how many there are without `limit` and `offset`. */
@@ -37,6 +60,11 @@ export function pageOf(
   return { rows: sorted.slice(offset, limit === undefined ? undefined : offset + limit), total: found.length };
 }
 
+/** Whether every request of a client or route failed. */
+export function rowOnlyFails({ requests, failing }: Row): boolean {
+  return onlyFails({ requests: Number(requests), failing: Number(failing) });
+}
+
 function matching(all: readonly Row[], { filter = '', state = 'any' }: UsagePage): readonly Row[] {
   const needle = filter.trim().toLowerCase();
   if (needle === '' && state === 'any') return all;
@@ -47,8 +75,8 @@ function matching(all: readonly Row[], { filter = '', state = 'any' }: UsagePage
 }
 
 function isIn(row: Row, state: NonNullable<UsagePage['state']>): boolean {
-  if (state === 'here') return row['requests'] !== 0;
-  if (state === 'refused') return Number(row['requests']) > Number(row['served']);
+  if (state === 'here') return row['last'] !== null && !rowOnlyFails(row);
+  if (state === 'refused') return Number(row['refused']) > 0;
   return state === 'any' || row['state'] === state;
 }
 
@@ -58,7 +86,7 @@ const words = new Intl.Collator('en', { numeric: true });
 /** Where two rows are equal the earlier order stays, so that pages never overlap. */
 function inOrder(rows: readonly Row[], column: string, downwards: boolean): readonly Row[] {
   const value = (row: Row): Cell | undefined => (column === 'client' ? (row['name'] ?? row['client']) : row[column]);
-  const isTime = /(?:^|_)(?:first|last)$/.test(column);
+  const isTime = /(?:^|_)(?:first|last|used)$/.test(column);
   const compare = (a: Cell | undefined, b: Cell | undefined): number => {
     if (typeof a === 'number' && typeof b === 'number') return a - b;
     const [one, other] = [String(a ?? ''), String(b ?? '')];

@@ -1,7 +1,8 @@
 import { otherClients } from '../usage/callers.ts';
 import type { SeriesPoint, UsageQueries } from '../usage/queries.ts';
 import { migrationState } from './migration.ts';
-import { servedRoutes } from './served.ts';
+import { servedClient, type servedRoutes } from './served.ts';
+import { rowOnlyFails } from './usagePage.ts';
 import type { Grouping, UsageQuestion } from './usageReport.ts';
 
 export type Cell = string | number | null | readonly Count[] | readonly UsedRoute[];
@@ -38,25 +39,14 @@ export const rowsBy: Readonly<Record<Grouping, MakeRows>> = {
   client: (queries, question) =>
     versionsIn(queries, question).flatMap((version) =>
       withStates(version, queries, question, () =>
-        queries.byClient(version, question.since).map((one) => ({
-          version,
-          client: one.client,
-          name: one.name ?? null,
-          requests: one.requests,
-          errors: one.errors,
-          served: one.served,
-          first: text(one.first),
-          last: text(one.last),
-          routes: one.routes,
-          top_routes: servedRoutes(one.topRoutes),
-        })),
+        queries.byClient(version, question.since).map((one) => ({ version, ...servedClient(one) })),
       ),
     ),
 
   route: (queries, question) =>
     versionsIn(queries, question).flatMap((version) =>
-      queries.byRoute(version, question.since).map(({ route, requests, errors, clients, last }) => {
-        return { version, route, requests, errors, clients, last: text(last) };
+      queries.byRoute(version, question.since).map(({ route, requests, errors, failing, clients, last }) => {
+        return { version, route, requests, errors, failing, clients, last: text(last) };
       }),
     ),
 
@@ -109,9 +99,11 @@ function withStates(version: string, queries: UsageQueries, question: UsageQuest
 }
 
 // What is counted as others is nobody who could move.
-const stateless = ({ client }: Row): string => (client === otherClients ? '' : 'stayed');
+const stateless = (row: Row): string =>
+  row['client'] === otherClients ? '' : rowOnlyFails(row) ? 'failing' : 'stayed';
 
-const nothing = { requests: 0, errors: 0, served: 0, first: null, last: null, routes: 0, top_routes: [] };
+const counts = { requests: 0, errors: 0, served: 0, failing: 0, refused: 0 };
+const nothing = { ...counts, first: null, last: null, last_used: null, routes: 0, top_routes: [] };
 
 function migrationRows(queries: UsageQueries, version: string, successor: string, since: number): Row[] {
   return queries.movement(version, successor, since).map(({ client, name, before, from, to }) => ({
@@ -121,6 +113,7 @@ function migrationRows(queries: UsageQueries, version: string, successor: string
     name: name ?? null,
     state: migrationState({ before, from, to }),
     requests: from?.requests ?? 0,
+    failing: from?.failing ?? 0,
     last: from ? text(from.last) : null,
     successor_requests: to?.requests ?? 0,
     successor_first: to ? text(to.first) : null,

@@ -1,8 +1,9 @@
+import { ago } from '../shared/ago.ts';
 import { counted } from '../shared/counted.ts';
 import { harmlessly } from '../shared/harmless.ts';
 import { askers, type RetirementFacts, requestsOf, shareOf } from './facts.ts';
 import { notesOn } from './notes.ts';
-import { dayOf, howMany, percent, theLast, who } from './words.ts';
+import { dayOf, howMany, named, percent, theLast, who } from './words.ts';
 
 /** Whether a version may be retired, and why. */
 export interface Verdict {
@@ -33,7 +34,7 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   }
   const removed = removedReasons(facts);
   const dates = removed.length > 0 ? [] : dateReasons(facts);
-  const early = [...dates, ...ledgerReasons(facts)];
+  const early = [...dates, ...ledgerReasons(facts), ...brokenReasons(facts)];
   const used = useReasons(facts);
   if (removed.length > 0) return { answer: answerFor(early, used), reasons: [...removed, ...early, ...used] };
   if (early.length > 0) return { answer: 'not yet', reasons: [...early, ...used] };
@@ -82,6 +83,14 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
     reasons.push({ code: 'ledger_broken', text });
   }
   return reasons;
+}
+
+/** An outage must not make everybody look gone. */
+function brokenReasons({ version, quiet, lostService, now }: RetirementFacts): Remark[] {
+  if (lostService.length === 0) return [];
+  const who = named(lostService, now, ({ used = 0 }) => `last served ${ago(used, now)}`);
+  const text = `Nobody was served on /${version} in ${theLast(quiet)}, and requests that worked before are answered 4xx: ${who}. Check the backend. If they have no more claim to it, name them in retire.ignore_clients.`;
+  return [{ code: 'all_fail', text }];
 }
 
 function useReasons(facts: RetirementFacts): Remark[] {

@@ -3,9 +3,10 @@ import { counted, grouped } from '../shared/counted.ts';
 import { harmlessly } from '../shared/harmless.ts';
 import { isTold } from '../usage/callers.ts';
 import type { ClientUse, UsageQueries } from '../usage/queries.ts';
-import type { RetirementFacts } from './facts.ts';
+import { isUsing, type RetirementFacts, requestsOf } from './facts.ts';
 import { ignores } from './ignored.ts';
 
+type Named = Pick<ClientUse, 'client' | 'name' | 'last' | 'requests'>;
 type Asked = Pick<RetirementFacts, 'clients' | 'others'>;
 
 const mostNamed = 5;
@@ -27,11 +28,19 @@ export function dayOf(instant: number): string {
   return new Date(instant).toISOString().slice(0, 10);
 }
 
+/** A client that only has an earlier request open made none. */
+function requestsInWords(requests: number): string {
+  return requests > 0 ? counted(requests, 'request') : 'no new request';
+}
+
 /** Up to five, the biggest first: `ios-app (last asked 3 h ago, 1,204 requests), …`. Fit to be printed. */
-export function named(clients: readonly ClientUse[], now: number): string {
-  const words = clients.slice(0, mostNamed).map(({ client, name, last, requests }) => {
-    const made = requests > 0 ? counted(requests, 'request') : 'no new request';
-    return `${harmlessly(name ?? client)} (last asked ${ago(last, now)}, ${made})`;
+export function named<One extends Named>(
+  clients: readonly One[],
+  now: number,
+  details: (one: One) => string = ({ requests }) => requestsInWords(requests),
+): string {
+  const words = clients.slice(0, mostNamed).map((one) => {
+    return `${harmlessly(one.name ?? one.client)} (last asked ${ago(one.last, now)}, ${details(one)})`;
   });
   const more = clients.length - words.length;
   return words.join(', ') + (more > 0 ? ` and ${grouped(more)} more` : '');
@@ -47,12 +56,13 @@ export function howMany({ clients, others }: Asked): string {
 /** Who is told apart, and what the rest did. Fit to be printed. */
 export function who({ clients, others, now }: Asked & { readonly now: number }): string {
   const rest = others === undefined ? [] : [othersInWords(others)];
-  return [...(clients.length > 0 ? [named(clients, now)] : []), ...rest].join('; and ');
+  const details = (one: ClientUse): string => requestsInWords(requestsOf([one]));
+  return [...(clients.length > 0 ? [named(clients, now, details)] : []), ...rest].join('; and ');
 }
 
 /** `100,507 requests of clients beyond usage.max_clients, which were not told apart` */
-export function othersInWords({ requests }: ClientUse): string {
-  return `${counted(requests, 'request')} of clients beyond usage.max_clients, which were not told apart`;
+export function othersInWords(others: ClientUse): string {
+  return `${counted(requestsOf([others]), 'request')} of clients beyond usage.max_clients, which were not told apart`;
 }
 
 /** `7: GET /drinks (1,204), GET /old (3)`: how many routes, and the most used of them. Fit to be printed. */
@@ -64,18 +74,23 @@ export function routesInWords(routes: number, top: readonly { route: string; req
 }
 
 /**
- * Who has asked for a version since then (epoch ms), for a sentence that tells somebody to leave it alone:
- * `clients: ios-app (last asked 3 h ago, 1,204 requests)`. Undefined: nobody.
+ * Who counts as a caller of a version since then (epoch ms): ignored clients are left out, and clients that only failed. A
+ * tombstone answers 410 to everybody, so that everybody counts who asks.
  */
-export function clientsInWords(
+export function callersSince(
   version: string,
   queries: Pick<UsageQueries, 'byClient'>,
   since: number,
-  now: number,
-  ignored: readonly string[] = [],
-): string | undefined {
+  { ignored = [], isTombstone = false }: { readonly ignored?: readonly string[]; readonly isTombstone?: boolean } = {},
+): ClientUse[] {
   const isIgnored = ignores(ignored);
-  const asked = queries.byClient(version, since).filter((one) => !isIgnored(one));
-  if (asked.length === 0) return undefined;
-  return `clients: ${who({ clients: asked.filter(isTold), others: asked.find((one) => !isTold(one)), now })}`;
+  return queries
+    .byClient(version, since)
+    .filter((one) => !isIgnored(one) && (isTombstone ? one.last >= since : isUsing(one, since)));
+}
+
+/** For a sentence: `clients: ios-app (last asked 3 h ago, 1,204 requests)`. Undefined: nobody. */
+export function clientsInWords(callers: readonly ClientUse[], now: number): string | undefined {
+  if (callers.length === 0) return undefined;
+  return `clients: ${who({ clients: callers.filter(isTold), others: callers.find((one) => !isTold(one)), now })}`;
 }

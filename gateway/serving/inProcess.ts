@@ -52,6 +52,10 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       const counted = [...ejectionsIn(report), ...(await signals.metrics())];
       return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: counted })) };
     },
+    flush: async () => {
+      await signals.flush();
+      return true;
+    },
     resalt: () => signals.resalt(),
     reopenLogs: () => signals.reopen(),
     drain: async (ms) => {

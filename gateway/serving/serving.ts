@@ -14,6 +14,8 @@ export interface Serving {
   apply(snapshot: Snapshot): Promise<readonly string[]>;
   /** `metrics`: with what each process has counted. */
   report(metrics?: boolean): Promise<ServingReport>;
+  /** Hands over what was counted since the last time. False: not every process did in time. */
+  flush(): Promise<boolean>;
   /** The salt of the usage sink is another one now. */
   resalt(): Promise<void>;
   /** Opens the logs anew: for who has renamed them. */

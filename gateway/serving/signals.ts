@@ -49,7 +49,7 @@ export class Signals {
     this.#log = logs ? new AccessLog(log, notice) : undefined;
     this.#collector = usage && new Collector(settings, usage.salt);
     this.#basePath = gateway.basePath;
-    if (usage) this.#timer = setInterval(() => void this.#flush(), flushMs).unref();
+    if (usage) this.#timer = setInterval(() => void this.flush(), flushMs).unref();
     this.recorder = {
       record: (facts) => this.#batches.record(facts),
       switched: (version) => this.#metrics.switched(version),
@@ -68,16 +68,33 @@ export class Signals {
   }
 
   async apply(next: Snapshot): Promise<void> {
-    await this.#flush();
+    await this.flush();
     this.#settings = next.usage;
     this.#basePath = next.gateway.basePath;
     this.#configure();
     await this.#log?.apply(next.log);
   }
 
+  /** Hands on what was counted. What is open is counted a slice at a time: there may be thousands of streams. */
+  async flush(): Promise<void> {
+    let left = sliceSize;
+    for (const { underway } of this.#uses.values()) {
+      for (const one of underway) {
+        this.#countOpen(one);
+        left -= 1;
+        if (left > 0) continue;
+        left = sliceSize;
+        this.#handOverWhenMany();
+        await setImmediate();
+      }
+    }
+    this.#batches.handOn();
+    this.#handOver();
+  }
+
   /** The salt of the sink is another one now. */
   async resalt(): Promise<void> {
-    await this.#flush();
+    await this.flush();
     this.#configure();
   }
 
@@ -89,7 +106,7 @@ export class Signals {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#flush();
+    await this.flush();
     await this.#log?.close();
   }
 
@@ -116,23 +133,6 @@ export class Signals {
     return JSON.stringify([this.#settings, this.#usage?.salt]);
   }
 
-  /** Hands on what was counted. What is open is counted a slice at a time: there may be thousands of streams. */
-  async #flush(): Promise<void> {
-    let left = sliceSize;
-    for (const { underway } of this.#uses.values()) {
-      for (const one of underway) {
-        this.#countOpen(one);
-        left -= 1;
-        if (left > 0) continue;
-        left = sliceSize;
-        this.#handOverWhenMany();
-        await setImmediate();
-      }
-    }
-    this.#batches.handOn();
-    this.#handOver();
-  }
-
   #handOverWhenMany(): void {
     if (this.#collector && this.#collector.size >= rowsAtATime) this.#handOver();
   }
@@ -149,6 +149,6 @@ export class Signals {
   #countOpen(one: Underway): void {
     if (!this.#collector) return;
     one.counted ??= this.#collector.open(one.soFar());
-    this.#collector.refresh(one.counted, this.#clock.now());
+    this.#collector.refresh(one.counted, this.#clock.now(), one.status);
   }
 }

@@ -14,8 +14,14 @@ export interface UsageRow {
   errors: number;
   /** Of the requests, those that reached a backend: 410, 404 and other refusals of the gateway are not served. */
   served: number;
+  /** Of the requests, those that were answered 4xx; see `outcomeOf`. */
+  failing: number;
+  /** Of the requests, those that the gateway refused because the version is retired or not in routes.yaml. */
+  refused: number;
   first: number;
   last: number;
+  /** When the last request came that did not fail; 0: all of them failed. */
+  used: number;
 }
 
 export type UsageBatch = readonly UsageRow[];

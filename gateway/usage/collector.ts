@@ -4,6 +4,7 @@ import { type Caller, Callers, keepRow, rowOf, rowsOf } from './callers.ts';
 import type { CountedExchange } from './counted.ts';
 import { addCounts } from './counts.ts';
 import { Identification } from './identify.ts';
+import { isFailing, outcomeOf } from './outcome.ts';
 import { otherRoute, RouteNames } from './routeNames.ts';
 
 const hourMs = 3_600_000;
@@ -90,7 +91,10 @@ export class Collector {
     row.requests += 1;
     if (status >= 400) row.errors += 1;
     if (served) row.served += 1;
-    see(row, at);
+    const outcome = outcomeOf(status, exchange.problem);
+    if (outcome === 'failing') row.failing += 1;
+    if (outcome === 'refused') row.refused += 1;
+    see(row, at, status > 0 && outcome !== 'failing');
     return name;
   }
 
@@ -103,22 +107,24 @@ export class Collector {
     return { exchange, route, client, identification: this.#identification };
   }
 
-  /** It goes on at `now`, epoch ms: its client is calling. */
-  refresh(one: OpenRequest, now: number): void {
+  /** It goes on at `now`, epoch ms: its client is calling. `status`: of the response, 0 while there is none. */
+  refresh(one: OpenRequest, now: number, status: number): void {
     const hour = now - (now % hourMs);
     if (hour !== this.#hour) this.#turnTo(hour);
-    see(this.#rowOf(one, hour, now), now);
+    see(this.#rowOf(one, hour, now), now, status > 0 && !isFailing(status));
   }
 
   /** It has ended, and this became of it. Returns who it was. */
   finish(one: OpenRequest, { status, served, endedAt }: Ended): string {
-    this.refresh(one, endedAt);
+    this.refresh(one, endedAt, status);
     const { exchange } = one;
     const failed = status >= 400 && exchange.status < 400;
+    const failing = isFailing(status) && !isFailing(exchange.status);
     const answered = served && !exchange.served;
     if (failed || answered) {
       const row = this.#rowOf(one, exchange.at - (exchange.at % hourMs), exchange.at);
       if (failed) row.errors += 1;
+      if (failing) row.failing += 1;
       if (answered) row.served += 1;
     }
     return one.client;
@@ -152,7 +158,8 @@ export class Collector {
     const known = route === wanted ? undefined : rowOf(caller, route, hour);
     if (known) return known;
     const client = caller.name;
-    const row = { version, client, route, hour, requests: 0, errors: 0, served: 0, first: at, last: at };
+    const none = { requests: 0, errors: 0, served: 0, failing: 0, refused: 0, used: 0 };
+    const row = { version, client, route, hour, ...none, first: at, last: at };
     this.#rows.add(row);
     if (caller.row === undefined) this.#touched.add(caller);
     keepRow(caller, row);
@@ -210,7 +217,8 @@ export class Collector {
   }
 }
 
-function see(row: UsageRow, at: number): void {
+function see(row: UsageRow, at: number, isUse: boolean): void {
+  if (isUse && at > row.used) row.used = at;
   if (at > row.last) row.last = at;
   if (at < row.first) row.first = at;
 }

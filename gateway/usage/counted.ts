@@ -1,3 +1,4 @@
+import type { ProblemCode } from '../problems/catalogue.ts';
 import type { PathTable } from '../shared/pathTable.ts';
 
 /** A request that has ended, or as much as is known of one that has not. */
@@ -16,6 +17,8 @@ export interface CountedExchange {
   readonly address: string;
   /** 0 while there is no response. */
   readonly status: number;
+  /** Of the gateway's own answer. */
+  readonly problem?: ProblemCode | undefined;
   /** Whether it reached a backend. */
   readonly served: boolean;
   /** Epoch ms. */

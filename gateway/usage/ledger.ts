@@ -250,7 +250,7 @@ export class Ledger extends LedgerQueries implements WritableLedger {
 function notAfter(now: number, row: UsageRow): UsageRow {
   if (row.last <= now + toleranceMs) return row;
   const hour = Math.min(row.hour, now - (now % hourMs));
-  return { ...row, hour, first: Math.min(row.first, now), last: now };
+  return { ...row, hour, first: Math.min(row.first, now), last: now, used: Math.min(row.used, now) };
 }
 
 function instant(ms: number): string {

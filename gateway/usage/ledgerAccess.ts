@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { failureOf, type LedgerFailure } from './ledgerFailure.ts';
-import type { Subject } from './ledgerSchema.ts';
+import { type Subject, schemaVersion } from './ledgerSchema.ts';
 import { dayMs, type Spans, spanAt, spansOf } from './spans.ts';
 
 type Row = Record<string, SQLInputValue>;
@@ -28,6 +28,11 @@ export abstract class LedgerAccess {
   protected oldestDay(): number {
     const [row] = this.ask<{ day: number | null }>('SELECT MIN(span) AS day FROM version_day');
     return Math.max(row?.day ?? 0, spanAt('day', this.meta('kept_from')));
+  }
+
+  /** False in a ledger of an earlier release that is only read: it does not know which requests failed. */
+  protected hasOutcomes(): boolean {
+    return (this.ask<{ user_version: number }>('PRAGMA user_version')[0]?.user_version ?? schemaVersion) >= 3;
   }
 
   protected meta(key: string): number {

@@ -12,6 +12,8 @@ export interface Folding {
 
 const addUp = `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, errors = errors + excluded.errors,
   first = MIN(first, excluded.first), last = MAX(last, excluded.last)`;
+const addUpOutcomes = `served = served + excluded.served, failing = failing + excluded.failing,
+  refused = refused + excluded.refused`;
 
 /**
  * What the other days say stays; every sum of the version stays. Throws what SQLite says.
@@ -39,9 +41,10 @@ export function fold(database: DatabaseSync, { subject, version, day, into, keep
   for (const [length, from, to] of spans) {
     const which = 'WHERE version = ? AND span BETWEEN ? AND ?';
     run(
-      `INSERT INTO ${subject}_${length} SELECT version, span, ?, SUM(requests), SUM(errors), SUM(served), MIN(first), MAX(last)
+      `INSERT INTO ${subject}_${length} SELECT version, span, ?, SUM(requests), SUM(errors), SUM(served), MIN(first), MAX(last),
+          SUM(failing), SUM(refused)
         FROM ${subject}_${length} ${which} AND item IN folded GROUP BY version, span
-        ${addUp}, served = served + excluded.served`,
+        ${addUp}, ${addUpOutcomes}`,
       ...[into, version, from, to],
     );
     run(`DELETE FROM ${subject}_${length} ${which} AND item IN folded`, version, from, to);
@@ -77,12 +80,15 @@ function foldBlock(run: Run, subject: string, version: number, day: number, into
   const offset = day * dayMs - block * lengths.block;
   run(
     `INSERT INTO ${subject}_block
-      SELECT version, ?, ?, SUM(requests), SUM(errors), SUM(served), MIN(first) + ?, MAX(last) + ?
+      SELECT version, ?, ?, SUM(requests), SUM(errors), SUM(served), MIN(first) + ?, MAX(last) + ?,
+        SUM(failing), SUM(refused)
       FROM ${subject}_day WHERE version = ? AND span = ? AND item IN folded GROUP BY version
-      ${addUp}, served = served + excluded.served`,
+      ${addUp}, ${addUpOutcomes}`,
     ...[block, into, offset, offset, version, day],
   );
-  const less = ['requests', 'errors', 'served'].map((what) => `${what} = longer.${what} - one.${what}`).join(', ');
+  const less = ['requests', 'errors', 'served', 'failing', 'refused']
+    .map((what) => `${what} = longer.${what} - one.${what}`)
+    .join(', ');
   run(
     `UPDATE ${subject}_block AS longer SET ${less} FROM ${subject}_day AS one
       WHERE longer.version = ? AND longer.span = ? AND longer.item IN folded
@@ -103,6 +109,11 @@ function daysOf(block: number): [first: number, last: number] {
   return [(block * lengths.block) / dayMs, ((block + 1) * lengths.block) / dayMs - 1];
 }
 
+/** The last use in a span whose requests did not all fail. It may have been earlier: then the last request failed. */
+function usedAt(length: number, sum: 'MAX' | '' = ''): string {
+  return `${sum}(CASE WHEN failing = 0 OR requests > failing THEN span * ${length} + last ELSE 0 END)`;
+}
+
 /** Who was seen where, and the names themselves. */
 function foldSeen(run: Run, subject: 'client' | 'route', version: number, day: number, into: number): void {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
@@ -111,15 +122,18 @@ function foldSeen(run: Run, subject: 'client' | 'route', version: number, day: n
     // The spans one by one, since the table is sorted by span before client.
     run(
       `INSERT INTO version_client
-        SELECT version, item, MIN(span * ${lengths.block} + first), MAX(span * ${lengths.block} + last) FROM client_block
+        SELECT version, item, MIN(span * ${lengths.block} + first), MAX(span * ${lengths.block} + last),
+          ${usedAt(lengths.block, 'MAX')} FROM client_block
         WHERE version = ? AND span IN (SELECT DISTINCT span FROM version_block WHERE version = ?) AND item IN folded
         GROUP BY version, item`,
       ...[version, version],
     );
     run(
-      `INSERT INTO version_client SELECT version, item, span * ${dayMs} + first, span * ${dayMs} + last FROM client_day
+      `INSERT INTO version_client
+        SELECT version, item, span * ${dayMs} + first, span * ${dayMs} + last, ${usedAt(dayMs)} FROM client_day
         WHERE version = ? AND span = ? AND item = ?
-        ON CONFLICT DO UPDATE SET first = MIN(first, excluded.first), last = MAX(last, excluded.last)`,
+        ON CONFLICT DO UPDATE SET first = MIN(first, excluded.first), last = MAX(last, excluded.last),
+          used = MAX(used, excluded.used)`,
       ...[version, day, into],
     );
   }

@@ -46,15 +46,17 @@ export abstract class LedgerQueries extends LedgerAccess implements UsageQueries
   totals(since: number, until: number = endless): readonly VersionTotal[] {
     const spans = this.spans(since, until, 'version');
     if (spans.length === 0) return [];
-    const rows = this.ask<Figures & { id: number; version: string }>(...facts('version', spans));
+    const rows = this.ask<Figures & { id: number; version: string }>(
+      ...facts('version', spans, undefined, this.hasOutcomes()),
+    );
     const clients = new Map(
       this.ask<{ version: number; clients: number }>(...clientsBetween(this.spans(since, until, 'client'))).map(
         (row) => [row.version, row.clients],
       ),
     );
     return byRequests(
-      rows.map(({ id, version, requests, errors, served, last }) => {
-        return { version, requests, errors, served, clients: clients.get(id) ?? 0, last };
+      rows.map(({ id, first: _first, ...row }) => {
+        return { ...row, clients: clients.get(id) ?? 0 };
       }),
     );
   }
@@ -66,10 +68,10 @@ export abstract class LedgerQueries extends LedgerAccess implements UsageQueries
     const clients = byRequests(rows);
     const named = clients.slice(0, clientsWithRoutes).map(({ id }) => id);
     const topRoutes = this.#topRoutes(version, named, since);
-    return clients.map(({ id, client, requests, errors, served, first, last }) => {
-      const name = this.names.nameOf(client);
+    const used = this.#used(version);
+    return clients.map(({ id, ...counts }) => {
       const own = { routes: routes.get(id) ?? 0, topRoutes: topRoutes.get(id) ?? [] };
-      return { client, name, requests, errors, served, first, last, ...own };
+      return { ...counts, name: this.names.nameOf(counts.client), used: used.get(id), ...own };
     });
   }
 
@@ -81,18 +83,20 @@ export abstract class LedgerQueries extends LedgerAccess implements UsageQueries
 
   byRoute(version: string, since: number): readonly RouteUse[] {
     const spans = this.spans(since, endless, 'route');
-    const rows = this.ask<Figures & { id: number; route: string }>(...facts('route', spans, version));
+    const rows = this.ask<Figures & { id: number; route: string }>(
+      ...facts('route', spans, version, this.hasOutcomes()),
+    );
     const clients = this.#partners('route', version, spans);
     return byRequests(
-      rows.map(({ id, route, requests, errors, last }) => {
-        return { route, requests, errors, clients: clients.get(id) ?? 0, last };
+      rows.map(({ id, route, requests, errors, failing, last }) => {
+        return { route, requests, errors, failing, clients: clients.get(id) ?? 0, last };
       }),
     );
   }
 
   series(step: 'hour' | 'day', since: number, version?: string): readonly SeriesPoint[] {
-    return this.ask<{ version: string; at: number; requests: number }>(
-      `SELECT name AS version, span * ${lengths[step]} AS at, requests FROM versions
+    return this.ask<SeriesPoint>(
+      `SELECT name AS version, span * ${lengths[step]} AS at, requests, ${this.#failing()} FROM versions
         JOIN version_${step} ON version = id
         WHERE span >= ? ${version === undefined ? '' : 'AND name = ?'} ORDER BY span, name`,
       [spanAt(step, since), ...(version === undefined ? [] : [version])],
@@ -101,12 +105,12 @@ export abstract class LedgerQueries extends LedgerAccess implements UsageQueries
 
   clientSeries(version: string, client: string, since: number): readonly SeriesPoint[] {
     // Day by day, since the table is sorted by day before client.
-    return this.ask<{ version: string; at: number; requests: number }>(
+    return this.ask<SeriesPoint>(
       `WITH RECURSIVE days (day, until) AS (
           SELECT ?, MAX(span) FROM client_day WHERE version = (SELECT id FROM versions WHERE name = ?)
           UNION ALL SELECT day + 1, until FROM days WHERE day < until
         )
-        SELECT ? AS version, span * ${dayMs} AS at, requests FROM days CROSS JOIN client_day
+        SELECT ? AS version, span * ${dayMs} AS at, requests, ${this.#failing()} FROM days CROSS JOIN client_day
         WHERE version = (SELECT id FROM versions WHERE name = ?) AND span = day
           AND item = (SELECT id FROM clients WHERE name = ?) ORDER BY span`,
       [Math.max(spanAt('day', since), this.oldestDay()), version, version, version, client],
@@ -117,11 +121,37 @@ export abstract class LedgerQueries extends LedgerAccess implements UsageQueries
     const spans = this.spans(since, endless, 'client');
     const before = new Map(this.#clients(from, spans).map((use) => [use.client, use]));
     const after = new Map(this.#clients(to, spans).map((use) => [use.client, use]));
-    return movementOf(before, after, this.ask(...clientsEver(from)), this.names);
+    return movementOf(before, after, this.ask(...clientsEver(from, this.hasOutcomes())), this.names);
   }
 
   #clients(version: string, spans: readonly Spans[]): (Figures & { id: number; client: string })[] {
-    return this.ask(...facts('client', spans, version));
+    return this.ask(...facts('client', spans, version, this.hasOutcomes()));
+  }
+
+  lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): ReadonlyMap<string, number> {
+    const clients = isIgnored ? this.ask<{ id: number; client: string }>('SELECT id, name AS client FROM clients') : [];
+    const ignored = clients.filter(({ client }) => isIgnored?.({ client, name: this.names.nameOf(client) }));
+    const rows = this.ask<{ version: string; used_at: number }>(
+      `SELECT name AS version, MAX(${this.hasOutcomes() ? 'used' : 'last'}) AS used_at FROM version_client
+        JOIN versions ON versions.id = version
+        WHERE client NOT IN (SELECT value FROM json_each(?)) GROUP BY version HAVING used_at > 0`,
+      [JSON.stringify(ignored.map(({ id }) => id))],
+    );
+    return new Map(rows.map((row) => [row.version, row.used_at]));
+  }
+
+  #failing(): string {
+    return this.hasOutcomes() ? 'failing' : '0 AS failing';
+  }
+
+  /** When each client of a version last used it, by number; those that never did are left out. */
+  #used(version: string): Map<number, number> {
+    const used = this.hasOutcomes() ? 'used' : 'last';
+    const rows = this.ask<{ client: number; used: number }>(
+      `SELECT client, ${used} AS used FROM version_client WHERE version = (SELECT id FROM versions WHERE name = ?) AND ${used} > 0`,
+      [version],
+    );
+    return new Map(rows.map((row) => [row.client, row.used]));
   }
 
   #topRoutes(version: string, clients: readonly number[], since: number): Map<number, RouteOfClient[]> {

@@ -4,7 +4,7 @@
 /** Marks a SQLite file as a ledger: the letters VGUL. */
 export const applicationId = 0x5647554c;
 /** A ledger with a higher one was written by a later release, and is left alone. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 export const subjects = ['version', 'client', 'route'] as const;
 export type Subject = (typeof subjects)[number];
@@ -19,6 +19,7 @@ const factTables = subjects.flatMap((subject) =>
     version INTEGER NOT NULL, span INTEGER NOT NULL, item INTEGER NOT NULL,
     requests INTEGER NOT NULL, errors INTEGER NOT NULL, served INTEGER NOT NULL,
     first INTEGER NOT NULL, last INTEGER NOT NULL,
+    failing INTEGER NOT NULL DEFAULT 0, refused INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (version, span, item)
   ) WITHOUT ROWID;`,
   ),
@@ -49,8 +50,10 @@ export const schema = `
   ${factTables.join('\n')}
   ${pairTables.join('\n')}
   -- Who was ever seen where, and when the last time: to tell how many there are without adding anything up. Epoch ms.
+  -- used: when the last request came that did not fail; 0: never.
   CREATE TABLE version_client (
     version INTEGER NOT NULL, client INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    used INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (version, client)
   ) WITHOUT ROWID;
   CREATE TABLE route_client (
@@ -61,7 +64,20 @@ export const schema = `
   PRAGMA user_version = ${schemaVersion};
 `;
 
-/** What makes a ledger of the version before into one of this, by that version. What was not counted stays unknown. */
+const outcomeColumns = subjects.flatMap((subject) =>
+  spanLengths.flatMap((length) =>
+    ['failing', 'refused'].map(
+      (column) => `ALTER TABLE ${subject}_${length} ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0;`,
+    ),
+  ),
+);
+
+/**
+ * What makes a ledger of the version before into one of this, by that version. What was not counted stays unknown: a
+ * request of which it is not known whether it failed counts as use.
+ */
 export const migrations: Readonly<Record<number, string>> = {
   1: `${pairTables.join('\n')} PRAGMA user_version = 2;`,
+  2: `${outcomeColumns.join('\n')} ALTER TABLE version_client ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+    UPDATE version_client SET used = last; PRAGMA user_version = 3;`,
 };

@@ -30,8 +30,8 @@ export class LedgerWriter {
   constructor(database: DatabaseSync) {
     const [version, client, route] = subjects.map((subject) => tablesOf(database, subject)) as [Tables, Tables, Tables];
     this.#tables = { version, client, route };
-    this.#addClient = database.prepare(`INSERT INTO version_client VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
-      SET first = MIN(first, excluded.first), last = MAX(last, excluded.last)`);
+    this.#addClient = database.prepare(`INSERT INTO version_client VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET first = MIN(first, excluded.first), last = MAX(last, excluded.last), used = MAX(used, excluded.used)`);
     this.#meet = database.prepare(`INSERT INTO route_client VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET last = MAX(last, excluded.last)`);
     this.#addPair = (['hour', 'day'] as const).map((length) => [length, pairStatement(database, length)] as const);
@@ -48,7 +48,8 @@ export class LedgerWriter {
     for (const sum of routes) this.#addSum('route', sum);
     for (const sum of clients) {
       this.#addSum('client', sum);
-      this.#addClient.run(this.#id('version', sum.version), this.#id('client', sum.item), sum.first, sum.last);
+      const ids = [this.#id('version', sum.version), this.#id('client', sum.item)];
+      this.#addClient.run(...ids, sum.first, sum.last, sum.used);
     }
     for (const pair of pairs) this.#add(pair);
     this.#bounds.note('client', clients);
@@ -80,13 +81,17 @@ export class LedgerWriter {
     for (const subject of subjects) this.#tables[subject].ids.clear();
   }
 
-  #addSum(subject: Subject, { version, item, hour, requests, errors, served, first, last }: Sum): void {
+  #addSum(
+    subject: Subject,
+    { version, item, hour, requests, errors, served, failing, refused, first, last }: Sum,
+  ): void {
     const versionId = this.#id('version', version);
     const itemId = subject === 'version' ? 0 : this.#id(subject, item);
     for (const [length, statement] of this.#tables[subject].add) {
       const span = spanAt(length, hour);
       const begin = span * lengths[length];
-      statement.run(versionId, span, itemId, requests, errors, served, first - begin, last - begin);
+      const counts = [requests, errors, served, first - begin, last - begin, failing, refused];
+      statement.run(versionId, span, itemId, ...counts);
     }
   }
 
@@ -123,9 +128,10 @@ function tablesOf(database: DatabaseSync, subject: Subject): Tables {
     (length) =>
       [
         length,
-        database.prepare(`INSERT INTO ${subject}_${length} VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+        database.prepare(`INSERT INTO ${subject}_${length} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
           SET requests = requests + excluded.requests, errors = errors + excluded.errors,
-            served = served + excluded.served, first = MIN(first, excluded.first), last = MAX(last, excluded.last)`),
+            served = served + excluded.served, first = MIN(first, excluded.first), last = MAX(last, excluded.last),
+            failing = failing + excluded.failing, refused = refused + excluded.refused`),
       ] as const,
   );
   return {

@@ -20,8 +20,8 @@ export function movementOf(
         client,
         name: names.nameOf(client),
         before: before.has(client),
-        from: was && { requests: was.requests, last: was.last },
-        to: is && { requests: is.requests, first: is.first, last: is.last },
+        from: was && { requests: was.requests, failing: was.failing, last: was.last },
+        to: is && { requests: is.requests, failing: is.failing, first: is.first, last: is.last },
       };
     })
     .sort((a, b) => requestsOf(b) - requestsOf(a));

@@ -13,6 +13,8 @@ export interface UsageQueries {
   series(step: 'hour' | 'day', since: number, version?: string): readonly SeriesPoint[];
   /** The same for one client of one version, by day. */
   clientSeries(version: string, client: string, since: number): readonly SeriesPoint[];
+  /** When each version was last used, clients left out for which `isIgnored` says so. */
+  lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): ReadonlyMap<string, number>;
   /** Every client of either version, with what it did in each; without those that were too many to be told apart. */
   movement(from: string, to: string, since: number): readonly ClientMovement[];
   /** What keeps the ledger from being written, in words; undefined: nothing. */
@@ -28,6 +30,9 @@ export interface VersionTotal {
   readonly requests: number;
   readonly errors: number;
   readonly served: number;
+  /** Answered 4xx, and refused because the version is retired or not in routes.yaml. */
+  readonly failing: number;
+  readonly refused: number;
   /** Of those that were told apart. */
   readonly clients: number;
   readonly last: number;
@@ -40,8 +45,13 @@ export interface ClientUse {
   readonly requests: number;
   readonly errors: number;
   readonly served: number;
+  /** Answered 4xx, and refused because the version is retired or not in routes.yaml. */
+  readonly failing: number;
+  readonly refused: number;
   readonly first: number;
   readonly last: number;
+  /** When the last request of all came that did not fail; undefined: never, as far as the ledger remembers. */
+  readonly used: number | undefined;
   /** How many different ones. */
   readonly routes: number;
   /** The most used ones, most requests first. Of the biggest clients only, and as far back as they were counted. */
@@ -58,6 +68,7 @@ export interface RouteUse {
   readonly route: string;
   readonly requests: number;
   readonly errors: number;
+  readonly failing: number;
   readonly clients: number;
   readonly last: number;
 }
@@ -67,13 +78,20 @@ export interface SeriesPoint {
   /** When the hour or day begins. */
   readonly at: number;
   readonly requests: number;
+  readonly failing: number;
+}
+
+export interface Movement {
+  readonly requests: number;
+  readonly failing: number;
+  readonly last: number;
 }
 
 export interface ClientMovement {
   readonly client: string;
   readonly name: string | undefined;
-  /** Whether it has used the old version at any time that the ledger remembers. */
+  /** Whether it has used the old version at any time that the ledger remembers, and not only failed there. */
   readonly before: boolean;
-  readonly from: { readonly requests: number; readonly last: number } | undefined;
-  readonly to: { readonly requests: number; readonly first: number; readonly last: number } | undefined;
+  readonly from: Movement | undefined;
+  readonly to: (Movement & { readonly first: number }) | undefined;
 }

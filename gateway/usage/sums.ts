@@ -35,8 +35,8 @@ export function sumsOf(batch: UsageBatch): { version: Sum[]; client: Sum[]; rout
 
 function addTo(sums: Map<string, Sum>, row: UsageRow, item: string): void {
   const key = `${row.hour}\0${row.version}\0${item}`;
-  const { version, hour, requests, errors, served, first, last } = row;
+  const { route: _route, client: _client, ...counts } = row;
   const sum = sums.get(key);
   if (sum) addCounts(sum, row);
-  else sums.set(key, { version, item, hour, requests, errors, served, first, last });
+  else sums.set(key, { ...counts, item });
 }

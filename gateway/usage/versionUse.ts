@@ -15,6 +15,8 @@ export interface Underway {
   readonly target: Target | undefined;
   /** Set once it is counted, which is before its end if it is long. */
   counted: OpenRequest | undefined;
+  /** Of the response; 0 while there is none. */
+  readonly status: number;
   /** What can be counted of it now. */
   soFar(): CountedExchange;
   /** Nobody wants it any more: what would go on for ever ends now, in good order. Safe to call twice. */

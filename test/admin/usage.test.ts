@@ -54,6 +54,8 @@ describe('/api/usage', () => {
             requests: 9,
             errors: 1,
             served: 8,
+            failing: 0,
+            refused: 0,
             clients: 2,
             last: '2026-11-21T11:34:56.000Z',
             days: [
@@ -80,8 +82,11 @@ describe('/api/usage', () => {
           requests: 8,
           errors: 1,
           served: 8,
+          failing: 0,
+          refused: 0,
           first: '2026-11-19T12:34:56.000Z',
           last: '2026-11-20T12:34:56.000Z',
+          last_used: '2026-11-20T12:34:56.000Z',
           routes: 1,
           top_routes: [{ route: 'GET /drinks', requests: 8, last: '2026-11-20T12:34:56.000Z' }],
           days: [
@@ -105,8 +110,24 @@ describe('/api/usage', () => {
     [
       'version=v1&by=route',
       [
-        { version: 'v1', route: 'GET /drinks', requests: 8, errors: 1, clients: 1, last: '2026-11-20T12:34:56.000Z' },
-        { version: 'v1', route: 'GET /old', requests: 1, errors: 0, clients: 1, last: '2026-11-21T11:34:56.000Z' },
+        {
+          version: 'v1',
+          route: 'GET /drinks',
+          requests: 8,
+          errors: 1,
+          failing: 0,
+          clients: 1,
+          last: '2026-11-20T12:34:56.000Z',
+        },
+        {
+          version: 'v1',
+          route: 'GET /old',
+          requests: 1,
+          errors: 0,
+          failing: 0,
+          clients: 1,
+          last: '2026-11-21T11:34:56.000Z',
+        },
       ],
     ],
     [
@@ -127,6 +148,7 @@ describe('/api/usage', () => {
           name: null,
           state: 'went back',
           requests: 8,
+          failing: 0,
           last: '2026-11-20T12:34:56.000Z',
           successor_requests: 2,
           successor_first: '2026-11-18T12:34:56.000Z',
@@ -217,8 +239,8 @@ describe('/api/usage.csv', () => {
     expect([status, type]).toEqual([200, 'text/csv; charset=utf-8']);
     expect(headers.get('content-disposition')).toBe('attachment; filename=usage-by-client.csv');
     expect(text).toBe(
-      'version,client,name,requests,errors,served,first,last,routes,top_routes\r\n' +
-        'v1,"\'=cmd|x,""y""\\x1b",,1,0,1,2026-11-21T11:34:56.000Z,2026-11-21T11:34:56.000Z,1,"GET /drinks (1)"\r\n',
+      'version,client,name,requests,errors,served,first,last,routes,top_routes,failing,refused,last_used\r\n' +
+        'v1,"\'=cmd|x,""y""\\x1b",,1,0,1,2026-11-21T11:34:56.000Z,2026-11-21T11:34:56.000Z,1,"GET /drinks (1)",0,0,2026-11-21T11:34:56.000Z\r\n',
     );
   });
 
@@ -256,6 +278,11 @@ describe('/api/versions/v1/retirement', () => {
       requests: 8,
       folded: 0,
       refused: 0,
+      refused_count: 0,
+      refused_clients: [],
+      failing_count: 0,
+      failing: [],
+      failing_routes: [],
       all_requests: 15,
       share: 8 / 15,
       client_count: 1,

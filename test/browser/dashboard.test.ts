@@ -256,7 +256,9 @@ describe('after a version is retired', () => {
     const byClient: typeof usage.byClient = (version, since) =>
       usage
         .byClient(version, since)
-        .map((one) => (one.client.includes('kiosk') && version === 'v1' ? { ...one, served: one.requests - 40 } : one));
+        .map((one) =>
+          one.client.includes('kiosk') && version === 'v1' ? { ...one, served: one.requests - 40, refused: 40 } : one,
+        );
     return Object.assign(scene(undefined, routes), { usage: { ...usage, byClient } });
   }
 

@@ -108,6 +108,7 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
         to: young?.get(client),
       }));
     },
+    lastUsed: () => new Map(),
     folded: () => 0,
     problem: undefined,
     problems: [],
@@ -124,6 +125,7 @@ export const noUsage: UsageQueries = {
   series: () => [],
   clientSeries: () => [],
   movement: () => [],
+  lastUsed: () => new Map(),
   folded: () => 0,
   problem: undefined,
   problems: [],
@@ -151,6 +153,9 @@ function use(client: string, name: string | undefined, rows: readonly Row[]): Cl
     requests,
     errors: Math.floor(requests / 90),
     served: requests,
+    failing: 0,
+    refused: 0,
+    used: Math.max(...times) + 1_020_000,
     first: Math.min(...times),
     last: Math.max(...times) + 1_020_000,
     routes: new Set(rows.map(({ route }) => route)).size,
@@ -174,6 +179,7 @@ function series(rows: readonly Row[], width: number) {
       version: own[0]?.version ?? '',
       at: Math.floor((own[0]?.at ?? 0) / width) * width,
       requests: own.reduce((sum, { requests }) => sum + requests, 0),
+      failing: 0,
     }))
     .sort((a, b) => a.at - b.at);
 }

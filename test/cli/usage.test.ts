@@ -119,7 +119,7 @@ it.each(['client', 'route', 'migration'])('prints no control character by %s', a
 it('prints CSV', async () => {
   const { stdout } = await usage(['/v1', '--format', 'csv'], hostile);
   expect(stdout.split('\r\n').slice(0, 2)).toEqual([
-    'version,client,name,requests,errors,served,first,last,routes,top_routes',
+    'version,client,name,requests,errors,served,first,last,routes,top_routes,failing,refused,last_used',
     expect.stringMatching(/^v1,"'=HYPERLINK\(""http:\/\/evil""\)\\x1b\]0;x/),
   ]);
 });

@@ -64,8 +64,18 @@ const report: ServingReport = {
 };
 // No path leads through a file: it can never be written.
 const ledger = Ledger.open({ store: '/dev/null/usage.db', retention: 86_400_000 }, { clock: { now: () => now } });
-const row = { version: 'v1', client: 'a', route: 'GET /', hour: now, requests: 1, errors: 0, served: 1 };
-ledger.add([{ ...row, first: now, last: now }]);
+const row = {
+  version: 'v1',
+  client: 'a',
+  route: 'GET /',
+  hour: now,
+  requests: 1,
+  errors: 0,
+  served: 1,
+  failing: 0,
+  refused: 0,
+};
+ledger.add([{ ...row, first: now, last: now, used: now }]);
 const config = {
   fingerprint: '',
   generation: 3,

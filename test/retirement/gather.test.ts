@@ -134,6 +134,7 @@ describe('the facts', () => {
       series: () => [],
       clientSeries: () => [],
       movement: () => [],
+      lastUsed: () => new Map(),
       folded: () => 0,
       problems: [],
       held: 0,

@@ -5,6 +5,6 @@ import { hour } from './ledger.ts';
 /** What a client did with a route of a version at that moment. */
 export function row(version: string, client: string, at: number, more: Partial<UsageRow> = {}): UsageRow {
   const requests = more.requests ?? 1;
-  const counts = { requests, errors: 0, served: requests, first: at, last: at };
+  const counts = { requests, errors: 0, served: requests, failing: 0, refused: 0, first: at, last: at, used: at };
   return { version, client, route: 'GET /drinks', hour: Math.floor(at / hour) * hour, ...counts, ...more };
 }

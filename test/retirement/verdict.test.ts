@@ -8,8 +8,9 @@ const hour = 3_600_000;
 const day = 24 * hour;
 
 function client(client: string, requests: number, more: Partial<ClientUse> = {}): ClientUse {
-  const base = { client, name: undefined, requests, errors: 0, served: requests, routes: 1, topRoutes: [] };
-  return { ...base, first: now - 30 * day, last: now - 3 * hour, ...more };
+  const base = { client, name: undefined, requests, errors: 0, served: requests, failing: 0, refused: 0 };
+  const times = { first: now - 30 * day, last: now - 3 * hour, used: now - 3 * hour };
+  return { ...base, ...times, routes: 1, topRoutes: [], ...more };
 }
 
 /** Of a version that may go. */
@@ -32,6 +33,10 @@ const quiet: RetirementFacts = {
   newClients: [],
   trend: { kind: 'none', perDay: 0, zero: undefined, days: [] },
   lost: [],
+  failing: [],
+  lostService: [],
+  refused: [],
+  failingRoutes: [],
   inFlight: 0,
   waiting: 0,
   successor: { version: 'v2', targets: 2, healthy: 2 },
@@ -139,7 +144,9 @@ describe('the reasons', () => {
 
 describe('the notes', () => {
   const codes = (facts: Partial<RetirementFacts>) => judge({ ...quiet, ...facts }).notes.map(({ code }) => code);
-  const lost = [{ route: 'GET /old', requests: 2, errors: 0, clients: 1, last: now }];
+  const lost = [
+    { route: 'GET /old', requests: 2, errors: 0, failing: 0, clients: 1, last: now, inContract: undefined },
+  ];
   const falling = { kind: 'falling', perDay: -1, zero: now, days: [{ at: now - day, requests: 1 }] } as const;
 
   it.each<[string, Partial<RetirementFacts>, string[]]>([
@@ -160,12 +167,12 @@ describe('the notes', () => {
     ['a successor that nobody reports on', { successor: { version: 'v2', targets: 0, healthy: 0 } }, ['own_ledger']],
     ['nothing of where to go from what is removed', { stage: 'removed', successor: undefined }, ['own_ledger']],
     ['a grave', { stage: 'retired', successor: undefined }, ['own_ledger']],
-    ['who knocks there', { stage: 'retired', clients: [ios] }, ['still_knocking', 'own_ledger']],
+    ['who knocks there', { stage: 'retired', clients: [ios], refused: [ios] }, ['still_knocking', 'own_ledger']],
   ])('say %s', (_what, facts, expected) => expect(codes(facts)).toEqual(expected));
 
   it('count what was refused', () => {
-    const knocking = client('a', 10, { served: 4 });
-    const [note] = judge({ ...quiet, stage: 'retired', clients: [knocking] }).notes;
-    expect(note?.text).toMatch(/^6 requests to \/v1 refused in the last 7 days: a \(/);
+    const clients = [client('served', 1000), client('a', 10, { refused: 6 })];
+    const [note] = judge({ ...quiet, stage: 'retired', clients, refused: clients.slice(1) }).notes;
+    expect(note?.text).toBe('6 requests to /v1 refused in the last 7 days: a (last asked 3 h ago, 6 refused).');
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ignores } from '../../gateway/retirement/ignored.ts';
 import { migrationState } from '../../gateway/retirement/migration.ts';
-import { clientsInWords, percent } from '../../gateway/retirement/words.ts';
+import { callersSince, clientsInWords, percent } from '../../gateway/retirement/words.ts';
 import { inWholeUnits } from '../../gateway/shared/ago.ts';
 import type { ClientUse } from '../../gateway/usage/queries.ts';
 
@@ -9,8 +9,19 @@ const now = Date.parse('2026-11-21T12:00:00Z');
 const hour = 3_600_000;
 
 function client(client: string, requests: number, name?: string): ClientUse {
-  const times = { first: 0, last: now - 3 * hour };
-  return { client, name, requests, errors: 0, served: requests, ...times, routes: 1, topRoutes: [] };
+  const times = { first: 0, last: now - 3 * hour, used: now - 3 * hour };
+  return {
+    client,
+    name,
+    requests,
+    errors: 0,
+    served: requests,
+    failing: 0,
+    refused: 0,
+    ...times,
+    routes: 1,
+    topRoutes: [],
+  };
 }
 
 describe('clients in words', () => {
@@ -23,7 +34,10 @@ describe('clients in words', () => {
   });
 
   it('are those since then', () => {
-    const words = clientsInWords('v1', queries(client('x', 1204, 'ios-app'), client('user-agent:curl', 1)), 7, now);
+    const words = clientsInWords(
+      callersSince('v1', queries(client('x', 1204, 'ios-app'), client('user-agent:curl', 1)), 7),
+      now,
+    );
     expect(words).toBe(
       'clients: ios-app (last asked 3 h ago, 1,204 requests), user-agent:curl (last asked 3 h ago, 1 request)',
     );
@@ -31,15 +45,24 @@ describe('clients in words', () => {
   });
 
   it('are there without requests, when an earlier one went on', () => {
-    expect(clientsInWords('v1', queries(client('x', 0)), 0, now)).toBe(
+    expect(clientsInWords(callersSince('v1', queries(client('x', 0)), 0), now)).toBe(
       'clients: x (last asked 3 h ago, no new request)',
     );
   });
 
-  it('are not there when nobody asked', () => expect(clientsInWords('v1', queries(), 0, now)).toBeUndefined());
+  it('are not there when nobody asked', () =>
+    expect(clientsInWords(callersSince('v1', queries(), 0), now)).toBeUndefined());
+
+  it('are not there when they only failed, unless the version is a tombstone', () => {
+    const failing = queries({ ...client('scanner', 2), failing: 2, used: undefined });
+    expect(callersSince('v1', failing, 1)).toEqual([]);
+    expect(callersSince('v1', failing, 1, { isTombstone: true })).toMatchObject([{ client: 'scanner' }]);
+  });
 
   it('are not there when only ignored ones did', () => {
-    expect(clientsInWords('v1', queries(client('user-agent:probe', 1)), 0, now, ['probe'])).toBeUndefined();
+    expect(
+      clientsInWords(callersSince('v1', queries(client('user-agent:probe', 1)), 0, { ignored: ['probe'] }), now),
+    ).toBeUndefined();
   });
 });
 
@@ -59,8 +82,8 @@ it('is ignored by what the ledger calls it', () => {
 });
 
 describe('the movement of a client', () => {
-  const from = (last: number) => ({ requests: 1, last });
-  const to = (last: number) => ({ requests: 1, first: 0, last });
+  const from = (last: number) => ({ requests: 1, failing: 0, last });
+  const to = (last: number) => ({ requests: 1, failing: 0, first: 0, last });
 
   it.each([
     ['stayed', { from: from(5), to: undefined }],
@@ -70,6 +93,12 @@ describe('the movement of a client', () => {
     ['both', { from: from(9), to: to(9) }],
     ['both', { from: from(hour), to: to(1) }],
     ['went back', { from: from(hour + 1), to: to(1) }],
+    ['failing', { from: { ...from(5), failing: 1 }, to: undefined }],
+    ['failing', { from: { ...from(5), failing: 1 }, to: { ...to(9), failing: 1 } }],
+    ['failing', { from: undefined, to: { ...to(9), failing: 1 }, before: false }],
+    ['stayed', { from: from(5), to: { ...to(9), failing: 1 } }],
+    ['moved', { from: { ...from(5), failing: 1 }, to: to(9) }],
+    ['both', { from: { requests: 9, failing: 8, last: 5 }, to: to(9) }],
   ])('%s: %o', (state, movement) => {
     expect(migrationState({ before: true, ...movement })).toBe(state);
   });

@@ -40,11 +40,34 @@ it('counts requests, errors, what was served, and when', () => {
       requests: 3,
       errors: 2,
       served: 2,
+      failing: 1,
+      refused: 0,
       first: noon + 1,
       last: noon + 9,
+      used: noon + 5,
     },
   ]);
   expect(collector.take()).toEqual([]);
+});
+
+it.each([
+  [200, undefined, [0, 0, noon]],
+  [304, undefined, [0, 0, noon]],
+  [404, undefined, [1, 0, 0]],
+  [401, undefined, [1, 0, 0]],
+  [413, 'BODY_TOO_LARGE', [1, 0, 0]],
+  [410, 'VERSION_RETIRED', [0, 1, noon]],
+  [404, 'UNKNOWN_VERSION', [0, 1, noon]],
+  // These clients would be served, by a backend that is well or at another time.
+  [500, undefined, [0, 0, noon]],
+  [502, 'TARGET_REFUSED', [0, 0, noon]],
+  [503, 'NO_HEALTHY_TARGET', [0, 0, noon]],
+  [429, undefined, [0, 0, noon]],
+  [499, undefined, [0, 0, noon]],
+] as const)('counts a request answered %d %s as failing, refused or used', (status, problem, expected) => {
+  const collector = collectorOf();
+  collector.count(exchange({ status, problem }));
+  expect(collector.take().map(({ failing, refused, used }) => [failing, refused, used])).toEqual([expected]);
 });
 
 it('counts exactly what a slow count of all requests says, whenever the batches are taken', () => {
@@ -282,16 +305,29 @@ describe('a request that is counted before its end', () => {
   it('has one request in its first hour, and in each later one a row that tells when it was seen', () => {
     const collector = collectorOf();
     const open = collector.open(stream);
-    collector.refresh(open, noon + 7);
+    collector.refresh(open, noon + 7, 200);
     expect(counted(collector.take())).toEqual([[0, 1, 0, 0, 0, 7]]);
-    collector.refresh(open, noon + hourMs + 1);
-    collector.refresh(open, noon + hourMs + 2);
+    collector.refresh(open, noon + hourMs + 1, 200);
+    collector.refresh(open, noon + hourMs + 2, 200);
     expect(counted(collector.take())).toEqual([[1, 0, 0, 0, 1, 2]]);
     collector.finish(open, { status: 500, served: true, endedAt: noon + 2 * hourMs + 3 });
     expect(counted(collector.take())).toEqual([
       [2, 0, 0, 0, 3, 3],
       [0, 0, 1, 1, 0, 0],
     ]);
+  });
+
+  it('is a use once it is answered, unless it fails', () => {
+    const collector = collectorOf();
+    const outcome = () => collector.take().map(({ requests, failing, used }) => [requests, failing, used]);
+    const slow = collector.open(stream);
+    collector.refresh(slow, noon + 7, 0);
+    expect(outcome()).toEqual([[1, 0, 0]]);
+    collector.finish(slow, { status: 404, served: true, endedAt: noon + 9 });
+    expect(outcome()).toEqual([[0, 1, 0]]);
+    const events = collector.open({ ...stream, status: 200 });
+    collector.refresh(events, noon + 20, 200);
+    expect(outcome()).toEqual([[1, 0, noon + 20]]);
   });
 
   it('is counted for whom later settings name, and as one request all the same', () => {
@@ -311,11 +347,11 @@ describe('a request that is counted before its end', () => {
     for (const client of ['a', 'b']) for (let n = 0; n < 9; n++) collector.count(exchange({ client }));
     const open = collector.open(stream);
     expect(collector.folded).toBe(1);
-    for (let n = 0; n < 20; n++) collector.refresh(open, noon + n);
+    for (let n = 0; n < 20; n++) collector.refresh(open, noon + n, 200);
     expect(collector.take().map(({ client }) => client)).toContain('x-client-id:reader');
     for (let n = 0; n < 500; n++) collector.count(exchange({ client: `flood-${n}`, at: noon + hourMs }));
     collector.take();
-    collector.refresh(open, noon + hourMs + 1);
+    collector.refresh(open, noon + hourMs + 1, 200);
     expect(collector.take().map(({ client }) => client)).toEqual(['x-client-id:reader']);
   });
 
@@ -337,7 +373,7 @@ describe('a request that is counted before its end', () => {
       const known = ended !== undefined || open.at(-1)?.exchange.at !== at;
       sums.errors += known && status >= 400 ? 1 : 0;
       sums.served += known && served ? 1 : 0;
-      for (const other of open.slice(0, 3)) collector.refresh(other, at);
+      for (const other of open.slice(0, 3)) collector.refresh(other, at, 200);
       if (random(500) === 0) rows.push(...collector.take());
     }
     rows.push(...collector.take());

@@ -20,7 +20,9 @@ function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number, until
     const clients = addUp(mine, ({ client }) => client);
     expect(
       new Map(
-        ledger.byClient(version, since).map(({ client, name: _name, topRoutes: _top, ...rest }) => [client, rest]),
+        ledger
+          .byClient(version, since)
+          .map(({ client, name: _name, topRoutes: _top, used: _used, ...rest }) => [client, rest]),
       ),
     ).toEqual(new Map([...clients].map(([client, { clients: _clients, ...rest }]) => [client, rest])));
     for (const { client, topRoutes } of ledger.byClient(version, since)) {
@@ -36,7 +38,10 @@ function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number, until
     const routes = addUp(mine, ({ route }) => route);
     expect(new Map(ledger.byRoute(version, since).map(({ route, ...rest }) => [route, rest]))).toEqual(
       new Map(
-        [...routes].map(([route, { first: _first, served: _served, routes: _routes, ...rest }]) => [route, rest]),
+        [...routes].map(([route, { first: _first, served: _served, refused: _refused, routes: _routes, ...rest }]) => [
+          route,
+          rest,
+        ]),
       ),
     );
   }
@@ -99,20 +104,24 @@ describe('the ledger', () => {
     ledger.add([
       row({ requests: 4 }),
       row({ requests: 2, first: noon - hourMs }),
-      row({ requests: 1, client: 'b', first: noon - hourMs }),
+      row({ requests: 1, failing: 1, client: 'b', first: noon - hourMs }),
       row({ requests: 7, version: 'v2', first: noon - 3 * dayMs }),
     ]);
     const midnight = noon - (noon % dayMs);
     expect(ledger.series('hour', noon - hourMs)).toEqual([
-      { version: 'v1', at: noon - hourMs, requests: 3 },
-      { version: 'v1', at: noon, requests: 4 },
+      { version: 'v1', at: noon - hourMs, requests: 3, failing: 1 },
+      { version: 'v1', at: noon, requests: 4, failing: 0 },
     ]);
     expect(ledger.series('day', noon - 3 * dayMs)).toEqual([
-      { version: 'v2', at: midnight - 3 * dayMs, requests: 7 },
-      { version: 'v1', at: midnight, requests: 7 },
+      { version: 'v2', at: midnight - 3 * dayMs, requests: 7, failing: 0 },
+      { version: 'v1', at: midnight, requests: 7, failing: 1 },
     ]);
-    expect(ledger.series('day', 0, 'v2')).toEqual([{ version: 'v2', at: midnight - 3 * dayMs, requests: 7 }]);
-    expect(ledger.clientSeries('v1', 'x-client-id:shop', 0)).toEqual([{ version: 'v1', at: midnight, requests: 6 }]);
+    expect(ledger.series('day', 0, 'v2')).toEqual([
+      { version: 'v2', at: midnight - 3 * dayMs, requests: 7, failing: 0 },
+    ]);
+    expect(ledger.clientSeries('v1', 'x-client-id:shop', 0)).toEqual([
+      { version: 'v1', at: midnight, requests: 6, failing: 0 },
+    ]);
     expect(ledger.clientSeries('v1', 'nobody', 0)).toEqual([]);
     expect(ledger.clientSeries('v9', 'x-client-id:shop', 0)).toEqual([]);
   });
@@ -126,15 +135,21 @@ describe('the ledger', () => {
       row({ client: 'new', version: 'v2' }),
     ]);
     expect(ledger.movement('v1', 'v2', 0)).toEqual([
-      { client: 'stays', name: undefined, before: true, from: { requests: 9, last: noon }, to: undefined },
+      { client: 'stays', name: undefined, before: true, from: { requests: 9, failing: 0, last: noon }, to: undefined },
       {
         client: 'moves',
         name: undefined,
         before: true,
-        from: { requests: 5, last: noon - dayMs },
-        to: { requests: 3, first: noon, last: noon },
+        from: { requests: 5, failing: 0, last: noon - dayMs },
+        to: { requests: 3, failing: 0, first: noon, last: noon },
       },
-      { client: 'new', name: undefined, before: false, from: undefined, to: { requests: 1, first: noon, last: noon } },
+      {
+        client: 'new',
+        name: undefined,
+        before: false,
+        from: undefined,
+        to: { requests: 1, failing: 0, first: noon, last: noon },
+      },
     ]);
     // Who used the old version before that time has moved, and did not begin with the new one.
     expect(ledger.movement('v1', 'v2', noon)).toMatchObject([
@@ -155,7 +170,9 @@ describe('the ledger', () => {
     ledger.maintain(noon);
     const cutoff = noon - (noon % dayMs) - 100 * dayMs;
     expect(ledger.coveredSince()).toBe(cutoff);
-    expect(ledger.totals(0)).toEqual([{ version: 'v1', requests: 2, errors: 0, served: 2, clients: 2, last: noon }]);
+    expect(ledger.totals(0)).toEqual([
+      { version: 'v1', requests: 2, errors: 0, served: 2, failing: 0, refused: 0, clients: 2, last: noon },
+    ]);
     expect(ledger.byClient('v0', 0)).toEqual([]);
     expect(ledger.clientSeries('v1', 'x-client-id:shop', 0)).toHaveLength(1);
     // A longer retention does not bring back what is gone.

@@ -23,6 +23,8 @@ function floodOf(random: (below: number) => number, days: number, newcomers: num
       requests,
       errors: random(2),
       served: random(2),
+      failing: random(requests + 1),
+      refused: random(2),
     });
   });
 }
@@ -35,10 +37,11 @@ function problemsOf(store: string): unknown[] {
         .prepare(
           `SELECT '${subject}' AS subject, block.item FROM ${subject}_block AS block LEFT JOIN (
             SELECT version, span / 30 AS span, item, SUM(requests) AS requests, SUM(errors) AS errors,
-              SUM(served) AS served, MIN(span % 30 * ${dayMs} + first) AS first, MAX(span % 30 * ${dayMs} + last) AS last
+              SUM(served) AS served, SUM(failing) AS failing, SUM(refused) AS refused,
+              MIN(span % 30 * ${dayMs} + first) AS first, MAX(span % 30 * ${dayMs} + last) AS last
             FROM ${subject}_day GROUP BY 1, 2, 3) AS days USING (version, span, item)
           WHERE days.requests IS NOT block.requests OR days.errors IS NOT block.errors
-            OR days.served IS NOT block.served OR days.first IS NOT block.first OR days.last IS NOT block.last`,
+            OR days.served IS NOT block.served OR days.failing IS NOT block.failing OR days.refused IS NOT block.refused OR days.first IS NOT block.first OR days.last IS NOT block.last`,
         )
         .all(),
     );

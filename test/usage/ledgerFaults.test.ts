@@ -275,7 +275,8 @@ it('is whole after its process was killed in the middle of writing', async () =>
     const ledger = Ledger.open({ store: ${JSON.stringify(store)}, retention: 1e10 }, { clock: { now: () => ${noon} } });
     for (let turn = 0; ; turn++) {
       ledger.add(Array.from({ length: 100 }, (_one, n) => ({ version: 'v1', client: 'c' + ((turn * 100 + n) % 5000),
-        route: 'GET /', hour: ${noon}, requests: 1, errors: 0, served: 1, first: ${noon}, last: ${noon} })));
+        route: 'GET /', hour: ${noon}, requests: 1, errors: 0, served: 1, failing: 0, refused: 0,
+        first: ${noon}, last: ${noon}, used: ${noon} })));
       process.stdout.write('.');
     }`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {

@@ -50,11 +50,32 @@ it('takes over the ledger of an earlier release, and what it counts from now on'
   expect(again.problem).toBeUndefined();
 });
 
+it('counts as use what an earlier release has counted, since it is not known what failed', () => {
+  const store = earlierLedger();
+  const { ledger } = openLedger({ store });
+  const at = noon - dayMs;
+  expect(ledger.byClient('v1', 0)).toMatchObject([{ errors: 1, failing: 0, refused: 0, used: at }]);
+  expect(ledger.lastUsed()).toEqual(new Map([['v1', at]]));
+  ledger.add([row({ requests: 4, failing: 4, used: 0, client: 'scanner' }), row({ requests: 2, refused: 2 })]);
+  expect(ledger.byClient('v1', 0)).toMatchObject([
+    { requests: 9, failing: 0, refused: 2, used: noon },
+    { client: 'scanner', requests: 4, failing: 4, used: undefined },
+  ]);
+  expect(ledger.totals(0)).toMatchObject([{ requests: 13, failing: 4, refused: 2 }]);
+  expect(ledger.lastUsed(({ client }) => client === 'x-client-id:shop')).toEqual(new Map());
+});
+
 it('reads the ledger of an earlier release without changing it', () => {
   const store = earlierLedger();
   const before = readFileSync(store);
   const reader = Ledger.openReadOnly(store);
-  expect(reader.byClient('v1', 0)).toMatchObject([{ requests: 7, routes: 2, topRoutes: [] }]);
+  expect(reader.byClient('v1', 0)).toMatchObject([
+    { requests: 7, failing: 0, used: noon - dayMs, routes: 2, topRoutes: [] },
+  ]);
+  expect(reader.totals(0)).toMatchObject([{ requests: 7, failing: 0, refused: 0 }]);
+  expect(reader.lastUsed()).toEqual(new Map([['v1', noon - dayMs]]));
+  expect(reader.movement('v1', 'v2', 0)).toMatchObject([{ before: true, from: { requests: 7 } }]);
+  expect(reader.series('day', 0)).toMatchObject([{ requests: 7, failing: 0 }]);
   expect([reader.problem, reader.folded(0)]).toEqual([undefined, 0]);
   reader.close();
   expect(readFileSync(store).equals(before)).toBe(true);

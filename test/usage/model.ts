@@ -16,8 +16,11 @@ export function row(part: Partial<UsageRow> = {}): UsageRow {
     requests: 1,
     errors: 0,
     served: 1,
+    failing: 0,
+    refused: 0,
     first,
     last: first,
+    used: part.last ?? first,
     ...part,
   };
 }
@@ -45,6 +48,8 @@ export function randomBatch(random: (below: number) => number, count: number, sp
       requests,
       errors: random(requests + 1),
       served: random(requests + 1),
+      failing: random(requests + 1),
+      refused: random(requests + 1),
     });
   });
 }
@@ -60,6 +65,8 @@ export function addUp(rows: UsageBatch, keyOf: (row: UsageRow) => string) {
         requests: total(group, 'requests'),
         errors: total(group, 'errors'),
         served: total(group, 'served'),
+        failing: total(group, 'failing'),
+        refused: total(group, 'refused'),
         first: Math.min(...group.map(({ first }) => first)),
         last: Math.max(...group.map(({ last }) => last)),
         clients: new Set(group.map(({ client }) => client)).size,
@@ -69,6 +76,6 @@ export function addUp(rows: UsageBatch, keyOf: (row: UsageRow) => string) {
   );
 }
 
-export function total(rows: UsageBatch, what: 'requests' | 'errors' | 'served'): number {
+export function total(rows: UsageBatch, what: 'requests' | 'errors' | 'served' | 'failing' | 'refused'): number {
   return rows.reduce((sum, one) => sum + one[what], 0);
 }

@@ -3,16 +3,17 @@ import { nameLine } from '../../config/names.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { stageOf } from '../../lifecycle/stage.ts';
 import { gather } from '../../retirement/gather.ts';
+import { ignores } from '../../retirement/ignored.ts';
 import { asServed } from '../../retirement/served.ts';
 import { usageCsv } from '../../retirement/usageCsv.ts';
 import { usageReport } from '../../retirement/usageReport.ts';
 import { judge } from '../../retirement/verdict.ts';
-import { clientsInWords } from '../../retirement/words.ts';
+import { callersSince, clientsInWords } from '../../retirement/words.ts';
 import { nameClient } from '../../usage/namesFile.ts';
 import type { UsageQueries } from '../../usage/queries.ts';
 import { BadParameter } from '../badParameter.ts';
 import { durationIn, expectOnly, nobodyKnows, questionIn, removedIn } from '../question.ts';
-import type { Answers, ClientNaming, Kind, Objection, Page, Questions } from './questions.ts';
+import type { Answers, ClientNaming, Kind, LastUseFacts, Objection, Page, Questions } from './questions.ts';
 
 type Answer<Asked extends Kind> = (
   queries: UsageQueries,
@@ -39,23 +40,24 @@ const answers: { readonly [Asked in Kind]: Answer<Asked> } = {
     }),
 
   use: (queries, snapshot, { since, now }) =>
-    queries.totals(since).map(({ version: name, served, last }) => {
+    queries.totals(since).map(({ version: name }) => {
       const version = snapshot.versions.get(name);
-      // A tombstone serves nobody, and is asked all the same.
       const isTombstone = version !== undefined && stageOf(version, now) === 'retired';
-      return {
-        version: name,
-        last: served > 0 || isTombstone ? last : undefined,
-        clients: clientsInWords(name, queries, since, now),
-      };
+      const ignored = snapshot.retire.ignoreClients;
+      const callers = callersSince(name, queries, since, { ignored, isTombstone });
+      const last = callers.reduce<number | undefined>((latest, one) => Math.max(latest ?? 0, one.last), undefined);
+      return { version: name, last, clients: clientsInWords(callers, now) };
     }),
 
   // Here and not where clients are served: to read and write a large file takes a while.
   name: (_queries, { usage: { names } }, naming) => (names === undefined ? unnamed(naming) : nameIn(names, naming)),
 
-  lastUse: (queries) => {
-    const served = queries.totals(0).filter((total) => total.served > 0);
-    return new Map(served.map(({ version, last }) => [version, last]));
+  lastUse: (queries, snapshot) => {
+    const used = queries.lastUsed(ignores(snapshot.retire.ignoreClients));
+    const versions = queries.totals(0).map(({ version, served, last }): [string, LastUseFacts] => {
+      return [version, { served: served > 0 ? last : undefined, used: used.get(version) }];
+    });
+    return queries.problem === undefined ? new Map(versions) : undefined;
   },
 };
 

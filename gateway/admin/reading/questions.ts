@@ -18,7 +18,7 @@ export interface Questions {
   readonly name: ClientNaming;
   /** For the guard: how the versions have been used since then. */
   readonly use: { readonly since: number; readonly now: number };
-  /** When each version was last served. */
+  /** When each version was last served, and last used. */
   readonly lastUse: Readonly<Record<never, never>>;
 }
 
@@ -28,7 +28,8 @@ export interface Answers {
   readonly retirement: Page | Objection;
   readonly name: Page | Objection;
   readonly use: readonly VersionUseFacts[];
-  readonly lastUse: ReadonlyMap<string, number>;
+  /** Undefined: the ledger is not well. */
+  readonly lastUse: ReadonlyMap<string, LastUseFacts> | undefined;
 }
 
 export interface Page {
@@ -55,10 +56,17 @@ export interface ClientNaming {
 
 export interface VersionUseFacts {
   readonly version: string;
-  /** When it was last called; of a tombstone, also with a 410. */
+  /** When a client that counts last called it; see `callersSince`. */
   readonly last: number | undefined;
   /** In words; undefined: nobody. */
   readonly clients: string | undefined;
+}
+
+export interface LastUseFacts {
+  /** When a request last reached a backend, or was refused after that. */
+  readonly served: number | undefined;
+  /** When a client that counts last used it, and did not only fail. */
+  readonly used: number | undefined;
 }
 
 export type Kind = keyof Questions;

@@ -18,7 +18,7 @@ parentPort?.on('message', ({ kind, question, snapshot: next, ledger }: Order) =>
   const work = (): Reply['answer'] => answerTo(kind, queries, snapshot as Snapshot, question);
   const answer = queries instanceof LedgerReader ? queries.atOnce(work) : work();
   const reply: Reply = { answer };
-  parentPort?.postMessage(reply, 'body' in answer ? [answer.body.buffer] : []);
+  parentPort?.postMessage(reply, answer !== undefined && 'body' in answer ? [answer.body.buffer] : []);
 });
 
 function opened({ file, names, problem, held }: Order['ledger']): UsageQueries {

@@ -64,11 +64,13 @@ export function columns(words, isRetired, now, rename) {
   ];
 }
 
-/** Requests that reached no backend: after the retirement they were answered with 410. @type {import('./sortable.js').Column<ClientRow>} */
+/** Requests that were answered with 410. @type {import('./sortable.js').Column<ClientRow>} */
 const refused = {
   title: 'Refused',
+  name: 'refused',
   number: true,
-  cell: ({ requests, served }) => count(requests - served),
+  sort: (caller) => caller.refused,
+  cell: (caller) => count(caller.refused),
 };
 
 /** @param {ClientRow} caller */

@@ -8,7 +8,7 @@
  * @typedef {{ problem: string|null, held_rows: number }} Ledger
  * @typedef {{ config: Config, workers: { pid: number, since: string, unresponsive_since?: string|null }[], versions: VersionStatus[], usage?: Ledger|null, traffic?: Traffic|null }} Status
  * @typedef {{ at: string, requests: number }} Day
- * @typedef {{ version: string, client: string, name: string|null, requests: number, errors: number, served: number, last: string|null, state?: string, routes: number, top_routes?: { route: string, requests: number, last: string }[]|null, days: Day[]|null }} ClientRow
+ * @typedef {{ version: string, client: string, name: string|null, requests: number, errors: number, served: number, refused: number, last: string|null, state?: string, routes: number, top_routes?: { route: string, requests: number, last: string }[]|null, days: Day[]|null }} ClientRow
  * @typedef {{ route: string, requests: number, errors: number, clients: number, last: string }} RouteRow
  * @typedef {{ code: string, text: string }} Remark
  * @typedef {{ version: string, requests_per_second: number, error_share: number|null, p50_ms: number|null, p99_ms: number|null }} VersionRates
@@ -16,7 +16,7 @@
  * @typedef {{ version: string, requests: number, last: string }} VersionTotal
  * @typedef {{ kind: string, per_day: number|null, zero: string|null, days: Day[] }} Trend
  * @typedef {{ version: string, health: string, targets: number, healthy: number }} Successor
- * @typedef {{ stage: string, sunset: string|null, since: string, quiet: number, covered_since: string|null, requests: number, refused: number, share: number, client_count: number, clients: { requests: number, served: number }[], in_flight: number, trend: Trend, routes_without_counterpart: { route: string }[], successor: Successor|null }} Facts
+ * @typedef {{ stage: string, sunset: string|null, since: string, quiet: number, covered_since: string|null, requests: number, refused: number, refused_count: number, share: number, client_count: number, in_flight: number, trend: Trend, routes_without_counterpart: { route: string }[], successor: Successor|null }} Facts
  * @typedef {{ version: string, answer: string, asked_at: string, reasons: Remark[], notes: Remark[], facts: Facts }} Retirement
  */
 

@@ -44,12 +44,10 @@ export function figures({ facts }) {
  */
 function headline({ version, answer, facts }) {
   if (facts.stage === 'retired') {
-    const refused = facts.clients.filter(({ requests, served }) => requests > served).length;
     if (facts.refused === 0) return ['yes', `${version} is retired, and no client calls it.`];
-    if (refused === 0) return ['not-yet', `${version} is retired, and is still called.`];
     return [
       'not-yet',
-      `${version} is retired, and ${several(refused, 'client still calls', 'clients still call')} it.`,
+      `${version} is retired, and ${several(facts.refused_count, 'client still calls', 'clients still call')} it.`,
     ];
   }
   if (answer === 'yes') return ['yes', `Yes, ${version} can be retired.`];

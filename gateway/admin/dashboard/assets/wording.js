@@ -5,12 +5,13 @@
  * @returns {Record<string, string>}
  */
 export function wording(version, successor) {
-  if (successor === undefined) return { stayed: `${version} only` };
+  if (successor === undefined) return { stayed: `${version} only`, failing: 'Only errors (4xx)' };
   return {
     stayed: `${version} only`,
     both: `${version} and ${successor}`,
     'went back': `Went back to ${version}`,
     moved: `Moved to ${successor}`,
     'successor only': `${successor} only`,
+    failing: 'Only errors (4xx)',
   };
 }

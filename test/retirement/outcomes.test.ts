@@ -1,0 +1,177 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startGateway } from '../../gateway/assemble.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { Ledger } from '../../gateway/usage/ledger.ts';
+import { runIn } from '../cli/io.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { parseMetrics } from '../observability/parseMetrics.ts';
+
+const noon = Date.parse('2026-11-18T12:00:00Z');
+const dates = { deprecation: '2026-01-01', sunset: '2026-06-30' };
+
+/** A backend with a contract of its own: GET /drinks and nothing else, until `status` says otherwise. */
+async function startBackend() {
+  const backend = { status: 0 };
+  const server = createServer((req, res) => {
+    const known = req.url === '/drinks';
+    res.statusCode = backend.status || (!known ? 404 : req.method === 'GET' ? 200 : 405);
+    res.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  onTestFinished(close);
+  return Object.assign(backend, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close });
+}
+
+/** A gateway with a ledger, a clock that the test moves, and a quiet period of a minute. */
+async function start(retire: object = {}) {
+  const clock = { time: noon, now: () => clock.time };
+  const backend = await startBackend();
+  const store = join(temporaryFolder(), 'usage.db');
+  const snapshotOf = (v1: object, force = {}) =>
+    snapshotFrom({
+      gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
+      guard: { quiet: '60s', force },
+      retire: { quiet: '60s', ...retire },
+      usage: { store },
+      routes: { '/v1': { upstream: backend.url, ...dates, ...v1 }, '/v2': backend.url },
+    });
+  let next = snapshotOf({});
+  const ledger = Ledger.open(next.usage, { clock });
+  const gateway = await startGateway(next, { ledger, clock, load: () => next });
+  onTestFinished(async () => {
+    await gateway.close();
+    ledger.close();
+  });
+  const admin = `127.0.0.1:${gateway.adminPort}`;
+  return {
+    backend,
+    wait: (seconds: number) => {
+      clock.time += seconds * 1000;
+      ledger.add([]);
+    },
+    call: async (client: string, path: string, method = 'GET') =>
+      (await fetch(`http://127.0.0.1:${gateway.port}${path}`, { method, headers: { 'x-client-id': client } })).status,
+    run: async (...args: string[]) => (await runIn('/', [...args, '--admin', admin])).stdout,
+    verdict: async () =>
+      JSON.parse((await runIn('/', ['can-retire', '/v1', '--format', 'json', '--admin', admin])).stdout),
+    edit: async (v1: object, force = {}) => {
+      next = snapshotOf(v1, force);
+      return gateway.reload('admin');
+    },
+    inUse: async () => {
+      const metrics = parseMetrics(await (await fetch(`http://${admin}/metrics`)).text());
+      return metrics.value('version_gateway_deprecated_version_in_use', { version: 'v1' });
+    },
+  };
+}
+
+describe('a client that only fails', () => {
+  it('is listed and does not keep its version, whoever is asked', async () => {
+    const { call, wait, run, verdict, edit, inUse } = await start();
+    expect(await call('shop', '/v1/drinks')).toBe(200);
+    wait(120);
+    expect(await call('scanner', '/v1/wp-login')).toBe(404);
+    expect(await call('scanner', '/v1/drinks', 'DELETE')).toBe(405);
+    const { answer, reasons, facts } = await verdict();
+    expect([answer, reasons[0].code, facts.client_count]).toEqual(['yes', 'nobody_left', 0]);
+    expect(facts.failing).toMatchObject([{ client: 'x-client-id:scanner', requests: 2, failing: 2, last_used: null }]);
+    expect(facts.failing_routes).toMatchObject([{ route: 'GET /wp-login' }, { route: 'DELETE /drinks' }]);
+    expect(facts.routes_without_counterpart).toEqual([]);
+    const text = await run('can-retire', '/v1');
+    expect(text).toContain(
+      'every request was answered 4xx: x-client-id:scanner (last asked just now, 2 failed requests)',
+    );
+    expect(await run('usage', '/v1', '--by', 'migration')).toMatch(/x-client-id:scanner +failing /);
+    expect(await run('usage', '/v1', '--by', 'client')).toMatch(/x-client-id:scanner +2 +2 +2 /);
+    expect(await inUse()).toBe(0);
+    expect(await edit({ retired: true })).toMatchObject({ kind: 'reloaded' });
+  });
+
+  it('is a client like the others once it was served', async () => {
+    const { call, wait, verdict, edit, inUse } = await start();
+    wait(120);
+    expect(await call('shop', '/v1/nothing')).toBe(404);
+    expect(await call('shop', '/v1/drinks')).toBe(200);
+    const { answer, facts } = await verdict();
+    expect([answer, facts.clients[0].client, facts.failing]).toEqual(['no', 'x-client-id:shop', []]);
+    expect(facts.requests).toBe(1);
+    expect(await inUse()).toBe(1);
+    expect(await edit({ retired: true })).toMatchObject({
+      refusals: [{ message: expect.stringContaining('clients: x-client-id:shop (last asked just now, 1 request)') }],
+    });
+  });
+});
+
+describe('an outage of the backend is no yes', () => {
+  it.each([
+    ['a backend that is gone', (backend: { close(): void }) => backend.close(), 502],
+    ['a backend that answers 500', (backend: { status: number }) => Object.assign(backend, { status: 500 }), 500],
+  ])('%s', async (_what, fail, status) => {
+    const { backend, call, wait, verdict, edit } = await start();
+    expect(await call('shop', '/v1/drinks')).toBe(200);
+    fail(backend);
+    wait(120);
+    expect(await call('shop', '/v1/drinks')).toBe(status);
+    const { answer, facts } = await verdict();
+    expect([answer, facts.clients[0].client, facts.failing]).toEqual(['no', 'x-client-id:shop', []]);
+    expect(await edit({ retired: true })).toMatchObject({ kind: 'refused' });
+  });
+
+  it.each([404, 401])('something that answers %d in its place', async (status) => {
+    const { backend, call, wait, verdict } = await start();
+    expect(await call('shop', '/v1/drinks')).toBe(200);
+    backend.status = status;
+    wait(120);
+    expect(await call('shop', '/v1/drinks')).toBe(status);
+    expect(await call('scanner', '/v1/wp-login')).toBe(status);
+    const { answer, reasons, facts } = await verdict();
+    expect([answer, reasons[0].code, facts.failing_count]).toEqual(['not yet', 'all_fail', 2]);
+    expect(reasons[0].text).toContain('x-client-id:shop (last asked just now, last served 2 min ago)');
+    expect(reasons[0].text).not.toContain('scanner');
+    backend.status = 0;
+    expect(await call('shop', '/v1/drinks')).toBe(200);
+    expect((await verdict()).answer).toBe('no');
+  });
+
+  it('unless what fails never worked, or its client is ignored', async () => {
+    const { backend, call, wait, verdict } = await start({ ignore_clients: ['probe'] });
+    for (const client of ['probe', 'web']) expect(await call(client, '/v1/drinks')).toBe(200);
+    wait(120);
+    expect(await call('web', '/v1/other')).toBe(404);
+    expect((await verdict()).answer).toBe('yes');
+    backend.status = 404;
+    expect(await call('probe', '/v1/drinks')).toBe(404);
+    wait(120);
+    expect(await call('probe', '/v1/drinks')).toBe(404);
+    expect((await verdict()).answer).toBe('yes');
+  });
+});
+
+it('who was refused by a retired version is listed with the count, and who was served before is not', async () => {
+  const { call, run, verdict, edit } = await start();
+  for (let n = 0; n < 12; n += 1) expect(await call('big', '/v1/drinks')).toBe(200);
+  expect(await edit({ retired: true }, { '/v1': 'a test' })).toMatchObject({ kind: 'reloaded' });
+  for (let n = 0; n < 3; n += 1) expect(await call('straggler', '/v1/drinks')).toBe(410);
+  expect(await call('other', '/v1/drinks')).toBe(410);
+  const { answer, facts } = await verdict();
+  expect([answer, facts.refused]).toEqual(['yes', 4]);
+  expect(facts.refused_clients).toMatchObject([
+    { client: 'x-client-id:straggler', refused: 3, last: expect.any(String) },
+    { client: 'x-client-id:other', refused: 1 },
+  ]);
+  const text = await run('can-retire', '/v1');
+  expect(text).toContain(
+    '4 requests to /v1 refused in the last 1 min: x-client-id:straggler (last asked just now, 3 refused), x-client-id:other',
+  );
+  expect(text).toMatch(
+    / {2}client +refused +last asked\n {2}x-client-id:straggler +3 +just now\n {2}x-client-id:other +1 +just now\n/,
+  );
+  expect(text).not.toContain('x-client-id:big');
+});
