@@ -10,7 +10,7 @@ const routes = { '/v1': { upstream, deprecation: '2026-09-01', sunset: '2026-11-
 const rows = [
   row('v1', 'x-client-id:a', now - 3 * day, { requests: 9, errors: 1 }),
   row('v1', 'x-client-id:b', now - day, { requests: 7, route: 'GET /old' }),
-  row('v1', 'user-agent:Curl', now - 2 * day, { requests: 5, errors: 4 }),
+  row('v1', 'user-agent:Curl', now - 2 * day, { requests: 5, errors: 4, served: 3, refused: 2 }),
   row('v2', 'x-client-id:b', now - day, { requests: 2 }),
   row('v2', 'x-client-id:web', now - day, { requests: 4 }),
 ];
@@ -44,6 +44,7 @@ describe('a page of the usage', () => {
     ['version=v1&filter=client-id&sort=-errors&limit=1', ['a'], 2, 3],
     ['version=v1&state=both', ['b'], 1, 4],
     ['version=v1&state=here', ['a', 'b', 'Curl'], 3, 4],
+    ['version=v1&state=refused', ['Curl'], 1, 4],
     ['version=v1&state=successor+only', ['web'], 1, 4],
     ['version=v1&state=any&sort=requests&limit=1', ['web'], 4, 4],
     ['version=v1&by=migration&state=stayed', ['a', 'Curl'], 2, 4],

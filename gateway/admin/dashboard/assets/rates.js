@@ -9,7 +9,7 @@ import { head, row, table } from './table.js';
 /** Requests per second, error share and latencies of each version. */
 export function rates() {
   const body = el('tbody');
-  const titles = ['Requests per second', 'Errors (5xx)', 'p50', 'p99'];
+  const titles = ['Requests/s', 'Errors (5xx)', 'p50', 'p99'];
   const frame = table(
     'Rate and latency by version',
     [head('Version'), ...titles.map((title) => head(title, { number: true }))],
