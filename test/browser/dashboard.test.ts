@@ -292,6 +292,17 @@ describe('after a version is retired', () => {
   });
 });
 
+it('gives requests in flight as the reason where nothing else keeps a version', async () => {
+  const routes = {
+    '/v1': { upstream: 'http://127.0.0.1:3001', deprecation: '2026-03-01', sunset: '2026-10-01' },
+    '/v2': 'http://127.0.0.1:3002',
+  };
+  const usage = { ...noUsage, coveredSince: () => now - 100 * 86_400_000 };
+  const { page } = await visit({}, Object.assign(scene(undefined, routes), { usage }));
+  await page.locator('#verdict .answer', { hasText: 'No: v1 is still in use.' }).waitFor();
+  expect(await page.locator('#verdict .reasons').innerText()).toContain('3 requests are in flight.');
+});
+
 it('does not repeat in sentences what the tables show', async () => {
   const { page } = await drawn();
   const verdict = await page.locator('#verdict').innerText();

@@ -12,13 +12,15 @@ import { fact } from './gateway.js';
 export function verdict(retirement) {
   const { reasons, notes } = retirement;
   const [tone, words] = headline(retirement);
-  const [why, besides] = [reasons, notes].map((remarks) => remarks.flatMap((remark) => sentence(remark, retirement)));
+  const why = reasons.flatMap((reason) => sentence(reason, retirement));
+  // The figures have what is in flight; only a reason needs a sentence.
+  const besides = notes.filter(({ code }) => code !== 'in_flight').flatMap((note) => sentence(note, retirement));
   return el(
     'div',
     {},
     el('p', { class: `answer ${tone}` }, words),
-    why?.length ? list('reasons', why) : null,
-    besides?.length ? list('notes', besides) : null,
+    why.length > 0 && list('reasons', why),
+    besides.length > 0 && list('notes', besides),
   );
 }
 
@@ -67,9 +69,10 @@ function sentence({ code, text }, { version, facts, asked_at: now }) {
   switch (code) {
     case 'retired_already':
     case 'trend':
-    case 'in_flight':
     case 'no_counterpart':
       return [];
+    case 'in_flight':
+      return [`${several(facts.in_flight, 'request is', 'requests are')} in flight.`];
     case 'no_sunset':
       return [`No sunset date is set, so clients do not know when ${version} ends.`];
     case 'sunset_ahead': {
