@@ -56,6 +56,7 @@ it('has the defaults that the documentation names', () => {
     publicUrl: undefined,
     trustedProxies: [],
     workers: 1,
+    workerTimeout: 30_000,
     drain: 30_000,
     timeouts: { head: 10_000, bodyIdle: 30_000, keepAlive: 65_000 },
     limits: { head: 16_384, url: 8192 },
