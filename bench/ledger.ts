@@ -102,6 +102,7 @@ for (const [label, since] of [
   timed(`clientSeries, ${label}`, () => ledger.clientSeries('v7', 'x-client-id:client-1', since));
 }
 timed('series by hour, all versions, 30 d', () => ledger.series('hour', now - 30 * dayMs));
+timed('pastClients, quiet for 7 d', () => ledger.pastClients('v7', now - 7 * dayMs, now, 7 * dayMs));
 timed('coveredSince', () => [ledger.coveredSince()]);
 const batch = [...dayOf(7, today)].slice(0, 1_000);
 timed(`add of ${batch.length} rows`, () => {

@@ -26,6 +26,7 @@ export function build(context: Context): Snapshot {
     retire: {
       quiet: draft.retire.quiet,
       maxShare: draft.retire.max_share,
+      rhythm: draft.retire.rhythm,
       ignoreClients: draft.retire.ignore_clients,
     },
     compat: {

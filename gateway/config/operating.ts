@@ -31,6 +31,8 @@ export interface RetireSettings {
   readonly quiet: number;
   /** A share of all requests, 0 to 1. */
   readonly maxShare: number;
+  /** `on`: a client that usually pauses for longer than `quiet` keeps a version until it is overdue. */
+  readonly rhythm: 'on' | 'off';
   readonly ignoreClients: readonly string[];
 }
 

@@ -1,4 +1,5 @@
 import type { Stage } from '../lifecycle/stage.ts';
+import type { PastClient } from '../usage/pastClients.ts';
 import type { ClientUse, RouteUse } from '../usage/queries.ts';
 import type { Trend } from './trend.ts';
 
@@ -40,6 +41,10 @@ export interface RetirementFacts {
   readonly lostService: readonly ClientUse[];
   /** Clients that were answered 410, or 404 where the version is removed; most refusals first. */
   readonly refused: readonly ClientUse[];
+  /** Clients that have not called for as long as that, as they usually do, and are not overdue; the latest first. */
+  readonly infrequent: readonly PastClient[];
+  /** The other clients that used it before that and not since, the latest first. */
+  readonly gone: readonly PastClient[];
   /** `retire.ignore_clients`, as far as they asked. */
   readonly ignored: readonly ClientUse[];
   /** Who was first seen after the deprecation; undefined where that cannot be known. */

@@ -4,6 +4,7 @@ import { counterpart, nextOf, successorOf } from '../lifecycle/successor.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { isTold } from '../usage/callers.ts';
 import { onlyFails } from '../usage/outcome.ts';
+import type { PastClient } from '../usage/pastClients.ts';
 import type { ClientUse, RouteUse, UsageQueries } from '../usage/queries.ts';
 import { isUsing, type RetirementFacts, type RouteInContract, requestsOf, type SuccessorFacts } from './facts.ts';
 import { ignores } from './ignored.ts';
@@ -60,6 +61,7 @@ function gathered({ name }: Removed, sources: Sources, quiet: number, now: numbe
     failing,
     lostService: used.length > 0 ? [] : lostService(name, failing, routes, queries, quiet, isIgnored),
     refused: counting.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
+    ...pastClients(name, sources, since, quiet, now),
     ignored: asked.filter(isIgnored).map(asCalling),
     newClients: version && newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one) && isTold(one)),
     trend: trendWithout(snapshot.retire.ignoreClients, name, queries, now),
@@ -77,6 +79,18 @@ function gathered({ name }: Removed, sources: Sources, quiet: number, now: numbe
  */
 function asCalling(use: ClientUse): ClientUse {
   return use.requests > 0 ? use : { ...use, requests: 1, served: 1 };
+}
+
+// A client that stays away for longer than that is more likely gone.
+const overdueAfter = 2;
+
+function pastClients(version: string, { snapshot, queries }: Sources, since: number, quiet: number, now: number) {
+  const isIgnored = ignores(snapshot.retire.ignoreClients);
+  // Pauses are known by the day.
+  const least = snapshot.retire.rhythm === 'on' && quiet >= dayMs ? quiet : undefined;
+  const past = queries.pastClients(version, since, now, least).filter((one) => !isIgnored(one));
+  const isExpected = ({ last, usualPause = 0 }: PastClient): boolean => now - last <= overdueAfter * usualPause;
+  return { infrequent: past.filter(isExpected), gone: past.filter((one) => !isExpected(one)) };
 }
 
 /** Undefined where nothing is deprecated yet, or where the ledger does not know who was there before. */

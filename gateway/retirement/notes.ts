@@ -21,6 +21,9 @@ export function notesOn(facts: RetirementFacts): Remark[] {
     const failures = named(facts.failing, now, ({ requests }) => counted(requests, 'failed request'));
     add('failing', `Not counted, since every request was answered 4xx: ${failures}.`);
   }
+  if (stage !== 'retired' && facts.gone.length > 0) {
+    add('gone', `Called before ${theLast(quiet)} and not since: ${named(facts.gone, now)}.`);
+  }
   if (ignored.length > 0) {
     add(
       'ignored',

@@ -1,3 +1,4 @@
+import type { PastClient } from '../usage/pastClients.ts';
 import type { ClientUse } from '../usage/queries.ts';
 import {
   askers,
@@ -42,6 +43,10 @@ function servedFacts(facts: RetirementFacts) {
     clients: clients.slice(0, mostClients).map(servedClient),
     failing_count: facts.failing.length,
     failing: facts.failing.slice(0, mostClients).map(servedClient),
+    infrequent_count: facts.infrequent.length,
+    infrequent: facts.infrequent.slice(0, mostClients).map(servedPast),
+    gone_count: facts.gone.length,
+    gone: facts.gone.slice(0, mostClients).map(servedPast),
     refused_count: facts.refused.length,
     refused_clients: facts.refused.slice(0, mostClients).map(servedClient),
     ignored: facts.ignored.slice(0, mostClients).map(servedClient),
@@ -76,6 +81,17 @@ export function servedClient({ client, name, first, last, used, topRoutes, ...co
     last_used: instant(used),
     routes,
     top_routes: servedRoutes(topRoutes),
+  };
+}
+
+function servedPast({ client, name, requests, first, last, usualPause }: PastClient) {
+  return {
+    client,
+    name: name ?? null,
+    requests,
+    first: instant(first),
+    last: new Date(last).toISOString(),
+    usual_pause: usualPause ?? null,
   };
 }
 

@@ -1,9 +1,11 @@
-import { ago } from '../shared/ago.ts';
+import { ago, inLargestUnit, inWholeUnits } from '../shared/ago.ts';
 import { counted } from '../shared/counted.ts';
 import { harmlessly } from '../shared/harmless.ts';
 import { askers, type RetirementFacts, requestsOf, shareOf } from './facts.ts';
 import { notesOn } from './notes.ts';
 import { dayOf, howMany, named, percent, theLast, who } from './words.ts';
+
+const dayMs = 86_400_000;
 
 /** Whether a version may be retired, and why. */
 export interface Verdict {
@@ -34,17 +36,15 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   }
   const removed = removedReasons(facts);
   const dates = removed.length > 0 ? [] : dateReasons(facts);
-  const early = [...dates, ...ledgerReasons(facts), ...brokenReasons(facts)];
+  const early = [...dates, ...ledgerReasons(facts)];
   const used = useReasons(facts);
-  if (removed.length > 0) return { answer: answerFor(early, used), reasons: [...removed, ...early, ...used] };
-  if (early.length > 0) return { answer: 'not yet', reasons: [...early, ...used] };
-  return used.length > 0 ? { answer: 'no', reasons: used } : { answer: 'yes', reasons: [whyYes(facts)] };
-}
-
-function answerFor(early: readonly Remark[], used: readonly Remark[]): Verdict['answer'] {
-  // Its clients get 404 already, so that whoever is left is the answer, whatever the ledger does not know.
-  if (used.length > 0) return 'no';
-  return early.length > 0 ? 'not yet' : 'yes';
+  const unclear = [...brokenReasons(facts), ...infrequentReasons(facts)];
+  const reasons = [...removed, ...early, ...used, ...unclear];
+  if (reasons.length === removed.length)
+    return { answer: 'yes', reasons: removed.length > 0 ? removed : [whyYes(facts)] };
+  // The clients of a removed version get 404 already: whoever is left is the answer, whatever the ledger does not know.
+  const isNo = used.length > 0 && (early.length === 0 || removed.length > 0);
+  return { answer: isNo ? 'no' : 'not yet', reasons };
 }
 
 /** No date counts for what is gone; who still calls does, to the last one, since nothing tells them where to go. */
@@ -91,6 +91,19 @@ function brokenReasons({ version, quiet, lostService, now }: RetirementFacts): R
   const who = named(lostService, now, ({ used = 0 }) => `last served ${ago(used, now)}`);
   const text = `Nobody was served on /${version} in ${theLast(quiet)}, and requests that worked before are answered 4xx: ${who}. Check the backend. If they have no more claim to it, name them in retire.ignore_clients.`;
   return [{ code: 'all_fail', text }];
+}
+
+/** A monthly job is silent for most of the month. */
+function infrequentReasons({ version, quiet, infrequent, now }: RetirementFacts): Remark[] {
+  if (infrequent.length === 0) return [];
+  const each = named(infrequent, now, ({ usualPause = 0, requests }) => {
+    const days = Math.round(usualPause / dayMs);
+    return `usually every ${inLargestUnit(days > 0 ? days * dayMs : usualPause)}, ${counted(requests, 'request')}`;
+  });
+  const verb = infrequent.length === 1 ? 'pauses' : 'pause';
+  const who = `${counted(infrequent.length, 'client')} of /${version} usually ${verb} for about ${inWholeUnits(quiet)} or longer`;
+  const text = `${who} and may call again (retire.rhythm): ${each}.`;
+  return [{ code: 'infrequent', text }];
 }
 
 function useReasons(facts: RetirementFacts): Remark[] {

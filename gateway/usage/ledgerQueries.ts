@@ -1,4 +1,4 @@
-import { otherClients } from './callers.ts';
+import { isTold, otherClients } from './callers.ts';
 import { clientRoutes } from './clientRoutes.ts';
 import { clientsBetween } from './clientsBetween.ts';
 import { clientsEver } from './clientsEver.ts';
@@ -7,6 +7,7 @@ import { LedgerAccess } from './ledgerAccess.ts';
 import { movementOf } from './movement.ts';
 import { ClientNames } from './names.ts';
 import { partners } from './partners.ts';
+import { type DayOfClients, daysOfPastClients, type PastClient, pastClients, usualPauses } from './pastClients.ts';
 import type {
   ClientMovement,
   ClientUse,
@@ -142,6 +143,17 @@ export abstract class LedgerQueries extends LedgerAccess implements UsageQueries
 
   #failing(): string {
     return this.hasOutcomes() ? 'failing' : '0 AS failing';
+  }
+
+  pastClients(version: string, until: number, now: number, least?: number): readonly PastClient[] {
+    // A ledger of an earlier release does not know who only failed.
+    if (!this.hasOutcomes()) return [];
+    const rows = this.ask<Omit<PastClient, 'name' | 'usualPause'> & { id: number }>(...pastClients(version, until));
+    const days = least === undefined ? [] : this.ask<DayOfClients>(...daysOfPastClients(version, until, now));
+    const pauses = usualPauses(days, least ?? 0);
+    return rows
+      .filter(isTold)
+      .map(({ id, ...row }) => ({ ...row, name: this.names.nameOf(row.client), usualPause: pauses.get(id) }));
   }
 
   /** When each client of a version last used it, by number; those that never did are left out. */

@@ -1,3 +1,5 @@
+import type { PastClient } from './pastClients.ts';
+
 /** What can be asked of the ledger. `since` and `until` are epoch ms; rows come most requests first. */
 export interface UsageQueries {
   /** Since when somebody has been here to count, without a pause of more than an hour; undefined: it holds nothing. */
@@ -15,6 +17,11 @@ export interface UsageQueries {
   clientSeries(version: string, client: string, since: number): readonly SeriesPoint[];
   /** When each version was last used, clients left out for which `isIgnored` says so. */
   lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): ReadonlyMap<string, number>;
+  /**
+   * Clients that used a version before `until` and not since, the latest first. `least`: how long a pause has to be to
+   * count as usual; undefined: pauses are not looked at.
+   */
+  pastClients(version: string, until: number, now: number, least?: number): readonly PastClient[];
   /** Every client of either version, with what it did in each; without those that were too many to be told apart. */
   movement(from: string, to: string, since: number): readonly ClientMovement[];
   /** What keeps the ledger from being written, in words; undefined: nothing. */

@@ -109,6 +109,7 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
       }));
     },
     lastUsed: () => new Map(),
+    pastClients: () => [],
     folded: () => 0,
     problem: undefined,
     problems: [],
@@ -126,6 +127,7 @@ export const noUsage: UsageQueries = {
   clientSeries: () => [],
   movement: () => [],
   lastUsed: () => new Map(),
+  pastClients: () => [],
   folded: () => 0,
   problem: undefined,
   problems: [],

@@ -79,6 +79,25 @@ describe('can-retire', () => {
     expect(stdout).toContain('  stage        removed\n');
   });
 
+  it('waits for a client that calls once a month, until it is overdue', async () => {
+    const visits = (...daysAgo: number[]) =>
+      daysAgo.map((days) => row('v1', 'x-client-id:payroll', now - days * day, { requests: 40 }));
+    const expected = await canRetire(['/v1'], visits(99, 69, 39, 9));
+    expect(expected.code).toBe(1);
+    expect(expected.stdout).toMatch(
+      /^Can \/v1 be retired\? {2}not yet\n\n {2}1 client of \/v1 usually pauses for about 7 days .+: x-client-id:payroll \(last asked 9 days ago, usually every 30 days, 160 requests\)\.\n/,
+    );
+    expect((await canRetire(['/v1'], visits(99, 92, 85, 78))).code).toBe(0);
+  });
+
+  it('names a client that called in one burst before the quiet period', async () => {
+    const { code, stdout } = await canRetire(['/v1'], [row('v1', 'x-client-id:once', now - 9 * day, { requests: 40 })]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      '\n  Called before the last 7 days and not since: x-client-id:once (last asked 9 days ago, 40 requests).\n',
+    );
+  });
+
   it('takes a quiet period of its own', async () => {
     const { code, stdout } = await canRetire(['/v1', '--quiet', '2h'], [ios]);
     expect([code, stdout]).toEqual([0, expect.stringContaining('in the last 2 h.')]);

@@ -70,7 +70,7 @@ it('has the defaults that the documentation names', () => {
     maxClients: 50_000,
     maxRoutes: 500,
   });
-  expect(retire).toEqual({ quiet: 604_800_000, maxShare: 0.001, ignoreClients: [] });
+  expect(retire).toEqual({ quiet: 604_800_000, maxShare: 0.001, rhythm: 'on', ignoreClients: [] });
   expect(compat).toEqual({ rules: new Map(), exempt: [] });
   expect(log).toEqual({ access: 'stdout', format: 'auto', sample: 1, address: 'network', query: false, redact: [] });
 });

@@ -16,14 +16,16 @@ interface Given {
   readonly rows?: readonly UsageRow[];
   readonly covered?: number;
   readonly ignore?: readonly string[];
+  readonly retire?: object;
   readonly routes?: Readonly<Record<string, unknown>>;
   readonly quiet?: number;
   readonly report?: Parameters<typeof gather>[1]['report'];
 }
 
-function factsOf({ rows = [], covered = now - 300 * day, ignore = [], routes, report, quiet = 7 * day }: Given) {
+function factsOf(given: Given) {
+  const { rows = [], covered = now - 300 * day, ignore = [], routes, report, quiet = 7 * day } = given;
   const v1 = { upstream, deprecation: '2026-09-01', sunset: '2026-11-01' };
-  const retire = { ignore_clients: ignore };
+  const retire = { ignore_clients: ignore, ...given.retire };
   const snapshot = snapshotFrom({ routes: routes ?? { '/v1': v1, '/v2': upstream }, retire });
   const queries = ledgerWith(rows, covered).ledger;
   const sources = { snapshot, queries, report: report ?? { versions: [], workers: [] } };
@@ -73,6 +75,45 @@ describe('the facts', () => {
     const recent = [row('v1', 'old', now - day), row('v1', 'new', now - 20 * day), row('v1', 'new', now - day)];
     const rows = 'covered' in given ? recent : [row('v1', 'old', now - 200 * day), ...recent];
     expect(factsOf({ rows, ...given }).newClients?.map(({ client }) => client)).toEqual(expected);
+  });
+
+  describe('tell who calls seldom', () => {
+    const visits = (client: string, ...daysAgo: number[]) =>
+      daysAgo.map((days) => row('v1', client, now - days * day, { requests: 10 }));
+    const answers = (rows: UsageRow[], retire: object = {}) => {
+      const { infrequent, gone } = factsOf({ rows, retire });
+      return [infrequent.map(({ client }) => client), gone.map(({ client }) => client)];
+    };
+
+    it.each<[string, UsageRow[]]>([
+      ['a monthly job', visits('x', 100, 70, 40, 9)],
+      ['a job that has run twice', visits('x', 40, 9)],
+      ['a weekly job that is late', visits('x', 35.01, 28, 21, 14.01, 7.5)],
+      ['a job of three days a month', visits('x', 72, 71, 70, 42, 41, 40, 11, 10, 9)],
+    ])('%s is expected', (_what, rows) => expect(answers(rows)).toEqual([['x'], []]));
+
+    it.each<[string, UsageRow[], object?]>([
+      ['one burst', visits('x', 9.2, 9.1, 9)],
+      ['a job that is overdue', visits('x', 100, 90, 80, 60)],
+      [
+        'a daily client with a holiday',
+        visits('x', ...Array.from({ length: 40 }, (_one, n) => (n < 20 ? n + 9 : n + 20))),
+      ],
+      ['a monthly job, as rhythms are off', visits('x', 100, 70, 40, 9), { rhythm: 'off' }],
+    ])('%s is gone', (_what, rows, retire) => expect(answers(rows, retire)).toEqual([[], ['x']]));
+
+    it.each<[string, UsageRow[], object?]>([
+      ['an ignored client', visits('x', 100, 70, 40, 9), { ignore_clients: ['x'] }],
+      ['clients that are not told apart', visits('other clients', 100, 70, 40, 9)],
+      ['a client that only fails', visits('x', 100, 70, 40, 9).map((one) => ({ ...one, failing: 10, used: 0 }))],
+      ['a client that has called since', visits('x', 100, 70, 40, 9, 1)],
+    ])('%s is neither', (_what, rows, retire) => expect(answers(rows, retire)).toEqual([[], []]));
+
+    it('with how long it usually pauses, and what it made', () => {
+      const { infrequent } = factsOf({ rows: visits('x', 101, 70, 40, 9) });
+      const times = { first: now - 101 * day, last: now - 9 * day };
+      expect(infrequent).toEqual([{ client: 'x', name: undefined, requests: 40, ...times, usualPause: 31 * day }]);
+    });
   });
 
   it('name the routes that end, over every major on the way', () => {
@@ -135,6 +176,7 @@ describe('the facts', () => {
       clientSeries: () => [],
       movement: () => [],
       lastUsed: () => new Map(),
+      pastClients: () => [],
       folded: () => 0,
       problems: [],
       held: 0,

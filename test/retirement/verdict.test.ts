@@ -34,6 +34,8 @@ const quiet: RetirementFacts = {
   trend: { kind: 'none', perDay: 0, zero: undefined, days: [] },
   lost: [],
   failing: [],
+  infrequent: [],
+  gone: [],
   lostService: [],
   refused: [],
   failingRoutes: [],
@@ -42,6 +44,14 @@ const quiet: RetirementFacts = {
   successor: { version: 'v2', targets: 2, healthy: 2 },
 };
 
+const monthly = {
+  client: 'x-client-id:payroll',
+  name: 'payroll',
+  requests: 40,
+  first: now - 100 * day,
+  last: now - 9 * day,
+  usualPause: 30 * day - hour,
+};
 const ios = client('x-client-id:ios', 1204, { name: 'ios-app' });
 
 describe('the answer', () => {
@@ -62,6 +72,10 @@ describe('the answer', () => {
     ['a sunset ahead', { sunset: now + 1 }, 'not yet', ['sunset_ahead']],
     ['an empty ledger', { coveredSince: undefined }, 'not yet', ['ledger_empty']],
     ['a ledger too short by an hour', { coveredSince: now - 7 * day + hour }, 'not yet', ['ledger_short']],
+    ['a client that calls seldom', { infrequent: [monthly] }, 'not yet', ['infrequent']],
+    ['one of a removed version', { stage: 'removed', infrequent: [monthly] }, 'not yet', ['removed', 'infrequent']],
+    ['others besides', { infrequent: [monthly], clients: [ios] }, 'no', ['clients_left', 'infrequent']],
+    ['a backend that fails everybody', { lostService: [ios] }, 'not yet', ['all_fail']],
     ['a ledger that is not written', { problem: 'the disk is full' }, 'not yet', ['ledger_broken']],
     [
       'everything at once',
@@ -113,6 +127,10 @@ describe('the reasons', () => {
       { others: client('other clients', 4000) },
       'At least 1 client made 4,000 requests to /v1 in the last 7 days, 40% of all: 4,000 requests of clients beyond usage.max_clients, which were not told apart.',
     ],
+    [
+      { infrequent: [monthly] },
+      '1 client of /v1 usually pauses for about 7 days or longer and may call again (retire.rhythm): payroll (last asked 9 days ago, usually every 30 days, 40 requests).',
+    ],
     [{ sunset: now + day }, 'The sunset of /v1, 2026-11-22, lies ahead.'],
     [
       { coveredSince: now - 2 * day },
@@ -157,6 +175,7 @@ describe('the notes', () => {
     ['a fall', { trend: falling }, ['trend', 'own_ledger']],
     ['none', { trend: { ...falling, kind: 'not falling', zero: undefined } }, ['trend', 'own_ledger']],
     ['too few days', { trend: { ...falling, kind: 'unknown', zero: undefined } }, ['own_ledger']],
+    ['who is gone', { gone: [monthly] }, ['gone', 'own_ledger']],
     ['who came after the deprecation', { newClients: [ios] }, ['new_clients', 'own_ledger']],
     ['that nobody knows who came', { newClients: undefined }, ['own_ledger']],
     ['routes that end', { lost }, ['no_counterpart', 'own_ledger']],

@@ -37,6 +37,9 @@ export const usage = section({
 export const retire = section({
   quiet: period.prefault('7d').describe('The time without calls after which a version may be retired.'),
   max_share: share.prefault('0.1%').describe('The share of all calls below which a version may be retired.'),
+  rhythm: oneOf(['on', 'off'])
+    .prefault('on')
+    .describe('Whether a client that usually pauses for longer than quiet keeps a version until it is overdue.'),
   ignore_clients: z
     .array(text('the name of a client'))
     .prefault([])
