@@ -79,6 +79,7 @@ class FileWatch implements Watch {
   #since = performance.now();
   /** When the content of this signature was read. */
   #readAt: number | undefined;
+  #digest: string | undefined;
   #mayReadAt = 0;
   #restlessSince: number | undefined;
   #former: (Content & { readonly signature: string }) | undefined;
@@ -155,9 +156,11 @@ class FileWatch implements Watch {
       if (rest >= goneMs && this.#readAt === undefined) this.#report(undefined, now);
       return;
     }
-    const isTrusted = this.#readAt !== undefined && this.#readAt - this.#since >= tickMs;
-    if (isTrusted) return;
-    if (this.#readAt !== undefined && rest < tickMs) return this.#lookIn(tickMs - rest);
+    // What was read last may be another content by now, without a change of the file.
+    if (this.#readAt !== undefined && !this.#isNews(this.#digest)) {
+      if (this.#readAt - this.#since >= tickMs) return;
+      if (rest < tickMs) return this.#lookIn(tickMs - rest);
+    }
     if (now < this.#mayReadAt) return this.#lookIn(this.#mayReadAt - now);
     const content = await this.#read(signature);
     if (content) this.#report(content.digest, now, content.bytes);
@@ -194,14 +197,20 @@ class FileWatch implements Watch {
   /** `readAt`: for a file at rest. */
   #report(digest: string | undefined, readAt: number | undefined, content?: Uint8Array): void {
     if (this.#isClosed) return;
-    if (readAt !== undefined) this.#readAt = readAt;
-    const lastRead = this.#lastRead();
-    // What was reported may still be on its way to being read.
-    const isReported = digest === this.#reported && lastRead === this.#reportedAfter;
-    if (digest === lastRead || isReported) return;
+    if (readAt !== undefined) {
+      this.#readAt = readAt;
+      this.#digest = digest;
+    }
+    if (!this.#isNews(digest)) return;
+    this.#reportedAfter = this.#lastRead();
     this.#reported = digest;
-    this.#reportedAfter = lastRead;
     this.#onChange(content);
+  }
+
+  /** What was reported may still be on its way to being read. */
+  #isNews(digest: string | undefined): boolean {
+    const lastRead = this.#lastRead();
+    return digest !== lastRead && !(digest === this.#reported && lastRead === this.#reportedAfter);
   }
 }
 

@@ -115,6 +115,22 @@ it('a pipe in the place of the file is an edit, once, and so is its end', async 
   await eventually(() => expect(calls()).toBe(2), 10_000);
 });
 
+it('an edit that is reverted while it is being loaded is loaded after it', { timeout: 30_000 }, async () => {
+  const file = join(temporaryFolder(), 'routes.yaml');
+  writeFileSync(file, 'one');
+  let lastRead = digestOf('one');
+  const contents: string[] = [];
+  const onChange = (content?: Uint8Array): void => void contents.push(Buffer.from(content ?? []).toString());
+  const watch = watchFile(file, onChange, { lastRead: () => lastRead, takesContent: true });
+  onTestFinished(() => watch.close());
+  writeFileSync(file, 'two');
+  await eventually(() => expect(contents).toEqual(['two']), 10_000);
+  writeFileSync(file, 'one');
+  await sleep(3_500);
+  lastRead = digestOf('two');
+  await eventually(() => expect(contents).toEqual(['two', 'one']), 10_000);
+});
+
 describe('a file that never rests', () => {
   const whole = (count: number): string => `edit: ${count}\nlong: ${'x'.repeat(50)}\nend: ${count}\n`;
   const isWhole = (text: string): boolean => /^edit: (\d+)\nlong: x{50}\nend: \1\n$/.test(text);
