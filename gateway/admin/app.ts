@@ -9,7 +9,7 @@ import { login } from './dashboard/login.ts';
 import { dashboard } from './dashboard/router.ts';
 import { securityFields } from './dashboard/securityFields.ts';
 import { Sessions } from './dashboard/sessions.ts';
-import { admission, guard } from './guard.ts';
+import { admission, guard, oneHost } from './guard.ts';
 import { LastUse } from './lastUse.ts';
 import { metrics } from './metrics.ts';
 import { type Operations, operations, statusOf } from './operations.ts';
@@ -28,6 +28,7 @@ export function createAdmin(
   app.use(believeProxies(app, live));
   app.use(securityFields);
   app.use(notKept);
+  app.use(oneHost);
   // Probes come before the guard: an orchestrator has no token, and calls by the address of a container.
   app.use(probes(state));
   const sessions = new Sessions();

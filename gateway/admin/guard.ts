@@ -14,9 +14,10 @@ import { sameSecret } from './secret.ts';
 export type Admits = (req: Request) => 'token' | 'session' | 'machine' | undefined;
 
 /**
- * Lets in who holds the token, and who calls from this machine by a loopback name.
- * The name counts because a web page can make a browser here call us by a name of its own that resolves to 127.0.0.1
- * (DNS rebinding); the address counts because anybody who reaches us from outside can claim `Host: localhost`.
+ * Lets in who holds the token. Where there is none, or `admin_loopback` is open, also who calls from this machine by a
+ * loopback name. The name counts because a web page can make a browser here call us by a name of its own that resolves to
+ * 127.0.0.1 (DNS rebinding); the address counts because anybody who reaches us from outside can claim `Host: localhost`.
+ * Neither tells a proxy on this machine that sends the upstream's name as Host: so a token, once set, is asked of everybody.
  */
 export function admission(
   live: { readonly current: Snapshot },
@@ -25,7 +26,7 @@ export function admission(
   clock: Clock,
 ): Admits {
   return (req) => {
-    const { adminToken } = live.current.gateway;
+    const { adminToken, adminLoopback } = live.current.gateway;
     const given = bearer(req);
     if (adminToken !== undefined && given !== undefined && sameSecret(given, adminToken)) {
       if (attempts.believes(clientAddress(req), adminToken, clock.now())) return 'token';
@@ -34,9 +35,8 @@ export function admission(
     const logged =
       adminToken !== undefined && session !== undefined && sessions.holds(session, adminToken, clock.now());
     if (logged) return 'session';
-    // With a token set, what a proxy on this machine passes on may come from anywhere.
-    const passedOn = adminToken !== undefined && isPassedOn(req.headers);
-    if (!passedOn && isLoopbackAddress(req.socket.remoteAddress) && isLoopbackHost(req.headers.host)) return 'machine';
+    const here = adminToken === undefined || adminLoopback === 'open';
+    if (here && isFromHere(req)) return 'machine';
     return undefined;
   };
 }
@@ -56,18 +56,27 @@ export function guard(
     else if (by !== undefined) sendProblem(res, 'FORBIDDEN', 'Only a page of this very origin may change something.');
     else if (adminToken !== undefined && bearer(req) !== undefined) refuseToken(req, res, attempts, clock.now());
     else if (adminToken !== undefined && req.path === '/' && req.method === 'GET') res.redirect(303, '/login');
-    else sendProblem(res, 'FORBIDDEN', wayIn);
+    else sendProblem(res, 'FORBIDDEN', adminToken === undefined ? callFromHere : sendToken);
   };
 }
 
-const wayIn = 'Call from this machine by a loopback address, or send the admin token as a bearer token.';
+const sendToken = 'Send gateway.admin_token as a bearer token.';
+const callFromHere =
+  'Call from this machine by a loopback name, not through a proxy. For calls from elsewhere set gateway.admin_token.';
+
+/** Two Host fields are read differently by a proxy and by us (RFC 9112 §3.2). */
+export const oneHost: RequestHandler = ({ rawHeaders }, res, next) => {
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hosts > 1) sendProblem(res, 'BAD_REQUEST', 'A request has exactly one Host field.');
+  else next();
+};
 
 function refuseToken(req: Request, res: Response, attempts: Attempts, now: number): void {
   const address = clientAddress(req);
   const wait = Math.ceil(attempts.wait(address, now) / 1_000);
   attempts.fail(address, now);
   if (wait === 0) {
-    sendProblem(res, 'FORBIDDEN', wayIn);
+    sendProblem(res, 'FORBIDDEN', sendToken);
     return;
   }
   res.set('Retry-After', String(wait));
@@ -80,7 +89,11 @@ function isOwn(req: IncomingMessage, by: 'token' | 'session' | 'machine'): boole
   return sameOrigin(req) ?? by === 'machine';
 }
 
-/** Only a proxy says so. */
+function isFromHere({ headers, socket }: IncomingMessage): boolean {
+  return !isPassedOn(headers) && isLoopbackAddress(socket.remoteAddress) && isLoopbackHost(headers.host);
+}
+
+/** Only a proxy adds these, and not every proxy does. */
 function isPassedOn(headers: IncomingHttpHeaders): boolean {
   return ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'].some((name) => name in headers);
 }

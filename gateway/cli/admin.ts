@@ -55,7 +55,8 @@ export function stranger(name: string): UnansweredError {
 
 function answerOf(name: string, { status, ok }: Response, text: string, hasToken: boolean): unknown {
   if (status === 401 || status === 403) {
-    const remedy = 'Set ADMIN_TOKEN to its gateway.admin_token, or ask from its own machine by a loopback address.';
+    const remedy =
+      'Set ADMIN_TOKEN to its gateway.admin_token.  If it has none, ask from its own machine by a loopback address.';
     throw new UnansweredError(`${name} ${hasToken ? 'does not accept ADMIN_TOKEN' : 'wants a token'}.  ${remedy}`);
   }
   const answer = parsed(text);

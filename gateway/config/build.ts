@@ -100,6 +100,7 @@ function gatewayOf(gateway: Draft['gateway'], folder: string): Snapshot['gateway
     listen: gateway.listen,
     admin: gateway.admin,
     adminToken: gateway.admin_token,
+    adminLoopback: gateway.admin_loopback,
     basePath: gateway.base_path,
     publicUrl: gateway.public_url,
     trustedProxies: gateway.trusted_proxies,

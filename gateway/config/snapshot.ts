@@ -121,6 +121,8 @@ export interface GatewaySettings {
   readonly listen: HostPort;
   readonly admin: HostPort;
   readonly adminToken: string | undefined;
+  /** `open`: calls from this machine need no token. Without a token it means nothing. */
+  readonly adminLoopback: 'token' | 'open';
   /** '' for `/`, else `/api` without a trailing slash. */
   readonly basePath: string;
   /** An origin, `https://api.example.com`, or undefined. */

@@ -5,9 +5,9 @@ export function metricsPage(): string {
   const rows = Object.entries(metricTable).map(([name, kind]) => row(name, kind));
   return `# Metrics
 
-\`GET /metrics\` of the admin listener, in the text format of Prometheus. It stands behind the same guard as the rest: call
-it by a loopback address, or send \`gateway.admin_token\` as a bearer token (\`authorization: { credentials_file: … }\` of a
-scrape config). With several workers it is the sum of them all; what a worker counted outlives it: to the last
+\`GET /metrics\` of the admin listener, in the text format of Prometheus. It stands behind the same guard as the rest: where
+\`gateway.admin_token\` is set, send it as a bearer token (\`authorization: { credentials_file: … }\` of a scrape config), else call
+from the same machine by a loopback address. With several workers it is the sum of them all; what a worker counted outlives it: to the last
 request when it ends in good order, as last scraped when it does not.
 
 No label holds what a client can choose: there is neither a path nor a client, a version or stage that is none of the file

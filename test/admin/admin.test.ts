@@ -7,12 +7,14 @@ import { createAdmin } from '../../gateway/admin/app.ts';
 import { isLoopbackHost } from '../../gateway/admin/guard.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
+import { ask as askRaw, message } from '../support/rawClient.ts';
 
 const token = 'correct-horse-battery-staple';
 
 interface Settings {
   readonly ready?: boolean;
   readonly token?: string;
+  readonly loopback?: string;
   /** Where the caller seems to come from. */
   readonly from?: string;
 }
@@ -33,8 +35,11 @@ const idle = {
   clock: systemClock,
 };
 
-async function startAdmin({ ready = true, token: adminToken, from }: Settings = {}): Promise<number> {
-  const gateway = adminToken === undefined ? {} : { admin_token: adminToken };
+async function startAdmin({ ready = true, token, loopback, from }: Settings = {}): Promise<number> {
+  const gateway = {
+    ...(token !== undefined && { admin_token: token }),
+    ...(loopback !== undefined && { admin_loopback: loopback }),
+  };
   const current = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, gateway });
   const listener = createAdmin({ current }, { ready: () => ready }, idle);
   const server = createServer((req, res) => {
@@ -104,7 +109,24 @@ describe('who is let in', () => {
 
   it.each([
     ['a loopback name from this machine', {}, { host: 'localhost:9901' }, 404],
-    ['the same, though a token is set', { token }, { host: '127.0.0.1' }, 404],
+    ['the same, where that is said to be enough', { token, loopback: 'open' }, { host: '127.0.0.1' }, 404],
+    ['the token from this machine', { token }, { host: '127.0.0.1:9901', ...bearer }, 404],
+    // What a proxy on this machine sends in its default configuration, whoever called it.
+    ['a loopback name from this machine, though a token is set', { token }, { host: '127.0.0.1:9901' }, 403],
+    ['a rebound name, though loopback is enough', { token, loopback: 'open' }, { host: 'evil.example' }, 403],
+    [
+      'a loopback name from elsewhere, though loopback is enough',
+      { token, loopback: 'open', from: '10.0.0.9' },
+      { host: 'localhost' },
+      403,
+    ],
+    ['what was passed on, without a token', {}, { host: 'localhost', 'x-forwarded-for': '192.0.2.7' }, 403],
+    [
+      'what was passed on, though loopback is enough',
+      { token, loopback: 'open' },
+      { host: 'localhost', via: '1.1 nginx' },
+      403,
+    ],
     ['IPv6 loopback', { from: '::1' }, { host: '[::1]:9901' }, 404],
     ['IPv4 in IPv6', { from: '::ffff:127.0.0.1' }, { host: 'localhost' }, 404],
     ['the token under any name', { token }, { host: 'gw.example', ...bearer }, 404],
@@ -123,6 +145,44 @@ describe('who is let in', () => {
     );
     expect([status, answered['content-type']]).toEqual([expected, 'application/problem+json']);
   });
+
+  it.each([
+    ['GET', '/'],
+    ['GET', '/api/usage'],
+    ['POST', '/api/reload'],
+  ])('not %s %s behind nginx with its default proxy_pass', async (method, path) => {
+    // Its Host is the name of the upstream, it adds no forwarding field, and it asks in HTTP/1.0.
+    const port = await startAdmin({ token });
+    const json = ['Content-Type: application/json', 'Content-Length: 2'];
+    const fields = [`Host: 127.0.0.1:${port}`, 'Connection: close', ...(method === 'POST' ? json : [])];
+    const { status } = await askRaw(
+      port,
+      `${message(`${method} ${path} HTTP/1.0`, ...fields)}${method === 'POST' ? '{}' : ''}`,
+    );
+    expect(status).toBe(path === '/' ? 303 : 403);
+  });
+
+  it('says how, with a token and without one', async () => {
+    const detail = async (settings: Settings): Promise<string> =>
+      JSON.parse((await ask(await startAdmin(settings), '/api/status', { host: 'gw.example' })).body).detail;
+    expect(await detail({ token })).toBe('Send gateway.admin_token as a bearer token.');
+    expect(await detail({})).toMatch(/^Call from this machine by a loopback name, not through a proxy\./);
+  });
+
+  it.each(['/', '/api/status', '/api/usage', '/metrics', '/healthz', '/login'])(
+    'nobody with two Host fields at %s',
+    async (path) => {
+      for (const settings of [{}, { token }]) {
+        const port = await startAdmin(settings);
+        const fields = ['Host: localhost', 'Host: evil.example', `Authorization: Bearer ${token}`];
+        const response = await askRaw(port, message(`GET ${path} HTTP/1.1`, ...fields));
+        expect([response.status, JSON.parse(response.body).detail]).toEqual([
+          400,
+          'A request has exactly one Host field.',
+        ]);
+      }
+    },
+  );
 
   it.each([
     ['localhost', true],

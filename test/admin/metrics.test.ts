@@ -34,7 +34,10 @@ async function start(): Promise<number> {
 }
 
 it('shows what the processes have counted, and what the gateway is', async () => {
-  const response = await ask(await start(), message('GET /metrics HTTP/1.1', 'Host: localhost'));
+  const response = await ask(
+    await start(),
+    message('GET /metrics HTTP/1.1', 'Host: localhost', 'Authorization: Bearer correct-horse'),
+  );
   expect(singleValueOf(response, 'content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   const { value } = parseMetrics(Buffer.from(response.body, 'latin1').toString());
   expect(value('version_gateway_retries_total', { version: 'v1' })).toBe(0);

@@ -303,6 +303,7 @@ describe('a session', () => {
   it('does not change from this machine what a page of another site asks for', async () => {
     const { ask, state } = await startAdmin();
     state.address = '127.0.0.1';
+    state.token = undefined;
     const call = (headers: Record<string, string>) =>
       ask('POST', '/api/reload', { host: 'localhost:9901', 'content-type': 'application/json', ...headers }, '{}');
     expect((await call({ 'sec-fetch-site': 'cross-site' })).status).toBe(403);

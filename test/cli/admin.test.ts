@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { refusedUrl } from '../support/gateway.ts';
+import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { runIn } from './io.ts';
 import { startStranger } from './stranger.ts';
 
@@ -94,4 +94,14 @@ it.each([
   const { code, stderr } = await runIn('/', ['status', '--admin', spell(admin)], { ADMIN_TOKEN: `${token}\n` });
   expect([code, stderr]).toEqual([0, '']);
   expect(seen).toEqual([['GET', '/api/status', `Bearer ${token}`]]);
+});
+
+it('needs the token of a real gateway, though it asks from the same machine', async () => {
+  const { adminPort } = await startTestGateway({ '/v1': 'http://127.0.0.1:1' }, { gateway: { admin_token: token } });
+  const admin = ['--admin', `127.0.0.1:${adminPort}`];
+  for (const command of [['status'], ['usage'], ['can-retire', '/v1']]) {
+    const { code, stderr } = await runIn('/', [...command, ...admin]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/wants a token\. {2}Set ADMIN_TOKEN/)]);
+  }
+  expect((await runIn('/', ['status', ...admin], { ADMIN_TOKEN: token })).code).toBe(0);
 });

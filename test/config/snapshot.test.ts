@@ -52,6 +52,7 @@ it('has the defaults that the documentation names', () => {
     listen: { host: '127.0.0.1', port: 8080 },
     admin: { host: '127.0.0.1', port: 9901 },
     adminToken: undefined,
+    adminLoopback: 'token',
     basePath: '',
     publicUrl: undefined,
     trustedProxies: [],

@@ -3,7 +3,7 @@ import { basePath, hostPort, network, publicOrigin } from './network.ts';
 import { section } from './section.ts';
 import { size, timerOrOff } from './units.ts';
 import { unlessEmpty } from './unlessEmpty.ts';
-import { filePath, flag, token, workers } from './words.ts';
+import { filePath, flag, oneOf, token, workers } from './words.ts';
 
 const timeouts = section({
   head: timerOrOff.prefault('10s').describe('How long the head of a request may take to arrive.'),
@@ -27,8 +27,13 @@ export const gateway = section({
   listen: hostPort.prefault('127.0.0.1:8080').describe('The address for clients.'),
   admin: hostPort.prefault('127.0.0.1:9901').describe('The address for operators.'),
   admin_token: unlessEmpty(token).describe(
-    'What operators have to present; needed where `admin` is not loopback. A variable without quotes that is empty counts as none.',
+    'What operators have to present, from this machine, too; needed where `admin` is not loopback. A variable without quotes that is empty counts as none.',
   ),
+  admin_loopback: oneOf(['token', 'open'])
+    .prefault('token')
+    .describe(
+      'Whether calls from this machine need the `admin_token`, where there is one. With open, a proxy on this machine may let in everybody.',
+    ),
   base_path: basePath.prefault('/').describe('Where the API lives below a path: {base_path}/v1/…'),
   public_url: publicOrigin
     .optional()
