@@ -217,7 +217,7 @@ export class Ledger extends LedgerQueries implements WritableLedger {
 
   /** A new coverage period begins with the next transaction. */
   #interrupt(reason: string): void {
-    const text = `${reason}  What ${this.settings.store} covers begins anew: silence before that counts no more.`;
+    const text = `${reason}  Coverage starts again: the time before this does not count towards a quiet period.`;
     this.#interruption = text;
     this.incident = { at: this.#clock.now(), text };
     this.#outage.tell(text);

@@ -1,3 +1,4 @@
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../shared/clock.ts';
 import { Ledger } from './ledger.ts';
@@ -5,6 +6,12 @@ import type { LedgerNotice, LedgerOrder, LedgerStart, LedgerState } from './ledg
 
 // The thread that writes the usage ledger. It alone holds a connection that writes.
 
+// Requests come first where both threads share a core. Only Linux has a priority for each thread.
+try {
+  if (process.platform === 'linux') setPriority(5);
+} catch {
+  // A sandbox may forbid it.
+}
 const { settings, salt, session, interruption } = workerData as LedgerStart;
 const ledger = Ledger.open(settings, {
   clock: systemClock,

@@ -1,14 +1,16 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { expect, it, onTestFinished } from 'vitest';
-import { pinned } from '../../bench/support/cores.ts';
+import { expect, it } from 'vitest';
 import { connectTo, get } from '../support/rawClient.ts';
 import { startGateway } from './support/gateway.ts';
+import { startLoadProcess } from './support/load.ts';
 import { startPlainBackend } from './support/plainBackend.ts';
 
 const seconds = 20;
+
+interface Answered {
+  readonly answered: number;
+  readonly seconds: number;
+}
 
 it('15,000 new client names a second hold up no other request', async () => {
   const upstream = await startPlainBackend('ok');
@@ -19,8 +21,8 @@ it('15,000 new client names a second hold up no other request', async () => {
     ['1,000 new names/s', 1_000, 0],
     ['15,000 new names/s', 15_000, 0],
   ] as const) {
-    const gateway = await startGateway(JSON.stringify({ routes, log: { access: 'off' } }));
-    const stop = await startNewNames(gateway.port, rate, names);
+    const gateway = await startGateway(JSON.stringify({ routes, log: { access: 'off' } }), { heapMiB: 512 });
+    const stop = await startLoadProcess<Answered>('newNames.ts', gateway.port, rate, names);
     await sleep(1_000); // compilers warm up
     const times = await probe(gateway.port, seconds * 1_000);
     const { answered, seconds: took } = await stop();
@@ -46,22 +48,4 @@ async function probe(port: number, ms: number): Promise<number[]> {
   }
   client.end();
   return times.sort((a, b) => a - b);
-}
-
-async function startNewNames(port: number, rate: number, names: number) {
-  const file = fileURLToPath(new URL('support/newNames.ts', import.meta.url));
-  const args = [file, String(port), String(rate), String(names)];
-  const { program, args: all } = pinned({ program: process.execPath, args }, 'load');
-  const child = spawn(program, all, { stdio: ['pipe', 'pipe', 'inherit'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let written = '';
-  child.stdout.on('data', (chunk) => {
-    written += chunk;
-  });
-  await once(child.stdout, 'data');
-  return async () => {
-    child.stdin.end();
-    await once(child, 'close');
-    return JSON.parse(written.slice(written.indexOf('{'))) as { answered: number; seconds: number };
-  };
 }

@@ -13,12 +13,14 @@ export interface Seen {
 }
 
 /** Keeps connections to the gateway on `port` busy, in a process of its own, until the returned function is called. */
-export async function startLoad(port: number, connections: number): Promise<() => Promise<Seen>> {
-  const file = fileURLToPath(new URL('loadProcess.ts', import.meta.url));
-  const { program, args } = pinned(
-    { program: process.execPath, args: [file, String(port), String(connections)] },
-    'load',
-  );
+export function startLoad(port: number, connections: number): Promise<() => Promise<Seen>> {
+  return startLoadProcess('loadProcess.ts', port, connections);
+}
+
+/** Runs a load generator of this folder until the returned function is called, which gives what it printed at its end. */
+export async function startLoadProcess<Printed>(name: string, ...numbers: number[]): Promise<() => Promise<Printed>> {
+  const file = fileURLToPath(new URL(name, import.meta.url));
+  const { program, args } = pinned({ program: process.execPath, args: [file, ...numbers.map(String)] }, 'load');
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   let written = '';
@@ -29,6 +31,6 @@ export async function startLoad(port: number, connections: number): Promise<() =
   return async () => {
     child.stdin.end();
     await once(child, 'close');
-    return JSON.parse(written.slice(written.indexOf('{'))) as Seen;
+    return JSON.parse(written.slice(written.indexOf('{'))) as Printed;
   };
 }

@@ -1,7 +1,7 @@
 /**
- * node newNames.ts PORT RATE: sends RATE requests a second, pipelined, until stdin ends. `new` in place of a path of /v1
- * that is retired, so that no backend limits the rate. Each request has a client name that was never used before; with a
- * third argument all requests share so many names. Prints how many were answered, and in how many seconds.
+ * node newNames.ts PORT RATE NAMES: sends RATE requests a second to /v1, pipelined, until stdin ends. /v1 is retired, so
+ * that no backend limits the rate. The requests share NAMES client names; 0: each has a name of its own. Prints how many
+ * were answered, and in how many seconds.
  */
 import { connect, type Socket } from 'node:net';
 
