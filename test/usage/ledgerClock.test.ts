@@ -113,5 +113,5 @@ it('a request that is dated later than now is written as one of now', () => {
   const { ledger } = open();
   ledger.add([row({ first: noon + 800 * dayMs })]);
   expect(ledger.totals(0)).toMatchObject([{ last: noon, requests: 1 }]);
-  expect(ledger.series('hour', 0)).toEqual([{ version: 'v1', at: noon, requests: 1 }]);
+  expect(ledger.series('hour', 0)).toMatchObject([{ version: 'v1', at: noon, requests: 1 }]);
 });
