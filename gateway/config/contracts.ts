@@ -2,6 +2,7 @@ import { LineCounter, parseDocument } from 'yaml';
 import { PathTable } from '../shared/pathTable.ts';
 import { largestContract } from '../shared/regularFile.ts';
 import { withoutVersion } from '../shared/versionPrefix.ts';
+import { withoutQuotation } from '../shared/yamlSyntax.ts';
 import type { Files } from './files.ts';
 import type { Contract, Snapshot } from './snapshot.ts';
 
@@ -109,8 +110,10 @@ function parseYaml(text: string): unknown {
     const [error] = document.errors;
     if (!error) return document.toJS({ maxAliasCount: 1000 });
     const { line, col } = counter.linePos(error.pos[0]);
-    const said = error.message.replace(/: .*$/s, '').replace(/\.$/, '');
-    return { problem: `is not YAML at ${line}:${col}: ${said}`, remedy: 'Correct that document.' };
+    return {
+      problem: `is not YAML at ${line}:${col}: ${withoutQuotation(error.message)}`,
+      remedy: 'Correct that document.',
+    };
   } catch {
     return { problem: 'cannot be unfolded: it is nested or aliased too deeply', remedy: 'Correct that document.' };
   }

@@ -1,4 +1,5 @@
 import type { YAMLError } from 'yaml';
+import { withoutQuotation, yamlRemedy } from '../shared/yamlSyntax.ts';
 import type { Fault } from './fault.ts';
 import { mask, type Path } from './mask.ts';
 import { formatPath, type Position, type Source } from './source.ts';
@@ -22,15 +23,6 @@ export function documentFault(source: Source, kind: keyof typeof documentProblem
   return { file: source.file, line, column, path: '', value: undefined, message, remedy };
 }
 
-const remedies: Partial<Record<YAMLError['code'], string>> = {
-  DUPLICATE_KEY: 'Keep one of the two.',
-  TAB_AS_INDENT: 'Indent with spaces.',
-  TAG_RESOLVE_FAILED: 'Remove the tag, or put the value in quotes if it begins with an exclamation mark.',
-  BAD_SCALAR_START: 'Put the value in quotes.',
-  BAD_INDENT: 'Indent the keys of one map alike, and close brackets and quotes.',
-  MISSING_CHAR: 'Close the bracket or the quote, or put a blank behind the colon.',
-};
-
 // These leave no doubt about what the rest of the file says.
 const harmless: readonly YAMLError['code'][] = ['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED'];
 
@@ -39,9 +31,9 @@ export function isFatal(error: Complaint): boolean {
   return !harmless.includes(error.code);
 }
 
-/** What the YAML parser complains of. Its words may quote the file, so they are cut where a quotation begins. */
+/** What the YAML parser complains of. */
 export function syntaxFault(source: Source, error: Complaint, position: Position): Fault {
-  const said = mask(error.message.replace(/: .*$/s, '').replace(/\.$/, ''));
+  const said = mask(withoutQuotation(error.message));
   const path = error.code === 'DUPLICATE_KEY' ? pathOfKeyAt(source, position) : undefined;
   return {
     file: source.file,
@@ -50,7 +42,7 @@ export function syntaxFault(source: Source, error: Complaint, position: Position
     path: path === undefined ? '' : formatPath(path),
     value: undefined,
     message: error.code === 'DUPLICATE_KEY' ? 'This key is here a second time.' : `This is not YAML: ${said}.`,
-    remedy: remedies[error.code] ?? 'Correct the syntax.',
+    remedy: yamlRemedy(error.code),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Document, parseDocument, type YAMLError } from 'yaml';
+import { withoutQuotation, yamlRemedy } from '../../shared/yamlSyntax.ts';
 import { Refusal } from './refusal.ts';
 import { Unfolding, YamlRefusal, type YamlTree } from './yamlTree.ts';
 
@@ -11,15 +12,6 @@ export class SyntaxRefusal extends Refusal {
     this.offset = offset;
   }
 }
-
-const remedies: Partial<Record<YAMLError['code'], string>> = {
-  TAB_AS_INDENT: 'Indent with spaces.',
-  TAG_RESOLVE_FAILED: 'Remove the tag, or put the value in quotes if it begins with an exclamation mark.',
-  BAD_SCALAR_START: 'Put the value in quotes.',
-  BAD_INDENT: 'Indent the keys of one map alike, and close brackets and quotes.',
-  MISSING_CHAR: 'Close the bracket or the quote, or put a blank behind the colon.',
-  MULTIPLE_DOCS: 'Keep one document to a file.',
-};
 
 /** @throws SyntaxRefusal */
 export function parseYaml(text: string): { readonly root: unknown; readonly yaml: YamlTree } {
@@ -54,9 +46,7 @@ function documentOf(text: string): Document.Parsed {
   }
 }
 
-/** The parser's words may quote the file, so they are cut where a quotation begins. */
 function explained({ code, message, pos }: YAMLError): SyntaxRefusal {
   if (code === 'RESOURCE_EXHAUSTION') return tooDeep(pos[0]);
-  const said = message.replace(/: .*$/s, '').replace(/\.$/, '');
-  return new SyntaxRefusal(pos[0], `is not YAML: ${said}`, remedies[code] ?? 'Correct the syntax.');
+  return new SyntaxRefusal(pos[0], `is not YAML: ${withoutQuotation(message)}`, yamlRemedy(code));
 }

@@ -38,6 +38,11 @@ describe('what cannot be compared is refused', () => {
       'x.yaml:3:19: has an alias within its own anchor: *all',
     ],
     ['a merged text', `${head}paths:\n  <<: all\n`, 'x.yaml:4:3: merges something that is no map into another one'],
+    [
+      'a flow map without a colon',
+      `${head}paths: { "/a": {}, "/b" {} }\n`,
+      'x.yaml:3:25: is not YAML: Missing , or : between flow map items',
+    ],
     ['a truncated flow map', `${head}paths: { /a: { get: `, 'x.yaml:3:21: is not YAML: '],
     ['a truncated text', `${head}paths: "/a`, 'x.yaml:3:11: is not YAML: '],
     [
