@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { createDiscovery } from '../../gateway/discovery/app.ts';
 import type { Facts, Recorder } from '../../gateway/observability/facts.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
@@ -13,7 +14,7 @@ export async function startRecorded(
 ): Promise<{ port: number; facts: Facts[] }> {
   const facts: Facts[] = [];
   const snapshot = snapshotFrom({ routes, gateway: { listen: '127.0.0.1:0' }, ...more });
-  const assembly = assemble(snapshot);
+  const assembly = assemble(snapshot, { discovery: createDiscovery });
   assembly.surroundings.recorder = recorder ?? { record: (one) => void facts.push(one) };
   const front = createFrontDoor(snapshot.gateway, assembly.surroundings);
   await listen(front, snapshot.gateway.listen);
