@@ -12,7 +12,6 @@ import type { Clock } from '../shared/clock.ts';
 import { catalogType, linkset } from './catalog.ts';
 import { contract } from './contract.ts';
 import { guide } from './guide.ts';
-import { originOf } from './origin.ts';
 import { overviewJson, overviewOf } from './overview.ts';
 import { page } from './page.ts';
 import { catalogPath } from './paths.ts';
@@ -39,7 +38,6 @@ function discoveryApp(snapshot: Snapshot, clock: Clock): Express {
   app.disable('x-powered-by');
   app.enable('strict routing');
   app.enable('case sensitive routing');
-  app.set('trust proxy', [...snapshot.gateway.trustedProxies]);
 
   const below = express.Router({ strict: true, caseSensitive: true });
   serve(below, '/', index(snapshot, clock));
@@ -70,7 +68,8 @@ function serve(router: Router, path: string, handler: RequestHandler): void {
   });
 }
 
-// One minute: long enough to shield us, short enough that a reload is seen soon.
+// One minute: long enough to shield us, short enough that a reload is seen soon. A shared cache may keep these answers, so
+// nothing in them depends on Host or X-Forwarded-*, which one client could choose for all others.
 const everyAnswer: RequestHandler = (_req, res, next) => {
   res.set({
     'Access-Control-Allow-Origin': '*',
@@ -84,7 +83,7 @@ const everyAnswer: RequestHandler = (_req, res, next) => {
 
 function index(snapshot: Snapshot, clock: Clock): RequestHandler {
   return (req, res) => {
-    const overview = overviewOf(snapshot, clock.now(), originOf(req, snapshot));
+    const overview = overviewOf(snapshot, clock.now());
     res.vary('Accept');
     // JSON is also for those who accept neither: more use to them than a 406.
     if (req.accepts(['application/json', 'text/html']) !== 'text/html') {
@@ -97,8 +96,8 @@ function index(snapshot: Snapshot, clock: Clock): RequestHandler {
 }
 
 function catalog(snapshot: Snapshot, clock: Clock): RequestHandler {
-  return (req, res) => {
-    const overview = overviewOf(snapshot, clock.now(), originOf(req, snapshot));
+  return (_req, res) => {
+    const overview = overviewOf(snapshot, clock.now());
     sendJson(res, catalogType, linkset(overview, snapshot));
   };
 }

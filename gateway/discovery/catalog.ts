@@ -12,6 +12,7 @@ interface Target {
 
 /**
  * The API catalog: one context a version that is served. A retired one has no endpoint to find, so it is left out.
+ * Without `public_url` its references are relative to the URL that it was fetched from (RFC 3986 §5.1.3).
  * Relations: `service-desc`, `service-doc` (RFC 8631), `successor-version` (RFC 5829), `deprecation` (RFC 9745), `sunset` (RFC 8594).
  */
 export function linkset(overview: Overview, snapshot: Snapshot): object {

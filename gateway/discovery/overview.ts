@@ -7,7 +7,7 @@ import { catalogPath, contractPath, versionPath } from './paths.ts';
 /** What is known of every version at one instant: the page, the JSON and the catalog are three spellings of it. */
 export interface Overview {
   readonly now: number;
-  /** `https://api.example.com`, or empty where it is unknown: links are root-relative then. */
+  /** `public_url`, or empty: links are root-relative then. */
   readonly origin: string;
   /** Lowest major first. */
   readonly entries: readonly Entry[];
@@ -24,7 +24,8 @@ export interface Entry {
   readonly guide: string | undefined;
 }
 
-export function overviewOf(snapshot: Snapshot, now: number, origin: string): Overview {
+export function overviewOf(snapshot: Snapshot, now: number): Overview {
+  const origin = snapshot.gateway.publicUrl ?? '';
   const urlOf = (version: Version): string => origin + versionPath(version, snapshot);
   const entries = snapshot.byMajor.map((version): Entry => {
     const successor = successorOf(version, snapshot, now);

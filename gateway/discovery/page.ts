@@ -16,6 +16,7 @@ export function page(overview: Overview, snapshot: Snapshot): string {
   const host = overview.origin.replace(/^https?:\/\//, '');
   const axis = axisOf(overview);
   const index = overview.origin + indexPath(snapshot);
+  const asJson = overview.origin === '' ? html`<code>GET ${index}</code>` : html`<code>curl ${index}</code>`;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -40,7 +41,7 @@ ${axis && timelineKey()}
 </main>
 <footer>
 <p>Responses of a version that is going away carry <code>Deprecation</code>, <code>Sunset</code> and <code>Link</code> headers. All times are UTC.</p>
-<p>For programs: <code>curl ${index}</code> gives this page as JSON, and the <a href="${catalogPath}">API catalog</a> lists the contracts.</p>
+<p>For programs: ${asJson} gives this page as JSON, and the <a href="${catalogPath}">API catalog</a> lists the contracts.</p>
 </footer>
 </div>
 </body>

@@ -105,7 +105,7 @@ it('can be walked with the keyboard, and shows where it is', async () => {
 it('leads to the contracts and the catalog', async () => {
   const { page, origin } = await visit();
   const links = await page.getByRole('link').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
-  expect(links).toContain(`${origin}/contracts/v2.json`);
+  expect(links).toContain('/contracts/v2.json');
   await page.getByRole('link', { name: 'OpenAPI contract of v2' }).click();
   await page.waitForURL(`${origin}/contracts/v2.json`);
   await page.goBack();

@@ -41,16 +41,16 @@ it('has a context for every version that is served', async () => {
 
 it('resolves: every document that it names is served', async () => {
   const served = await serveDiscovery();
-  const { linkset } = JSON.parse(
-    (await ask(served, '/.well-known/api-catalog', { host: `127.0.0.1:${served.port}` })).body,
-  );
+  const { linkset } = JSON.parse((await ask(served, '/.well-known/api-catalog')).body);
   const targets = linkset.flatMap((context: Record<string, { href: string; type: string }[]>) => [
     ...(context['service-desc'] ?? []),
     ...(context['service-doc'] ?? []),
   ]);
   expect(targets).toHaveLength(6);
   for (const { href, type: expected } of targets) {
-    const response = await fetch(href, { headers: { accept: expected } });
+    const response = await fetch(new URL(href, `${served.url}/.well-known/api-catalog`), {
+      headers: { accept: expected },
+    });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, expect.stringContaining(expected)]);
   }
 });

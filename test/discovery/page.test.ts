@@ -8,7 +8,7 @@ const accept = 'text/html';
 
 it('shows each stage in words, with dates and days', async () => {
   const { body } = await ask(await serveDiscovery(), '/', { accept, host: 'api.example' });
-  expect(body).toContain('<title>API versions · api.example</title>');
+  expect(body).toContain('<title>API versions</title>');
   expect(body.match(/class="badge \w+">[^<]+/g)).toEqual([
     'class="badge active">Active',
     'class="badge newest">Newest',
@@ -35,10 +35,11 @@ it('allows exactly its own style sheet and nothing else', async () => {
   expect(body).not.toMatch(/<script|style="|\son\w+=/);
 });
 
-it('does without a host that is none', async () => {
-  const { body } = await ask(await serveDiscovery(), '/', { accept, host: '<b>' });
-  expect(body).toContain('<title>API versions</title>');
-  expect(body).not.toContain('<b>');
+it('names the host of public_url', async () => {
+  const served = await serveDiscovery(snapshotWith({ public_url: 'https://api.example' }));
+  const { body } = await ask(served, '/', { accept, host: 'evil.example' });
+  expect(body).toContain('<title>API versions · api.example</title>');
+  expect(body).toContain('<code>curl https://api.example/</code>');
 });
 
 it('draws no time where no version has a date', async () => {
@@ -56,7 +57,7 @@ it('says so when nothing is served any more', async () => {
 it('escapes what stands in the file', async () => {
   const served = await serveDiscovery(snapshotWith({ base_path: "/a&'b" }));
   const { body } = await ask(served, "/a&'b", { accept, host: 'h' });
-  expect(body).toContain('<code class="url">http://h/a&#38;&#39;b/v1</code>');
+  expect(body).toContain('<code class="url">/a&#38;&#39;b/v1</code>');
   expect(body).not.toContain("/a&'b");
 });
 

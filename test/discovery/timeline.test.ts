@@ -18,7 +18,7 @@ it.each([
   ['a tombstone without dates', { retired: true }, ['served 0–50']],
 ])('%s', (_name, version, expected) => {
   const snapshot = snapshotFrom({ routes: { '/v1': version, '/v2': { ...span, upstream }, '/v3': upstream } });
-  const overview = overviewOf(snapshot, now, '');
+  const overview = overviewOf(snapshot, now);
   const [entry, axis] = [overview.entries[0], axisOf(overview)];
   if (!entry || !axis) throw new Error('nothing to draw');
   const bars = timeline(entry, axis, now)

@@ -37,7 +37,9 @@ export const gateway = section({
   base_path: basePath.prefault('/').describe('Where the API lives below a path: {base_path}/v1/…'),
   public_url: publicOrigin
     .optional()
-    .describe('The origin that clients use; only affects the catalog and problem bodies.'),
+    .describe(
+      'The origin that clients use, in the index, the catalog, guides and problem bodies; without it their links are relative.',
+    ),
   trusted_proxies: z
     .array(network)
     .transform((entries) => entries.flat())
