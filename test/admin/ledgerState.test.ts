@@ -10,26 +10,13 @@ import { parseMetrics } from '../observability/parseMetrics.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
+import { row } from '../usage/model.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 function served(version: string, last: number, client = 'a') {
-  const hour = last - (last % hourMs);
-  return {
-    version,
-    client,
-    route: 'GET /',
-    hour,
-    requests: 1,
-    errors: 0,
-    served: 1,
-    failing: 0,
-    refused: 0,
-    first: last,
-    last,
-    used: last,
-  };
+  return row({ version, client, route: 'GET /', first: last });
 }
 
 /** A gateway, and what its admin listener says. */

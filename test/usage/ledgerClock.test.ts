@@ -114,4 +114,5 @@ it('a request that is dated later than now is written as one of now', () => {
   ledger.add([row({ first: noon + 800 * dayMs })]);
   expect(ledger.totals(0)).toMatchObject([{ last: noon, requests: 1 }]);
   expect(ledger.series('hour', 0)).toMatchObject([{ version: 'v1', at: noon, requests: 1 }]);
+  expect(ledger.byClient('v1', 0)).toMatchObject([{ used: noon }]);
 });
