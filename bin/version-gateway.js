@@ -30,6 +30,7 @@ async function run(main) {
   // Nodes that are too old do not have it, so it is not named at the top.
   const { enableCompileCache } = await import('node:module');
   enableCompileCache();
+  stopWithNpx(() => process.kill(process.pid, 'SIGTERM'));
   await import(pathToFileURL(main).href);
 }
 
@@ -47,10 +48,22 @@ function handOver(main) {
     const isSentByTerminal = isTerminal && (signal === 'SIGINT' || signal === 'SIGQUIT');
     process.on(signal, () => !isSentByTerminal && child.kill(signal));
   }
+  stopWithNpx(() => child.kill('SIGTERM'));
   child.on('error', (error) => fail(`${node} cannot be run: ${error.message}`));
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0);
   });
+}
+
+// npx runs the command in a shell and sends signals to that shell alone, which ends without passing them on.
+function stopWithNpx(stop) {
+  if (process.env.npm_lifecycle_event !== 'npx') return;
+  const shell = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(watch);
+    stop();
+  }, 500).unref();
 }
 
 // The Node that tools/node brings. The published package depends on none: it would replace that of its consumer's scripts.

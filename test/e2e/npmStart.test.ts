@@ -64,6 +64,15 @@ it.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)('frees every port when npm ge
   await allFree(ports);
 });
 
+it('frees every port when npx gets SIGTERM', async () => {
+  const ports = await choosePorts();
+  const addresses = ['--listen', `127.0.0.1:${ports.gateway}`, '--admin', `127.0.0.1:${ports.admin}`];
+  const gateway = run('npx', ['version-gateway', 'start', '--config', shipped(), ...addresses]);
+  await gateway.printed(/readyz/);
+  gateway.child.kill('SIGTERM');
+  await allFree(ports);
+});
+
 it('ends with an exit code and frees every port when one of them fails', async () => {
   const ports = await choosePorts();
   const taken = createServer().listen(ports.v2, '127.0.0.1');
