@@ -27,6 +27,8 @@ const server = createServer(app);
 // Wrapped, so that the 101 has the headers. Without `ws: true`, which would add a second listener.
 server.on('upgrade', lifecycle.upgrade(v1.upgrade));
 server.on('close', lifecycle.close);
+// What was counted in the last seconds is written before the process ends.
+process.once('SIGTERM', () => server.close());
 server.listen(Number(process.env['PORT'] ?? 8080), '127.0.0.1', () => {
   console.log('listening on', server.address());
 });

@@ -18,6 +18,8 @@ app.get('/about', (_req, res) => res.send('The app’s own page. The gateway ans
 const server = createServer(app);
 server.on('upgrade', gateway.upgrade);
 server.on('close', gateway.close);
+// What was counted in the last seconds is written before the process ends.
+process.once('SIGTERM', () => server.close());
 server.listen(Number(process.env['PORT'] ?? 8080), '127.0.0.1', () => {
   console.log('listening on', server.address());
 });

@@ -19,6 +19,8 @@ const gateway = createVersionGateway(config, { discovery: true });
 const server = createServer(gateway);
 server.on('upgrade', gateway.upgrade);
 server.on('close', gateway.close);
+// What was counted in the last seconds is written before the process ends.
+process.once('SIGTERM', () => server.close());
 server.listen(Number(process.env['PORT'] ?? 8080), '127.0.0.1', () => {
   console.log('listening on', server.address());
 });

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { type EmbeddingOptions, embed } from './embedding.ts';
 import { accompany, accompanyUpgrade } from './pipeline/application.ts';
 
-export { ConfigError } from './config/fault.ts';
+export { ConfigError, UnreadableFileError } from './config/fault.ts';
 
 export type VersionLifecycleOptions = EmbeddingOptions;
 
@@ -33,7 +33,7 @@ interface MountedRequest extends IncomingMessage {
  * announced, deprecated or sunset version get `Deprecation`, `Sunset` and `Link`; an unknown version is answered 404, a
  * retired one 410; everything else is passed on to `next` and counted. `config` is the path of a routes.yaml, or an object
  * of the same shape. Its versions need no `upstream`; one that is there is ignored.
- * @throws ConfigError with every fault of the file
+ * @throws ConfigError with every fault of the file; UnreadableFileError if it cannot be read
  */
 export function versionLifecycle(config: string | object, options: VersionLifecycleOptions = {}): VersionLifecycle {
   const { assembly, close } = embed(config, { ...options, discovery: undefined, forwards: false });

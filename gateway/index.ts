@@ -7,7 +7,7 @@ import { concerns } from './pipeline/findVersion.ts';
 import { handle } from './pipeline/http.ts';
 import { handleUpgrade } from './pipeline/upgrade.ts';
 
-export { ConfigError } from './config/fault.ts';
+export { ConfigError, UnreadableFileError } from './config/fault.ts';
 
 export interface VersionGatewayOptions extends EmbeddingOptions {
   /**
@@ -38,7 +38,7 @@ interface ServerSocket extends Duplex {
  * `config` is the path of a routes.yaml, or an object of the same shape; `gateway.listen`, `gateway.admin` and the
  * limits of a listener mean nothing here, since the server is yours. Mount it at the root, before anything that reads
  * bodies, and say `gateway.base_path` when the API lives below a path. docs/embedding.md lists what works and what does not.
- * @throws ConfigError with every fault of the file
+ * @throws ConfigError with every fault of the file; UnreadableFileError if it cannot be read
  */
 export function createVersionGateway(config: string | object, options: VersionGatewayOptions = {}): VersionGateway {
   const discovery = options.discovery ? createDiscovery : undefined;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { run } from '../support/process.ts';
+import { type Running, run } from '../support/process.ts';
 
 it.each(['examples/express.ts', 'examples/http.ts', 'examples/express-proxy.ts'])(
   '%s serves versions, upgrades, and announces',
@@ -53,7 +53,22 @@ it('in an app with a proxy of its own, the app answers what it does not forward'
   expect(await (await fetch(`${base}/about`)).text()).toBe('A page without a version.');
 });
 
+it.each(['examples/express.ts', 'examples/http.ts', 'examples/express-proxy.ts'])(
+  '%s ends on SIGTERM',
+  async (file) => {
+    const { program, base } = await launchExample(file, await startBackend());
+    expect((await fetch(`${base}/v1/drinks/7`)).status).toBe(200);
+    const ended = once(program.child, 'exit');
+    program.child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  },
+);
+
 async function startExample(file: string, backend: string): Promise<string> {
+  return (await launchExample(file, backend)).base;
+}
+
+async function launchExample(file: string, backend: string): Promise<{ program: Running; base: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'examples-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const routes = join(folder, 'routes.yaml');
@@ -65,8 +80,9 @@ async function startExample(file: string, backend: string): Promise<string> {
 usage: { store: ./usage.db }\n`,
   );
   const env = { PORT: '0', ROUTES: routes, V1_URL: backend, V2_URL: backend };
-  const [, port] = await run(process.execPath, [file], env).printed(/port: (\d+)/);
-  return `http://127.0.0.1:${port}`;
+  const program = run(process.execPath, [file], env);
+  const [, port] = await program.printed(/port: (\d+)/);
+  return { program, base: `http://127.0.0.1:${port}` };
 }
 
 async function startBackend(): Promise<string> {

@@ -80,13 +80,14 @@ describe('the installed package', () => {
 
   it('has types that a strict project takes without skipLibCheck', async () => {
     const source = `import { createServer } from 'node:http';
-import { ConfigError, createVersionGateway, type VersionGateway } from 'version-gateway';
+import { ConfigError, createVersionGateway, UnreadableFileError, type VersionGateway } from 'version-gateway';
 import { type VersionLifecycle, versionLifecycle } from 'version-gateway/express';
 const lifecycle: VersionLifecycle = versionLifecycle('routes.yaml', { ledger: true, reload: true });
 createServer((req, res) => lifecycle(req, res, () => res.end())).on('upgrade', lifecycle.upgrade((_req, socket) => socket.end()));
 const gateway: VersionGateway = createVersionGateway({ routes: { '/v1': 'http://127.0.0.1:1' } });
 createServer(gateway).on('upgrade', gateway.upgrade).on('close', () => gateway.close());
 export const isFault = (error: unknown): boolean => error instanceof ConfigError && error.faults.length > 0;
+export const isMissing = (error: unknown): boolean => error instanceof UnreadableFileError && error.file !== '';
 `;
     writeFileSync(join(consumer, 'uses.ts'), source);
     const settings = { module: 'nodenext', target: 'es2022', lib: ['es2023'], types: ['node'], strict: true };
