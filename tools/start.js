@@ -22,8 +22,8 @@ function startAll() {
   // PORT is the gateway's. The services would listen on it as well if they inherited it.
   const { PORT = '', V1_PORT = '3001', V2_PORT = '3002', ...env } = process.env;
   const listen = PORT === '' ? [] : ['--listen', `127.0.0.1:${PORT}`];
-  start('v1', ['services/v1/server.ts'], { ...env, PORT: V1_PORT });
-  start('v2', ['services/v2/server.ts'], { ...env, PORT: V2_PORT });
+  start('v1', ['services/v1/server.ts'], { ...env, PORT: V1_PORT }, 'V1_PORT chooses another port.');
+  start('v2', ['services/v2/server.ts'], { ...env, PORT: V2_PORT }, 'V2_PORT chooses another port.');
   start('gateway', ['gateway/main.ts', 'start', ...listen, ...process.argv.slice(2)], {
     V1_URL: `http://127.0.0.1:${V1_PORT}`,
     V2_URL: `http://127.0.0.1:${V2_PORT}`,
@@ -38,7 +38,7 @@ function startAll() {
   setInterval(() => process.ppid !== parent && stop(), 500).unref();
 }
 
-function start(name, args, env) {
+function start(name, args, env, remedy = '') {
   // In a process group of its own it gets no signal from the terminal, only ours.
   const child = spawn(process.execPath, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   running.set(name, child);
@@ -48,7 +48,9 @@ function start(name, args, env) {
   child.on('close', (code, signal) => {
     running.delete(name);
     if (stoppedAt === undefined) {
-      report(`${name} ended ${signal ? `by ${signal}` : `with exit code ${code}`}; stopping the others.`);
+      report(
+        `${name} ended ${signal ? `by ${signal}` : `with exit code ${code}`}; stopping the others.  ${remedy}`.trimEnd(),
+      );
       process.exitCode = code || 1;
       stop();
     }

@@ -28,7 +28,7 @@ export interface TargetOptions {
 export function addTargetOptions(command: Command): Command {
   return addAdminOption(command).option(
     '--config <file>',
-    `the routes.yaml whose gateway.admin and admin_token count (default: routes.yaml or config/routes.yaml, if there is one)`,
+    `the routes.yaml that gateway.admin and admin_token are read from (default: routes.yaml or config/routes.yaml, if there is one)`,
   );
 }
 

@@ -29,15 +29,21 @@ export const addCheck: AddCommand = (program, io, finish) => {
     .argument('[file]', 'the routes.yaml; the same as --config')
     .addOption(configOption(io.cwd))
     .addOption(new Option('--format <format>', 'how to print the result').choices(['text', 'json']).default('text'))
-    .option('--strict', 'let warnings count as faults', false)
+    .option('--strict', 'treat warnings as faults', false)
     .option('--no-upstreams', 'allow versions without an upstream, as for versionLifecycle in an app of your own')
-    .option('--against-running', 'ask the running gateway, too, what it would make of the file', false)
+    .option('--against-running', 'also ask the running gateway what a reload with the file would do', false)
     .addOption(
-      new Option('--compose <file>', 'hold it against a Compose file; more of them go over the first')
+      new Option(
+        '--compose <file>',
+        'compare with a Compose file; may be given again, later files override earlier ones',
+      )
         .default([], 'none')
         .argParser((file: string, files: readonly string[]) => [...files, file]),
     )
-    .option('--compose-service <name>', 'the service in it that is the gateway; told by signs if not given')
+    .option(
+      '--compose-service <name>',
+      'the service of the gateway in the Compose file (default: recognised by its image, command or volumes)',
+    )
     .action(async (file: string | undefined, given: CheckOptions, command: Command) => {
       if (file !== undefined && command.getOptionValueSource('config') === 'cli')
         program.error(`error: ${file} and --config ${given.config} name two files; give one`);
