@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import { manyBytes, say, startGatewayProcess, startLoadedBackend } from './support.ts';
 
 it.each([
