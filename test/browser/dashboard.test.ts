@@ -158,6 +158,18 @@ it('shows the routes that the successor lacks', async () => {
   expect(await missing.locator('th').allTextContents()).toEqual(['GET /legacy-search']);
 });
 
+it('tells a route that only fails from one that the successor has', async () => {
+  const usage = sampleUsage(now);
+  const byRoute: typeof usage.byRoute = (version, since) => {
+    const rows = usage.byRoute(version, since);
+    const one = rows[0];
+    return one ? [...rows, { ...one, route: 'GET /nothing', requests: 3, errors: 3, failing: 3, served: 0 }] : rows;
+  };
+  const { page } = await drawn({}, Object.assign(scene(), { usage: { ...usage, byRoute } }));
+  const failing = page.locator('#routes tbody tr', { hasText: 'GET /nothing' });
+  expect(await failing.locator('td').last().textContent()).toMatch(/Not in the contract|Only answered with errors/);
+});
+
 it('shows another time when that is chosen', async () => {
   const { page, requests } = await drawn();
   const before = await page.locator('#traffic .when').textContent();

@@ -149,7 +149,7 @@ export class Retiring {
       /** @type {Usage<RouteRow>} */
       const { rows, until } = await ask(usage({ by: 'route', version }), question.signal);
       if (question.isOver || !table || table !== this.#routes) return;
-      table.fill(rows, facts.routes_without_counterpart, facts.successor, Date.parse(until));
+      table.fill(rows, facts, Date.parse(until));
       if (!table.root.isConnected) place('routes').replaceChildren(table.root);
     } catch (error) {
       if (question.isOver) return;

@@ -3,15 +3,15 @@ import { count } from './format.js';
 import { moment } from './moment.js';
 import { sortable } from './sortable.js';
 
-/** @import { RouteRow, Successor } from './shapes.js' */
+/** @import { Facts, RouteRow } from './shapes.js' */
 
 /**
  * The routes of a version that are in use, and whether its successor has them.
  * @param {string} version
  */
 export function routes(version) {
-  /** @type {{ missing: ReadonlySet<string>, now: number, successor: string|undefined }} */
-  let known = { missing: new Set(), now: 0, successor: undefined };
+  /** @type {{ missing: ReadonlySet<string>, failing: ReadonlyMap<string, boolean|null>, now: number, successor: string|undefined }} */
+  let known = { missing: new Set(), failing: new Map(), now: 0, successor: undefined };
   const table = sortable(
     `Routes of ${version}`,
     /** @type {import('./sortable.js').Column<RouteRow>[]} */ ([
@@ -36,6 +36,8 @@ export function routes(version) {
   );
   /** @param {string} route */
   const counterpart = (route) => {
+    if (known.failing.get(route) === false) return el('span', { class: 'soft' }, 'Not in the contract');
+    if (known.failing.has(route)) return el('span', { class: 'soft' }, 'Only answered with errors');
     if (known.successor === undefined) return el('span', { class: 'soft' }, '–');
     if (known.missing.has(route))
       return el('span', { class: 'state went-back' }, `No counterpart in ${known.successor}`);
@@ -47,12 +49,16 @@ export function routes(version) {
     root: el('div', {}, nothing, summary, table.root),
     /**
      * @param {readonly RouteRow[]} rows
-     * @param {readonly { route: string }[]} lacking
-     * @param {Successor|null} successor
+     * @param {Facts} facts
      * @param {number} now
      */
-    fill(rows, lacking, successor, now) {
-      known = { missing: new Set(lacking.map(({ route }) => route)), now, successor: successor?.version };
+    fill(rows, { routes_without_counterpart: lacking, failing_routes: failing, successor }, now) {
+      known = {
+        missing: new Set(lacking.map(({ route }) => route)),
+        failing: new Map(failing.map((one) => [one.route, one.in_contract])),
+        now,
+        successor: successor?.version,
+      };
       table.root.hidden = rows.length === 0;
       nothing.replaceChildren(
         ...(rows.length === 0 ? [empty(`No route of ${version} was called in the last 30 days.`)] : []),
@@ -62,7 +68,7 @@ export function routes(version) {
         rows.length === 0 || !successor
           ? ''
           : missing === 0
-            ? `All of them exist in ${successor.version}.`
+            ? `All routes that ${version} serves exist in ${successor.version}.`
             : `${missing} of ${rows.length} have no counterpart in ${successor.version}. Clients that use them need a replacement before they can move.`;
       table.fill(rows);
     },

@@ -16,7 +16,7 @@
  * @typedef {{ version: string, requests: number, last: string }} VersionTotal
  * @typedef {{ kind: string, per_day: number|null, zero: string|null, days: Day[] }} Trend
  * @typedef {{ version: string, health: string, targets: number, healthy: number }} Successor
- * @typedef {{ stage: string, sunset: string|null, since: string, quiet: number, covered_since: string|null, requests: number, refused: number, refused_count: number, share: number, client_count: number, in_flight: number, trend: Trend, routes_without_counterpart: { route: string }[], successor: Successor|null }} Facts
+ * @typedef {{ stage: string, sunset: string|null, since: string, quiet: number, covered_since: string|null, requests: number, refused: number, refused_count: number, share: number, client_count: number, in_flight: number, trend: Trend, routes_without_counterpart: { route: string }[], failing_routes: { route: string, in_contract: boolean|null }[], successor: Successor|null }} Facts
  * @typedef {{ version: string, answer: string, asked_at: string, reasons: Remark[], notes: Remark[], facts: Facts }} Retirement
  */
 
