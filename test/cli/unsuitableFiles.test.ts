@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 
 const folder = mkdtempSync(join(tmpdir(), 'unsuitable-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
 
 execFileSync('mkfifo', [join(folder, 'pipe')]);
 for (const [name, mebibytes] of [

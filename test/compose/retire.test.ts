@@ -122,5 +122,5 @@ function removeV1(folder: string): void {
   document.deleteIn(['services', 'gateway', 'volumes', volumes.findIndex((one) => one.includes('services/v1'))]);
   writeFileSync(file, document.toString());
   expect(readFileSync(file, 'utf8')).not.toMatch(/services\/v1|^ {2}v1:/m);
-  rmSync(sources, { recursive: true });
+  rmSync(sources, { recursive: true, maxRetries: 10 });
 }

@@ -149,7 +149,7 @@ describe.skipIf(skipped)('the stack', () => {
 
   it('does not start without the token, and says how to make one', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'no-token-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
     await cp(join(stack.site.folder, 'docker-compose.yml'), join(folder, 'docker-compose.yml'));
     await expect(composeWith({ ...stack.site, folder }).up()).rejects.toThrow(/openssl rand -hex 24 \| sed/);
     expect(firstCommand).toContain('openssl rand -hex 24 | sed s/^/ADMIN_TOKEN=/ >> .env');

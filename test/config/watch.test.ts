@@ -28,7 +28,7 @@ function watched(): { folder: string; file: string; calls: () => number } {
   const watch = watchFile(file, () => (calls += 1), { lastRead: digestOf('one') });
   onTestFinished(() => {
     watch.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 10 });
   });
   return { folder, file, calls: () => calls };
 }

@@ -39,7 +39,7 @@ export const jsonContract = '{"openapi":"3.1.0","info":{"title":"Cocktails","ver
 /** A folder with the contracts that `lifecycle` names. */
 export function contractFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'discovery-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
   writeFileSync(join(folder, 'v1.yaml'), yamlContract);
   writeFileSync(join(folder, 'v2.json'), jsonContract);
   writeFileSync(join(folder, 'v3.yaml'), yamlContract);

@@ -9,7 +9,7 @@ import { retireAsWritten } from '../support/walkThrough.ts';
 
 it('docs/retire-a-version.md works as written without containers', { timeout: 180_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'retire-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
   for (const name of ['bin', 'gateway', 'node_modules', 'package.json', 'services'])
     symlinkSync(resolve(name), join(folder, name));
   cpSync('config', join(folder, 'config'), { recursive: true });

@@ -79,7 +79,7 @@ it('SIGTERM ends it with 0, and a taken port is one clear line and exit 1', asyn
 
 it('an edit of the file, and SIGHUP, are taken over, and an edit that is wrong is not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'start-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
   const file = join(folder, 'routes.yaml');
   const write = (sunset: string): void =>
     writeFileSync(

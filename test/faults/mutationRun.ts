@@ -80,7 +80,7 @@ async function start(sound: string) {
   });
   onTestFinished(async () => {
     await gateway.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 10 });
   });
   return { gateway, write, loaded: () => last };
 }

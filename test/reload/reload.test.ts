@@ -20,7 +20,7 @@ async function start(routes: string) {
   const gateway = await startGateway(loadSnapshot(file), { load: () => loadSnapshot(file) });
   onTestFinished(async () => {
     await gateway.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 10 });
   });
   const admin = `http://127.0.0.1:${gateway.adminPort}`;
   const post = (type = 'application/json') =>

@@ -39,7 +39,7 @@ async function start(routes: Readonly<Record<string, unknown>>, drain = '5s') {
   });
   onTestFinished(async () => {
     await gateway.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 10 });
   });
   const status = async (index = 0): Promise<VersionStatus> => {
     const { versions } = (await (await fetch(`http://127.0.0.1:${gateway.adminPort}/api/status`)).json()) as {

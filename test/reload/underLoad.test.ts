@@ -28,7 +28,7 @@ it('50 reloads under load fail not one request of a version that was not touched
     await gateway.close();
     backend.closeAllConnections();
     backend.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 10 });
   });
 
   let over = false;

@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => {
   socket.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, maxRetries: 10 });
 });
 
 async function inPieces(path: string): Promise<Buffer> {

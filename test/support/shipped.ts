@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 /** A copy of the shipped routes.yaml, with a ledger of its own beside it. */
 export function shipped(): string {
   const folder = mkdtempSync(join(tmpdir(), 'shipped-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
   mkdirSync(join(folder, 'config'));
   copyFileSync('config/routes.yaml', join(folder, 'config', 'routes.yaml'));
   // Where the contracts are.
