@@ -54,7 +54,7 @@ function gathered({ name }: Removed, sources: Sources, quiet: number, now: numbe
     since,
     maxShare: snapshot.retire.maxShare,
     retention: snapshot.usage.retention,
-    coveredSince: queries.coveredSince(),
+    coveredSince: queries.coveredSince(quiet),
     allRequests: requestsOf(known) + requestsOf(used) - requestsOf(using),
     clients: used.filter(isTold),
     others: used.find((one) => !isTold(one)),

@@ -20,8 +20,9 @@ import type {
 import { requestsOfClient } from './requestsOfClient.ts';
 import { beginOf, dayMs, endless, hourMs, lengths, type Spans, spanAt } from './spans.ts';
 
-// Whoever calls at all is missed by no more than that; a longer silence may be our own.
+// The longest pause between two runs that counts as covered: an hour, and of a short quiet period this share.
 const longestGap = hourMs;
+const gapShare = 0.1;
 // Who is shown; to look at the routes of thousands takes longer than anybody waits.
 const clientsWithRoutes = 50;
 
@@ -34,11 +35,12 @@ export abstract class LedgerQueries extends LedgerAccess implements UsageQueries
     return [this.problem, this.names.problem].filter((one) => one !== undefined);
   }
 
-  coveredSince(): number | undefined {
+  coveredSince(quiet: number = endless): number | undefined {
+    const mostGap = Math.min(longestGap, quiet * gapShare);
     const runs = this.ask<{ began: number; seen: number }>('SELECT began, seen FROM runs ORDER BY began DESC');
     let since: number | undefined;
     for (const { began, seen } of runs) {
-      if (since !== undefined && since - seen > longestGap) break;
+      if (since !== undefined && since - seen > mostGap) break;
       since = Math.min(began, since ?? began);
     }
     return since === undefined ? undefined : Math.max(since, this.meta('kept_from'));

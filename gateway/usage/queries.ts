@@ -2,8 +2,11 @@ import type { PastClient } from './pastClients.ts';
 
 /** What can be asked of the ledger. `since` and `until` are epoch ms; rows come most requests first. */
 export interface UsageQueries {
-  /** Since when somebody has been here to count, without a pause of more than an hour; undefined: it holds nothing. */
-  coveredSince(): number | undefined;
+  /**
+   * Since when requests have been counted, without a pause of more than an hour, or of a tenth of `quiet` (ms) if that is
+   * shorter; undefined: the ledger holds nothing.
+   */
+  coveredSince(quiet?: number): number | undefined;
   /** One row a version, '' for what named no version that is known. */
   totals(since: number, until?: number): readonly VersionTotal[];
   /** What is counted as `other clients` is one of them. */

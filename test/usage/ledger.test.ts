@@ -203,6 +203,16 @@ describe('the ledger', () => {
     expect(openLedger({ store }, noon + dayMs + pause).ledger.coveredSince()).toBe(expected);
   });
 
+  it('does not take a pause that is long for the quiet period for silence', () => {
+    const { ledger, store, clock } = openLedger();
+    clock.time = noon + dayMs;
+    ledger.add([row()]);
+    ledger.close();
+    const again = openLedger({ store }, noon + dayMs + 12_000).ledger;
+    const covered = [10_000, 60_000, 120_000, dayMs].map((quiet) => again.coveredSince(quiet));
+    expect(covered).toEqual([noon + dayMs + 12_000, noon + dayMs + 12_000, noon, noon]);
+  });
+
   it('is kept over a restart, with the salt', () => {
     const { ledger, store } = openLedger();
     ledger.add([row()]);
