@@ -15,7 +15,7 @@ type Question = { readonly kind: Order['kind']; resolve(reply: Reply): void; rej
 const partingMs = 2000;
 // For orders that are carried out at once.
 const answerMs = 5000;
-// An operator waits for it, and can do without the last seconds.
+// An operator waits for the answer, which may lack the last seconds of a slow worker.
 const flushMs = 1000;
 const startMs = 60_000;
 /** A worker that leaves as many heartbeats unanswered is unresponsive. */
@@ -177,7 +177,7 @@ export class Member {
   /** Rejects when the worker ends, refuses, becomes unresponsive, or does not answer within `ms`. */
   #ask(order: Unnumbered<Order>, ms?: number, handle?: SendHandle): Promise<Reply> {
     const isSilent = this.unresponsiveSince !== undefined;
-    // Only numbers of now are asked for: later ones are of no use, and orders would pile up.
+    // A report is of no use later, and orders to a worker that does not answer would pile up.
     if (isSilent && order.kind === 'report') return Promise.reject(new Error(this.#silence));
     this.#count += 1;
     const number = this.#count;

@@ -21,7 +21,7 @@ const mostOfBody = 128 * 1024;
 /** llhttp's error for a pause. A callback that returns it pauses the parser at this very byte. */
 const pause = { number: 21, code: 'HPE_PAUSED' } as const;
 
-/** What node:http does not document of its sockets; `test/wire/pipelining.test.ts` notices a change. */
+/** What node:http does not document of its sockets; `test/wire/pipelinedFlood.test.ts` notices a change. */
 interface ParsedSocket extends Socket {
   readonly parser?: {
     /** Called for each message once its head is complete; returns what llhttp is to do. */

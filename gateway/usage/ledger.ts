@@ -17,11 +17,11 @@ import { dayMs, hourMs } from './spans.ts';
 
 const signOfLifeMs = 60_000; // How exactly it is known when a gateway ran that nobody called.
 
-// As long as between two gateways: whoever calls at all is missed by no more than that.
+// A longer pause of the process interrupts coverage, as a longer pause between two runs does.
 const longestPauseMs = hourMs;
 // Entries may be written a moment before a small correction of the clock.
 const toleranceMs = 5_000;
-// No clock that is right says less.
+// A clock that shows an earlier date is wrong.
 const earliestMs = Date.parse('2026-01-01');
 
 /** Who called what and when, on disk. What cannot be written is kept in memory, and the next batch tries again. */
@@ -34,7 +34,7 @@ export class Ledger extends LedgerQueries implements WritableLedger {
   settings: LedgerSettings;
   readonly #clock: Clock;
   readonly #clockWatch: ClockWatch;
-  /** Why what was covered before counts no more; undefined once that is written. */
+  /** Why coverage starts again; undefined once the restart is written. */
   #interruption: string | undefined;
   readonly #outage: Outage;
   #began: number;
@@ -223,10 +223,10 @@ export class Ledger extends LedgerQueries implements WritableLedger {
     this.#outage.tell(text);
   }
 
-  /** Whether there are entries of the future that may be dated to the present: a copy of the file keeps them as they were. */
+  /** Whether there are entries of the future to date to the present. If they lie a day ahead, a copy of the file is made first. */
   #keepCopyOfFuture(connection: LedgerConnection, now: number): boolean {
     const latest = latestRequest(connection.database);
-    // A clock that has lost its battery begins in 1970: it must not date everything to that.
+    // A clock without a battery starts in 1970, and must not date every entry to that.
     if (latest + hourMs <= now || now < earliestMs) return false;
     if (latest - now < dayMs) return true;
     const copy = besides(this.settings.store, 'future', now);

@@ -7,9 +7,9 @@ import { LedgerWriter } from './ledgerWrites.ts';
 
 type Stats = BigIntStats | undefined;
 
-/** What somebody else did to the file while it is open here. */
+/** What another program did to the file while it is open here. */
 export interface Tampering {
-  /** What is written to it would be gone. */
+  /** The file is no longer at its path: later writes would be lost. */
   readonly removed: boolean;
   readonly reason: string;
 }
@@ -92,7 +92,7 @@ export class LedgerConnection {
     }
   }
 
-  /** What was covered before counts no more. Within `transaction`. */
+  /** Starts coverage again: a quiet period begins with this run at the earliest. Within `transaction`. */
   restartCoverage(): void {
     this.database.exec('DELETE FROM runs');
     this.#run = undefined;

@@ -7,7 +7,7 @@ export interface LedgerStart {
   readonly salt: string;
   /** The same for every thread of a gateway, and for no other gateway. */
   readonly session: string;
-  /** Why what was covered before counts no more, if it does not. */
+  /** Why coverage starts again, if it does. */
   readonly interruption: string | undefined;
 }
 

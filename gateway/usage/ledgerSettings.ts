@@ -12,7 +12,7 @@ export interface LedgerOptions {
   readonly onNotice?: (notice: string) => void;
   /** The salt of a new file; by default a random one. */
   readonly salt?: string;
-  /** Why what was covered before counts no more, if it does not. */
+  /** Why coverage starts again, if it does. */
   readonly interruption?: string | undefined;
 }
 
