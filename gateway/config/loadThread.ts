@@ -195,7 +195,9 @@ if (!isMainThread && workerData === marker && parentPort) {
     } catch (error) {
       if (!(error instanceof UnreadableFileError)) throw error;
       const digest = digestOfFailure(error.cause);
-      return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable: error.message });
+      // Named as in its faults.
+      const unreadable = `${new UnreadableFileError(file, error.cause).message}.`;
+      return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable });
     }
     const { snapshot, faults } = explain(bytes, file, { ...around, parsed });
     const plain = snapshot && toPlain(snapshot);
