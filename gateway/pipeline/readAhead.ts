@@ -6,12 +6,14 @@ import type { ParserError } from './parserProblem.ts';
 // How far a connection is read ahead of the response that it waits for.
 const mostWaiting = 16;
 const mostBytes = 64 * 1024;
-// Parsing resumes here, so that it goes in batches and not request by request.
-const fewWaiting = mostWaiting / 2;
+// The same while many connections pipeline: parsed requests cost time and memory, and none of them can be run yet.
+const mostWhenCrowded = 2;
 // Where the parser is another server's, the connection is closed instead.
 const mostUnstopped = 1000;
 // The bytes that pipelined requests may take, over all connections of a process. Beyond them the answer is 503.
 const mostOverall = Math.min(64 * 2 ** 20, getHeapStatistics().heap_size_limit / 8);
+
+const crowded = mostOverall / 16;
 
 // Estimates. node:http makes two streams for a request, and reads up to two chunks of a body that nobody consumes.
 const bytesOfRequest = 2048;
@@ -89,7 +91,7 @@ class ReadAhead {
   leave(bytes: number): void {
     this.#waiting -= 1;
     this.#charge(-bytes);
-    if (this.#stopped && !this.#isFull(fewWaiting)) process.nextTick(() => this.#readOn());
+    if (this.#stopped && !this.#isFull(mayWait() / 2)) process.nextTick(() => this.#readOn());
   }
 
   /** Keeps what of `packet` came behind the head at which the parser was stopped. */
@@ -121,7 +123,7 @@ class ReadAhead {
     parser.onIncoming = (req, keepAlive) => {
       const result = onIncoming(req, keepAlive);
       // What follows an upgrade is not HTTP: node:http hands it over as bytes.
-      return result === 0 && !req.upgrade && this.#isFull(mostWaiting) ? pause.number : result;
+      return result === 0 && !req.upgrade && this.#isFull(mayWait()) ? pause.number : result;
     };
     return true;
   }
@@ -132,7 +134,7 @@ class ReadAhead {
 
   #readOn(): void {
     const socket = this.#socket;
-    if (!this.#stopped || this.#isFull(fewWaiting) || socket.destroyed || !socket.parser) return;
+    if (!this.#stopped || this.#isFull(mayWait() / 2) || socket.destroyed || !socket.parser) return;
     const bytes = Buffer.concat(this.#unparsed);
     this.#dropUnparsed();
     this.#unparsedBytes = 0;
@@ -156,6 +158,11 @@ class ReadAhead {
     this.#dropUnparsed();
     this.#charge(-this.#bytes);
   }
+}
+
+/** How many requests of one connection may wait. Parsing resumes at half of them, so that it goes in batches. */
+function mayWait(): number {
+  return overall > crowded ? mostWhenCrowded : mostWaiting;
 }
 
 /** Of the connection `socket`, from its first request that has to wait. */
