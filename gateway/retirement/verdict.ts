@@ -3,7 +3,7 @@ import { counted } from '../shared/counted.ts';
 import { harmlessly } from '../shared/harmless.ts';
 import { askers, type RetirementFacts, requestsOf, shareOf } from './facts.ts';
 import { notesOn } from './notes.ts';
-import { dayOf, howMany, named, percent, theLast, who } from './words.ts';
+import { dayOf, howMany, named, percent, secondOf, theLast, who } from './words.ts';
 
 const dayMs = 86_400_000;
 
@@ -72,11 +72,9 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
   if (coveredSince === undefined) {
     reasons.push({ code: 'ledger_empty', text: 'The usage ledger holds nothing yet.' });
   } else if (coveredSince > since) {
-    const begins = new Date(coveredSince).toISOString().replace(/:00\.000Z$/, 'Z');
-    const full = new Date(coveredSince + quiet).toISOString().replace(/:\d\d\.\d{3}Z$/, 'Z');
     const never = 'it never covers the quiet period, as usage.retention is shorter';
-    const then = quiet > retention ? never : `it will cover ${theLast(quiet)} at ${full}`;
-    reasons.push({ code: 'ledger_short', text: `The usage ledger begins at ${begins} only; ${then}.` });
+    const then = quiet > retention ? never : `it will cover ${theLast(quiet)} at ${secondOf(coveredSince + quiet)}`;
+    reasons.push({ code: 'ledger_short', text: `The usage ledger begins at ${secondOf(coveredSince)}; ${then}.` });
   }
   if (problem !== undefined) {
     const text = `The usage ledger is not well, so that a silence may be its own: ${harmlessly(problem, 200)}`;

@@ -28,6 +28,11 @@ export function dayOf(instant: number): string {
   return new Date(instant).toISOString().slice(0, 10);
 }
 
+/** `2026-11-21T10:30:05Z` */
+export function secondOf(instant: number): string {
+  return new Date(instant).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}
+
 /** A client that only has an earlier request open made none. */
 function requestsInWords(requests: number): string {
   return requests > 0 ? counted(requests, 'request') : 'no new request';

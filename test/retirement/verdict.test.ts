@@ -134,11 +134,11 @@ describe('the reasons', () => {
     [{ sunset: now + day }, 'The sunset of /v1, 2026-11-22, lies ahead.'],
     [
       { coveredSince: now - 2 * day },
-      'The usage ledger begins at 2026-11-19T12:00Z only; it will cover the last 7 days at 2026-11-26T12:00Z.',
+      'The usage ledger begins at 2026-11-19T12:00:00Z; it will cover the last 7 days at 2026-11-26T12:00:00Z.',
     ],
     [
       { coveredSince: now - 2 * day, retention: day },
-      'The usage ledger begins at 2026-11-19T12:00Z only; it never covers the quiet period, as usage.retention is shorter.',
+      'The usage ledger begins at 2026-11-19T12:00:00Z; it never covers the quiet period, as usage.retention is shorter.',
     ],
     [{ inFlight: 2 }, 'Still under way on /v1: 2 in flight, though nobody that counts has asked in the last 7 days.'],
   ])('say so: %o', (facts, text) => expect(judge({ ...quiet, ...facts }).reasons[0]?.text).toBe(text));
