@@ -17,13 +17,13 @@ describe.skipIf(skipped)('under load', () => {
     await compose.kill('v1');
     const killed = Date.now();
     const during = () => v1.answers.filter(({ at }) => at > killed);
-    await until(async () => during().length >= 3, 'answers to whoever asked after it', 15_000);
+    await until(async () => during().length >= 3, 'answers to whoever asked after it', 30_000);
     const whileGone = during();
     const asked = answered(`${url}/v1/drinks/7`, 20_000).then(Date.now);
     const [answeredAt] = await Promise.all([asked, compose.start('v1')]);
     const back = answeredAt - (await compose.startedAt('v1'));
     // Those who asked before it was back may wait longer than those who come now.
-    await until(async () => v1.answers.some(({ at }) => at > answeredAt), 'load to reach it again', 5_000);
+    await until(async () => v1.answers.some(({ at }) => at > answeredAt), 'load to reach it again', 30_000);
     const [old, current] = await Promise.all([v1.stop(), v2.stop()]);
     console.log(
       `v1 killed: ${JSON.stringify(tally(old))}, slowest ${Math.max(...times(failed(old)))} ms; back ${back} ms after its start; v2: ${JSON.stringify(tally(current))}`,
@@ -46,7 +46,7 @@ describe.skipIf(skipped)('under load', () => {
     const health = '{ path: /health, interval: 500ms, timeout: 500ms, on_none_healthy: refuse }';
     writeFileSync(stack.routes, `${shipped}\ndefaults:\n  health: ${health}\n`);
     await compose.kill('v1');
-    const noticed = await until(async () => (await fetch(`${url}/v1/drinks/7`)).status === 503, 'the probes', 20_000);
+    const noticed = await until(async () => (await fetch(`${url}/v1/drinks/7`)).status === 503, 'the probes', 30_000);
     const load = keepAsking(`${url}/v1/drinks/7`, 'old');
     await sleep(2_000);
     const answers = await load.stop();
@@ -77,7 +77,7 @@ describe.skipIf(skipped)('under load', () => {
     await sleep(500);
     const begun = Date.now();
     const stopped = compose.stop('gateway');
-    await until(async () => failed(load.answers).length > 0, 'the listener to close', 10_000);
+    await until(async () => failed(load.answers).length > 0, 'the listener to close', 30_000);
     slow.send(draft);
     const { status, body } = await slow.response('POST');
     expect([status, body]).toEqual([201, expect.stringContaining('Slow Gin')]);
@@ -98,7 +98,7 @@ describe.skipIf(skipped)('under load', () => {
     await compose.stop('v1');
     await compose.stop('v2');
     await compose.upOne('gateway', '--force-recreate');
-    await until(async () => (await fetch(`${stack.admin}/readyz`)).status === 200, 'the gateway', 20_000);
+    await until(async () => (await fetch(`${stack.admin}/readyz`)).status === 200, 'the gateway', 30_000);
     const { status, headers } = await fetch(`${url}/v1/drinks/7`);
     expect([502, 503, 504]).toContain(status);
     expect(headers.get('content-type')).toBe('application/problem+json');
@@ -113,11 +113,11 @@ describe.skipIf(skipped)('under load', () => {
       const { rows } = JSON.parse(text) as { rows: { client: string; requests: number }[] };
       return rows.find(({ client }) => client.includes('new'))?.requests ?? 0;
     };
-    await until(async () => (await used()) > 0, 'the ledger to be written', 10_000);
+    await until(async () => (await used()) > 0, 'the ledger to be written', 30_000);
     const before = await used();
     const [id = ''] = await compose.containers('gateway');
     await compose.upOne('gateway', '--force-recreate');
-    await until(async () => (await fetch(`${stack.admin}/readyz`)).status === 200, 'the gateway', 20_000);
+    await until(async () => (await fetch(`${stack.admin}/readyz`)).status === 200, 'the gateway', 30_000);
     expect(await compose.containers('gateway')).not.toContain(id);
     expect(await used()).toBe(before);
   });
