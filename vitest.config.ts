@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Container tests need an engine, and soak tests patience: they have commands of their own.
     exclude: ['test/compose/**', 'test/soak/**'],
-    // Generous: a busy machine must not fail a test. What has to be quick is measured in CPU time, or by the soak tests.
+    // Generous, because a busy machine must not fail a test. Speed is measured as CPU time, or by the soak tests.
     testTimeout: 90_000,
     hookTimeout: 90_000,
     // Each file speaks over real sockets; more at once than cores only makes them wait for each other.

@@ -79,7 +79,7 @@ export interface Before {
 export class LoadThread {
   readonly #options: LoadThreadOptions;
   readonly #limits: Limits;
-  /** The digest of the file when it was read last, sound or not. */
+  /** The digest of the file as it was last read, valid or not. */
   lastRead: string | undefined;
   #before: Snapshot;
   #thread: Worker | undefined;

@@ -19,7 +19,7 @@ import { requestIdFrom } from './requestId.ts';
 import type { Served } from './served.ts';
 
 export interface OpenExchange extends Underway {
-  /** Undefined where the application answers by itself. */
+  /** Undefined if the application answers the request itself. */
   readonly forwarding: Forwarding | undefined;
 }
 

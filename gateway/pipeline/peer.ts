@@ -32,7 +32,7 @@ export function peerOf(socket: Socket, snapshot: Snapshot): JudgedPeer {
   return peer;
 }
 
-// More proxies in a row than anybody has. A list may have thousands of entries, and each costs a comparison.
+// More proxies than any real chain has. A client may send thousands of entries, and each costs a comparison.
 const mostProxies = 32;
 
 /**

@@ -20,7 +20,7 @@ export interface UsageRow {
   refused: number;
   first: number;
   last: number;
-  /** When the last request came that did not fail; 0: all of them failed. */
+  /** When the last request that did not fail came; 0 if all failed. */
   used: number;
 }
 

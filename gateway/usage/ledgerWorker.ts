@@ -10,7 +10,7 @@ import type { LedgerNotice, LedgerOrder, LedgerStart, LedgerState } from './ledg
 try {
   if (process.platform === 'linux') setPriority(5);
 } catch {
-  // A sandbox may forbid it.
+  // A sandbox may not permit this call.
 }
 const { settings, salt, session, interruption } = workerData as LedgerStart;
 const ledger = Ledger.open(settings, {

@@ -11,7 +11,7 @@ export interface Turn {
 export interface Underway {
   /** The segment, `v1`. */
   readonly version: string;
-  /** Undefined where the application answers by itself. */
+  /** Undefined if the application answers the request itself. */
   readonly target: Target | undefined;
   /** Set once it is counted, which is before its end if it is long. */
   counted: OpenRequest | undefined;
