@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import {
+  edgesPerThousandLines,
+  importCycles,
+  longestChain,
+  readImportGraph,
+  smallSingleImporterFiles,
+} from './support/importGraph.ts';
 import { filesBelow, type Import, importsOf } from './support/imports.ts';
 
 /** Imports point down this list; modules of one line meet only by their types. See ARCHITECTURE.md. */
@@ -32,6 +39,7 @@ const owners: Record<string, readonly string[]> = {
 
 const files = filesBelow('gateway');
 const imports = files.flatMap(importsOf);
+const graph = readImportGraph('gateway');
 
 describe('the gateway', () => {
   it.each(imports.filter((one) => one.relative).map((one) => [`${one.from} → ${one.to}`, one] as const))(
@@ -56,7 +64,24 @@ describe('the gateway', () => {
   });
 
   it('has no import cycle', () => {
-    expect(cycles()).toEqual([]);
+    expect(importCycles(graph, { types: false })).toEqual([]);
+  });
+
+  // A reader follows imports. These limits keep the tree in few files of one subject each; `npm run shape` prints the figures.
+  it('has few cycles of type imports', () => {
+    expect(importCycles(graph, { types: true }).length).toBeLessThanOrEqual(36);
+  });
+
+  it('has few imports for its size', () => {
+    expect(edgesPerThousandLines(graph)).toBeLessThanOrEqual(62);
+  });
+
+  it('has short import chains', () => {
+    expect(longestChain(graph).length).toBeLessThanOrEqual(29);
+  });
+
+  it('has few small files with one importer', () => {
+    expect(smallSingleImporterFiles(graph, 40).length).toBeLessThanOrEqual(102);
   });
 
   it.each(files)('%s keeps to one subject: at most 300 lines', (file) => {
@@ -111,17 +136,4 @@ function isDownwards({ from, to, typeOnly }: Import): boolean {
   if (importer === imported) return true;
   const distance = lineOf(imported) - lineOf(importer);
   return typeOnly ? distance >= 0 : distance > 0;
-}
-
-function cycles(): string[] {
-  const found: string[] = [];
-  const done = new Set<string>();
-  const walk = (file: string, path: readonly string[]): void => {
-    if (path.includes(file)) found.push([...path.slice(path.indexOf(file)), file].join(' → '));
-    if (done.has(file) || path.includes(file)) return;
-    for (const one of imports) if (one.from === file && one.relative && !one.typeOnly) walk(one.to, [...path, file]);
-    done.add(file);
-  };
-  for (const file of files) walk(file, []);
-  return found;
 }
