@@ -84,6 +84,16 @@ describe('the gateway', () => {
     expect(smallSingleImporterFiles(graph, 40).length).toBeLessThanOrEqual(102);
   });
 
+  it('declares each exported type name once', () => {
+    const declared = files.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/^export (?:abstract )?(?:interface|type|class) (\w+)/gm)].map(
+        ([, name]) => name,
+      ),
+    );
+    const repeated = new Set(declared.filter((name, index) => declared.indexOf(name) !== index));
+    expect(repeated.size, [...repeated].join(', ')).toBeLessThanOrEqual(36);
+  });
+
   it.each(files)('%s keeps to one subject: at most 300 lines', (file) => {
     expect(readFileSync(file, 'utf8').split('\n').length).toBeLessThanOrEqual(301);
   });
