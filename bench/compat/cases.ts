@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openContract } from '../../gateway/compat/contract/open.ts';
+import { openContract } from '../../gateway/compat/document/open.ts';
 import { findingsOf, isBreaking } from '../../gateway/compat/findings.ts';
 import { compareContracts } from '../../gateway/compat/walk/compareContracts.ts';
 

@@ -1,6 +1,6 @@
-import type { Documents } from '../compat/contract/documents.ts';
-import { openContract } from '../compat/contract/open.ts';
-import { faultsOf } from '../compat/contract/validate.ts';
+import type { Documents } from '../compat/document/documents.ts';
+import { openContract } from '../compat/document/open.ts';
+import { faultsOf } from '../compat/document/validate.ts';
 import { CompareError } from '../compat/failure.ts';
 import type { CompatOptions } from './compat.ts';
 import type { Progress } from './compatProgress.ts';

@@ -1,5 +1,4 @@
 import { realpathSync } from 'node:fs';
-import { workingTreeOf } from '../compat/contract/gitFile.ts';
 import { asGithub } from '../compat/report/github.ts';
 import { asJson } from '../compat/report/json.ts';
 import { asMarkdown } from '../compat/report/markdown.ts';
@@ -7,6 +6,7 @@ import type { CompatReport } from '../compat/report/report.ts';
 import { asSarif } from '../compat/report/sarif.ts';
 import type { Base } from '../compat/report/sides.ts';
 import { asText } from '../compat/report/text.ts';
+import { workingTreeOf } from '../compat/source/gitFile.ts';
 import type { Compared } from './compat.ts';
 import type { Io } from './io.ts';
 import { packageVersion } from './packageVersion.ts';

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { openContract } from '../compat/contract/open.ts';
+import { openContract } from '../compat/document/open.ts';
 import { proposeMoved } from '../compat/moved.ts';
 import type { AddCommand } from './command.ts';
 import { configOption } from './configOption.ts';

@@ -1,4 +1,4 @@
-import type { Located } from './contract/place.ts';
+import type { Located } from './document/located.ts';
 
 /** Which way something goes: `request` into the API, `response` out of it. */
 export type Direction = 'request' | 'response';

@@ -1,5 +1,5 @@
 import type { Change, Comparison, Step } from './change.ts';
-import { pointerOf } from './contract/place.ts';
+import { pointerOf } from './document/located.ts';
 import type { ContractComparison } from './walk/compareContracts.ts';
 import type { Route } from './walk/routes.ts';
 

@@ -1,5 +1,5 @@
 import type { Comparison } from './change.ts';
-import { isMap, type Located } from './contract/place.ts';
+import { isMap, type Located } from './document/located.ts';
 import { isDocs, isEqual } from './schema/canonical.ts';
 
 /** What is only described differently: one change, which names the keywords. */

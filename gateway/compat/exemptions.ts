@@ -1,4 +1,4 @@
-import { pointerOf } from './contract/place.ts';
+import { pointerOf } from './document/located.ts';
 import type { Finding } from './finding.ts';
 import { onlyOf } from './findings.ts';
 import { routeInWords } from './walk/routes.ts';

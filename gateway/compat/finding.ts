@@ -1,10 +1,10 @@
-import type { Place } from './contract/place.ts';
+import type { ContractPlace } from './document/located.ts';
 import type { Level, RuleId } from './rules.ts';
 import type { Route } from './walk/routes.ts';
 
 /** One of the two sides of a finding. */
 export interface Site {
-  readonly place: Place;
+  readonly place: ContractPlace;
   /** Undefined: nothing stands there. */
   readonly value: unknown;
 }

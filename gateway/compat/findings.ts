@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ruleFor } from './classify.ts';
 import { type CollectedChange, collectChanges } from './collect.ts';
-import { type Located, pointerOf } from './contract/place.ts';
+import { type Located, pointerOf } from './document/located.ts';
 import { withinTheStack } from './failure.ts';
 import type { Finding, RouteName, Site } from './finding.ts';
 import { hintsFor } from './hints.ts';

@@ -1,5 +1,5 @@
 import type { Change, Comparison } from './change.ts';
-import { below } from './contract/place.ts';
+import { below } from './document/located.ts';
 import { lettersOf, likeness } from './likeness.ts';
 import { substance } from './schema/canonical.ts';
 import type { ContractComparison, RouteComparison } from './walk/compareContracts.ts';

@@ -1,5 +1,5 @@
-import type { Documents } from './contract/documents.ts';
-import { positionsOf } from './contract/positions.ts';
+import type { Documents } from './document/documents.ts';
+import { positionsOf } from './document/positions.ts';
 import type { Exemptions } from './exemptions.ts';
 import type { Finding, RouteName } from './finding.ts';
 import { findingsOf, isBreaking, type Levels } from './findings.ts';

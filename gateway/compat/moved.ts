@@ -1,4 +1,4 @@
-import type { Documents } from './contract/documents.ts';
+import type { Documents } from './document/documents.ts';
 import { type Letters, lettersOf, likeness } from './likeness.ts';
 import { type Shape, shapeAlikeness, shapeOf } from './movedShape.ts';
 import { parameterNames, type Route, routesOf, withoutNames } from './walk/routes.ts';

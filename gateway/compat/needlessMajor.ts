@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Documents } from './contract/documents.ts';
-import { below } from './contract/place.ts';
+import type { Documents } from './document/documents.ts';
+import { below } from './document/located.ts';
 import type { Finding } from './finding.ts';
 import { type Level, rules } from './rules.ts';
 

@@ -1,4 +1,4 @@
-import { openContract } from '../compat/contract/open.ts';
+import { openContract } from '../compat/document/open.ts';
 import { CompareError } from '../compat/failure.ts';
 import { buildGuide } from '../compat/guide/buildGuide.ts';
 import type { End, Guide } from '../compat/guide/guide.ts';

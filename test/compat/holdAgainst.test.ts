@@ -80,7 +80,7 @@ describe('majors', () => {
     const one = JSON.parse(root.place.file.text ?? '') as { paths: Record<string, { get: { security?: unknown } }> };
     const bars = one.paths['/bars'];
     if (bars) bars.get.security = [{ key: [] }];
-    const { openContract } = await import('../../gateway/compat/contract/open.ts');
+    const { openContract } = await import('../../gateway/compat/document/open.ts');
     const secured = await openContract('-', { cwd: '/', stdin: () => JSON.stringify(one), allowRemote: false });
     const { findings } = holdAgainst(await held('majors', { old: silent, new: secured }), nothing);
     expect(findings.map(({ rule, sentence }) => [rule, sentence])).toEqual([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pointerOf } from '../../gateway/compat/contract/place.ts';
+import { pointerOf } from '../../gateway/compat/document/located.ts';
 import { findingsOf } from '../../gateway/compat/findings.ts';
 import { compareContracts, type Versions } from '../../gateway/compat/walk/compareContracts.ts';
 import { documentsOf, type Json } from './support/comparing.ts';

@@ -1,5 +1,5 @@
 import type { Change } from '../change.ts';
-import { isList, isMap, type Located } from '../contract/place.ts';
+import { isList, isMap, type Located } from '../document/located.ts';
 
 const longest = 80;
 const most = 5;

@@ -1,7 +1,7 @@
 import { ruleFor } from '../classify.ts';
 import { collectChanges } from '../collect.ts';
-import type { Documents } from '../contract/documents.ts';
-import { below } from '../contract/place.ts';
+import type { Documents } from '../document/documents.ts';
+import { below } from '../document/located.ts';
 import { hintsFor } from '../hints.ts';
 import { compareContracts } from '../walk/compareContracts.ts';
 import type { Route } from '../walk/routes.ts';

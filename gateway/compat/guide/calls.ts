@@ -1,4 +1,4 @@
-import { below, isMap, itemsOf, type Located } from '../contract/place.ts';
+import { below, isMap, itemsOf, type Located } from '../document/located.ts';
 import type { Route } from '../walk/routes.ts';
 import type { Sample } from './guide.ts';
 import type { Side } from './side.ts';

@@ -1,4 +1,4 @@
-import { isList, isMap } from '../contract/place.ts';
+import { isList, isMap } from '../document/located.ts';
 import { type Made, partOf } from './made.ts';
 import { ownOf } from './values.ts';
 

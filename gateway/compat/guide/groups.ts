@@ -1,6 +1,6 @@
 import type { Change, Step } from '../change.ts';
 import type { CollectedChange, Occurrence } from '../collect.ts';
-import type { Place } from '../contract/place.ts';
+import type { ContractPlace } from '../document/located.ts';
 import type { Route } from '../walk/routes.ts';
 import { split } from './side.ts';
 import { named } from './words.ts';
@@ -77,7 +77,7 @@ function stepsIn(keys: readonly string[]): Step[] {
   return steps;
 }
 
-function keysOf(place: Place): string[] {
+function keysOf(place: ContractPlace): string[] {
   const keys: string[] = [];
   for (let at = place; at.parent !== undefined; at = at.parent) keys.push(at.key);
   return keys.reverse();

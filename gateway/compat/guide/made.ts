@@ -1,5 +1,5 @@
 import type { Direction } from '../change.ts';
-import { isList } from '../contract/place.ts';
+import { isList } from '../document/located.ts';
 import type { Schema } from '../schema/schema.ts';
 import { valueAt } from './values.ts';
 

@@ -1,5 +1,5 @@
 import type { Change } from '../change.ts';
-import { below } from '../contract/place.ts';
+import { below } from '../document/located.ts';
 import { subjectOf } from '../sentence.ts';
 import type { RouteComparison } from '../walk/compareContracts.ts';
 import { type Route, routeInWords, withoutNames } from '../walk/routes.ts';

@@ -1,6 +1,6 @@
 import type { Direction, Step } from '../change.ts';
-import type { Documents } from '../contract/documents.ts';
-import { below, entriesOf, isMap, type Located } from '../contract/place.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, entriesOf, isMap, type Located } from '../document/located.ts';
 import { Schemas } from '../schema/schemas.ts';
 import type { Route } from '../walk/routes.ts';
 import { type Made, madeFrom } from './made.ts';

@@ -1,4 +1,4 @@
-import { isList, isMap } from '../contract/place.ts';
+import { isList, isMap } from '../document/located.ts';
 
 /** What stands at a path; of a list, in its first item. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {

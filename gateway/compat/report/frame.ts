@@ -1,5 +1,5 @@
 import { harmless } from '../../shared/harmless.ts';
-import type { Position } from '../contract/lines.ts';
+import type { TextPosition } from '../document/textPositions.ts';
 import type { Site } from '../finding.ts';
 import { shown } from './words.ts';
 
@@ -8,7 +8,7 @@ const longest = 120;
 const before = 40;
 
 /** The line of a contract at which something stands, with a caret under its column; a long line is cut on both sides. */
-export function frameOf(site: Site, { line, column, start }: Position): string[] {
+export function frameOf(site: Site, { line, column, start }: TextPosition): string[] {
   const raw = lineAt(site.place.file.text, start);
   if (raw === undefined || raw.trim() === '') return [];
   const from = column > longest - before ? column - 1 - before : 0;

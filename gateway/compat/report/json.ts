@@ -1,5 +1,5 @@
-import type { Position } from '../contract/lines.ts';
-import { pointerOf } from '../contract/place.ts';
+import { pointerOf } from '../document/located.ts';
+import type { TextPosition } from '../document/textPositions.ts';
 import type { Exemption } from '../exemptions.ts';
 import type { RouteName, Site } from '../finding.ts';
 import { type Rule, rules } from '../rules.ts';
@@ -89,7 +89,7 @@ function findingAsJson(finding: PlacedFinding): JsonFinding {
   };
 }
 
-function sideAsJson(site: Site | undefined, at: Position | undefined): JsonSide | null {
+function sideAsJson(site: Site | undefined, at: TextPosition | undefined): JsonSide | null {
   if (site === undefined) return null;
   const { place, value } = site;
   const side = { file: cut(place.file.name), pointer: cut(pointerOf(place)), line: at?.line ?? null };

@@ -1,11 +1,11 @@
-import type { Position } from '../contract/lines.ts';
+import type { TextPosition } from '../document/textPositions.ts';
 import type { Exemption, StaleExemption } from '../exemptions.ts';
 import type { Finding } from '../finding.ts';
 
 /** A finding whose places are known in the text of the contracts. */
 export interface PlacedFinding extends Finding {
-  readonly oldAt: Position | undefined;
-  readonly newAt: Position | undefined;
+  readonly oldAt: TextPosition | undefined;
+  readonly newAt: TextPosition | undefined;
   /** Requests to its routes in the last 30 days; undefined: nobody counted. */
   readonly calls: number | undefined;
 }

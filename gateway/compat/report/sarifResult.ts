@@ -1,5 +1,5 @@
-import type { Position } from '../contract/lines.ts';
-import { pointerOf } from '../contract/place.ts';
+import { pointerOf } from '../document/located.ts';
+import type { TextPosition } from '../document/textPositions.ts';
 import type { Exemption } from '../exemptions.ts';
 import type { Site } from '../finding.ts';
 import { rules } from '../rules.ts';
@@ -71,7 +71,7 @@ function mainLocation({ old, oldAt, new: now, newAt }: PlacedFinding, comparing:
   return { physicalLocation: { artifactLocation: { uri: uriOf(comparing.new, base) } } };
 }
 
-function locationOf({ place }: Site, at: Position | undefined, base: Base): SarifLocation {
+function locationOf({ place }: Site, at: TextPosition | undefined, base: Base): SarifLocation {
   const pointer = pointerOf(place);
   return {
     physicalLocation: {

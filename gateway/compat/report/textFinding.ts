@@ -1,5 +1,5 @@
-import type { Position } from '../contract/lines.ts';
-import { pointerOf } from '../contract/place.ts';
+import { pointerOf } from '../document/located.ts';
+import type { TextPosition } from '../document/textPositions.ts';
 import type { Site } from '../finding.ts';
 import { frameOf } from './frame.ts';
 import type { PlacedExempted, PlacedFinding } from './report.ts';
@@ -42,7 +42,12 @@ export function exemptedAsText({ finding, exemption }: PlacedExempted, paint: Pa
   return paint('dim', `  ${words}\n    until ${dayOf(until)}: ${shown(reason)}`);
 }
 
-function placeAsText(name: string, site: Site | undefined, at: Position | undefined, withPointer: boolean): string[] {
+function placeAsText(
+  name: string,
+  site: Site | undefined,
+  at: TextPosition | undefined,
+  withPointer: boolean,
+): string[] {
   if (!isThere(site)) return [];
   const pointer = withPointer ? `  ${shown(pointerOf(site.place), 500)}` : '';
   return [`${name}  ${placeInWords(site.place.file.name, at)}${pointer}`];

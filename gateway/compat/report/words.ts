@@ -1,6 +1,6 @@
 import { counted } from '../../shared/counted.ts';
 import { harmless, harmlessly } from '../../shared/harmless.ts';
-import type { Position } from '../contract/lines.ts';
+import type { TextPosition } from '../document/textPositions.ts';
 import type { StaleExemption } from '../exemptions.ts';
 import type { Finding, RouteName } from '../finding.ts';
 import { routeInWords } from '../walk/routes.ts';
@@ -41,7 +41,7 @@ export function callsInWords({ calls }: PlacedFinding): string {
 }
 
 /** `openapi.yaml:12:9`, as terminals and editors know it. */
-export function placeInWords(file: string, at: Position | undefined): string {
+export function placeInWords(file: string, at: TextPosition | undefined): string {
   return shown(at ? `${cutInFront(file)}:${at.line}:${at.column}` : cutInFront(file));
 }
 

@@ -1,4 +1,4 @@
-import { isList, isMap } from '../contract/place.ts';
+import { isList, isMap } from '../document/located.ts';
 
 /** Keywords that describe, and demand nothing. */
 export const docsKeywords: ReadonlySet<string> = new Set([

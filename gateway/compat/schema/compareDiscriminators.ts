@@ -1,4 +1,4 @@
-import { below, type Located } from '../contract/place.ts';
+import { below, type Located } from '../document/located.ts';
 import { mappingOf, nameOf, targetsOf, valuesOf } from './mapping.ts';
 import type { Pair } from './pair.ts';
 import { pairGroups, pairUp } from './pairing.ts';

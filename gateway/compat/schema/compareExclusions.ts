@@ -1,4 +1,4 @@
-import { isList } from '../contract/place.ts';
+import { isList } from '../document/located.ts';
 import { canonical, isDocs } from './canonical.ts';
 import type { Schema } from './schema.ts';
 

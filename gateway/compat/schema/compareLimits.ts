@@ -1,4 +1,4 @@
-import type { Located } from '../contract/place.ts';
+import type { Located } from '../document/located.ts';
 import { isCounted, isMatched, isWhole, isWithinEnd, keepsListed } from './keepsListed.ts';
 import { type Bound, compareBounds, type Limit, maximums, minimums } from './limits.ts';
 import type { Pair } from './pair.ts';

@@ -1,6 +1,6 @@
 import { type Comparison, emptyComparison } from '../change.ts';
 import { compareDocs } from '../compareDocs.ts';
-import type { Alike } from '../contract/twins.ts';
+import type { SubtreeEquality } from '../document/identicalSubtrees.ts';
 import { compareConditions } from './compareConditions.ts';
 import { compareFields } from './compareFields.ts';
 import { compareGroups } from './compareGroups.ts';
@@ -34,10 +34,10 @@ function compareDescriptions({ parts: before }: Schema, { parts: after }: Schema
  * walked once. A pair that is still being compared counts as equal wherever it turns up within itself.
  */
 export class SchemaComparer {
-  readonly #twins: Alike;
+  readonly #twins: SubtreeEquality;
   readonly #known = new Map<Schema, Map<Schema, Map<string, Comparison>>>();
 
-  constructor(twins: Alike) {
+  constructor(twins: SubtreeEquality) {
     this.#twins = twins;
   }
 

@@ -1,6 +1,6 @@
 import type { Comparison } from '../change.ts';
 import { ruleFor } from '../classify.ts';
-import type { Located } from '../contract/place.ts';
+import type { Located } from '../document/located.ts';
 import { subjectOf } from '../sentence.ts';
 import { tellNull } from './compareTypes.ts';
 import { looksOf } from './groups.ts';

@@ -1,4 +1,4 @@
-import type { Located } from '../contract/place.ts';
+import type { Located } from '../document/located.ts';
 import { canonical } from './canonical.ts';
 import { isSentAsText, type Pair } from './pair.ts';
 import type { View } from './view.ts';

@@ -1,4 +1,4 @@
-import { below, entriesOf, isMap, itemsOf, type Located } from '../contract/place.ts';
+import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
 import { canonical, isDocs } from './canonical.ts';
 import { Held, type Sayings } from './held.ts';
 import type { Schemas } from './schemas.ts';

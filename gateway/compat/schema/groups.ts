@@ -1,5 +1,4 @@
-import { refOf } from '../contract/documents.ts';
-import { below, itemsOf, type Located } from '../contract/place.ts';
+import { below, itemsOf, type Located, refOf } from '../document/located.ts';
 import { isDocs, substance } from './canonical.ts';
 import type { Schema } from './schema.ts';
 import type { Schemas } from './schemas.ts';

@@ -1,5 +1,5 @@
-import { type Documents, refOf } from '../contract/documents.ts';
-import { below, entriesOf, itemsOf, type Located } from '../contract/place.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, entriesOf, itemsOf, type Located, refOf } from '../document/located.ts';
 import { CompareError } from '../failure.ts';
 
 /**

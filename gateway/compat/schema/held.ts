@@ -1,4 +1,4 @@
-import { isMap, type Located } from '../contract/place.ts';
+import { isMap, type Located } from '../document/located.ts';
 import { isDocs } from './canonical.ts';
 import type { Schema } from './schema.ts';
 import type { Schemas } from './schemas.ts';

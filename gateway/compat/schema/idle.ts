@@ -1,4 +1,4 @@
-import { isList, type Located } from '../contract/place.ts';
+import { isList, type Located } from '../document/located.ts';
 import { substance } from './canonical.ts';
 import type { Sayings } from './held.ts';
 

@@ -1,4 +1,4 @@
-import { isList, isMap, type Located } from '../contract/place.ts';
+import { isList, isMap, type Located } from '../document/located.ts';
 import type { Sayings } from './held.ts';
 import type { Schema } from './schema.ts';
 import type { Schemas } from './schemas.ts';

@@ -1,4 +1,4 @@
-import { isList, isMap } from '../contract/place.ts';
+import { isList, isMap } from '../document/located.ts';
 import { type Bound, compareBounds } from './limits.ts';
 import type { Pair } from './pair.ts';
 import { matches } from './regularExpressions.ts';

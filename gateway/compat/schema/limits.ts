@@ -1,4 +1,4 @@
-import { below, isMap, type Located } from '../contract/place.ts';
+import { below, isMap, type Located } from '../document/located.ts';
 import { canonical } from './canonical.ts';
 import type { Sayings } from './held.ts';
 

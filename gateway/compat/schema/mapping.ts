@@ -1,4 +1,4 @@
-import { below, entriesOf, type Located } from '../contract/place.ts';
+import { below, entriesOf, type Located } from '../document/located.ts';
 import type { Alternative } from './groups.ts';
 import type { Schema } from './schema.ts';
 import type { View } from './view.ts';

@@ -1,7 +1,7 @@
 import type { ChangeOf, Comparison, Direction, Kind, Step } from '../change.ts';
 import { addPart } from '../change.ts';
-import type { Located } from '../contract/place.ts';
-import type { Alike } from '../contract/twins.ts';
+import type { SubtreeEquality } from '../document/identicalSubtrees.ts';
+import type { Located } from '../document/located.ts';
 import type { Held } from './held.ts';
 import type { Schema } from './schema.ts';
 import type { View } from './view.ts';
@@ -26,7 +26,7 @@ export interface PairOptions {
   readonly new: Schema;
   readonly context: Context;
   readonly into: Comparison;
-  readonly twins: Alike;
+  readonly twins: SubtreeEquality;
   readonly compare: CompareSchemas;
 }
 
@@ -36,7 +36,7 @@ export class Pair {
   readonly newSchema: Schema;
   readonly context: Context;
   readonly into: Comparison;
-  readonly #twins: Alike;
+  readonly #twins: SubtreeEquality;
   readonly #compare: CompareSchemas;
 
   constructor({ old, new: now, context, into, twins, compare }: PairOptions) {

@@ -1,4 +1,4 @@
-import type { JsonMap, Located, Place } from '../contract/place.ts';
+import type { ContractPlace, JsonMap, Located } from '../document/located.ts';
 import type { JsonType } from './jsonTypes.ts';
 import type { Schemas } from './schemas.ts';
 import { type View, viewOf } from './view.ts';
@@ -26,7 +26,7 @@ export class Schema {
     this.#schemas = schemas;
   }
 
-  get place(): Place {
+  get place(): ContractPlace {
     return this.located.place;
   }
 

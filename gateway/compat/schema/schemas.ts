@@ -1,5 +1,5 @@
-import { type Documents, refOf } from '../contract/documents.ts';
-import { below, isList, isMap, itemsOf, type JsonMap, type Located } from '../contract/place.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, isList, isMap, itemsOf, type JsonMap, type Located, refOf } from '../document/located.ts';
 import { CompareError } from '../failure.ts';
 import { isDocs } from './canonical.ts';
 import { Heirs } from './heirs.ts';

@@ -1,4 +1,4 @@
-import type { Located } from '../contract/place.ts';
+import type { Located } from '../document/located.ts';
 import { foreign } from './foreign.ts';
 import type { Schema } from './schema.ts';
 

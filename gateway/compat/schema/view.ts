@@ -1,4 +1,4 @@
-import { entriesOf, isList, isMap, itemsOf, type Located } from '../contract/place.ts';
+import { entriesOf, isList, isMap, itemsOf, type Located } from '../document/located.ts';
 import { canonical } from './canonical.ts';
 import { type Conditions, conditionsOf } from './conditions.ts';
 import { applying } from './foreign.ts';

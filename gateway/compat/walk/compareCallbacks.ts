@@ -1,6 +1,6 @@
 import { addPart, type Comparison, emptyComparison } from '../change.ts';
-import type { Documents } from '../contract/documents.ts';
-import { below, entriesOf, type Located } from '../contract/place.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, entriesOf, type Located } from '../document/located.ts';
 import { addOperations, type Route, routeInWords } from './routes.ts';
 import { found, type Sides } from './sides.ts';
 

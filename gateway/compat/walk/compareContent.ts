@@ -1,6 +1,6 @@
 import { addPart, type Comparison, type Direction, type Step } from '../change.ts';
 import { compareDocs } from '../compareDocs.ts';
-import { below, entriesOf, type Located } from '../contract/place.ts';
+import { below, entriesOf, type Located } from '../document/located.ts';
 import type { Wire } from '../schema/pair.ts';
 import { compareEncodings } from './compareEncodings.ts';
 import { spelledAlike } from './contentTypes.ts';

@@ -1,8 +1,8 @@
 import { type Comparison, emptyComparison } from '../change.ts';
 import { compareDocs } from '../compareDocs.ts';
-import type { Documents } from '../contract/documents.ts';
-import { below, type Located } from '../contract/place.ts';
-import { type Alike, Twins } from '../contract/twins.ts';
+import type { Documents } from '../document/documents.ts';
+import { IdenticalSubtrees, type SubtreeEquality } from '../document/identicalSubtrees.ts';
+import { below, type Located } from '../document/located.ts';
 import { withinTheStack } from '../failure.ts';
 import { isEqual } from '../schema/canonical.ts';
 import { compareOperations } from './compareOperations.ts';
@@ -40,7 +40,7 @@ export function compareContracts(
   old: Documents,
   now: Documents,
   versions: Versions = {},
-  twins: Alike = new Twins(old, now),
+  twins: SubtreeEquality = new IdenticalSubtrees(old, now),
 ): ContractComparison {
   return withinTheStack(now.root.place.file.name, () => compareAll(new Sides(old, now, twins), versions));
 }

@@ -1,5 +1,5 @@
 import { addPart, type Comparison, type Direction, emptyComparison } from '../change.ts';
-import { below, entriesOf, type Located } from '../contract/place.ts';
+import { below, entriesOf, type Located } from '../document/located.ts';
 import { isEqual } from '../schema/canonical.ts';
 import type { View } from '../schema/view.ts';
 import { areCovered } from './contentTypes.ts';

@@ -1,5 +1,5 @@
 import { addPart, type Comparison, type Direction } from '../change.ts';
-import { entriesOf, isMap, type Located } from '../contract/place.ts';
+import { entriesOf, isMap, type Located } from '../document/located.ts';
 import { compareParameterValues } from './compareParameterValues.ts';
 import { found, type Sides } from './sides.ts';
 

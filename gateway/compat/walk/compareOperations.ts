@@ -1,6 +1,6 @@
 import { addPart, type Comparison, emptyComparison } from '../change.ts';
 import { compareDocs } from '../compareDocs.ts';
-import { below } from '../contract/place.ts';
+import { below } from '../document/located.ts';
 import { isEqual } from '../schema/canonical.ts';
 import { compareBodies } from './compareBodies.ts';
 import { compareCallbacks } from './compareCallbacks.ts';

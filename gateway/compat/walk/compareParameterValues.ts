@@ -1,6 +1,6 @@
 import { addPart, type Comparison, type Direction } from '../change.ts';
 import { compareDocs } from '../compareDocs.ts';
-import { below, isMap, type Located } from '../contract/place.ts';
+import { below, isMap, type Located } from '../document/located.ts';
 import { compareContent } from './compareContent.ts';
 import { found, type Sides } from './sides.ts';
 

@@ -1,6 +1,6 @@
 import { addPart, type Comparison } from '../change.ts';
-import type { Documents } from '../contract/documents.ts';
-import { below, isMap, itemsOf, type Located } from '../contract/place.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, isMap, itemsOf, type Located } from '../document/located.ts';
 import { compareParameterValues } from './compareParameterValues.ts';
 import { parameterNames, type Route } from './routes.ts';
 import { directions, type Flow, found, type Sides } from './sides.ts';

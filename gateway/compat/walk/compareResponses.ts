@@ -1,6 +1,6 @@
 import { addPart, type Comparison } from '../change.ts';
 import { compareDocs } from '../compareDocs.ts';
-import { below, entriesOf, isMap, type Located } from '../contract/place.ts';
+import { below, entriesOf, isMap, type Located } from '../document/located.ts';
 import { isEqual } from '../schema/canonical.ts';
 import { compareContent } from './compareContent.ts';
 import { compareHeaders } from './compareHeaders.ts';

@@ -1,6 +1,6 @@
 import type { Comparison } from '../change.ts';
-import type { Documents } from '../contract/documents.ts';
-import { below, isList, isMap, type Located } from '../contract/place.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, isList, isMap, type Located } from '../document/located.ts';
 import { canonical, substance } from '../schema/canonical.ts';
 import { found, type Sides } from './sides.ts';
 

@@ -1,5 +1,5 @@
-import type { Documents } from '../contract/documents.ts';
-import { below, entriesOf, isMap, type Located } from '../contract/place.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, entriesOf, isMap, type Located } from '../document/located.ts';
 import { canonical, substance } from '../schema/canonical.ts';
 import { unionOfTypes } from '../schema/reach.ts';
 import type { Schema } from '../schema/schema.ts';

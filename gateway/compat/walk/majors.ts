@@ -1,4 +1,4 @@
-import type { Documents } from '../contract/documents.ts';
+import type { Documents } from '../document/documents.ts';
 import { routesOf } from './routes.ts';
 import { basePathsOf } from './servers.ts';
 

@@ -1,4 +1,4 @@
-import type { Documents } from '../contract/documents.ts';
+import type { Documents } from '../document/documents.ts';
 import { type Route, withoutNames } from './routes.ts';
 import { movedBases, type Servers, serversOf } from './servers.ts';
 

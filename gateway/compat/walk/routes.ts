@@ -1,6 +1,6 @@
 import { withoutVersion } from '../../shared/versionPrefix.ts';
-import type { Documents } from '../contract/documents.ts';
-import { below, entriesOf, isMap, type Located } from '../contract/place.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, entriesOf, isMap, type Located } from '../document/located.ts';
 
 /** An operation of a contract. */
 export interface Route {

@@ -1,5 +1,5 @@
-import type { Documents } from '../contract/documents.ts';
-import { below, entriesOf, isMap, itemsOf, type Located } from '../contract/place.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
 import type { Route } from './routes.ts';
 
 interface Address {

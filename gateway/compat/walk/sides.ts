@@ -1,7 +1,7 @@
 import { type Comparison, type Direction, emptyComparison } from '../change.ts';
-import type { Documents } from '../contract/documents.ts';
-import type { Located } from '../contract/place.ts';
-import type { Alike } from '../contract/twins.ts';
+import type { Documents } from '../document/documents.ts';
+import type { SubtreeEquality } from '../document/identicalSubtrees.ts';
+import type { Located } from '../document/located.ts';
 import { SchemaComparer } from '../schema/compareSchemas.ts';
 import type { Wire } from '../schema/pair.ts';
 import { unionOfTypes } from '../schema/reach.ts';
@@ -15,13 +15,13 @@ export type Flow = 'in' | 'out';
 export class Sides {
   readonly old: Documents;
   readonly new: Documents;
-  readonly #twins: Alike;
+  readonly #twins: SubtreeEquality;
   readonly #schemas: { readonly old: Schemas; readonly new: Schemas };
   readonly #comparer: SchemaComparer;
   readonly #known = new Map<unknown, Map<unknown, Map<string, Comparison>>>();
 
   /** `twins`: what need not be looked at. */
-  constructor(old: Documents, now: Documents, twins: Alike) {
+  constructor(old: Documents, now: Documents, twins: SubtreeEquality) {
     this.old = old;
     this.new = now;
     this.#twins = twins;

@@ -1,5 +1,5 @@
-import { Documents } from '../../../gateway/compat/contract/documents.ts';
-import { parseFile } from '../../../gateway/compat/contract/parse.ts';
+import { Documents } from '../../../gateway/compat/document/documents.ts';
+import { parseFile } from '../../../gateway/compat/document/parse.ts';
 import { type Exemption, Exemptions } from '../../../gateway/compat/exemptions.ts';
 import { holdAgainst } from '../../../gateway/compat/holdAgainst.ts';
 import type { Between, Comparing, CompatReport } from '../../../gateway/compat/report/report.ts';

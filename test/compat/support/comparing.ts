@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { Documents, type Files } from '../../../gateway/compat/contract/documents.ts';
+import { Documents, type Files } from '../../../gateway/compat/document/documents.ts';
 import { CompareError } from '../../../gateway/compat/failure.ts';
 import type { Finding } from '../../../gateway/compat/finding.ts';
 import { findingsOf } from '../../../gateway/compat/findings.ts';
