@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type EmbeddingOptions, embed } from './embedding.ts';
 import { accompany, accompanyUpgrade } from './pipeline/application.ts';
+import { type EmbeddingOptions, embed } from './runtime/embedding.ts';
 
 export { ConfigError, UnreadableFileError } from './config/fault.ts';
 

@@ -2,10 +2,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createDiscovery } from './discovery/app.ts';
-import { type EmbeddingOptions, embed } from './embedding.ts';
 import { concerns } from './pipeline/findVersion.ts';
 import { handle } from './pipeline/http.ts';
 import { handleUpgrade } from './pipeline/upgrade.ts';
+import { type EmbeddingOptions, embed } from './runtime/embedding.ts';
 
 export { ConfigError, UnreadableFileError } from './config/fault.ts';
 

@@ -13,10 +13,7 @@ import { filesBelow, type Import, importsOf } from './support/imports.ts';
 const lines = [
   ['main'],
   ['cli', 'index', 'express'],
-  ['cluster'],
-  ['assemble', 'embedding'],
-  ['stops', 'reload', 'useFacts', 'keeping'],
-  ['serving'],
+  ['runtime'],
   ['pipeline', 'admin', 'discovery'],
   ['forwarding', 'retirement'],
   ['upstream', 'routing', 'lifecycle', 'usage', 'observability', 'compat'],

@@ -7,12 +7,12 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keepYoungGenerationSmall } from '../../gateway/cli/heap.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { sinkOf } from '../../gateway/keeping.ts';
 import type { Recorder } from '../../gateway/observability/facts.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { listen } from '../../gateway/pipeline/listener.ts';
-import { assemble } from '../../gateway/serving/assembly.ts';
-import { Signals } from '../../gateway/serving/signals.ts';
+import { assemble } from '../../gateway/runtime/dataPlane.ts';
+import { sinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
+import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { Ledger } from '../../gateway/usage/ledger.ts';
 import { dates } from '../support/work.ts';
@@ -35,16 +35,16 @@ const notice = (line: string): void => void process.stderr.write(`${line}\n`);
 // On disk, and written every few seconds, as in a gateway that runs.
 const usage = (name: string) =>
   sinkOf(Ledger.open({ ...snapshot.usage, store: join(folder, name) }, { clock: systemClock, onNotice: notice }));
-const signals = (options: Partial<ConstructorParameters<typeof Signals>[1]>): Signals =>
-  new Signals(snapshot, { clock: systemClock, notice, usage: undefined, logs: false, ...options });
+const telemetry = (options: Partial<ConstructorParameters<typeof Telemetry>[1]>): Telemetry =>
+  new Telemetry(snapshot, { clock: systemClock, notice, usage: undefined, logs: false, ...options });
 const watched = [
-  { by: 'nothing', signals: undefined },
-  { by: 'metrics', signals: signals({}) },
-  { by: 'metrics and ledger', signals: signals({ usage: usage('ledger.db') }) },
-  { by: 'metrics, ledger and access log', signals: signals({ usage: usage('all.db'), logs: true }) },
-].map(({ by, signals: its }) => ({ by, recorder: its?.recorder as Recorder | undefined, cpuMicros: 0, requests: 0 }));
+  { by: 'nothing', telemetry: undefined },
+  { by: 'metrics', telemetry: telemetry({}) },
+  { by: 'metrics and ledger', telemetry: telemetry({ usage: usage('ledger.db') }) },
+  { by: 'metrics, ledger and access log', telemetry: telemetry({ usage: usage('all.db'), logs: true }) },
+].map(({ by, telemetry: its }) => ({ by, recorder: its?.recorder as Recorder | undefined, cpuMicros: 0, requests: 0 }));
 // Once, so that the process is being watched as it is between two scrapes.
-await signals({}).metrics();
+await telemetry({}).metrics();
 
 const { surroundings } = assemble(snapshot);
 let begun = 0;

@@ -1,6 +1,6 @@
 import { printable } from '../config/mask.ts';
 import { refusalLines } from '../lifecycle/guard.ts';
-import type { Outcome } from '../reload.ts';
+import type { Outcome } from '../runtime/reload.ts';
 import { adminAt, isRecord, stranger } from './admin.ts';
 import type { AdminTarget } from './adminTarget.ts';
 import type { Paint } from './paint.ts';

@@ -3,7 +3,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { Verdict } from '../config/validate.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { successorOf } from '../lifecycle/successor.ts';
-import type { Outcome } from '../reload.ts';
+import type { Outcome } from '../runtime/reload.ts';
 import { frame } from './frame.ts';
 import type { Paint } from './paint.ts';
 import { date, table } from './table.ts';

@@ -1,8 +1,8 @@
-import type { RunningGateway } from '../assemble.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { WatchedFiles } from '../config/watchedFiles.ts';
 import type { Trigger } from '../observability/configStatus.ts';
-import { outcomeInWords } from '../reload.ts';
+import type { RunningGateway } from '../runtime/gateway.ts';
+import { outcomeInWords } from '../runtime/reload.ts';
 import type { Io } from './io.ts';
 import type { RoutesFile } from './routesFile.ts';
 

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { Crew } from '../cluster/crew.ts';
-import { serveInProcess } from '../serving/inProcess.ts';
-import type { Serve } from '../serving/serving.ts';
+import { serveInProcess } from '../runtime/inProcess.ts';
+import type { Serve } from '../runtime/serving.ts';
+import { WorkerPool } from '../runtime/workerPool.ts';
 
 export interface Staff {
   readonly serve: Serve;
@@ -9,20 +9,20 @@ export interface Staff {
   roll(): void;
 }
 
-/** One process serves by itself, several as a crew. */
+/** One process serves by itself, several as a worker pool. */
 export function serveWith(workers: number | 'auto', notice: (line: string) => void): Staff {
   const size = workers === 'auto' ? availableParallelism() : workers;
   if (size === 1) {
     const why = 'one process cannot take over from itself: set gateway.workers to 2 or more for rolling restarts';
     return { serve: serveInProcess, roll: () => notice(`SIGUSR2 does nothing: ${why}`) };
   }
-  let crew: Crew | undefined;
+  let pool: WorkerPool | undefined;
   return {
     serve: async (snapshot, options) => {
-      crew = new Crew(snapshot, options);
-      await crew.begin(size);
-      return crew;
+      pool = new WorkerPool(snapshot, options);
+      await pool.begin(size);
+      return pool;
     },
-    roll: () => void crew?.roll(),
+    roll: () => void pool?.roll(),
   };
 }

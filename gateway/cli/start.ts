@@ -1,6 +1,6 @@
-import { type RunningGateway, startGateway } from '../assemble.ts';
-import { isWorker, work } from '../cluster/worker.ts';
-import { tooFewOpenFiles } from '../serving/openFiles.ts';
+import { type RunningGateway, startGateway } from '../runtime/gateway.ts';
+import { tooFewOpenFiles } from '../runtime/openFiles.ts';
+import { isWorker, work } from '../runtime/worker.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
 import { ThreadedLedger } from '../usage/threadedLedger.ts';

@@ -19,7 +19,7 @@ interface Settings {
   readonly from?: string;
 }
 
-/** Operations of a gateway that has nothing to do; test/reload has those of a real one. */
+/** Operations of a gateway that has nothing to do; test/runtime/reload.test.ts has those of a real one. */
 const idle = {
   reload: async () => ({ kind: 'unchanged' }),
   preview: async () => ({ kind: 'unchanged' }),

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { startWorkers } from '../cluster/support.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { serve } from '../discovery/server.ts';
+import { startWorkers } from '../runtime/startWorkers.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 

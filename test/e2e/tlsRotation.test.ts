@@ -7,7 +7,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import { followCertificate, readKeyPair } from '../../gateway/pipeline/certificate.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
-import { assemble } from '../../gateway/serving/assembly.ts';
+import { assemble } from '../../gateway/runtime/dataPlane.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { startBackend } from '../support/backend.ts';
 import { connectSecurely, makePair, nameAt, type Pair } from '../support/certificates.ts';

@@ -9,7 +9,7 @@ import { Metrics } from '../../gateway/observability/metrics.ts';
 import { metricTable } from '../../gateway/observability/metricTable.ts';
 import { Processes } from '../../gateway/observability/processes.ts';
 import type { ServingReport } from '../../gateway/observability/report.ts';
-import { Signals } from '../../gateway/serving/signals.ts';
+import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { Ledger } from '../../gateway/usage/ledger.ts';
 import { startBackend } from '../support/backend.ts';
@@ -89,10 +89,10 @@ const config = {
 /** What a process tells of itself that counts for a ledger and writes a log. */
 async function ofProcess() {
   const usage = { salt: '', take: () => {} };
-  const signals = new Signals(snapshot, { clock: systemClock, notice: () => {}, logs: false, usage });
-  onTestFinished(() => signals.close());
-  signals.recorder.record(wellGone);
-  return [...(await signals.metrics()), ...ejectionsIn(report)];
+  const telemetry = new Telemetry(snapshot, { clock: systemClock, notice: () => {}, logs: false, usage });
+  onTestFinished(() => telemetry.close());
+  telemetry.recorder.record(wellGone);
+  return [...(await telemetry.metrics()), ...ejectionsIn(report)];
 }
 
 describe('the text of the metrics', () => {

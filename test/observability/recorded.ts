@@ -4,7 +4,7 @@ import { createDiscovery } from '../../gateway/discovery/app.ts';
 import type { Facts, Recorder } from '../../gateway/observability/facts.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
-import { assemble } from '../../gateway/serving/assembly.ts';
+import { assemble } from '../../gateway/runtime/dataPlane.ts';
 
 /** A gateway whose exchanges are recorded; `more`: further sections of its routes.yaml. */
 export async function startRecorded(

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { startGateway } from '../../gateway/assemble.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { Ledger } from '../../gateway/usage/ledger.ts';
 import { runIn } from '../cli/io.ts';

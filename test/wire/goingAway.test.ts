@@ -5,7 +5,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
-import { assemble } from '../../gateway/serving/assembly.ts';
+import { assemble } from '../../gateway/runtime/dataPlane.ts';
 import type { Underway, VersionUse } from '../../gateway/usage/versionUse.ts';
 import { type Answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { answerTo } from '../../../gateway/admin/reading/answers.ts';
-import { startGateway } from '../../../gateway/assemble.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
+import { startGateway } from '../../../gateway/runtime/gateway.ts';
 import { startBackend } from '../../support/backend.ts';
 import { crowded } from './crowd.ts';
 

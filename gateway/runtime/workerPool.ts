@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ServingReport } from '../observability/report.ts';
-import type { ServeOptions, Serving } from '../serving/serving.ts';
 import { BackOff } from './backOff.ts';
-import { Member } from './member.ts';
-import { Records } from './records.ts';
+import type { ServeOptions, Serving } from './serving.ts';
 import type { SharedSocket } from './sharedSocket.ts';
+import { WorkerHandle } from './workerHandle.ts';
+import { Records } from './workerTotals.ts';
 
 const heartbeatMs = 1000;
 
@@ -16,11 +16,11 @@ const heartbeatMs = 1000;
  * worker can come and go without a connection being refused. The primary does not hand connections out itself: one that
  * is on its way to a worker that dies would hang for ever.
  */
-export class Crew implements Serving {
+export class WorkerPool implements Serving {
   readonly #options: ServeOptions;
   readonly #backOff = new BackOff();
-  readonly #members = new Set<Member>();
-  readonly #dismissed = new WeakSet<Member>();
+  readonly #members = new Set<WorkerHandle>();
+  readonly #dismissed = new WeakSet<WorkerHandle>();
   readonly #records = new Records();
   readonly #ticketKeys = randomBytes(48);
   #socket: Promise<SharedSocket> | undefined;
@@ -142,7 +142,7 @@ export class Crew implements Serving {
    * Kills it only after its successor serves: on a machine so busy that no process starts in time, the worker is more likely
    * slow than stuck, and its requests are worth more than another process.
    */
-  async #replaceUnresponsive(member: Member): Promise<void> {
+  async #replaceUnresponsive(member: WorkerHandle): Promise<void> {
     if (this.#replacing || this.#dismissed.has(member)) return;
     this.#replacing = true;
     try {
@@ -156,7 +156,7 @@ export class Crew implements Serving {
   }
 
   /** Puts another worker in the place of `old`. @throws what keeps it from serving */
-  async #succeed(old: Member): Promise<void> {
+  async #succeed(old: WorkerHandle): Promise<void> {
     // Dead in the meantime, and replaced; or the gateway is about to stop.
     if (this.#ending || !this.#members.has(old)) return;
     // Should it die first, its successor is on its way already.
@@ -176,7 +176,7 @@ export class Crew implements Serving {
     else await this.#kill(old, old.unresponsiveSince);
   }
 
-  async #kill(member: Member, unresponsiveSince: number): Promise<void> {
+  async #kill(member: WorkerHandle, unresponsiveSince: number): Promise<void> {
     const { clock, notice } = this.#options;
     const seconds = Math.round((clock.now() - unresponsiveSince) / 1000);
     notice(
@@ -185,9 +185,9 @@ export class Crew implements Serving {
     await member.end(0);
   }
 
-  #fork(): Member {
+  #fork(): WorkerHandle {
     const first = { handle: undefined, ticketKeys: this.#ticketKeys };
-    const member = new Member(this.#snapshot, this.#options, this.#socket ?? first);
+    const member = new WorkerHandle(this.#snapshot, this.#options, this.#socket ?? first);
     // Those that follow wait for the socket of the first one.
     this.#socket ??= member.serving.then(() => ({ handle: member.socket, ticketKeys: this.#ticketKeys }));
     this.#socket.catch(() => {});
@@ -199,18 +199,18 @@ export class Crew implements Serving {
   }
 
   /** A worker that is sent away is not missed. */
-  async #dismiss(member: Member, ms: number): Promise<void> {
+  async #dismiss(member: WorkerHandle, ms: number): Promise<void> {
     this.#dismissed.add(member);
     await member.drain(ms, (last) => this.#records.close(last)).catch(() => member.end(0));
   }
 
-  #replaceWhenGone(member: Member): void {
+  #replaceWhenGone(member: WorkerHandle): void {
     void member.gone.then(() => {
       if (!this.#dismissed.has(member)) this.#replace(member);
     });
   }
 
-  #replace(member: Member): void {
+  #replace(member: WorkerHandle): void {
     if (this.#ending) return;
     const { clock, notice } = this.#options;
     const delay = this.#backOff.after(clock.now() - member.since);

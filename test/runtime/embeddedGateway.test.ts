@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createVersionGateway, type VersionGatewayOptions } from '../../gateway/index.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
-import { echoBackend, host, usageIn } from './support.ts';
+import { echoBackend, host, usageIn } from './embeddedServer.ts';
 
 const patienceMs = 10_000;
 

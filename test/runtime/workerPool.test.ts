@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { run } from '../support/process.ts';
-import { load, startWorkers } from './support.ts';
+import { load, startWorkers } from './startWorkers.ts';
 
 /** Answers everything, and counts how often it was asked what. */
 async function startCounting(delayMs = 0) {
@@ -31,7 +31,7 @@ it('a port that is taken is one clear line and exit 1, whoever was to listen', a
     '--listen',
     `127.0.0.1:${port}`,
     '--config',
-    'test/cluster/two-workers.yaml',
+    'test/runtime/two-workers.yaml',
   ]);
   const [code] = await once(other.child, 'exit');
   expect([code, other.output()]).toEqual([

@@ -1,7 +1,7 @@
-import type { LedgerDesk } from './admin/reading/questions.ts';
-import type { Snapshot } from './config/snapshot.ts';
-import type { UseFacts } from './lifecycle/guard.ts';
-import type { Serving } from './serving/serving.ts';
+import type { LedgerDesk } from '../admin/reading/questions.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import type { UseFacts } from '../lifecycle/guard.ts';
+import type { Serving } from './serving.ts';
 
 // What happens while the question is being asked.
 const skewMs = 5_000;

@@ -2,8 +2,8 @@ import { Agent } from 'node:http';
 import { expect, it } from 'vitest';
 import { parseMetrics } from '../observability/parseMetrics.ts';
 import { refusedUrl } from '../support/gateway.ts';
-import { ask, startCounted, startService } from './counting.ts';
-import { startWorkers } from './support.ts';
+import { startWorkers } from './startWorkers.ts';
+import { ask, startCounted, startService } from './workerCounting.ts';
 
 async function scrape(admin: string) {
   return parseMetrics(await (await fetch(`${admin}/metrics`)).text());

@@ -12,7 +12,7 @@ import { type VersionLifecycle, type VersionLifecycleOptions, versionLifecycle }
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
-import { type Host, host, usageIn } from './support.ts';
+import { type Host, host, usageIn } from './embeddedServer.ts';
 
 const patienceMs = 10_000;
 

@@ -3,7 +3,7 @@ import { Agent } from 'node:http';
 import { expect, it } from 'vitest';
 import { Ledger } from '../../gateway/usage/ledger.ts';
 import { eventually } from '../support/eventually.ts';
-import { ask, countExactly, startCounted, startService } from './counting.ts';
+import { ask, countExactly, startCounted, startService } from './workerCounting.ts';
 
 it(
   'the ledger counts what was sent, by client and version, through a reload and a rolling restart',

@@ -1,7 +1,7 @@
-import type { Snapshot } from './config/snapshot.ts';
-import { unreachableVersions } from './lifecycle/stopped.ts';
-import type { Serving } from './serving/serving.ts';
-import type { Clock } from './shared/clock.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import { unreachableVersions } from '../lifecycle/stopped.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { Serving } from './serving.ts';
 
 const everyMs = 1000;
 

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import type { Snapshot } from '../config/snapshot.ts';
 import { toPlain } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
-import type { ServeOptions } from '../serving/serving.ts';
-import type { Notice, Order, Reply, Usage } from './messages.ts';
+import type { ServeOptions } from './serving.ts';
 import type { SharedSocket } from './sharedSocket.ts';
+import type { Notice, Order, Reply, Usage } from './workerMessages.ts';
 
 type Unnumbered<One> = One extends { readonly number: number } ? Omit<One, 'number'> : never;
 type Question = { readonly kind: Order['kind']; resolve(reply: Reply): void; reject(error: Error): void };
@@ -24,7 +24,7 @@ const mostUnanswered = 3;
 const notAwaited: ReadonlySet<Order['kind']> = new Set(['report', 'apply', 'resalt', 'reopen']);
 
 /** A worker, as the primary sees it. */
-export class Member {
+export class WorkerHandle {
   readonly since: number;
   /** Resolves with its port, once it serves. */
   readonly serving: Promise<number>;

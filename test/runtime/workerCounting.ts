@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { Ledger } from '../../gateway/usage/ledger.ts';
-import { startWorkers } from './support.ts';
+import { startWorkers } from './startWorkers.ts';
 
 const clients = 500;
 const versions = ['v1', 'v2', 'v3'];

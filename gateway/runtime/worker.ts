@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { HostPort, Snapshot } from '../config/snapshot.ts';
 import { fromPlainInSlices, type PlainSnapshot } from '../config/transfer.ts';
-import { serveInProcess } from '../serving/inProcess.ts';
-import type { Serving, UsageSink } from '../serving/serving.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
 import type { UsageBatch } from '../usage/batch.ts';
-import type { Answer, Notice, Order, Reply, Usage, WireError } from './messages.ts';
+import { serveInProcess } from './inProcess.ts';
+import type { Serving, UsageSink } from './serving.ts';
 import { handleOf, listenOn } from './sharedSocket.ts';
+import type { Answer, Notice, Order, Reply, Usage, WireError } from './workerMessages.ts';
 
 export const { isWorker } = cluster;
 

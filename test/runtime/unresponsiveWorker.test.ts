@@ -5,7 +5,7 @@ import { runIn } from '../cli/io.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { connectTo, get } from '../support/rawClient.ts';
-import { type StartedGateway, startWorkers } from './support.ts';
+import { type StartedGateway, startWorkers } from './startWorkers.ts';
 
 const patient = { timeout: 120_000 };
 

@@ -5,7 +5,7 @@ import { Ledger } from '../../gateway/usage/ledger.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { connectTo, get, type RawClient } from '../support/rawClient.ts';
-import { startWorkers } from './support.ts';
+import { startWorkers } from './startWorkers.ts';
 
 const events = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n';
 const clients = 40;

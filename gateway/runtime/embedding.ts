@@ -1,19 +1,19 @@
 import { resolve } from 'node:path';
-import { LedgerThread } from './admin/reading/ledgerThread.ts';
-import { digestOf } from './config/contentDigest.ts';
-import { loadSnapshot, readText, snapshotFrom } from './config/load.ts';
-import { LoadThread } from './config/loadThread.ts';
-import type { Snapshot, Version } from './config/snapshot.ts';
-import { WatchedFiles } from './config/watchedFiles.ts';
-import type { Discovery } from './discovery/app.ts';
-import { keep, sinkOf } from './keeping.ts';
-import type { Facts } from './observability/facts.ts';
+import { LedgerThread } from '../admin/reading/ledgerThread.ts';
+import { digestOf } from '../config/contentDigest.ts';
+import { loadSnapshot, readText, snapshotFrom } from '../config/load.ts';
+import { LoadThread } from '../config/loadThread.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { WatchedFiles } from '../config/watchedFiles.ts';
+import type { Discovery } from '../discovery/app.ts';
+import type { Facts } from '../observability/facts.ts';
+import { systemClock as clock } from '../shared/clock.ts';
+import { ThreadedLedger } from '../usage/threadedLedger.ts';
+import { type Assembly, assemble } from './dataPlane.ts';
+import { keep, sinkOf } from './ledgerMaintenance.ts';
 import { outcomeInWords, Reloader } from './reload.ts';
-import { type Assembly, assemble } from './serving/assembly.ts';
-import { Signals } from './serving/signals.ts';
-import { systemClock as clock } from './shared/clock.ts';
-import { ThreadedLedger } from './usage/threadedLedger.ts';
-import { useFacts } from './useFacts.ts';
+import { Telemetry } from './telemetry.ts';
+import { useFacts } from './versionUsage.ts';
 
 // Requests that are answered while the ledger is being opened, which may take seconds where its disk is slow.
 const mostWaiting = 10_000;
@@ -83,7 +83,7 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
 /** An open ledger, and what writes to it and asks it. */
 interface OpenLedger {
   readonly ledger: ThreadedLedger;
-  readonly signals: Signals;
+  readonly telemetry: Telemetry;
   readonly desk: LedgerThread;
   stopKeeping(): void;
 }
@@ -97,11 +97,11 @@ class Usage {
     // The salt in the file decides how clients are named, so nothing is counted before it is known.
     surroundings.recorder = { record: (facts) => void (waiting.length < mostWaiting && waiting.push(facts)) };
     this.#opened = ThreadedLedger.open(snapshot.usage, notice).then((ledger) => {
-      const signals = new Signals(snapshot, { clock, notice, usage: sinkOf(ledger), logs: false }, uses);
-      surroundings.recorder = signals.recorder;
-      for (const facts of waiting) signals.recorder.record(facts);
-      const stopKeeping = keep(ledger, clock, () => void signals.resalt());
-      return { ledger, signals, desk: new LedgerThread(ledger), stopKeeping };
+      const telemetry = new Telemetry(snapshot, { clock, notice, usage: sinkOf(ledger), logs: false }, uses);
+      surroundings.recorder = telemetry.recorder;
+      for (const facts of waiting) telemetry.recorder.record(facts);
+      const stopKeeping = keep(ledger, clock, () => void telemetry.resalt());
+      return { ledger, telemetry, desk: new LedgerThread(ledger), stopKeeping };
     });
   }
 
@@ -110,20 +110,20 @@ class Usage {
   }
 
   async apply(next: Snapshot): Promise<void> {
-    const { ledger, signals } = await this.#opened;
+    const { ledger, telemetry } = await this.#opened;
     ledger.configure(next.usage);
-    await signals.apply(next);
+    await telemetry.apply(next);
   }
 
   async flush(): Promise<boolean> {
-    await (await this.#opened).signals.flush();
+    await (await this.#opened).telemetry.flush();
     return true;
   }
 
   async close(): Promise<void> {
-    const { ledger, signals, desk, stopKeeping } = await this.#opened;
+    const { ledger, telemetry, desk, stopKeeping } = await this.#opened;
     stopKeeping();
-    await signals.close();
+    await telemetry.close();
     await desk.close();
     await ledger.close();
   }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { startGateway } from '../../gateway/assemble.ts';
 import { loadSnapshot } from '../../gateway/config/load.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { connectTo, get } from '../support/rawClient.ts';
 

@@ -1,6 +1,6 @@
-import type { UsageSink } from './serving/serving.ts';
-import type { Clock } from './shared/clock.ts';
-import type { WritableLedger } from './usage/ledgerSettings.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { WritableLedger } from '../usage/ledgerSettings.ts';
+import type { UsageSink } from './serving.ts';
 
 // Without requests, too, the ledger notes that somebody was here to count them.
 const signOfLifeMs = 5000;

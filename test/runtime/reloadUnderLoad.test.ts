@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { startGateway } from '../../gateway/assemble.ts';
 import { loadSnapshot } from '../../gateway/config/load.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { eventually } from '../support/eventually.ts';
 
 it('50 reloads under load fail not one request of a version that was not touched', async () => {

@@ -1,17 +1,17 @@
 import { createServer } from 'node:http';
-import { createAdmin } from './admin/app.ts';
-import { LedgerThread } from './admin/reading/ledgerThread.ts';
-import type { Snapshot } from './config/snapshot.ts';
-import { keep, sinkOf } from './keeping.ts';
-import type { ConfigStatus, Trigger } from './observability/configStatus.ts';
-import { end, listen, portOf } from './pipeline/listener.ts';
+import { createAdmin } from '../admin/app.ts';
+import { LedgerThread } from '../admin/reading/ledgerThread.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import type { ConfigStatus, Trigger } from '../observability/configStatus.ts';
+import { end, listen, portOf } from '../pipeline/listener.ts';
+import { systemClock } from '../shared/clock.ts';
+import type { WritableLedger } from '../usage/ledgerSettings.ts';
+import { serveInProcess } from './inProcess.ts';
+import { keep, sinkOf } from './ledgerMaintenance.ts';
 import { type Outcome, Reloader } from './reload.ts';
-import { serveInProcess } from './serving/inProcess.ts';
-import type { Serve, ServeOptions, Serving } from './serving/serving.ts';
-import { systemClock } from './shared/clock.ts';
-import { watchForStops } from './stops.ts';
-import type { WritableLedger } from './usage/ledgerSettings.ts';
-import { useFacts } from './useFacts.ts';
+import type { Serve, ServeOptions, Serving } from './serving.ts';
+import { watchForStops } from './stoppedVersionMonitor.ts';
+import { useFacts } from './versionUsage.ts';
 
 export interface RunningGateway {
   /** What the listeners are bound to: another port than the file's where that is 0. */

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../config/temporary.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { makePair } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
-import { startWorkers } from './support.ts';
+import { startWorkers } from './startWorkers.ts';
 
 const patient = { timeout: 120_000 };
 

@@ -2,18 +2,18 @@ import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { Signals } from '../../gateway/serving/signals.ts';
+import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import type { UsageBatch } from '../../gateway/usage/batch.ts';
 import { temporaryFolder } from '../config/temporary.ts';
-import { wellGone } from './recorded.ts';
+import { wellGone } from '../observability/recorded.ts';
 
-function signals() {
+function telemetry() {
   const file = join(temporaryFolder(), 'access.log');
   const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, log: { access: file } });
   const taken: UsageBatch[number][] = [];
   const usage = { salt: 'salt', take: (batch: UsageBatch) => void taken.push(...batch) };
-  const own = new Signals(snapshot, { clock: systemClock, notice: () => undefined, usage, logs: true });
+  const own = new Telemetry(snapshot, { clock: systemClock, notice: () => undefined, usage, logs: true });
   onTestFinished(() => own.close());
   const requests = async (): Promise<number> => {
     const all = (await own.metrics()).find(({ name }) => name === 'version_gateway_requests_total');
@@ -23,7 +23,7 @@ function signals() {
 }
 
 it('shows what was recorded a moment ago to whoever asks', async () => {
-  const { own, requests } = signals();
+  const { own, requests } = telemetry();
   for (let count = 1; count <= 3; count += 1) {
     own.recorder.record(wellGone);
     expect(await requests()).toBe(count);
@@ -31,7 +31,7 @@ it('shows what was recorded a moment ago to whoever asks', async () => {
 });
 
 it('writes what was recorded before the log was opened anew into the file as it was', async () => {
-  const { own, file } = signals();
+  const { own, file } = telemetry();
   own.recorder.record(wellGone);
   renameSync(file, `${file}.1`);
   await own.reopen();
@@ -42,7 +42,7 @@ it('writes what was recorded before the log was opened anew into the file as it 
 });
 
 it('counts what was recorded before a reload as the settings were', async () => {
-  const { own, snapshot, taken } = signals();
+  const { own, snapshot, taken } = telemetry();
   own.recorder.record({ ...wellGone, rawHeaders: ['X-Client-Id', 'app'] });
   await own.apply({ ...snapshot, usage: { ...snapshot.usage, identify: [] } });
   own.recorder.record({ ...wellGone, rawHeaders: ['X-Client-Id', 'app'] });

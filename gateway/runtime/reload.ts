@@ -1,9 +1,9 @@
-import { ConfigError, formatFault } from './config/fault.ts';
-import type { Snapshot } from './config/snapshot.ts';
-import { changesBetween } from './lifecycle/changes.ts';
-import { guard, type Refusal, refusalLines, type UseFacts } from './lifecycle/guard.ts';
-import type { ConfigStatus, Trigger } from './observability/configStatus.ts';
-import type { Clock } from './shared/clock.ts';
+import { ConfigError, formatFault } from '../config/fault.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import { changesBetween } from '../lifecycle/changes.ts';
+import { guard, type Refusal, refusalLines, type UseFacts } from '../lifecycle/guard.ts';
+import type { ConfigStatus, Trigger } from '../observability/configStatus.ts';
+import type { Clock } from '../shared/clock.ts';
 
 /** What became of a reload. A bad file and a refused edit change nothing. */
 export type Outcome =

@@ -19,7 +19,7 @@ const sliceSize = 500;
 const rowsAtATime = 2_000;
 
 /** What one process tells of its exchanges: counts for the metrics and the ledger, and lines for the log. */
-export class Signals {
+export class Telemetry {
   readonly recorder: Recorder;
   readonly #metrics = new Metrics();
   readonly #log: AccessLog | undefined;

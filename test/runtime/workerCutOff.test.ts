@@ -7,7 +7,7 @@ import { temporaryFolder } from '../config/temporary.ts';
 import { type Answer, okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { connectTo, get } from '../support/rawClient.ts';
-import { startWorkers } from './support.ts';
+import { startWorkers } from './startWorkers.ts';
 
 const upgrade = ['Connection: Upgrade', 'Upgrade: echo'];
 const halfAnswer = 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc';

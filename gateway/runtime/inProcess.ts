@@ -6,10 +6,10 @@ import { followCertificate } from '../pipeline/certificate.ts';
 import { adjustFrontDoor, createFrontDoor } from '../pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../pipeline/listener.ts';
 import type { Surroundings } from '../pipeline/live.ts';
-import { assemble } from './assembly.ts';
+import { assemble } from './dataPlane.ts';
 import { OpenFiles } from './openFiles.ts';
 import type { Serve } from './serving.ts';
-import { Signals } from './signals.ts';
+import { Telemetry } from './telemetry.ts';
 
 // Clients that are quick to ask again are told with an answer to leave; the others lose nothing.
 const mostIdleMs = 2000;
@@ -22,17 +22,17 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
   const assembly = assemble(snapshot, { clock, discovery: createDiscovery });
   const { surroundings, endings } = assembly;
-  const signals = new Signals(snapshot, options, assembly.uses);
+  const telemetry = new Telemetry(snapshot, options, assembly.uses);
   const front = createFrontDoor(snapshot.gateway, surroundings, options.ticketKeys);
   try {
     await (options.listen ?? listen)(front, snapshot.gateway.listen);
   } catch (error) {
     assembly.close();
-    await signals.close();
+    await telemetry.close();
     throw error;
   }
   const files = new OpenFiles(front, snapshot, notice);
-  surroundings.recorder = files.watching(signals.recorder);
+  surroundings.recorder = files.watching(telemetry.recorder);
   const stopFollowing = followCertificate(front, snapshot.gateway.tls, notice);
   return {
     port: portOf(front),
@@ -43,21 +43,21 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       assembly.apply(next);
       adjustFrontDoor(front, next);
       files.adjust(next);
-      await signals.apply(next);
+      await telemetry.apply(next);
       return [];
     },
     report: async (metrics) => {
       const report = assembly.report();
       if (!metrics) return report;
-      const counted = [...ejectionsIn(report), ...(await signals.metrics())];
+      const counted = [...ejectionsIn(report), ...(await telemetry.metrics())];
       return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: counted })) };
     },
     flush: async () => {
-      await signals.flush();
+      await telemetry.flush();
       return true;
     },
-    resalt: () => signals.resalt(),
-    reopenLogs: () => signals.reopen(),
+    resalt: () => telemetry.resalt(),
+    reopenLogs: () => telemetry.reopen(),
     drain: async (ms) => {
       surroundings.draining = true;
       // Not close() of node:http, which drops idle connections although the next request may be on its way on them.
@@ -79,7 +79,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       await setImmediate();
       await end(front);
       await allRecorded(surroundings);
-      await signals.close();
+      await telemetry.close();
     },
   };
 };

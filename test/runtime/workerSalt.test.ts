@@ -8,8 +8,8 @@ import { systemClock } from '../../gateway/shared/clock.ts';
 import { tag } from '../../gateway/usage/clientWords.ts';
 import { Ledger } from '../../gateway/usage/ledger.ts';
 import { temporaryFolder } from '../config/temporary.ts';
-import { ask, startService } from './counting.ts';
-import { startWorkers } from './support.ts';
+import { startWorkers } from './startWorkers.ts';
+import { ask, startService } from './workerCounting.ts';
 
 const key = 'sk-123456789';
 
