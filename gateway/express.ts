@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { accompany, accompanyUpgrade } from './pipeline/application.ts';
+import { interceptRequest, interceptUpgrade } from './pipeline/application.ts';
 import { type EmbeddingOptions, embed } from './runtime/embedding.ts';
 
 export { ConfigError, UnreadableFileError } from './config/fault.ts';
@@ -37,13 +37,13 @@ interface MountedRequest extends IncomingMessage {
  */
 export function versionLifecycle(config: string | object, options: VersionLifecycleOptions = {}): VersionLifecycle {
   const { assembly, close } = embed(config, { ...options, discovery: undefined, forwards: false });
-  const { surroundings } = assembly;
+  const { context } = assembly;
   const middleware = (req: MountedRequest, res: ServerResponse, next: (error?: unknown) => void): void =>
-    accompany(req, res, req.originalUrl ?? req.url ?? '', surroundings, next);
+    interceptRequest(req, res, req.originalUrl ?? req.url ?? '', context, next);
   const upgrade =
     <Stream extends Duplex>(listener: UpgradeListener<Stream>): UpgradeListener<Stream> =>
     (req, socket, head) =>
       // node:http hands over a net.Socket, or a TLSSocket, which is one.
-      accompanyUpgrade(req, socket as Duplex as Socket, surroundings, () => listener(req, socket, head));
+      interceptUpgrade(req, socket as Duplex as Socket, context, () => listener(req, socket, head));
   return Object.assign(middleware, { upgrade, close });
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createDiscovery } from './discovery/app.ts';
-import { concerns } from './pipeline/findVersion.ts';
+import { isGatewayPath } from './pipeline/findVersion.ts';
 import { handle } from './pipeline/http.ts';
 import { handleUpgrade } from './pipeline/upgrade.ts';
 import { type EmbeddingOptions, embed } from './runtime/embedding.ts';
@@ -43,17 +43,17 @@ interface ServerSocket extends Duplex {
 export function createVersionGateway(config: string | object, options: VersionGatewayOptions = {}): VersionGateway {
   const discovery = options.discovery ? createDiscovery : undefined;
   const { assembly, close } = embed(config, { ...options, discovery, forwards: true });
-  const { surroundings } = assembly;
+  const { context } = assembly;
   const gateway = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     // Without `next` nobody else would answer.
-    if (next && !concerns(req.url ?? '', surroundings)) next();
-    else handle(req, res, surroundings);
+    if (next && !isGatewayPath(req.url ?? '', context)) next();
+    else handle(req, res, context);
   };
-  const checkContinue = (req: IncomingMessage, res: ServerResponse): void => handle(req, res, surroundings, true);
+  const checkContinue = (req: IncomingMessage, res: ServerResponse): void => handle(req, res, context, true);
   const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void => {
     // With nobody else to answer it, what is no version's is refused here.
     const others = ((socket as ServerSocket).server?.listenerCount('upgrade') ?? 0) > 1;
-    if (!others || concerns(req.url ?? '', surroundings)) handleUpgrade(req, socket as Socket, head, surroundings);
+    if (!others || isGatewayPath(req.url ?? '', context)) handleUpgrade(req, socket as Socket, head, context);
   };
   return Object.assign(gateway, { upgrade, checkContinue, close });
 }

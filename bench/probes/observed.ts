@@ -7,7 +7,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keepYoungGenerationSmall } from '../../gateway/cli/heap.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import type { Recorder } from '../../gateway/observability/facts.ts';
+import type { Recorder } from '../../gateway/observability/exchangeRecord.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { listen } from '../../gateway/pipeline/listener.ts';
 import { assemble } from '../../gateway/runtime/dataPlane.ts';
@@ -46,19 +46,19 @@ const watched = [
 // Once, so that the process is being watched as it is between two scrapes.
 await telemetry({}).metrics();
 
-const { surroundings } = assemble(snapshot);
+const { context } = assemble(snapshot);
 let begun = 0;
-const { now } = surroundings;
+const { now } = context;
 // Asked once a request.
 const counting = (): number => {
   begun += 1;
   return now();
 };
-Object.assign(surroundings, { now: counting });
+Object.assign(context, { now: counting });
 
 let order = watched.toSorted(() => Math.random() - 0.5);
 let current = order.shift();
-surroundings.recorder = current?.recorder;
+context.recorder = current?.recorder;
 let before = { cpu: process.cpuUsage(), begun };
 setInterval(() => {
   const { user, system } = process.cpuUsage(before.cpu);
@@ -68,7 +68,7 @@ setInterval(() => {
   }
   current = order.shift();
   if (order.length === 0) order = watched.toSorted(() => Math.random() - 0.5);
-  surroundings.recorder = current?.recorder;
+  context.recorder = current?.recorder;
   before = { cpu: process.cpuUsage(), begun };
 }, momentMs);
 
@@ -80,4 +80,4 @@ setInterval(() => {
   writeFileSync(join(folder, 'observed.tmp'), JSON.stringify(figures));
   renameSync(join(folder, 'observed.tmp'), join(folder, 'observed.json'));
 }, 1000);
-await listen(createFrontDoor(snapshot.gateway, surroundings), snapshot.gateway.listen);
+await listen(createFrontDoor(snapshot.gateway, context), snapshot.gateway.listen);

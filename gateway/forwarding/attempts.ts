@@ -29,8 +29,8 @@ export class Attempts {
 
   /** The head of the response is here. */
   answered(): void {
-    const { target, tally } = this.#outbound;
-    tally.answeredAfter = performance.now() - tally.sentAt;
+    const { target, stats } = this.#outbound;
+    stats.answeredAfter = performance.now() - stats.sentAt;
     if (target.health.troubled) target.health.succeeded();
   }
 
@@ -47,7 +47,7 @@ export class Attempts {
     const where = secondTry(kind, { method, hasBody, bodyBegun, connection: this.connection });
     if (where === 'nowhere' || !this.#outbound.chooseAgain(where)) return false;
     target.inFlight -= 1;
-    this.#outbound.tally.retries += 1;
+    this.#outbound.stats.retries += 1;
     this.#send(this.#outbound.target.connections.connect(this.#outbound.timeouts.connect));
     return true;
   }
@@ -58,11 +58,11 @@ export class Attempts {
   }
 
   #send(connection: Connection): void {
-    const { target, head, hasBody, method, timeouts, tally } = this.#outbound;
+    const { target, head, hasBody, method, timeouts, stats } = this.#outbound;
     target.inFlight += 1;
     this.#count += 1;
     this.connection = connection;
-    tally.sentAt = performance.now();
+    stats.sentAt = performance.now();
     connection.send(this.#handler, head, !hasBody, method !== 'HEAD', timeouts.firstByte);
   }
 }

@@ -37,7 +37,7 @@ export class ClientResponse {
   /** `bodyUnread`: the client is still sending, and will not be listened to for long. */
   whole(head: ResponseHead, body: string, bodyUnread: boolean): void {
     this.#writeHead(head, bodyUnread);
-    this.#outbound.tally.bytesOut += body.length;
+    this.#outbound.stats.bytesOut += body.length;
     this.#outbound.res.end(body, 'latin1');
     this.#destroyUnlessRead();
   }
@@ -47,7 +47,7 @@ export class ClientResponse {
     const events = isEventStream(head);
     // One whose length was said cannot be ended before.
     this.endless = events && head.contentLength < 0;
-    this.#outbound.tally.streamed = events;
+    this.#outbound.stats.streamed = events;
     this.pause = events ? streamIdle : idle;
     this.#writeHead(head, bodyUnread);
     // An empty write sends the head now, as latin1, which flushHeaders() would not.
@@ -56,8 +56,8 @@ export class ClientResponse {
 
   /** False when the client does not keep up: `onDrain` follows. */
   write(chunk: Buffer): boolean {
-    const { res, tally } = this.#outbound;
-    tally.bytesOut += chunk.length;
+    const { res, stats } = this.#outbound;
+    stats.bytesOut += chunk.length;
     if (res.write(chunk)) return true;
     if (!this.#listensForDrain) res.on('drain', this.#onDrain);
     this.#listensForDrain = true;
@@ -73,8 +73,8 @@ export class ClientResponse {
 
   /** The rest will never come, and the client must not take what it has for the whole (RFC 9112 §8). */
   breakOff(failure: Failure): void {
-    const { res, req, tally } = this.#outbound;
-    tally.failure = failure;
+    const { res, req, stats } = this.#outbound;
+    stats.failure = failure;
     // To HTTP/1.0 the end of the connection is the end of the body: only a reset tells them apart.
     if (req.httpVersionMinor === 0 && res.socket) reset(res.socket);
     else res.destroy();

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
+import type { ExchangeStats } from './exchangeStats.ts';
 import type { Failure } from './failure.ts';
 import type { ResponsePlan } from './responseFields.ts';
-import type { Tally } from './tally.ts';
 
 /** One exchange as the wire sees it: everything is decided, it has only to be carried out. */
 export interface Outbound {
@@ -28,7 +28,7 @@ export interface Outbound {
   readonly expectsContinue: boolean;
   /** The socket and the bytes behind the head, when the client asked to switch protocols. */
   readonly upgrade: Switching | undefined;
-  readonly tally: Tally;
+  readonly stats: ExchangeStats;
   /**
    * The target has failed: `target` is to be the next one, if there is another. False: no second try is to be made,
    * for want of budget, or of another target where it has to go `elsewhere`.

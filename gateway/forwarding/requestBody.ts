@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection } from '../http1/connection.ts';
+import type { ExchangeStats } from './exchangeStats.ts';
 import type { Outbound } from './outbound.ts';
-import type { Tally } from './tally.ts';
 
 /** Who is told how the body ends. */
 export interface BodyEvents {
@@ -27,18 +27,18 @@ export class RequestBody {
   readonly #limit: number;
   readonly #events: BodyEvents;
   readonly #idle: number;
-  readonly #tally: Tally;
+  readonly #stats: ExchangeStats;
   // How long the client may still pause in all, and since when it does.
   #allowance = graceMs;
   #waitsSince = 0;
 
-  constructor({ req, bodyLimit, bodyIdle, tally }: Outbound, connection: Connection, events: BodyEvents) {
+  constructor({ req, bodyLimit, bodyIdle, stats }: Outbound, connection: Connection, events: BodyEvents) {
     this.#req = req;
     this.#connection = connection;
     this.#chunked = req.headers['transfer-encoding'] !== undefined;
     this.#limit = bodyLimit;
     this.#idle = bodyIdle;
-    this.#tally = tally;
+    this.#stats = stats;
     this.#events = events;
     this.#waitForClient();
     req.on('data', this.#onData).on('end', this.#onEnd);
@@ -60,8 +60,8 @@ export class RequestBody {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    this.#tally.bytesIn += chunk.length;
-    if (this.#tally.bytesIn > this.#limit) {
+    this.#stats.bytesIn += chunk.length;
+    if (this.#stats.bytesIn > this.#limit) {
       this.stop();
       this.#events.onBodyTooLarge();
       return;

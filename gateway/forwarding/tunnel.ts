@@ -2,18 +2,18 @@ import type { Socket } from 'node:net';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { Connection } from '../http1/connection.ts';
 import type { ResponseHandler } from '../http1/handler.ts';
+import type { ExchangeStats } from './exchangeStats.ts';
 import { endAndDrain } from './lingering.ts';
-import type { Tally } from './tally.ts';
-import { Way } from './way.ts';
+import { TunnelDirection } from './tunnelDirection.ts';
 
 /** What becomes of a 101: two ways between two sockets, and the end of both. `onClose`: both sides are done. */
 export class Tunnel implements ResponseHandler {
   readonly #client: Socket;
   readonly #connection: Connection;
   readonly #timeouts: UpstreamTimeouts;
-  readonly #toClient: Way;
-  readonly #toTarget: Way;
-  readonly #tally: Tally;
+  readonly #toClient: TunnelDirection;
+  readonly #toTarget: TunnelDirection;
+  readonly #stats: ExchangeStats;
   readonly #onClose: () => void;
   // One direction is done. The other may go on, but not in silence for ever.
   #halfOpen = false;
@@ -22,29 +22,29 @@ export class Tunnel implements ResponseHandler {
   constructor(
     client: Socket,
     connection: Connection,
-    { timeouts, tally }: { readonly timeouts: UpstreamTimeouts; readonly tally: Tally },
+    { timeouts, stats }: { readonly timeouts: UpstreamTimeouts; readonly stats: ExchangeStats },
     isWebSocket: boolean,
     onClose: () => void,
   ) {
     this.#client = client;
     this.#connection = connection;
     this.#timeouts = timeouts;
-    this.#tally = tally;
-    this.#toClient = new Way(client, isWebSocket, false);
-    this.#toTarget = new Way(connection.socket, isWebSocket, true);
+    this.#stats = stats;
+    this.#toClient = new TunnelDirection(client, isWebSocket, false);
+    this.#toTarget = new TunnelDirection(connection.socket, isWebSocket, true);
     this.#onClose = onClose;
   }
 
   fromClient(chunk: Buffer): void {
     const { streamIdle, idle } = this.#timeouts;
-    this.#tally.bytesIn += chunk.length;
+    this.#stats.bytesIn += chunk.length;
     this.#connection.expect(this.#halfOpen ? idle : streamIdle);
     if (!this.#toTarget.pass(chunk)) this.#client.pause();
     if (this.#phase === 'leaving') this.#settle();
   }
 
   onData(chunk: Buffer): boolean {
-    this.#tally.bytesOut += chunk.length;
+    this.#stats.bytesOut += chunk.length;
     const flowing = this.#toClient.pass(chunk);
     if (this.#phase === 'leaving') this.#settle();
     return flowing;
@@ -97,7 +97,7 @@ export class Tunnel implements ResponseHandler {
     this.#client.destroy();
   }
 
-  #end(way: Way): void {
+  #end(way: TunnelDirection): void {
     this.#halfOpen = true;
     this.#connection.expect(this.#timeouts.idle);
     way.end();

@@ -3,7 +3,7 @@ import { httpDate } from '../shared/httpDate.ts';
 import { guidePath } from './guide.ts';
 import { type Stage, stageOf } from './stage.ts';
 import { latestOf, nextOf } from './successor.ts';
-import { arrived, joined, via, type Way } from './way.ts';
+import { arrived, joined, type SuccessorPath, via } from './successorPath.ts';
 
 /** What the responses of a version say about its end. It holds for all requests of one second. */
 export interface Announcement {
@@ -15,9 +15,9 @@ export interface Announcement {
   /** Link values about the page for people: the same for every path. */
   readonly pages: readonly string[];
   /** To the next live major. */
-  readonly toSuccessor: Way | undefined;
+  readonly toSuccessor: SuccessorPath | undefined;
   /** From there to the newest live major, where that is another one and can be reached. */
-  readonly onwards: Way | undefined;
+  readonly onwards: SuccessorPath | undefined;
 }
 
 /** What every version of a snapshot has to say at `now`; nothing while it is active. */
@@ -25,8 +25,8 @@ export function announce(snapshot: Snapshot, now: number): ReadonlyMap<Version, 
   const latest = latestOf(snapshot, now);
   const announcements = new Map<Version, Announcement>();
   const stages = new Map(snapshot.byMajor.map((version) => [version, stageOf(version, now)]));
-  const toLive = new Map<Version, Way>();
-  const toLatest = new Map<Version, Way>();
+  const toLive = new Map<Version, SuccessorPath>();
+  const toLatest = new Map<Version, SuccessorPath>();
   // From the highest major down: successors are higher, so the ways on from them are known already.
   for (const version of snapshot.byMajor.toReversed()) {
     const next = nextOf(version, snapshot);
@@ -46,8 +46,8 @@ export function announce(snapshot: Snapshot, now: number): ReadonlyMap<Version, 
 function announcementOf(
   version: Version,
   stage: Stage,
-  toSuccessor: Way | undefined,
-  onwards: Way | undefined,
+  toSuccessor: SuccessorPath | undefined,
+  onwards: SuccessorPath | undefined,
   guide: string | undefined,
 ): Announcement {
   return {

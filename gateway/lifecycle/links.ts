@@ -1,6 +1,6 @@
 import type { Version } from '../config/snapshot.ts';
 import type { Announcement } from './announcement.ts';
-import { follow } from './way.ts';
+import { follow } from './successorPath.ts';
 
 /**
  * The Link values of a response to `path` (without version and query), in the order in which they are sent.

@@ -1,5 +1,5 @@
 import type { LogSettings } from '../config/operating.ts';
-import type { Facts, Recorder } from './facts.ts';
+import type { ExchangeRecord, Recorder } from './exchangeRecord.ts';
 import { type Level, logLine } from './logLine.ts';
 import { LogOutput, type LogOutputOptions } from './logOutput.ts';
 import { prettyPrinter } from './prettyLine.ts';
@@ -30,7 +30,7 @@ export class AccessLog implements Recorder {
   }
 
   /** `client`: as the ledger says who it was, where one is kept. */
-  record(facts: Facts, client?: string): void {
+  record(facts: ExchangeRecord, client?: string): void {
     if (this.#output === undefined) return;
     const { status, problem, fault } = facts;
     const { sample } = this.#settings;
@@ -74,6 +74,6 @@ export class AccessLog implements Recorder {
 }
 
 /** Of one that did not go well: a refusal is the client's to act on, the rest an operator's. */
-function levelOf({ status, fault }: Facts): Level {
+function levelOf({ status, fault }: ExchangeRecord): Level {
   return status >= 500 || fault === 'target' || fault === 'gateway' ? 'error' : 'warn';
 }

@@ -1,4 +1,4 @@
-import type { Facts, Recorder } from './facts.ts';
+import type { ExchangeRecord, Recorder } from './exchangeRecord.ts';
 
 const mostWaiting = 128;
 const longestWaitMs = 100;
@@ -8,16 +8,16 @@ const longestWaitMs = 100;
  * count and how to write lines: of many in a row, each costs a fraction of what it does alone.
  */
 export class Batches implements Recorder {
-  readonly #take: (facts: Facts) => void;
-  #waiting: Facts[] = [];
+  readonly #take: (facts: ExchangeRecord) => void;
+  #waiting: ExchangeRecord[] = [];
   #isTimed = false;
 
   /** `take` must not throw: the others would be lost. */
-  constructor(take: (facts: Facts) => void) {
+  constructor(take: (facts: ExchangeRecord) => void) {
     this.#take = take;
   }
 
-  record(facts: Facts): void {
+  record(facts: ExchangeRecord): void {
     if (this.#waiting.push(facts) >= mostWaiting) this.handOn();
     else if (!this.#isTimed) {
       this.#isTimed = true;

@@ -1,6 +1,6 @@
 import type { LogSettings } from '../config/operating.ts';
 import { networkOf } from '../shared/network.ts';
-import type { Facts } from './facts.ts';
+import type { ExchangeRecord } from './exchangeRecord.ts';
 import { redactPath, redactQuery } from './redact.ts';
 
 export type ShownSettings = Pick<LogSettings, 'address' | 'query' | 'redact'>;
@@ -10,7 +10,7 @@ export type Level = 'info' | 'warn' | 'error';
  * A line of the access log: what a logger makes of an object, in a tenth of the time, since it is known which of its
  * texts can hold something that has to be escaped. What is undefined is left out.
  */
-export function logLine(facts: Facts, level: Level, settings: ShownSettings, client?: string): string {
+export function logLine(facts: ExchangeRecord, level: Level, settings: ShownSettings, client?: string): string {
   const { query, redact } = settings;
   const { version, upstream } = facts;
   const shownQuery = query && facts.query !== '' ? redactQuery(facts.query, redact) : undefined;

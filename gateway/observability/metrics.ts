@@ -1,6 +1,6 @@
 import { histogramOf } from './buckets.ts';
+import type { ExchangeRecord, Recorder } from './exchangeRecord.ts';
 import { type MetricValues, metricOf, processMetrics, type Sample } from './exposition.ts';
-import type { Facts, Recorder } from './facts.ts';
 import type { MetricName } from './metricTable.ts';
 import { VersionCounts } from './versionCounts.ts';
 
@@ -11,7 +11,7 @@ const unknown = 'unknown';
 export class Metrics implements Recorder {
   readonly #counts = new Map<string, VersionCounts>();
 
-  record(facts: Facts): void {
+  record(facts: ExchangeRecord): void {
     this.#of(facts.version).add(facts);
   }
 

@@ -1,7 +1,7 @@
 import type { Stage } from '../lifecycle/stage.ts';
 import { Buckets } from './buckets.ts';
+import type { ExchangeRecord } from './exchangeRecord.ts';
 import type { Sample } from './exposition.ts';
-import type { Facts } from './facts.ts';
 
 const stages: readonly (Stage | 'unknown')[] = ['active', 'announced', 'deprecated', 'sunset', 'retired', 'unknown'];
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'];
@@ -23,7 +23,7 @@ export class VersionCounts {
   // By stage, method and class in one table, so that nothing has to be made of the three.
   readonly #requests = new Float64Array(stages.length * methods.length * classes.length);
 
-  add(facts: Facts): void {
+  add(facts: ExchangeRecord): void {
     const { status, upstream, fault, problem, streamed } = facts;
     const at = placeOf(facts);
     this.#requests[at] = (this.#requests[at] as number) + 1;
@@ -56,7 +56,7 @@ export class VersionCounts {
   }
 }
 
-function placeOf({ stage, method, status }: Facts): number {
+function placeOf({ stage, method, status }: ExchangeRecord): number {
   const row =
     (stageAt.get(stage ?? 'unknown') as number) * methods.length + (methodAt.get(method) ?? methods.length - 1);
   return row * classes.length + Math.min(classes.length, Math.max(1, Math.floor(status / 100))) - 1;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ExchangeStats } from '../forwarding/exchangeStats.ts';
 import { lingerAfter } from '../forwarding/lingering.ts';
 import { announce, exposedNames, type LifecycleFields } from '../forwarding/responseFields.ts';
-import type { Tally } from '../forwarding/tally.ts';
 import { transportSecurity } from '../forwarding/transportSecurity.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 
@@ -15,7 +15,7 @@ export interface Answerable {
   readonly fields: { readonly origin: string | undefined };
   readonly peer: { readonly hsts: boolean };
   readonly lifecycle: LifecycleFields | undefined;
-  readonly tally: Tally;
+  readonly stats: ExchangeStats;
 }
 
 export const overloaded: Problem = { code: 'OVERLOADED', fields: ['Retry-After', '1'] };
@@ -30,8 +30,8 @@ export function answerProblem(exchange: Answerable, problem: Problem, closes = f
   const fields = problemFields(problem, length);
   fields.push('X-Request-Id', exchange.id);
   if (!send(exchange, statusOf(problem), fields, body, closes)) return;
-  exchange.tally.problem = problem.code;
-  if (exchange.req.method !== 'HEAD') exchange.tally.bytesOut = length;
+  exchange.stats.problem = problem.code;
+  if (exchange.req.method !== 'HEAD') exchange.stats.bytesOut = length;
 }
 
 /** Answers without a body: a preflight, `OPTIONS *`. */

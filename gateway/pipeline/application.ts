@@ -7,12 +7,12 @@ import type { CountedExchange } from '../usage/counted.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
 import { Exchange, type OpenExchange } from './exchange.ts';
 import { findVersion, namesVersion, refuseUnknown } from './findVersion.ts';
-import { afterOthers } from './inTurn.ts';
 import { interceptHead, interceptSocketHead } from './interceptHead.ts';
-import type { Surroundings } from './live.ts';
+import type { GatewayContext } from './live.ts';
+import { afterEarlierResponses } from './pipeliningOrder.ts';
 import { soFar, statusSoFar } from './record.ts';
 import { refuseRetired } from './refuseRetired.ts';
-import type { Verdict } from './steps.ts';
+import type { StepOutcome } from './steps.ts';
 
 // Requests that an application answers itself, as it likes: here they only find their version and are refused if that is
 // unknown or retired. Whatever the application answers then carries what the version says about its end.
@@ -21,14 +21,14 @@ import type { Verdict } from './steps.ts';
  * Takes a request through these steps, and calls `next` for the application to answer it. `target`: the request target
  * as the client sent it, which a framework may have shortened in `req.url`.
  */
-export function accompany(
+export function interceptRequest(
   req: IncomingMessage,
   res: ServerResponse,
   target: string,
-  surroundings: Surroundings,
+  context: GatewayContext,
   next: () => void,
 ): void {
-  const exchange = exchangeFor(req, res, target, surroundings);
+  const exchange = exchangeFor(req, res, target, context);
   if (!exchange) {
     next();
     return;
@@ -45,14 +45,14 @@ export function accompany(
 }
 
 /** The same of an upgrade: the application writes its answer to the socket. */
-export function accompanyUpgrade(
+export function interceptUpgrade(
   req: IncomingMessage,
   socket: Socket,
-  surroundings: Surroundings,
+  context: GatewayContext,
   next: () => void,
 ): void {
   const res = new ServerResponse(req);
-  const exchange = exchangeFor(req, res, req.url ?? '', surroundings);
+  const exchange = exchangeFor(req, res, req.url ?? '', context);
   if (!exchange) {
     next();
     return;
@@ -63,7 +63,7 @@ export function accompanyUpgrade(
     res.once('close', () => exchange.leave());
     res.on('finish', () => socket.destroySoon());
     res.shouldKeepAlive = false;
-    afterOthers(socket, () => {
+    afterEarlierResponses(socket, () => {
       if (!socket.writable) return;
       res.assignSocket(socket);
       answer(exchange, verdict);
@@ -74,7 +74,7 @@ export function accompanyUpgrade(
   exchange.enter(new InApplication(exchange));
   interceptSocketHead(socket, (status, fields) => {
     if (status === 101) exchange.switched();
-    exchange.tally.status = status;
+    exchange.stats.status = status;
     onHead(exchange, fields);
   });
   next();
@@ -95,7 +95,7 @@ class InApplication implements OpenExchange {
   }
 
   get version(): string {
-    return this.#exchange.served?.version.name ?? '';
+    return this.#exchange.activeVersion?.version.name ?? '';
   }
 
   get status(): number {
@@ -116,33 +116,33 @@ function exchangeFor(
   req: IncomingMessage,
   res: ServerResponse,
   url: string,
-  surroundings: Surroundings,
+  context: GatewayContext,
 ): Exchange | undefined {
   const read = readTarget(url);
   // What the gateway would refuse is the application's to judge; its version is the one that the path begins with.
   const { origin, pathEnd } = typeof read === 'string' ? { origin: url, pathEnd: endOfPath(url) } : read;
-  if (!namesVersion(origin, surroundings.live.snapshot.gateway.basePath)) return undefined;
-  const exchange = new Exchange(req, res, surroundings);
+  if (!namesVersion(origin, context.live.snapshot.gateway.basePath)) return undefined;
+  const exchange = new Exchange(req, res, context);
   exchange.origin = origin;
   exchange.pathEnd = pathEnd;
   return exchange;
 }
 
-function verdictOn(exchange: Exchange): Verdict | undefined {
+function verdictOn(exchange: Exchange): StepOutcome | undefined {
   // What it says about paths is for a gateway that forwards them.
   findVersion(exchange);
   return refuseUnknown(exchange) ?? refuseRetired(exchange);
 }
 
-function answer(exchange: Exchange, verdict: Verdict): void {
+function answer(exchange: Exchange, verdict: StepOutcome): void {
   if (verdict.kind === 'problem') answerProblem(exchange, verdict.problem, verdict.closes);
   else if (verdict.kind === 'empty') answerEmpty(exchange, verdict.status, verdict.fields);
 }
 
 function onHead(exchange: Exchange, fields: string[]): void {
-  const { tally, lifecycle } = exchange;
-  tally.answeredAfter = performance.now() - tally.begun;
-  tally.streamed = fields.some(
+  const { stats, lifecycle } = exchange;
+  stats.answeredAfter = performance.now() - stats.begun;
+  stats.streamed = fields.some(
     (name, at) => at % 2 === 0 && /^content-type$/i.test(name) && /^text\/event-stream\b/i.test(fields[at + 1] ?? ''),
   );
   if (lifecycle) announceOver(fields, lifecycle);

@@ -1,13 +1,13 @@
 import { isAuthority } from '../http1/grammar.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { Exchange } from './exchange.ts';
-import type { Verdict } from './steps.ts';
+import type { StepOutcome } from './steps.ts';
 
 // Far above what any client sends, and far below what it takes to make a loop over them felt.
 const maxFields = 1000;
 
 /** What node:http lets through although it can be read in two ways, or is larger than allowed. */
-export function checkMessage(exchange: Exchange): Verdict | undefined {
+export function checkMessage(exchange: Exchange): StepOutcome | undefined {
   const problem = problemOf(exchange);
   return problem && { kind: 'problem', problem, closes: true };
 }

@@ -1,15 +1,15 @@
 import type { Exchange } from './exchange.ts';
-import type { Verdict } from './steps.ts';
+import type { StepOutcome } from './steps.ts';
 
 /** Whose turn it is among the version's targets. */
-export function chooseTarget(exchange: Exchange): Verdict | undefined {
-  const { served } = exchange;
-  if (served === undefined) return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION' } };
-  const target = served.pool.pick(served.version.limits.inFlightPerTarget);
+export function chooseTarget(exchange: Exchange): StepOutcome | undefined {
+  const { activeVersion } = exchange;
+  if (activeVersion === undefined) return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION' } };
+  const target = activeVersion.pool.pick(activeVersion.version.limits.inFlightPerTarget);
   if (target === undefined) {
-    return served.pool.refuses ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
+    return activeVersion.pool.refuses ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
   }
-  served.pool.budget.count(exchange.tally.begun);
+  activeVersion.pool.budget.count(exchange.stats.begun);
   exchange.target = target;
   return undefined;
 }

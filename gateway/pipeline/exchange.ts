@@ -1,24 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
+import { ExchangeStats } from '../forwarding/exchangeStats.ts';
 import type { Failure } from '../forwarding/failure.ts';
 import type { Forwarding } from '../forwarding/http.ts';
 import type { Outbound, Switching } from '../forwarding/outbound.ts';
 import { type RequestFields, readRequestFields } from '../forwarding/requestFields.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
-import { Tally } from '../forwarding/tally.ts';
 import { traceparentFrom } from '../forwarding/trace.ts';
 import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
-import type { Underway } from '../usage/versionUse.ts';
+import type { ActiveVersion } from './activeVersion.ts';
 import { answerProblem, overloaded } from './answer.ts';
 import { requestHeadFor, responsePlanFor } from './heads.ts';
-import type { Live, Surroundings } from './live.ts';
+import type { InFlight } from './inFlight.ts';
+import type { GatewayContext, Live } from './live.ts';
 import { type JudgedPeer, peerOf } from './peer.ts';
 import { record } from './record.ts';
 import { requestIdFrom } from './requestId.ts';
-import type { Served } from './served.ts';
 
-export interface OpenExchange extends Underway {
+export interface OpenExchange extends InFlight {
   /** Undefined if the application answers the request itself. */
   readonly forwarding: Forwarding | undefined;
 }
@@ -29,7 +29,7 @@ export class Exchange implements Outbound {
   readonly res: ServerResponse;
   readonly upgrade: Switching | undefined;
   readonly expectsContinue: boolean;
-  readonly surroundings: Surroundings;
+  readonly context: GatewayContext;
   /** Fixed when its turn comes, so that a reload never changes it midway. */
   readonly live: Live;
   readonly now: number;
@@ -39,36 +39,36 @@ export class Exchange implements Outbound {
   readonly id: string;
   readonly traceparent: string;
   readonly hasBody: boolean;
-  readonly tally = new Tally();
+  readonly stats = new ExchangeStats();
 
   /** Origin-form, as received, and where its path ends. */
   origin = '';
   pathEnd = 0;
   /** The authority that the client asks: of an absolute-form target, else its Host; '' in HTTP/1.0 without one. */
   host: string;
-  served: Served | undefined;
+  activeVersion: ActiveVersion | undefined;
   /** The path behind the version, without the query: `/drinks/7`. */
   resource = '';
   /** What the target is asked for: path and query. */
   path = '';
   #target: Target | undefined;
   /** Set once it is on its way to its target, or to the application. */
-  underway: OpenExchange | undefined;
+  inFlight: OpenExchange | undefined;
 
   constructor(
     req: IncomingMessage,
     res: ServerResponse,
-    surroundings: Surroundings,
+    context: GatewayContext,
     expectsContinue = false,
     upgrade?: Switching,
   ) {
     this.req = req;
     this.res = res;
-    this.surroundings = surroundings;
+    this.context = context;
     this.expectsContinue = expectsContinue;
     this.upgrade = upgrade;
-    this.live = surroundings.live;
-    this.now = surroundings.now();
+    this.live = context.live;
+    this.now = context.now();
     this.method = req.method ?? '';
     this.peer = peerOf(req.socket, this.live.snapshot);
     this.fields = readRequestFields(req.rawHeaders, this.peer.trusted);
@@ -96,20 +96,20 @@ export class Exchange implements Outbound {
   }
 
   get bodyLimit(): number {
-    return this.served?.version.limits.body ?? 0;
+    return this.activeVersion?.version.limits.body ?? 0;
   }
 
   get attempts(): number {
-    return this.served?.version.retries.attempts ?? 1;
+    return this.activeVersion?.version.retries.attempts ?? 1;
   }
 
   get timeouts(): UpstreamTimeouts {
-    if (!this.served) throw new Error('no version has been matched yet');
-    return this.served.version.timeouts;
+    if (!this.activeVersion) throw new Error('no version has been matched yet');
+    return this.activeVersion.version.timeouts;
   }
 
   get closing(): boolean {
-    return this.surroundings.draining;
+    return this.context.draining;
   }
 
   get bodyIdle(): number {
@@ -117,12 +117,12 @@ export class Exchange implements Outbound {
   }
 
   get lifecycle(): LifecycleFields | undefined {
-    return this.served?.lifecycle(this.resource, this.now);
+    return this.activeVersion?.lifecycle(this.resource, this.now);
   }
 
   chooseAgain(where: SecondTarget): boolean {
-    const limit = this.served?.version.limits.inFlightPerTarget ?? 0;
-    const next = this.served?.pool.pickAgain(limit, this.target, where, performance.now());
+    const limit = this.activeVersion?.version.limits.inFlightPerTarget ?? 0;
+    const next = this.activeVersion?.pool.pickAgain(limit, this.target, where, performance.now());
     if (next) this.target = next;
     return next !== undefined;
   }
@@ -132,7 +132,7 @@ export class Exchange implements Outbound {
   }
 
   onFailure(failure: Failure): void {
-    this.tally.failure = failure;
+    this.stats.failure = failure;
     answerProblem(
       this,
       failure.code === 'OVERLOADED' ? overloaded : { code: failure.code },
@@ -141,18 +141,18 @@ export class Exchange implements Outbound {
   }
 
   enter(underway: OpenExchange): void {
-    this.underway = underway;
-    this.served?.use.enter(underway);
+    this.inFlight = underway;
+    this.activeVersion?.use.enter(underway);
   }
 
   switched(): void {
-    this.tally.switched = true;
-    this.surroundings.recorder?.switched?.(this.served?.version.name ?? '');
+    this.stats.switched = true;
+    this.context.recorder?.switched?.(this.activeVersion?.version.name ?? '');
   }
 
   /** It is over. Safe to call twice. */
   leave(): void {
-    if (this.underway) this.served?.use.leave(this.underway, this.surroundings.now());
+    if (this.inFlight) this.activeVersion?.use.leave(this.inFlight, this.context.now());
     record(this);
   }
 }

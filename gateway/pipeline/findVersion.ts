@@ -3,20 +3,20 @@ import type { Problem } from '../problems/problem.ts';
 import { below, firstSegment, looksLikeVersion } from '../routing/match.ts';
 import { readTarget } from '../routing/target.ts';
 import type { Exchange } from './exchange.ts';
-import type { Surroundings } from './live.ts';
-import type { Verdict } from './steps.ts';
+import type { GatewayContext } from './live.ts';
+import type { StepOutcome } from './steps.ts';
 
 /** Finds the version that the path begins with, below `base_path`, and what its target is asked for. */
-export function findVersion(exchange: Exchange): Verdict | undefined {
+export function findVersion(exchange: Exchange): StepOutcome | undefined {
   const { live, origin } = exchange;
   const { basePath } = live.snapshot.gateway;
   const inside = origin === '*' ? undefined : below(origin, basePath);
   const segment = inside === undefined ? '' : firstSegment(inside);
-  const served = live.served.get(segment);
+  const served = live.activeVersions.get(segment);
   if (!served) return undefined;
   const prefixEnd = basePath.length + segment.length + 1;
   const rest = origin.slice(prefixEnd);
-  exchange.served = served;
+  exchange.activeVersion = served;
   exchange.resource = origin.slice(prefixEnd, exchange.pathEnd);
   if (served.version.prefix === 'forward') {
     exchange.path = inside as string;
@@ -31,7 +31,7 @@ export function findVersion(exchange: Exchange): Verdict | undefined {
 const networkPath: Problem = { code: 'BAD_REQUEST', detail: 'The path behind the version begins with //.' };
 
 /** Whether a request is the gateway's to answer, in a server where it is a guest: what looks like a version is. */
-export function concerns(url: string, { live, isDiscovery }: Surroundings): boolean {
+export function isGatewayPath(url: string, { live, isDiscovery }: GatewayContext): boolean {
   const target = readTarget(url);
   if (typeof target === 'string') return true;
   const { origin, pathEnd } = target;
@@ -45,8 +45,8 @@ export function namesVersion(origin: string, basePath: string): boolean {
 }
 
 /** By now the message is known to be sound, so that it may be answered in detail. */
-export function refuseUnknown(exchange: Exchange): Verdict | undefined {
-  if (exchange.served) return undefined;
+export function refuseUnknown(exchange: Exchange): StepOutcome | undefined {
+  if (exchange.activeVersion) return undefined;
   if (isDiscovery(exchange)) return { kind: 'discovery' };
   const { snapshot } = exchange.live;
   const { basePath, publicUrl = '' } = snapshot.gateway;
@@ -58,6 +58,6 @@ export function refuseUnknown(exchange: Exchange): Verdict | undefined {
   return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION', members: { versions } } };
 }
 
-function isDiscovery({ origin, pathEnd, live, surroundings }: Exchange): boolean {
-  return surroundings.isDiscovery(origin.slice(0, pathEnd), live.snapshot);
+function isDiscovery({ origin, pathEnd, live, context }: Exchange): boolean {
+  return context.isDiscovery(origin.slice(0, pathEnd), live.snapshot);
 }

@@ -5,14 +5,14 @@ import type { GatewaySettings, Snapshot } from '../config/snapshot.ts';
 import { refuseConnection } from './brokenMessage.ts';
 import { readKeyPair } from './certificate.ts';
 import { handle } from './http.ts';
-import { beingSent } from './inTurn.ts';
-import type { Surroundings } from './live.ts';
+import type { GatewayContext } from './live.ts';
+import { currentResponse } from './pipeliningOrder.ts';
 import { isStop, stopParsers } from './readAhead.ts';
 import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
 
 /** The listener that clients reach: node's strict parser, and what it leaves to its user. */
-export function createFrontDoor(settings: GatewaySettings, surroundings: Surroundings, ticketKeys?: Buffer): Server {
-  const onRequest = (req: IncomingMessage, res: ServerResponse): void => handle(req, res, surroundings);
+export function createFrontDoor(settings: GatewaySettings, context: GatewayContext, ticketKeys?: Buffer): Server {
+  const onRequest = (req: IncomingMessage, res: ServerResponse): void => handle(req, res, context);
   const { tls } = settings;
   const server: Server = tls
     ? createTlsServer(
@@ -28,16 +28,16 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
     : createServer(optionsFor(settings), onRequest);
   // 0 is no limit, where the default of 2,000 would drop fields without a word; the steps count for themselves.
   server.maxHeadersCount = 0;
-  server.timeout = longestWriteIdle(surroundings.live.snapshot);
+  server.timeout = longestWriteIdle(context.live.snapshot);
   stopParsers(server);
   return server
-    .on('checkContinue', (req, res) => handle(req, res, surroundings, true))
+    .on('checkContinue', (req, res) => handle(req, res, context, true))
     .on('checkExpectation', onRequest)
-    .on('upgrade', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
-    .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, surroundings))
+    .on('upgrade', (req, socket, head) => handleUpgrade(req, socket as Socket, head, context))
+    .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, context))
     .on('timeout', endIfStuck)
     .on('clientError', (error, socket) => {
-      if (!isStop(error, socket as Socket)) refuseConnection(error, socket as Socket, surroundings);
+      if (!isStop(error, socket as Socket)) refuseConnection(error, socket as Socket, context);
     });
 }
 
@@ -46,7 +46,7 @@ export function createFrontDoor(settings: GatewaySettings, surroundings: Surroun
  * not read what we have for it; while a backend thinks, or a stream is silent, it is as it should be.
  */
 function endIfStuck(socket: Socket): void {
-  if (beingSent(socket) === undefined || socket.writableLength > 0) socket.destroy();
+  if (currentResponse(socket) === undefined || socket.writableLength > 0) socket.destroy();
 }
 
 /** What of a new snapshot can change while the listener is open; the rest needs a restart. */

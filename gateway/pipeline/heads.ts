@@ -4,7 +4,7 @@ import type { Exchange } from './exchange.ts';
 
 /** The head that the target is sent. */
 export function requestHeadFor(exchange: Exchange): string {
-  const { host, target, served, surroundings, upgrade } = exchange;
+  const { host, target, activeVersion, context, upgrade } = exchange;
   return requestHead({
     method: exchange.method,
     path: exchange.path,
@@ -15,28 +15,28 @@ export function requestHeadFor(exchange: Exchange): string {
     traceparent: exchange.traceparent,
     httpVersion: exchange.req.httpVersion,
     peer: exchange.peer,
-    removedPrefix: served?.removedPrefix ?? '',
-    pseudonym: surroundings.pseudonym,
+    removedPrefix: activeVersion?.removedPrefix ?? '',
+    pseudonym: context.pseudonym,
     upgrade: upgrade?.protocol ?? '',
   });
 }
 
 /** What the head that the client is sent is made of, besides the target's own. */
 export function responsePlanFor({
-  served,
+  activeVersion,
   target,
   host,
   lifecycle,
-  surroundings,
+  context,
   req,
   method,
   peer,
 }: Exchange): ResponsePlan {
   return {
-    rewriting: served?.rewriting,
-    origins: { target: target.authority, client: host, public: served?.publicAuthority ?? '' },
+    rewriting: activeVersion?.rewriting,
+    origins: { target: target.authority, client: host, public: activeVersion?.publicAuthority ?? '' },
     lifecycle,
-    pseudonym: surroundings.pseudonym,
+    pseudonym: context.pseudonym,
     trailers: req.httpVersionMinor === 1 && method !== 'HEAD',
     hsts: peer.hsts,
   };

@@ -1,29 +1,29 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { lingerAfter } from '../forwarding/lingering.ts';
 import type { Problem } from '../problems/problem.ts';
+import { waitForRoom } from './admissionQueue.ts';
 import { answerEmpty, answerProblem, overloaded } from './answer.ts';
 import { Exchange } from './exchange.ts';
-import { inTurn } from './inTurn.ts';
-import type { Surroundings } from './live.ts';
-import { type Verdict, walk } from './steps.ts';
-import { waitForTurn } from './turns.ts';
-import { Underway } from './underway.ts';
+import type { GatewayContext } from './live.ts';
+import { runInOrder } from './pipeliningOrder.ts';
+import { type StepOutcome, walk } from './steps.ts';
+import { ForwardedExchange } from './underway.ts';
 
 /** Takes a request through the steps and then to its target, once those before it on its connection are answered. */
 export function handle(
   req: IncomingMessage,
   res: ServerResponse,
-  surroundings: Surroundings,
+  context: GatewayContext,
   expectsContinue = false,
 ): void {
   // The parser may have read on behind a message that ended the connection: nobody is to act on that.
   if (!req.socket.writable) return;
   // A response has its socket from the start unless others are before it, which is nearly always. When its turn comes,
   // another snapshot may be at work.
-  if (res.socket !== null) run(new Exchange(req, res, surroundings, expectsContinue));
+  if (res.socket !== null) run(new Exchange(req, res, context, expectsContinue));
   else {
-    inTurn(req, res, (hadRoom) => {
-      const exchange = new Exchange(req, res, surroundings, expectsContinue);
+    runInOrder(req, res, (hadRoom) => {
+      const exchange = new Exchange(req, res, context, expectsContinue);
       if (hadRoom) run(exchange);
       else refuse(exchange);
     });
@@ -48,13 +48,13 @@ function refuse(exchange: Exchange): void {
 function track(exchange: Exchange): void {
   const res: Tracked = exchange.res;
   res[tracked] = exchange;
-  exchange.surroundings.unrecorded += 1;
+  exchange.context.unrecorded += 1;
   // One listener for all responses, instead of a closure each.
   res.on('close', onClose);
 }
 
-function answer(exchange: Exchange, verdict: Verdict): void {
-  const { req, res, surroundings } = exchange;
+function answer(exchange: Exchange, verdict: StepOutcome): void {
+  const { req, res, context } = exchange;
   switch (verdict.kind) {
     case 'problem':
       answerProblem(exchange, verdict.problem, verdict.closes);
@@ -63,7 +63,7 @@ function answer(exchange: Exchange, verdict: Verdict): void {
       answerEmpty(exchange, verdict.status, verdict.fields);
       break;
     case 'wait':
-      if (!waitForTurn(exchange, (room) => proceed(exchange, room))) answerProblem(exchange, overloaded);
+      if (!waitForRoom(exchange, (room) => proceed(exchange, room))) answerProblem(exchange, overloaded);
       break;
     case 'discovery':
       if (exchange.hasBody) {
@@ -72,7 +72,7 @@ function answer(exchange: Exchange, verdict: Verdict): void {
         lingerAfter(res);
       }
       if (exchange.closing) res.shouldKeepAlive = false;
-      surroundings.discovery?.(req, res);
+      context.discovery?.(req, res);
       break;
   }
 }
@@ -93,7 +93,7 @@ interface Tracked extends ServerResponse {
 }
 
 function forward(exchange: Exchange): void {
-  const one = new Underway(exchange);
+  const one = new ForwardedExchange(exchange);
   exchange.enter(one);
   one.forwarding.start();
 }
@@ -102,16 +102,16 @@ function forward(exchange: Exchange): void {
 function onClose(this: Tracked): void {
   const exchange = this[tracked];
   if (!exchange) return;
-  exchange.underway?.forwarding?.abort();
+  exchange.inFlight?.forwarding?.abort();
   exchange.leave();
-  exchange.surroundings.unrecorded -= 1;
+  exchange.context.unrecorded -= 1;
 }
 
 /** The request of `res` turns out to be broken while it is on its way: says so, or returns false if it is not ours. */
 export function refuseUnderway(res: Tracked, problem: Problem): boolean {
   const exchange = res[tracked];
-  if (!exchange?.underway?.forwarding) return false;
-  exchange.underway.forwarding.abort();
+  if (!exchange?.inFlight?.forwarding) return false;
+  exchange.inFlight.forwarding.abort();
   answerProblem(exchange, problem, true);
   return true;
 }

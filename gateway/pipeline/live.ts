@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { Recorder } from '../observability/facts.ts';
+import type { Recorder } from '../observability/exchangeRecord.ts';
 import { Pool } from '../upstream/pool.ts';
-import { VersionUse } from '../usage/versionUse.ts';
+import { ActiveVersion } from './activeVersion.ts';
 import { Announcements } from './announcements.ts';
-import { Served } from './served.ts';
+import { VersionUse } from './inFlight.ts';
 
 /** A snapshot at work. A reload puts another one in its place, in one assignment. */
 export interface Live {
   readonly snapshot: Snapshot;
   /** By path segment. */
-  readonly served: ReadonlyMap<string, Served>;
+  readonly activeVersions: ReadonlyMap<string, ActiveVersion>;
 }
 
 /** What every exchange needs to know of the gateway it is in. */
-export interface Surroundings {
+export interface GatewayContext {
   /** Another one after a reload: an exchange keeps the one that it began with. */
   live: Live;
   readonly now: () => number;
@@ -33,19 +33,19 @@ export interface Surroundings {
 }
 
 /** Puts a snapshot to work. `uses` are kept over every reload, and gain what is new. */
-export function bring(snapshot: Snapshot, pools: ReadonlyMap<string, Pool>, uses: Map<string, VersionUse>): Live {
-  const served = new Map<string, Served>();
+export function activate(snapshot: Snapshot, pools: ReadonlyMap<string, Pool>, uses: Map<string, VersionUse>): Live {
+  const activeVersions = new Map<string, ActiveVersion>();
   const announcements = new Announcements(snapshot);
   for (const version of snapshot.byMajor) {
     const { name } = version;
     const use = uses.get(name) ?? new VersionUse();
     uses.set(name, use);
-    served.set(
+    activeVersions.set(
       name,
-      new Served(version, snapshot, pools.get(name) ?? new Pool([], version.balance), use, announcements),
+      new ActiveVersion(version, snapshot, pools.get(name) ?? new Pool([], version.balance), use, announcements),
     );
   }
-  return { snapshot, served };
+  return { snapshot, activeVersions };
 }
 
 export function newPseudonym(): string {

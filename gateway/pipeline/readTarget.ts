@@ -1,9 +1,9 @@
 import { readTarget as read } from '../routing/target.ts';
 import type { Exchange } from './exchange.ts';
-import type { Verdict } from './steps.ts';
+import type { StepOutcome } from './steps.ts';
 
 /** Takes the request target apart (RFC 9112 §3.2), or refuses what others might read differently. */
-export function readTarget(exchange: Exchange): Verdict | undefined {
+export function readTarget(exchange: Exchange): StepOutcome | undefined {
   const target = exchange.req.url ?? '';
   const isOptions = exchange.method === 'OPTIONS';
   if (isOptions && target === '*') {

@@ -1,19 +1,19 @@
 import { guidePath } from '../lifecycle/guide.ts';
 import type { Exchange } from './exchange.ts';
-import type { Verdict } from './steps.ts';
+import type { StepOutcome } from './steps.ts';
 
 /** A tombstone answers 410: the version is gone for good, and here is where to go. */
-export function refuseRetired(exchange: Exchange): Verdict | undefined {
-  const { served, now, fields, method } = exchange;
-  if (served === undefined || served.stage(now) !== 'retired') return undefined;
-  served.use.lastRefused = now;
+export function refuseRetired(exchange: Exchange): StepOutcome | undefined {
+  const { activeVersion, now, fields, method } = exchange;
+  if (activeVersion === undefined || activeVersion.stage(now) !== 'retired') return undefined;
+  activeVersion.use.lastRefused = now;
   if (method === 'OPTIONS' && fields.origin !== undefined && fields.preflightMethod !== undefined) {
     // Refused here, the browser would hide the 410 itself from the page that asks.
     return { kind: 'empty', status: 204, fields: preflight(fields.preflightMethod, fields.preflightHeaders) };
   }
-  const { version } = served;
+  const { version } = activeVersion;
   const { basePath, publicUrl = '' } = exchange.live.snapshot.gateway;
-  const successor = served.successor(now);
+  const successor = activeVersion.successor(now);
   const guide = guidePath(version, successor, exchange.live.snapshot);
   const info = version.info ?? (guide && `${publicUrl}${guide}`);
   const members = {

@@ -9,14 +9,14 @@ import { readTarget } from './readTarget.ts';
 import { refuseRetired } from './refuseRetired.ts';
 
 /** What a step decides, when it ends the exchange. Undefined: the next step has its turn. */
-export type Verdict =
+export type StepOutcome =
   | { readonly kind: 'problem'; readonly problem: Problem; readonly closes?: boolean }
   | { readonly kind: 'empty'; readonly status: number; readonly fields: readonly string[] }
   /** A limit is reached: there may be room in a moment. */
   | { readonly kind: 'wait' }
   | { readonly kind: 'discovery' };
 
-export type Step = (exchange: Exchange) => Verdict | undefined;
+export type Step = (exchange: Exchange) => StepOutcome | undefined;
 
 /**
  * The life of a request until it is sent on, top to bottom. Upgrades walk the same list. The version comes early,
@@ -36,7 +36,7 @@ export const steps: readonly Step[] = [
   chooseTarget,
 ];
 
-export function walk(exchange: Exchange): Verdict | undefined {
+export function walk(exchange: Exchange): StepOutcome | undefined {
   for (const step of steps) {
     const verdict = step(exchange);
     if (verdict !== undefined) return verdict;

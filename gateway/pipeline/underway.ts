@@ -2,12 +2,12 @@ import { Forwarding } from '../forwarding/http.ts';
 import type { Target } from '../upstream/target.ts';
 import type { OpenRequest } from '../usage/collector.ts';
 import type { CountedExchange } from '../usage/counted.ts';
-import type { Underway as Listed } from '../usage/versionUse.ts';
 import type { Exchange } from './exchange.ts';
+import type { InFlight as Listed } from './inFlight.ts';
 import { soFar, statusSoFar } from './record.ts';
 
 /** An exchange on its way to a target, and what carries it. */
-export class Underway implements Listed {
+export class ForwardedExchange implements Listed {
   readonly exchange: Exchange;
   readonly forwarding: Forwarding;
   counted: OpenRequest | undefined = undefined;
@@ -18,7 +18,7 @@ export class Underway implements Listed {
   }
 
   get version(): string {
-    return this.exchange.served?.version.name ?? '';
+    return this.exchange.activeVersion?.version.name ?? '';
   }
 
   get target(): Target {

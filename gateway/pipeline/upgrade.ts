@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import type { Switching } from '../forwarding/outbound.ts';
 import { Exchange } from './exchange.ts';
 import { run } from './http.ts';
-import { afterOthers } from './inTurn.ts';
-import type { Surroundings } from './live.ts';
+import type { GatewayContext } from './live.ts';
+import { afterEarlierResponses } from './pipeliningOrder.ts';
 
 // What a client may send before the protocol is switched; more waits in the kernel.
 const mostEarly = 64 * 1024;
@@ -23,11 +23,11 @@ export function shouldUpgrade(req: IncomingMessage): boolean {
 }
 
 /** Takes an upgrade, or a CONNECT, through the same steps. `head`: what came behind the request already. */
-export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer, surroundings: Surroundings): void {
+export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer, context: GatewayContext): void {
   // node:http has let go of the socket: nobody else would hear of a reset.
   socket.on('error', () => socket.destroy());
-  const upgrade = new HeldBack(socket, head, req.headers.upgrade ?? '');
-  afterOthers(socket, () => {
+  const upgrade = new EarlyData(socket, head, req.headers.upgrade ?? '');
+  afterEarlierResponses(socket, () => {
     if (!socket.writable) return;
     // Whatever is not a 101 is an ordinary response, and written by the ordinary code.
     const res = new ServerResponse(req);
@@ -35,12 +35,12 @@ export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer
     res.assignSocket(socket);
     res.on('finish', () => socket.destroySoon());
     upgrade.begin();
-    run(new Exchange(req, res, surroundings, false, upgrade));
+    run(new Exchange(req, res, context, false, upgrade));
   });
 }
 
 /** Reads on, so that a client that leaves is heard, and keeps what it says until somebody asks for it. */
-class HeldBack implements Switching {
+class EarlyData implements Switching {
   readonly protocol: string;
   readonly #socket: Socket;
   readonly #held: Buffer[];

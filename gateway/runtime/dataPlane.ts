@@ -2,19 +2,19 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { Discovery } from '../discovery/app.ts';
 import { isDiscovery } from '../discovery/paths.ts';
 import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
-import { Endings } from '../pipeline/endings.ts';
-import { bring, newPseudonym, type Surroundings } from '../pipeline/live.ts';
+import { Draining } from '../pipeline/draining.ts';
+import type { VersionUse } from '../pipeline/inFlight.ts';
+import { activate, type GatewayContext, newPseudonym } from '../pipeline/live.ts';
 import { type Clock, ClockWatch, systemClock } from '../shared/clock.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
 import type { Target } from '../upstream/target.ts';
-import type { VersionUse } from '../usage/versionUse.ts';
 
 /** A snapshot in working order, with no listener of its own. */
 export interface Assembly {
-  readonly surroundings: Surroundings;
+  readonly context: GatewayContext;
   readonly uses: ReadonlyMap<string, VersionUse>;
-  readonly endings: Endings;
+  readonly draining: Draining;
   /** Puts another snapshot in its place: what began with the old one ends with it. */
   apply(snapshot: Snapshot): void;
   report(): ServingReport;
@@ -40,10 +40,10 @@ export function assemble(
   const since = clock.now();
   const registry = new Registry();
   const uses = new Map<string, VersionUse>();
-  const endings = new Endings(uses);
+  const draining = new Draining(uses);
   const poolsFor = (one: Snapshot) => (forwards ? registry.poolsFor(one) : new Map<string, Pool>());
-  const start = bring(snapshot, poolsFor(snapshot), uses);
-  const surroundings: Surroundings = {
+  const start = activate(snapshot, poolsFor(snapshot), uses);
+  const context: GatewayContext = {
     live: start,
     now: () => clock.now(),
     pseudonym: newPseudonym(),
@@ -53,7 +53,7 @@ export function assemble(
     discovery: discovery?.(
       {
         get current() {
-          return surroundings.live.snapshot;
+          return context.live.snapshot;
         },
       },
       clock,
@@ -63,18 +63,18 @@ export function assemble(
   const look = (): void => {
     const { jump } = clockWatch.look();
     if (jump !== 0) for (const use of uses.values()) use.clockWasSet(jump);
-    endings.look(surroundings.live, clock.now());
+    draining.look(context.live, clock.now());
   };
   const timer = setInterval(look, lookMs).unref();
   return {
-    surroundings,
+    context,
     uses,
-    endings,
+    draining,
     apply: (next) => {
-      surroundings.live = bring(next, poolsFor(next), uses);
+      context.live = activate(next, poolsFor(next), uses);
       look();
     },
-    report: () => ({ versions: versionsOf(uses, surroundings, clock.now()), workers: [{ pid: process.pid, since }] }),
+    report: () => ({ versions: versionsOf(uses, context, clock.now()), workers: [{ pid: process.pid, since }] }),
     close: () => {
       clearInterval(timer);
       registry.close();
@@ -82,13 +82,13 @@ export function assemble(
   };
 }
 
-function versionsOf(uses: ReadonlyMap<string, VersionUse>, { live }: Surroundings, now: number): VersionReport[] {
+function versionsOf(uses: ReadonlyMap<string, VersionUse>, { live }: GatewayContext, now: number): VersionReport[] {
   return [...uses].map(([name, use]) => {
-    const targets = live.served.get(name)?.pool.targets ?? [];
+    const targets = live.activeVersions.get(name)?.pool.targets ?? [];
     return {
       name,
-      inFlight: use.inFlight,
-      waiting: use.waiting.length,
+      inFlight: use.inFlightCount,
+      waiting: use.queue.length,
       lastServed: use.lastServed(now),
       lastRefused: use.lastRefused,
       targets: [...targets.map((target) => target.report()), ...leftBehind(use, targets)],
@@ -99,6 +99,6 @@ function versionsOf(uses: ReadonlyMap<string, VersionUse>, { live }: Surrounding
 /** Targets that are in the file no more, and still have something to finish. */
 function leftBehind(use: VersionUse, targets: readonly Target[]): TargetReport[] {
   const gone = new Set<Target>();
-  for (const { target } of use.underway) if (target && !targets.includes(target)) gone.add(target);
+  for (const { target } of use.inFlight) if (target && !targets.includes(target)) gone.add(target);
   return [...gone].map((target) => ({ ...target.report(), health: 'removed' as const }));
 }

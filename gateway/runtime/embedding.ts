@@ -6,7 +6,7 @@ import { LoadThread } from '../config/loadThread.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { WatchedFiles } from '../config/watchedFiles.ts';
 import type { Discovery } from '../discovery/app.ts';
-import type { Facts } from '../observability/facts.ts';
+import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import { systemClock as clock } from '../shared/clock.ts';
 import { ThreadedLedger } from '../usage/threadedLedger.ts';
 import { type Assembly, assemble } from './dataPlane.ts';
@@ -92,13 +92,13 @@ interface OpenLedger {
 class Usage {
   readonly #opened: Promise<OpenLedger>;
 
-  constructor(snapshot: Snapshot, { surroundings, uses }: Assembly, notice: (line: string) => void) {
-    const waiting: Facts[] = [];
+  constructor(snapshot: Snapshot, { context, uses }: Assembly, notice: (line: string) => void) {
+    const waiting: ExchangeRecord[] = [];
     // The salt in the file decides how clients are named, so nothing is counted before it is known.
-    surroundings.recorder = { record: (facts) => void (waiting.length < mostWaiting && waiting.push(facts)) };
+    context.recorder = { record: (facts) => void (waiting.length < mostWaiting && waiting.push(facts)) };
     this.#opened = ThreadedLedger.open(snapshot.usage, notice).then((ledger) => {
       const telemetry = new Telemetry(snapshot, { clock, notice, usage: sinkOf(ledger), logs: false }, uses);
-      surroundings.recorder = telemetry.recorder;
+      context.recorder = telemetry.recorder;
       for (const facts of waiting) telemetry.recorder.record(facts);
       const stopKeeping = keep(ledger, clock, () => void telemetry.resalt());
       return { ledger, telemetry, desk: new LedgerThread(ledger), stopKeeping };

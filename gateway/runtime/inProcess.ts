@@ -5,7 +5,7 @@ import { ejectionsIn } from '../observability/ejections.ts';
 import { followCertificate } from '../pipeline/certificate.ts';
 import { adjustFrontDoor, createFrontDoor } from '../pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../pipeline/listener.ts';
-import type { Surroundings } from '../pipeline/live.ts';
+import type { GatewayContext } from '../pipeline/live.ts';
 import { assemble } from './dataPlane.ts';
 import { OpenFiles } from './openFiles.ts';
 import type { Serve } from './serving.ts';
@@ -21,9 +21,9 @@ const recordingMs = 1000;
 export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
   const assembly = assemble(snapshot, { clock, discovery: createDiscovery });
-  const { surroundings, endings } = assembly;
+  const { context, draining } = assembly;
   const telemetry = new Telemetry(snapshot, options, assembly.uses);
-  const front = createFrontDoor(snapshot.gateway, surroundings, options.ticketKeys);
+  const front = createFrontDoor(snapshot.gateway, context, options.ticketKeys);
   try {
     await (options.listen ?? listen)(front, snapshot.gateway.listen);
   } catch (error) {
@@ -32,12 +32,12 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     throw error;
   }
   const files = new OpenFiles(front, snapshot, notice);
-  surroundings.recorder = files.watching(telemetry.recorder);
+  context.recorder = files.watching(telemetry.recorder);
   const stopFollowing = followCertificate(front, snapshot.gateway.tls, notice);
   return {
     port: portOf(front),
     get ready() {
-      return front.listening && !surroundings.draining;
+      return front.listening && !context.draining;
     },
     apply: async (next) => {
       assembly.apply(next);
@@ -59,10 +59,10 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     resalt: () => telemetry.resalt(),
     reopenLogs: () => telemetry.reopen(),
     drain: async (ms) => {
-      surroundings.draining = true;
+      context.draining = true;
       // Not close() of node:http, which drops idle connections although the next request may be on its way on them.
       const ended = new Promise<void>((resolve) => NetServer.prototype.close.call(front, () => resolve()));
-      endings.all(ms);
+      draining.all(ms);
       const over = setTimeout(ms, undefined, { ref: false });
       await Promise.race([ended, setTimeout(Math.min(mostIdleMs, ms / 2), undefined, { ref: false })]);
       // A response that began before may end later, and leave its connection idle.
@@ -74,18 +74,18 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     close: async () => {
       stopFollowing();
       assembly.close();
-      endings.cut();
+      draining.cut();
       // The answers that say so leave before their connections are closed.
       await setImmediate();
       await end(front);
-      await allRecorded(surroundings);
+      await allRecorded(context);
       await telemetry.close();
     },
   };
 };
 
 /** The listener is closed before its connections report their end, and an exchange is recorded only then. */
-async function allRecorded(surroundings: Surroundings): Promise<void> {
+async function allRecorded(context: GatewayContext): Promise<void> {
   const limit = performance.now() + recordingMs;
-  while (surroundings.unrecorded > 0 && performance.now() < limit) await setImmediate();
+  while (context.unrecorded > 0 && performance.now() < limit) await setImmediate();
 }

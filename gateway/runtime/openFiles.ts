@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { Facts, Recorder } from '../observability/facts.ts';
+import type { ExchangeRecord, Recorder } from '../observability/exchangeRecord.ts';
 
 const noticeEveryMs = 60_000;
 /** For files, logs and the admin listener: an eighth of the limit, up to this many. */
@@ -39,7 +39,7 @@ export class OpenFiles {
   watching(recorder: Recorder): Recorder {
     return {
       ...recorder,
-      record: (facts: Facts) => {
+      record: (facts: ExchangeRecord) => {
         if (facts.problem === 'OVERLOADED' && facts.cause?.includes('MFILE')) this.#onExhausted(facts.cause);
         recorder.record(facts);
       },

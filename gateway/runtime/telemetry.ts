@@ -2,13 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import { AccessLog } from '../observability/accessLog.ts';
 import { Batches } from '../observability/batches.ts';
+import type { ExchangeRecord, Recorder } from '../observability/exchangeRecord.ts';
 import { type MetricValues, metricOf } from '../observability/exposition.ts';
-import type { Facts, Recorder } from '../observability/facts.ts';
 import { Metrics } from '../observability/metrics.ts';
+import type { InFlight, VersionUse } from '../pipeline/inFlight.ts';
 import type { Clock } from '../shared/clock.ts';
 import { Collector } from '../usage/collector.ts';
 import { UnlistedVersions } from '../usage/unlistedVersions.ts';
-import type { Underway, VersionUse } from '../usage/versionUse.ts';
 import type { ServeOptions } from './serving.ts';
 
 // What a crash may lose of the counts.
@@ -78,8 +78,8 @@ export class Telemetry {
   /** Hands on what was counted. What is open is counted a slice at a time: there may be thousands of streams. */
   async flush(): Promise<void> {
     let left = sliceSize;
-    for (const { underway } of this.#uses.values()) {
-      for (const one of underway) {
+    for (const { inFlight } of this.#uses.values()) {
+      for (const one of inFlight) {
         this.#countOpen(one);
         left -= 1;
         if (left > 0) continue;
@@ -110,7 +110,7 @@ export class Telemetry {
     await this.#log?.close();
   }
 
-  #record(facts: Facts): void {
+  #record(facts: ExchangeRecord): void {
     this.#metrics.record(facts);
     // Nothing but the version was wrong with it.
     const isStray = facts.problem === 'UNKNOWN_VERSION';
@@ -146,7 +146,7 @@ export class Telemetry {
    * Counts a request before its end, and notes that it goes on: the client of an open stream is calling now, and a crash
    * must not lose it. A request that ends between two flushes is counted at its end alone.
    */
-  #countOpen(one: Underway): void {
+  #countOpen(one: InFlight): void {
     if (!this.#collector) return;
     one.counted ??= this.#collector.open(one.soFar());
     this.#collector.refresh(one.counted, this.#clock.now(), one.status);

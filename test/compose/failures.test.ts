@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectTo } from '../support/rawClient.ts';
-import { type Answer, keepAsking, tally } from './support/load.ts';
+import { type Answer, keepAsking, stats } from './support/load.ts';
 import { answered, skipped, until, useStack } from './support/stack.ts';
 
 const connectTimeoutMs = 3_000;
@@ -26,7 +26,7 @@ describe.skipIf(skipped)('under load', () => {
     await until(async () => v1.answers.some(({ at }) => at > answeredAt), 'load to reach it again', 30_000);
     const [old, current] = await Promise.all([v1.stop(), v2.stop()]);
     console.log(
-      `v1 killed: ${JSON.stringify(tally(old))}, slowest ${Math.max(...times(failed(old)))} ms; back ${back} ms after its start; v2: ${JSON.stringify(tally(current))}`,
+      `v1 killed: ${JSON.stringify(stats(old))}, slowest ${Math.max(...times(failed(old)))} ms; back ${back} ms after its start; v2: ${JSON.stringify(stats(current))}`,
     );
     for (const { status, type, ms } of failed(old)) {
       expect([502, 503, 504]).toContain(status);
@@ -56,7 +56,7 @@ describe.skipIf(skipped)('under load', () => {
     console.log(
       `noticed in ${noticed} ms, then ${median(times(answers))} ms for each of ${answers.length}; back ${back} ms`,
     );
-    expect(Object.keys(tally(answers))).toEqual(['503']);
+    expect(Object.keys(stats(answers))).toEqual(['503']);
     expect(new Set(answers.map(({ type }) => type))).toEqual(new Set(['application/problem+json']));
     expect(answers.length).toBeGreaterThan(20);
     expect(median(times(answers))).toBeLessThan(500);
@@ -84,13 +84,13 @@ describe.skipIf(skipped)('under load', () => {
     await stopped;
     const took = Date.now() - begun;
     const answers = await load.stop();
-    console.log(`gateway stopped in ${took} ms: ${JSON.stringify(tally(answers))}`);
+    console.log(`gateway stopped in ${took} ms: ${JSON.stringify(stats(answers))}`);
     const exit = await compose.docker('inspect', id, '-f', '{{.State.ExitCode}} {{.State.OOMKilled}}');
     expect(exit.trim()).toBe('0 false');
     expect(took).toBeLessThan(30_000);
     // Whoever came too late was not let in; nobody who was in was dropped.
     expect(
-      Object.keys(tally(answers)).filter((key) => !/^(200|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(key)),
+      Object.keys(stats(answers)).filter((key) => !/^(200|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(key)),
     ).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseDocument } from 'yaml';
 import { retireAsWritten } from '../support/walkThrough.ts';
-import { keepAsking, tally } from './support/load.ts';
+import { keepAsking, stats } from './support/load.ts';
 import { runAsWritten } from './support/page.ts';
 import { answered, skipped, until, useStack } from './support/stack.ts';
 
@@ -67,7 +67,7 @@ describe.skipIf(skipped)('a retirement without a rehearsal', () => {
     expect([early.code, early.stdout]).toEqual([1, expect.stringMatching(/not yet/i)]);
     expect((await run('docker compose exec gateway version-gateway usage /v1')).stdout).toContain('straggler');
 
-    expect(Object.keys(tally(await straggler.stop()))).toEqual(['200']);
+    expect(Object.keys(stats(await straggler.stop()))).toEqual(['200']);
     await sleep(Math.max(0, sunset - Date.now()));
     await until(async () => (await run(asked)).code === 0, 'can-retire to say yes', 30_000);
 
@@ -105,8 +105,8 @@ describe.skipIf(skipped)('a retirement without a rehearsal', () => {
     await sleep(1_000);
 
     const answers = await current.stop();
-    console.log(`v2 all along: ${JSON.stringify(tally(answers))}`);
-    expect(Object.keys(tally(answers))).toEqual(['200']);
+    console.log(`v2 all along: ${JSON.stringify(stats(answers))}`);
+    expect(Object.keys(stats(answers))).toEqual(['200']);
   });
 });
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { composeWith } from './support/compose.ts';
-import { keepAsking, tally } from './support/load.ts';
+import { keepAsking, stats } from './support/load.ts';
 import { answered, skipped, until, useStack } from './support/stack.ts';
 
 describe.skipIf(skipped)('containers that come and go', () => {
@@ -30,10 +30,10 @@ describe.skipIf(skipped)('containers that come and go', () => {
     const took = foundAt - (await compose.startedAt('v2'));
     await until(async () => (await fetch(item)).status === 200, 'the first one again', 2_000);
     console.log(
-      `a second container answers ${took} ms after it was started: ${JSON.stringify(tally(await load.stop()))}`,
+      `a second container answers ${took} ms after it was started: ${JSON.stringify(stats(await load.stop()))}`,
     );
     expect(took).toBeLessThan(5_000);
-    expect(Object.keys(tally(load.answers))).toEqual(['200']);
+    expect(Object.keys(stats(load.answers))).toEqual(['200']);
     expect(await gateway()).toBe(before);
   });
 
@@ -43,7 +43,7 @@ describe.skipIf(skipped)('containers that come and go', () => {
     await sleep(300);
     await compose.docker('stop', one);
     await sleep(5_000);
-    expect(tally(await load.stop())).toEqual({ 200: expect.any(Number) });
+    expect(stats(await load.stop())).toEqual({ 200: expect.any(Number) });
     await scaled.up();
   });
 

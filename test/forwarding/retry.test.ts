@@ -22,7 +22,7 @@ async function lost(...answers: string[]): Promise<Connection> {
 }
 
 /** How a connection was lost. */
-const endings = {
+const draining = {
   fresh: [''],
   'fresh, in the middle of its head': ['HTTP/1.1 2'],
   kept: [ok, ''],
@@ -35,7 +35,7 @@ const endings = {
 const request = { method: 'GET', hasBody: false, bodyBegun: false };
 
 describe('a lost connection', () => {
-  it.each<[how: keyof typeof endings, where: SecondTry, crossing: boolean]>([
+  it.each<[how: keyof typeof draining, where: SecondTry, crossing: boolean]>([
     ['fresh', 'elsewhere', false],
     ['fresh, in the middle of its head', 'nowhere', false],
     ['kept', 'free', true],
@@ -44,7 +44,7 @@ describe('a lost connection', () => {
     ['kept, behind an interim response', 'nowhere', false],
     ['kept, in the middle of its body', 'nowhere', false],
   ])('that was %s is replaced %s; no fault of anybody: %s', async (how, where, crossing) => {
-    const connection = await lost(...endings[how]);
+    const connection = await lost(...draining[how]);
     expect(secondTry('lost', { ...request, connection })).toBe(where);
     expect(crossed('lost', connection)).toBe(crossing);
   });

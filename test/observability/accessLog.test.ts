@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LogSettings } from '../../gateway/config/operating.ts';
 import { AccessLog } from '../../gateway/observability/accessLog.ts';
-import type { Facts } from '../../gateway/observability/facts.ts';
+import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
 import { logLine, type ShownSettings } from '../../gateway/observability/logLine.ts';
 import { prettyPrinter } from '../../gateway/observability/prettyLine.ts';
 import { startBackend } from '../support/backend.ts';
@@ -16,7 +16,7 @@ import { startRecorded, wellGone } from './recorded.ts';
 
 const shown = { address: 'full', query: true, redact: [] } as const;
 
-function lineOf(facts: Partial<Facts>, settings: Partial<ShownSettings> = {}, client?: string): string {
+function lineOf(facts: Partial<ExchangeRecord>, settings: Partial<ShownSettings> = {}, client?: string): string {
   return logLine({ ...wellGone, ...facts }, 'info', { ...shown, ...settings }, client);
 }
 
@@ -40,7 +40,7 @@ async function linesIn(file: string): Promise<Record<string, unknown>[]> {
 
 describe('a line', () => {
   it('says what became of the exchange', () => {
-    const facts: Partial<Facts> = {
+    const facts: Partial<ExchangeRecord> = {
       query: 'a=1',
       status: 502,
       problem: 'TARGET_FAILED',

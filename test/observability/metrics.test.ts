@@ -3,8 +3,8 @@ import { gauges } from '../../gateway/admin/gauges.ts';
 import { ledgerGauges } from '../../gateway/admin/ledgerState.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { ejectionsIn } from '../../gateway/observability/ejections.ts';
+import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
 import { exposition } from '../../gateway/observability/exposition.ts';
-import type { Facts } from '../../gateway/observability/facts.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
 import { metricTable } from '../../gateway/observability/metricTable.ts';
 import { Processes } from '../../gateway/observability/processes.ts';
@@ -18,7 +18,7 @@ import { ask, get } from '../support/rawClient.ts';
 import { parseMetrics } from './parseMetrics.ts';
 import { startRecorded, wellGone } from './recorded.ts';
 
-function counted(...facts: Partial<Facts>[]): Metrics {
+function counted(...facts: Partial<ExchangeRecord>[]): Metrics {
   const metrics = new Metrics();
   for (const one of facts) metrics.record({ ...wellGone, ...one });
   return metrics;

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { createDiscovery } from '../../gateway/discovery/app.ts';
-import type { Facts, Recorder } from '../../gateway/observability/facts.ts';
+import type { ExchangeRecord, Recorder } from '../../gateway/observability/exchangeRecord.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
 import { assemble } from '../../gateway/runtime/dataPlane.ts';
@@ -11,12 +11,12 @@ export async function startRecorded(
   routes: Readonly<Record<string, unknown>>,
   more: Readonly<Record<string, unknown>> = {},
   recorder?: Recorder,
-): Promise<{ port: number; facts: Facts[] }> {
-  const facts: Facts[] = [];
+): Promise<{ port: number; facts: ExchangeRecord[] }> {
+  const facts: ExchangeRecord[] = [];
   const snapshot = snapshotFrom({ routes, gateway: { listen: '127.0.0.1:0' }, ...more });
   const assembly = assemble(snapshot, { discovery: createDiscovery });
-  assembly.surroundings.recorder = recorder ?? { record: (one) => void facts.push(one) };
-  const front = createFrontDoor(snapshot.gateway, assembly.surroundings);
+  assembly.context.recorder = recorder ?? { record: (one) => void facts.push(one) };
+  const front = createFrontDoor(snapshot.gateway, assembly.context);
   await listen(front, snapshot.gateway.listen);
   onTestFinished(async () => {
     assembly.close();
@@ -26,7 +26,7 @@ export async function startRecorded(
 }
 
 /** One that went well, to be varied. */
-export const wellGone: Facts = {
+export const wellGone: ExchangeRecord = {
   id: 'id-1',
   at: Date.parse('2026-11-21T08:00:00.042Z'),
   version: 'v1',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Facts } from '../../gateway/observability/facts.ts';
+import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
 import { startRecorded } from '../observability/recorded.ts';
 import { type Answer, answer, okAnswer, type Step, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -18,7 +18,7 @@ interface Ending {
   readonly backend?: Answer;
   readonly defaults?: object;
   readonly does: (client: RawClient) => Promise<unknown>;
-  readonly facts: Partial<Facts>;
+  readonly facts: Partial<ExchangeRecord>;
 }
 
 const said = (bytes: string, method?: string) => (client: RawClient) => {
@@ -29,7 +29,7 @@ const said = (bytes: string, method?: string) => (client: RawClient) => {
 const unserved = { target: undefined, upstream: undefined, served: false, fault: undefined, retries: 0 };
 const upstream = expect.any(Number);
 
-const endings: Record<string, Ending> = {
+const draining: Record<string, Ending> = {
   'a whole answer': {
     does: said(get('/v1/drinks/7?sort=a')),
     facts: {
@@ -178,7 +178,7 @@ const endings: Record<string, Ending> = {
 };
 
 describe('an exchange is recorded once, with what became of it:', () => {
-  it.each(Object.entries(endings))('%s', async (_name, { backend: script = okAnswer, defaults = {}, does, facts }) => {
+  it.each(Object.entries(draining))('%s', async (_name, { backend: script = okAnswer, defaults = {}, does, facts }) => {
     const backend = await startBackend(script);
     const routes = { '/v1': backend.url, '/v0': { retired: true } };
     const gateway = await startRecorded(routes, { defaults });

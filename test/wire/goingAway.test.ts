@@ -4,9 +4,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
+import type { InFlight, VersionUse } from '../../gateway/pipeline/inFlight.ts';
 import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
 import { assemble } from '../../gateway/runtime/dataPlane.ts';
-import type { Underway, VersionUse } from '../../gateway/usage/versionUse.ts';
 import { type Answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -21,22 +21,22 @@ interface Running {
   readonly port: number;
   readonly use: VersionUse;
   /** Calls `tell` with everything that is under way, once there are `count` of them. */
-  each(tell: (one: Underway) => void, count?: number): Promise<void>;
+  each(tell: (one: InFlight) => void, count?: number): Promise<void>;
 }
 
 async function startFrontDoor(upstream: string, version: Record<string, unknown> = {}): Promise<Running> {
   const snapshot = snapshotFrom({ routes: { '/v1': { upstream, ...version } }, gateway: { listen: '127.0.0.1:0' } });
-  const { surroundings, uses, close } = assemble(snapshot);
-  const front = createFrontDoor(snapshot.gateway, surroundings);
+  const { context, uses, close } = assemble(snapshot);
+  const front = createFrontDoor(snapshot.gateway, context);
   await listen(front, snapshot.gateway.listen);
   onTestFinished(async () => {
     close();
     await end(front);
   });
   const use = uses.get('v1') as VersionUse;
-  const each = async (tell: (one: Underway) => void, count = 1): Promise<void> => {
-    await eventually(() => expect(use.inFlight).toBe(count));
-    for (const one of [...use.underway]) tell(one);
+  const each = async (tell: (one: InFlight) => void, count = 1): Promise<void> => {
+    await eventually(() => expect(use.inFlightCount).toBe(count));
+    for (const one of [...use.inFlight]) tell(one);
   };
   return { port: portOf(front), use, each };
 }
@@ -76,7 +76,7 @@ function expectGoodbye(bytes: string): void {
 }
 
 async function expectNothingLeft(use: VersionUse, backend: { connections: readonly { closed: string }[] }) {
-  await eventually(() => expect(use.inFlight).toBe(0), 3_000);
+  await eventually(() => expect(use.inFlightCount).toBe(0), 3_000);
   await eventually(() => expect(backend.connections[0]?.closed).toBe('end'));
 }
 
@@ -107,7 +107,7 @@ describe('WebSockets', () => {
       expect([code, String(reason)]).toEqual([1001, 'going away']);
     }
     await eventually(() => expect(backendCodes).toEqual(Array.from({ length: count }, () => 1001)));
-    await eventually(() => expect(use.inFlight).toBe(0));
+    await eventually(() => expect(use.inFlightCount).toBe(0));
   });
 
   it('amid messages both ways, no message is broken', async () => {
@@ -213,7 +213,7 @@ describe('a WebSocket frame that is on its way arrives whole, and then the Close
     await eventually(() => expectGoodbye(target.said));
     await each((one) => one.cut());
     expect((await client.closed()).leftover).toHaveLength(50);
-    await eventually(() => expect(use.inFlight).toBe(0));
+    await eventually(() => expect(use.inFlightCount).toBe(0));
   });
 });
 
@@ -257,7 +257,7 @@ describe('the end of a WebSocket', () => {
     await goAway();
     expect((await client.closed()).leftover).toBe(goodbye);
     target.socket.end();
-    await eventually(() => expect(use.inFlight).toBe(0));
+    await eventually(() => expect(use.inFlightCount).toBe(0));
     expect(target.said).toBe('');
   });
 });
@@ -332,7 +332,7 @@ describe('a response', () => {
     const response = await client.response();
     expect([response.framing, response.body]).toEqual(['chunked', 'data: 1\n\n']);
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'));
-    expect(use.inFlight).toBe(0);
+    expect(use.inFlightCount).toBe(0);
   });
 
   it('that is finite goes on to its end, also when it is one of events', async () => {
@@ -375,6 +375,6 @@ describe('a response', () => {
     expect([response.status, response.body]).toEqual([status, '']);
     if (status === 101) expect((await client.closed()).leftover).toBe(goodbye);
     client.end();
-    await eventually(() => expect(use.inFlight).toBe(0), 3_000);
+    await eventually(() => expect(use.inFlightCount).toBe(0), 3_000);
   });
 });

@@ -45,7 +45,7 @@ export function keepAsking(url: string, client: string, atOnce = 3): Load {
 }
 
 /** How often each status came; a failure counts by its reason. */
-export function tally(answers: readonly Answer[]): Record<string, number> {
+export function stats(answers: readonly Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, type } of answers) {
     const key = status === 0 ? type : String(status);

@@ -2,7 +2,7 @@ import type { ProblemCode } from '../problems/catalogue.ts';
 import type { Failure } from './failure.ts';
 
 /** What is counted of one exchange on its way. Bytes are those of bodies and tunnels, as they are passed on. */
-export class Tally {
+export class ExchangeStats {
   /** By `performance.now()`, as `sentAt`. */
   readonly begun = performance.now();
   sentAt = 0;

@@ -4,11 +4,11 @@ import type { Rewriting } from '../forwarding/rewrite.ts';
 import { linksFor } from '../lifecycle/links.ts';
 import type { Stage } from '../lifecycle/stage.ts';
 import type { Pool } from '../upstream/pool.ts';
-import type { VersionUse } from '../usage/versionUse.ts';
 import type { Announcements } from './announcements.ts';
+import type { VersionUse } from './inFlight.ts';
 
 /** A version at work: what is the same for all its requests, worked out once. */
-export class Served {
+export class ActiveVersion {
   readonly version: Version;
   readonly pool: Pool;
   /** Undefined where the prefix is forwarded. */

@@ -1,17 +1,17 @@
 import { unwatch, type Waiting, watch } from '../http1/deadlines.ts';
 import { stageOf } from '../lifecycle/stage.ts';
-import type { Underway, VersionUse } from '../usage/versionUse.ts';
+import type { InFlight, VersionUse } from './inFlight.ts';
 import type { Live } from './live.ts';
 
 /**
  * Ends what is under way and no longer wanted: its version is retired or gone, or its target is, or the gateway stops.
  * Streams are told at once; the rest has `drain` ms.
  */
-export class Endings implements Waiting {
+export class Draining implements Waiting {
   deadline = 0;
   readonly #uses: ReadonlyMap<string, VersionUse>;
   // Until when each of them may take. Nearly all are done long before, and must not be kept until then.
-  readonly #told = new Map<Underway, number>();
+  readonly #told = new Map<InFlight, number>();
 
   constructor(uses: ReadonlyMap<string, VersionUse>) {
     this.#uses = uses;
@@ -21,23 +21,23 @@ export class Endings implements Waiting {
   look(live: Live, now: number): void {
     const { drain } = live.snapshot.gateway;
     for (const use of this.#uses.values()) {
-      for (const one of use.underway) if (!isWanted(one, live, now)) this.#end(one, drain);
+      for (const one of use.inFlight) if (!isWanted(one, live, now)) this.#end(one, drain);
     }
   }
 
   all(drain: number): void {
-    for (const use of this.#uses.values()) for (const one of use.underway) this.#end(one, drain);
+    for (const use of this.#uses.values()) for (const one of use.inFlight) this.#end(one, drain);
   }
 
   /** Ends everything now: with a problem where no response has begun, else by breaking it off. */
   cut(): void {
-    for (const use of this.#uses.values()) for (const one of use.underway) one.cut();
+    for (const use of this.#uses.values()) for (const one of use.inFlight) one.cut();
   }
 
   onDeadline(): void {
     const now = performance.now();
     for (const [one, deadline] of this.#told) {
-      const over = this.#uses.get(one.version)?.underway.has(one) !== true;
+      const over = this.#uses.get(one.version)?.inFlight.has(one) !== true;
       if (!over && deadline > now) continue;
       this.#told.delete(one);
       if (!over) one.cut();
@@ -47,7 +47,7 @@ export class Endings implements Waiting {
     else this.deadline = 0;
   }
 
-  #end(one: Underway, drain: number): void {
+  #end(one: InFlight, drain: number): void {
     if (this.#told.has(one)) return;
     this.#told.set(one, performance.now() + drain);
     this.deadline = 0;
@@ -56,8 +56,8 @@ export class Endings implements Waiting {
   }
 }
 
-function isWanted({ version, target }: Underway, { served }: Live, now: number): boolean {
-  const its = served.get(version);
+function isWanted({ version, target }: InFlight, { activeVersions }: Live, now: number): boolean {
+  const its = activeVersions.get(version);
   if (its === undefined || stageOf(its.version, now) === 'retired') return false;
   return its.pool.targets.some((one) => one === target);
 }

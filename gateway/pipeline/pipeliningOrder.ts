@@ -10,7 +10,7 @@ interface ServerSocket extends Socket {
 const latest = new WeakMap<Socket, ServerResponse>();
 
 /** The response that `socket` is busy with, if any. */
-export function beingSent(socket: Socket): ServerResponse<IncomingMessage> | undefined {
+export function currentResponse(socket: Socket): ServerResponse<IncomingMessage> | undefined {
   return (socket as ServerSocket)._httpMessage ?? undefined;
 }
 
@@ -20,7 +20,7 @@ export function beingSent(socket: Socket): ServerResponse<IncomingMessage> | und
  * to wait. node:http hands pipelined requests over as it reads them and only sorts their responses: a DELETE would
  * overtake the GET before it, and a refusal would speak for a request that is under way (RFC 9112 §9.3.2).
  */
-export function inTurn(req: IncomingMessage, res: ServerResponse, run: (hadRoom: boolean) => void): void {
+export function runInOrder(req: IncomingMessage, res: ServerResponse, run: (hadRoom: boolean) => void): void {
   const { socket } = req;
   const before = lastOn(socket);
   latest.set(socket, res);
@@ -32,7 +32,7 @@ export function inTurn(req: IncomingMessage, res: ServerResponse, run: (hadRoom:
   const next = (): void => {
     if (!socket.writable) return;
     // In somebody else's server there may be answers between ours.
-    const other = res.socket === null ? beingSent(socket) : undefined;
+    const other = res.socket === null ? currentResponse(socket) : undefined;
     if (other) {
       other.once('close', next);
       return;
@@ -44,12 +44,12 @@ export function inTurn(req: IncomingMessage, res: ServerResponse, run: (hadRoom:
 }
 
 /** Calls `run` when all that came before on `socket` is answered: for what has no response of node's, such as an upgrade. */
-export function afterOthers(socket: Socket, run: () => void): void {
+export function afterEarlierResponses(socket: Socket, run: () => void): void {
   const before = lastOn(socket);
-  if (before) before.once('close', () => afterOthers(socket, run));
+  if (before) before.once('close', () => afterEarlierResponses(socket, run));
   else run();
 }
 
 function lastOn(socket: Socket): ServerResponse | undefined {
-  return latest.get(socket) ?? beingSent(socket);
+  return latest.get(socket) ?? currentResponse(socket);
 }

@@ -1,14 +1,14 @@
 import type { Target } from '../upstream/target.ts';
-import type { OpenRequest } from './collector.ts';
-import type { CountedExchange } from './counted.ts';
+import type { OpenRequest } from '../usage/collector.ts';
+import type { CountedExchange } from '../usage/counted.ts';
 
 /** Somebody who waits for room. */
-export interface Turn {
+export interface QueuedRequest {
   take(): void;
 }
 
 /** A request or stream on its way. */
-export interface Underway {
+export interface InFlight {
   /** The segment, `v1`. */
   readonly version: string;
   /** Undefined if the application answers the request itself. */
@@ -27,20 +27,20 @@ export interface Underway {
 
 /** How a version is being used, kept by name over every reload. */
 export class VersionUse {
-  readonly underway = new Set<Underway>();
+  readonly inFlight = new Set<InFlight>();
   #lastServed: number | undefined;
   /** When the last request was answered 410, epoch ms; undefined: never since the start. */
   lastRefused: number | undefined;
   /** Who waits because a limit is reached, the first one first. */
-  readonly waiting: Turn[] = [];
+  readonly queue: QueuedRequest[] = [];
 
-  get inFlight(): number {
-    return this.underway.size;
+  get inFlightCount(): number {
+    return this.inFlight.size;
   }
 
   /** When a request or stream was last on its way, epoch ms: `now` while one is. Undefined: never since the start. */
   lastServed(now: number): number | undefined {
-    return this.inFlight > 0 ? now : this.#lastServed;
+    return this.inFlightCount > 0 ? now : this.#lastServed;
   }
 
   /** The clock was set forward by so many ms: the instants that it gave before follow. */
@@ -49,14 +49,14 @@ export class VersionUse {
     if (this.lastRefused !== undefined) this.lastRefused += by;
   }
 
-  enter(one: Underway): void {
-    this.underway.add(one);
+  enter(one: InFlight): void {
+    this.inFlight.add(one);
   }
 
   /** Safe to call twice. Its place goes to whoever has waited longest. `now`: epoch ms. */
-  leave(one: Underway, now: number): void {
-    if (!this.underway.delete(one)) return;
+  leave(one: InFlight, now: number): void {
+    if (!this.inFlight.delete(one)) return;
     this.#lastServed = now;
-    this.waiting[0]?.take();
+    this.queue[0]?.take();
   }
 }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { FrameFollower, goingAwayFrame } from './webSocketFrames.ts';
 
 /** One way through a tunnel. */
-export class Way {
+export class TunnelDirection {
   /** Nothing more goes this way: whatever still comes is thrown away. */
   over = false;
   readonly #to: Socket;

@@ -4,7 +4,7 @@ import type { PathTable } from '../shared/pathTable.ts';
 import type { OpenRequest } from '../usage/collector.ts';
 
 /** What became of one exchange, however it ended. Durations in ms, bytes are those of bodies and tunnels. */
-export interface Facts {
+export interface ExchangeRecord {
   readonly id: string;
   /** When its head had arrived, epoch ms. */
   readonly at: number;
@@ -53,7 +53,7 @@ export interface Facts {
 
 /** Who hears of every exchange, once, at its end. It is called on the hot path, and must not throw. */
 export interface Recorder {
-  record(facts: Facts): void;
+  record(facts: ExchangeRecord): void;
   /** A connection has become a tunnel; it is recorded, too, when it is closed. */
   switched?(version: string): void;
 }

@@ -1,6 +1,6 @@
 import { after, unwatch, type Waiting, watch } from '../http1/deadlines.ts';
-import type { VersionUse } from '../usage/versionUse.ts';
 import type { Exchange } from './exchange.ts';
+import type { VersionUse } from './inFlight.ts';
 
 // A short queue smooths a burst; a long one would only make everybody late.
 const mostWaiting = 1000;
@@ -9,15 +9,16 @@ const mostWaiting = 1000;
  * Keeps `exchange` until one of its version's requests is done, for `limits.queue` at most. Then `go` is called with
  * whether there is room. False: nobody may wait here any more.
  */
-export function waitForTurn(exchange: Exchange, go: (room: boolean) => void): boolean {
-  const { served, res } = exchange;
-  if (!served || served.version.limits.queue === 0 || served.use.waiting.length >= mostWaiting) return false;
-  const turn = new Turn(served.use, served.version.limits.queue, go);
+export function waitForRoom(exchange: Exchange, go: (room: boolean) => void): boolean {
+  const { activeVersion, res } = exchange;
+  if (!activeVersion || activeVersion.version.limits.queue === 0 || activeVersion.use.queue.length >= mostWaiting)
+    return false;
+  const turn = new QueueEntry(activeVersion.use, activeVersion.version.limits.queue, go);
   res.once('close', () => turn.leave());
   return true;
 }
 
-class Turn implements Waiting {
+class QueueEntry implements Waiting {
   deadline: number;
   readonly #use: VersionUse;
   readonly #go: (room: boolean) => void;
@@ -26,7 +27,7 @@ class Turn implements Waiting {
     this.deadline = after(ms);
     this.#use = use;
     this.#go = go;
-    use.waiting.push(this);
+    use.queue.push(this);
     watch(this);
   }
 
@@ -41,9 +42,9 @@ class Turn implements Waiting {
 
   /** False when it is out of the queue already. Its client may have left. */
   leave(): boolean {
-    const at = this.#use.waiting.indexOf(this);
+    const at = this.#use.queue.indexOf(this);
     if (at === -1) return false;
-    this.#use.waiting.splice(at, 1);
+    this.#use.queue.splice(at, 1);
     unwatch(this);
     return true;
   }
