@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { adminAddressIn } from '../config/adminAddress.ts';
 import { UnreadableFileError } from '../config/fault.ts';
-import { decode, readText } from '../config/load.ts';
+import { decode, readRoutes } from '../config/load.ts';
 import { printable } from '../config/mask.ts';
 import { UnansweredError } from './admin.ts';
 import { usualConfig } from './configOption.ts';
@@ -75,7 +75,7 @@ const reasons = {
 
 function addressIn(shown: string, path: string, env: NodeJS.ProcessEnv) {
   try {
-    return adminAddressIn(decode(readText(path)) ?? '', env);
+    return adminAddressIn(decode(readRoutes(path)) ?? '', env);
   } catch (error) {
     if (error instanceof UnreadableFileError) return new UnreadableFileError(shown, error.cause);
     throw error;

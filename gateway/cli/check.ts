@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { UnreadableFileError } from '../config/fault.ts';
-import { decode, explain, readText } from '../config/load.ts';
+import { decode, explain, readRoutes } from '../config/load.ts';
+import { replacedLink } from '../config/location.ts';
 import { systemClock } from '../shared/clock.ts';
 import { addAdminOption, targetOf } from './adminTarget.ts';
 import { askRunning, isRejected, previewInWords } from './againstRunning.ts';
@@ -57,13 +57,15 @@ export const addCheck: AddCommand = (program, io, finish) => {
 /** @throws UnreadableFileError, UnansweredError */
 async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const { config, format, strict, againstRunning } = options;
-  const bytes = read(config, io.cwd);
+  const bytes = readRoutes(config, io.cwd);
   const text = decode(bytes) ?? '';
   const now = systemClock.now();
   const beside = options.compose.length > 0 ? await checkBeside(options, bytes, io, now) : undefined;
-  const verdict =
+  const found =
     beside?.verdict ??
     explain(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, forwards: options.upstreams });
+  const replaced = replacedLink(config, resolve(io.cwd, config));
+  const verdict = replaced ? { ...found, warnings: [replaced, ...found.warnings] } : found;
   const report = { file: config, text, verdict, now };
   const paint = painter(io.stdout, io.env);
   if (format === 'text') io.stdout.write(beside ? besideAsText(report, beside, paint) : asText(report, paint));
@@ -76,13 +78,4 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   else if (running) io.stdout.write(`\n${previewInWords(running, paint).join('\n')}\n`);
   const isFaulty = verdict.faults.length > 0 || (strict && verdict.warnings.length > 0);
   return isFaulty || (running !== undefined && isRejected(running)) ? 1 : 0;
-}
-
-// The message speaks of the file as it was named, wherever that is taken from.
-function read(file: string, cwd: string): Uint8Array {
-  try {
-    return readText(resolve(cwd, file));
-  } catch (error) {
-    throw error instanceof UnreadableFileError ? new UnreadableFileError(file, error.cause) : error;
-  }
 }

@@ -3,6 +3,7 @@ import { hold } from '../config/compose/hold.ts';
 import { readProject } from '../config/compose/project.ts';
 import type { Fault } from '../config/fault.ts';
 import { decode, explain } from '../config/load.ts';
+import { realPathOf } from '../config/location.ts';
 import { isSecret } from '../config/mask.ts';
 import type { Verdict } from '../config/validate.ts';
 import { stageOf } from '../lifecycle/stage.ts';
@@ -37,7 +38,7 @@ export async function checkBeside(options: Options, bytes: Uint8Array, io: Io, n
   const routes = {
     text,
     file: config,
-    path: resolve(io.cwd, config),
+    path: realPathOf(resolve(io.cwd, config)),
     now,
     isRetired: (version: Parameters<typeof stageOf>[0]) => stageOf(version, now) === 'retired',
   };

@@ -4,6 +4,7 @@ import type { Verdict } from '../config/validate.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { successorOf } from '../lifecycle/successor.ts';
 import type { Outcome } from '../runtime/reload.ts';
+import { counted } from '../shared/counted.ts';
 import { frame } from './frame.ts';
 import type { Paint } from './paint.ts';
 import { date, table } from './table.ts';
@@ -26,12 +27,18 @@ export interface ComposeFacts {
 /** For people. */
 export function asText({ file, text, verdict, now }: CheckReport, paint: Paint): string {
   const { snapshot, faults, warnings } = verdict;
-  const findings = snapshot ? warnings : faults;
-  const blocks = findings.map((fault) => block(fault, text, paint, snapshot ? 'yellow' : 'red').join('\n'));
-  const noun = snapshot ? 'warning' : 'fault';
-  const counted = `${findings.length} ${noun}${findings.length === 1 ? '' : 's'}`;
-  if (!snapshot) return `${blocks.join('\n\n')}\n\n${paint('red', `${file} cannot be served: ${counted}.`)}\n`;
-  const heading = findings.length === 0 ? paint('green', `${file} is fine.`) : paint('yellow', `${file}: ${counted}.`);
+  const blocks = [
+    ...faults.map((fault) => block(fault, text, paint, 'red').join('\n')),
+    ...warnings.map((warning) => block(warning, text, paint, 'yellow').join('\n')),
+  ];
+  if (!snapshot) {
+    const heading = paint('red', `${file} cannot be served: ${counted(faults.length, 'fault')}.`);
+    return `${blocks.join('\n\n')}\n\n${heading}\n`;
+  }
+  const heading =
+    warnings.length === 0
+      ? paint('green', `${file} is fine.`)
+      : paint('yellow', `${file}: ${counted(warnings.length, 'warning')}.`);
   return `${[...blocks, [heading, ...overview(snapshot, now)].join('\n')].join('\n\n')}\n`;
 }
 

@@ -2,6 +2,7 @@ import { dirname, relative, resolve } from 'node:path';
 import { type Held, holdAgainst } from '../compat/holdAgainst.ts';
 import type { Comparing } from '../compat/report/report.ts';
 import { workingTreeOf } from '../compat/source/gitFile.ts';
+import { realPathOf } from '../config/location.ts';
 import type { Version } from '../config/snapshot.ts';
 import type { Compared, CompatOptions } from './compat.ts';
 import { callsIn } from './compatCalls.ts';
@@ -30,7 +31,7 @@ export async function compareRoutes(
   if (versions.every(({ contract }) => contract === undefined)) {
     throw new UsageError(`No version in ${file} has a contract.  Name one: contract: openapi.yaml.`);
   }
-  const path = resolve(io.cwd, file);
+  const path = realPathOf(resolve(io.cwd, file));
   const base = baseOf(dirname(path), io.cwd);
   const ref = options.against ?? 'HEAD';
   const past = new Past(ref, path, base, io.env);

@@ -1,21 +1,12 @@
-import { resolve } from 'node:path';
-import { formatFault, UnreadableFileError } from '../config/fault.ts';
-import { explain, readText } from '../config/load.ts';
+import { formatFault } from '../config/fault.ts';
+import { explain, readRoutes } from '../config/load.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Io } from './io.ts';
 import { UsageError } from './usageError.ts';
 
 /** The routes.yaml that says how to compare. @throws UsageError with its faults, UnreadableFileError */
 export function snapshotForCompat(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>): Snapshot {
-  const { snapshot, faults } = explain(read(file, cwd), file, { env, cwd });
+  const { snapshot, faults } = explain(readRoutes(file, cwd), file, { env, cwd });
   if (snapshot) return snapshot;
   throw new UsageError([...faults.map(formatFault), `${file} cannot be used: see version-gateway check.`].join('\n'));
-}
-
-function read(file: string, cwd: string): Uint8Array {
-  try {
-    return readText(resolve(cwd, file));
-  } catch (error) {
-    throw error instanceof UnreadableFileError ? new UnreadableFileError(file, error.cause) : error;
-  }
 }

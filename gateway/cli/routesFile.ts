@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { digestOf } from '../config/contentDigest.ts';
 import { formatFault } from '../config/fault.ts';
-import { explain, readText } from '../config/load.ts';
+import { explain, readRoutes } from '../config/load.ts';
 import { LoadThread } from '../config/loadThread.ts';
+import { replacedLink } from '../config/location.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Io } from './io.ts';
 
@@ -30,9 +31,11 @@ export class RoutesFile {
   read(): Snapshot | undefined {
     const { config } = this.#options;
     const { env, cwd, stderr } = this.#io;
-    const bytes = readText(this.path);
+    const bytes = readRoutes(this.path);
     const { snapshot, faults, warnings } = explain(bytes, config, { env, cwd, overrides: this.#overrides });
-    for (const warning of warnings) stderr.write(`warning: ${formatFault(warning)}\n`);
+    const replaced = replacedLink(config, this.path);
+    for (const warning of replaced ? [replaced, ...warnings] : warnings)
+      stderr.write(`warning: ${formatFault(warning)}\n`);
     for (const fault of faults) stderr.write(`${formatFault(fault)}\n`);
     if (snapshot) {
       const options = { file: config, path: this.path, cwd, env, overrides: this.#overrides };

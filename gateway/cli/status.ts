@@ -1,8 +1,12 @@
+import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { formatFault } from '../config/fault.ts';
+import { replacedLink } from '../config/location.ts';
 import { systemClock } from '../shared/clock.ts';
 import { adminAt } from './admin.ts';
 import { addTargetOptions, type TargetOptions, targetOf } from './adminTarget.ts';
 import type { AddCommand } from './command.ts';
+import { usualConfig } from './configOption.ts';
 import type { ExitCode, Io } from './io.ts';
 import { painter } from './paint.ts';
 import { type Patience, patience } from './patience.ts';
@@ -34,6 +38,9 @@ export const addStatus: AddCommand = (program, io, finish) => {
 /** @throws UnansweredError */
 async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const { format, wait, timeout } = options;
+  const file = options.config ?? usualConfig(io.cwd) ?? 'routes.yaml';
+  const replaced = replacedLink(file, resolve(io.cwd, file));
+  if (replaced) io.stderr.write(`warning: ${formatFault(replaced)}\n`);
   const target = targetOf(options, io);
   const admin = adminAt(target);
   const read = (ms?: number) => readStatus(admin, target.name, ms);

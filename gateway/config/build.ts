@@ -1,4 +1,4 @@
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
 import { isNoContract } from './contracts.ts';
 import { fingerprintOf } from './fingerprint.ts';
@@ -38,7 +38,6 @@ export function build(context: Context): Snapshot {
   return deepFreeze({
     ...meaning,
     versions: new Map(byMajor.map((version) => [version.name, version])),
-    file: source.file === undefined ? undefined : resolve(source.folder, basename(source.file)),
     fingerprint: fingerprintOf(meaning, files.digests()),
   });
 }

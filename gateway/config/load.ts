@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../shared/clock.ts';
 import { readRegularFile } from '../shared/regularFile.ts';
 import type { ParsedContracts } from './contracts.ts';
 import { ConfigError, UnreadableFileError } from './fault.ts';
+import { realPathOf } from './location.ts';
 import { type Overrides, override } from './overrides.ts';
 import { readObject } from './readObject.ts';
 import { readYaml } from './readYaml.ts';
@@ -16,7 +17,7 @@ import { documentFault } from './yamlFaults.ts';
  * @throws UnreadableFileError when there is no file to find faults in
  */
 export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env, forwards = true): Snapshot {
-  return orThrow(explain(readText(file), file, { env, forwards }));
+  return orThrow(explain(readRoutes(file), file, { env, forwards }));
 }
 
 /**
@@ -48,7 +49,7 @@ export interface Circumstances {
 /** What there is to say about the text of a routes.yaml; `file` names it in faults, and its folder is where paths begin. */
 export function explain(text: string | Uint8Array, file: string, around: Circumstances = {}): Verdict {
   const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards, parsed } = around;
-  const folder = dirname(resolve(cwd, file));
+  const folder = dirname(realPathOf(resolve(cwd, file)));
   const decoded = decode(text);
   if (decoded !== undefined) {
     const reading = override(readYaml(decoded, file, folder, env), overrides);
@@ -56,6 +57,15 @@ export function explain(text: string | Uint8Array, file: string, around: Circums
   }
   const source = { file, folder, tree: null, places: new Map() };
   return { snapshot: undefined, faults: [documentFault(source, 'bytes')], warnings: [] };
+}
+
+/** The content of a routes.yaml, wherever it really is. @throws UnreadableFileError, which names it as `file` */
+export function readRoutes(file: string, cwd = '.'): Uint8Array {
+  try {
+    return readRegularFile(realPathOf(resolve(cwd, file)));
+  } catch (error) {
+    throw new UnreadableFileError(file, error);
+  }
 }
 
 /** @throws UnreadableFileError */

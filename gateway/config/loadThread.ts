@@ -2,7 +2,8 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { digestOf, digestOfFailure } from './contentDigest.ts';
 import { ParsedContracts } from './contracts.ts';
 import { ConfigError, type Fault, UnreadableFileError } from './fault.ts';
-import { explain, readText } from './load.ts';
+import { explain, readRoutes } from './load.ts';
+import { realPathOf, replacedLink } from './location.ts';
 import type { Overrides } from './overrides.ts';
 import type { Snapshot } from './snapshot.ts';
 import { fromPlain, fromPlainInSlices, type PlainSnapshot, toPlain } from './transfer.ts';
@@ -81,6 +82,7 @@ export class LoadThread {
   readonly #limits: Limits;
   /** The digest of the file as it was last read, valid or not. */
   lastRead: string | undefined;
+  readonly #isLink: boolean;
   #before: Snapshot;
   #thread: Worker | undefined;
   #pending: Pending | undefined;
@@ -89,9 +91,15 @@ export class LoadThread {
 
   constructor(options: LoadThreadOptions, { snapshot, digest }: Before, limits: Partial<Limits> = {}) {
     this.#options = options;
+    this.#isLink = realPathOf(options.path) !== options.path;
     this.#before = snapshot;
     this.lastRead = digest;
     this.#limits = { ...defaultLimits, ...limits };
+  }
+
+  /** Absolute, as it was named. */
+  get path(): string {
+    return this.#options.path;
   }
 
   /** Loads the file, or `text` in its place. `onlyToLook`: the result is not going to be used. */
@@ -107,6 +115,17 @@ export class LoadThread {
   }
 
   async #load(text: string | Uint8Array | undefined, onlyToLook: boolean): Promise<Loaded> {
+    const { file, path } = this.#options;
+    // A text to look at does not come from the file.
+    const replaced = this.#isLink && (text === undefined || !onlyToLook) ? replacedLink(file, path) : undefined;
+    if (replaced) {
+      return {
+        parsed: [],
+        snapshot: () => {
+          throw new ConfigError([replaced]);
+        },
+      };
+    }
     const parsed: string[] = [];
     const { digest, snapshot: plain, faults, unreadable } = await this.#ask(text, parsed);
     const snapshot = plain && (await fromPlainInSlices(plain, this.#before));
@@ -191,7 +210,7 @@ if (!isMainThread && workerData === marker && parentPort) {
     if (before) parsed.add(fromPlain(before));
     let bytes: string | Uint8Array;
     try {
-      bytes = text ?? readText(path);
+      bytes = text ?? readRoutes(path);
     } catch (error) {
       if (!(error instanceof UnreadableFileError)) throw error;
       const digest = digestOfFailure(error.cause);

@@ -3,8 +3,6 @@ import type { CompatSettings, GuardSettings, LogSettings, RetireSettings, UsageS
 
 /** A valid routes.yaml, expanded, defaulted and deeply frozen. A request keeps the one it began with. */
 export interface Snapshot {
-  /** Absolute path of the file it was read from; undefined when it was given as an object. */
-  readonly file: string | undefined;
   /** Equal for two files that mean the same, whatever their comments, order or spelling. */
   readonly fingerprint: string;
   /** By path segment, `v1`. */

@@ -35,6 +35,8 @@ export interface WatchOptions {
   readonly takesContent?: boolean;
   /** How long a file is at rest before it counts as complete. */
   readonly restMs?: number;
+  /** The file that `file` leads to, looked up each time: its folder is watched as well. By default `file` itself. */
+  readonly realPathOf?: (file: string) => string;
   /** A larger file counts as unreadable. */
   readonly mostBytes?: number;
 }
@@ -64,10 +66,13 @@ class FileWatch implements Watch {
   readonly #takesContent: boolean;
   readonly #restMs: number;
   readonly #mostBytes: number;
+  readonly #realPathOf: (file: string) => string;
+  /** Where `file` led when it was last looked at. */
+  #path = '';
+  readonly #folders = new Map<string, FSWatcher | undefined>();
   #reported: string | undefined;
   /** What had been read last when that was reported. */
   #reportedAfter: string | undefined;
-  #events: FSWatcher | undefined;
   #poll: NodeJS.Timeout | undefined;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
@@ -87,6 +92,7 @@ class FileWatch implements Watch {
 
   constructor(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions) {
     const { lastRead, takesContent = false, restMs = defaultRestMs, mostBytes = largestFile } = options;
+    this.#realPathOf = options.realPathOf ?? ((path) => path);
     this.#file = file;
     this.#onChange = onChange;
     this.#reported = typeof lastRead === 'function' ? undefined : lastRead;
@@ -97,12 +103,7 @@ class FileWatch implements Watch {
   }
 
   begin(): void {
-    try {
-      // Without an `error` listener a folder that disappears would end the process; then only polling is left.
-      this.#events = watch(dirname(this.#file), { persistent: false }, () => this.#lookIn(0)).on('error', () => {});
-    } catch {
-      this.#events = undefined;
-    }
+    this.#follow();
     this.#poll = setInterval(() => this.#lookIn(0), pollMs).unref();
     // The file may have changed since it was read.
     this.#lookIn(0);
@@ -110,9 +111,35 @@ class FileWatch implements Watch {
 
   close(): void {
     this.#isClosed = true;
-    this.#events?.close();
+    for (const events of this.#folders.values()) events?.close();
     clearInterval(this.#poll);
     clearTimeout(this.#timer);
+  }
+
+  /** Watches the folder of `file` and that of the file it leads to. */
+  #follow(): void {
+    const path = this.#realPathOf(this.#file);
+    if (path === this.#path) return;
+    this.#path = path;
+    // What was rejected at another place may be accepted at this one.
+    this.#reportedAfter = '';
+    const folders = new Set([dirname(this.#file), dirname(path)]);
+    for (const [folder, events] of this.#folders) {
+      if (folders.has(folder)) continue;
+      events?.close();
+      this.#folders.delete(folder);
+    }
+    for (const folder of folders) if (!this.#folders.has(folder)) this.#folders.set(folder, this.#eventsIn(folder));
+  }
+
+  /** Undefined where the folder cannot be watched: then only polling is left. */
+  #eventsIn(folder: string): FSWatcher | undefined {
+    try {
+      // Without an `error` listener a folder that disappears would end the process.
+      return watch(folder, { persistent: false }, () => this.#lookIn(0)).on('error', () => {});
+    } catch {
+      return undefined;
+    }
   }
 
   /** Looks at the file in `ms` at the latest, and never more often than every `lookEveryMs`. */
@@ -130,7 +157,8 @@ class FileWatch implements Watch {
     this.#isLooking = true;
     this.#lookedAt = performance.now();
     try {
-      await this.#compare(await signatureOf(this.#file));
+      this.#follow();
+      await this.#compare(await signatureOf(this.#path));
     } finally {
       this.#isLooking = false;
     }
@@ -188,10 +216,11 @@ class FileWatch implements Watch {
   /** Undefined if the file has changed meanwhile. */
   async #read(signature: string): Promise<Content | undefined> {
     const startedAt = performance.now();
-    const content = await contentOf(this.#file, this.#mostBytes, this.#takesContent);
+    const path = this.#path;
+    const content = await contentOf(path, this.#mostBytes, this.#takesContent);
     const endedAt = performance.now();
     if (content.size > largeBytes) this.#mayReadAt = endedAt + Math.min(longestPauseMs, 10 * (endedAt - startedAt));
-    return (await signatureOf(this.#file)) === signature ? content : undefined;
+    return (await signatureOf(path)) === signature ? content : undefined;
   }
 
   /** `readAt`: for a file at rest. */

@@ -1,8 +1,9 @@
 import { largestContract } from '../shared/regularFile.ts';
+import { realPathOf } from './location.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Watch, watchFile } from './watch.ts';
 
-/** Watches routes.yaml and the contracts that it names, which may be other ones after a reload. */
+/** Watches routes.yaml, the file that it leads to where it is a link, and the contracts that it names, which may be other ones after a reload. */
 export class WatchedFiles {
   readonly #onChange: (content?: Uint8Array) => void;
   readonly #lastRead: () => string | undefined;
@@ -23,7 +24,7 @@ export class WatchedFiles {
       this.#watches.delete(file);
     }
     if (!this.#watches.has(routes)) {
-      const options = { lastRead: this.#lastRead, takesContent: true };
+      const options = { lastRead: this.#lastRead, takesContent: true, realPathOf };
       this.#watches.set(routes, watchFile(routes, this.#onChange, options));
     }
     for (const [file, lastRead] of contracts) {

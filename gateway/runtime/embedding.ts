@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { LedgerThread } from '../admin/reading/ledgerThread.ts';
 import { digestOf } from '../config/contentDigest.ts';
-import { loadSnapshot, readText, snapshotFrom } from '../config/load.ts';
+import { loadSnapshot, readRoutes, snapshotFrom } from '../config/load.ts';
 import { LoadThread } from '../config/loadThread.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { WatchedFiles } from '../config/watchedFiles.ts';
@@ -52,7 +52,7 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   const file = typeof config === 'string' ? resolve(config) : undefined;
   if (reload && file === undefined) throw new TypeError('reload: true needs the path of a routes.yaml.');
   // Before it is loaded, so that an edit in between is noticed.
-  const digest = reload && file ? digestOf(readText(file)) : undefined;
+  const digest = reload && file ? digestOf(readRoutes(file)) : undefined;
   const loaded =
     typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
   const adapt = discovery ? (snapshot: Snapshot) => snapshot : withoutGuides;
@@ -164,9 +164,7 @@ function watchForEdits(
     (content) => void onChange(content),
     () => thread.lastRead,
   );
-  const follow = ({ file, byMajor }: Snapshot): void => {
-    if (file !== undefined) watched.follow(file, byMajor);
-  };
+  const follow = ({ byMajor }: Snapshot): void => watched.follow(thread.path, byMajor);
   follow(first);
   return watched;
 }

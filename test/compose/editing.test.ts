@@ -3,6 +3,7 @@ import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFile
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { runIn } from '../cli/io.ts';
 import { skipped, until, useStack } from './support/stack.ts';
 
 /** As editors save a file: `text` is to be what `file` holds. */
@@ -48,6 +49,26 @@ describe.skipIf(skipped)('an edit on the host', () => {
     const took = Date.now() - begun;
     console.log(`${name}: ${took} ms`);
     expect(took).toBeLessThan(2_000);
+  });
+
+  it('reaches the gateway through the link in the root, and after the repair of a link that sed -i has replaced', async () => {
+    const link = join(site.folder, 'routes.yaml');
+    const told = (info: string) => async () =>
+      (await fetch(`${url}/v1/drinks/7`)).headers.get('link')?.includes(info) ?? false;
+    const through = 'https://example.com/through-the-link';
+    writeFileSync(link, withInfo(readFileSync(routes, 'utf8'), through));
+    await until(told(through), 'an edit through the link', 2_000);
+    const replaced = 'https://example.com/replaced-link';
+    execFileSync('sed', ['-i', `s#^    info: .*#    info: ${replaced}#`, link]);
+    // The container has the folder config/ only: it goes on with the file that is there.
+    await sleep(2_500);
+    expect(await told(through)()).toBe(true);
+    const { stdout } = await runIn(site.folder, ['check']);
+    const command = /Run: (.*)/.exec(stdout)?.[1] ?? 'no command';
+    expect(command).toBe('mv routes.yaml config/routes.yaml && ln -s config/routes.yaml routes.yaml');
+    execFileSync('sh', ['-c', command], { cwd: site.folder });
+    await until(told(replaced), 'the edit, after the repair', 2_000);
+    expect((await runIn(site.folder, ['check'])).stdout).not.toContain('This file has replaced the link');
   });
 
   it('that is wrong changes nothing, and is reported', async () => {

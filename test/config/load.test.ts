@@ -78,10 +78,6 @@ describe('a file', () => {
     expect(faults.map(formatFault).join('\n')).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
     expect(faults).toHaveLength(2);
   });
-
-  it('knows its own place', () => {
-    expect(loadSnapshot(file(`routes: { /v1: ${upstream} }`), {}).file).toBe(join(folder, 'routes.yaml'));
-  });
 });
 
 describe('variables', () => {
@@ -137,9 +133,9 @@ describe('an object', () => {
 
   it('is read as the file of the same shape, variables included', () => {
     const object = { routes: { '/v1': '$URL', '/v2': undefined }, gateway: { workers: `\${N:-2}` } };
-    const { versions, gateway, file: from } = snapshotFrom(object, folder, { URL: upstream });
+    const { versions, gateway } = snapshotFrom(object, folder, { URL: upstream });
     expect(versions.get('v1')?.targets[0]?.url).toBe(upstream);
-    expect([versions.size, gateway.workers, from]).toEqual([1, 2, undefined]);
+    expect([versions.size, gateway.workers]).toEqual([1, 2]);
   });
 });
 

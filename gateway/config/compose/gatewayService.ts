@@ -1,4 +1,5 @@
 import type { Fault } from '../fault.ts';
+import { realPathOf } from '../location.ts';
 import { nearest } from '../nearest.ts';
 import { brief, faultIn, listed } from './finding.ts';
 import { mountsOf } from './mounts.ts';
@@ -8,7 +9,7 @@ import type { Service } from './service.ts';
 
 /** What speaks for a service being the gateway, the strongest sign first. */
 const signs: readonly ((service: Service, routes: Routes, project: Project) => boolean)[] = [
-  (service, { file }, { folders }) => mountsOf(service, folders).some(({ source }) => source === file),
+  (service, { file }, { folders }) => mountsOf(service, folders).some(({ source }) => realPathOf(source) === file),
   ({ node }) => ['image', 'build', 'command', 'entrypoint'].some((key) => allTexts(child(node, key)).some(isOurs)),
   ({ environment }, { text }) => variablesOf(text).some((name) => environment.has(name)),
   ({ name }) => /^(?:(?:version|api)[-_.])?gateway$/i.test(name),

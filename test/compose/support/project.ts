@@ -12,7 +12,7 @@ const parts = [
     'package-lock.json',
     'LICENSE',
   ],
-  ...['tsconfig.json', 'tsconfig.build.json', 'bin', 'config', 'gateway', 'services'],
+  ...['tsconfig.json', 'tsconfig.build.json', 'bin', 'config', 'gateway', 'routes.yaml', 'services'],
 ];
 
 /** The first command of the documentation: it makes .env. */
@@ -23,7 +23,12 @@ export function copyProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'compose-'));
   for (const part of parts) {
     if (!existsSync(part)) throw new Error(`${part} is missing`);
-    cpSync(part, join(folder, part), { recursive: true, filter: (source) => !source.includes('node_modules') });
+    const verbatimSymlinks = true;
+    cpSync(part, join(folder, part), {
+      recursive: true,
+      verbatimSymlinks,
+      filter: (source) => !source.includes('node_modules'),
+    });
   }
   mkdirSync(join(folder, '.git'));
   writeFileSync(join(folder, '.git', 'HEAD'), 'ref: refs/heads/main\n');

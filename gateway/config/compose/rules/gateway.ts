@@ -1,3 +1,4 @@
+import { realPathOf } from '../../location.ts';
 import { brief, type Finding, faultIn, serious, warning } from '../finding.ts';
 import { mountsOf } from '../mounts.ts';
 import { child, textOf } from '../node.ts';
@@ -29,7 +30,7 @@ export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) =>
 /** An editor saves by a rename, and the mount of one file goes on showing the old one. */
 export const mountedAlone: ComposeRule = ({ gateway, project, routesFile }) =>
   mountsOf(gateway, project.folders)
-    .filter((mount) => mount.source === routesFile)
+    .filter((mount) => realPathOf(mount.source) === routesFile)
     .map(({ at }) => {
       const message =
         'routes.yaml is mounted as a single file: once it is saved by a rename, the gateway sees the old one.';
