@@ -3,7 +3,7 @@ import { isBreaking } from '../compat/findings.ts';
 import type { CompatReport } from '../compat/report/report.ts';
 import { rulesTable } from '../compat/report/rulesTable.ts';
 import { judgedOf } from '../compat/report/summary.ts';
-import { type Level, levels, rules } from '../compat/rules.ts';
+import { type Level, levels, rules } from '../compat/rules/rules.ts';
 import type { AddCommand } from './command.ts';
 import { type CompatFormat, compatFormats, reportIn } from './compatPrinters.ts';
 import { type Progress, progressOn } from './compatProgress.ts';

@@ -35,8 +35,6 @@ export interface Effects {
   alternative: 'added' | 'removed';
   structure: 'changed' | 'equivalent';
   default: 'changed';
-  /** A major that breaks nothing. */
-  major: 'needless';
 }
 
 export type Kind = keyof Effects;

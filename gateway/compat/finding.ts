@@ -1,5 +1,5 @@
 import type { ContractPlace } from './document/located.ts';
-import type { Level, RuleId } from './rules.ts';
+import type { Level, RuleId } from './rules/rules.ts';
 import type { Route } from './walk/routes.ts';
 
 /** One of the two sides of a finding. */

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
-import { ruleFor } from './classify.ts';
 import { type CollectedChange, collectChanges } from './collect.ts';
 import { type Located, pointerOf } from './document/located.ts';
 import { withinTheStack } from './failure.ts';
 import type { Finding, RouteName, Site } from './finding.ts';
 import { hintsFor } from './hints.ts';
-import type { Level, RuleId } from './rules.ts';
-import { sentenceOf, subjectOf } from './sentence.ts';
+import { type Level, type RuleId, ruleFor } from './rules/rules.ts';
+import { sentenceOf, subjectOf } from './rules/sentence.ts';
 import type { ContractComparison } from './walk/compareContracts.ts';
 import { routeInWords } from './walk/routes.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Documents } from './document/documents.ts';
 import { below } from './document/located.ts';
 import type { Finding } from './finding.ts';
-import { type Level, rules } from './rules.ts';
+import { basisOf, type Level } from './rules/rules.ts';
 
 /** "A new major version is created only for a breaking change": one that has none. `differing`: what it has instead. */
 export function needlessMajor(
@@ -29,7 +29,7 @@ export function needlessMajor(
 
 function holds(differing: readonly Finding[]): string {
   if (differing.length === 0) return 'is the same as';
-  const isAllowed = differing.every((finding) => rules.find(({ id }) => id === finding.rule)?.basis === 'compatible');
+  const isAllowed = differing.every((finding) => basisOf(finding.rule) === 'compatible');
   return isAllowed ? 'holds only additions to' : 'breaks nothing of';
 }
 

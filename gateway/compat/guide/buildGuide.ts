@@ -1,8 +1,8 @@
-import { ruleFor } from '../classify.ts';
 import { collectChanges } from '../collect.ts';
 import type { Documents } from '../document/documents.ts';
 import { below } from '../document/located.ts';
 import { hintsFor } from '../hints.ts';
+import { ruleFor } from '../rules/rules.ts';
 import { compareContracts } from '../walk/compareContracts.ts';
 import type { Route } from '../walk/routes.ts';
 import { groupsOf } from './groups.ts';

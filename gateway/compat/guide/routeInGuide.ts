@@ -1,6 +1,6 @@
 import type { Change } from '../change.ts';
 import { below } from '../document/located.ts';
-import { subjectOf } from '../sentence.ts';
+import { subjectOf } from '../rules/sentence.ts';
 import type { RouteComparison } from '../walk/compareContracts.ts';
 import { type Route, routeInWords, withoutNames } from '../walk/routes.ts';
 import { callOf } from './calls.ts';
@@ -60,17 +60,9 @@ function stateOf(wasThere: boolean, changes: number): RouteState {
   return changes > 0 ? 'changed' : 'unchanged';
 }
 
-// `subjectOf` adds what a change is about; here only the way to it is asked for.
-const nothing: Change = {
-  ...{ kind: 'major', effect: 'needless', direction: undefined },
-  name: '',
-  old: undefined,
-  new: undefined,
-};
-
 function whereIn({ spots }: Group, route: Route): string {
   const spot: Spot | undefined = spots.find((one) => one.route === route);
-  return spot ? subjectOf(spot.steps, nothing) : '';
+  return spot ? subjectOf(spot.steps) : '';
 }
 
 /** Names of parameters are never sent. */

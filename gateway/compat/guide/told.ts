@@ -1,7 +1,7 @@
 import type { Change } from '../change.ts';
-import { ruleFor } from '../classify.ts';
+import { levelOf, predicateOf } from '../rules/rules.ts';
+import { subjectOf } from '../rules/sentence.ts';
 import { canonical } from '../schema/canonical.ts';
-import { subjectOf } from '../sentence.ts';
 import type { Group, Member } from './groups.ts';
 import type { ToldChange } from './guide.ts';
 import { valueAt } from './values.ts';
@@ -24,20 +24,17 @@ export function toldChanges(group: Group, examples: Examples, hints: ReadonlyMap
     .map((member): ToldChange => {
       const now = renames.get(member);
       // A field that has to be sent anew is one, whatever it was called.
-      const level = [member, ...(now ? [now] : [])].map(levelOf).sort((a, b) => order[a] - order[b])[0] ?? 'info';
+      const level =
+        [member, ...(now ? [now] : [])].map((one) => levelOf(one.change)).sort((a, b) => order[a] - order[b])[0] ??
+        'info';
       return { level, text: `${sentence(member)}${valuesInWords(member, examples)}${ending(member, renames, hints)}` };
     });
   return told.sort((a, b) => order[a.level] - order[b.level]);
 }
 
-function levelOf({ change }: Member): ToldChange['level'] {
-  return ruleFor(change).level;
-}
-
 function sentence({ change, steps }: Member): string {
   const subject = subjectOf(steps, change);
-  const said = ruleFor(change).check(change) ?? 'is different';
-  return `${subject === '' ? 'it' : subject} ${said}`;
+  return `${subject === '' ? 'it' : subject} ${predicateOf(change)}`;
 }
 
 function ending(member: Member, renames: ReadonlyMap<Member, Member>, hints: ReadonlyMap<Change, string>): string {

@@ -2,7 +2,7 @@ import { pointerOf } from '../document/located.ts';
 import type { TextPosition } from '../document/textPositions.ts';
 import type { Exemption } from '../exemptions.ts';
 import type { RouteName, Site } from '../finding.ts';
-import { type Rule, rules } from '../rules.ts';
+import { basisOf, type Rule } from '../rules/rules.ts';
 import { cutJson } from './cutJson.ts';
 import type { Between, CompatReport, PlacedFinding } from './report.ts';
 import { type Summary, summaryOf } from './summary.ts';
@@ -103,10 +103,6 @@ function sideAsJson(site: Site | undefined, at: TextPosition | undefined): JsonS
 function exemptionAsJson({ rule, route, pointer, reason, until }: Exemption): JsonExemption {
   const words = { rule: cut(rule), route: cut(route), pointer: pointer === undefined ? null : cut(pointer) };
   return { ...words, reason: cut(reason), until: new Date(until).toISOString() };
-}
-
-function basisOf(id: PlacedFinding['rule']): Rule['basis'] {
-  return rules.find((rule) => rule.id === id)?.basis ?? 'silent';
 }
 
 function cut(text: string): string {

@@ -1,4 +1,4 @@
-import { rules } from '../rules.ts';
+import { rules } from '../rules/rules.ts';
 
 const headings = ['rule', 'level', 'basis', 'direction', 'within a major'];
 const cells = rules.map(({ id, level, basis, direction, policy }) => [id, level, basis, direction, policy]);

@@ -1,4 +1,4 @@
-import { rules } from '../rules.ts';
+import { rules } from '../rules/rules.ts';
 import type { CompatReport } from './report.ts';
 import { type SarifResult, type SarifText, sarifLevels, sarifResult, sarifText } from './sarifResult.ts';
 import type { Base } from './sides.ts';

@@ -2,7 +2,7 @@ import { pointerOf } from '../document/located.ts';
 import type { TextPosition } from '../document/textPositions.ts';
 import type { Exemption } from '../exemptions.ts';
 import type { Site } from '../finding.ts';
-import { rules } from '../rules.ts';
+import { rules } from '../rules/rules.ts';
 import { routeInWords } from '../walk/routes.ts';
 import type { Comparing, PlacedFinding } from './report.ts';
 import { type Base, isThere, uriOf } from './sides.ts';

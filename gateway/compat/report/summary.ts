@@ -1,5 +1,5 @@
 import { counted } from '../../shared/counted.ts';
-import { rules } from '../rules.ts';
+import { basisOf } from '../rules/rules.ts';
 import type { Comparing, CompatReport, PlacedFinding } from './report.ts';
 import { shown } from './words.ts';
 
@@ -84,5 +84,5 @@ export function infosInWords({ comparings }: CompatReport): string {
 }
 
 function isCompatible({ rule }: PlacedFinding): boolean {
-  return rules.find(({ id }) => id === rule)?.basis === 'compatible';
+  return basisOf(rule) === 'compatible';
 }

@@ -1,7 +1,7 @@
 import type { Comparison } from '../change.ts';
-import { ruleFor } from '../classify.ts';
 import type { Located } from '../document/located.ts';
-import { subjectOf } from '../sentence.ts';
+import { predicateOf } from '../rules/rules.ts';
+import { subjectOf } from '../rules/sentence.ts';
 import { tellNull } from './compareTypes.ts';
 import { looksOf } from './groups.ts';
 import { isWithin } from './jsonTypes.ts';
@@ -110,7 +110,5 @@ function nearest(pair: Pair, old: readonly Schema[], now: readonly Schema[]): Co
 function reason(pair: Pair, old: readonly Schema[], now: readonly Schema[]): string {
   const best = nearest(pair, old, now);
   const worst = best && worstIn(best);
-  return worst === undefined
-    ? ''
-    : `${subjectOf(worst.steps, worst.change)} ${ruleFor(worst.change).check(worst.change)}`.trim();
+  return worst === undefined ? '' : `${subjectOf(worst.steps, worst.change)} ${predicateOf(worst.change)}`.trim();
 }

@@ -1,5 +1,5 @@
 import type { Change, Comparison, Step } from '../change.ts';
-import { levelOf } from '../classify.ts';
+import { levelOf } from '../rules/rules.ts';
 
 /** How many of the changes that a comparison has anywhere in it are breaking. A part under way counts as none. */
 export function breakages(comparison: Comparison): number {

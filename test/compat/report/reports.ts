@@ -3,7 +3,7 @@ import { parseFile } from '../../../gateway/compat/document/parse.ts';
 import { type Exemption, Exemptions } from '../../../gateway/compat/exemptions.ts';
 import { holdAgainst } from '../../../gateway/compat/holdAgainst.ts';
 import type { Between, Comparing, CompatReport } from '../../../gateway/compat/report/report.ts';
-import type { Level } from '../../../gateway/compat/rules.ts';
+import type { Level } from '../../../gateway/compat/rules/rules.ts';
 
 export const now = Date.parse('2026-06-01');
 

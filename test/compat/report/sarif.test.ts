@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { printedJson } from '../../../gateway/cli/printedJson.ts';
 import type { CompatReport } from '../../../gateway/compat/report/report.ts';
 import { asSarif } from '../../../gateway/compat/report/sarif.ts';
-import { rules } from '../../../gateway/compat/rules.ts';
+import { rules } from '../../../gateway/compat/rules/rules.ts';
 import { after, before, comparingOf, contractWithField, hostileEntries, now, reportOn } from './reports.ts';
 import { sarifFaults } from './sarifSchema.ts';
 

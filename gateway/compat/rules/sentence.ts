@@ -1,25 +1,25 @@
-import type { Change, Step } from './change.ts';
-import { ruleFor } from './classify.ts';
-import type { Occurrence } from './collect.ts';
-import { routeInWords } from './walk/routes.ts';
+import type { Change, Step } from '../change.ts';
+import type { Occurrence } from '../collect.ts';
+import { routeInWords } from '../walk/routes.ts';
+import { predicateOf } from './rules.ts';
 
 /** "GET /drinks: response 200 field `price` was a string and is now a number". */
 export function sentenceOf(change: Change, { route, steps }: Occurrence): string {
   const subject = subjectOf(steps, change);
-  const said = ruleFor(change).check(change) ?? '';
-  if (route === undefined) return `${subject || 'the document'} ${said}`;
-  return subject === '' ? `${routeInWords(route)} ${said}` : `${routeInWords(route)}: ${subject} ${said}`;
+  const predicate = predicateOf(change);
+  if (route === undefined) return `${subject || 'the document'} ${predicate}`;
+  return subject === '' ? `${routeInWords(route)} ${predicate}` : `${routeInWords(route)}: ${subject} ${predicate}`;
 }
 
-/** "response 200 field `drinks[].price`"; empty for a route as a whole. */
-export function subjectOf(steps: readonly Step[], change: Change): string {
+/** "response 200 field `drinks[].price`"; empty for a route as a whole. Without a change: the path to it alone. */
+export function subjectOf(steps: readonly Step[], change?: Change): string {
   const words: string[] = [];
   let field = '';
   const flush = (): void => {
     if (field !== '') words.push(field === '[]' ? 'item' : `field \`${field}\``);
     field = '';
   };
-  for (const step of [...steps, ...ownStep(change)]) {
+  for (const step of change ? [...steps, ...ownStep(change)] : steps) {
     if (step.kind === 'part') {
       flush();
       words.push(step.text);
@@ -31,7 +31,7 @@ export function subjectOf(steps: readonly Step[], change: Change): string {
   return words.join(' ');
 }
 
-/** What a change is about, where that is no place of its own that both contracts have. */
+/** What the change is about, where the steps do not include it: a field that only one contract has, for example. */
 function ownStep({ kind, effect, name }: Change): Step[] {
   if (kind === 'body' && effect !== 'required' && effect !== 'optional')
     return [{ kind: 'part', text: 'request body' }];

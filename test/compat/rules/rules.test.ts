@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { Change, Direction, Effects } from '../../gateway/compat/change.ts';
-import { type RuleId, rules } from '../../gateway/compat/rules.ts';
-import { findingsBetween } from './support/comparing.ts';
+import type { Change, Direction, Effects } from '../../../gateway/compat/change.ts';
+import { predicateOf, type RuleId, ruleFor, rules } from '../../../gateway/compat/rules/rules.ts';
+import { findingsBetween } from '../support/comparing.ts';
 
 const folder = 'test/fixtures/compat';
 const cases = readdirSync(folder).sort();
@@ -75,7 +75,6 @@ const possible = {
   alternative: { added: both, removed: both },
   structure: { changed: both, equivalent: both },
   default: { changed: [in_] },
-  major: { needless: none },
 } as const satisfies { [K in keyof Effects]: Record<Effects[K], readonly (Direction | undefined)[]> };
 
 const changes = Object.entries(possible).flatMap(([kind, effects]) =>
@@ -84,15 +83,25 @@ const changes = Object.entries(possible).flatMap(([kind, effects]) =>
   ),
 );
 
+const keysOf = ({ kind, effect, direction }: Change): string[] => [
+  `${kind} ${effect}`,
+  `${direction} ${kind} ${effect}`,
+];
+
 describe('every change', () => {
   it.each(changes.map((change) => [`${change.kind} ${change.effect} ${change.direction ?? ''}`, change] as const))(
-    'is the business of exactly one rule: %s',
+    'is covered by exactly one rule: %s',
     (_name, change) => {
-      const responsible = rules.filter(({ check }) => check(change) !== undefined);
-      expect(responsible.map(({ id }) => id)).toHaveLength(1);
-      const [rule] = responsible;
-      if (rule?.direction !== 'either' && change.direction !== undefined)
-        expect(rule?.direction).toBe(change.direction);
+      const covering = rules.filter((rule) => keysOf(change).some((key) => Object.hasOwn(rule.changes, key)));
+      expect(covering.map(({ id }) => id)).toEqual([ruleFor(change).id]);
+      expect(predicateOf(change)).not.toBe('');
+      const { direction } = ruleFor(change);
+      if (direction !== 'either' && change.direction !== undefined) expect(direction).toBe(change.direction);
     },
   );
+
+  it('is possible that a rule names', () => {
+    const known = new Set(changes.flatMap(keysOf));
+    expect(rules.flatMap((rule) => Object.keys(rule.changes)).filter((key) => !known.has(key))).toEqual([]);
+  });
 });

@@ -1,0 +1,219 @@
+import type { Change, Direction, Effects, Kind } from '../change.ts';
+import { defaultInWords, limitInWords, quoted, securityInWords, structureInWords, typesInWords } from './words.ts';
+
+export const levels = ['error', 'warn', 'info', 'off'] as const;
+/** `error`: not allowed within a major. `warn`: the versioning rules do not cover it. `info`: compatible. */
+export type Level = (typeof levels)[number];
+
+/** `response field removed`; without a direction, the change counts in both. */
+type ChangeKey = { [K in Kind]: `${K} ${Effects[K]}` | `${Direction} ${K} ${Effects[K]}` }[Kind];
+
+/** The end of a sentence whose subject is the place of the change: "response 200 field `price`" + "was removed". */
+type Predicate = string | ((change: Change) => string);
+
+export interface Rule<Id extends string = string> {
+  readonly id: Id;
+  /** The default; `compat.rules` of routes.yaml and `--rule` override it. */
+  readonly level: Exclude<Level, 'off'>;
+  /** `core`: stated in the versioning rules. `extended`: follows from them. `silent`: not covered by them. */
+  readonly basis: 'core' | 'extended' | 'silent' | 'compatible';
+  readonly direction: 'request' | 'response' | 'either';
+  /** What holds within a major. */
+  readonly policy: string;
+  /** The changes that the rule applies to, and how to describe each. No change is in two rules. */
+  readonly changes: Readonly<Partial<Record<ChangeKey, Predicate>>>;
+}
+
+const [core, extended] = [rowsOf('error', 'core'), rowsOf('error', 'extended')];
+const [silent, compatible] = [rowsOf('warn', 'silent'), rowsOf('info', 'compatible')];
+
+export const rules = [
+  core('route-removed', 'either', 'A route is not removed or renamed.', {
+    'route removed': 'was removed',
+    'base_path changed': ({ name }) => `has another base path (${name})`,
+  }),
+  core('response-field-removed', 'response', 'A field is not removed or renamed.', {
+    'response field removed': 'was removed',
+  }),
+  core(
+    'response-type-changed',
+    'response',
+    'The type of a field does not change, nor widen. Of several types, one may go.',
+    { 'response type wider': typesInWords, 'response type changed': typesInWords },
+  ),
+  core('request-type-changed', 'request', 'The type of what is sent does not change, unless it only widens.', {
+    'request type narrower': typesInWords,
+    'request type changed': typesInWords,
+  }),
+  core('param-required', 'request', 'A parameter is not made required.', {
+    'parameter added_required': 'is new, and required',
+    'parameter required': 'is now required',
+  }),
+  core('request-field-required', 'request', 'Nothing is made required, not even with a default.', {
+    'request field added_required': 'is new, and required',
+    'request presence required': 'is now required',
+    'body added_required': 'is new, and required',
+    'body required': 'is now required',
+  }),
+  core('filter-value-removed', 'request', 'An allowed value is not taken away.', {
+    'request value removed': ({ name }) => `no longer takes ${name}`,
+  }),
+  core('status-removed', 'response', 'The meaning of a status is fixed.', {
+    'status removed': 'is no longer declared',
+  }),
+  // Applies to two majors as a whole: the judge reports it.
+  core('major-without-breaking-change', 'either', 'A new major is made only for a breaking change.', {}),
+  extended('response-field-weakened', 'response', 'What is always there does not become missing or null.', {
+    'response presence optional': 'may now be missing',
+    'response null added': 'may now be null',
+    'header optional': 'may now be missing',
+  }),
+  extended('request-constraint-tightened', 'request', 'Requests are not limited further.', {
+    'request limit narrower': limitInWords,
+    'request limit changed': limitInWords,
+    'request field refused': 'is no longer let through',
+    'request null removed': 'may no longer be null',
+    'request values listed': ({ name }) => `now takes only ${name}`,
+  }),
+  extended('media-type-removed', 'either', 'A media type stays.', {
+    'media_type removed': 'is no longer offered',
+  }),
+  extended('response-header-removed', 'response', 'A declared header stays, as a field does.', {
+    'header removed': 'was removed',
+  }),
+  extended('structure-changed', 'either', 'What is sent keeps its structure and its notation.', {
+    'structure changed': structureInWords,
+    'serialization changed': ({ name }) => `is written in another way (${name})`,
+    'request alternative removed': ({ name }) => `no longer takes the alternative ${quoted(name)}`,
+  }),
+  silent('response-value-added', 'response', 'Silent: clients may not expect the value.', {
+    'response value added': ({ name }) => `may now be ${name}`,
+    'response values unlisted': ({ name }) => `may now be anything, and was one of ${name}`,
+    'response limit wider': limitInWords,
+    'response limit changed': limitInWords,
+  }),
+  silent('response-alternative-added', 'response', 'Silent: clients may not expect it.', {
+    'response alternative added': ({ name }) => `may now be the alternative ${quoted(name)}`,
+    'status added': 'is new',
+    'error_status added': 'is new',
+  }),
+  silent('param-removed', 'request', 'Silent: it may still be sent, to no effect.', {
+    'parameter removed': 'was removed',
+  }),
+  silent('request-field-removed', 'request', 'Silent: it may still be sent, to no effect.', {
+    'request field removed': 'was removed',
+    'body removed': 'was removed',
+  }),
+  silent('default-changed', 'request', 'Silent: who leaves it out gets something else.', {
+    'default changed': defaultInWords,
+  }),
+  silent('security-changed', 'request', 'Silent: clients may have to prove who they are anew.', {
+    'security changed': securityInWords,
+  }),
+  silent('error-status-removed', 'response', 'Silent: the error may look different.', {
+    'error_status removed': 'is no longer declared',
+  }),
+  compatible('route-added', 'either', 'A route may be added.', {
+    'route added': 'is new',
+  }),
+  compatible('response-field-added', 'response', 'A field may be added to a response.', {
+    'response field added': 'is new',
+    'response field added_required': 'is new',
+  }),
+  compatible('optional-param-added', 'request', 'An optional parameter or field may be added.', {
+    'parameter added': 'is new, and optional',
+    'request field added': 'is new, and optional',
+    'body added': 'is new, and optional',
+  }),
+  compatible('filter-value-added', 'request', 'An allowed value may be added.', {
+    'request value added': ({ name }) => `now takes ${name} as well`,
+  }),
+  compatible('param-relaxed', 'request', 'A request may become less demanding.', {
+    'parameter optional': 'is no longer required',
+    'request presence optional': 'is no longer required',
+    'body optional': 'is no longer required',
+    'request type wider': typesInWords,
+    'request null added': 'may now be null',
+    'request values unlisted': ({ name }) => `is no longer limited to ${name}`,
+    'request limit wider': limitInWords,
+    'request alternative added': ({ name }) => `now takes the alternative ${quoted(name)} as well`,
+  }),
+  compatible('response-strengthened', 'response', 'A response may promise more.', {
+    'response presence required': 'is now always there',
+    'header required': 'is now always there',
+    'response type narrower': typesInWords,
+    'response null removed': 'is no longer null',
+    'response value removed': ({ name }) => `is no longer ${name}`,
+    'response values listed': ({ name }) => `is now one of ${name}`,
+    'response limit narrower': limitInWords,
+    'response alternative removed': ({ name }) => `is no longer the alternative ${quoted(name)}`,
+  }),
+  compatible('media-type-added', 'either', 'A media type may be added.', {
+    'media_type added': 'is new',
+  }),
+  compatible('header-added', 'response', 'A header may be added, as a field may.', {
+    'header added': 'is new',
+  }),
+  compatible('docs-only', 'either', 'Descriptions may change.', {
+    'docs changed': ({ name }) => `is described differently: ${name}`,
+  }),
+  compatible('path-param-renamed', 'request', 'The name of a path parameter is never sent.', {
+    'path_name changed': ({ name }) => `has other names for its parameters: ${name}`,
+  }),
+  compatible('structure-equivalent', 'either', 'The same may be said in another way.', {
+    'structure equivalent': (change) => `${structureInWords(change)}, to the same effect`,
+  }),
+] as const;
+
+export type RuleId = (typeof rules)[number]['id'];
+
+function rowsOf(level: Rule['level'], basis: Rule['basis']) {
+  return <Id extends string>(
+    id: Id,
+    direction: Rule['direction'],
+    policy: string,
+    changes: Rule['changes'],
+  ): Rule<Id> => ({ id, level, basis, direction, policy, changes });
+}
+
+interface Row {
+  readonly rule: Rule<RuleId>;
+  readonly predicate: Predicate;
+}
+
+const all: readonly Rule<RuleId>[] = rules;
+const rowByChange: ReadonlyMap<string, Row> = new Map(
+  all.flatMap((rule) =>
+    Object.entries(rule.changes).flatMap(([key, predicate]) => {
+      const keys = /^(?:request|response) /.test(key) ? [key] : [key, `request ${key}`, `response ${key}`];
+      return keys.map((one) => [one, { rule, predicate }] as const);
+    }),
+  ),
+);
+
+function rowFor({ kind, effect, direction }: Change): Row {
+  const key = direction === undefined ? `${kind} ${effect}` : `${direction} ${kind} ${effect}`;
+  const row = rowByChange.get(key);
+  if (row === undefined) throw new TypeError(`no rule covers ${key}`);
+  return row;
+}
+
+/** The rule that covers a change. */
+export function ruleFor(change: Change): Rule<RuleId> {
+  return rowFor(change).rule;
+}
+
+/** The level of a change where no configuration overrides it. */
+export function levelOf(change: Change): Rule['level'] {
+  return rowFor(change).rule.level;
+}
+
+/** "was removed": the end of a sentence whose subject is the place of the change. */
+export function predicateOf(change: Change): string {
+  const { predicate } = rowFor(change);
+  return typeof predicate === 'string' ? predicate : predicate(change);
+}
+
+export function basisOf(id: RuleId): Rule['basis'] {
+  return all.find((rule) => rule.id === id)?.basis ?? 'silent';
+}
