@@ -1,13 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { run } from '../../gateway/cli/run.ts';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
 import { explain } from '../../gateway/config/load.ts';
 import { readmeBlock } from '../support/readme.ts';
 
-const readme = readFileSync('README.md', 'utf8');
 const scripts = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }).scripts;
 
 it('shows a routes.yaml that is valid as it stands', () => {
@@ -17,26 +13,41 @@ it('shows a routes.yaml that is valid as it stands', () => {
   expect([faults, warnings]).toEqual([[], []]);
 });
 
-it('names only scripts that exist', () => {
-  const named = [...readme.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name ?? '');
+it('docs/commands.md names only scripts that exist', () => {
+  const named = [...readFileSync('docs/commands.md', 'utf8').matchAll(/npm run ([\w:-]+)/g)].map(
+    ([, name]) => name ?? '',
+  );
   expect(named.length).toBeGreaterThan(0);
   expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   expect([scripts['start'], scripts['test']]).not.toContain(undefined);
 });
 
-it('links only to files that exist', () => {
-  const files = [...readme.matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map(([, file]) => file ?? '');
-  expect(files.filter((file) => !existsSync(file))).toEqual([]);
-});
+it.each(['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', ...pagesOf('docs'), ...pagesOf('docs/decisions')])(
+  '%s links only to files and headings that exist',
+  (page) => {
+    const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)];
+    const broken = links
+      .map(([, file = '', heading]) => ({ file: file === '' ? page : join(dirname(page), file), heading }))
+      .filter(
+        ({ file, heading }) => !existsSync(file) || (heading !== undefined && !headingsOf(file).includes(heading)),
+      )
+      .map(({ file, heading }) => `${file}#${heading ?? ''}`);
+    expect(broken).toEqual([]);
+  },
+);
 
-it('shows what `check` really prints', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'readme-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = readmeBlock('yaml', 'routes:').replace(/sunset: .*/, 'sunset: 2026-05-01');
-  await writeFile(join(folder, 'routes.yaml'), file);
-  let printed = '';
-  const output = { write: (text: string) => (printed += text) };
-  const code = await run(['check'], { stdout: output, stderr: output, env: {}, cwd: folder });
-  expect(code).toBe(1);
-  expect(`$ npx version-gateway check\n${printed}`).toBe(readmeBlock('console', 'version-gateway check'));
-});
+function pagesOf(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join(folder, file));
+}
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function headingsOf(page: string): string[] {
+  return [...readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
