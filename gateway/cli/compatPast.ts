@@ -1,5 +1,5 @@
 import { dirname, relative, resolve, sep } from 'node:path';
-import { Commit } from '../compat/source/gitFile.ts';
+import { Commit } from '../compat/source/git.ts';
 import { decode } from '../config/load.ts';
 import { readYaml } from '../config/readYaml.ts';
 

@@ -6,7 +6,7 @@ import type { CompatReport } from '../compat/report/report.ts';
 import { asSarif } from '../compat/report/sarif.ts';
 import type { Base } from '../compat/report/sides.ts';
 import { asText } from '../compat/report/text.ts';
-import { workingTreeOf } from '../compat/source/gitFile.ts';
+import { workingTreeOf } from '../compat/source/git.ts';
 import type { Compared } from './compat.ts';
 import type { Io } from './io.ts';
 import { packageVersion } from './packageVersion.ts';

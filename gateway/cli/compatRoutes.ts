@@ -1,7 +1,7 @@
 import { dirname, relative, resolve } from 'node:path';
 import { type Held, holdAgainst } from '../compat/holdAgainst.ts';
 import type { Comparing } from '../compat/report/report.ts';
-import { workingTreeOf } from '../compat/source/gitFile.ts';
+import { workingTreeOf } from '../compat/source/git.ts';
 import { realPathOf } from '../config/location.ts';
 import type { Version } from '../config/snapshot.ts';
 import type { Compared, CompatOptions } from './compat.ts';

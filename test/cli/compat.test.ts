@@ -115,7 +115,7 @@ describe('what cannot be compared', () => {
     ['a $ref to nowhere', ['old.json', 'dangling.json'], /#\/nowhere/],
     ['standard input twice', ['-', '-'], /Only one of the two can come from standard input/],
     ['empty standard input', ['old.json', '-'], /standard input: is empty/],
-    ['a commit without a repository', ['HEAD:old.json', 'old.json'], /this is no git repository/],
+    ['a commit without a repository', ['HEAD:old.json', 'old.json'], /this is not a git repository/],
     ['a sloppy one with --validate', ['old.json', 'sloppy.json', '--validate'], /not in order: 1 fault/],
     ['--against without --routes', ['old.json', 'old.json', '--against', 'HEAD'], /--against is for --routes/],
     ['a settings file that is missing', ['old.json', 'old.json', '--config', 'no.yaml'], /no\.yaml cannot be read/],
@@ -145,7 +145,7 @@ describe('what cannot be compared', () => {
   it('an unknown commit', async () => {
     const { code, stdout, stderr } = await pair.compat(['no-such-branch:old.json', 'new.json']);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/"no-such-branch", which this repository does not know.*The contracts were not compared/s);
+    expect(stderr).toMatch(/"no-such-branch" does not exist.*The contracts were not compared/s);
   });
 
   it('compares a sloppy contract as it is, unless told otherwise', async () => {

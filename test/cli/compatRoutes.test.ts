@@ -190,17 +190,12 @@ describe('what cannot be compared', () => {
   const beyond = { ...sound, 'routes.yaml': routesFile({ v1: '../v1.json' }) };
 
   it.each([
-    ['an unknown commit', Repository.of(sound), ['--against', 'no-such'], /"no-such", which this repository does not/],
-    ['no commit', Repository.of(sound), ['--against', ''], /the commit: is to be read from "", which/],
-    [
-      'a folder of a commit',
-      Repository.of(sound),
-      ['--against', 'HEAD:v1.json'],
-      /which this repository does not know/,
-    ],
-    ['what looks like a flag', Repository.of(sound), ['--against=--help'], /"--help", which this repository/],
-    ['no repository', new Repository().write(sound), [], /this is no git repository/],
-    ['a repository without a commit', Repository.of().write(sound), [], /"HEAD", which this repository does not know/],
+    ['an unknown commit', Repository.of(sound), ['--against', 'no-such'], /"no-such" does not exist/],
+    ['no commit', Repository.of(sound), ['--against', ''], /the commit: the revision "" does not exist/],
+    ['a folder of a commit', Repository.of(sound), ['--against', 'HEAD:v1.json'], /does not exist in this repository/],
+    ['what looks like a flag', Repository.of(sound), ['--against=--help'], /"--help" does not exist/],
+    ['no repository', new Repository().write(sound), [], /this is not a git repository/],
+    ['a repository without a commit', Repository.of().write(sound), [], /"HEAD" does not exist/],
     ['no contract at all', Repository.of(none), [], /No version in routes\.yaml has a contract/],
     [
       'a contract outside',

@@ -2,120 +2,118 @@ import { CompareError } from '../failure.ts';
 import type { Documents } from './documents.ts';
 import { type ContractPlace, isList, isMap, type JsonMap, type Located, refOf } from './located.ts';
 
-/** Two places that are held against each other. */
-interface Couple {
-  readonly old: Located;
-  readonly new: Located;
-  /** Undefined until everything that they refer to has been looked at. */
-  isTwin: boolean | undefined;
-  /** Whose `$ref`s lead here. */
-  readonly askedBy: Couple[];
-}
-
-/** Says of two places whether there is nothing to compare. */
+/** Tells whether a comparison of two places can be skipped. */
 export interface SubtreeEquality {
   are(old: Located, now: Located): boolean;
 }
 
+/** Two maps, one of each contract, and whether they are identical. */
+interface MapPair {
+  readonly old: Located;
+  readonly new: Located;
+  /** Undefined until it is known. */
+  isIdentical: boolean | undefined;
+  /** The pairs whose `$ref`s lead to this one. */
+  readonly referrers: MapPair[];
+}
+
 /**
- * Finds what says the same on both sides word for word, with all that its `$ref`s lead to. Most of a contract does, and
- * need not be understood to be known to have stayed as it was.
+ * Finds the maps that are the same in both contracts, including everything that their `$ref`s lead to. Most of a contract
+ * does not change between two versions, and identical parts need no comparison.
  */
 export class IdenticalSubtrees implements SubtreeEquality {
   readonly #old: Documents;
   readonly #new: Documents;
-  readonly #isOneLanguage: boolean;
-  readonly #couples = new Map<unknown, Map<unknown, Couple>>();
+  /** In OpenAPI 3.0 the same schema may mean something else than in later versions. */
+  readonly #haveSameDialect: boolean;
+  readonly #pairs = new Map<unknown, Map<unknown, MapPair>>();
 
   constructor(old: Documents, now: Documents) {
     this.#old = old;
     this.#new = now;
-    this.#isOneLanguage = old.isOpenApi30 === now.isOpenApi30;
+    this.#haveSameDialect = old.isOpenApi30 === now.isOpenApi30;
   }
 
-  /** False: they differ, or nobody can tell without a closer look. */
+  /** False also if only a full comparison can tell. */
   are(old: Located, now: Located): boolean {
-    if (!this.#isOneLanguage || !isMap(old.value) || !isMap(now.value)) return false;
-    const couple = this.#coupleOf(old, now);
-    if (couple.isTwin === undefined) this.#settle(couple);
-    return couple.isTwin === true;
+    if (!this.#haveSameDialect || !isMap(old.value) || !isMap(now.value)) return false;
+    const pair = this.#pairOf(old, now);
+    if (pair.isIdentical === undefined) this.#settle(pair);
+    return pair.isIdentical === true;
   }
 
-  #coupleOf(old: Located, now: Located): Couple {
-    const ofOld = this.#couples.get(old.value) ?? new Map<unknown, Couple>();
-    const couple = ofOld.get(now.value) ?? { old, new: now, isTwin: undefined, askedBy: [] };
-    this.#couples.set(old.value, ofOld.set(now.value, couple));
-    return couple;
+  #pairOf(old: Located, now: Located): MapPair {
+    const pairsOfOld = this.#pairs.get(old.value) ?? new Map<unknown, MapPair>();
+    const pair = pairsOfOld.get(now.value) ?? { old, new: now, isIdentical: undefined, referrers: [] };
+    this.#pairs.set(old.value, pairsOfOld.set(now.value, pair));
+    return pair;
   }
 
-  /** What refers to each other in a circle is the same unless something in the circle is not. */
-  #settle(first: Couple): void {
+  /** Compares a pair and all pairs that it refers to. A circle of references is identical unless a difference is found in it. */
+  #settle(first: MapPair): void {
     const open = new Set([first]);
-    // The set grows while it is walked.
-    for (const couple of open) if (!this.#isSame(couple, open)) markDifferent(couple);
-    for (const couple of open) couple.isTwin ??= true;
+    // The set grows during the loop.
+    for (const pair of open) if (!this.#isSame(pair, open)) markDifferent(pair);
+    for (const pair of open) pair.isIdentical ??= true;
   }
 
-  #isSame(couple: Couple, open: Set<Couple>): boolean {
-    if (couple.isTwin === false) return false;
-    return this.#areSame(couple.old.value, couple.new.value, couple, open);
+  #isSame(pair: MapPair, open: Set<MapPair>): boolean {
+    if (pair.isIdentical === false) return false;
+    return this.#areSame(pair.old.value, pair.new.value, pair, open);
   }
 
-  /** Values within a couple. */
-  #areSame(a: unknown, b: unknown, couple: Couple, open: Set<Couple>): boolean {
+  /** Compares two values within `pair`. */
+  #areSame(a: unknown, b: unknown, pair: MapPair, open: Set<MapPair>): boolean {
     if (isList(a)) {
-      return (
-        isList(b) && a.length === b.length && a.every((item, index) => this.#areSame(item, b[index], couple, open))
-      );
+      return isList(b) && a.length === b.length && a.every((item, index) => this.#areSame(item, b[index], pair, open));
     }
     if (!isMap(a)) return a === b;
     if (!isMap(b)) return false;
-    if (this.#areSameMaps(a, b, couple, open)) return true;
-    // Remembered, since whoever looks closer asks again, level by level, and would have all below walked each time.
-    const inner = { value: a, place: couple.old.place };
-    markDifferent(this.#coupleOf(inner, { value: b, place: couple.new.place }));
+    if (this.#areSameMaps(a, b, pair, open)) return true;
+    // The comparison will ask for each level below. Without this, each answer would walk all levels below it again.
+    const inner = { value: a, place: pair.old.place };
+    markDifferent(this.#pairOf(inner, { value: b, place: pair.new.place }));
     return false;
   }
 
-  #areSameMaps(a: JsonMap, b: JsonMap, couple: Couple, open: Set<Couple>): boolean {
+  #areSameMaps(a: JsonMap, b: JsonMap, pair: MapPair, open: Set<MapPair>): boolean {
     const keys = Object.keys(a);
     if (keys.length !== Object.keys(b).length) return false;
     for (const key of keys) {
-      if (!Object.hasOwn(b, key) || !this.#areSame(a[key], b[key], couple, open)) return false;
+      if (!Object.hasOwn(b, key) || !this.#areSame(a[key], b[key], pair, open)) return false;
     }
-    // What a discriminator chooses from may stand anywhere.
+    // A discriminator selects schemas that may be anywhere in the contract.
     if (a['discriminator'] !== undefined) return false;
-    // Where a `$ref` below an `$id` leads, only its own place tells.
-    if (a['$id'] !== undefined && a !== couple.old.value) return false;
-    return refOf(a) === undefined || this.#follow(couple, a, b, open);
+    // A `$ref` below an `$id` is relative to it, so its target depends on the place of the map.
+    if (a['$id'] !== undefined && a !== pair.old.value) return false;
+    return refOf(a) === undefined || this.#haveSameTarget(pair, a, b, open);
   }
 
-  /** False where the targets are known to differ; else they are looked at in their turn. */
-  #follow(couple: Couple, a: JsonMap, b: JsonMap, open: Set<Couple>): boolean {
-    const [old, now] = [
-      targetOf(this.#old, { value: a, place: couple.old.place }),
-      targetOf(this.#new, { value: b, place: couple.new.place }),
-    ];
+  /** False if the targets are known to differ; otherwise they are compared later. */
+  #haveSameTarget(pair: MapPair, a: JsonMap, b: JsonMap, open: Set<MapPair>): boolean {
+    const old = targetOf(this.#old, { value: a, place: pair.old.place });
+    const now = targetOf(this.#new, { value: b, place: pair.new.place });
     if (!old || !now) return false;
-    const target = this.#coupleOf(old, now);
-    if (target.isTwin !== undefined) return target.isTwin;
-    target.askedBy.push(couple);
+    const target = this.#pairOf(old, now);
+    if (target.isIdentical !== undefined) return target.isIdentical;
+    target.referrers.push(pair);
     open.add(target);
     return true;
   }
 }
 
-function markDifferent(couple: Couple): void {
-  const waiting = [couple];
+/** Marks a pair and every pair that refers to it. */
+function markDifferent(pair: MapPair): void {
+  const waiting = [pair];
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    if (at.isTwin === false) continue;
-    at.isTwin = false;
-    for (const asking of at.askedBy) waiting.push(asking);
-    at.askedBy.length = 0;
+    if (at.isIdentical === false) continue;
+    at.isIdentical = false;
+    for (const referrer of at.referrers) waiting.push(referrer);
+    at.referrers.length = 0;
   }
 }
 
-/** Undefined for a `$ref` that leads nowhere, or round in a circle: whoever needs it says so, and where. */
+/** Undefined for a `$ref` that leads nowhere or in a circle; the comparison reports it. */
 function targetOf(
   documents: Documents,
   located: { readonly value: JsonMap; readonly place: ContractPlace },

@@ -1,17 +1,17 @@
 import type { YamlTree } from './yamlTree.ts';
 
-/** One file of a contract, parsed. */
+/** One parsed file of a contract. */
 export interface ContractFile {
-  /** As the report names it. */
+  /** The name that reports use. */
   readonly name: string;
   readonly root: unknown;
-  /** What it was parsed from, without a byte order mark; undefined for one that was never a text. */
+  /** The source text without a byte order mark; undefined for a file that was not parsed from text. */
   readonly text?: string;
   /** Undefined for JSON. */
   readonly yaml?: YamlTree;
 }
 
-/** Where in a contract something stands. Linked, so that only what is reported is ever spelled out. */
+/** The path of a value in a contract file, as a linked list: only the few paths that are reported become text. */
 export interface ContractPlace {
   readonly file: ContractFile;
   /** Undefined at the root of the file. */
@@ -19,7 +19,9 @@ export interface ContractPlace {
   readonly key: string;
 }
 
+/** A value of a contract and its place. */
 export interface Located {
+  /** Undefined if the place does not exist. */
   readonly value: unknown;
   readonly place: ContractPlace;
 }
@@ -34,30 +36,47 @@ export function placeBelow(parent: ContractPlace, key: string | number): Contrac
   return { file: parent.file, parent, key: String(key) };
 }
 
-/** What stands below a key; `undefined` is a value like any other, for a key that is not there. */
+/** The value at a key or index. If there is none, `value` is undefined. */
 export function below({ value, place }: Located, key: string | number): Located {
   const inner = isList(value) ? value[Number(key)] : isMap(value) ? ownValue(value, String(key)) : undefined;
   return { value: inner, place: placeBelow(place, key) };
 }
 
-/** The entries of a map; of anything else, none. */
+/** The entries of a map; empty for other values. */
 export function entriesOf(located: Located): [key: string, entry: Located][] {
   if (!isMap(located.value)) return [];
   return Object.keys(located.value).map((key) => [key, below(located, key)]);
 }
 
+/** The items of a list; empty for other values. */
 export function itemsOf(located: Located): Located[] {
   return isList(located.value) ? located.value.map((_item, index) => below(located, index)) : [];
 }
 
-/** RFC 6901, as a URI fragment would hold it but for the percent-encoding: `/paths/~1drinks/get`. */
-export function pointerOf(place: ContractPlace): string {
+/** The keys from the root of the file down to a place. */
+export function keysTo(place: ContractPlace): string[] {
   const keys: string[] = [];
-  for (let at = place; at.parent !== undefined; at = at.parent) keys.push(escapeKey(at.key));
-  return keys
-    .reverse()
-    .map((key) => `/${key}`)
+  for (let at = place; at.parent !== undefined; at = at.parent) keys.push(at.key);
+  return keys.reverse();
+}
+
+/** A JSON Pointer (RFC 6901) without percent-encoding: `/paths/~1drinks/get`. */
+export function pointerOf(place: ContractPlace): string {
+  return keysTo(place)
+    .map((key) => `/${escapeKey(key)}`)
     .join('');
+}
+
+/** The file and the pointer of a place, for messages: `openapi.yaml#/paths/~1drinks`. */
+export function addressOf(place: ContractPlace): string {
+  return `${place.file.name}#${pointerOf(place)}`;
+}
+
+/** The reference in `$ref` or `$dynamicRef`; undefined for a value without one. */
+export function refOf(value: unknown): string | undefined {
+  if (!isMap(value)) return undefined;
+  const ref = ownValue(value, '$ref') ?? ownValue(value, '$dynamicRef');
+  return typeof ref === 'string' ? ref : undefined;
 }
 
 export function isMap(value: unknown): value is JsonMap {
@@ -68,16 +87,9 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** `__proto__` and its like are keys of a contract only where the contract has them. */
+/** Ignores inherited properties: a contract may have a key such as `constructor`. */
 export function ownValue(map: JsonMap, key: string): unknown {
   return Object.hasOwn(map, key) ? map[key] : undefined;
-}
-
-/** The reference in `$ref` or `$dynamicRef`; undefined for a value without one. */
-export function refOf(value: unknown): string | undefined {
-  if (!isMap(value)) return undefined;
-  const ref = ownValue(value, '$ref') ?? ownValue(value, '$dynamicRef');
-  return typeof ref === 'string' ? ref : undefined;
 }
 
 function escapeKey(key: string): string {

@@ -1,77 +1,133 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { largestContract } from '../../shared/regularFile.ts';
-import { textOf } from '../source/decode.ts';
-import { Disk, entryPath, readDisk, tooLarge } from '../source/disk.ts';
-import { type WebLimits, webLimits } from '../source/fetchBytes.ts';
-import { GitStore, gitReferenceOf } from '../source/gitStore.ts';
-import { Refusal, refusedAt } from '../source/refusal.ts';
-import type { Found, Store } from '../source/source.ts';
+import { CompareError } from '../failure.ts';
+import { DiskSource, readDisk, withRealFolder } from '../source/disk.ts';
+import { GitSource, parseGitReference } from '../source/git.ts';
+import {
+  decodeUtf8,
+  type FileSource,
+  isWebUrl,
+  locatingErrors,
+  SourceError,
+  type SourceFile,
+  tooLarge,
+} from '../source/source.ts';
+import { defaultWebLimits, type WebLimits } from '../source/web.ts';
+import { ContractFiles } from './contractFiles.ts';
 import { Documents } from './documents.ts';
-import { Library } from './library.ts';
-import type { ContractFile } from './located.ts';
-import { refuseUnlessOpenApi } from './openApi.ts';
+import { type ContractFile, isList, isMap, type JsonMap } from './located.ts';
 import { parseFile } from './parse.ts';
-import { isOnTheWeb } from './references.ts';
-import { Web } from './web.ts';
 
 export interface OpenOptions {
   readonly cwd: string;
   readonly stdin: () => Promise<string> | string;
-  /** Whether `$ref`s to `http:` and `https:` are followed. */
+  /** Whether `$ref`s to `http:` and `https:` URLs are followed. */
   readonly allowRemote: boolean;
   /** Of one file. */
   readonly maxBytes?: number;
   readonly remote?: Partial<WebLimits>;
 }
 
-interface Entry {
-  readonly store: Store;
-  readonly found: Found;
+/** The main document of a contract, and the source of its other files. */
+interface MainDocument {
+  readonly source: FileSource;
+  readonly file: SourceFile;
   readonly text: string;
 }
 
 /**
- * Reads a contract: a file, `-` for standard input, or `GITREF:path`. Local `$ref`s may lead to any file of the git working
- * tree that the contract stands in (or of its folder, if it stands in none); those of a commit, to files of that commit.
+ * Opens a contract. `reference` is a file, `-` for standard input, or `REVISION:path`. A local `$ref` may lead to any file of
+ * the git working tree that contains the contract, or of the contract's folder if there is none; a `$ref` in a commit, to
+ * any file of that commit.
  * @throws CompareError
  */
 export async function openContract(reference: string, options: OpenOptions): Promise<Documents> {
-  const { maxBytes = largestContract, allowRemote } = options;
+  const { maxBytes = largestContract, allowRemote, cwd } = options;
   const name = reference === '-' ? 'standard input' : reference;
   const input = reference === '-' ? await options.stdin() : undefined;
-  const entry = refusedAt(name, () =>
-    input === undefined ? entryOf(reference, options.cwd, maxBytes) : standardInput(input, options.cwd, maxBytes),
+  const main = locatingErrors(name, () =>
+    input === undefined ? readMain(reference, cwd, maxBytes) : mainFromInput(input, cwd, maxBytes),
   );
-  const web = new Web(allowRemote ? { ...webLimits(maxBytes), ...options.remote } : undefined);
-  const library = new Library(entry.store, web);
-  const file: ContractFile = library.add(entry.found, parseFile(name, entry.text));
-  refuseUnlessOpenApi(file);
-  await web.fetchAll(library, file);
-  return new Documents(file, library);
+  const webLimits = allowRemote ? { ...defaultWebLimits(maxBytes), ...options.remote } : undefined;
+  const files = new ContractFiles(main.source, webLimits);
+  const file = files.add(main.file, parseFile(name, main.text));
+  assertOpenApi(file);
+  await files.fetchFrom(file);
+  return new Documents(file, (other, from, place) => files.open(other, from, place));
 }
 
-function entryOf(reference: string, cwd: string, maxBytes: number): Entry {
+function readMain(reference: string, cwd: string, maxBytes: number): MainDocument {
   const path = resolve(cwd, reference);
-  const inGit = existsSync(path) ? undefined : gitReferenceOf(reference);
-  if (inGit && isOnTheWeb(reference)) {
-    throw new Refusal('is on the web', 'Fetch it first, or pipe it in and name it -.');
+  const inGit = existsSync(path) ? undefined : parseGitReference(reference);
+  if (inGit && isWebUrl(reference)) {
+    throw new SourceError('is on the web', 'Fetch it first, or pipe it in and name it -.');
   }
   if (inGit) {
-    const store = new GitStore(inGit.ref, cwd, maxBytes);
-    const found = store.entry(inGit.path);
-    return { store, found, text: textOf(store.read(found.key)) };
+    const source = new GitSource(inGit.revision, cwd, maxBytes);
+    const file = source.entry(inGit.path);
+    return { source, file, text: decodeUtf8(source.read(file.key)) };
   }
-  const text = textOf(readDisk(path, maxBytes));
-  const base = entryPath(path);
-  return { store: new Disk(resolve(base, '..'), cwd, maxBytes), found: { key: realpathSync(path), base }, text };
+  const text = decodeUtf8(readDisk(path, maxBytes));
+  const base = withRealFolder(path);
+  const source = new DiskSource(resolve(base, '..'), cwd, maxBytes);
+  return { source, file: { key: realpathSync(path), base }, text };
 }
 
-/** Its relative `$ref`s begin in the folder that one is in. */
-function standardInput(input: string, cwd: string, maxBytes: number): Entry {
+/** The relative `$ref`s of standard input are resolved against the current folder. */
+function mainFromInput(input: string, cwd: string, maxBytes: number): MainDocument {
   const bytes = Buffer.byteLength(input);
   if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
-  if (input.includes('\0')) throw new Refusal('is not UTF-8', 'Convert it to UTF-8.');
+  if (input.includes('\0')) throw new SourceError('is not UTF-8', 'Convert it to UTF-8.');
   const base = resolve(realpathSync(cwd), '-');
-  return { store: new Disk(cwd, cwd, maxBytes), found: { key: '-', base }, text: input.replace(/^\uFEFF/, '') };
+  const source = new DiskSource(cwd, cwd, maxBytes);
+  return { source, file: { key: '-', base }, text: input.replace(/^\uFEFF/, '') };
+}
+
+const remedy = 'Name an OpenAPI document of version 3.0, 3.1 or 3.2.';
+
+/** Other kinds of document, and a key that only they have. */
+const otherKinds: readonly (readonly [key: string, kind: string])[] = [
+  ['asyncapi', 'an AsyncAPI document'],
+  ['arazzo', 'an Arazzo document'],
+  ['overlay', 'an OpenAPI overlay'],
+  ['$schema', 'a JSON Schema'],
+];
+
+/** @throws CompareError unless the file is a complete OpenAPI 3 document */
+function assertOpenApi(file: ContractFile): void {
+  const { root, name, text = '' } = file;
+  if (!isMap(root)) throw new CompareError(name, `${describeNonMap(root, text)}, not an OpenAPI document`, remedy);
+  const { openapi, swagger } = root as { openapi?: unknown; swagger?: unknown };
+  if (openapi === undefined && swagger !== undefined) {
+    const convert = 'Convert it to OpenAPI 3 first.';
+    throw new CompareError(name, `is Swagger ${versionText(swagger)}, not OpenAPI 3`, convert);
+  }
+  if (openapi === undefined) throw new CompareError(name, `${describeMap(root)}, not an OpenAPI document`, remedy);
+  // YAML reads an unquoted 3.0 as the number 3.
+  if (!/^3(?:\.[012](?:\.|$)|$)/.test(String(openapi))) {
+    throw new CompareError(`${name}#/openapi`, `is OpenAPI ${versionText(openapi)}, which is not supported`, remedy);
+  }
+}
+
+function describeNonMap(root: unknown, text: string): string {
+  if (text.trim() === '') return 'is empty';
+  if (/^\s*<(?:!doctype\s+html|html)\b/i.test(text)) return 'is an HTML page';
+  if (root === null || root === undefined) return 'contains only comments';
+  return isList(root) ? 'is a list' : 'is a single value';
+}
+
+function describeMap(root: JsonMap): string {
+  const known = otherKinds.find(([key]) => root[key] !== undefined);
+  if (known) return `is ${known[1]}`;
+  const { info } = root as { info?: unknown };
+  if (isMap(info) && info['_postman_id'] !== undefined) return 'is a Postman collection';
+  const isFragment = ['paths', 'components', 'webhooks'].some((key) => root[key] !== undefined);
+  return isFragment ? 'has no `openapi` key: it is a part of a contract' : 'has no `openapi` key: it is something else';
+}
+
+function versionText(version: unknown): string {
+  return typeof version === 'string' || typeof version === 'number'
+    ? String(version).slice(0, 20)
+    : 'without a version';
 }

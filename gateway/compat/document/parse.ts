@@ -1,19 +1,19 @@
 import { CompareError } from '../failure.ts';
-import { jsonFault } from './jsonFault.ts';
+import { findJsonError } from './jsonSyntax.ts';
 import type { ContractFile } from './located.ts';
 import { parseYaml, SyntaxRefusal, tooDeep } from './parseYaml.ts';
 import { positionAt } from './textPositions.ts';
 
-// The parser of JSON would go on for ever, but who walks through what it made would not.
-const deepest = 1000;
-// A longer text that begins like JSON is not tried as YAML: it would take seconds to say that it is neither.
-const longestGuess = 2_000_000;
+// The JSON parser has no limit of its own, but the recursive functions that read its result would overflow the stack.
+const maxDepth = 1000;
+// A longer text that begins like JSON is not tried as YAML: the YAML parser would take seconds to reject it.
+const maxAmbiguousLength = 2_000_000;
 
-/** Reads JSON or YAML, whatever the file is called. @throws CompareError with line and column */
+/** Parses JSON or YAML, whatever the extension of the file. @throws CompareError with line and column */
 export function parseFile(name: string, text: string): ContractFile {
   try {
     const parsed = /^\s*\{/.test(text) ? parseBraces(text) : parseYaml(text);
-    if (depthOf(parsed.root, 1) > deepest) throw tooDeep(0);
+    if (depthOf(parsed.root, 1) > maxDepth) throw tooDeep(0);
     return { name, text, ...parsed };
   } catch (error) {
     if (!(error instanceof SyntaxRefusal)) throw error;
@@ -22,16 +22,16 @@ export function parseFile(name: string, text: string): ContractFile {
   }
 }
 
-/** JSON, or YAML that is written in braces; if it is neither, the one that it is for longer. */
+/** Parses JSON, or YAML in flow style. If it is neither, the error that occurs later in the text is reported. */
 function parseBraces(text: string): Pick<ContractFile, 'root' | 'yaml'> {
   try {
     return { root: JSON.parse(text) };
   } catch (error) {
     if (error instanceof RangeError) throw tooDeep(0);
   }
-  const fault = jsonFault(text);
-  const asJson = new SyntaxRefusal(fault?.offset ?? 0, `is not JSON: ${fault?.message}`, 'Correct the syntax.');
-  if (text.length > longestGuess) throw asJson;
+  const jsonError = findJsonError(text);
+  const asJson = new SyntaxRefusal(jsonError?.offset ?? 0, `is not JSON: ${jsonError?.message}`, 'Correct the syntax.');
+  if (text.length > maxAmbiguousLength) throw asJson;
   try {
     return parseYaml(text);
   } catch (error) {
@@ -40,15 +40,15 @@ function parseBraces(text: string): Pick<ContractFile, 'root' | 'yaml'> {
   }
 }
 
-/** How many maps and lists stand within each other; beyond the limit it is not counted any more. */
+/** How deeply maps and lists are nested. Stops counting above the limit. */
 function depthOf(value: unknown, level: number): number {
-  if (level > deepest || typeof value !== 'object' || value === null) return level;
-  let most = level;
+  if (level > maxDepth || typeof value !== 'object' || value === null) return level;
+  let deepest = level;
   for (const key in value) {
     const inner: unknown = value[key as keyof typeof value];
     if (typeof inner !== 'object' || inner === null) continue;
     const depth = depthOf(inner, level + 1);
-    if (depth > most) most = depth;
+    if (depth > deepest) deepest = depth;
   }
-  return most;
+  return deepest;
 }

@@ -1,10 +1,10 @@
 import { type Document, parseDocument, type YAMLError } from 'yaml';
 import { withoutQuotation, yamlRemedy } from '../../shared/yamlSyntax.ts';
-import { Refusal } from '../source/refusal.ts';
+import { SourceError } from '../source/source.ts';
 import { Unfolding, YamlRefusal, type YamlTree } from './yamlTree.ts';
 
 /** Why a text cannot be read, and where it goes wrong. */
-export class SyntaxRefusal extends Refusal {
+export class SyntaxRefusal extends SourceError {
   readonly offset: number;
 
   constructor(offset: number, message: string, remedy: string) {

@@ -1,5 +1,5 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
-import { Refusal } from '../source/refusal.ts';
+import { SourceError } from '../source/source.ts';
 
 /** A YAML document, and what its aliases stand for. */
 export interface YamlTree {
@@ -8,7 +8,7 @@ export interface YamlTree {
 }
 
 /** What cannot be taken from a document, and where. */
-export class YamlRefusal extends Refusal {
+export class YamlRefusal extends SourceError {
   readonly node: Node | null;
 
   constructor(node: Node | null, message: string, remedy: string) {

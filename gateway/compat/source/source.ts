@@ -1,17 +1,96 @@
-/** A file that a `$ref` leads to. */
-export interface Found {
-  /** The same for one file, by whichever way it was reached. */
+import { CompareError } from '../failure.ts';
+
+/** A file of a contract, as its source identifies it. */
+export interface SourceFile {
+  /** The same for every name of one file. */
   readonly key: string;
-  /** What relative `$ref`s within it are taken from. */
+  /** The path or name that relative `$ref`s in the file are resolved against. */
   readonly base: string;
 }
 
-/** Where the local files of a contract are: in a folder, or in a commit. All but `nameOf` throw a `Refusal`. */
-export interface Store {
-  /** What the path of a `$ref` means in the file at `base`. */
-  locate(path: string, base: string): Found;
+/** Where the local files of a contract are stored: a folder or a git commit. */
+export interface FileSource {
+  /** Resolves the path in a `$ref` of the file at `base`. @throws SourceError */
+  locate(path: string, base: string): SourceFile;
+  /** The name that messages use for the file at `base`. */
   nameOf(base: string): string;
+  /** @throws SourceError */
   read(key: string): Uint8Array;
-  /** Several of them will be read soon. */
-  announce?(keys: readonly string[]): void;
+  /** Optional: loads several files at once that will probably be read soon. @throws SourceError */
+  prefetch?(keys: readonly string[]): void;
+}
+
+/**
+ * A file of a contract cannot be read. The message is a predicate without a subject ("is too large"): the caller knows
+ * where the file was named, and puts that in front.
+ */
+export class SourceError extends Error {
+  override readonly name = 'SourceError';
+  readonly remedy: string;
+
+  constructor(message: string, remedy: string) {
+    super(message);
+    this.remedy = remedy;
+  }
+}
+
+/** The file does not exist. Some callers expect that. */
+export class MissingFileError extends SourceError {}
+
+/** Runs `read`, and adds `where` to a SourceError. @throws CompareError */
+export function locatingErrors<T>(where: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof SourceError ? new CompareError(where, error.message, error.remedy, error) : error;
+  }
+}
+
+export function tooLarge(bytes: number, maxBytes: number): SourceError {
+  const [size, most] = [bytes, maxBytes].map((count) => `${(count / 1024 / 1024).toFixed(1)} MiB`);
+  return new SourceError(`is ${size} long, and no more than ${most} are read`, 'Split it into several files.');
+}
+
+/** The scheme of a reference in lower case, without its colon: `https`, `file`, `urn`. */
+export function schemeOf(reference: string): string | undefined {
+  return /^([a-z][a-z\d+.-]*):/i.exec(reference)?.[1]?.toLowerCase();
+}
+
+export function isWebUrl(reference: string): boolean {
+  return ['http', 'https'].includes(schemeOf(reference) ?? '');
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const newline = 0x0a;
+
+/** The text of a file without its byte order mark. @throws SourceError unless it is UTF-8 */
+export function decodeUtf8(bytes: Uint8Array): string {
+  if (isUtf16(bytes)) throw new SourceError('is UTF-16, not UTF-8', 'Save it as UTF-8.');
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    const line = firstInvalidLine(bytes);
+    throw new SourceError(`is not UTF-8: the first invalid bytes are in line ${line}`, 'Save it as UTF-8.');
+  }
+}
+
+/** Detected by the byte order mark, or, without one, by a zero byte in each of the first two characters. */
+function isUtf16([a, b, c, d]: Uint8Array): boolean {
+  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) return true;
+  return (a === 0 && c === 0) || (b === 0 && d === 0);
+}
+
+function firstInvalidLine(bytes: Uint8Array): number {
+  let line = 1;
+  for (let start = 0; start < bytes.length; line += 1) {
+    const newlineAt = bytes.indexOf(newline, start);
+    const end = newlineAt === -1 ? bytes.length : newlineAt + 1;
+    try {
+      utf8.decode(bytes.subarray(start, end));
+    } catch {
+      return line;
+    }
+    start = end;
+  }
+  return line;
 }

@@ -5,8 +5,8 @@ import { documentsOf, type Json } from '../support/comparing.ts';
 
 const ref = (name: string): Json => ({ $ref: `#/${name}` });
 
-/** Of what stands under a key in both; no object is in both. */
-function areTwins(key: string, old: Json, now: Json, version = '3.1.0'): boolean {
+/** Compares the values at a key of two contracts, which share no object. */
+function areIdentical(key: string, old: Json, now: Json, version = '3.1.0'): boolean {
   const [before, after] = [
     documentsOf(structuredClone({ openapi: '3.1.0', ...old })),
     documentsOf(structuredClone({ openapi: version, ...now })),
@@ -14,44 +14,52 @@ function areTwins(key: string, old: Json, now: Json, version = '3.1.0'): boolean
   return new IdenticalSubtrees(before, after).are(below(before.root, key), below(after.root, key));
 }
 
-describe('two places are twins', () => {
+describe('two subtrees are identical', () => {
   it.each([
-    ['that say the same', { a: { type: 'string', enum: ['x', null] } }],
+    ['with equal values', { a: { type: 'string', enum: ['x', null] } }],
     [
       'with their keys in another order',
       { a: { type: 'object', required: ['b'] } },
       { a: { required: ['b'], type: 'object' } },
     ],
-    ['that refer to the same', { a: ref('b'), b: { type: 'string' } }],
+    ['that refer to equal schemas', { a: ref('b'), b: { type: 'string' } }],
     ['that refer to each other', { a: { items: ref('b') }, b: { items: ref('a'), not: ref('b') } }],
-    ['while others differ', { a: ref('b'), b: {}, c: { type: 'string' } }, { a: ref('b'), b: {}, c: { type: 'null' } }],
+    [
+      'while other parts differ',
+      { a: ref('b'), b: {}, c: { type: 'string' } },
+      { a: ref('b'), b: {}, c: { type: 'null' } },
+    ],
   ])('%s', (_words, old: Json, now: Json = old) => {
-    expect(areTwins('a', old, now)).toBe(true);
+    expect(areIdentical('a', old, now)).toBe(true);
   });
 
   it.each<[words: string, old: Json, now: Json]>([
-    ['if one has more', { a: { type: 'string' } }, { a: { type: 'string', title: 'A' } }],
-    ['if one has less', { a: { enum: ['x', 'y'] } }, { a: { enum: ['x'] } }],
-    ['if lists are in another order', { a: { enum: ['x', 'y'] } }, { a: { enum: ['y', 'x'] } }],
+    ['if a key was added', { a: { type: 'string' } }, { a: { type: 'string', title: 'A' } }],
+    ['if a value was removed', { a: { enum: ['x', 'y'] } }, { a: { enum: ['x'] } }],
+    ['if a list is in another order', { a: { enum: ['x', 'y'] } }, { a: { enum: ['y', 'x'] } }],
     ['if one is a list, and one a map', { a: { example: ['x'] } }, { a: { example: { 0: 'x' } } }],
-    ['if what they refer to differs', { a: ref('b'), b: { type: 'string' } }, { a: ref('b'), b: { type: 'null' } }],
+    [
+      'if the targets of their $refs differ',
+      { a: ref('b'), b: { type: 'string' } },
+      { a: ref('b'), b: { type: 'null' } },
+    ],
     [
       'if something differs far away in a circle',
       { a: ref('b'), b: { items: ref('c'), not: ref('a') }, c: { items: ref('b'), not: { type: 'string' } } },
       { a: ref('b'), b: { items: ref('c'), not: ref('a') }, c: { items: ref('b'), not: { type: 'null' } } },
     ],
-    ['if their references lead nowhere', { a: ref('b') }, { a: ref('b') }],
-    ['if their references lead to themselves', { a: ref('a') }, { a: ref('a') }],
-    ['if they choose from what may stand anywhere', { a: { discriminator: {} } }, { a: { discriminator: {} } }],
+    ['if their $refs are broken', { a: ref('b') }, { a: ref('b') }],
+    ['if their $refs lead to themselves', { a: ref('a') }, { a: ref('a') }],
+    ['if they have a discriminator', { a: { discriminator: {} } }, { a: { discriminator: {} } }],
   ])('but not %s', (_words, old, now) => {
-    expect(areTwins('a', old, now)).toBe(false);
+    expect(areIdentical('a', old, now)).toBe(false);
   });
 
-  it('but not where the same words mean something else', () => {
-    expect(areTwins('a', { a: { nullable: true } }, { a: { nullable: true } }, '3.0.3')).toBe(false);
+  it('but not if the OpenAPI versions differ', () => {
+    expect(areIdentical('a', { a: { nullable: true } }, { a: { nullable: true } }, '3.0.3')).toBe(false);
   });
 
-  it('whichever of a circle is asked for first', () => {
+  it('whichever part of a circle is compared first', () => {
     const circle = (type: string): Json => ({
       a: ref('b'),
       b: { items: ref('c') },
@@ -59,8 +67,10 @@ describe('two places are twins', () => {
       d: {},
     });
     const [before, after] = [documentsOf(circle('string')), documentsOf(circle('null'))];
-    const twins = new IdenticalSubtrees(before, after);
-    const answers = ['d', 'a', 'b', 'c', 'd'].map((key) => twins.are(below(before.root, key), below(after.root, key)));
+    const subtrees = new IdenticalSubtrees(before, after);
+    const answers = ['d', 'a', 'b', 'c', 'd'].map((key) =>
+      subtrees.are(below(before.root, key), below(after.root, key)),
+    );
     expect(answers).toEqual([true, false, false, false, true]);
   });
 });

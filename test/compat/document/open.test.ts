@@ -8,20 +8,20 @@ import { open, refusal, write } from './opened.ts';
 const head = 'openapi: 3.1.0\ninfo: { title: Drinks, version: "1" }\n';
 const utf16 = Buffer.from(`\uFEFF${head}`, 'utf16le');
 
-describe('what cannot be compared is refused', () => {
+describe('a contract is rejected', () => {
   const cases: [what: string, content: string | Uint8Array, said: string][] = [
     ['an empty file', '', 'x.yaml: is empty, not an OpenAPI document'],
-    ['comments', '# nothing\n', 'x.yaml: holds nothing but comments, not an OpenAPI document'],
+    ['comments', '# nothing\n', 'x.yaml: contains only comments, not an OpenAPI document'],
     ['a list', '- a\n', 'x.yaml: is a list, not an OpenAPI document'],
     ['a text', 'hello\n', 'x.yaml: is a single value, not an OpenAPI document'],
-    ['HTML', '<!DOCTYPE html><html></html>', 'x.yaml: is a page of HTML, not an OpenAPI document'],
+    ['HTML', '<!DOCTYPE html><html></html>', 'x.yaml: is an HTML page, not an OpenAPI document'],
     ['Swagger', 'swagger: "2.0"\n', 'x.yaml: is Swagger 2.0, not OpenAPI 3'],
     ['AsyncAPI', 'asyncapi: 3.0.0\n', 'x.yaml: is an AsyncAPI document, not an OpenAPI document'],
     ['a JSON Schema', '{"$schema": "x"}', 'x.yaml: is a JSON Schema, not an OpenAPI document'],
-    ['a later version', 'openapi: 4.0.0\n', 'x.yaml#/openapi: is OpenAPI 4.0.0, which is not known here'],
-    ['a later minor', 'openapi: 3.30.0\n', 'x.yaml#/openapi: is OpenAPI 3.30.0, which is not known here'],
-    ['a version that is none', 'openapi: []\n', 'x.yaml#/openapi: is OpenAPI of no version, which is not known here'],
-    ['a part', 'paths: {}\n', 'x.yaml: has no key `openapi`: it is a part of a contract, not an OpenAPI document'],
+    ['a later version', 'openapi: 4.0.0\n', 'x.yaml#/openapi: is OpenAPI 4.0.0, which is not supported'],
+    ['a later minor', 'openapi: 3.30.0\n', 'x.yaml#/openapi: is OpenAPI 3.30.0, which is not supported'],
+    ['an invalid version', 'openapi: []\n', 'x.yaml#/openapi: is OpenAPI without a version, which is not supported'],
+    ['a part', 'paths: {}\n', 'x.yaml: has no `openapi` key: it is a part of a contract, not an OpenAPI document'],
     ['a duplicate key', `${head}paths:\n  /a: {}\n  /a: {}\n`, 'x.yaml:5:3: has the key "/a" here for the second time'],
     [
       'keys that only look different',
@@ -48,9 +48,13 @@ describe('what cannot be compared is refused', () => {
     [
       'truncated JSON',
       '{"openapi": "3.1.0",\n "paths": {',
-      'x.yaml:2:12: is not JSON: it ends before its brackets are closed',
+      'x.yaml:2:12: is not JSON: a closing bracket is missing at the end',
     ],
-    ['JSON cut in a text', '{"openapi": "3.1', 'x.yaml:1:17: is not JSON: a text is not closed with a quote'],
+    [
+      'JSON cut off in a string',
+      '{"openapi": "3.1',
+      'x.yaml:1:17: is not JSON: the closing quote of a string is missing',
+    ],
     [
       'JSON without a comma',
       '{"openapi": "3.1.0"\n "paths": {}}',
@@ -59,11 +63,11 @@ describe('what cannot be compared is refused', () => {
     [
       'bytes',
       Buffer.from([0x61, 0x0a, 0x62, 0xff, 0x0a]),
-      'x.yaml: is not UTF-8: the first bytes that are not stand in line 2',
+      'x.yaml: is not UTF-8: the first invalid bytes are in line 2',
     ],
     ['UTF-16', utf16, 'x.yaml: is UTF-16, not UTF-8'],
     ['UTF-16 without a mark', utf16.subarray(2), 'x.yaml: is UTF-16, not UTF-8'],
-    ['UTF-16, the other way round', Buffer.from(utf16).swap16(), 'x.yaml: is UTF-16, not UTF-8'],
+    ['big-endian UTF-16', Buffer.from(utf16).swap16(), 'x.yaml: is UTF-16, not UTF-8'],
   ];
   it.each(cases)('%s', async (_what, content, said) => {
     const folder = temporaryFolder();
@@ -107,7 +111,7 @@ describe('what cannot be compared is refused', () => {
     expect(await refusal(open('x.json', folder, { maxBytes: 1024 * 1024 }))).toContain('no more than 1.0 MiB');
   });
 
-  it('what is no file', async () => {
+  it('anything but a regular file', async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'folder'));
     execFileSync('mkfifo', [join(folder, 'pipe')]);
@@ -133,7 +137,7 @@ describe('a contract is read', () => {
     ['JSON, behind blanks', '\n {"openapi":"3.1.0","info":{"title":"Drinks","version":"1"},"paths":{}}'],
     ['JSON with a byte order mark', '\uFEFF{"openapi":"3.1.0","info":{"title":"Drinks","version":"1"},"paths":{}}'],
     ['YAML in braces', '{openapi: 3.1.0, info: {title: Drinks, version: "1"}, paths: {},}'],
-  ])('%s, whatever it is called', async (_kind, text) => {
+  ])('%s, whatever the name of the file', async (_kind, text) => {
     const folder = temporaryFolder();
     const expected = { openapi: '3.1.0', info: { title: 'Drinks', version: '1' }, paths: {} };
     for (const name of ['x.json', 'x.yaml', 'contract']) {
@@ -145,7 +149,7 @@ describe('a contract is read', () => {
     expect(piped.root.place.file.text).toBe(text.replace('\uFEFF', ''));
   });
 
-  it('from standard input, unless there is nothing or too much', async () => {
+  it('from standard input, if it is neither empty nor too large', async () => {
     const folder = temporaryFolder();
     const said = (text: string): Promise<string> => refusal(open('-', folder, { stdin: () => text, maxBytes: 2000 }));
     expect(await said('')).toBe('standard input: is empty, not an OpenAPI document');
@@ -185,7 +189,7 @@ x-keys: { 200: ok, 1.10: v, true: t, on: o, null: n, "": e, "<<": plain, __proto
     expect(keys['polluted']).toBeUndefined();
   });
 
-  it('with an anchor that hundreds of places share', async () => {
+  it('with an anchor that has hundreds of aliases', async () => {
     const folder = temporaryFolder();
     const uses = Array.from({ length: 800 }, (_, i) => `  p${i}: *error`).join('\n');
     write(folder, { 'x.yaml': `${head}x-error: &error { a: [1, 2, 3], b: { c: d } }\nx-uses:\n${uses}\n` });

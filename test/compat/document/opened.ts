@@ -16,19 +16,19 @@ export function open(reference: string, cwd: string, options: Partial<OpenOption
   return openContract(reference, { cwd, stdin: () => '', allowRemote: false, ...options });
 }
 
-/** `where: message`, without the way out, which every refusal has to have. */
+/** `where: message` of the CompareError, without its remedy, which must be a sentence. */
 export async function refusal(contract: Promise<Documents> | (() => unknown)): Promise<string> {
   try {
     await (typeof contract === 'function' ? contract() : contract);
   } catch (error) {
     if (!(error instanceof CompareError)) throw error;
-    if (!/^\S.*\.$/s.test(error.remedy)) throw new Error(`no way out of: ${error.message}`);
+    if (!/^\S.*\.$/s.test(error.remedy)) throw new Error(`no remedy: ${error.message}`);
     return error.message.slice(0, -(error.remedy.length + 3));
   }
   return 'not refused';
 }
 
-/** A contract whose `components.schemas.Drink` is the `$ref`. */
+/** A contract with the `$ref` at `components.schemas.Drink`. */
 export function referring(ref: string): string {
   return JSON.stringify({
     openapi: '3.1.0',

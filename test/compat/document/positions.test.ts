@@ -19,7 +19,7 @@ function at(file: ContractFile, ...keys: (string | number)[]): string {
   return `${position?.line}:${position?.column}`;
 }
 
-describe('a place stands', () => {
+describe('a place has the position', () => {
   const json = parseFile(
     'x.json',
     '{\r\n  "a/b": [1, "]}", {"c": {}}],\n  "\\u00e9": -1.5, "d":{"e":null}, "e": ""\n}',
@@ -70,7 +70,7 @@ describe('a place stands', () => {
     expect(at(yaml, ...keys)).toBe(position);
   });
 
-  it('nowhere in a file without a text', () => {
+  it('of nothing, in a file without a text', () => {
     const file = { name: 'made', root: {} };
     expect(positionsOf(file, [rootOf(file).place]).size).toBe(0);
   });

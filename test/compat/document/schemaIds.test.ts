@@ -33,23 +33,23 @@ function referring(to: string, more: Json = {}, name = id): Json {
 
 describe('a $ref below an $id', () => {
   it.each<[string, Json, string]>([
-    ['means that schema', referring('#'), drink],
-    ['means a part of it', referring('#/$defs/P', { $defs: { P: string } }), `${drink}/$defs/P`],
-    ['means its anchor', referring('#p', { $defs: { P: { $anchor: 'p' } } }), `${drink}/$defs/P`],
-    ['may give the whole name', referring(`${id}#/$defs/P`, { $defs: { P: string } }), `${drink}/$defs/P`],
+    ['refers to that schema', referring('#'), drink],
+    ['refers to a part of it', referring('#/$defs/P', { $defs: { P: string } }), `${drink}/$defs/P`],
+    ['refers to its anchor', referring('#p', { $defs: { P: { $anchor: 'p' } } }), `${drink}/$defs/P`],
+    ['may have the whole URI', referring(`${id}#/$defs/P`, { $defs: { P: string } }), `${drink}/$defs/P`],
     ['may be below a relative one', referring('#/$defs/P', { $defs: { P: string } }, 'd'), `${drink}/$defs/P`],
     ['may be below a urn', referring('#/$defs/P', { $defs: { P: string } }, 'urn:x:d'), `${drink}/$defs/P`],
-    ['may name what only the file has', referring('#/components/schemas/Bar'), '/components/schemas/Bar'],
-    ['may name what only the file has by its anchor', referring('#bar'), '/components/schemas/Bar'],
+    ['may have a pointer from the root of the file', referring('#/components/schemas/Bar'), '/components/schemas/Bar'],
+    ['may have an anchor from elsewhere in the file', referring('#bar'), '/components/schemas/Bar'],
     ['is relative to it', referring('bar.json'), '/components/schemas/Bar'],
-    ['is relative to it, folders and all', referring('../schemas/bar.json#/items'), '/components/schemas/Bar/items'],
+    ['is relative to its folder', referring('../schemas/bar.json#/items'), '/components/schemas/Bar/items'],
     ['may begin with the host', referring('/schemas/bar.json'), '/components/schemas/Bar'],
   ])('%s', (_what, schema, target) => {
     const bar = { $id: 'https://a.example/schemas/bar.json#', $anchor: 'bar', items: string };
     expect(targetIn({ Drink: schema, Bar: bar }, '/Drink/properties/to')).toBe(`contract#${target}`);
   });
 
-  it('goes by the innermost one', () => {
+  it('is relative to the innermost one', () => {
     const inner = { $id: 'inner/', $ref: 'p.json', properties: { to: { $ref: '#/$defs/P' } }, $defs: { P: string } };
     const schemas = {
       Near: { $id: 'https://a.example/schemas/inner/p.json' },
@@ -61,7 +61,7 @@ describe('a $ref below an $id', () => {
     expect(targetIn(schemas, `${at}/properties/to`)).toBe(`contract#/components/schemas${at}/$defs/P`);
   });
 
-  it('leads to another place than the same one below another $id', () => {
+  it('has another target below another $id', () => {
     const schema = { properties: { to: { $ref: '#/$defs/P' } }, $defs: { P: string } };
     const documents = documentsOf(contract({ Drink: { $id: id, ...schema }, Bar: { $id: 'urn:x:bar', ...schema } }));
     const targets = ['Drink', 'Bar'].map((name) => targetOf(documents, `/components/schemas/${name}/properties/to`));
@@ -70,18 +70,18 @@ describe('a $ref below an $id', () => {
 
   it.each([
     [
-      'a field',
+      'a field called $id',
       { properties: { $id: { $ref: '#/$defs/P' } }, $defs: { P: string } },
       '/Drink/properties/$id',
       '#/$defs/P',
     ],
     [
-      'a fragment, as older drafts had it',
+      'an $id that is only a fragment, as in older drafts',
       referring('#/$defs/P', { $defs: { P: string } }, '#drink'),
       '/Drink/properties/to',
       '#/$defs/P',
     ],
-    ['that names nothing there', referring(`${id}#/nothing`), '/Drink/properties/to', `${id}#/nothing`],
+    ['a pointer to nothing', referring(`${id}#/nothing`), '/Drink/properties/to', `${id}#/nothing`],
   ])('leads nowhere: %s', async (_what, schema, pointer, ref) => {
     expect(await refusal(() => targetIn({ Drink: schema }, pointer))).toBe(
       `contract#/components/schemas${pointer}: refers to ${JSON.stringify(ref)}, which does not exist`,
@@ -92,13 +92,13 @@ describe('a $ref below an $id', () => {
 describe('files', () => {
   const schemas = { Drink: referring('bar.json') };
 
-  it('are what a name means that no schema has', async () => {
+  it('are opened for a name that no `$id` has', async () => {
     const folder = temporaryFolder();
     write(folder, { 'x.json': JSON.stringify(contract(schemas)), 'bar.json': '{ "type": "string" }' });
     expect(targetOf(await open('x.json', folder), `${drink}/properties/to`)).toBe('bar.json#');
   });
 
-  it('are missed as ever', async () => {
+  it('are reported if they are missing', async () => {
     const folder = temporaryFolder();
     write(folder, { 'x.json': JSON.stringify(contract(schemas)) });
     const documents = await open('x.json', folder);
@@ -108,7 +108,7 @@ describe('files', () => {
     );
   });
 
-  it('have names of their own', async () => {
+  it('have their own `$id`s', async () => {
     const folder = temporaryFolder();
     const outer = contract({ Drink: { $ref: 'other.yaml#/Drink' } });
     const text = `Drink: { $id: '${id}', $ref: bar.json }\nBar: { $id: 'https://a.example/schemas/bar.json' }\n`;
@@ -117,11 +117,11 @@ describe('files', () => {
   });
 });
 
-it('is nothing to fetch, even where that is allowed', async () => {
+it('an $id is never fetched, even if fetching is allowed', async () => {
   const folder = temporaryFolder();
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const server = createServer((request, response) => {
-    asked.push(request.url);
+    requested.push(request.url);
     response.end('{}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -134,7 +134,7 @@ it('is nothing to fetch, even where that is allowed', async () => {
     const documents = await open('x.json', folder, { allowRemote });
     expect(targetOf(documents, `${drink}/properties/to`)).toBe('x.json#/components/schemas/Bar');
   }
-  expect(asked).toEqual(['/other.json']);
+  expect(requested).toEqual(['/other.json']);
 });
 
 describe('between two contracts', () => {
@@ -155,7 +155,7 @@ describe('between two contracts', () => {
       'GET /drinks: response 200 field `b` was removed',
     ],
     [
-      'what an inner name leads to, where the outer one leads elsewhere',
+      'the target of an inner $id that the outer one would resolve to another schema',
       (P) => ({
         Drink: { $id: id, properties: { to: { $id: 'inner/', $ref: 'p.json' } } },
         Near: { $id: 'https://a.example/schemas/inner/p.json', ...P },

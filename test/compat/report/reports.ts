@@ -42,10 +42,9 @@ export function comparingOf(
 }
 
 function documentsOf(name: string, text: string): Documents {
-  const open = (): never => {
-    throw new Error('nothing here lies in another file');
-  };
-  return new Documents(parseFile(name, text), { open });
+  return new Documents(parseFile(name, text), () => {
+    throw new Error('these contracts have one file each');
+  });
 }
 
 /** One that breaks something, might break something, and adds something. */

@@ -39,7 +39,7 @@ beforeAll(() => {
   git('tag', 'v1');
   write(repository, { 'shared/money.yaml': 'type: string\n' });
   git('commit', '-q', '-a', '-m', 'second');
-  // What is not committed is no part of any commit.
+  // A change that is not committed must not be read.
   write(repository, { 'shared/money.yaml': 'type: boolean\n' });
 });
 
@@ -47,7 +47,7 @@ afterEach(() => {
   process.env['PATH'] = path;
 });
 
-describe('a contract of a commit', () => {
+describe('a contract in a commit', () => {
   it.each([
     ['main:api/x.json', '', { type: 'string' }],
     ['v1:api/x.json', '', { type: 'number' }],
@@ -57,26 +57,26 @@ describe('a contract of a commit', () => {
     ['v1:current.json', '', undefined],
     ['v1:api/linked.json', '', { type: 'number' }],
     ['api/x.json', '', { type: 'boolean' }],
-  ])('%s, from /%s, reads its other files from there too', async (reference, folder, expected) => {
+  ])('%s, from /%s, with its other files in the same commit', async (reference, folder, expected) => {
     const documents = await open(reference, join(repository, folder));
     expect(documents.root.place.file.name).toBe(reference);
     if (expected === undefined) expect(() => drinkOf(documents)).toThrow('lies outside the repository');
     else expect(drinkOf(documents).value).toEqual(expected);
   });
 
-  it('is named with its commit', async () => {
+  it('has the commit in the names of its files', async () => {
     expect(drinkOf(await open('v1:api/x.json', repository)).place.file.name).toBe('v1:shared/money.yaml');
   });
 
-  it('gives way to a file of that name', async () => {
+  it('is not read if a file of that name exists', async () => {
     expect((await open('odd:name.json', repository)).root.place.file.name).toBe('odd:name.json');
   });
 
   it.each([
-    ['mian:api/x.json', 'is to be read from "mian", which this repository does not know'],
-    ['--output=pwned:api/x.json', 'is to be read from "--output=pwned", which this repository does not know'],
-    ['-h:api/x.json', 'is to be read from "-h", which this repository does not know'],
-    ['a\nb:api/x.json', 'is to be read from "a\\nb", which this repository does not know'],
+    ['mian:api/x.json', 'the revision "mian" does not exist in this repository'],
+    ['--output=pwned:api/x.json', 'the revision "--output=pwned" does not exist in this repository'],
+    ['-h:api/x.json', 'the revision "-h" does not exist in this repository'],
+    ['a\nb:api/x.json', 'the revision "a\\nb" does not exist in this repository'],
     ['HEAD:none.json', 'does not exist in that commit'],
     ['HEAD:--help', 'does not exist in that commit'],
     ['HEAD:a\nb', 'does not exist in that commit'],
@@ -87,13 +87,13 @@ describe('a contract of a commit', () => {
     ['HEAD:../x.json', 'lies outside the repository'],
     ['HEAD:/etc/passwd', 'lies outside the repository'],
     ['HEAD:large.yaml', 'is 3.0 MiB long, and no more than 2.0 MiB are read'],
-    ['HEAD:api/not text.yaml', 'is not UTF-8: the first bytes that are not stand in line 1'],
-  ])('%j is refused: %s', async (reference, said) => {
+    ['HEAD:api/not text.yaml', 'is not UTF-8: the first invalid bytes are in line 1'],
+  ])('%j is rejected: %s', async (reference, said) => {
     const opened = open(reference, repository, { maxBytes: 2 * 1024 * 1024 });
     expect(await refusal(opened)).toBe(`${reference}: ${said}`);
   });
 
-  it('says how to name a file beside one', async () => {
+  it('suggests ./ for a file in the current folder', async () => {
     const opened = open('HEAD:x.json', join(repository, 'api'));
     await expect(opened).rejects.toThrow('Write HEAD:./x.json: without ./ a path begins at the top of the repository.');
   });
@@ -104,13 +104,13 @@ describe('a contract of a commit', () => {
     ['missing', 'does not exist in that commit'],
     ['escaping', 'is a link that leads out of the repository'],
     ['large', 'is 3.0 MiB long, and no more than 2.0 MiB are read'],
-  ])('has a $ref that is refused: %s', async (name, said) => {
+  ])('has a $ref that is rejected: %s', async (name, said) => {
     const documents = await open(`HEAD:api/${name}.json`, repository, { maxBytes: 2 * 1024 * 1024 });
     expect(await refusal(() => drinkOf(documents))).toContain(`, which ${said}`);
   });
 
   it('needs a repository', async () => {
-    const said = 'HEAD:x.json: cannot be read from git: this is no git repository';
+    const said = 'HEAD:x.json: cannot be read from git: this is not a git repository';
     expect(await refusal(open('HEAD:x.json', temporaryFolder()))).toBe(said);
   });
 
@@ -118,7 +118,7 @@ describe('a contract of a commit', () => {
     const empty = join(temporaryFolder(), 'bin');
     mkdirSync(empty);
     process.env['PATH'] = empty;
-    const said = 'HEAD:api/x.json: is to be read from git, which is not installed';
+    const said = 'HEAD:api/x.json: must be read from git, which is not installed';
     expect(await refusal(open('HEAD:api/x.json', repository))).toBe(said);
   });
 

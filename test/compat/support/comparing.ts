@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { Documents, type Files } from '../../../gateway/compat/document/documents.ts';
+import { Documents, type OpenFile } from '../../../gateway/compat/document/documents.ts';
 import { CompareError } from '../../../gateway/compat/failure.ts';
 import type { Finding } from '../../../gateway/compat/finding.ts';
 import { findingsOf } from '../../../gateway/compat/findings.ts';
@@ -7,14 +7,12 @@ import { compareContracts } from '../../../gateway/compat/walk/compareContracts.
 
 export type Json = Readonly<Record<string, unknown>>;
 
-const noOthers: Files = {
-  open(reference) {
-    throw new CompareError(reference, 'is another file', 'Keep to one.');
-  },
+const noOtherFile: OpenFile = (reference) => {
+  throw new CompareError(reference, 'is another file', 'Use one file.');
 };
 
 export function documentsOf(contract: unknown, name = 'contract'): Documents {
-  return new Documents({ name, root: contract }, noOthers);
+  return new Documents({ name, root: contract }, noOtherFile);
 }
 
 /** What is found; with a look at what says the same on both sides, too, so that leaving it out is never what finds nothing. */

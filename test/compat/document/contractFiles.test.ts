@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Documents } from '../../../gateway/compat/document/documents.ts';
-import type { WebLimits } from '../../../gateway/compat/source/fetchBytes.ts';
+import type { WebLimits } from '../../../gateway/compat/source/web.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { drinkOf, open, referring, refusal, write } from './opened.ts';
 
@@ -24,18 +24,18 @@ async function serve(listener: RequestListener): Promise<string> {
 
 /** Documents by path; a number is a status, a path begins a redirect. */
 function site(pages: Readonly<Record<string, string | number>>): {
-  readonly asked: string[];
+  readonly requested: string[];
   readonly listener: RequestListener;
 } {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const listener: RequestListener = (req, res) => {
     const page = pages[req.url ?? ''] ?? 404;
-    asked.push(req.url ?? '');
+    requested.push(req.url ?? '');
     if (typeof page === 'number') res.writeHead(page).end();
     else if (page.startsWith('to ')) res.writeHead(302, { location: page.slice(3) }).end('moved');
     else res.end(page);
   };
-  return { asked, listener };
+  return { requested, listener };
 }
 
 function openReferring(
@@ -48,8 +48,8 @@ function openReferring(
   return open('x.json', folder, { allowRemote: true, remote });
 }
 
-/** What is said of the `$ref`, from its `which` on. */
-async function said(ref: string, remote?: Partial<WebLimits>): Promise<string> {
+/** The reason why the `$ref` cannot be followed. */
+async function reasonFor(ref: string, remote?: Partial<WebLimits>): Promise<string> {
   const documents = await openReferring(ref, remote);
   const words = await refusal(() => drinkOf(documents));
   const head = `x.json#/components/schemas/Drink: refers to ${JSON.stringify(ref)}, which `;
@@ -57,8 +57,8 @@ async function said(ref: string, remote?: Partial<WebLimits>): Promise<string> {
 }
 
 describe('with remote $refs allowed', () => {
-  it('documents are fetched before anybody asks, those that they lead to as well, and each of them once', async () => {
-    const { asked, listener } = site({
+  it('documents and the documents that they refer to are fetched in advance, each once', async () => {
+    const { requested, listener } = site({
       '/api/a.yaml': 'Drink: { $ref: "../shared/b.json#/Drink" }\nAgain: { $ref: a.yaml#/Drink }\n',
       '/shared/b.json': '{"Drink":{"type":"number"},"Other":{"$ref":"c.yaml"}}',
       '/shared/c.yaml': 'type: string\n',
@@ -68,23 +68,23 @@ describe('with remote $refs allowed', () => {
     servers.splice(0).map((server) => server.close());
     const drink = drinkOf(documents);
     expect([drink.value, drink.place.file.name]).toEqual([{ type: 'number' }, `${base}/shared/b.json`]);
-    expect(asked.sort()).toEqual(['/api/a.yaml', '/shared/b.json', '/shared/c.yaml']);
+    expect(requested.sort()).toEqual(['/api/a.yaml', '/shared/b.json', '/shared/c.yaml']);
   });
 
-  it('a local file may lead there', async () => {
+  it('a local file may refer to a web document', async () => {
     const base = await serve(site({ '/a.yaml': 'type: number\n' }).listener);
     const documents = await openReferring('y.yaml', {}, { 'y.yaml': `$ref: ${base}/a.yaml\n` });
     expect(drinkOf(documents).value).toEqual({ type: 'number' });
   });
 
-  it('redirects are followed, and what follows is relative to their end', async () => {
+  it('redirects are followed, and relative $refs are resolved against the last URL', async () => {
     const base = await serve(
       site({ '/old': 'to /new/a.yaml', '/new/a.yaml': '$ref: b.yaml\n', '/new/b.yaml': 'type: number\n' }).listener,
     );
     expect(drinkOf(await openReferring(`${base}/old`)).value).toEqual({ type: 'number' });
   });
 
-  it('the end of a redirect is the same document with and without a fragment', async () => {
+  it('the fragment of a redirect is ignored', async () => {
     const base = await serve(site({ '/old': 'to /new.yaml#part', '/new.yaml': 'type: number\n' }).listener);
     expect(drinkOf(await openReferring(`${base}/old`)).place.file.name).toBe(`${base}/new.yaml`);
   });
@@ -93,10 +93,10 @@ describe('with remote $refs allowed', () => {
     ['/none', 'is answered with 404'],
     ['/broken', 'is answered with 500'],
     ['/round', 'redirects more than 5 times'],
-    ['/file', 'redirects to file:, where it is not followed'],
-    ['/nowhere', 'redirects to data:, where it is not followed'],
+    ['/file', 'redirects to file:, which is not followed'],
+    ['/nowhere', 'redirects to data:, which is not followed'],
     ['/large', 'is 0.0 MiB long, and no more than 0.0 MiB are read'],
-    ['/utf16', 'is not UTF-8: the first bytes that are not stand in line 1'],
+    ['/utf16', 'is not UTF-8: the first invalid bytes are in line 1'],
   ])('%s %s', async (path, words) => {
     const pages = {
       '/broken': 500,
@@ -109,53 +109,55 @@ describe('with remote $refs allowed', () => {
     const base = await serve((req, res) =>
       req.url === '/utf16' ? res.end(Buffer.from([0x61, 0xff])) : listener(req, res),
     );
-    expect(await said(`${base}${path}`, { maxBytes: 4000 })).toBe(words);
+    expect(await reasonFor(`${base}${path}`, { maxBytes: 4000 })).toBe(words);
   });
 
-  it('a document that is broken is refused where it is', async () => {
+  it('an error in a document is reported with its place in it', async () => {
     const base = await serve(site({ '/a.yaml': 'a: 1\na: 2\n' }).listener);
-    expect(await said(`${base}/a.yaml`)).toBe(`${base}/a.yaml:2:1: has the key "a" here for the second time`);
+    expect(await reasonFor(`${base}/a.yaml`)).toBe(`${base}/a.yaml:2:1: has the key "a" here for the second time`);
   });
 
-  it('a document of the web leads to no local file', async () => {
+  it('a web document cannot refer to a local file', async () => {
     const base = await serve(site({ '/a.yaml': '$ref: file:///etc/hostname\n' }).listener);
-    const words = await said(`${base}/a.yaml`);
-    expect(words).toBe(
-      `${base}/a.yaml#: refers to "file:///etc/hostname", which a document of the web may not lead to`,
-    );
+    const words = await reasonFor(`${base}/a.yaml`);
+    expect(words).toBe(`${base}/a.yaml#: refers to "file:///etc/hostname", which a web document must not refer to`);
   });
 
-  it('a server that does not answer, or never ends, is not waited for', async () => {
+  it('a server that does not answer, or sends without end, is given up', async () => {
     const silent = await serve(() => undefined);
     const endless = await serve((_req, res) => void res.write('a: 1\n'));
-    expect(await said(`${silent}/a.yaml`, { documentMs: 200 })).toBe('cannot be fetched: there was no answer in time');
-    expect(await said(`${endless}/a.yaml`, { documentMs: 200 })).toBe('cannot be fetched: there was no answer in time');
-    expect(await said(`${silent}/a.yaml`, { totalMs: 200 })).toBe('cannot be fetched: there was no answer in time');
+    expect(await reasonFor(`${silent}/a.yaml`, { documentMs: 200 })).toBe('cannot be fetched: the request timed out');
+    expect(await reasonFor(`${endless}/a.yaml`, { documentMs: 200 })).toBe('cannot be fetched: the request timed out');
+    expect(await reasonFor(`${silent}/a.yaml`, { totalMs: 200 })).toBe('cannot be fetched: the request timed out');
   });
 
-  it('nobody there', async () => {
+  it('a refused connection', async () => {
     const base = await serve(() => undefined);
     await new Promise((resolve) => servers.splice(0)[0]?.close(resolve));
-    expect(await said(`${base}/a.yaml`)).toBe('cannot be fetched: ECONNREFUSED');
+    expect(await reasonFor(`${base}/a.yaml`)).toBe('cannot be fetched: ECONNREFUSED');
   });
 
-  it('a password in a URL is told to nobody', async () => {
-    const words = await said('http://barista:s3cret@127.0.0.1:1/a.yaml');
+  it('a password in a URL is mrequested', async () => {
+    const words = await reasonFor('http://barista:s3cret@127.0.0.1:1/a.yaml');
     expect(words).toContain('http://***@127.0.0.1:1/a.yaml');
     expect(words).not.toContain('s3cret');
   });
 
-  it('no more than so many documents, and so many bytes', async () => {
+  it('the number of documents and their total size are limited', async () => {
     const chain: RequestListener = (req, res) => {
       const index = Number(req.url?.slice(1));
       res.end(`$ref: /${index + 1}\n# ${'x'.repeat(1000)}\n`);
     };
     const base = await serve(chain);
-    expect(await said(`${base}/0`, { documents: 5 })).toContain(`refers to "/5", which is one document too many`);
-    expect(await said(`${base}/0`, { totalBytes: 3500 })).toContain(`refers to "/3", which is too much`);
+    expect(await reasonFor(`${base}/0`, { documents: 5 })).toContain(
+      `refers to "/5", which exceeds the limit of 5 web documents`,
+    );
+    expect(await reasonFor(`${base}/0`, { totalBytes: 3500 })).toContain(
+      `refers to "/3", which exceeds the total size of web documents`,
+    );
   });
 
-  it('what nobody asks for may be missing', async () => {
+  it('a document that no $ref needs may be missing', async () => {
     const folder = temporaryFolder();
     const base = await serve(site({}).listener);
     write(folder, { 'x.yaml': `openapi: 3.1.0\nx-example: { $ref: "${base}/none", other: { $ref: none.yaml } }\n` });
@@ -163,11 +165,11 @@ describe('with remote $refs allowed', () => {
   });
 });
 
-it('without it, nobody is asked', async () => {
-  const { asked, listener } = site({ '/a.yaml': 'type: number\n' });
+it('without permission nothing is fetched', async () => {
+  const { requested, listener } = site({ '/a.yaml': 'type: number\n' });
   const folder = temporaryFolder();
   write(folder, { 'x.json': referring(`${await serve(listener)}/a.yaml`) });
   const documents = await open('x.json', folder);
-  expect(await refusal(() => drinkOf(documents))).toContain('is on the web, from where nothing is fetched');
-  expect(asked).toEqual([]);
+  expect(await refusal(() => drinkOf(documents))).toContain('is on the web, and is not fetched');
+  expect(requested).toEqual([]);
 });

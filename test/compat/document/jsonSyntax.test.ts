@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { jsonFault } from '../../../gateway/compat/document/jsonFault.ts';
+import { findJsonError } from '../../../gateway/compat/document/jsonSyntax.ts';
 import { randomFrom, randomJson } from './random.ts';
 
 it.each([
@@ -23,21 +23,21 @@ it.each([
   ['["a\tb"]', 3],
   ['["a', 3],
   ['{"a":"b",\n// c\n"d":1}', 10],
-])('%j stops being JSON at %i', (text, offset) => {
-  expect(jsonFault(text)?.offset).toBe(offset);
+])('%j has its first error at %i', (text, offset) => {
+  expect(findJsonError(text)?.offset).toBe(offset);
 });
 
-it('finds a fault where JSON.parse does, and nowhere else', () => {
+it('finds an error in exactly the texts that JSON.parse rejects', () => {
   const random = randomFrom(7);
   let broken = 0;
   for (let round = 0; round < 3000; round += 1) {
     const text = randomJson(random);
-    expect(jsonFault(text), text).toBeUndefined();
+    expect(findJsonError(text), text).toBeUndefined();
     const at = Math.floor(random() * text.length);
     const damaged = text.slice(0, at) + '{}[],:"\\ 1a\n'.charAt(Math.floor(random() * 12)) + text.slice(at + 1);
     const isBroken = !parses(damaged);
     if (isBroken) broken += 1;
-    expect(jsonFault(damaged) !== undefined, damaged).toBe(isBroken);
+    expect(findJsonError(damaged) !== undefined, damaged).toBe(isBroken);
   }
   expect(broken).toBeGreaterThan(1000);
 });

@@ -1,7 +1,5 @@
 import { mask } from '../../config/mask.ts';
-import { isOnTheWeb } from '../document/references.ts';
-import { tooLarge } from './disk.ts';
-import { Refusal } from './refusal.ts';
+import { isWebUrl, SourceError, tooLarge } from './source.ts';
 
 export interface WebLimits {
   readonly documents: number;
@@ -9,14 +7,14 @@ export interface WebLimits {
   readonly maxBytes: number;
   readonly totalBytes: number;
   readonly redirects: number;
-  /** For one document with all its redirects, and for all of them. */
+  /** For one document with all its redirects. */
   readonly documentMs: number;
   readonly totalMs: number;
 }
 
-export function webLimits(maxBytes: number): WebLimits {
+export function defaultWebLimits(maxBytes: number): WebLimits {
   return {
-    documents: 200, // far more than a contract is ever split into over the web
+    documents: 200, // far more than published contracts are split into
     maxBytes,
     totalBytes: maxBytes,
     redirects: 5,
@@ -25,8 +23,8 @@ export function webLimits(maxBytes: number): WebLimits {
   };
 }
 
-/** Fetches one document; `url` is the one that has answered in the end. @throws Refusal */
-export async function fetchBytes(
+/** Fetches one document and follows redirects. The returned URL is the last one. @throws SourceError */
+export async function fetchDocument(
   url: string,
   limits: WebLimits,
   deadline: AbortSignal,
@@ -35,37 +33,39 @@ export async function fetchBytes(
   const headers = { accept: 'application/json, application/yaml, */*;q=0.5' };
   try {
     let at = url;
-    for (let hops = 0; hops <= limits.redirects; hops += 1) {
+    for (let redirects = 0; redirects <= limits.redirects; redirects += 1) {
       const response = await fetch(at, { redirect: 'manual', signal, headers });
       if (response.status < 300 || response.status >= 400) {
-        return { bytes: await bodyOf(response, limits.maxBytes), url: at };
+        return { bytes: await readBody(response, limits.maxBytes), url: at };
       }
       await response.body?.cancel();
-      at = redirected(at, response);
+      at = redirectTarget(at, response);
     }
-    throw new Refusal(`redirects more than ${limits.redirects} times`, 'Name the document itself.');
+    throw new SourceError(`redirects more than ${limits.redirects} times`, 'Name the document itself.');
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal(`cannot be fetched: ${mask(reasonOf(error, signal))}`, 'Try again, or keep a copy of it.');
+    if (error instanceof SourceError) throw error;
+    throw new SourceError(`cannot be fetched: ${mask(reasonOf(error, signal))}`, 'Try again, or keep a local copy.');
   }
 }
 
-function redirected(from: string, response: Response): string {
+function redirectTarget(from: string, response: Response): string {
   const location = response.headers.get('location');
   const url = location === null ? null : URL.parse(location, from);
-  if (url === null) throw new Refusal(`answers ${response.status} without saying where to go`, 'Keep a copy of it.');
-  const isWeaker = from.startsWith('https:') && url.protocol !== 'https:';
-  if (!isOnTheWeb(url.href) || isWeaker) {
-    throw new Refusal(`redirects to ${url.protocol}, where it is not followed`, 'Keep a copy of it.');
+  if (url === null) {
+    throw new SourceError(`is answered with ${response.status} without a valid Location`, 'Keep a local copy.');
+  }
+  const isDowngrade = from.startsWith('https:') && url.protocol !== 'https:';
+  if (!isWebUrl(url.href) || isDowngrade) {
+    throw new SourceError(`redirects to ${url.protocol}, which is not followed`, 'Keep a local copy.');
   }
   url.hash = '';
   return url.href;
 }
 
-async function bodyOf(response: Response, maxBytes: number): Promise<Uint8Array> {
+async function readBody(response: Response, maxBytes: number): Promise<Uint8Array> {
   if (!response.ok) {
     await response.body?.cancel();
-    throw new Refusal(`is answered with ${response.status}`, 'Correct the URL, or keep a copy of it.');
+    throw new SourceError(`is answered with ${response.status}`, 'Correct the URL, or keep a local copy.');
   }
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -78,8 +78,8 @@ async function bodyOf(response: Response, maxBytes: number): Promise<Uint8Array>
 }
 
 function reasonOf(error: unknown, signal: AbortSignal): string {
-  if (signal.aborted) return 'there was no answer in time';
-  if (!(error instanceof Error)) return 'for an unknown reason';
+  if (signal.aborted) return 'the request timed out';
+  if (!(error instanceof Error)) return 'unknown error';
   const { cause } = error;
   if (cause instanceof Error && 'code' in cause) return String(cause.code);
   return cause instanceof Error ? cause.message : error.message;

@@ -1,0 +1,194 @@
+import { fileURLToPath } from 'node:url';
+import { mask } from '../../config/mask.ts';
+import { CompareError } from '../failure.ts';
+import { decodeUtf8, type FileSource, isWebUrl, SourceError, type SourceFile, schemeOf } from '../source/source.ts';
+import { fetchDocument, type WebLimits } from '../source/web.ts';
+import { addressOf, type ContractFile, type ContractPlace, isList, isMap, ownValue, refOf } from './located.ts';
+import { parseFile } from './parse.ts';
+
+/** The files of one contract. Each is read and parsed once; local ones when they are first needed. */
+export class ContractFiles {
+  readonly #source: FileSource;
+  readonly #web: WebDocuments;
+  readonly #byKey = new Map<string, ContractFile>();
+  readonly #bases = new Map<ContractFile, string>();
+
+  /** Without `webLimits`, nothing is fetched from the web. */
+  constructor(source: FileSource, webLimits: WebLimits | undefined) {
+    this.#source = source;
+    this.#web = new WebDocuments(webLimits);
+  }
+
+  /** Adds a file that has been read already. */
+  add({ key, base }: SourceFile, file: ContractFile): ContractFile {
+    this.#byKey.set(key, file);
+    this.#bases.set(file, base);
+    return file;
+  }
+
+  /** Opens what `reference`, a `$ref` without its fragment, names in the file `from`. @throws CompareError */
+  open(reference: string, from: ContractFile, place?: ContractPlace): ContractFile {
+    try {
+      const url = this.#urlOf(reference, from);
+      return url === undefined ? this.#openLocal(reference, from) : this.#web.get(url);
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error;
+      const message = `refers to ${mask(JSON.stringify(reference))}, which ${error.message}`;
+      throw new CompareError(place ? addressOf(place) : from.name, message, error.remedy, error);
+    }
+  }
+
+  /**
+   * Fetches every web document that can be reached from `entry`. Errors are kept until a `$ref` to the document is followed:
+   * the `$ref` may be in an example and mean nothing.
+   */
+  async fetchFrom(entry: ContractFile): Promise<void> {
+    const { limits } = this.#web;
+    if (!limits) return;
+    const deadline = AbortSignal.timeout(limits.totalMs);
+    const files = new Set([entry]);
+    // The set grows during the loop.
+    for (const file of files) {
+      const references = [...fileReferencesIn(file)];
+      const urls = references.map((reference) => undefinedOnError(() => this.#urlOf(reference, file)));
+      await Promise.all(urls.filter((url) => url !== undefined).map((url) => this.#web.fetch(url, limits, deadline)));
+      for (const reference of references) {
+        const other = undefinedOnError(() => this.open(reference, file));
+        if (other) files.add(other);
+      }
+    }
+  }
+
+  /** Undefined for a local file. @throws SourceError */
+  #urlOf(reference: string, from: ContractFile): string | undefined {
+    const base = this.#web.urlOf(from);
+    if (base === undefined && !isWebUrl(reference)) return undefined;
+    const url = URL.parse(reference, base);
+    if (url === null) throw new SourceError('is not a URL', 'Correct the $ref.');
+    if (!isWebUrl(url.href)) {
+      throw new SourceError('a web document must not refer to', 'Name a web document, or keep both locally.');
+    }
+    return url.href;
+  }
+
+  #openLocal(reference: string, from: ContractFile): ContractFile {
+    const base = this.#bases.get(from);
+    if (base === undefined) throw new SourceError('is relative to an unknown folder', 'Read the contract from a file.');
+    const found = this.#source.locate(pathOf(reference), base);
+    const known = this.#byKey.get(found.key);
+    if (known) return known;
+    this.#prefetch(from, base);
+    const text = decodeUtf8(this.#source.read(found.key));
+    return this.add(found, parseFile(this.#source.nameOf(found.base), text));
+  }
+
+  /** A file that is needed now suggests that all others of the same `from` will be needed too. */
+  #prefetch(from: ContractFile, base: string): void {
+    if (!this.#source.prefetch) return;
+    const keys = [...fileReferencesIn(from)].flatMap((reference) => {
+      try {
+        return isWebUrl(reference) ? [] : [this.#source.locate(pathOf(reference), base).key];
+      } catch (error) {
+        if (error instanceof SourceError) return [];
+        throw error;
+      }
+    });
+    this.#source.prefetch(keys.filter((key) => !this.#byKey.has(key)));
+  }
+}
+
+/** The web documents of one contract. All are fetched before the comparison begins, which is synchronous. */
+class WebDocuments {
+  readonly limits: WebLimits | undefined;
+  readonly #results = new Map<string, ContractFile | Error>();
+  readonly #urls = new Map<ContractFile, string>();
+  #remainingDocuments: number;
+  #remainingBytes: number;
+
+  constructor(limits: WebLimits | undefined) {
+    this.limits = limits;
+    this.#remainingDocuments = limits?.documents ?? 0;
+    this.#remainingBytes = limits?.totalBytes ?? 0;
+  }
+
+  /** Where a file was fetched from; undefined for a local file. */
+  urlOf(file: ContractFile): string | undefined {
+    return this.#urls.get(file);
+  }
+
+  /** @throws SourceError, CompareError */
+  get(url: string): ContractFile {
+    const result = this.#results.get(url);
+    if (result instanceof Error) throw result;
+    if (result) return result;
+    const remedy = 'Allow it with --allow-remote, or keep a local copy beside the contract.';
+    throw new SourceError('is on the web, and is not fetched', remedy);
+  }
+
+  async fetch(url: string, limits: WebLimits, deadline: AbortSignal): Promise<void> {
+    if (this.#results.has(url)) return;
+    this.#results.set(url, new SourceError('has not been fetched yet', 'Try again.'));
+    try {
+      this.#remainingDocuments -= 1;
+      if (this.#remainingDocuments < 0) {
+        throw new SourceError(`exceeds the limit of ${limits.documents} web documents`, 'Keep local copies.');
+      }
+      const { bytes, url: finalUrl } = await fetchDocument(url, limits, deadline);
+      this.#remainingBytes -= bytes.length;
+      if (this.#remainingBytes < 0)
+        throw new SourceError('exceeds the total size of web documents', 'Keep local copies.');
+      this.#results.set(url, this.#parseOnce(finalUrl, bytes));
+    } catch (error) {
+      const failure = new SourceError(`cannot be fetched: ${mask(url)}`, 'Try again.');
+      this.#results.set(url, error instanceof Error ? error : failure);
+    }
+  }
+
+  /** Two URLs that redirect to the same document share one file. */
+  #parseOnce(url: string, bytes: Uint8Array): ContractFile {
+    const known = this.#results.get(url);
+    if (known && !(known instanceof Error)) return known;
+    const file = parseFile(mask(url), decodeUtf8(bytes));
+    this.#results.set(url, file);
+    this.#urls.set(file, url);
+    return file;
+  }
+}
+
+/** What the `$ref`s of a file name before their `#`, without those that name an `$id` of the same file. */
+function fileReferencesIn(file: ContractFile): Set<string> {
+  const references = new Set<string>();
+  const ids = new Set<unknown>();
+  const seen = new Set<unknown>();
+  const waiting: unknown[] = [file.root];
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if ((!isMap(value) && !isList(value)) || seen.has(value)) continue;
+    seen.add(value);
+    const reference = refOf(value)?.split('#', 1)[0];
+    if (reference) references.add(reference);
+    if (isMap(value)) ids.add(ownValue(value, '$id'));
+    for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) waiting.push(inner);
+  }
+  return new Set([...references].filter((one) => schemeOf(one) === undefined || !ids.has(one)));
+}
+
+/** The local path in a `$ref`. @throws SourceError */
+function pathOf(reference: string): string {
+  const scheme = schemeOf(reference);
+  try {
+    const path = scheme === 'file' ? fileURLToPath(reference) : decodeURIComponent(reference);
+    if (path.includes('\0')) throw new URIError('NUL');
+    if (scheme === undefined || scheme === 'file') return path;
+  } catch {
+    throw new SourceError('is not a valid path', 'Correct the $ref.');
+  }
+  throw new SourceError(`has the scheme ${scheme}:, which is not supported`, 'Name a file.');
+}
+
+function undefinedOnError<T>(compute: () => T): T | undefined {
+  try {
+    return compute();
+  } catch {
+    return undefined;
+  }
+}

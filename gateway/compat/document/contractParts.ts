@@ -1,0 +1,107 @@
+import { CompareError } from '../failure.ts';
+import type { Documents } from './documents.ts';
+import { below, entriesOf, isList, isMap, itemsOf, type Located, refOf } from './located.ts';
+
+/** A map of a contract that the OpenAPI specification gives a meaning: not plain data such as an example. */
+export interface ContractPart {
+  readonly located: Located;
+  readonly kind: PartKind;
+}
+
+type PartKind = 'schema' | 'other';
+
+const schemaKeys = `schema itemSchema items prefixItems additionalItems additionalProperties unevaluatedItems
+  unevaluatedProperties propertyNames contains contentSchema not if then else allOf anyOf oneOf`.split(/\s+/);
+const schemaMapKeys = 'properties patternProperties dependentSchemas $defs definitions schemas'.split(' ');
+const otherMapKeys = `paths webhooks responses parameters examples requestBodies headers securitySchemes links callbacks
+  pathItems mediaTypes content encoding additionalOperations variables`.split(/\s+/);
+const dataKeys = 'example default enum const value mapping'.split(' ');
+
+/**
+ * What is at a key: a part, or a map from names to parts (`isMapOfParts`). Undefined for plain data; a key that is not in
+ * the table is a part of kind `other`.
+ */
+const meanings = new Map<string, { readonly kind: PartKind; readonly isMapOfParts: boolean } | undefined>([
+  ...schemaKeys.map((key) => [key, { kind: 'schema', isMapOfParts: false }] as const),
+  ...schemaMapKeys.map((key) => [key, { kind: 'schema', isMapOfParts: true }] as const),
+  ...otherMapKeys.map((key) => [key, { kind: 'other', isMapOfParts: true }] as const),
+  ...dataKeys.map((key) => [key, undefined] as const),
+]);
+
+/** Every part of a contract once, including those in the other files that its `$ref`s lead to. */
+export function partsOf(documents: Documents): ContractPart[] {
+  const parts: ContractPart[] = [];
+  const seen = new Set<unknown>();
+  const waiting: ContractPart[] = [{ located: documents.root, kind: 'other' }];
+  for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
+    const { located, kind } = part;
+    if (seen.has(located.value)) continue;
+    if (isMap(located.value) || isList(located.value)) seen.add(located.value);
+    const inner = isList(located.value) ? itemsOf(located).map((item) => ({ located: item, kind })) : innerParts(part);
+    if (isMap(located.value)) parts.push(part);
+    const target = refOf(located.value) === undefined ? undefined : resolvedOrUndefined(located, documents);
+    if (target) waiting.push({ located: target, kind });
+    waiting.push(...inner.reverse());
+  }
+  return parts;
+}
+
+function innerParts({ located }: ContractPart): ContractPart[] {
+  if (!isMap(located.value)) return [];
+  return Object.keys(located.value).flatMap((key): ContractPart[] => {
+    if (key.startsWith('x-')) return [];
+    const inner = below(located, key);
+    const meaning = meanings.has(key) ? meanings.get(key) : { kind: 'other' as const, isMapOfParts: false };
+    // `examples` is a list of data in a schema, and a map of parts elsewhere.
+    if (meaning === undefined || (key === 'examples' && isList(inner.value))) return [];
+    const { kind, isMapOfParts } = meaning;
+    if (!isMapOfParts || !isMap(inner.value)) return [{ located: inner, kind }];
+    return Object.keys(inner.value).map((name) => ({ located: below(inner, name), kind }));
+  });
+}
+
+/** An operation of a path or a webhook. */
+export interface ContractOperation {
+  readonly located: Located;
+  /** The path as the contract has it, or the name of the webhook. */
+  readonly path: string;
+  readonly isWebhook: boolean;
+  /** Those of the operation, then those of its path item, with `$ref`s followed. */
+  readonly parameters: readonly Located[];
+}
+
+const methods = new Set(['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']);
+
+export function operationsOf(documents: Documents): ContractOperation[] {
+  return ['paths', 'webhooks'].flatMap((section) =>
+    entriesOf(below(documents.root, section))
+      .filter(([path]) => section === 'webhooks' || path.startsWith('/'))
+      .flatMap(([path, entry]) => {
+        const item = resolvedOrUndefined(entry, documents);
+        if (!item) return [];
+        const standard = entriesOf(item).filter(([method]) => methods.has(method));
+        return [...standard, ...entriesOf(below(item, 'additionalOperations'))]
+          .filter(([, located]) => isMap(located.value))
+          .map(([, located]) => ({
+            located,
+            path,
+            isWebhook: section === 'webhooks',
+            parameters: [located, item].flatMap((holder) => parametersOf(holder, documents)),
+          }));
+      }),
+  );
+}
+
+function parametersOf(holder: Located, documents: Documents): Located[] {
+  return itemsOf(below(holder, 'parameters')).flatMap((entry) => resolvedOrUndefined(entry, documents) ?? []);
+}
+
+/** `Documents.resolve`; undefined for a broken `$ref`, which `checkReferences` reports. */
+function resolvedOrUndefined(located: Located, documents: Documents): Located | undefined {
+  try {
+    return documents.resolve(located);
+  } catch (error) {
+    if (error instanceof CompareError) return undefined;
+    throw error;
+  }
+}
