@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { UsageRow } from '../gateway/usage/batch.ts';
-import { Collector } from '../gateway/usage/collector.ts';
-import { Ledger } from '../gateway/usage/ledger.ts';
-import { hourMs } from '../gateway/usage/spans.ts';
+import { Collector } from '../gateway/usage/counting/collector.ts';
+import { Ledger } from '../gateway/usage/ledger/ledger.ts';
+import { hourMs } from '../gateway/usage/ledger/spans.ts';
+import type { UsageRow } from '../gateway/usage/usageRow.ts';
 
 const [folder = mkdtempSync(join(tmpdir(), 'ledger-bench-')), days = '365'] = process.argv.slice(2);
 const [versions, clients, routes] = [20, 5_000, 40];

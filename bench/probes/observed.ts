@@ -14,7 +14,7 @@ import { assemble } from '../../gateway/runtime/dataPlane.ts';
 import { sinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
-import { Ledger } from '../../gateway/usage/ledger.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { dates } from '../support/work.ts';
 
 // Several times as long as what is recorded may wait to be counted and written, since that may be in a later moment; short

@@ -1,6 +1,5 @@
 import type { Request } from 'express';
-import { sortable, states, type UsagePage } from '../retirement/usagePage.ts';
-import type { Grouping } from '../retirement/usageReport.ts';
+import { type Grouping, sortable, states, type UsagePage } from '../usage/report/usagePage.ts';
 import { BadParameter } from './badParameter.ts';
 
 const parameters = ['limit', 'offset', 'sort', 'filter', 'state'] as const;

@@ -2,8 +2,9 @@ import type { Request } from 'express';
 import { period } from '../config/schema/units.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { successorOf } from '../lifecycle/successor.ts';
-import { groupings, type UsageQuestion } from '../retirement/usageReport.ts';
-import type { UsageQueries } from '../usage/queries.ts';
+import { groupings } from '../usage/report/usagePage.ts';
+import type { UsageReportQuery } from '../usage/report/usageReport.ts';
+import type { UsageQueries } from '../usage/usageQueries.ts';
 import { BadParameter } from './badParameter.ts';
 import { pageIn, pageParameters } from './pageIn.ts';
 
@@ -13,7 +14,7 @@ export function questionIn(
   snapshot: Snapshot,
   queries: UsageQueries,
   now: number,
-): UsageQuestion {
+): UsageReportQuery {
   expectOnly(query, ['since', 'by', 'version', 'step', ...pageParameters]);
   const version = versionIn(query, snapshot, queries);
   const by = oneOf(query, 'by', groupings) ?? (version === undefined ? 'version' : 'client');

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { ServedVerdict } from '../retirement/served.ts';
+import type { VerdictJson } from '../retirement/verdictJson.ts';
 import { adminAt, isRecord, stranger } from './admin.ts';
 import { addTargetOptions, type TargetOptions, targetOf } from './adminTarget.ts';
 import { verdictAsMarkdown } from './canRetireMarkdown.ts';
@@ -44,7 +44,7 @@ async function canRetire(version: string, options: CanRetireOptions, io: Io): Pr
 }
 
 // Enough to tell a gateway from anything else that answers there; the rest is of one making with this program.
-function isVerdict(answer: unknown): answer is ServedVerdict {
+function isVerdict(answer: unknown): answer is VerdictJson {
   if (!isRecord(answer)) return false;
   const { answer: word, reasons, notes, facts } = answer;
   if (word !== 'yes' && word !== 'not yet' && word !== 'no') return false;

@@ -1,10 +1,10 @@
-import type { ServedVerdict } from '../retirement/served.ts';
+import type { VerdictJson } from '../retirement/verdictJson.ts';
 import { grouped } from '../shared/counted.ts';
 import { harmless } from '../shared/harmless.ts';
 import { clientTable, summaryOf } from './canRetireText.ts';
 
 /** For a ticket or a pull request. */
-export function verdictAsMarkdown(verdict: ServedVerdict): string {
+export function verdictAsMarkdown(verdict: VerdictJson): string {
   const { version, answer, reasons, notes } = verdict;
   const lines = [`# Can ${escaped(`/${version}`)} be retired? ${escaped(answer)}`, ''];
   lines.push(...reasons.map(({ text }) => `- ${escaped(text)}`), '');

@@ -1,4 +1,4 @@
-import type { ServedVerdict } from '../retirement/served.ts';
+import type { VerdictJson } from '../retirement/verdictJson.ts';
 import { percent, routesInWords, theLast } from '../retirement/words.ts';
 import { grouped } from '../shared/counted.ts';
 import { harmless, harmlessly } from '../shared/harmless.ts';
@@ -12,7 +12,7 @@ const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
 const clientsShown = 20;
 
 /** For people. */
-export function verdictAsText(verdict: ServedVerdict, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+export function verdictAsText(verdict: VerdictJson, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { version, answer, reasons, notes } = verdict;
   const lines = [`Can ${harmless(`/${version}`)} be retired?  ${paint(colours[answer], answer)}`, ''];
   lines.push(...reasons.map(({ text }) => `  ${harmless(text)}`), '');
@@ -25,7 +25,7 @@ export function verdictAsText(verdict: ServedVerdict, paint: Paint, width = Numb
 }
 
 /** What the verdict rests on, as pairs of words. */
-export function summaryOf({ facts, asked_at: now }: ServedVerdict): string[][] {
+export function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
   const { stage, deprecation, sunset, trend, in_flight: inFlight, waiting } = facts;
   const total = `${grouped(facts.requests)} in ${theLast(facts.quiet)}`;
   const share = `${percent(facts.share)} of all ${grouped(facts.all_requests)}`;
@@ -45,7 +45,7 @@ export function summaryOf({ facts, asked_at: now }: ServedVerdict): string[][] {
 }
 
 /** Who still uses the version; of one that is retired, who is refused. `more`: how many are left out. */
-export function clientTable({ facts, asked_at: now }: ServedVerdict) {
+export function clientTable({ facts, asked_at: now }: VerdictJson) {
   const asked = (last: string): string => ago(last, Date.parse(now));
   if (facts.stage === 'retired') {
     const cells = facts.refused_clients
@@ -66,14 +66,14 @@ export function clientTable({ facts, asked_at: now }: ServedVerdict) {
   return { headings, cells, more: facts.client_count - cells.length };
 }
 
-function trendInWords({ kind, zero }: ServedVerdict['facts']['trend']): string {
+function trendInWords({ kind, zero }: VerdictJson['facts']['trend']): string {
   if (kind === 'unknown') return 'too few days to say';
   if (kind === 'none') return 'no requests in 7 days';
   if (kind === 'falling' && zero === null) return 'falling, by less each week';
   return zero === null ? harmless(kind) : `falling, none from ${harmless(zero)} on`;
 }
 
-function successorInWords(successor: ServedVerdict['facts']['successor']): string {
+function successorInWords(successor: VerdictJson['facts']['successor']): string {
   if (successor === null) return 'none';
   const { version, health, healthy, targets } = successor;
   return harmless(`/${version}, ${health}${health === 'degraded' ? ` (${healthy} of ${targets} targets)` : ''}`);

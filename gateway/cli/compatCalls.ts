@@ -2,9 +2,8 @@ import type { Judgement } from '../compat/holdAgainst.ts';
 import { withoutNames } from '../compat/walk/routes.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
-
-import { Ledger } from '../usage/ledger.ts';
-import { otherRoute } from '../usage/routeNames.ts';
+import { Ledger } from '../usage/ledger/ledger.ts';
+import { otherRoute } from '../usage/usageRow.ts';
 
 const windowMs = 30 * 86_400_000;
 

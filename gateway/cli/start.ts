@@ -3,7 +3,7 @@ import { tooFewOpenFiles } from '../runtime/openFiles.ts';
 import { isWorker, work } from '../runtime/worker.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
-import { ThreadedLedger } from '../usage/threadedLedger.ts';
+import { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
 import { banner } from './banner.ts';
 import type { AddCommand } from './command.ts';
 import { configOption } from './configOption.ts';

@@ -5,8 +5,8 @@ import { explain, readRoutes } from '../config/load.ts';
 import { printable } from '../config/mask.ts';
 import type { Identifier } from '../config/operating.ts';
 import { identifier } from '../config/schema/words.ts';
-import { Identification, unknownClient } from '../usage/identify.ts';
-import { readSalt } from '../usage/ledgerFile.ts';
+import { ClientIdentification, unknownClient } from '../usage/counting/identification.ts';
+import { readSalt } from '../usage/ledger/file.ts';
 import { UnansweredError } from './admin.ts';
 import type { AddCommand } from './command.ts';
 import { configOption } from './configOption.ts';
@@ -69,7 +69,7 @@ const reasons: Readonly<Record<Identifier['by'], string>> = {
 };
 
 function clientWith(value: string, by: Identifier, salt: string): string {
-  const identification = new Identification([by], salt);
+  const identification = new ClientIdentification([by], salt);
   switch (by.by) {
     case 'address':
       return identification.clientOf([], value);

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { usageCsv } from '../retirement/usageCsv.ts';
-import { type Grouping, groupings, type UsageReport } from '../retirement/usageReport.ts';
 import { systemClock } from '../shared/clock.ts';
+import { usageCsv } from '../usage/report/usageCsv.ts';
+import { type Grouping, groupings } from '../usage/report/usagePage.ts';
+import type { UsageReport } from '../usage/report/usageReport.ts';
 import { adminAt, isRecord, stranger, UnansweredError } from './admin.ts';
 import { addTargetOptions, type TargetOptions, targetOf } from './adminTarget.ts';
 import type { AddCommand } from './command.ts';

@@ -1,8 +1,8 @@
 import { printable } from '../config/mask.ts';
-import { type UsageReport, usageReport } from '../retirement/usageReport.ts';
-import { Ledger } from '../usage/ledger.ts';
-import type { LedgerReader } from '../usage/ledgerReader.ts';
-import type { UsageQueries } from '../usage/queries.ts';
+import { Ledger } from '../usage/ledger/ledger.ts';
+import type { LedgerReader } from '../usage/ledger/reader.ts';
+import { type UsageReport, usageReport } from '../usage/report/usageReport.ts';
+import type { UsageQueries } from '../usage/usageQueries.ts';
 import { UnansweredError } from './admin.ts';
 import type { UsageOptions } from './usage.ts';
 

@@ -1,9 +1,9 @@
-import { migrationStates, stateInWords } from '../retirement/migration.ts';
-import type { Grouping, UsageReport } from '../retirement/usageReport.ts';
-import type { Cell, Count, Row, UsedRoute } from '../retirement/usageRows.ts';
 import { routesInWords } from '../retirement/words.ts';
 import { counted, grouped } from '../shared/counted.ts';
 import { harmless, harmlessly } from '../shared/harmless.ts';
+import { migrationStates, stateInWords } from '../usage/report/migration.ts';
+import type { Grouping, ReportCell, ReportRow, RequestCount, UsedRoute } from '../usage/report/usagePage.ts';
+import type { UsageReport } from '../usage/report/usageReport.ts';
 import { ago } from './ago.ts';
 import type { Paint } from './paint.ts';
 import { sparkline } from './sparkline.ts';
@@ -13,7 +13,7 @@ interface Column {
   readonly heading: string;
   /** Of a number that is left out where all of them are 0. */
   readonly name?: string;
-  readonly cell: (row: Row, report: UsageReport) => string;
+  readonly cell: (row: ReportRow, report: UsageReport) => string;
 }
 
 /** For people. */
@@ -117,18 +117,18 @@ function exceptions(name: string): Column {
   return { ...numbers(name), name };
 }
 
-function bar(requests: number, rows: readonly Row[]): string {
+function bar(requests: number, rows: readonly ReportRow[]): string {
   const most = rows.reduce((highest, row) => Math.max(highest, numberOf(row['requests'])), 1);
   return '█'.repeat(Math.ceil((requests / most) * 30));
 }
 
-function stateOf(row: Row): string {
+function stateOf(row: ReportRow): string {
   const [from, to] = [textOf(row['version']), textOf(row['successor'])];
   return harmless(stateInWords(textOf(row['state']), `/${from}`, `/${to}`));
 }
 
 /** A line for each version that has a successor. */
-function movementInWords(rows: readonly Row[]): string[] {
+function movementInWords(rows: readonly ReportRow[]): string[] {
   const byVersion = Map.groupBy(rows, (row) => textOf(row['version']));
   const lines = [...byVersion].map(([name, own]) => {
     const successor = textOf(own[0]?.['successor']);
@@ -146,22 +146,22 @@ function minuteOf(instant: string): string {
   return harmless(instant.replace(/:\d\d(\.\d+)?Z$/, 'Z'));
 }
 
-function agoOf(instant: Cell | undefined, until: string): string {
+function agoOf(instant: ReportCell | undefined, until: string): string {
   return typeof instant === 'string' ? ago(instant, Date.parse(until)) : '-';
 }
 
-function textOf(cell: Cell | undefined): string {
+function textOf(cell: ReportCell | undefined): string {
   return typeof cell === 'string' ? cell : '';
 }
 
-function numberOf(cell: Cell | undefined): number {
+function numberOf(cell: ReportCell | undefined): number {
   return typeof cell === 'number' ? cell : 0;
 }
 
-function usedRoutesIn({ top_routes: top }: Row): readonly UsedRoute[] {
+function usedRoutesIn({ top_routes: top }: ReportRow): readonly UsedRoute[] {
   return Array.isArray(top) ? (top as readonly UsedRoute[]) : [];
 }
 
-function isCounts(cell: Cell | undefined): cell is readonly Count[] {
+function isCounts(cell: ReportCell | undefined): cell is readonly RequestCount[] {
   return Array.isArray(cell);
 }

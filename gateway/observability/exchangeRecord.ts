@@ -1,7 +1,7 @@
 import type { Stage } from '../lifecycle/stage.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import type { PathTable } from '../shared/pathTable.ts';
-import type { OpenRequest } from '../usage/collector.ts';
+import type { OpenRequest } from '../usage/counting/collector.ts';
 
 /** What became of one exchange, however it ended. Durations in ms, bytes are those of bodies and tunnels. */
 export interface ExchangeRecord {

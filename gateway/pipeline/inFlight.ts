@@ -1,6 +1,6 @@
 import type { Target } from '../upstream/target.ts';
-import type { OpenRequest } from '../usage/collector.ts';
-import type { CountedExchange } from '../usage/counted.ts';
+import type { OpenRequest } from '../usage/counting/collector.ts';
+import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 
 /** Somebody who waits for room. */
 export interface QueuedRequest {

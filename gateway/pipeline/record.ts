@@ -2,7 +2,7 @@ import { traceIdOf, traceparentFrom } from '../forwarding/trace.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import { statusOf as statusOfProblem } from '../problems/problem.ts';
-import type { CountedExchange } from '../usage/counted.ts';
+import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 import type { Exchange } from './exchange.ts';
 import type { GatewayContext } from './live.ts';
 import { clientAddressOf } from './peer.ts';

@@ -1,7 +1,7 @@
 import { Forwarding } from '../forwarding/http.ts';
 import type { Target } from '../upstream/target.ts';
-import type { OpenRequest } from '../usage/collector.ts';
-import type { CountedExchange } from '../usage/counted.ts';
+import type { OpenRequest } from '../usage/counting/collector.ts';
+import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 import type { Exchange } from './exchange.ts';
 import type { InFlight as Listed } from './inFlight.ts';
 import { soFar, statusSoFar } from './record.ts';

@@ -1,56 +1,56 @@
-import type { Stage } from '../lifecycle/stage.ts';
-import type { PastClient } from '../usage/pastClients.ts';
-import type { ClientUse, RouteUse } from '../usage/queries.ts';
-import type { Trend } from './trend.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { type Stage, stageOf } from '../lifecycle/stage.ts';
+import { counterpart, nextOf, successorOf } from '../lifecycle/successor.ts';
+import type { ServingReport } from '../observability/report.ts';
+import { onlyFails } from '../usage/counting/countedExchange.ts';
+import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';
+import type { ClientUse, PastClient, RouteUse, UsageQueries } from '../usage/usageQueries.ts';
+import { isSingleClient } from '../usage/usageRow.ts';
 
-/** All that the verdict about one version rests on. Instants in epoch ms, durations in ms. */
+/** Everything that the verdict about one version depends on. Instants in epoch ms, durations in ms. */
 export interface RetirementFacts {
-  /** The segment: `v1`. */
+  /** The path segment: `v1`. */
   readonly version: string;
   readonly now: number;
-  /** `removed`: routes.yaml lists it no more, and its clients get 404. */
+  /** `removed`: routes.yaml does not list it any more, and its clients get 404. */
   readonly stage: Stage | 'removed';
   readonly deprecation: number | undefined;
   readonly sunset: number | undefined;
-  /** How long nobody may have asked. */
+  /** The required length of the quiet period, in which no client uses the version. */
   readonly quiet: number;
-  /** Where the quiet period begins: the start of an hour, as the ledger counts by hours. */
+  /** The start of the quiet period. It is the start of an hour, because the ledger counts by hours. */
   readonly since: number;
-  /** Of all requests, 0 to 1. */
+  /** `retire.max_share`: the share of all requests that may be lost, 0 to 1. */
   readonly maxShare: number;
-  /** How long the ledger remembers. */
   readonly retention: number;
   readonly coveredSince: number | undefined;
-  /** What keeps the ledger from being written or read. */
+  /** Why the ledger cannot be written or read. */
   readonly problem: string | undefined;
-  /**
-   * Requests to any version since then. What named no version, and what failed, is left out: noise would hide who is
-   * left.
-   */
+  /** Requests to all versions in the quiet period, without failed ones and without those that named no known version. */
   readonly allRequests: number;
-  /** Who counts, is told apart and has not only failed; most requests first. */
+  /** The clients that used the version and are not ignored; most requests first. */
   readonly clients: readonly ClientUse[];
-  /** What clients that are too many to be told apart did together; some of `clients` may be among them. */
+  /** The sum of the clients above the limit; some of `clients` may also be counted in it. */
   readonly others: ClientUse | undefined;
-  /** Clients that asked and only failed: every request was answered 4xx. They do not count. */
+  /** Clients whose requests were all answered 4xx. They do not count as users of the version. */
   readonly failing: readonly ClientUse[];
   /**
-   * Of these, the ones that were still served shortly before the last request that anybody was served, on routes that
-   * fail now: more likely the backend is broken than all of them wrong. Empty while somebody is served.
+   * Those of `failing` that were served until shortly before the last served request of any client, on routes that fail
+   * now. Then a broken backend is more likely than clients that are all wrong. Empty if any client is served.
    */
   readonly lostService: readonly ClientUse[];
-  /** Clients that were answered 410, or 404 where the version is removed; most refusals first. */
+  /** Clients that were answered 410, or 404 if the version is removed; most refused requests first. */
   readonly refused: readonly ClientUse[];
-  /** Clients that have not called for as long as that, as they usually do, and are not overdue; the latest first. */
+  /** Clients that did not call in the quiet period, but usually pause that long and are not overdue; the latest first. */
   readonly infrequent: readonly PastClient[];
-  /** The other clients that used it before that and not since, the latest first. */
+  /** The other clients that used the version before the quiet period and not since; the latest first. */
   readonly gone: readonly PastClient[];
-  /** `retire.ignore_clients`, as far as they asked. */
+  /** The clients of `retire.ignore_clients` that sent requests. */
   readonly ignored: readonly ClientUse[];
-  /** Who was first seen after the deprecation; undefined where that cannot be known. */
+  /** Clients first seen after the deprecation; undefined if the ledger does not go back that far. */
   readonly newClients: readonly ClientUse[] | undefined;
   readonly trend: Trend;
-  /** Routes in use that the successor does not have. */
+  /** Used routes that the successor does not have. */
   readonly lost: readonly RouteInContract[];
   /** Routes on which every request failed. */
   readonly failingRoutes: readonly RouteInContract[];
@@ -60,21 +60,16 @@ export interface RetirementFacts {
 }
 
 export interface RouteInContract extends RouteUse {
-  /** Whether the version's contract has its path; undefined: there is no contract. */
+  /** Whether the version's contract has this path; undefined: there is no contract. */
   readonly inContract: boolean | undefined;
 }
 
 export interface SuccessorFacts {
-  /** The segment: `v2`. */
+  /** The path segment: `v2`. */
   readonly version: string;
   readonly targets: number;
-  /** Of these, in rotation and reachable. */
+  /** The targets that are healthy and reachable. */
   readonly healthy: number;
-}
-
-/** Whether a client has used the version since then. A request without an outcome is still open, or was at a crash. */
-export function isUsing({ used = 0, failing, last }: ClientUse, since: number): boolean {
-  return used >= since || (failing === 0 && last >= since);
 }
 
 /** Requests that did not fail. */
@@ -86,12 +81,216 @@ export function refusedOf(clients: readonly ClientUse[]): number {
   return clients.reduce((sum, { refused }) => sum + refused, 0);
 }
 
-/** Whose requests count: those that are told apart, and those that are not. */
-export function askers({ clients, others }: Pick<RetirementFacts, 'clients' | 'others'>): readonly ClientUse[] {
+/** The clients whose requests count, including the sum of those above the limit. */
+export function countedUses({ clients, others }: Pick<RetirementFacts, 'clients' | 'others'>): readonly ClientUse[] {
   return others === undefined ? clients : [...clients, others];
 }
 
-/** Of all requests, 0 to 1; nothing of nothing is 0. */
+/** The version's share of all requests, 0 to 1; 0 if there are none. */
 export function shareOf(facts: Pick<RetirementFacts, 'clients' | 'others' | 'allRequests'>): number {
-  return facts.allRequests === 0 ? 0 : requestsOf(askers(facts)) / facts.allRequests;
+  return facts.allRequests === 0 ? 0 : requestsOf(countedUses(facts)) / facts.allRequests;
+}
+
+export type IsIgnored = (client: Pick<ClientUse, 'client' | 'name'>) => boolean;
+
+/**
+ * Whether a client is in `retire.ignore_clients`. The list may contain a client's name in the ledger
+ * (`user-agent:kube-probe`), that name without its kind (`kube-probe`), or its name in `usage.names`.
+ */
+export function ignoredBy(names: readonly string[]): IsIgnored {
+  const known = new Set(names);
+  return ({ client, name }) =>
+    known.has(client) || known.has(client.slice(client.indexOf(':') + 1)) || (name !== undefined && known.has(name));
+}
+
+/**
+ * The clients that use a version since an instant (epoch ms), without ignored ones and without those that only fail. A
+ * retired version answers 410 to all requests, so every client counts that still sends some.
+ */
+export function clientsUsing(
+  version: string,
+  queries: Pick<UsageQueries, 'byClient'>,
+  since: number,
+  { ignored = [], isRetired = false }: { readonly ignored?: readonly string[]; readonly isRetired?: boolean } = {},
+): ClientUse[] {
+  const isIgnored = ignoredBy(ignored);
+  return queries
+    .byClient(version, since)
+    .filter((one) => !isIgnored(one) && (isRetired ? one.last >= since : isUsing(one, since)));
+}
+
+/** A request without a recorded outcome counts as use: it is still open, or the gateway crashed. */
+function isUsing({ used = 0, failing, last }: ClientUse, since: number): boolean {
+  return used >= since || (failing === 0 && last >= since);
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+export interface FactSources {
+  readonly snapshot: Snapshot;
+  readonly queries: UsageQueries;
+  readonly report: ServingReport;
+}
+
+/** What is known of a version that routes.yaml does not list any more. */
+export type RemovedVersion = Pick<Version, 'name'>;
+
+/** `quiet` in ms. */
+export function gatherFacts(
+  version: Version | RemovedVersion,
+  sources: FactSources,
+  quiet: number,
+  now: number,
+): RetirementFacts {
+  const facts = factsWithoutProblem(version, sources, quiet, now);
+  // Read last: a query that failed returned no rows, as if no client had called.
+  return { ...facts, problem: sources.queries.problem };
+}
+
+function factsWithoutProblem(
+  { name }: RemovedVersion,
+  sources: FactSources,
+  quiet: number,
+  now: number,
+): Omit<RetirementFacts, 'problem'> {
+  const { snapshot, queries, report } = sources;
+  const version = snapshot.versions.get(name);
+  // Requests are counted by the hour. The last request of a client is known exactly, which a shorter period relies on.
+  const hour = Math.floor((now - quiet) / hourMs) * hourMs;
+  const since = quiet < hourMs ? now - quiet : hour;
+  const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
+  const recent = queries.byClient(name, hour).filter(({ last }) => last >= since);
+  const counting = recent.filter((one) => !isIgnored(one));
+  const using = counting.filter((one) => isUsing(one, since));
+  const failing = counting.filter((one) => !isUsing(one, since));
+  const used = using.map(withOpenRequest);
+  const routes = version ? queries.byRoute(name, hour).filter(({ last }) => last >= since) : [];
+  const known = queries.totals(hour).filter((one) => one.version === name || snapshot.versions.has(one.version));
+  const own = report.versions.find((one) => one.name === name);
+  return {
+    version: name,
+    now,
+    stage: version ? stageOf(version, now) : 'removed',
+    deprecation: version?.deprecation,
+    sunset: version?.sunset,
+    quiet,
+    since,
+    maxShare: snapshot.retire.maxShare,
+    retention: snapshot.usage.retention,
+    coveredSince: queries.coveredSince(quiet),
+    allRequests: requestsOf(known) + requestsOf(used) - requestsOf(using),
+    clients: used.filter(isSingleClient),
+    others: used.find((one) => !isSingleClient(one)),
+    failing,
+    lostService: used.length > 0 ? [] : lostService(name, failing, routes, queries, quiet, isIgnored),
+    refused: counting.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
+    ...pastClients(name, sources, since, quiet, now),
+    ignored: recent.filter(isIgnored).map(withOpenRequest),
+    newClients: version && newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one) && isSingleClient(one)),
+    trend: trendWithout(snapshot.retire.ignoreClients, name, queries, now),
+    lost: version ? routesLost(version, snapshot, routes, now) : [],
+    failingRoutes: version ? routes.filter(onlyFails).map((route) => withContract(route, version)) : [],
+    inFlight: own?.inFlight ?? 0,
+    waiting: own?.waiting ?? 0,
+    successor: version && successorFacts(successorOf(version, snapshot, now), report),
+  };
+}
+
+/**
+ * A request is counted in the hour in which it began. A client whose only request, such as a stream, began before the
+ * quiet period has 0 requests in it, but still uses the version: it gets one.
+ */
+function withOpenRequest(use: ClientUse): ClientUse {
+  return use.requests > 0 ? use : { ...use, requests: 1, served: 1 };
+}
+
+// A client that is silent for more than this many of its usual pauses is probably gone.
+const overduePauses = 2;
+
+function pastClients(version: string, { snapshot, queries }: FactSources, since: number, quiet: number, now: number) {
+  const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
+  // Pauses are computed from days.
+  const least = snapshot.retire.rhythm === 'on' && quiet >= dayMs ? quiet : undefined;
+  const past = queries.pastClients(version, since, now, least).filter((one) => !isIgnored(one));
+  const isExpected = ({ last, usualPause = 0 }: PastClient): boolean => now - last <= overduePauses * usualPause;
+  return { infrequent: past.filter(isExpected), gone: past.filter((one) => !isExpected(one)) };
+}
+
+/** Undefined before the deprecation, or if the ledger begins after it. */
+function newClientsOf({ name, deprecation }: Version, queries: UsageQueries, now: number) {
+  const covered = queries.coveredSince();
+  if (deprecation === undefined || deprecation > now || covered === undefined || covered > deprecation)
+    return undefined;
+  return queries.byClient(name, 0).filter(({ first, used }) => first >= deprecation && used !== undefined);
+}
+
+/** The trend without ignored clients. */
+function trendWithout(names: readonly string[], version: string, queries: UsageQueries, now: number): Trend {
+  const since = Math.floor(now / dayMs) * dayMs - 30 * dayMs;
+  const ignored = names.length === 0 ? [] : queries.byClient(version, since).filter(ignoredBy(names));
+  const ignoredDays = ignored.flatMap(({ client }) => queries.clientSeries(version, client, since));
+  const counts = [
+    ...queries
+      .series('day', since, version)
+      .map(({ at, requests, failing }): Day => ({ at, requests: requests - failing })),
+    ...ignoredDays.map(({ at, requests, failing }): Day => ({ at, requests: failing - requests })),
+  ];
+  return trendOf(completeDays(counts, queries.coveredSince(), now), now);
+}
+
+/**
+ * A broken backend that answers 4xx looks like a mistake of every client. It shows in this: no client is served any more,
+ * and clients that were served until then now fail on routes that worked.
+ */
+function lostService(
+  version: string,
+  failing: readonly ClientUse[],
+  routes: readonly RouteUse[],
+  queries: UsageQueries,
+  quiet: number,
+  isIgnored: IsIgnored,
+): ClientUse[] {
+  const served = failing.filter((one) => one.used !== undefined);
+  if (served.length === 0) return [];
+  const broken = new Set(routes.filter(({ failing }) => failing > 0).map(({ route }) => route));
+  const worked = queries.byRoute(version, 0).some((one) => broken.has(one.route) && !onlyFails(one));
+  const last = queries.lastUsed(isIgnored).get(version) ?? 0;
+  return worked ? served.filter(({ used = 0 }) => used >= last - quiet) : [];
+}
+
+function routesLost(version: Version, snapshot: Snapshot, routes: readonly RouteUse[], now: number): RouteInContract[] {
+  if (successorOf(version, snapshot, now) === undefined) return [];
+  const lost = routes.filter((one) => {
+    const path = pathOf(one);
+    // Routes above the limit are counted together and have no path.
+    return path.startsWith('/') && !onlyFails(one) && !hasCounterpart(path, version, snapshot, now);
+  });
+  return lost.map((route) => withContract(route, version));
+}
+
+function withContract(route: RouteUse, { contract }: Version): RouteInContract {
+  const path = pathOf(route);
+  const isKnown = contract !== undefined && path.startsWith('/');
+  return { ...route, inContract: isKnown ? contract.paths.find(path) !== undefined : undefined };
+}
+
+/** The path of `GET /drinks/{id}`; not a path for `other`. */
+function pathOf({ route }: RouteUse): string {
+  return route.slice(route.indexOf(' ') + 1);
+}
+
+/** Follows retired successors. A path template matches as a whole: `{id}` matches any parameter, but no literal. */
+function hasCounterpart(path: string, version: Version, snapshot: Snapshot, now: number): boolean {
+  const next = nextOf(version, snapshot);
+  const target = next && counterpart(path, version, next);
+  if (next === undefined || target === undefined) return false;
+  return stageOf(next, now) !== 'retired' || hasCounterpart(target, next, snapshot, now);
+}
+
+function successorFacts(successor: Version | undefined, report: ServingReport): SuccessorFacts | undefined {
+  if (successor === undefined) return undefined;
+  const targets = report.versions.find(({ name }) => name === successor.name)?.targets ?? [];
+  const healthy = targets.filter(({ health, reachable }) => health === 'healthy' && reachable !== false);
+  return { version: successor.name, targets: targets.length, healthy: healthy.length };
 }

@@ -1,10 +1,9 @@
 import { ago, inWholeUnits } from '../shared/ago.ts';
 import { counted, grouped } from '../shared/counted.ts';
 import { harmlessly } from '../shared/harmless.ts';
-import { isTold } from '../usage/callers.ts';
-import type { ClientUse, UsageQueries } from '../usage/queries.ts';
-import { isUsing, type RetirementFacts, requestsOf } from './facts.ts';
-import { ignores } from './ignored.ts';
+import type { ClientUse } from '../usage/usageQueries.ts';
+import { isSingleClient } from '../usage/usageRow.ts';
+import { type RetirementFacts, requestsOf } from './facts.ts';
 
 type Named = Pick<ClientUse, 'client' | 'name' | 'last' | 'requests'>;
 type Asked = Pick<RetirementFacts, 'clients' | 'others'>;
@@ -78,24 +77,8 @@ export function routesInWords(routes: number, top: readonly { route: string; req
   return words.length === 0 ? String(routes) : `${routes}: ${words.join(', ')}`;
 }
 
-/**
- * Who counts as a caller of a version since then (epoch ms): ignored clients are left out, and clients that only failed. A
- * tombstone answers 410 to everybody, so that everybody counts who asks.
- */
-export function callersSince(
-  version: string,
-  queries: Pick<UsageQueries, 'byClient'>,
-  since: number,
-  { ignored = [], isTombstone = false }: { readonly ignored?: readonly string[]; readonly isTombstone?: boolean } = {},
-): ClientUse[] {
-  const isIgnored = ignores(ignored);
-  return queries
-    .byClient(version, since)
-    .filter((one) => !isIgnored(one) && (isTombstone ? one.last >= since : isUsing(one, since)));
-}
-
 /** For a sentence: `clients: ios-app (last asked 3 h ago, 1,204 requests)`. Undefined: nobody. */
 export function clientsInWords(callers: readonly ClientUse[], now: number): string | undefined {
   if (callers.length === 0) return undefined;
-  return `clients: ${who({ clients: callers.filter(isTold), others: callers.find((one) => !isTold(one)), now })}`;
+  return `clients: ${who({ clients: callers.filter(isSingleClient), others: callers.find((one) => !isSingleClient(one)), now })}`;
 }

@@ -8,7 +8,7 @@ import { WatchedFiles } from '../config/watchedFiles.ts';
 import type { Discovery } from '../discovery/app.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import { systemClock as clock } from '../shared/clock.ts';
-import { ThreadedLedger } from '../usage/threadedLedger.ts';
+import { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
 import { type Assembly, assemble } from './dataPlane.ts';
 import { keep, sinkOf } from './ledgerMaintenance.ts';
 import { outcomeInWords, Reloader } from './reload.ts';

@@ -5,7 +5,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { ConfigStatus, Trigger } from '../observability/configStatus.ts';
 import { end, listen, portOf } from '../pipeline/listener.ts';
 import { systemClock } from '../shared/clock.ts';
-import type { WritableLedger } from '../usage/ledgerSettings.ts';
+import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
 import { keep, sinkOf } from './ledgerMaintenance.ts';
 import { type Outcome, Reloader } from './reload.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../shared/clock.ts';
-import type { WritableLedger } from '../usage/ledgerSettings.ts';
+import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import type { UsageSink } from './serving.ts';
 
 // Without requests, too, the ledger notes that somebody was here to count them.

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { HostPort, Snapshot } from '../config/snapshot.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
-import type { UsageBatch } from '../usage/batch.ts';
+import type { UsageBatch } from '../usage/usageRow.ts';
 
 /** Whoever answers the clients: this process, or several others. */
 export interface Serving {

@@ -7,8 +7,8 @@ import { type MetricValues, metricOf } from '../observability/exposition.ts';
 import { Metrics } from '../observability/metrics.ts';
 import type { InFlight, VersionUse } from '../pipeline/inFlight.ts';
 import type { Clock } from '../shared/clock.ts';
-import { Collector } from '../usage/collector.ts';
-import { UnlistedVersions } from '../usage/unlistedVersions.ts';
+import { Collector } from '../usage/counting/collector.ts';
+import { UnlistedVersions } from '../usage/counting/unlistedVersions.ts';
 import type { ServeOptions } from './serving.ts';
 
 // What a crash may lose of the counts.

@@ -6,7 +6,7 @@ import type { HostPort, Snapshot } from '../config/snapshot.ts';
 import { fromPlainInSlices, type PlainSnapshot } from '../config/transfer.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
-import type { UsageBatch } from '../usage/batch.ts';
+import type { UsageBatch } from '../usage/usageRow.ts';
 import { serveInProcess } from './inProcess.ts';
 import type { Serving, UsageSink } from './serving.ts';
 import { handleOf, listenOn } from './sharedSocket.ts';

@@ -1,6 +1,6 @@
 import type { PlainSnapshot } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
-import type { UsageBatch } from '../usage/batch.ts';
+import type { UsageBatch } from '../usage/usageRow.ts';
 
 /** What the primary wants of a worker; each is answered by one `Reply` with its number. */
 export type Order =

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { UsageQueries } from '../../gateway/usage/queries.ts';
+import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { day, hour, ledgerWith } from '../retirement/ledger.ts';
 import { row } from '../retirement/rows.ts';
 import { startAdmin } from '../retirement/startAdmin.ts';

@@ -5,7 +5,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { ConfigStatus } from '../../gateway/observability/configStatus.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
 import type { TargetReport, WorkerReport } from '../../gateway/observability/report.ts';
-import type { UsageQueries } from '../../gateway/usage/queries.ts';
+import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { wellGone } from '../observability/recorded.ts';
 import { deskOf } from '../support/deskOf.ts';
 import { sampleUsage } from './sampleUsage.ts';

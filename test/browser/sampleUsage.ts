@@ -1,4 +1,4 @@
-import type { ClientUse, UsageQueries } from '../../gateway/usage/queries.ts';
+import type { ClientUse, UsageQueries } from '../../gateway/usage/usageQueries.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadSnapshot } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
-import { Ledger } from '../../gateway/usage/ledger.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { serve } from '../discovery/server.ts';
 import { runIn } from './io.ts';

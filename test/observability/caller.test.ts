@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
-import { Ledger } from '../../gateway/usage/ledger.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { startBackend } from '../support/backend.ts';
 import { ask, get } from '../support/rawClient.ts';

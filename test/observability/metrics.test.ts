@@ -11,7 +11,7 @@ import { Processes } from '../../gateway/observability/processes.ts';
 import type { ServingReport } from '../../gateway/observability/report.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
-import { Ledger } from '../../gateway/usage/ledger.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';

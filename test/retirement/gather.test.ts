@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { TargetReport } from '../../gateway/observability/report.ts';
-import { gather } from '../../gateway/retirement/gather.ts';
-import { usageReport } from '../../gateway/retirement/usageReport.ts';
-import type { UsageRow } from '../../gateway/usage/batch.ts';
-import type { UsageQueries } from '../../gateway/usage/queries.ts';
+import { gatherFacts } from '../../gateway/retirement/facts.ts';
+import { usageReport } from '../../gateway/usage/report/usageReport.ts';
+import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
+import type { UsageRow } from '../../gateway/usage/usageRow.ts';
 import { versionOf } from '../lifecycle/versions.ts';
 import { day, ledgerWith } from './ledger.ts';
 import { row } from './rows.ts';
@@ -19,7 +19,7 @@ interface Given {
   readonly retire?: object;
   readonly routes?: Readonly<Record<string, unknown>>;
   readonly quiet?: number;
-  readonly report?: Parameters<typeof gather>[1]['report'];
+  readonly report?: Parameters<typeof gatherFacts>[1]['report'];
 }
 
 function factsOf(given: Given) {
@@ -29,7 +29,7 @@ function factsOf(given: Given) {
   const snapshot = snapshotFrom({ routes: routes ?? { '/v1': v1, '/v2': upstream }, retire });
   const queries = ledgerWith(rows, covered).ledger;
   const sources = { snapshot, queries, report: report ?? { versions: [], workers: [] } };
-  return gather(versionOf(snapshot, 'v1'), sources, quiet, now);
+  return gatherFacts(versionOf(snapshot, 'v1'), sources, quiet, now);
 }
 
 describe('the facts', () => {
@@ -183,7 +183,7 @@ describe('the facts', () => {
     };
     const snapshot = snapshotFrom({ routes: { '/v1': upstream } });
     const sources = { snapshot, queries, report: { versions: [], workers: [] } };
-    expect(gather(versionOf(snapshot, 'v1'), sources, day, now).problem).toBe('the disk reports an error');
+    expect(gatherFacts(versionOf(snapshot, 'v1'), sources, day, now).problem).toBe('the disk reports an error');
     problem = undefined;
     const question = {
       by: 'route',

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { UsageBatch } from '../../gateway/usage/batch.ts';
-import { Ledger } from '../../gateway/usage/ledger.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
 
 export const hour = 3_600_000;
 export const day = 24 * hour;

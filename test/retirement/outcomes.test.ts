@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
-import { Ledger } from '../../gateway/usage/ledger.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { parseMetrics } from '../observability/parseMetrics.ts';

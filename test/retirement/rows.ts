@@ -1,5 +1,4 @@
-import type { UsageRow } from '../../gateway/usage/batch.ts';
-
+import type { UsageRow } from '../../gateway/usage/usageRow.ts';
 import { hour } from './ledger.ts';
 
 /** What a client did with a route of a version at that moment. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { escaped } from '../../gateway/cli/canRetireMarkdown.ts';
-import { csvCell, usageCsv } from '../../gateway/retirement/usageCsv.ts';
 import { harmless, harmlessly } from '../../gateway/shared/harmless.ts';
+import { csvCell, usageCsv } from '../../gateway/usage/report/usageCsv.ts';
 
 describe('text for people', () => {
   it.each([

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { createAdmin } from '../../gateway/admin/app.ts';
 import type { Operations } from '../../gateway/admin/operations.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import type { UsageQueries } from '../../gateway/usage/queries.ts';
+import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { deskOf } from '../support/deskOf.ts';
 
 /** The admin listener of a gateway with these routes and this ledger: its host:port. */

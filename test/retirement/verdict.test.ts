@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RetirementFacts } from '../../gateway/retirement/facts.ts';
 import { judge } from '../../gateway/retirement/verdict.ts';
-import type { ClientUse } from '../../gateway/usage/queries.ts';
+import type { ClientUse } from '../../gateway/usage/usageQueries.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const hour = 3_600_000;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ignores } from '../../gateway/retirement/ignored.ts';
-import { migrationState } from '../../gateway/retirement/migration.ts';
-import { callersSince, clientsInWords, percent } from '../../gateway/retirement/words.ts';
+import { clientsUsing, ignoredBy } from '../../gateway/retirement/facts.ts';
+import { clientsInWords, percent } from '../../gateway/retirement/words.ts';
 import { inWholeUnits } from '../../gateway/shared/ago.ts';
-import type { ClientUse } from '../../gateway/usage/queries.ts';
+import { migrationState } from '../../gateway/usage/report/migration.ts';
+import type { ClientUse } from '../../gateway/usage/usageQueries.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const hour = 3_600_000;
@@ -35,7 +35,7 @@ describe('clients in words', () => {
 
   it('are those since then', () => {
     const words = clientsInWords(
-      callersSince('v1', queries(client('x', 1204, 'ios-app'), client('user-agent:curl', 1)), 7),
+      clientsUsing('v1', queries(client('x', 1204, 'ios-app'), client('user-agent:curl', 1)), 7),
       now,
     );
     expect(words).toBe(
@@ -45,23 +45,23 @@ describe('clients in words', () => {
   });
 
   it('are there without requests, when an earlier one went on', () => {
-    expect(clientsInWords(callersSince('v1', queries(client('x', 0)), 0), now)).toBe(
+    expect(clientsInWords(clientsUsing('v1', queries(client('x', 0)), 0), now)).toBe(
       'clients: x (last asked 3 h ago, no new request)',
     );
   });
 
   it('are not there when nobody asked', () =>
-    expect(clientsInWords(callersSince('v1', queries(), 0), now)).toBeUndefined());
+    expect(clientsInWords(clientsUsing('v1', queries(), 0), now)).toBeUndefined());
 
   it('are not there when they only failed, unless the version is a tombstone', () => {
     const failing = queries({ ...client('scanner', 2), failing: 2, used: undefined });
-    expect(callersSince('v1', failing, 1)).toEqual([]);
-    expect(callersSince('v1', failing, 1, { isTombstone: true })).toMatchObject([{ client: 'scanner' }]);
+    expect(clientsUsing('v1', failing, 1)).toEqual([]);
+    expect(clientsUsing('v1', failing, 1, { isRetired: true })).toMatchObject([{ client: 'scanner' }]);
   });
 
   it('are not there when only ignored ones did', () => {
     expect(
-      clientsInWords(callersSince('v1', queries(client('user-agent:probe', 1)), 0, { ignored: ['probe'] }), now),
+      clientsInWords(clientsUsing('v1', queries(client('user-agent:probe', 1)), 0, { ignored: ['probe'] }), now),
     ).toBeUndefined();
   });
 });
@@ -73,12 +73,12 @@ it.each([
   ['user-agent:other', 'probe', true],
   ['probe', undefined, true],
 ])('%s, called %s, is ignored by its name: %s', (client, name, expected) => {
-  expect(ignores(['probe'])({ client, name })).toBe(expected);
+  expect(ignoredBy(['probe'])({ client, name })).toBe(expected);
 });
 
 it('is ignored by what the ledger calls it', () => {
-  expect(ignores(['user-agent:probe'])({ client: 'user-agent:probe', name: undefined })).toBe(true);
-  expect(ignores(['user-agent:probe'])({ client: 'x-client-id:probe', name: undefined })).toBe(false);
+  expect(ignoredBy(['user-agent:probe'])({ client: 'user-agent:probe', name: undefined })).toBe(true);
+  expect(ignoredBy(['user-agent:probe'])({ client: 'x-client-id:probe', name: undefined })).toBe(false);
 });
 
 describe('the movement of a client', () => {

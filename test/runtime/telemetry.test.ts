@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
-import type { UsageBatch } from '../../gateway/usage/batch.ts';
+import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { wellGone } from '../observability/recorded.ts';
 

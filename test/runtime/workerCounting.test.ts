@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { expect, it } from 'vitest';
-import { Ledger } from '../../gateway/usage/ledger.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, countExactly, startCounted, startService } from './workerCounting.ts';
 

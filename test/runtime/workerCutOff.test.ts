@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Ledger } from '../../gateway/usage/ledger.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type Answer, okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Ledger } from '../../gateway/usage/ledger.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { connectTo, get, type RawClient } from '../support/rawClient.ts';

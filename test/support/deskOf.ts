@@ -1,6 +1,6 @@
 import { answerTo } from '../../gateway/admin/reading/answers.ts';
 import type { LedgerDesk } from '../../gateway/admin/reading/questions.ts';
-import type { UsageQueries } from '../../gateway/usage/queries.ts';
+import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 
 /** Answers from what a test has at hand, without a thread. */
 export function deskOf(queries: UsageQueries): LedgerDesk {

@@ -1,4 +1,4 @@
-import type { UsageBatch, UsageRow } from '../../gateway/usage/batch.ts';
+import type { UsageBatch, UsageRow } from '../../gateway/usage/usageRow.ts';
 
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;

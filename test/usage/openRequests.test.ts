@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
-import { Ledger } from '../../gateway/usage/ledger.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type Answer, okAnswer, startBackend } from '../support/backend.ts';

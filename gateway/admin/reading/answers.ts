@@ -2,15 +2,14 @@ import { reasonOf } from '../../config/fault.ts';
 import { nameLine } from '../../config/names.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { stageOf } from '../../lifecycle/stage.ts';
-import { gather } from '../../retirement/gather.ts';
-import { ignores } from '../../retirement/ignored.ts';
-import { asServed } from '../../retirement/served.ts';
-import { usageCsv } from '../../retirement/usageCsv.ts';
-import { usageReport } from '../../retirement/usageReport.ts';
+import { clientsUsing, gatherFacts, ignoredBy } from '../../retirement/facts.ts';
 import { judge } from '../../retirement/verdict.ts';
-import { callersSince, clientsInWords } from '../../retirement/words.ts';
-import { nameClient } from '../../usage/namesFile.ts';
-import type { UsageQueries } from '../../usage/queries.ts';
+import { verdictJson } from '../../retirement/verdictJson.ts';
+import { clientsInWords } from '../../retirement/words.ts';
+import { nameClient } from '../../usage/clientNames.ts';
+import { usageCsv } from '../../usage/report/usageCsv.ts';
+import { usageReport } from '../../usage/report/usageReport.ts';
+import type { UsageQueries } from '../../usage/usageQueries.ts';
 import { BadParameter } from '../badParameter.ts';
 import { durationIn, expectOnly, nobodyKnows, questionIn, removedIn } from '../question.ts';
 import type { Answers, ClientNaming, Kind, LastUseFacts, Objection, Page, Questions } from './questions.ts';
@@ -36,15 +35,15 @@ const answers: { readonly [Asked in Kind]: Answer<Asked> } = {
       }
       expectOnly(query, ['quiet']);
       const quiet = durationIn(query, 'quiet') ?? snapshot.retire.quiet;
-      return page(JSON.stringify(asServed(judge(gather({ name }, { snapshot, queries, report }, quiet, now)))));
+      return page(JSON.stringify(verdictJson(judge(gatherFacts({ name }, { snapshot, queries, report }, quiet, now)))));
     }),
 
   use: (queries, snapshot, { since, now }) =>
     queries.totals(since).map(({ version: name }) => {
       const version = snapshot.versions.get(name);
-      const isTombstone = version !== undefined && stageOf(version, now) === 'retired';
+      const isRetired = version !== undefined && stageOf(version, now) === 'retired';
       const ignored = snapshot.retire.ignoreClients;
-      const callers = callersSince(name, queries, since, { ignored, isTombstone });
+      const callers = clientsUsing(name, queries, since, { ignored, isRetired });
       const last = callers.reduce<number | undefined>((latest, one) => Math.max(latest ?? 0, one.last), undefined);
       return { version: name, last, clients: clientsInWords(callers, now) };
     }),
@@ -53,7 +52,7 @@ const answers: { readonly [Asked in Kind]: Answer<Asked> } = {
   name: (_queries, { usage: { names } }, naming) => (names === undefined ? unnamed(naming) : nameIn(names, naming)),
 
   lastUse: (queries, snapshot) => {
-    const used = queries.lastUsed(ignores(snapshot.retire.ignoreClients));
+    const used = queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients));
     const versions = queries.totals(0).map(({ version, served, last }): [string, LastUseFacts] => {
       return [version, { served: served > 0 ? last : undefined, used: used.get(version) }];
     });

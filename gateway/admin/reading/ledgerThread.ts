@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
-import type { Incident, WritableLedger } from '../../usage/ledgerSettings.ts';
+import type { Incident, WritableLedger } from '../../usage/ledger/writableLedger.ts';
 import type { Order, Reply } from './orders.ts';
 import { type Answers, type Kind, type LedgerDesk, type Questions, UnansweredQuestion } from './questions.ts';
 

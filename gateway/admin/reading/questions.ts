@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { ServingReport } from '../../observability/report.ts';
 import type { ProblemCode } from '../../problems/catalogue.ts';
-import type { Incident } from '../../usage/ledgerSettings.ts';
+import type { Incident } from '../../usage/ledger/writableLedger.ts';
 
 /** What the gateway wants to know of its ledger, as plain data. Instants in epoch ms. */
 export interface Questions {

@@ -1,9 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
-import { AbsentLedger } from '../../usage/absentLedger.ts';
-import { LedgerReader } from '../../usage/ledgerReader.ts';
-import type { UsageQueries } from '../../usage/queries.ts';
+import { AbsentLedger } from '../../usage/ledger/absentLedger.ts';
+import { LedgerReader } from '../../usage/ledger/reader.ts';
+import type { UsageQueries } from '../../usage/usageQueries.ts';
 import { answerTo } from './answers.ts';
 import type { Order, Reply } from './orders.ts';
 

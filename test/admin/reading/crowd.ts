@@ -1,5 +1,5 @@
-import type { UsageRow } from '../../../gateway/usage/batch.ts';
-import type { Ledger } from '../../../gateway/usage/ledger.ts';
+import type { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import type { UsageRow } from '../../../gateway/usage/usageRow.ts';
 import { day, ledgerWith } from '../../retirement/ledger.ts';
 import { row } from '../../retirement/rows.ts';
 

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { LedgerThread } from '../../../gateway/admin/reading/ledgerThread.ts';
 import type { LedgerDesk } from '../../../gateway/admin/reading/questions.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
-import type { Ledger } from '../../../gateway/usage/ledger.ts';
+import type { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { hour, ledgerWith } from '../../retirement/ledger.ts';
 import { row } from '../../retirement/rows.ts';
 import { crowded } from './crowd.ts';

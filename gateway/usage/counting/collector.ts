@@ -1,0 +1,222 @@
+import type { UsageSettings } from '../../config/operating.ts';
+import { addCounts, otherRoute, type UsageBatch, type UsageRow } from '../usageRow.ts';
+import { type CountedExchange, isFailing, outcomeOf } from './countedExchange.ts';
+import { ClientIdentification } from './identification.ts';
+import { RouteNames } from './routeNames.ts';
+import { addRow, rowOf, rowsOf, type TrackedClient, TrackedClients } from './trackedClients.ts';
+
+const hourMs = 3_600_000;
+// Between two batches. Above it all routes are counted as one, so that no traffic can fill the memory.
+const maxRows = 100_000;
+// This many requests of an earlier hour in a row are no streams that end: the clock was set back.
+const maxLateInARow = 100_000;
+// Limits for a version that routes.yaml does not list: enough to name the remaining clients, small against scanners.
+const unlistedLimits = { clients: 1_000, routes: 50 } as const;
+
+export type CollectorSettings = Pick<UsageSettings, 'identify' | 'maxClients' | 'maxRoutes'>;
+
+/** A request that was counted before its end. */
+export interface OpenRequest {
+  /** The exchange as it was when it was counted. */
+  readonly exchange: CountedExchange;
+  readonly route: string;
+  client: string;
+  /** The settings that `client` was derived with. After a reload the client is identified again. */
+  identification: ClientIdentification;
+}
+
+type EndedExchange = Pick<CountedExchange, 'status' | 'served'> & { readonly endedAt: number };
+
+interface VersionCounts {
+  readonly clients: TrackedClients;
+  readonly routes: RouteNames;
+  readonly listed: boolean;
+}
+
+/**
+ * Counts requests in memory by hour, version, client and route, until `take` is called. Never throws.
+ * A request is counted in the hour in which it began: at its end, or earlier with `open`. In each later hour an open
+ * request has a row with 0 requests, whose `last` tells when it was still open.
+ */
+export class Collector {
+  /** Requests counted under `other clients` since the start. */
+  folded = 0;
+  #identification: ClientIdentification;
+  #maxClients: number;
+  #maxRoutes: number;
+  #versions = new Map<string, VersionCounts>();
+  #rows = new Set<UsageRow>();
+  #clientsWithRows = new Set<TrackedClient>();
+  /** The start of the current hour. */
+  #hour = 0;
+  #lateInARow = 0;
+
+  /** `salt`: the ledger's, so that a key gets the same tag in every process and after every start. */
+  constructor(settings: CollectorSettings, salt: string) {
+    this.#identification = new ClientIdentification(settings.identify, salt);
+    this.#maxClients = settings.maxClients;
+    this.#maxRoutes = settings.maxRoutes;
+  }
+
+  /** The number of rows that `take` would return. */
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** Applies new settings to later requests. The existing counts stay. */
+  configure(settings: CollectorSettings, salt: string): void {
+    this.#identification = new ClientIdentification(settings.identify, salt);
+    this.#maxClients = settings.maxClients;
+    this.#maxRoutes = settings.maxRoutes;
+    this.#detachRows();
+    this.#versions = new Map();
+  }
+
+  /** @returns the client's name, even if the request is counted under `other clients` */
+  count(exchange: CountedExchange): string {
+    const { version, method, resource, paths, rawHeaders, address, status, served, at } = exchange;
+    const hour = at - (at % hourMs);
+    if (hour !== this.#hour) this.#onOtherHour(hour);
+    const counts = this.#versions.get(version) ?? this.#addVersion(version, exchange.unlisted !== true);
+    const name = this.#identification.clientOf(rawHeaders, address);
+    const client = counts.clients.byName.get(name) ?? this.#admit(name, version, counts);
+    if (client === counts.clients.others) this.folded += 1;
+    const route = counts.routes.nameOf(method, resource, paths, status);
+    client.seen += 1;
+    const { row: firstRow } = client;
+    const isFirstRow = firstRow?.route === route && firstRow.hour === hour;
+    const row = isFirstRow ? firstRow : this.#rowFor(version, client, route, hour, at);
+    row.requests += 1;
+    if (status >= 400) row.errors += 1;
+    if (served) row.served += 1;
+    const outcome = outcomeOf(status, exchange.problem);
+    if (outcome === 'failing') row.failing += 1;
+    if (outcome === 'refused') row.refused += 1;
+    extend(row, at, status > 0 && outcome !== 'failing');
+    return name;
+  }
+
+  /** Counts a request that has not ended. */
+  open(exchange: CountedExchange): OpenRequest {
+    const client = this.count(exchange);
+    const { version, method, resource, paths, status } = exchange;
+    const { routes } = this.#versions.get(version) ?? this.#addVersion(version, true);
+    const route = routes.nameOf(method, resource, paths, status);
+    return { exchange, route, client, identification: this.#identification };
+  }
+
+  /** Records that the request is still open at `now`, epoch ms. `status`: of the response, 0 if there is none yet. */
+  refresh(request: OpenRequest, now: number, status: number): void {
+    const hour = now - (now % hourMs);
+    if (hour !== this.#hour) this.#onOtherHour(hour);
+    extend(this.#rowOf(request, hour, now), now, status > 0 && !isFailing(status));
+  }
+
+  /** Adds what was not known when the request was counted. @returns the client's name */
+  finish(request: OpenRequest, { status, served, endedAt }: EndedExchange): string {
+    this.refresh(request, endedAt, status);
+    const { exchange } = request;
+    const failed = status >= 400 && exchange.status < 400;
+    const failing = isFailing(status) && !isFailing(exchange.status);
+    const nowServed = served && !exchange.served;
+    if (failed || nowServed) {
+      const row = this.#rowOf(request, exchange.at - (exchange.at % hourMs), exchange.at);
+      if (failed) row.errors += 1;
+      if (failing) row.failing += 1;
+      if (nowServed) row.served += 1;
+    }
+    return request.client;
+  }
+
+  /** Returns the counts since the last call. Two rows may have the same version, client, route and hour. */
+  take(): UsageBatch {
+    const rows = [...this.#rows];
+    this.#detachRows();
+    this.#rows = new Set();
+    return rows;
+  }
+
+  #rowOf(request: OpenRequest, hour: number, at: number): UsageRow {
+    const { version, rawHeaders, address } = request.exchange;
+    if (request.identification !== this.#identification) {
+      request.identification = this.#identification;
+      request.client = this.#identification.clientOf(rawHeaders, address);
+    }
+    const counts = this.#versions.get(version) ?? this.#addVersion(version, true);
+    const client = counts.clients.byName.get(request.client) ?? this.#admit(request.client, version, counts);
+    // So that the client stays tracked.
+    client.seen += 1;
+    return this.#rowFor(version, client, request.route, hour, at);
+  }
+
+  #rowFor(version: string, client: TrackedClient, wantedRoute: string, hour: number, at: number): UsageRow {
+    const exact = rowOf(client, wantedRoute, hour);
+    if (exact) return exact;
+    const route = this.#rows.size < maxRows ? wantedRoute : otherRoute;
+    const known = route === wantedRoute ? undefined : rowOf(client, route, hour);
+    if (known) return known;
+    const zero = { requests: 0, errors: 0, served: 0, failing: 0, refused: 0, used: 0 };
+    const row = { version, client: client.name, route, hour, ...zero, first: at, last: at };
+    this.#rows.add(row);
+    if (client.row === undefined) this.#clientsWithRows.add(client);
+    addRow(client, row);
+    return row;
+  }
+
+  #admit(name: string, version: string, { clients }: VersionCounts): TrackedClient {
+    const { client, replaced } = clients.admit(name);
+    if (replaced) this.#fold(version, replaced, clients.others);
+    return client;
+  }
+
+  /** Counts the rows of a client that is not tracked any more under `other clients`. Rows already taken stay as they are. */
+  #fold(version: string, replaced: TrackedClient, others: TrackedClient): void {
+    for (const row of rowsOf(replaced)) {
+      this.#rows.delete(row);
+      addCounts(this.#rowFor(version, others, row.route, row.hour, row.first), row);
+      this.folded += row.requests;
+    }
+    this.#clientsWithRows.delete(replaced);
+  }
+
+  #addVersion(version: string, listed: boolean): VersionCounts {
+    const [maxClients, maxRoutes] = [this.#maxClients, this.#maxRoutes];
+    const clients = new TrackedClients(listed ? maxClients : Math.min(maxClients, unlistedLimits.clients));
+    const routes = new RouteNames(listed ? maxRoutes : Math.min(maxRoutes, unlistedLimits.routes));
+    const counts = { clients, routes, listed };
+    this.#versions.set(version, counts);
+    return counts;
+  }
+
+  /** A request that began in an earlier hour is counted there and does not change the current hour. */
+  #onOtherHour(hour: number): void {
+    const isLate = hour < this.#hour;
+    this.#lateInARow = isLate ? this.#lateInARow + 1 : 0;
+    if (!isLate || this.#lateInARow > maxLateInARow) this.#startHour(hour);
+  }
+
+  #startHour(hour: number): void {
+    this.#hour = hour;
+    this.#lateInARow = 0;
+    this.#detachRows();
+    for (const [version, { clients, listed }] of this.#versions) {
+      if (listed) clients.startHour();
+      else this.#versions.delete(version);
+    }
+  }
+
+  /** Later requests of every client begin new rows. */
+  #detachRows(): void {
+    for (const client of this.#clientsWithRows) {
+      client.row = undefined;
+      client.rows = undefined;
+    }
+    this.#clientsWithRows.clear();
+  }
+}
+
+function extend(row: UsageRow, at: number, isUse: boolean): void {
+  if (isUse && at > row.used) row.used = at;
+  if (at > row.last) row.last = at;
+  if (at < row.first) row.first = at;
+}

@@ -1,0 +1,52 @@
+import type { ProblemCode } from '../../problems/catalogue.ts';
+import type { PathTable } from '../../shared/pathTable.ts';
+
+/** What the collector needs to know of a request that has ended, or of one that is still open. */
+export interface CountedExchange {
+  /** The path segment, `v1`; '' if the path names no known version. */
+  readonly version: string;
+  /** True if the path names a version that routes.yaml does not list. */
+  readonly unlisted?: boolean;
+  readonly method: string;
+  /** The path below the version, without the query: `/drinks/7`. */
+  readonly resource: string;
+  /** The paths of the version's contract, if it has one. */
+  readonly paths: PathTable<unknown> | undefined;
+  /** Names and values alternate, as received. */
+  readonly rawHeaders: readonly string[];
+  readonly address: string;
+  /** 0 before there is a response. */
+  readonly status: number;
+  /** The problem, if the gateway answered with one. */
+  readonly problem?: ProblemCode | undefined;
+  /** True if the request reached a backend. */
+  readonly served: boolean;
+  /** When the request began, epoch ms. */
+  readonly at: number;
+}
+
+/**
+ * How the ledger counts a request:
+ * - `failing`: answered 4xx, so the client does not benefit from the version
+ * - `refused`: answered 410 or 404 by the gateway, because its version is retired or not in routes.yaml
+ * - `used`: everything else, including 5xx, a 502 because the backend is down, and clients that disconnected: these
+ *   clients depend on the version, and an outage must not make them look gone.
+ */
+export type Outcome = 'failing' | 'refused' | 'used';
+
+// After 408, 425 and 429 a client may repeat the same request; 499 records that the client disconnected.
+const temporary: ReadonlySet<number> = new Set([408, 425, 429, 499]);
+
+export function outcomeOf(status: number, problem: ProblemCode | undefined): Outcome {
+  if (problem === 'VERSION_RETIRED' || problem === 'UNKNOWN_VERSION') return 'refused';
+  return isFailing(status) ? 'failing' : 'used';
+}
+
+export function isFailing(status: number): boolean {
+  return status >= 400 && status < 500 && !temporary.has(status);
+}
+
+/** True if all requests failed. A stream counts no request in its later hours, and that is no failure. */
+export function onlyFails({ requests, failing }: { readonly requests: number; readonly failing: number }): boolean {
+  return failing > 0 && requests === failing;
+}

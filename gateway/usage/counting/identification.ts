@@ -1,0 +1,153 @@
+import { hash } from 'node:crypto';
+import type { Identifier } from '../../config/operating.ts';
+import { lowerCased } from '../../http1/fieldName.ts';
+import { networkOf } from '../../shared/network.ts';
+import { TwoGenerationCache } from './twoGenerationCache.ts';
+
+/** The name of a client whose requests carry no identification. */
+export const unknownClient = 'unknown';
+
+/** Reads one configured identifier from a request. */
+interface IdentifierReader {
+  /** In lower case; undefined: the client's address. */
+  readonly header: string | undefined;
+  /** Returns '' if the value identifies no client. */
+  readonly read: (value: string) => string;
+  readonly cache: TwoGenerationCache;
+}
+
+/** Derives a client's name from a request. Names are safe to store and print: secrets are hashed, addresses truncated. */
+export class ClientIdentification {
+  readonly #readers: readonly IdentifierReader[];
+
+  constructor(identify: readonly Identifier[], salt: string) {
+    this.#readers = identify.map((identifier) => ({
+      ...readerFor(identifier, salt),
+      cache: new TwoGenerationCache(),
+    }));
+  }
+
+  /** `rawHeaders`: names and values alternate, as received. `address`: of the client, '' if it is not known. */
+  clientOf(rawHeaders: readonly string[], address: string): string {
+    for (const reader of this.#readers) {
+      const value = reader.header === undefined ? address : fieldOf(rawHeaders, reader.header);
+      if (value === '') continue;
+      let client = reader.cache.get(value);
+      if (client === undefined) {
+        client = reader.read(value);
+        reader.cache.set(value, client);
+      }
+      if (client !== '') return client;
+    }
+    return unknownClient;
+  }
+}
+
+function readerFor(identifier: Identifier, salt: string): Omit<IdentifierReader, 'cache'> {
+  switch (identifier.by) {
+    case 'header': {
+      const { name } = identifier;
+      const toWord = isPlainHeader(name) ? plainWord : tagOfValue;
+      return { header: name, read: (value) => withKind(name, toWord(salt, value)) };
+    }
+    case 'jwt': {
+      const kind = `jwt-${plainWord(salt, identifier.claim)}`;
+      const read = (value: string): string => withKind(kind, tagOfValue(salt, jwtClaim(value, identifier.claim)));
+      return { header: 'authorization', read };
+    }
+    case 'user-agent':
+      return { header: 'user-agent', read: (value) => withKind('user-agent', productOf(salt, value)) };
+    case 'address':
+      return { header: undefined, read: (value) => withKind('address', networkOf(value)) };
+  }
+}
+
+function tagOfValue(salt: string, value: string): string {
+  const trimmed = value.trim();
+  return trimmed === '' ? '' : tag(salt, trimmed);
+}
+
+function withKind(kind: string, word: string): string {
+  return word === '' ? '' : `${kind}:${word}`;
+}
+
+/** The first value that is not empty. Comparing lengths first skips nearly all names without lower-casing them. */
+function fieldOf(raw: readonly string[], header: string): string {
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] as string;
+    if (name.length !== header.length || lowerCased(name) !== header) continue;
+    const value = raw[at + 1] as string;
+    if (value !== '') return value;
+  }
+  return '';
+}
+
+const secretName = /key|token|auth|secret|cookie|session|credential|password|signature|jwt/;
+const plainName =
+  /(?:^|-)(?:id|client|agent|app|application|name|service|consumer|caller|product|partner|tenant|team|from|origin|by|with)(?:-|$)/;
+// Some clients send a secret in a field that is meant for an id.
+const secretValue = /^(?:bearer|basic|digest|negotiate)\s|^eyJ[\w-]*\.[\w-]+\.|^(?:sk|pk|rk|gh[opsu]|xox[abps])[-_]/i;
+
+/** Whether the values of a header may be stored as they are. An unfamiliar name counts as a secret. */
+function isPlainHeader(header: string): boolean {
+  return !secretName.test(header) && plainName.test(header);
+}
+
+// Hexadecimal digits: 64 bits, so that two of a million secrets hardly ever get the same tag.
+const tagLength = 16;
+
+/** `#4f2a91c07be05d3a`: identifies a secret without revealing it. */
+export function tag(salt: string, value: string): string {
+  return `#${hash('sha256', salt + value).slice(0, tagLength)}`;
+}
+
+const maxWordLength = 64;
+
+/**
+ * A value that a client sent, restricted to characters that are safe in terminals, browsers and spreadsheets; '' if it is
+ * blank. A value that had to be changed or cut ends in `~` and a tag, so that two different values stay different.
+ */
+function plainWord(salt: string, word: string): string {
+  const trimmed = word.trim();
+  if (trimmed === '') return '';
+  if (secretValue.test(trimmed)) return tag(salt, trimmed);
+  const clean = cleaned(trimmed);
+  if (clean === trimmed) return clean;
+  return `${clean.slice(0, maxWordLength - tagLength - 1)}~${tag(salt, trimmed).slice(1)}`;
+}
+
+/** The first product of a User-Agent (RFC 9110 §10.1.5) without its version; '' if there is none. */
+function productOf(salt: string, userAgent: string): string {
+  const product = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)/.exec(userAgent)?.[1] ?? '';
+  return secretValue.test(product) || cleaned(product) === '' ? '' : plainWord(salt, product);
+}
+
+/** At most 64 characters, the first a letter or digit, because `=`, `+`, `-` and `@` begin a spreadsheet formula. */
+function cleaned(word: string): string {
+  return word
+    .slice(0, 4 * maxWordLength)
+    .replace(/^[^0-9A-Za-z]+/, '')
+    .replace(/[^0-9A-Za-z ._:/@+-]/g, '_')
+    .slice(0, maxWordLength)
+    .trimEnd();
+}
+
+const maxTokenLength = 16_384;
+
+/**
+ * A claim of a bearer JWT (RFC 7519 §4) as text; '' if there is none. The signature is not verified: usage counts are no
+ * access control, and a forged token only changes the name under which its sender is counted.
+ */
+function jwtClaim(authorization: string, claim: string): string {
+  if (authorization.length > maxTokenLength) return '';
+  const payload = /^bearer +[\w-]+\.([\w-]+)\.[\w-]*\s*$/i.exec(authorization)?.[1];
+  if (payload === undefined) return '';
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    if (typeof claims !== 'object' || claims === null || !Object.hasOwn(claims, claim)) return '';
+    const value: unknown = (claims as Record<string, unknown>)[claim];
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,143 @@
+import { otherClients, type UsageRow } from '../usageRow.ts';
+
+// Clients examined for removal per newcomer. The search continues at the next newcomer, so that no request is slow.
+const examinedPerNewcomer = 8;
+
+/** A client that is counted under its own name. */
+export interface TrackedClient {
+  readonly name: string;
+  /** Requests in this hour, plus half of the value of the hour before. */
+  seen: number;
+  /** The first row since the last batch. Most clients use one route in an hour and need no map. */
+  row: UsageRow | undefined;
+  rows: Map<string, UsageRow> | undefined;
+}
+
+/**
+ * The clients of one version that are counted under their own names, up to a limit. At the limit, a new client replaces
+ * one with fewer requests than its own. So clients that call once, however many, never displace regular ones.
+ */
+export class TrackedClients {
+  byName = new Map<string, TrackedClient>();
+  /** Stands for all clients above the limit. */
+  readonly others = newClient(otherClients, 0);
+  readonly #max: number;
+  #sketch: FrequencySketch | undefined;
+  /** Iterates over `byName` again and again to find a client to replace. */
+  #cursor: Iterator<TrackedClient> | undefined;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** For a client that is not tracked: the client to count it as, and the one that it replaces. */
+  admit(name: string): { readonly client: TrackedClient; readonly replaced?: TrackedClient | undefined } {
+    if (this.byName.size < this.#max) return { client: this.#track(name, 0) };
+    this.#sketch ??= new FrequencySketch(this.#max);
+    const requests = this.#sketch.add(name);
+    const replaced = requests > 1 ? this.#clientWithFewerThan(requests) : undefined;
+    if (replaced === undefined) return { client: this.others };
+    this.byName.delete(replaced.name);
+    // The caller counts the current request.
+    return { client: this.#track(name, requests - 1), replaced };
+  }
+
+  /** Starts a new hour. Clients with more than one request stay tracked, up to half of the limit. */
+  startHour(): void {
+    const regular = [...this.byName.values()].filter(({ seen }) => seen > 1);
+    const places = Math.floor(this.#max / 2);
+    if (regular.length > places) regular.sort((a, b) => b.seen - a.seen).length = places;
+    this.byName = new Map(regular.map(({ name, seen }) => [name, newClient(name, Math.floor(seen / 2))]));
+    this.#cursor = undefined;
+    this.#sketch?.clear();
+  }
+
+  #track(name: string, seen: number): TrackedClient {
+    const client = newClient(name, seen);
+    this.byName.set(name, client);
+    return client;
+  }
+
+  #clientWithFewerThan(requests: number): TrackedClient | undefined {
+    for (let examined = 0; examined < examinedPerNewcomer; examined += 1) {
+      this.#cursor ??= this.byName.values();
+      const { value: client, done } = this.#cursor.next();
+      if (done) this.#cursor = undefined;
+      else if (client.seen < requests) return client;
+    }
+    return undefined;
+  }
+}
+
+/** The client's row for a route and an hour since the last batch, if it has one. */
+export function rowOf(client: TrackedClient, route: string, hour: number): UsageRow | undefined {
+  const { row, rows } = client;
+  return row?.route === route && row.hour === hour ? row : rows?.get(keyOf(client, route, hour));
+}
+
+export function addRow(client: TrackedClient, row: UsageRow): void {
+  if (client.row === undefined) {
+    client.row = row;
+    return;
+  }
+  client.rows ??= new Map();
+  client.rows.set(keyOf(client, row.route, row.hour), row);
+}
+
+// Nearly all rows have the hour of the first one: their key is the route alone.
+function keyOf({ row }: TrackedClient, route: string, hour: number): string {
+  return hour === row?.hour ? route : `${hour} ${route}`;
+}
+
+/** All rows of the client since the last batch. */
+export function rowsOf({ row, rows }: TrackedClient): UsageRow[] {
+  return row === undefined ? [] : [row, ...(rows?.values() ?? [])];
+}
+
+function newClient(name: string, seen: number): TrackedClient {
+  return { name, seen, row: undefined, rows: undefined };
+}
+
+// Between 64 and 512 KiB.
+const minBits = 14;
+const maxBits = 17;
+const maxCount = 255;
+
+/**
+ * Approximate request counts of clients that are not tracked, in a table of fixed size: a new name overwrites the slot of
+ * another one. Counts get lost, and rarely two names share one, but a flood of names cannot make the table grow.
+ */
+class FrequencySketch {
+  /** The upper 24 bits hold a part of the name's hash, the lower 8 bits the count. */
+  readonly #slots: Uint32Array;
+
+  /** `tracked`: the limit of tracked clients, which the size of the table follows. */
+  constructor(tracked: number) {
+    const bits = Math.ceil(Math.log2(4 * Math.max(1, tracked)));
+    this.#slots = new Uint32Array(2 ** Math.min(maxBits, Math.max(minBits, bits)));
+  }
+
+  /** Counts a request of `name` and returns its requests so far, this one included. */
+  add(name: string): number {
+    const hash = hashOf(name);
+    const slot = hash & (this.#slots.length - 1);
+    const mark = hash & ~maxCount;
+    const known = this.#slots[slot] ?? 0;
+    const isSame = (known & ~maxCount) === mark;
+    const count = isSame ? Math.min(maxCount, (known & maxCount) + 1) : 1;
+    this.#slots[slot] = mark | count;
+    return count;
+  }
+
+  clear(): void {
+    this.#slots.fill(0);
+  }
+}
+
+/** FNV-1a, and a final mix so that the low bits depend on all characters. */
+function hashOf(name: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  return hash ^ (hash >>> 13);
+}

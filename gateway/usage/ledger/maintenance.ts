@@ -1,0 +1,105 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { subjects } from './schema.ts';
+import { dayMs, hourMs, type Length, lengths, spanAt } from './spans.ts';
+
+/** How long it is known to the hour, and not only to the day, what a client and a route did. */
+export const hoursKeptMs = 8 * dayMs;
+
+/**
+ * Deletes what is too old, within a transaction of the caller's. Days and longer spans were added up when they were
+ * written, so that nothing is lost with the hours. Throws what SQLite says.
+ */
+export function deleteOld(database: DatabaseSync, now: number, retention: number): void {
+  const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;
+  const done = new Map(
+    database
+      .prepare('SELECT key, value FROM meta')
+      .all()
+      .map(({ key, value }) => [key, value]),
+  );
+  // What is gone does not come back with a longer retention.
+  const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, Number(done.get('kept_from') ?? 0));
+  // Whole days go: there is nothing to do until the next one begins.
+  if (done.get('hours_from') === hoursFrom && done.get('kept_from') === keptFrom) return;
+  for (const subject of ['client', 'route']) {
+    deleteBefore(database, `${subject}_hour`, 'hour', Math.max(hoursFrom, keptFrom));
+    deleteBefore(database, `${subject}_day`, 'day', keptFrom);
+    deleteBefore(database, `${subject}_block`, 'block', keptFrom);
+  }
+  deleteBefore(database, 'pair_hour', 'hour', Math.max(hoursFrom, keptFrom));
+  deleteBefore(database, 'pair_day', 'day', keptFrom);
+  for (const length of ['hour', 'day', 'block'] as const) deleteBefore(database, `version_${length}`, length, keptFrom);
+  for (const table of ['version_client', 'route_client']) {
+    database.prepare(`DELETE FROM ${table} WHERE last < ?`).run(keptFrom);
+  }
+  database.exec(`
+    DELETE FROM clients WHERE id NOT IN (SELECT client FROM version_client);
+    DELETE FROM routes WHERE id NOT IN (SELECT route FROM route_client);
+    DELETE FROM versions WHERE id NOT IN (SELECT version FROM version_client);
+  `);
+  // The youngest run stays: it is this one, unless it has not written yet.
+  database.prepare('DELETE FROM runs WHERE seen < ? AND id < (SELECT MAX(id) FROM runs)').run(keptFrom);
+  const remember = database.prepare('INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value');
+  remember.run('hours_from', hoursFrom);
+  remember.run('kept_from', keptFrom);
+}
+
+/** Spans that end before `instant`; version by version, since the tables are sorted by that first. */
+function deleteBefore(database: DatabaseSync, table: string, length: Length, instant: number): void {
+  database
+    .prepare(`DELETE FROM ${table} WHERE version IN (SELECT id FROM versions) AND span < ?`)
+    .run(Math.floor(instant / lengths[length]));
+}
+
+// Rows that are dated later than the present were written while the clock was wrong.
+
+/** When the latest request of the ledger came, to the hour below, epoch ms; 0 for none. */
+export function latestRequest(database: DatabaseSync): number {
+  return Number(database.prepare('SELECT MAX(span) AS span FROM version_hour').get()?.['span'] ?? 0) * hourMs;
+}
+
+/**
+ * Dates rows of the future to `now`, which is the latest that they can be of. Every sum stays. Within a transaction of
+ * the caller's; throws what SQLite says.
+ */
+export function dateToPresent(database: DatabaseSync, now: number): void {
+  for (const subject of subjects) for (const length of ['hour', 'day', 'block'] as const) moveSpans(subject, length);
+  for (const length of ['hour', 'day'] as const) moveSpans('pair', length);
+  for (const [table, keys] of [
+    ['version_client', ['version', 'client']],
+    ['route_client', ['version', 'route', 'client']],
+  ] as const) {
+    const times = columnsOf(table).filter((column) => !keys.some((key) => key === column));
+    const earlier = times.map((column) => `${column} = MIN(${column}, :now)`).join(', ');
+    database.prepare(`UPDATE ${table} SET ${earlier} WHERE last > :now`).run({ now });
+  }
+  // Deletion goes on where it would be with the right clock.
+  database.prepare(`UPDATE meta SET value = MIN(value, ?) WHERE key IN ('kept_from', 'hours_from')`).run(now);
+
+  function moveSpans(subject: string, length: Length): void {
+    const table = `${subject}_${length}`;
+    const keys = subject === 'pair' ? ['client', 'route'] : ['item'];
+    const others = ['version', 'span', ...keys, 'first', 'last'];
+    const sums = columnsOf(table).filter((column) => !others.includes(column));
+    const span = spanAt(length, now);
+    const values = { span, at: now - span * lengths[length] };
+    const which = 'WHERE version IN (SELECT id FROM versions) AND span';
+    database
+      .prepare(
+        `INSERT INTO ${table} (version, span, ${keys.join(', ')}, ${sums.join(', ')}, first, last)
+          SELECT version, :span, ${keys.join(', ')}, ${sums.map((sum) => `SUM(${sum})`).join(', ')}, :at, :at
+          FROM ${table} ${which} > :span GROUP BY version, ${keys.join(', ')}
+          ON CONFLICT DO UPDATE SET last = :at, ${sums.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(', ')}`,
+      )
+      .run(values);
+    database.prepare(`DELETE FROM ${table} ${which} > :span`).run({ span });
+    database
+      .prepare(`UPDATE ${table} SET first = MIN(first, :at), last = MIN(last, :at) ${which} = :span AND last > :at`)
+      .run(values);
+  }
+
+  function columnsOf(table: string): string[] {
+    const columns = database.prepare('SELECT name FROM pragma_table_info(?)').all(table);
+    return columns.map(({ name }) => String(name));
+  }
+}

@@ -1,0 +1,118 @@
+const dayMs = 86_400_000;
+const weekDays = 7;
+const maxDays = 30;
+// Two whole weeks: in less, a fall cannot be told from a weekend.
+const minDays = 14;
+
+/** The trend of a version's daily requests. */
+export interface Trend {
+  /**
+   * `none`: no requests in the last seven days; `unknown`: too few complete days; `not clear`: the requests are fewer, but
+   * do not fall steadily.
+   */
+  readonly kind: 'falling' | 'not falling' | 'not clear' | 'unknown' | 'none';
+  /** The change of the daily requests from one day to the next, negative; undefined unless they fall. */
+  readonly perDay: number | undefined;
+  /**
+   * The first day without requests at this rate: its start in UTC, today at the earliest. Undefined unless the requests
+   * fall, or if the fall slows down.
+   */
+  readonly zero: number | undefined;
+  /** Complete days, oldest first, including those without requests. */
+  readonly days: readonly Day[];
+}
+
+export interface Day {
+  /** Its start, in UTC. */
+  readonly at: number;
+  readonly requests: number;
+}
+
+/** The complete days before `now` that the ledger covers, at most 30. `counts` may lack days without requests. */
+export function completeDays(counts: readonly Day[], coveredSince: number | undefined, now: number): Day[] {
+  if (coveredSince === undefined) return [];
+  // Without today: an incomplete day would always look like a fall.
+  const today = Math.floor(now / dayMs) * dayMs;
+  const first = Math.max(Math.ceil(coveredSince / dayMs) * dayMs, today - maxDays * dayMs);
+  const known = new Map<number, number>();
+  for (const { at, requests } of counts) known.set(at, (known.get(at) ?? 0) + requests);
+  const days: Day[] = [];
+  for (let at = first; at < today; at += dayMs) days.push({ at, requests: Math.max(0, known.get(at) ?? 0) });
+  return days;
+}
+
+export function trendOf(days: readonly Day[], now: number): Trend {
+  const noFall = { perDay: undefined, zero: undefined, days };
+  const requests = days.map((one) => one.requests);
+  if (days.length >= weekDays && requests.slice(-weekDays).every((one) => one === 0))
+    return { kind: 'none', ...noFall };
+  if (days.length < minDays) return { kind: 'unknown', ...noFall };
+  const heading = headingOf(requests);
+  if (heading.kind !== 'falling')
+    return { kind: heading.kind === 'not clear' ? 'not clear' : 'not falling', ...noFall };
+  const today = Math.floor(now / dayMs) * dayMs;
+  // The average of a week is the value of its middle day, three days before its last one.
+  const daysLeft = Math.ceil(heading.level / heading.perDay - 4);
+  const zero = heading.isSlowing ? undefined : today + Math.max(0, daysLeft) * dayMs;
+  return { kind: 'falling', perDay: -heading.perDay, zero, days };
+}
+
+// A week with at least this share of the week before counts as steady.
+const steadyShare = 0.95;
+// A fall is steady if the last week's decrease is less than three times the one of the week before, and vice versa.
+const maxRatio = 3;
+// This many of the seven weekdays must have fewer requests than a week ago.
+const minDaysDown = 5;
+// The last two days must still fall, whatever happened before.
+const recentDays = 2;
+// A fall slows down if the last week's decrease is below this share of the one before. No straight line predicts its end.
+const slowingRatio = 0.7;
+
+type Heading =
+  | { readonly kind: 'ended' | 'steady' | 'not clear' }
+  /** `perDay`: the decrease from one day to the next; `level`: the average day of the last week. */
+  | { readonly kind: 'falling'; readonly perDay: number; readonly level: number; readonly isSlowing: boolean };
+
+/**
+ * Classifies daily requests, oldest first, of at least two whole weeks. Days are compared with the same weekday only,
+ * because weekends are quiet without any client leaving. Only the last three weeks count: requests that dropped once and
+ * stay there are not falling any more.
+ */
+function headingOf(days: readonly number[]): Heading {
+  const [before, previous, last] = [3, 2, 1].map((ago) => weekOf(days, ago));
+  if (previous === undefined || last === undefined) return { kind: 'not clear' };
+  const [previousSum, lastSum] = [sum(previous), sum(last)];
+  if (lastSum === 0) return { kind: 'ended' };
+  if (lastSum >= steadyShare * previousSum) return { kind: 'steady' };
+  if (before === undefined) return { kind: 'not clear' };
+  const beforeSum = sum(before);
+  const [first, second] = [beforeSum - previousSum, previousSum - lastSum];
+  // Twice the standard deviation of the difference of two Poisson counts: a smaller decrease may be chance.
+  const isSignificant =
+    first + second > 2 * Math.sqrt(beforeSum + lastSum) && first + second > (1 - steadyShare ** 2) * beforeSum;
+  const isSteadyFall = first > 0 && second < maxRatio * first && first < maxRatio * second;
+  if (!isSignificant || !isSteadyFall || !fallsByWeekday(previous, last)) return { kind: 'not clear' };
+  // The last week has twice the weight of the one before.
+  const perDay = (first + 2 * second) / 3 / weekDays ** 2;
+  return { kind: 'falling', perDay, level: lastSum / weekDays, isSlowing: second < slowingRatio * first };
+}
+
+function fallsByWeekday(previous: readonly number[], last: readonly number[]): boolean {
+  const down = last.filter((requests, index) => requests < (previous[index] ?? 0)).length;
+  const recentDecrease = decrease(previous.slice(-recentDays), last.slice(-recentDays));
+  return down >= minDaysDown && recentDecrease * maxRatio > decrease(previous, last);
+}
+
+/** As a share of `previous`. */
+function decrease(previous: readonly number[], last: readonly number[]): number {
+  return 1 - sum(last) / Math.max(1, sum(previous));
+}
+
+function weekOf(days: readonly number[], weeksAgo: number): readonly number[] | undefined {
+  const from = days.length - weeksAgo * weekDays;
+  return from < 0 ? undefined : days.slice(from, from + weekDays);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}

@@ -1,0 +1,138 @@
+import { onlyFails } from '../counting/countedExchange.ts';
+import type { ClientUse } from '../usageQueries.ts';
+import type { MigrationState } from './migration.ts';
+
+export const groupings = ['version', 'client', 'route', 'day', 'migration'] as const;
+export type Grouping = (typeof groupings)[number];
+
+/** One row of a usage report, keyed by column. Instants as RFC 3339. */
+export type ReportRow = Readonly<Record<string, ReportCell>>;
+
+export type ReportCell = string | number | null | readonly RequestCount[] | readonly UsedRoute[];
+
+export interface RequestCount {
+  readonly at: string;
+  readonly requests: number;
+}
+
+export type UsedRoute = ReturnType<typeof routesJson>[number];
+
+/** A client's use as JSON, in usage reports and in the retirement verdict. */
+export function clientJson({ client, name, first, last, used, topRoutes, ...counts }: ClientUse) {
+  const { requests, errors, served, failing, refused, routes } = counts;
+  return {
+    client,
+    name: name ?? null,
+    requests,
+    errors,
+    served,
+    failing,
+    refused,
+    first: new Date(first).toISOString(),
+    last: new Date(last).toISOString(),
+    last_used: used === undefined ? null : new Date(used).toISOString(),
+    routes,
+    top_routes: routesJson(topRoutes),
+  };
+}
+
+function routesJson(routes: ClientUse['topRoutes']) {
+  return routes.map(({ route, requests, last }) => ({ route, requests, last: new Date(last).toISOString() }));
+}
+
+/** The values of `UsagePage.state`. */
+export const states = [
+  'here',
+  'stayed',
+  'both',
+  'went back',
+  'moved',
+  'successor only',
+  'failing',
+  'refused',
+  'any',
+] as const;
+
+/** Selects and sorts the rows of a report. */
+export interface UsagePage {
+  /** The number of rows; undefined: all of them. */
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+  /** Undefined: by version, then most requests first. */
+  readonly sort?: { readonly column: string; readonly downwards: boolean } | undefined;
+  /** A part of the client, its name or the route. Case does not matter. */
+  readonly filter?: string | undefined;
+  /**
+   * `here`: clients that use the version and do not only fail; `refused`: clients with refused requests; `any`: also
+   * clients that use only the successor now. Undefined: the clients of the version, without their states.
+   */
+  readonly state?: MigrationState | 'here' | 'refused' | 'any' | undefined;
+}
+
+/** The columns that rows can be sorted by. `client` sorts by the client's name, if it has one. */
+export const sortable: Readonly<Record<string, readonly string[]>> = {
+  client: [
+    'client',
+    'requests',
+    'errors',
+    'served',
+    'failing',
+    'refused',
+    'first',
+    'last',
+    'last_used',
+    'routes',
+    'state',
+  ],
+  migration: ['client', 'requests', 'last', 'successor_requests', 'successor_first', 'successor_last', 'state'],
+  route: ['route', 'requests', 'errors', 'failing', 'clients', 'last'],
+};
+
+/** The rows of a page; `total` is their number before `limit` and `offset`. */
+export function pageOf(
+  all: readonly ReportRow[],
+  page: UsagePage,
+): { readonly rows: readonly ReportRow[]; readonly total: number } {
+  const { limit, offset = 0, sort } = page;
+  const found = matching(all, page);
+  const sorted = sort ? inOrder(found, sort.column, sort.downwards) : found;
+  return { rows: sorted.slice(offset, limit === undefined ? undefined : offset + limit), total: found.length };
+}
+
+/** True if every request of a client or route failed. */
+export function rowOnlyFails({ requests, failing }: ReportRow): boolean {
+  return onlyFails({ requests: Number(requests), failing: Number(failing) });
+}
+
+function matching(all: readonly ReportRow[], { filter = '', state = 'any' }: UsagePage): readonly ReportRow[] {
+  const needle = filter.trim().toLowerCase();
+  if (needle === '' && state === 'any') return all;
+  return all.filter((row) => {
+    if (!hasState(row, state)) return false;
+    return `${row['name'] ?? ''} ${row['client'] ?? row['route'] ?? ''}`.toLowerCase().includes(needle);
+  });
+}
+
+function hasState(row: ReportRow, state: NonNullable<UsagePage['state']>): boolean {
+  if (state === 'here') return row['last'] !== null && !rowOnlyFails(row);
+  if (state === 'refused') return Number(row['refused']) > 0;
+  return state === 'any' || row['state'] === state;
+}
+
+// Shared by all comparisons: creating a collator is slow.
+const collator = new Intl.Collator('en', { numeric: true });
+
+/** A stable sort, so that pages never overlap. */
+function inOrder(rows: readonly ReportRow[], column: string, downwards: boolean): readonly ReportRow[] {
+  const value = (row: ReportRow): ReportCell | undefined =>
+    column === 'client' ? (row['name'] ?? row['client']) : row[column];
+  const isTime = /(?:^|_)(?:first|last|used)$/.test(column);
+  const compare = (a: ReportCell | undefined, b: ReportCell | undefined): number => {
+    if (typeof a === 'number' && typeof b === 'number') return a - b;
+    const [one, other] = [String(a ?? ''), String(b ?? '')];
+    // RFC 3339 instants of equal length sort by their characters, which is many times as fast as the collator.
+    if (isTime) return one < other ? -1 : one > other ? 1 : 0;
+    return collator.compare(one, other);
+  };
+  return rows.toSorted((a, b) => (downwards ? -1 : 1) * compare(value(a), value(b)));
+}

@@ -1,0 +1,203 @@
+import type { SeriesPoint, UsageQueries } from '../usageQueries.ts';
+import { otherClients } from '../usageRow.ts';
+import { migrationState } from './migration.ts';
+import {
+  clientJson,
+  type Grouping,
+  pageOf,
+  type ReportCell,
+  type ReportRow,
+  type RequestCount,
+  rowOnlyFails,
+  type UsagePage,
+} from './usagePage.ts';
+
+export interface UsageReportQuery {
+  readonly by: Grouping;
+  /** The path segment, `v1`; undefined: every version. */
+  readonly version: string | undefined;
+  /** Epoch ms. */
+  readonly since: number;
+  readonly until: number;
+  readonly step: 'hour' | 'day';
+  /** The successor of a version; undefined: it has none. */
+  readonly successor: (version: string) => string | undefined;
+  /** Undefined: all rows. */
+  readonly page?: UsagePage | undefined;
+}
+
+/** The body of `GET /api/usage`. Instants as RFC 3339. */
+export interface UsageReport {
+  readonly by: Grouping;
+  readonly version: string | null;
+  readonly step: 'hour' | 'day';
+  readonly since: string;
+  readonly until: string;
+  /** Null: the ledger is empty. */
+  readonly covered_since: string | null;
+  /** Why the ledger cannot be written or read. Then rows may be missing. */
+  readonly problem: string | null;
+  /** `problem`, and any other one. */
+  readonly problems: readonly string[];
+  /** Requests that were counted as `other clients`, because the clients exceeded the limit. */
+  readonly folded: number;
+  /** Rows that wait in memory until they can be written. */
+  readonly held: number;
+  /** The number of rows before `limit` and `offset`. */
+  readonly total: number;
+  /** The number of rows before `filter` and `state`. */
+  readonly total_unfiltered: number;
+  readonly rows: readonly ReportRow[];
+}
+
+export function usageReport(queries: UsageQueries, query: UsageReportQuery): UsageReport {
+  const { by, version, step, since, until } = query;
+  const covered = queries.coveredSince();
+  const all = rowsBy[by](queries, query);
+  const { rows, total } = pageOf(all, query.page ?? {});
+  const shown = by === 'client' ? withDays(rows, queries, since) : rows;
+  const folded = queries.folded(since, version);
+  return {
+    by,
+    version: version ?? null,
+    step,
+    since: new Date(since).toISOString(),
+    until: new Date(until).toISOString(),
+    covered_since: covered === undefined ? null : new Date(covered).toISOString(),
+    // Read last, because the queries above set it.
+    problem: queries.problem ?? null,
+    problems: queries.problems,
+    folded,
+    held: queries.held,
+    total,
+    total_unfiltered: all.length,
+    rows: shown,
+  };
+}
+
+type RowsOfReport = (queries: UsageQueries, query: UsageReportQuery) => ReportRow[];
+
+const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
+  version: (queries, { since, version }) => {
+    const days = queries.series('day', since, version);
+    return queries
+      .totals(since)
+      .filter((one) => version === undefined || one.version === version)
+      .map(({ last, ...counts }) => ({
+        ...counts,
+        last: rfc3339(last),
+        days: days.filter((point) => point.version === counts.version).map(requestCount),
+      }));
+  },
+
+  client: (queries, query) =>
+    versionsOf(queries, query).flatMap((version) =>
+      withStates(version, queries, query, () =>
+        queries.byClient(version, query.since).map((one) => ({ version, ...clientJson(one) })),
+      ),
+    ),
+
+  route: (queries, query) =>
+    versionsOf(queries, query).flatMap((version) =>
+      queries.byRoute(version, query.since).map(({ route, requests, errors, failing, clients, last }) => {
+        return { version, route, requests, errors, failing, clients, last: rfc3339(last) };
+      }),
+    ),
+
+  day: (queries, { step, since, version }) =>
+    queries.series(step, since, version).map((point) => ({ version: point.version, ...requestCount(point) })),
+
+  migration: (queries, query) =>
+    versionsOf(queries, query).flatMap((version) => {
+      const successor = query.successor(version);
+      return successor === undefined ? [] : migrationRows(queries, version, successor, query.since);
+    }),
+};
+
+function versionsOf(queries: UsageQueries, { version, since }: UsageReportQuery): string[] {
+  if (version !== undefined) return [version];
+  return queries.totals(since).map((one) => one.version);
+}
+
+// The days of a client take a query each.
+const clientsWithDays = 50;
+
+/** Adds the requests per day to the clients with the most requests of each version. */
+function withDays(rows: readonly ReportRow[], queries: UsageQueries, since: number): ReportRow[] {
+  const done = new Map<ReportCell | undefined, number>();
+  return rows.map((row) => {
+    const nth = done.get(row['version']) ?? 0;
+    done.set(row['version'], nth + 1);
+    if (nth >= clientsWithDays) return { ...row, days: null };
+    const days = queries.clientSeries(String(row['version']), String(row['client']), since);
+    return { ...row, days: days.map(requestCount) };
+  });
+}
+
+/** If the query has a state: adds the migration state to each client, and the clients that use only the successor now. */
+function withStates(
+  version: string,
+  queries: UsageQueries,
+  query: UsageReportQuery,
+  clients: () => ReportRow[],
+): ReportRow[] {
+  const rows = clients();
+  if (query.page?.state === undefined) return rows;
+  const successor = query.successor(version);
+  const movement = successor === undefined ? [] : queries.movement(version, successor, query.since);
+  const states = new Map(movement.map((one) => [one.client, migrationState(one)]));
+  const onlySuccessor = movement.filter(({ from }) => from === undefined);
+  return [
+    ...rows.map((row) => ({ ...row, state: states.get(String(row['client'])) ?? stateWithoutMovement(row) })),
+    ...onlySuccessor.map(({ client, name }) => ({
+      version,
+      client,
+      name: name ?? null,
+      ...noUse,
+      state: states.get(client) ?? 'moved',
+    })),
+  ];
+}
+
+/** `other clients` has no state, because it is not one client. */
+function stateWithoutMovement(row: ReportRow): string {
+  if (row['client'] === otherClients) return '';
+  return rowOnlyFails(row) ? 'failing' : 'stayed';
+}
+
+const noUse = {
+  requests: 0,
+  errors: 0,
+  served: 0,
+  failing: 0,
+  refused: 0,
+  first: null,
+  last: null,
+  last_used: null,
+  routes: 0,
+  top_routes: [],
+};
+
+function migrationRows(queries: UsageQueries, version: string, successor: string, since: number): ReportRow[] {
+  return queries.movement(version, successor, since).map(({ client, name, before, from, to }) => ({
+    version,
+    successor,
+    client,
+    name: name ?? null,
+    state: migrationState({ before, from, to }),
+    requests: from?.requests ?? 0,
+    failing: from?.failing ?? 0,
+    last: from ? rfc3339(from.last) : null,
+    successor_requests: to?.requests ?? 0,
+    successor_first: to ? rfc3339(to.first) : null,
+    successor_last: to ? rfc3339(to.last) : null,
+  }));
+}
+
+function requestCount({ at, requests }: SeriesPoint): RequestCount {
+  return { at: rfc3339(at), requests };
+}
+
+function rfc3339(instant: number): string {
+  return new Date(instant).toISOString();
+}

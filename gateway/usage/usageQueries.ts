@@ -1,0 +1,124 @@
+/**
+ * The queries on the usage ledger, whatever stores it. Instants (`since`, `until`, …) in epoch ms, durations in ms. Rows
+ * are sorted by requests, most first. No query throws: if one fails, it returns no rows and sets `problem`.
+ */
+export interface UsageQueries {
+  /**
+   * The start of the continuous recording that lasts until now; undefined if the ledger is empty. A gap of more than an
+   * hour ends it, or of more than a tenth of `quiet` if that is shorter.
+   */
+  coveredSince(quiet?: number): number | undefined;
+  /** One row per version; '' stands for requests that named no known version. */
+  totals(since: number, until?: number): readonly VersionTotal[];
+  /** Includes one row for `other clients`, if there are any. */
+  byClient(version: string, since: number): readonly ClientUse[];
+  /** Requests that were counted as `other clients`, because the clients exceeded the limit. */
+  folded(since: number, version?: string): number;
+  byRoute(version: string, since: number): readonly RouteUse[];
+  /** Requests of each version by hour or by day (UTC), oldest first. Spans without requests are left out. */
+  series(step: 'hour' | 'day', since: number, version?: string): readonly SeriesPoint[];
+  /** The same for one client of one version, by day. */
+  clientSeries(version: string, client: string, since: number): readonly SeriesPoint[];
+  /** The last use of each version, without the clients for which `isIgnored` returns true. */
+  lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): ReadonlyMap<string, number>;
+  /**
+   * Clients that used a version before `until` and not since, the latest first. `least`: only pauses of about this length
+   * or longer count as usual pauses; undefined: pauses are not computed.
+   */
+  pastClients(version: string, until: number, now: number, least?: number): readonly PastClient[];
+  /** Every client of either version with its requests to each, without `other clients`. */
+  movement(from: string, to: string, since: number): readonly ClientMovement[];
+  /** Why the ledger cannot be written or read; undefined: it can. */
+  readonly problem: string | undefined;
+  /** `problem`, and any other one, such as a file of client names that cannot be read. */
+  readonly problems: readonly string[];
+  /** Rows that wait in memory until they can be written; 0 if no gateway is asked. */
+  readonly held: number;
+}
+
+export interface VersionTotal {
+  readonly version: string;
+  readonly requests: number;
+  readonly errors: number;
+  readonly served: number;
+  /** Requests answered 4xx. */
+  readonly failing: number;
+  /** Requests refused because the version is retired or not in routes.yaml. */
+  readonly refused: number;
+  /** The number of clients, without `other clients`. */
+  readonly clients: number;
+  readonly last: number;
+}
+
+export interface ClientUse {
+  readonly client: string;
+  /** From the file `usage.names`; undefined if it has no name for this client. */
+  readonly name: string | undefined;
+  readonly requests: number;
+  readonly errors: number;
+  readonly served: number;
+  /** Requests answered 4xx. */
+  readonly failing: number;
+  /** Requests refused because the version is retired or not in routes.yaml. */
+  readonly refused: number;
+  readonly first: number;
+  readonly last: number;
+  /** The last request that did not fail, over the whole ledger; undefined: there is none. */
+  readonly used: number | undefined;
+  /** The number of different routes. */
+  readonly routes: number;
+  /** The most used routes, most requests first. Only for the clients with the most requests. */
+  readonly topRoutes: readonly RouteOfClient[];
+}
+
+export interface RouteOfClient {
+  readonly route: string;
+  readonly requests: number;
+  readonly last: number;
+}
+
+export interface RouteUse {
+  readonly route: string;
+  readonly requests: number;
+  readonly errors: number;
+  readonly failing: number;
+  readonly clients: number;
+  readonly last: number;
+}
+
+export interface SeriesPoint {
+  readonly version: string;
+  /** The start of the hour or day. */
+  readonly at: number;
+  readonly requests: number;
+  readonly failing: number;
+}
+
+/** A client that used a version before some instant, and not since. */
+export interface PastClient {
+  readonly client: string;
+  readonly name: string | undefined;
+  /** Requests that did not fail. */
+  readonly requests: number;
+  readonly first: number;
+  /** The last use of the version. */
+  readonly last: number;
+  /** The usual pause between requests; undefined: no pause is that long, or they are too few to tell. */
+  readonly usualPause: number | undefined;
+}
+
+/** The requests of one client to one version, for a comparison of two versions. */
+export interface Movement {
+  readonly requests: number;
+  readonly failing: number;
+  readonly last: number;
+}
+
+export interface ClientMovement {
+  readonly client: string;
+  readonly name: string | undefined;
+  /** True if the client ever used the old version, over the whole ledger, with a request that did not fail. */
+  readonly before: boolean;
+  readonly from: Movement | undefined;
+  readonly to: (Movement & { readonly first: number }) | undefined;
+}

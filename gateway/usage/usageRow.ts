@@ -1,0 +1,54 @@
+/** The client name under which the requests of all clients above the limit are counted. */
+export const otherClients = 'other clients';
+
+/** The route name under which the requests to all routes above the limit are counted. */
+export const otherRoute = 'other';
+
+/** True for one client, false for the sum of the clients above the limit. */
+export function isSingleClient({ client }: { readonly client: string }): boolean {
+  return client !== otherClients;
+}
+
+/** What can be added up over rows. Instants in epoch ms. */
+export interface Counts {
+  /** Requests that began in the hour. 0 if only requests of an earlier hour continued. */
+  requests: number;
+  /** Requests answered 4xx or 5xx, by a backend or by the gateway. */
+  errors: number;
+  /** Requests that reached a backend. Those that the gateway refused itself (410, 404, …) did not. */
+  served: number;
+  /** Requests answered 4xx; see `outcomeOf`. */
+  failing: number;
+  /** Requests refused because the version is retired or not in routes.yaml. */
+  refused: number;
+  first: number;
+  last: number;
+  /** The last request that did not fail; 0 if all failed. */
+  used: number;
+}
+
+/** The requests of one client to one route in one hour, as far as one process has counted them. */
+export interface UsageRow extends Counts {
+  /** The path segment, `v1`; '' if the path names no known version. */
+  readonly version: string;
+  /** The client's name in the ledger: `user-agent:curl`, `x-api-key:#4f2a91c07be05d3a`. */
+  readonly client: string;
+  /** Method and path template: `GET /drinks/{id}`. */
+  readonly route: string;
+  /** The start of the hour. */
+  readonly hour: number;
+}
+
+export type UsageBatch = readonly UsageRow[];
+
+/** Adds `more` to `sum` in place. */
+export function addCounts(sum: Counts, more: Readonly<Counts>): void {
+  sum.requests += more.requests;
+  sum.errors += more.errors;
+  sum.served += more.served;
+  sum.failing += more.failing;
+  sum.refused += more.refused;
+  sum.first = Math.min(sum.first, more.first);
+  sum.last = Math.max(sum.last, more.last);
+  sum.used = Math.max(sum.used, more.used);
+}

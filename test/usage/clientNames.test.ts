@@ -1,0 +1,84 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseNames } from '../../gateway/config/names.ts';
+import { ClientNames } from '../../gateway/usage/clientNames.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { eventually } from '../support/eventually.ts';
+import { openLedger } from './ledger/ledgerFixture.ts';
+import { noon, row } from './model.ts';
+
+describe('a file of names', () => {
+  it.each([
+    ['YAML', '"x-api-key:#4f2a91c0": Ann’s shop\nuser-agent:curl: somebody\n'],
+    ['JSON', '{"x-api-key:#4f2a91c0":"Ann’s shop","user-agent:curl":"somebody"}'],
+  ])('may be %s', (_name, text) => {
+    expect(parseNames(text)).toEqual(
+      new Map([
+        ['x-api-key:#4f2a91c0', 'Ann’s shop'],
+        ['user-agent:curl', 'somebody'],
+      ]),
+    );
+  });
+
+  it.each(['', '# nobody yet\n', '{}'])('may name nobody: %j', (text) => {
+    expect(parseNames(text)).toEqual(new Map());
+  });
+
+  it.each([
+    ['- a list', 'is not a map from clients to names'],
+    ['just text', 'is not a map from clients to names'],
+    ['{ a: [', 'is not YAML'],
+    ['a: 1', 'has no text for the name of "a"'],
+    ['a: " "', 'has no text for the name of "a"'],
+    ['['.repeat(20_000), 'is not YAML'],
+    [`a: &a [x]\nb: &b [${'*a, '.repeat(200)}]\nc: [${'*b, '.repeat(200)}]`, 'cannot be unfolded'],
+  ])('is refused: %.20j', (text, reason) => {
+    expect(parseNames(text)).toContain(reason);
+  });
+});
+
+it('is read again when it changes, and what is no file of names changes nothing', async () => {
+  const file = join(temporaryFolder(), 'names.yaml');
+  writeFileSync(file, 'a: Ann');
+  const names = new ClientNames();
+  onTestFinished(() => names.close());
+  names.follow(file);
+  expect([names.nameOf('a'), names.nameOf('b'), names.problem]).toEqual(['Ann', undefined, undefined]);
+  writeFileSync(file, '- broken');
+  await eventually(() => expect(names.problem).toBe(`${file} is not a map from clients to names.`), 10_000);
+  expect(names.nameOf('a')).toBe('Ann');
+  writeFileSync(file, 'a: Bob');
+  await eventually(() => expect(names.nameOf('a')).toBe('Bob'), 10_000);
+  expect(names.problem).toBeUndefined();
+});
+
+it('names the clients of the ledger', () => {
+  const file = join(temporaryFolder(), 'names.yaml');
+  writeFileSync(file, '"x-client-id:shop": Ann');
+  const { ledger, store } = openLedger({ names: file });
+  ledger.add([row(), row({ client: 'other', version: 'v2' })]);
+  expect(ledger.byClient('v1', 0)).toMatchObject([{ name: 'Ann' }]);
+  expect(ledger.movement('v1', 'v2', noon).map(({ name }) => name)).toEqual(['Ann', undefined]);
+  ledger.configure({ store, retention: 1e10, names: undefined });
+  expect(ledger.byClient('v1', 0)).toMatchObject([{ name: undefined }]);
+});
+
+it('names a key by the tag with which it was counted, be that a short one of an earlier release', () => {
+  const file = join(temporaryFolder(), 'names.yaml');
+  writeFileSync(file, '"x-api-key:#4f2a91c0": Ann\n"x-api-key:#4f2a91c07be05d3a": Ann, since');
+  const { ledger } = openLedger({ names: file });
+  const tags = ['#4f2a91c0', '#4f2a91c07be05d3a', '#4f2a91c0ffffffff'];
+  ledger.add(tags.map((tag, n) => row({ client: `x-api-key:${tag}`, requests: 9 - n })));
+  expect(ledger.byClient('v1', 0).map(({ name }) => name)).toEqual(['Ann', 'Ann, since', undefined]);
+});
+
+it('may be gone', () => {
+  const file = join(temporaryFolder(), 'names.yaml');
+  writeFileSync(file, 'a: Ann');
+  const names = new ClientNames();
+  names.read(file);
+  rmSync(file);
+  names.read(file);
+  expect([names.nameOf('a'), names.problem]).toEqual(['Ann', `${file} cannot be read: there is no such file.`]);
+});

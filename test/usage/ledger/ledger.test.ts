@@ -1,0 +1,258 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import type { UsageQueries } from '../../../gateway/usage/usageQueries.ts';
+import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';
+import { addUp, dayMs, hourMs, noon, randomBatch, randomOf, row } from '../model.ts';
+import { openLedger } from './ledgerFixture.ts';
+
+/** Compares every answer with what the rows themselves add up to. `since` and `until` at full hours. */
+function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number, until?: number): void {
+  const known = rows.filter(({ hour }) => hour >= since && hour < (until ?? Number.POSITIVE_INFINITY));
+  const totals = addUp(known, ({ version }) => version);
+  expect(new Map(ledger.totals(since, until).map(({ version, ...rest }) => [version, rest]))).toEqual(
+    new Map([...totals].map(([version, { first: _first, routes: _routes, ...rest }]) => [version, rest])),
+  );
+  if (until !== undefined) return;
+  for (const version of ['v0', 'v1', 'v2', 'v9']) {
+    const mine = known.filter((one) => one.version === version);
+    const clients = addUp(mine, ({ client }) => client);
+    expect(
+      new Map(
+        ledger
+          .byClient(version, since)
+          .map(({ client, name: _name, topRoutes: _top, used: _used, ...rest }) => [client, rest]),
+      ),
+    ).toEqual(new Map([...clients].map(([client, { clients: _clients, ...rest }]) => [client, rest])));
+    for (const { client, topRoutes } of ledger.byClient(version, since)) {
+      const its = addUp(
+        mine.filter((one) => one.client === client),
+        ({ route }) => route,
+      );
+      expect(topRoutes).toHaveLength(Math.min(5, its.size));
+      for (const { route, ...use } of topRoutes) expect(its.get(route)).toMatchObject(use);
+      const requests = [...its.values()].map((one) => one.requests).sort((a, b) => b - a);
+      expect(topRoutes.map((one) => one.requests)).toEqual(requests.slice(0, 5));
+    }
+    const routes = addUp(mine, ({ route }) => route);
+    expect(new Map(ledger.byRoute(version, since).map(({ route, ...rest }) => [route, rest]))).toEqual(
+      new Map(
+        [...routes].map(([route, { first: _first, served: _served, refused: _refused, routes: _routes, ...rest }]) => [
+          route,
+          rest,
+        ]),
+      ),
+    );
+  }
+}
+
+describe('the ledger', () => {
+  it.each([
+    ['the last day', dayMs],
+    ['three days', 3 * dayMs + 5 * hourMs],
+    ['months', 75 * dayMs],
+  ])('says exactly what was counted in %s', (_name, spanMs) => {
+    const { ledger } = openLedger();
+    const random = randomOf(spanMs);
+    const rows = Array.from({ length: 8 }, () => randomBatch(random, 150, spanMs));
+    for (const batch of rows) ledger.add(batch);
+    for (let turn = 0; turn < 6; turn++) {
+      const since = noon - Math.floor(random(spanMs) / hourMs) * hourMs;
+      expectSame(ledger, rows.flat(), since);
+      expectSame(ledger, rows.flat(), since, since + random(Math.floor(spanMs / hourMs)) * hourMs);
+    }
+    expectSame(ledger, rows.flat(), 0);
+    expect(ledger.problem).toBeUndefined();
+  });
+
+  it('says the same of whole days after the hours are gone', () => {
+    const { ledger, clock } = openLedger();
+    const rows = randomBatch(randomOf(5), 900, 20 * dayMs);
+    ledger.add(rows);
+    const [midnight, later] = [noon - (noon % dayMs), noon + 40 * dayMs];
+    const days = [3, 11, 19].map((count) => midnight - count * dayMs);
+    clock.time = later;
+    ledger.maintain(later);
+    for (const since of days) expectSame(ledger, rows, since);
+    // In the middle of a day the whole day counts.
+    expect(ledger.byClient('v1', (days[1] ?? 0) + 7 * hourMs)).toEqual(ledger.byClient('v1', days[1] ?? 0));
+    for (const since of days) expectSame(ledger, rows, since, since + 5 * dayMs);
+  });
+
+  it('has no totals where nothing lies between', () => {
+    const { ledger } = openLedger();
+    ledger.add([row()]);
+    expect([ledger.totals(noon, noon), ledger.totals(noon, noon - dayMs), ledger.problem]).toEqual([[], [], undefined]);
+  });
+
+  it('lists the most used first', () => {
+    const { ledger } = openLedger();
+    ledger.add([row({ client: 'a', requests: 2 }), row({ client: 'b', requests: 3 }), row({ client: 'c' })]);
+    expect(ledger.byClient('v1', 0).map(({ client }) => client)).toEqual(['b', 'a', 'c']);
+  });
+
+  it('names the routes of the fifty biggest clients', () => {
+    const { ledger } = openLedger();
+    ledger.add(Array.from({ length: 51 }, (_one, n) => row({ client: `c${n}`, requests: 200 - n })));
+    const named = ledger.byClient('v1', 0).map(({ topRoutes }) => topRoutes.length);
+    expect(named).toEqual([...Array(50).fill(1), 0]);
+  });
+
+  it('has a series by hour and by day, oldest first', () => {
+    const { ledger } = openLedger();
+    ledger.add([
+      row({ requests: 4 }),
+      row({ requests: 2, first: noon - hourMs }),
+      row({ requests: 1, failing: 1, client: 'b', first: noon - hourMs }),
+      row({ requests: 7, version: 'v2', first: noon - 3 * dayMs }),
+    ]);
+    const midnight = noon - (noon % dayMs);
+    expect(ledger.series('hour', noon - hourMs)).toEqual([
+      { version: 'v1', at: noon - hourMs, requests: 3, failing: 1 },
+      { version: 'v1', at: noon, requests: 4, failing: 0 },
+    ]);
+    expect(ledger.series('day', noon - 3 * dayMs)).toEqual([
+      { version: 'v2', at: midnight - 3 * dayMs, requests: 7, failing: 0 },
+      { version: 'v1', at: midnight, requests: 7, failing: 1 },
+    ]);
+    expect(ledger.series('day', 0, 'v2')).toEqual([
+      { version: 'v2', at: midnight - 3 * dayMs, requests: 7, failing: 0 },
+    ]);
+    expect(ledger.clientSeries('v1', 'x-client-id:shop', 0)).toEqual([
+      { version: 'v1', at: midnight, requests: 6, failing: 0 },
+    ]);
+    expect(ledger.clientSeries('v1', 'nobody', 0)).toEqual([]);
+    expect(ledger.clientSeries('v9', 'x-client-id:shop', 0)).toEqual([]);
+  });
+
+  it('tells who moved from one version to another', () => {
+    const { ledger } = openLedger();
+    ledger.add([
+      row({ client: 'stays', requests: 9 }),
+      row({ client: 'moves', requests: 5, first: noon - dayMs }),
+      row({ client: 'moves', version: 'v2', requests: 3 }),
+      row({ client: 'new', version: 'v2' }),
+    ]);
+    expect(ledger.movement('v1', 'v2', 0)).toEqual([
+      { client: 'stays', name: undefined, before: true, from: { requests: 9, failing: 0, last: noon }, to: undefined },
+      {
+        client: 'moves',
+        name: undefined,
+        before: true,
+        from: { requests: 5, failing: 0, last: noon - dayMs },
+        to: { requests: 3, failing: 0, first: noon, last: noon },
+      },
+      {
+        client: 'new',
+        name: undefined,
+        before: false,
+        from: undefined,
+        to: { requests: 1, failing: 0, first: noon, last: noon },
+      },
+    ]);
+    // Who used the old version before that time has moved, and did not begin with the new one.
+    expect(ledger.movement('v1', 'v2', noon)).toMatchObject([
+      { client: 'stays' },
+      { client: 'moves', before: true, from: undefined, to: { requests: 3 } },
+      { client: 'new', before: false },
+    ]);
+    ledger.add([row({ client: 'other clients', requests: 99 }), row({ client: 'other clients', version: 'v2' })]);
+    expect(ledger.movement('v1', 'v2', 0).map(({ client }) => client)).toEqual(['stays', 'moves', 'new']);
+  });
+
+  it('forgets what is older than the retention, names included', () => {
+    const { ledger, store, clock } = openLedger({ retention: 100 * dayMs }, noon - 150 * dayMs);
+    clock.time = noon;
+    const old = row({ client: 'gone', route: 'GET /gone', version: 'v0', first: noon - 120 * dayMs });
+    ledger.add([old, row({ first: noon - 90 * dayMs }), row({ client: 'stays', first: noon })]);
+    expect(ledger.coveredSince()).toBe(noon - 150 * dayMs);
+    ledger.maintain(noon);
+    const cutoff = noon - (noon % dayMs) - 100 * dayMs;
+    expect(ledger.coveredSince()).toBe(cutoff);
+    expect(ledger.totals(0)).toEqual([
+      { version: 'v1', requests: 2, errors: 0, served: 2, failing: 0, refused: 0, clients: 2, last: noon },
+    ]);
+    expect(ledger.byClient('v0', 0)).toEqual([]);
+    expect(ledger.clientSeries('v1', 'x-client-id:shop', 0)).toHaveLength(1);
+    // A longer retention does not bring back what is gone.
+    ledger.configure({ store, retention: 400 * dayMs });
+    ledger.maintain(noon);
+    expect(ledger.coveredSince()).toBe(cutoff);
+    ledger.add([{ ...old, first: noon, last: noon, hour: noon }]);
+    expect(ledger.byClient('v0', 0)).toMatchObject([{ client: 'gone', requests: 1 }]);
+  });
+
+  it('covers the time from when it was opened', () => {
+    const { ledger, clock } = openLedger();
+    expect(ledger.coveredSince()).toBe(noon);
+    clock.time = noon + 5 * dayMs;
+    ledger.add([row({ first: noon + dayMs })]);
+    expect(ledger.coveredSince()).toBe(noon);
+  });
+
+  it.each([
+    ['a minute', 60_000, noon],
+    ['an hour', 3_600_000, noon],
+    ['longer, in which nobody was there to hear', 3_600_001, noon + dayMs + 3_600_001],
+  ])('covers a pause of %s accordingly', (_name, pause, expected) => {
+    const { ledger, store, clock } = openLedger();
+    clock.time = noon + dayMs;
+    ledger.add([row()]);
+    ledger.close();
+    expect(openLedger({ store }, noon + dayMs + pause).ledger.coveredSince()).toBe(expected);
+  });
+
+  it('does not take a pause that is long for the quiet period for silence', () => {
+    const { ledger, store, clock } = openLedger();
+    clock.time = noon + dayMs;
+    ledger.add([row()]);
+    ledger.close();
+    const again = openLedger({ store }, noon + dayMs + 12_000).ledger;
+    const covered = [10_000, 60_000, 120_000, dayMs].map((quiet) => again.coveredSince(quiet));
+    expect(covered).toEqual([noon + dayMs + 12_000, noon + dayMs + 12_000, noon, noon]);
+  });
+
+  it('is kept over a restart, with the salt', () => {
+    const { ledger, store } = openLedger();
+    ledger.add([row()]);
+    const { salt } = ledger;
+    ledger.close();
+    const { ledger: again } = openLedger({ store }, noon + dayMs);
+    expect(again.salt).toBe(salt);
+    again.add([row()]);
+    expect(again.byClient('v1', 0)).toMatchObject([{ requests: 2 }]);
+  });
+
+  it('is nobody else’s to read', () => {
+    const { ledger, store } = openLedger();
+    ledger.add([row()]);
+    for (const file of [store, `${store}-wal`, `${store}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(store)).isDirectory()).toBe(true);
+    expect(openLedger().ledger.salt).not.toBe(ledger.salt);
+  });
+});
+
+describe('a reader', () => {
+  it('sees what another process writes meanwhile', () => {
+    const { ledger, store } = openLedger();
+    const reader = Ledger.openReadOnly(store);
+    for (let turn = 1; turn <= 50; turn++) {
+      ledger.add([row()]);
+      expect(reader.byClient('v1', 0)).toMatchObject([{ requests: turn }]);
+    }
+    ledger.maintain(noon);
+    expect(ledger.problem).toBeUndefined();
+    reader.close();
+    expect(reader.totals(0)).toEqual([]);
+  });
+
+  it('reads what a gateway has left', () => {
+    const { ledger, store } = openLedger();
+    ledger.add([row()]);
+    ledger.close();
+    const reader = Ledger.openReadOnly(store);
+    expect(reader.totals(0)).toMatchObject([{ version: 'v1', requests: 1, clients: 1 }]);
+    reader.close();
+  });
+});

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from 'vitest';
+import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { dayMs, hourMs, noon, row } from '../model.ts';
+import { openLedger } from './ledgerFixture.ts';
+
+/** A ledger as an earlier release has left it: one client, 7 requests on two routes a day ago. */
+function earlierLedger(): string {
+  const store = join(temporaryFolder(), 'usage.db');
+  const database = new DatabaseSync(store);
+  database.exec(readFileSync(new URL('ledger-1.sql', import.meta.url), 'utf8'));
+  const at = noon - dayMs;
+  database.exec(`INSERT INTO meta VALUES ('salt', 'the old salt'); INSERT INTO runs VALUES (1, ${at}, ${noon});
+    INSERT INTO versions VALUES (1, 'v1'); INSERT INTO clients VALUES (1, 'x-client-id:shop');
+    INSERT INTO routes VALUES (1, 'GET /a'), (2, 'GET /b');
+    INSERT INTO version_client VALUES (1, 1, ${at}, ${at});
+    INSERT INTO route_client VALUES (1, 1, 1, ${at}), (1, 2, 1, ${at});`);
+  for (const [length, ms] of [
+    ['hour', hourMs],
+    ['day', dayMs],
+    ['block', 30 * dayMs],
+  ] as const) {
+    const rest = `7, 1, 6, ${at % ms}, ${at % ms}`;
+    database.exec(`INSERT INTO version_${length} VALUES (1, ${Math.floor(at / ms)}, 0, ${rest});
+      INSERT INTO client_${length} VALUES (1, ${Math.floor(at / ms)}, 1, ${rest});
+      INSERT INTO route_${length} VALUES (1, ${Math.floor(at / ms)}, 1, ${rest});`);
+  }
+  database.close();
+  return store;
+}
+
+it('takes over the ledger of an earlier release, and what it counts from now on', () => {
+  const store = earlierLedger();
+  const { ledger, notices } = openLedger({ store });
+  expect([ledger.problem, ledger.salt, notices]).toEqual([undefined, 'the old salt', []]);
+  expect(ledger.byClient('v1', 0)).toMatchObject([
+    { client: 'x-client-id:shop', requests: 7, routes: 2, topRoutes: [] },
+  ]);
+  ledger.add([row({ route: 'GET /a', requests: 3 })]);
+  expect(ledger.byClient('v1', 0)).toMatchObject([
+    { requests: 10, routes: 2, topRoutes: [{ route: 'GET /a', requests: 3, last: noon }] },
+  ]);
+  ledger.close();
+  // A second start finds nothing to do.
+  const { ledger: again } = openLedger({ store });
+  expect(again.byClient('v1', 0)).toMatchObject([{ requests: 10, topRoutes: [{ requests: 3 }] }]);
+  expect(again.problem).toBeUndefined();
+});
+
+it('counts as use what an earlier release has counted, since it is not known what failed', () => {
+  const store = earlierLedger();
+  const { ledger } = openLedger({ store });
+  const at = noon - dayMs;
+  expect(ledger.byClient('v1', 0)).toMatchObject([{ errors: 1, failing: 0, refused: 0, used: at }]);
+  expect(ledger.lastUsed()).toEqual(new Map([['v1', at]]));
+  ledger.add([row({ requests: 4, failing: 4, used: 0, client: 'scanner' }), row({ requests: 2, refused: 2 })]);
+  expect(ledger.byClient('v1', 0)).toMatchObject([
+    { requests: 9, failing: 0, refused: 2, used: noon },
+    { client: 'scanner', requests: 4, failing: 4, used: undefined },
+  ]);
+  expect(ledger.totals(0)).toMatchObject([{ requests: 13, failing: 4, refused: 2 }]);
+  expect(ledger.lastUsed(({ client }) => client === 'x-client-id:shop')).toEqual(new Map());
+});
+
+it('reads the ledger of an earlier release without changing it', () => {
+  const store = earlierLedger();
+  const before = readFileSync(store);
+  const reader = Ledger.openReadOnly(store);
+  expect(reader.byClient('v1', 0)).toMatchObject([
+    { requests: 7, failing: 0, used: noon - dayMs, routes: 2, topRoutes: [] },
+  ]);
+  expect(reader.totals(0)).toMatchObject([{ requests: 7, failing: 0, refused: 0 }]);
+  expect(reader.lastUsed()).toEqual(new Map([['v1', noon - dayMs]]));
+  expect(reader.movement('v1', 'v2', 0)).toMatchObject([{ before: true, from: { requests: 7 } }]);
+  expect(reader.series('day', 0)).toMatchObject([{ requests: 7, failing: 0 }]);
+  expect([reader.problem, reader.folded(0)]).toEqual([undefined, 0]);
+  reader.close();
+  expect(readFileSync(store).equals(before)).toBe(true);
+});
+
+it('changes nothing where it cannot change all', () => {
+  const store = earlierLedger();
+  const other = new DatabaseSync(store);
+  // The second of the new tables is in the way.
+  other.exec('CREATE TABLE pair_day (something)');
+  const { ledger, clock } = openLedger({ store });
+  ledger.add([row()]);
+  expect([ledger.problem, ledger.held]).toEqual([expect.stringContaining('pair_day already exists'), 1]);
+  expect(other.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 });
+  expect(other.prepare("SELECT name FROM sqlite_schema WHERE name = 'pair_hour'").all()).toEqual([]);
+  other.exec('DROP TABLE pair_day');
+  other.close();
+  clock.time += 60_000;
+  ledger.add([]);
+  expect([ledger.problem, ledger.held]).toEqual([undefined, 0]);
+});

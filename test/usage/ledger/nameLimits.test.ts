@@ -1,0 +1,176 @@
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { isSingleClient, type UsageBatch, type UsageRow } from '../../../gateway/usage/usageRow.ts';
+import { addUp, dayMs, hourMs, noon, randomOf, row, total } from '../model.ts';
+import { openLedger } from './ledgerFixture.ts';
+
+const limits = { maxClients: 20, maxRoutes: 8 };
+
+/** Ten that call often, on every day, and many that call once or have a request of an earlier hour open. */
+function floodOf(random: (below: number) => number, days: number, newcomers: number): UsageRow[] {
+  return Array.from({ length: days * newcomers * 2 }, (_one, n) => {
+    const first = noon - random(days * 24) * hourMs;
+    const isRegular = n % 2 === 0;
+    // Some only go on with what they began before.
+    const requests = random(4) === 0 ? 0 : isRegular ? 20 + random(10) : 1;
+    return row({
+      version: `v${random(2)}`,
+      client: isRegular ? `regular-${random(10)}` : `flood-${n}`,
+      route: isRegular ? `GET /r${random(4)}` : `GET /scan${n}`,
+      first,
+      last: first + random(1_000),
+      requests,
+      errors: random(2),
+      served: random(2),
+      failing: random(requests + 1),
+      refused: random(2),
+    });
+  });
+}
+
+function problemsOf(store: string): unknown[] {
+  const database = new DatabaseSync(store, { readOnly: true });
+  try {
+    const days = ['client', 'route'].flatMap((subject) =>
+      database
+        .prepare(
+          `SELECT '${subject}' AS subject, block.item FROM ${subject}_block AS block LEFT JOIN (
+            SELECT version, span / 30 AS span, item, SUM(requests) AS requests, SUM(errors) AS errors,
+              SUM(served) AS served, SUM(failing) AS failing, SUM(refused) AS refused,
+              MIN(span % 30 * ${dayMs} + first) AS first, MAX(span % 30 * ${dayMs} + last) AS last
+            FROM ${subject}_day GROUP BY 1, 2, 3) AS days USING (version, span, item)
+          WHERE days.requests IS NOT block.requests OR days.errors IS NOT block.errors
+            OR days.served IS NOT block.served OR days.failing IS NOT block.failing OR days.refused IS NOT block.refused OR days.first IS NOT block.first OR days.last IS NOT block.last`,
+        )
+        .all(),
+    );
+    const pairs = ['client', 'route'].flatMap((subject) =>
+      ['hour', 'day'].flatMap((length) =>
+        database
+          .prepare(
+            `SELECT '${subject}' AS subject, one.item FROM ${subject}_${length} AS one LEFT JOIN (
+              SELECT version, span, ${subject} AS item, SUM(requests) AS requests, SUM(errors) AS errors,
+                MIN(first) AS first, MAX(last) AS last
+              FROM pair_${length} GROUP BY 1, 2, 3) AS pairs USING (version, span, item)
+            WHERE pairs.requests IS NOT one.requests OR pairs.errors IS NOT one.errors
+              OR pairs.first IS NOT one.first OR pairs.last IS NOT one.last`,
+          )
+          .all(),
+      ),
+    );
+    const names = ['client', 'route'].flatMap((subject) =>
+      database.prepare(`SELECT name FROM ${subject}s WHERE id NOT IN (SELECT item FROM ${subject}_block)`).all(),
+    );
+    return [...days, ...pairs, ...names];
+  } finally {
+    database.close();
+  }
+}
+
+function namesADay(store: string, subject: 'client' | 'route'): number[] {
+  const database = new DatabaseSync(store, { readOnly: true });
+  const rows = database.prepare(`SELECT COUNT(*) AS names FROM ${subject}_day GROUP BY version, span`).all();
+  database.close();
+  return rows.map(({ names }) => Number(names));
+}
+
+describe('names that are too many for the ledger', () => {
+  it.each([
+    ['one day', 1, 400],
+    ['days of two blocks', 25, 60],
+  ])('are counted as one, and every sum stays: %s', (_name, days, newcomers) => {
+    const { ledger, store } = openLedger(limits);
+    const rows = floodOf(randomOf(days), days, newcomers);
+    // As several processes would bring them.
+    for (let at = 0; at < rows.length; at += 150) ledger.add(rows.slice(at, at + 150));
+    expect(ledger.problem).toBeUndefined();
+    expect(Math.max(...namesADay(store, 'client'))).toBeLessThanOrEqual(20 * 1.25 + 1);
+    expect(Math.max(...namesADay(store, 'route'))).toBeLessThanOrEqual(8 * 1.25 + 1);
+    expect(problemsOf(store)).toEqual([]);
+    expectSums(ledger, rows);
+    ledger.maintain(noon);
+    expect(problemsOf(store)).toEqual([]);
+    expectSums(ledger, rows);
+  });
+
+  it('are at most as many as they may be once the hour is over', () => {
+    const { ledger, store } = openLedger(limits);
+    ledger.add(Array.from({ length: 23 }, (_one, n) => row({ client: `c${n}`, requests: n + 1 })));
+    expect(namesADay(store, 'client')).toEqual([23]);
+    ledger.maintain(noon);
+    expect(namesADay(store, 'client')).toEqual([21]);
+    expect(ledger.byClient('v1', 0).map(({ client, requests }) => [client, requests])).toContainEqual([
+      'other clients',
+      1 + 2 + 3,
+    ]);
+    // What is counted together is no client.
+    expect(ledger.totals(0)).toMatchObject([{ clients: 20 }]);
+    expect(ledger.byRoute('v1', 0)).toMatchObject([{ clients: 20 }]);
+    // A name that comes again begins anew.
+    ledger.add([row({ client: 'c0', requests: 50 })]);
+    expect(ledger.byClient('v1', 0)[0]).toMatchObject({ client: 'c0', requests: 50 });
+  });
+
+  it('keep those that call on and on, and the days of those that are too many today', () => {
+    const { ledger } = openLedger(limits);
+    ledger.add([row({ client: 'earlier', first: noon - 3 * dayMs, requests: 4 }), row({ client: 'earlier' })]);
+    for (let turn = 0; turn < 30; turn++) {
+      const flood = Array.from({ length: 10 }, (_one, n) => row({ client: `flood-${turn}-${n}`, requests: 2 }));
+      ledger.add([...flood, row({ client: 'newcomer', first: noon + turn })]);
+    }
+    const uses = new Map(ledger.byClient('v1', 0).map((use) => [use.client, use]));
+    expect(uses.get('newcomer')?.requests).toBeGreaterThan(20);
+    expect(uses.get('earlier')).toMatchObject({ requests: 4, last: noon - 3 * dayMs });
+    expect(ledger.byClient('v1', noon).map(({ client }) => client)).not.toContain('earlier');
+    expect(ledger.totals(noon)).toMatchObject([{ requests: 1 + 300 * 2 + 30 }]);
+  });
+
+  it('keep a client that has a stream open, rather than those that call once', () => {
+    const { ledger } = openLedger(limits);
+    ledger.add([row({ client: 'reader', requests: 0, last: noon + 9 })]);
+    ledger.add(Array.from({ length: 40 }, (_one, n) => row({ client: `c${n}` })));
+    expect(ledger.byClient('v1', 0).map(({ client }) => client)).toContain('reader');
+  });
+
+  it('leave the days on which a client only had a stream open', () => {
+    const { ledger, store } = openLedger(limits);
+    const before = noon - 3 * dayMs;
+    ledger.add([row({ client: 'reader', first: before, requests: 0 }), row({ client: 'reader' })]);
+    ledger.add(Array.from({ length: 40 }, (_one, n) => row({ client: `c${n}`, requests: 2 })));
+    const uses = new Map(ledger.byClient('v1', 0).map((use) => [use.client, use]));
+    expect(uses.get('reader')).toMatchObject({ requests: 0, first: before, last: before });
+    expect(problemsOf(store)).toEqual([]);
+  });
+
+  it('are said to be so many requests', () => {
+    const { ledger } = openLedger(limits);
+    const others = (version: string, first: number) => row({ version, client: 'other clients', first, requests: 5 });
+    ledger.add([row(), others('v1', noon), others('v1', noon - 40 * dayMs), others('v2', noon)]);
+    expect([ledger.folded(0), ledger.folded(0, 'v1'), ledger.folded(noon), ledger.folded(noon, 'v1')]).toEqual([
+      15, 10, 10, 5,
+    ]);
+    expect([ledger.folded(noon + dayMs), ledger.folded(0, 'v9')]).toEqual([0, 0]);
+    expect(openLedger().ledger.folded(0)).toBe(0);
+  });
+});
+
+function expectSums(ledger: ReturnType<typeof openLedger>['ledger'], rows: UsageBatch): void {
+  const versions = addUp(rows, ({ version }) => version);
+  for (const [version, sum] of versions) {
+    const clients = ledger.byClient(version, 0);
+    for (const uses of [clients, ledger.byRoute(version, 0)]) {
+      expect(uses.reduce((all, { requests }) => all + requests, 0)).toBe(sum.requests);
+      expect(uses.reduce((all, { errors }) => all + errors, 0)).toBe(sum.errors);
+    }
+    expect(clients.reduce((all, { served }) => all + served, 0)).toBe(sum.served);
+    expect(Math.min(...clients.map(({ first }) => first))).toBe(sum.first);
+    expect(Math.max(...clients.map(({ last }) => last))).toBe(sum.last);
+    expect(ledger.totals(0).find((one) => one.version === version)?.clients).toBe(
+      clients.filter(isSingleClient).length,
+    );
+    for (let n = 0; n < 10; n++) {
+      const own = rows.filter((one) => one.version === version && one.client === `regular-${n}`);
+      expect(clients.find(({ client }) => client === `regular-${n}`)?.requests).toBe(total(own, 'requests'));
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { HeldRows } from '../../../gateway/usage/ledger/outage.ts';
+import { noon, randomBatch, randomOf, row, total } from '../model.ts';
+
+it('adds up what is about the same', () => {
+  const held = new HeldRows(10);
+  const [one, two] = [
+    row({ requests: 2, errors: 1, first: noon + 5 }),
+    row({ requests: 3, first: noon + 1, last: noon + 9 }),
+  ];
+  held.hold([one]);
+  held.hold([two]);
+  expect(held.first(10).rows).toEqual([row({ requests: 5, errors: 1, served: 2, first: noon + 1, last: noon + 9 })]);
+  // The rows of the caller are the caller's.
+  expect(one.requests).toBe(2);
+});
+
+it('loses no request when there are too many, and stays small', () => {
+  const held = new HeldRows(20);
+  const rows = randomBatch(randomOf(2), 2_000, 5 * 3_600_000);
+  held.hold(rows);
+  const { rows: kept, forget } = held.first(1_000);
+  // As many as it may keep, and one for each version and hour.
+  expect(kept.length).toBeLessThanOrEqual(20 + 3 * 6);
+  for (const what of ['requests', 'errors', 'served'] as const) expect(total(kept, what)).toBe(total(rows, what));
+  forget();
+  expect(held.size).toBe(0);
+});

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { dayMs, endless, hourMs, lengths, spansOf } from '../../../gateway/usage/ledger/spans.ts';
+import { randomOf } from '../model.ts';
+
+function edges(spans: ReturnType<typeof spansOf>): [from: number, to: number][] {
+  return spans
+    .map(({ length, from, to }): [number, number] => [from * lengths[length], (to + 1) * lengths[length]])
+    .sort(([a], [b]) => a - b);
+}
+
+it('covers each hour once, without gaps', () => {
+  const random = randomOf(11);
+  for (let turn = 0; turn < 2_000; turn++) {
+    const since = random(100 * dayMs);
+    const until = since + random([3 * hourMs, 3 * dayMs, 90 * dayMs][turn % 3] as number);
+    const covered = edges(spansOf(since, until));
+    expect(covered[0]?.[0] ?? since - (since % hourMs)).toBe(since - (since % hourMs));
+    for (const [index, [from]] of covered.entries()) if (index > 0) expect(from).toBe(covered[index - 1]?.[1]);
+    if (covered.length > 0) expect(covered.at(-1)?.[1]).toBe(Math.ceil(until / hourMs) * hourMs);
+    expect(covered.length).toBeLessThanOrEqual(5);
+  }
+});
+
+it('takes whole days where there are no hours', () => {
+  const spans = spansOf(5.5 * dayMs, 7.2 * dayMs, 'day');
+  expect(spans).toEqual([{ length: 'day', from: 5, to: 7 }]);
+});
+
+it('has no short spans at an open end', () => {
+  expect(spansOf(29 * dayMs + 5 * hourMs, endless).map(({ length }) => length)).toEqual(['hour', 'block']);
+});
+
+it('covers nothing where nothing lies between', () => {
+  expect(spansOf(3 * hourMs, 3 * hourMs)).toEqual([]);
+});

@@ -1,0 +1,122 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { ThreadedLedger } from '../../../gateway/usage/ledger/threadedLedger.ts';
+import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { eventually } from '../../support/eventually.ts';
+import { hourMs, row } from '../model.ts';
+
+const brokenWorker = new URL('brokenLedgerWorker.ts', import.meta.url);
+
+async function open(options: { worker?: URL; overdueMs?: number; closeMs?: number } = {}) {
+  const folder = temporaryFolder();
+  const store = join(folder, 'usage.db');
+  const notices: string[] = [];
+  const settings = { store, retention: 1e10 };
+  const ledger = await ThreadedLedger.open(settings, (line) => void notices.push(line), options);
+  onTestFinished(() => ledger.close());
+  const requests = (): number => {
+    const reader = Ledger.openReadOnly(store);
+    const sum = reader.totals(0).reduce((all, one) => all + one.requests, 0);
+    reader.close();
+    return sum;
+  };
+  return { folder, store, settings, notices, ledger, requests };
+}
+
+/** Of clients that nobody has seen before. */
+function newNames(count: number, prefix: string): UsageBatch {
+  const first = Date.now() - hourMs;
+  return Array.from({ length: count }, (_one, n) => row({ client: `${prefix}-${n}`, first }));
+}
+
+/** Makes the disk hang for `brokenLedgerWorker.ts`. Returns what ends that. */
+function hang(folder: string): () => void {
+  const pipe = join(folder, 'hangs');
+  execFileSync('mkfifo', [pipe]);
+  // With a writer that writes nothing.
+  const writer = openSync(pipe, 'r+');
+  return () => {
+    rmSync(pipe);
+    closeSync(writer);
+  };
+}
+
+it('has written what was added before once it is flushed, however much that is', async () => {
+  const { ledger, requests, notices } = await open();
+  for (let turn = 0; turn < 20; turn += 1) ledger.add(newNames(1_000, `turn-${turn}`));
+  // More than may be on its way: the rest is added up in memory.
+  expect(ledger.held).toBeGreaterThan(0);
+  await ledger.flush();
+  expect([requests(), ledger.held, ledger.problem, notices]).toEqual([20_000, 0, undefined, []]);
+});
+
+it('writes everything before it closes, and takes nothing after that', async () => {
+  const { ledger, requests } = await open();
+  for (let turn = 0; turn < 10; turn += 1) ledger.add(newNames(1_000, `turn-${turn}`));
+  await ledger.close();
+  ledger.add([row()]);
+  await ledger.flush();
+  expect(requests()).toBe(10_000);
+});
+
+it('takes the salt of the file, and settings of a reload', async () => {
+  const { ledger, settings, store } = await open();
+  ledger.add([row({ first: Date.now() - 30 * hourMs }), row({ first: Date.now() })]);
+  ledger.configure({ ...settings, store: '/elsewhere', retention: hourMs });
+  ledger.maintain(Date.now());
+  await ledger.close();
+  const again = await ThreadedLedger.open({ ...settings, retention: hourMs });
+  expect([again.salt, again.settings.store]).toEqual([ledger.salt, store]);
+  await again.close();
+  const reader = Ledger.openReadOnly(store);
+  expect(reader.totals(0)).toMatchObject([{ requests: 1 }]);
+  reader.close();
+});
+
+it.each(['dies before it writes', 'dies after it wrote'])(
+  'starts another thread for one that %s, and counts everything once',
+  async (what) => {
+    const { folder, ledger, requests, notices } = await open({ worker: brokenWorker });
+    ledger.add(newNames(10, 'before'));
+    await ledger.flush();
+    writeFileSync(join(folder, what), '');
+    ledger.add(newNames(100, 'meanwhile'));
+    await eventually(() =>
+      expect(ledger.problem).toContain('The thread that writes the usage ledger ended: exit code 7'),
+    );
+    ledger.add(newNames(1_000, 'later'));
+    rmSync(join(folder, what));
+    await eventually(() => {
+      ledger.add([]);
+      expect(ledger.problem).toBeUndefined();
+    }, 30_000);
+    await ledger.flush();
+    expect(requests()).toBe(1_110);
+    expect(notices).toEqual([expect.stringContaining('exit code 7'), 'The usage ledger is written again.']);
+  },
+);
+
+it('says that the disk hangs, and loses nothing if it comes back', async () => {
+  const { folder, ledger, requests } = await open({ worker: brokenWorker, overdueMs: 100 });
+  const comesBack = hang(folder);
+  for (let turn = 0; turn < 8; turn += 1) ledger.add(newNames(100, `turn-${turn}`));
+  await ledger.flush();
+  expect(ledger.problem).toMatch(/cannot be written: the disk has not answered for \d+ s/);
+  // Those that the thread has not got yet.
+  expect(ledger.held).toBe(400);
+  comesBack();
+  await eventually(() => expect([ledger.problem, requests()]).toEqual([undefined, 800]), 30_000);
+});
+
+it('does not wait at its end for a disk that hangs, and says what is lost', async () => {
+  const { folder, ledger, notices } = await open({ worker: brokenWorker, closeMs: 100 });
+  const comesBack = hang(folder);
+  ledger.add(newNames(100, 'a'));
+  await ledger.close();
+  expect(notices).toEqual([expect.stringContaining('was not written in time: 100 rows are lost')]);
+  comesBack();
+});

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
+import { systemClock } from '../../gateway/shared/clock.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { runIn } from '../cli/io.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { startBackend } from '../support/backend.ts';
+import { ask, get } from '../support/rawClient.ts';
+
+it('who calls a version that was removed from routes.yaml is named, by usage and can-retire alike', async () => {
+  const { url } = await startBackend();
+  const snapshotOf = (routes: object, force = {}) =>
+    snapshotFrom({
+      routes,
+      gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
+      log: { access: 'off' },
+      usage: { store },
+      guard: { force },
+    });
+  const store = join(temporaryFolder(), 'usage.db');
+  const before = snapshotOf({ '/v1': url, '/v2': url });
+  const ledger = Ledger.open(before.usage, { clock: systemClock });
+  let current = before;
+  const gateway = await startGateway(before, { ledger, load: () => current });
+  await ask(gateway.port, get('/v1/drinks/7', 'X-Client-Id: shop'));
+  current = snapshotOf({ '/v2': url }, { '/v1': 'its clients were told' });
+  expect((await gateway.reload('admin')).kind).toBe('reloaded');
+  for (const path of ['/v1/drinks/8', '/v1/drinks/9?x=1', '/v2/x', '/x', '/v1%2f/x', '/v1/../v2', '/v01/x']) {
+    await ask(gateway.port, get(path, 'X-Client-Id: shop'));
+  }
+  // To take over a reload is to write what was counted before.
+  current = snapshotOf({ '/v2': url, '/v3': url });
+  await gateway.reload('admin');
+
+  const admin = `127.0.0.1:${gateway.adminPort}`;
+  const usage = await runIn('/', ['usage', '/v1', '--format', 'json', '--admin', admin]);
+  expect(JSON.parse(usage.stdout).rows).toMatchObject([
+    {
+      version: 'v1',
+      client: 'x-client-id:shop',
+      requests: 3,
+      top_routes: [{ route: 'GET /drinks/{}', requests: 3 }],
+    },
+  ]);
+  const { code, stdout } = await runIn('/', ['can-retire', '/v1', '--admin', admin]);
+  expect([code, stdout]).toEqual([1, expect.stringContaining('/v1 is not in routes.yaml any more')]);
+  expect(stdout).toContain('x-client-id:shop');
+  await gateway.close();
+  expect(
+    ledger
+      .totals(0)
+      .map(({ version }) => version)
+      .sort(),
+  ).toEqual(['', 'v1', 'v2']);
+  ledger.close();
+});
