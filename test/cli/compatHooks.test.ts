@@ -40,7 +40,7 @@ describe('examples/pre-commit', () => {
     expect(refused.code).toBe(1);
     expect(refused.printed).toContain('field `price` was a string and is now a number');
     expect(refused.printed).toContain('new  api/openapi.json:');
-    expect(refused.printed).toContain('The commit is refused.');
+    expect(refused.printed).toContain('The commit is rejected.');
     repository.write({ 'api/openapi.json': wider });
     expect(commit(repository, '--all')).toMatchObject({ code: 0 });
   });
@@ -83,8 +83,8 @@ describe('examples/pre-commit', () => {
     repository.git('add', 'c');
     const { code, printed } = commit(repository);
     expect(code).toBe(0);
-    expect(printed).toContain('a/openapi.json is gone: not compared.');
-    expect(printed).toContain('c/openapi.yml is new: there is nothing to hold it against.');
+    expect(printed).toContain('a/openapi.json was removed: not compared.');
+    expect(printed).toContain('c/openapi.yml is new: there is nothing to compare it with.');
   });
 
   it('lets the first commit through', () => {
@@ -92,6 +92,21 @@ describe('examples/pre-commit', () => {
     repository.git('add', '.');
     expect(commit(repository).code).toBe(0);
   });
+});
+
+it('the hook of the pre-commit framework finds the program that the framework installed', () => {
+  const repository = Repository.of({ 'openapi.json': sound }).write({ 'openapi.json': broken });
+  repository.git('add', '.');
+  const installed = temporaryFolder();
+  symlinkSync(resolve('bin/version-gateway.js'), join(installed, 'version-gateway'));
+  symlinkSync(resolve('examples/pre-commit'), join(installed, 'version-gateway-pre-commit'));
+  const { status, stdout } = spawnSync('version-gateway-pre-commit', {
+    cwd: repository.folder,
+    env: { ...env, PATH: `${installed}:${env.PATH}` },
+    encoding: 'utf8',
+  });
+  expect(stdout).toContain('field `price` was a string and is now a number');
+  expect(status).toBe(1);
 });
 
 describe('.ci/contracts', () => {
