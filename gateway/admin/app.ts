@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 import { TrafficSamples } from '../observability/recentTraffic.ts';
-import { sendProblem } from '../problems/send.ts';
+import { sendProblem } from '../problems/problem.ts';
 import { Attempts } from './attempts.ts';
 import { believeProxies } from './clientAddress.ts';
 import { login } from './dashboard/login.ts';

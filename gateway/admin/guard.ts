@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
-import { sendProblem } from '../problems/send.ts';
+import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Attempts } from './attempts.ts';
 import { clientAddress } from './clientAddress.ts';

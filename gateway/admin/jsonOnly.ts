@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { sendProblem } from '../problems/send.ts';
+import { sendProblem } from '../problems/problem.ts';
 
 /** A form of another site can post, too, but not this type (CSRF). */
 export const jsonOnly: RequestHandler = (req, res, next) => {

@@ -1,6 +1,6 @@
 import express, { type RequestHandler, type Router } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
-import { sendProblem } from '../problems/send.ts';
+import { sendProblem } from '../problems/problem.ts';
 import type { Admits } from './guard.ts';
 import { jsonOnly } from './jsonOnly.ts';
 import type { Operations } from './operations.ts';

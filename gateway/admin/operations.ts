@@ -3,7 +3,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { ConfigStatus } from '../observability/configStatus.ts';
 import type { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ServingReport } from '../observability/report.ts';
-import { sendProblem } from '../problems/send.ts';
+import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Admits } from './guard.ts';
 import { jsonOnly } from './jsonOnly.ts';

@@ -1,5 +1,5 @@
 import express, { type RequestHandler, type Router } from 'express';
-import { sendProblem } from '../problems/send.ts';
+import { sendProblem } from '../problems/problem.ts';
 
 export interface Readiness {
   /** False while the gateway starts and while it drains: no new traffic should be sent to it. */

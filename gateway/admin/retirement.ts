@@ -1,6 +1,6 @@
 import type { Router } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
-import { sendProblem } from '../problems/send.ts';
+import { sendProblem } from '../problems/problem.ts';
 import type { Operations } from './operations.ts';
 import { nobodyKnows } from './question.ts';
 import { sendAnswer } from './usage.ts';

@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf } from '../lifecycle/stage.ts';
-import { unreachableVersions } from '../lifecycle/stopped.ts';
+import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { ConfigStatus } from '../observability/configStatus.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';

@@ -1,5 +1,5 @@
 import { printable } from '../config/mask.ts';
-import { refusalLines } from '../lifecycle/guard.ts';
+import { refusalLines } from '../lifecycle/reloadGuard.ts';
 import type { Outcome } from '../runtime/reload.ts';
 import { adminAt, isRecord, stranger } from './admin.ts';
 import type { AdminTarget } from './adminTarget.ts';

@@ -1,6 +1,5 @@
 import type { VerdictJson } from '../retirement/verdictJson.ts';
-import { grouped } from '../shared/counted.ts';
-import { harmless } from '../shared/harmless.ts';
+import { grouped, printable } from '../shared/text.ts';
 import { clientTable, summaryOf } from './canRetireText.ts';
 
 /** For a ticket or a pull request. */
@@ -23,5 +22,5 @@ function rows(headings: readonly string[], cells: readonly (readonly string[])[]
 
 /** Text that means itself: no cell, code, tag, link, image or emphasis (CommonMark §2.4). */
 export function escaped(text: string): string {
-  return harmless(text).replace(/[\\|`<>[\]*_~!&#]/g, '\\$&');
+  return printable(text).replace(/[\\|`<>[\]*_~!&#]/g, '\\$&');
 }

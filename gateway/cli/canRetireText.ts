@@ -1,7 +1,6 @@
 import type { VerdictJson } from '../retirement/verdictJson.ts';
 import { percent, routesInWords, theLast } from '../retirement/words.ts';
-import { grouped } from '../shared/counted.ts';
-import { harmless, harmlessly } from '../shared/harmless.ts';
+import { grouped, printable, printableExcerpt } from '../shared/text.ts';
 import { ago } from './ago.ts';
 import type { Paint } from './paint.ts';
 import { sparkline } from './sparkline.ts';
@@ -14,13 +13,13 @@ const clientsShown = 20;
 /** For people. */
 export function verdictAsText(verdict: VerdictJson, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { version, answer, reasons, notes } = verdict;
-  const lines = [`Can ${harmless(`/${version}`)} be retired?  ${paint(colours[answer], answer)}`, ''];
-  lines.push(...reasons.map(({ text }) => `  ${harmless(text)}`), '');
+  const lines = [`Can ${printable(`/${version}`)} be retired?  ${paint(colours[answer], answer)}`, ''];
+  lines.push(...reasons.map(({ text }) => `  ${printable(text)}`), '');
   lines.push(...table(summaryOf(verdict)));
   const { headings, cells, more } = clientTable(verdict);
   if (cells.length > 0) lines.push('', ...table([headings, ...cells], width));
   if (more > 0) lines.push(`  and ${grouped(more)} more`);
-  if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `  ${harmless(text)}`));
+  if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `  ${printable(text)}`));
   return `${lines.join('\n')}\n`;
 }
 
@@ -32,7 +31,7 @@ export function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
   const [first, last] = [trend.days[0], trend.days.at(-1)];
   const days = first && last ? sparkline(trend.days, Date.parse(first.at), Date.parse(last.at)) : '';
   return [
-    ['stage', harmless(stage)],
+    ['stage', printable(stage)],
     ['deprecation', deprecation === null ? '-' : date(Date.parse(deprecation))],
     ['sunset', sunset === null ? '-' : date(Date.parse(sunset))],
     ['requests', `${total}, ${share}`],
@@ -50,13 +49,13 @@ export function clientTable({ facts, asked_at: now }: VerdictJson) {
   if (facts.stage === 'retired') {
     const cells = facts.refused_clients
       .slice(0, clientsShown)
-      .map(({ client, name, refused, last }) => [harmlessly(name ?? client), grouped(refused), asked(last)]);
+      .map(({ client, name, refused, last }) => [printableExcerpt(name ?? client), grouped(refused), asked(last)]);
     return { headings: ['client', 'refused', 'last asked'], cells, more: facts.refused_count - cells.length };
   }
   const cells = facts.clients
     .slice(0, clientsShown)
     .map(({ client, name, requests, errors, routes, top_routes: top, last }) => [
-      harmlessly(name ?? client),
+      printableExcerpt(name ?? client),
       grouped(requests),
       grouped(errors),
       routesInWords(routes, top),
@@ -70,11 +69,11 @@ function trendInWords({ kind, zero }: VerdictJson['facts']['trend']): string {
   if (kind === 'unknown') return 'too few days to say';
   if (kind === 'none') return 'no requests in 7 days';
   if (kind === 'falling' && zero === null) return 'falling, by less each week';
-  return zero === null ? harmless(kind) : `falling, none from ${harmless(zero)} on`;
+  return zero === null ? printable(kind) : `falling, none from ${printable(zero)} on`;
 }
 
 function successorInWords(successor: VerdictJson['facts']['successor']): string {
   if (successor === null) return 'none';
   const { version, health, healthy, targets } = successor;
-  return harmless(`/${version}, ${health}${health === 'degraded' ? ` (${healthy} of ${targets} targets)` : ''}`);
+  return printable(`/${version}, ${health}${health === 'degraded' ? ` (${healthy} of ${targets} targets)` : ''}`);
 }

@@ -7,7 +7,7 @@ import { realPathOf } from '../config/location.ts';
 import { isSecret } from '../config/mask.ts';
 import type { Verdict } from '../config/validate.ts';
 import { stageOf } from '../lifecycle/stage.ts';
-import { counted } from '../shared/counted.ts';
+import { plural } from '../shared/text.ts';
 import { block, type CheckReport, type ComposeFacts, overview } from './checkReport.ts';
 import { runningServices } from './composeEngine.ts';
 import type { Io } from './io.ts';
@@ -62,8 +62,8 @@ export function besideAsText(
   const blocks = [...faults.map(show('red')), ...warnings.map(show('yellow'))];
   const both = `${file} and ${facts.files.join(', ')}`;
   const counts = [
-    faults.length > 0 ? counted(faults.length, 'fault') : '',
-    warnings.length > 0 ? counted(warnings.length, 'warning') : '',
+    faults.length > 0 ? plural(faults.length, 'fault') : '',
+    warnings.length > 0 ? plural(warnings.length, 'warning') : '',
   ].filter((part) => part !== '');
   const style = faults.length > 0 ? 'red' : warnings.length > 0 ? 'yellow' : 'green';
   const fits = faults.length > 0 ? 'do not fit together' : 'fit together';

@@ -4,7 +4,7 @@ import type { Verdict } from '../config/validate.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { successorOf } from '../lifecycle/successor.ts';
 import type { Outcome } from '../runtime/reload.ts';
-import { counted } from '../shared/counted.ts';
+import { plural } from '../shared/text.ts';
 import { frame } from './frame.ts';
 import type { Paint } from './paint.ts';
 import { date, table } from './table.ts';
@@ -32,13 +32,13 @@ export function asText({ file, text, verdict, now }: CheckReport, paint: Paint):
     ...warnings.map((warning) => block(warning, text, paint, 'yellow').join('\n')),
   ];
   if (!snapshot) {
-    const heading = paint('red', `${file} cannot be served: ${counted(faults.length, 'fault')}.`);
+    const heading = paint('red', `${file} cannot be served: ${plural(faults.length, 'fault')}.`);
     return `${blocks.join('\n\n')}\n\n${heading}\n`;
   }
   const heading =
     warnings.length === 0
       ? paint('green', `${file} is fine.`)
-      : paint('yellow', `${file}: ${counted(warnings.length, 'warning')}.`);
+      : paint('yellow', `${file}: ${plural(warnings.length, 'warning')}.`);
   return `${[...blocks, [heading, ...overview(snapshot, now)].join('\n')].join('\n\n')}\n`;
 }
 

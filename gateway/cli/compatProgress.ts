@@ -1,4 +1,4 @@
-import { harmlessly } from '../shared/harmless.ts';
+import { printableExcerpt } from '../shared/text.ts';
 import type { Io } from './io.ts';
 
 /** One line that says what is being done, for whoever waits at a terminal. */
@@ -21,7 +21,7 @@ export function progressOn({ stderr, env }: Pick<Io, 'stderr' | 'env'>): Progres
   return {
     tell: (what) => {
       if (performance.now() - began < patienceMs) return;
-      stderr.write(`${clearLine}${harmlessly(what, widest)}…`);
+      stderr.write(`${clearLine}${printableExcerpt(what, widest)}…`);
       isShown = true;
     },
     done: () => {

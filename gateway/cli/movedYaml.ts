@@ -1,5 +1,5 @@
 import type { MovedProposals } from '../compat/moved.ts';
-import { harmless } from '../shared/harmless.ts';
+import { printable } from '../shared/text.ts';
 
 /** Rows to paste into routes.yaml: each with why, and how sure. */
 export function movedYaml(from: string, to: string, { proposals, unmatched }: MovedProposals): string {
@@ -11,7 +11,7 @@ export function movedYaml(from: string, to: string, { proposals, unmatched }: Mo
   ];
   lines.push(proposals.length > 0 ? 'moved:' : '# moved:');
   for (const { from: old, to: now, sure, why } of proposals) {
-    lines.push(`  # ${harmless(`${sure}: ${why.join(', ')}`)}`, `  ${scalar(old)}: ${scalar(now)}`);
+    lines.push(`  # ${printable(`${sure}: ${why.join(', ')}`)}`, `  ${scalar(old)}: ${scalar(now)}`);
   }
   if (unmatched.length > 0)
     lines.push(`  # nothing like ${unmatched.length === 1 ? 'it' : 'them'} in ${to}: write null if that is meant`);
@@ -21,5 +21,5 @@ export function movedYaml(from: string, to: string, { proposals, unmatched }: Mo
 
 /** A path as it is where YAML takes it for a text, in quotes where it might take it for more. */
 function scalar(path: string): string {
-  return /^\/[\w\-./{}~]*$/.test(path) ? path : harmless(JSON.stringify(path));
+  return /^\/[\w\-./{}~]*$/.test(path) ? path : printable(JSON.stringify(path));
 }

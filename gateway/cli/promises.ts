@@ -1,6 +1,6 @@
 import { readAccepted, writeAccepted } from '../config/accepted.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import { guard, type UseFacts } from '../lifecycle/guard.ts';
+import { guardReload, type UseFacts } from '../lifecycle/reloadGuard.ts';
 
 // What was served when is not kept beyond the process that served it.
 const unknownUse: UseFacts = { lastAsked: () => undefined };
@@ -9,7 +9,7 @@ const unknownUse: UseFacts = { lastAsked: () => undefined };
 export function brokenPromises(snapshot: Snapshot, now: number): string[] {
   const { promises, warning } = readAccepted(snapshot.usage.store);
   if (promises === undefined) return warning === undefined ? [] : [warning];
-  return guard(promises, snapshot, unknownUse, now).map(({ message }) => message);
+  return guardReload(promises, snapshot, unknownUse, now).map(({ message }) => message);
 }
 
 /** Keeps every snapshot that it is given; what hinders it is said once, and again when it is something else. */

@@ -1,6 +1,5 @@
 import { routesInWords } from '../retirement/words.ts';
-import { counted, grouped } from '../shared/counted.ts';
-import { harmless, harmlessly } from '../shared/harmless.ts';
+import { grouped, plural, printable, printableExcerpt } from '../shared/text.ts';
 import { migrationStates, stateInWords } from '../usage/report/migration.ts';
 import type { Grouping, ReportCell, ReportRow, RequestCount, UsedRoute } from '../usage/report/usagePage.ts';
 import type { UsageReport } from '../usage/report/usageReport.ts';
@@ -19,18 +18,18 @@ interface Column {
 /** For people. */
 export function usageAsText(report: UsageReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { rows, since, until, covered_since: covered, problem, problems, folded, held } = report;
-  const heading = `${report.version === null ? 'usage' : harmless(`usage of /${report.version}`)} since ${minuteOf(since)}`;
+  const heading = `${report.version === null ? 'usage' : printable(`usage of /${report.version}`)} since ${minuteOf(since)}`;
   const lines = [heading];
   if (covered === null) lines.push('The ledger holds nothing yet.');
   else if (covered > since) lines.push(paint('yellow', `The ledger begins ${ago(covered, Date.parse(until))} only.`));
   for (const one of problems)
-    lines.push(paint('red', `${one === problem ? 'The ledger is not well: ' : ''}${harmless(one)}`));
+    lines.push(paint('red', `${one === problem ? 'The ledger is not well: ' : ''}${printable(one)}`));
   if (folded > 0)
     lines.push(
-      paint('yellow', `${counted(folded, 'request')} of clients beyond usage.max_clients: who they are is not known.`),
+      paint('yellow', `${plural(folded, 'request')} of clients beyond usage.max_clients: who they are is not known.`),
     );
   if (held > 0)
-    lines.push(paint('yellow', `${counted(held, 'row')} waiting in memory until the ledger can be written.`));
+    lines.push(paint('yellow', `${plural(held, 'row')} waiting in memory until the ledger can be written.`));
   lines.push('', ...(rows.length === 0 ? ['  no requests'] : tableOf(report, width)));
   if (report.by === 'migration') lines.push(...movementInWords(rows));
   return `${lines.join('\n')}\n`;
@@ -46,9 +45,9 @@ function tableOf(report: UsageReport, width: number): string[] {
 
 const version = column('version', (row) => {
   const name = textOf(row['version']);
-  return name === '' ? '(none)' : harmless(`/${name}`);
+  return name === '' ? '(none)' : printable(`/${name}`);
 });
-const client = column('client', (row) => harmlessly(textOf(row['name']) || textOf(row['client'])));
+const client = column('client', (row) => printableExcerpt(textOf(row['name']) || textOf(row['client'])));
 const last = column('last asked', (row, { until }) => agoOf(row['last'], until));
 const days = column('by day', ({ days: counts }, { since, until, covered_since: covered }) => {
   if (!isCounts(counts)) return '';
@@ -80,7 +79,7 @@ const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
   ],
   route: [
     version,
-    column('route', (row) => harmlessly(textOf(row['route']), 100)),
+    column('route', (row) => printableExcerpt(textOf(row['route']), 100)),
     numbers('requests'),
     numbers('errors'),
     exceptions('failing'),
@@ -99,7 +98,7 @@ const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
     column('state', stateOf),
     numbers('requests'),
     last,
-    column('successor', (row) => harmless(`/${textOf(row['successor'])}`)),
+    column('successor', (row) => printable(`/${textOf(row['successor'])}`)),
     numbers('requests', 'successor_requests'),
     column('last asked', (row, { until }) => agoOf(row['successor_last'], until)),
   ],
@@ -124,7 +123,7 @@ function bar(requests: number, rows: readonly ReportRow[]): string {
 
 function stateOf(row: ReportRow): string {
   const [from, to] = [textOf(row['version']), textOf(row['successor'])];
-  return harmless(stateInWords(textOf(row['state']), `/${from}`, `/${to}`));
+  return printable(stateInWords(textOf(row['state']), `/${from}`, `/${to}`));
 }
 
 /** A line for each version that has a successor. */
@@ -137,13 +136,13 @@ function movementInWords(rows: readonly ReportRow[]): string[] {
       if (many === 0 && state === 'failing') return [];
       return [`${grouped(many)} ${stateInWords(state, `/${name}`, `/${successor}`)}`];
     });
-    return harmless(`  /${name} to /${successor}: ${counted(own.length, 'client')}, ${words.join(', ')}`);
+    return printable(`  /${name} to /${successor}: ${plural(own.length, 'client')}, ${words.join(', ')}`);
   });
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
 function minuteOf(instant: string): string {
-  return harmless(instant.replace(/:\d\d(\.\d+)?Z$/, 'Z'));
+  return printable(instant.replace(/:\d\d(\.\d+)?Z$/, 'Z'));
 }
 
 function agoOf(instant: ReportCell | undefined, until: string): string {

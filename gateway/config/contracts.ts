@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml';
+import { largestContract } from '../shared/fileSystem.ts';
 import { PathTable } from '../shared/pathTable.ts';
-import { largestContract } from '../shared/regularFile.ts';
-import { withoutVersion } from '../shared/versionPrefix.ts';
+import { withoutVersion } from '../shared/pathTemplate.ts';
 import { withoutQuotation } from '../shared/yamlSyntax.ts';
 import type { Files } from './files.ts';
 import type { Contract, Snapshot } from './snapshot.ts';

@@ -1,4 +1,4 @@
-import { UnsuitableFileError } from '../shared/regularFile.ts';
+import { UnsuitableFileError } from '../shared/fileSystem.ts';
 
 /** Something in a routes.yaml that has to be changed before the file can be served, or, as a warning, that ought to be. */
 export interface Fault {

@@ -1,4 +1,4 @@
-import { largestFile, readRegularFile, UnsuitableFileError } from '../shared/regularFile.ts';
+import { largestFile, readRegularFile, UnsuitableFileError } from '../shared/fileSystem.ts';
 import { digestOf } from './contentDigest.ts';
 import { reasonOf } from './fault.ts';
 

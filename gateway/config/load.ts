@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from '../shared/clock.ts';
-import { readRegularFile } from '../shared/regularFile.ts';
+import { readRegularFile } from '../shared/fileSystem.ts';
 import type { ParsedContracts } from './contracts.ts';
 import { ConfigError, UnreadableFileError } from './fault.ts';
 import { realPathOf } from './location.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { largestFile, piecesOfRegularFile } from '../shared/regularFile.ts';
+import { largestFile, piecesOfRegularFile } from '../shared/fileSystem.ts';
 import { digestOfFailure } from './contentDigest.ts';
 
 // A file at rest for this long is complete: an editor may take a moment between emptying a file and filling it.

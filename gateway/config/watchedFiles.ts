@@ -1,4 +1,4 @@
-import { largestContract } from '../shared/regularFile.ts';
+import { largestContract } from '../shared/fileSystem.ts';
 import { realPathOf } from './location.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Watch, watchFile } from './watch.ts';

@@ -7,7 +7,7 @@ import express, {
   type Router,
 } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
-import { sendProblem } from '../problems/send.ts';
+import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { catalogType, linkset } from './catalog.ts';
 import { contract } from './contract.ts';

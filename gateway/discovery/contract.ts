@@ -1,8 +1,8 @@
 import { stat } from 'node:fs';
 import type { RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
-import { sendProblem } from '../problems/send.ts';
-import { largestContract } from '../shared/regularFile.ts';
+import { sendProblem } from '../problems/problem.ts';
+import { largestContract } from '../shared/fileSystem.ts';
 import { contractType, publishedName } from './paths.ts';
 
 /** Serves contract files by their published name; a hidden one is answered like one that never was. */

@@ -4,7 +4,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { guidePath } from '../lifecycle/guide.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { successorOf } from '../lifecycle/successor.ts';
-import { sendProblem } from '../problems/send.ts';
+import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { guidePolicy } from './guideStyle.ts';
 import { writeGuide } from './guideThread.ts';

@@ -4,8 +4,7 @@ import { type Guide, type GuideRoute, isBreaking, sharers, tasksOf } from '../co
 import { hasSection, hasTasks, sameName } from '../compat/guide/markdown.ts';
 import { openingOf } from '../compat/guide/opening.ts';
 import { routeInWords } from '../compat/walk/routes.ts';
-import { counted } from '../shared/counted.ts';
-import { harmless } from '../shared/harmless.ts';
+import { plural, printable } from '../shared/text.ts';
 import { said } from './guideParts.ts';
 import { routeSection, sharedSection } from './guideSections.ts';
 import { guideStyle } from './guideStyle.ts';
@@ -31,14 +30,14 @@ export function guidePage(guide: Guide, links?: GuideLinks): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>From ${from} to ${to}${title && ` · ${harmless(title)}`}</title>
+<title>From ${from} to ${to}${title && ` · ${printable(title)}`}</title>
 <link rel="icon" href="${icon}">
 <style>${new Html(guideStyle)}</style>
 </head>
 <body>
 <div class="wrap">
 <header>
-${title ? html`<p class="host">${harmless(title)}</p>` : undefined}
+${title ? html`<p class="host">${printable(title)}</p>` : undefined}
 <h1>Moving from ${from} to ${to}</h1>
 </header>
 <main>
@@ -79,7 +78,7 @@ function row(route: GuideRoute): Html {
 }
 
 function spelled(name: RouteName | undefined): string {
-  return name ? harmless(routeInWords(name)) : '';
+  return name ? printable(routeInWords(name)) : '';
 }
 
 function badge(route: GuideRoute): Html {
@@ -99,7 +98,7 @@ function badgeOf(route: GuideRoute): [kind: string, words: string] {
 
 function tasks(route: GuideRoute): Html | undefined {
   const count = tasksOf(route);
-  return count === 0 ? undefined : html`<span class="tasks">${counted(count, 'change')}</span>`;
+  return count === 0 ? undefined : html`<span class="tasks">${plural(count, 'change')}</span>`;
 }
 
 function additions(guide: Guide): Html | undefined {
@@ -109,7 +108,7 @@ function additions(guide: Guide): Html | undefined {
     texts.map((text) => html`<li>${said(subject)}: ${said(text)}</li>`),
   );
   return html`<section aria-labelledby="additions"><h2 id="additions">Additions</h2>
-<details><summary>${counted(items.length, 'addition')}, nothing to do</summary>
+<details><summary>${plural(items.length, 'addition')}, nothing to do</summary>
 <p>These may be used, and need not be.</p><ul class="changes">${items}</ul></details></section>`;
 }
 

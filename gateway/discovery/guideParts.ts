@@ -1,6 +1,6 @@
 import type { Excerpt, Sample, Topic } from '../compat/guide/guide.ts';
 import { partsOf } from '../compat/guide/words.ts';
-import { harmless } from '../shared/harmless.ts';
+import { printable } from '../shared/text.ts';
 import { type Html, html } from './html.ts';
 
 /** A text of a guide, with its names as code. */
@@ -32,7 +32,7 @@ function figure(
   const others = new Set(other?.text.split('\n').map(bare));
   const lines = excerpt.text.split('\n').map((line) => {
     const kind = other === undefined || others.has(bare(line)) ? 'line' : `line ${mark}`;
-    return html`<span class="${kind}">${harmless(line)}</span>`;
+    return html`<span class="${kind}">${printable(line)}</span>`;
   });
   const origin = excerpt.isMadeUp ? ', made up from the types' : '';
   return html`<figure><figcaption>${title}${origin}</figcaption><pre><code>${lines}</code></pre></figure>`;

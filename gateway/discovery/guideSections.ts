@@ -2,19 +2,18 @@ import { type GuideRoute, nameOf, type Topic } from '../compat/guide/guide.ts';
 import { hasTasks, sameName } from '../compat/guide/markdown.ts';
 import { firstOf } from '../compat/guide/words.ts';
 import { routeInWords } from '../compat/walk/routes.ts';
-import { counted } from '../shared/counted.ts';
-import { harmless } from '../shared/harmless.ts';
+import { plural, printable } from '../shared/text.ts';
 import { said, samples, toldIn } from './guideParts.ts';
 import { type Html, html } from './html.ts';
 
 /** What became of one route. */
 export function routeSection({ anchor, old, now, summary, note, call, topics, shared }: GuideRoute): Html {
   const nowWords =
-    now && old && !sameName(old, now) ? html` is now <code>${harmless(routeInWords(now))}</code>` : undefined;
-  const name = html`<code>${old ? harmless(routeInWords(old)) : ''}</code>${nowWords}`;
+    now && old && !sameName(old, now) ? html` is now <code>${printable(routeInWords(now))}</code>` : undefined;
+  const name = html`<code>${old ? printable(routeInWords(old)) : ''}</code>${nowWords}`;
   const { shown, more } = firstOf(shared.filter(({ topic }) => hasTasks(topic)));
   return article(anchor, name, [
-    summary ? html`<p class="purpose">${harmless(summary)}</p>` : undefined,
+    summary ? html`<p class="purpose">${printable(summary)}</p>` : undefined,
     now === undefined
       ? html`<p>It is gone, and nothing takes its place${note && '; it '}${said(note)}.</p>`
       : undefined,
@@ -33,11 +32,11 @@ export function sharedSection(topic: Topic, routes: readonly GuideRoute[]): Html
   const { shown, more } = firstOf(routes);
   const listed = shown.map((route, index) => {
     const { where = '' } = route.shared.find((one) => one.topic === topic) ?? {};
-    const name = html`<a href="#${route.anchor}"><code>${harmless(nameOf(route))}</code></a>`;
+    const name = html`<a href="#${route.anchor}"><code>${printable(nameOf(route))}</code></a>`;
     return html`${index === 0 ? '' : ', '}${name} (${said(where)})`;
   });
   return article(topic.anchor, html`${said(topic.subject)}`, [
-    html`<p class="purpose">In ${counted(routes.length, 'route')}: ${listed}${more}.</p>`,
+    html`<p class="purpose">In ${plural(routes.length, 'route')}: ${listed}${more}.</p>`,
     toldIn(topic),
   ]);
 }

@@ -1,7 +1,7 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { guidePath } from '../lifecycle/guide.ts';
 import { type Stage, stageOf } from '../lifecycle/stage.ts';
-import { latestOf, successorOf } from '../lifecycle/successor.ts';
+import { latestVersion, successorOf } from '../lifecycle/successor.ts';
 import { catalogPath, contractPath, versionPath } from './paths.ts';
 
 /** What is known of every version at one instant: the page, the JSON and the catalog are three spellings of it. */
@@ -40,7 +40,7 @@ export function overviewOf(snapshot: Snapshot, now: number): Overview {
       guide: guide && origin + guide,
     };
   });
-  return { now, origin, entries, latest: latestOf(snapshot, now) };
+  return { now, origin, entries, latest: latestVersion(snapshot, now) };
 }
 
 /** The overview for programs. Keys without a value are left out. */

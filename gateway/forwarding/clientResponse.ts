@@ -1,12 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { after, unwatch, watch } from '../http1/deadlines.ts';
+import { deadlineIn, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import type { Failure } from './failure.ts';
 import { lingerAfter } from './lingering.ts';
 import type { Outbound } from './outbound.ts';
-import { responseFields } from './responseFields.ts';
-import { forwardableTrailers } from './trailers.ts';
+import { forwardableTrailers, responseFields } from './responseFields.ts';
 
 /** The client's side of an exchange: what comes from the target goes out here. */
 export class ClientResponse {
@@ -107,9 +106,9 @@ function reset(socket: Socket): void {
 }
 
 function watchClient(res: ServerResponse, ms: number): void {
-  const waiting = { deadline: after(ms), onDeadline: () => void res.destroy() };
-  watch(waiting);
-  res.once('close', () => unwatch(waiting));
+  const waiting = { deadline: deadlineIn(ms), onDeadline: () => void res.destroy() };
+  watchDeadline(waiting);
+  res.once('close', () => unwatchDeadline(waiting));
 }
 
 /** A stream of events may be silent for as long as nothing happens. */

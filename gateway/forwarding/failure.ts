@@ -1,4 +1,4 @@
-import type { WireFailure } from '../http1/handler.ts';
+import type { WireFailure } from '../http1/responseHandler.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 
 /** What went wrong between us and a target, or us and the client, said once. */

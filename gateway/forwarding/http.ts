@@ -1,12 +1,11 @@
-import type { ResponseHandler, WireFailure } from '../http1/handler.ts';
+import type { ResponseHandler, WireFailure } from '../http1/responseHandler.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { Attempts } from './attempts.ts';
 import { ClientResponse } from './clientResponse.ts';
 import { bodyTooLarge, classify, cutOff, type Failure, type Waited } from './failure.ts';
 import type { Outbound } from './outbound.ts';
 import { RequestBody } from './requestBody.ts';
-import type { Tunnel } from './tunnel.ts';
-import { openTunnel } from './upgrade.ts';
+import { openTunnel, type Tunnel } from './tunnel.ts';
 
 // 1  head   client ──► gateway ──► target    `start`, and again where Attempts may
 // 2  body   client ──► gateway ──► target    RequestBody, while 3 and 4 may run already

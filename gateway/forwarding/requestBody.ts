@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection } from '../http1/connection.ts';
-import type { ExchangeStats } from './exchangeStats.ts';
-import type { Outbound } from './outbound.ts';
+import type { ExchangeStats, Outbound } from './outbound.ts';
 
 /** Who is told how the body ends. */
 export interface BodyEvents {

@@ -1,5 +1,4 @@
-import { lowerCased } from '../http1/fieldName.ts';
-import { listOfTokens } from '../http1/grammar.ts';
+import { listOfTokens, lowerCased } from '../http1/grammar.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { httpDate, parseHttpDate } from '../shared/httpDate.ts';
 import {
@@ -10,7 +9,6 @@ import {
   rewriteReference,
   rewriteRefresh,
 } from './rewrite.ts';
-import { transportSecurity } from './transportSecurity.ts';
 
 /** What a response is told besides what the backend said. */
 export interface ResponsePlan {
@@ -92,7 +90,7 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
     }
     out.push(name, value);
   }
-  if (lifecycle) announceOver(out, lifecycle);
+  if (lifecycle) mergeLifecycleFields(out, lifecycle);
   if (hsts) out.push('Strict-Transport-Security', transportSecurity);
   out.push('Via', `1.${head.minor} ${plan.pseudonym}`);
   return out;
@@ -102,7 +100,7 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
  * Adds what a version says about its end to the fields of somebody else's response, names and values in turn. Deprecation
  * and Sunset replace those that are there: two values would make both unreadable. Links go behind the others.
  */
-export function announceOver(fields: string[], lifecycle: LifecycleFields): void {
+export function mergeLifecycleFields(fields: string[], lifecycle: LifecycleFields): void {
   let sunset: string | undefined;
   let crossOrigin = false;
   let kept = 0;
@@ -121,12 +119,12 @@ export function announceOver(fields: string[], lifecycle: LifecycleFields): void
     kept += 2;
   }
   fields.length = kept;
-  announce(fields, lifecycle, sunset);
+  addLifecycleFields(fields, lifecycle, sunset);
   if (crossOrigin) expose(fields);
 }
 
 /** Names and values of our own answers: the same three fields, behind nobody else's. */
-export function announce(out: string[], lifecycle: LifecycleFields, backendSunset?: string): void {
+export function addLifecycleFields(out: string[], lifecycle: LifecycleFields, backendSunset?: string): void {
   if (lifecycle.deprecation !== undefined) out.push('Deprecation', lifecycle.deprecation);
   const sunset = lifecycle.sunset ?? backendSunset;
   if (sunset !== undefined) out.push('Sunset', sunset);
@@ -161,4 +159,29 @@ const framing = new Set(['content-length', 'content-type', 'content-encoding', '
 
 function namedByConnection(lower: string, { connection }: ResponseHead): boolean {
   return connection.includes(lower) && !framing.has(lower);
+}
+
+/** Strict-Transport-Security for a year: of this host alone, since those below it are not ours to speak for (RFC 6797 §6.1). */
+export const transportSecurity = 'max-age=31536000';
+
+/**
+ * RFC 9110 §6.5.1: fields that frame, route, authenticate or describe the message mean nothing, or harm, behind it.
+ * Nor may a trailer say again what we said in the head.
+ */
+const forbidden = new Set(
+  `access-control-allow-credentials access-control-allow-headers access-control-allow-methods
+  access-control-allow-origin access-control-expose-headers access-control-max-age content-location deprecation link
+  refresh sunset age authorization cache-control connection content-encoding content-length content-range content-type date expires
+  host keep-alive location proxy-authenticate proxy-authorization proxy-connection retry-after set-cookie te trailer
+  transfer-encoding upgrade vary via warning www-authenticate`.split(/\s+/),
+);
+
+/** The trailers that may go on, as node:http takes them. `trailers`: names and values in turn. */
+export function forwardableTrailers(trailers: readonly string[]): [name: string, value: string][] {
+  const rows: [string, string][] = [];
+  for (let at = 0; at < trailers.length; at += 2) {
+    const name = trailers[at] as string;
+    if (!forbidden.has(lowerCased(name))) rows.push([name, trailers[at + 1] as string]);
+  }
+  return rows;
 }

@@ -1,4 +1,4 @@
-import { below, firstSegment } from '../routing/match.ts';
+import { firstSegment, pathBelow } from '../routing/requestTarget.ts';
 
 /** What a stripped version's responses are rewritten with: a backend without its prefix points outside it. */
 export interface Rewriting {
@@ -90,6 +90,6 @@ function isAware(path: string, basePath: string, isVersion: Rewriting['isVersion
   const ends = path.search(/[?#]/);
   const bare = ends === -1 ? path : path.slice(0, ends);
   if (isVersion(firstSegment(bare.trimEnd()))) return true;
-  const inside = basePath === '' ? undefined : below(bare, basePath);
+  const inside = basePath === '' ? undefined : pathBelow(bare, basePath);
   return inside !== undefined && isVersion(firstSegment(inside));
 }

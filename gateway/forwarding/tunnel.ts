@@ -1,10 +1,12 @@
 import type { Socket } from 'node:net';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { Connection } from '../http1/connection.ts';
-import type { ResponseHandler } from '../http1/handler.ts';
-import type { ExchangeStats } from './exchangeStats.ts';
+import type { ResponseHandler } from '../http1/responseHandler.ts';
+import type { ResponseHead } from '../http1/responseHead.ts';
 import { endAndDrain } from './lingering.ts';
-import { TunnelDirection } from './tunnelDirection.ts';
+import type { ExchangeStats, Outbound } from './outbound.ts';
+import { responseFields } from './responseFields.ts';
+import { FrameFollower, goingAwayFrame } from './webSocketFrames.ts';
 
 /** What becomes of a 101: two ways between two sockets, and the end of both. `onClose`: both sides are done. */
 export class Tunnel implements ResponseHandler {
@@ -125,4 +127,91 @@ export class Tunnel implements ResponseHandler {
 function linger(socket: Socket): void {
   if (socket.destroyed) return;
   socket.end(() => endAndDrain.call(socket));
+}
+
+/** One way through a tunnel. */
+export class TunnelDirection {
+  /** Nothing more goes this way: whatever still comes is thrown away. */
+  over = false;
+  readonly #to: Socket;
+  readonly #masked: boolean;
+  readonly #frames: FrameFollower | undefined;
+  #ending = false;
+
+  /** `masked`: it leads to the server of the WebSocket. */
+  constructor(to: Socket, isWebSocket: boolean, masked: boolean) {
+    this.#to = to;
+    this.#masked = masked;
+    this.#frames = isWebSocket ? new FrameFollower() : undefined;
+  }
+
+  /** False when the other end does not keep up. */
+  pass(chunk: Buffer): boolean {
+    if (this.over) return true;
+    const end = this.#frames?.follow(chunk, this.#ending) ?? chunk.length;
+    const flowing = this.#to.write(end === chunk.length ? chunk : chunk.subarray(0, end));
+    if (this.#ending) this.#endBetweenFrames();
+    return flowing || this.over;
+  }
+
+  /** Ends as soon as that breaks nothing; says of a WebSocket that it is 1001. */
+  goAway(): void {
+    if (this.over) return;
+    this.#ending = true;
+    this.#endBetweenFrames();
+  }
+
+  /** There is nothing more to come. What has been passed still arrives. */
+  end(): void {
+    this.over = true;
+    this.#to.end();
+  }
+
+  #endBetweenFrames(): void {
+    if (this.#frames?.between === false) return;
+    // Behind a Close no other frame may come (RFC 6455 §5.5.1).
+    if (this.#frames?.closing === false && this.#to.writable) this.#to.write(goingAwayFrame(this.#masked));
+    this.end();
+  }
+}
+
+/**
+ * What two connections become after a 101 (RFC 9110 §7.8): bytes both ways, whatever they mean.
+ * `onClose`: both sides are done.
+ */
+export function openTunnel(
+  outbound: Outbound,
+  connection: Connection,
+  head: ResponseHead,
+  onClose: () => void,
+): Tunnel {
+  const { res, upgrade, timeouts } = outbound;
+  const client = res.socket as Socket;
+  res.detachSocket(client);
+  const early = upgrade?.takeEarly();
+  const at = head.names.indexOf('upgrade');
+  const protocol = at === -1 ? (upgrade?.protocol ?? '') : (head.fields[at * 2 + 1] as string);
+  client.write(switchingHead(head.reason, protocol, responseFields(head, outbound.responsePlan())), 'latin1');
+  outbound.switched();
+  const tunnel = new Tunnel(client, connection, outbound, protocol.toLowerCase() === 'websocket', () => {
+    onClose();
+    outbound.leave();
+  });
+  connection.handOver(tunnel);
+  connection.expect(timeouts.streamIdle);
+  client
+    .on('data', (chunk: Buffer) => tunnel.fromClient(chunk))
+    .on('drain', () => connection.socket.resume())
+    .on('end', () => tunnel.clientEnded())
+    .on('close', () => tunnel.clientClosed())
+    .resume();
+  if (early && early.length > 0) tunnel.fromClient(early);
+  return tunnel;
+}
+
+function switchingHead(reason: string, protocol: string, fields: readonly string[]): string {
+  let head = `HTTP/1.1 101 ${reason === '' ? 'Switching Protocols' : reason}\r\nConnection: Upgrade\r\n`;
+  head += `Upgrade: ${protocol}\r\n`;
+  for (let index = 0; index < fields.length; index += 2) head += `${fields[index]}: ${fields[index + 1]}\r\n`;
+  return `${head}\r\n`;
 }

@@ -1,5 +1,4 @@
-import { MalformedResponse } from './malformedResponse.ts';
-import { parseTrailers } from './responseHead.ts';
+import { MalformedResponse, parseTrailers } from './responseHead.ts';
 
 // The longest line that we accept between two chunks, extensions included, and the longest trailer section.
 const maxSizeLine = 1024;

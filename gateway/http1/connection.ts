@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
-import { after, unwatch, type Waiting, watch } from './deadlines.ts';
-import type { Endpoint } from './endpoint.ts';
-import type { ResponseHandler, WireFailureKind } from './handler.ts';
+import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from './deadlines.ts';
+import type { ResponseHandler, WireFailureKind } from './responseHandler.ts';
 import { ResponseReader } from './responseReader.ts';
-import { openSocket, type SocketEvents } from './socket.ts';
+import { type Endpoint, openSocket, type SocketEvents } from './socket.ts';
 
 /** Who hears of a connection that is free again, or gone. */
 export interface ConnectionOwner {
@@ -12,10 +11,10 @@ export interface ConnectionOwner {
 }
 
 /** One connection to a target: one exchange at a time, then idle in its pool. */
-export class Connection implements Waiting, SocketEvents {
+export class Connection implements Timed, SocketEvents {
   deadline = Number.POSITIVE_INFINITY;
   /** How many exchanges it has carried before the present one: above 0 it may have been closed behind our back. */
-  served = -1;
+  earlierExchanges = -1;
   /** For writing bodies to, and for pausing; reading is done here. */
   readonly socket: Socket;
   readonly #owner: ConnectionOwner;
@@ -27,13 +26,13 @@ export class Connection implements Waiting, SocketEvents {
 
   constructor(endpoint: Endpoint, connectTimeout: number, owner: ConnectionOwner) {
     this.#owner = owner;
-    this.deadline = after(connectTimeout);
+    this.deadline = deadlineIn(connectTimeout);
     this.socket = openSocket(endpoint, this);
-    watch(this);
+    watchDeadline(this);
   }
 
-  get heard(): boolean {
-    return this.#reader.heard;
+  get responseBegun(): boolean {
+    return this.#reader.responseBegun;
   }
 
   get closed(): boolean {
@@ -45,7 +44,7 @@ export class Connection implements Waiting, SocketEvents {
    * What the handler does not take within `firstByte` ms of the last byte sent fails with `timeout`.
    */
   send(handler: ResponseHandler, head: string, bodiless: boolean, expectBody: boolean, firstByte: number): void {
-    this.served += 1;
+    this.earlierExchanges += 1;
     this.#silence = firstByte;
     this.#requestSent = bodiless;
     this.#reader.begin(handler, expectBody);
@@ -68,7 +67,7 @@ export class Connection implements Waiting, SocketEvents {
   /** From now on a silence of `ms` fails the exchange; each read starts it anew. 0 waits for ever. */
   expect(ms: number): void {
     this.#silence = ms;
-    this.deadline = after(ms);
+    this.deadline = deadlineIn(ms);
   }
 
   /** Drops the connection; the handler hears no more. */
@@ -98,7 +97,7 @@ export class Connection implements Waiting, SocketEvents {
       this.destroy();
       return false;
     }
-    if (this.#reader.inBody) this.deadline = after(this.#silence);
+    if (this.#reader.inBody) this.deadline = deadlineIn(this.#silence);
     const outcome = this.#reader.read(buffer, length);
     // In the meantime the handler may have given up.
     if (this.closed || outcome === 'more') return true;
@@ -138,7 +137,7 @@ export class Connection implements Waiting, SocketEvents {
   }
 
   onClose(): void {
-    unwatch(this);
+    unwatchDeadline(this);
     this.#owner.onClose(this);
     if (this.#reader.handler) this.#fail(this.#endsAs, this.#cause);
   }

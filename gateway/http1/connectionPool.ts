@@ -1,6 +1,6 @@
 import { Connection, type ConnectionOwner } from './connection.ts';
-import { after } from './deadlines.ts';
-import type { Endpoint } from './endpoint.ts';
+import { deadlineIn } from './deadlines.ts';
+import type { Endpoint } from './socket.ts';
 
 // A target that announces when it will close is left a second earlier, so that the two never cross on the wire.
 const hintMargin = 1000;
@@ -47,7 +47,7 @@ export class ConnectionPool implements ConnectionOwner {
       connection.destroy();
       return;
     }
-    connection.deadline = Math.min(after(this.keepAlive), performance.now() + hinted);
+    connection.deadline = Math.min(deadlineIn(this.keepAlive), performance.now() + hinted);
     this.#idle.push(connection);
   }
 

@@ -1,5 +1,5 @@
 /** Something that waits for another party, until an instant of `performance.now()`; Infinity: for ever. */
-export interface Waiting {
+export interface Timed {
   deadline: number;
   onDeadline(): void;
 }
@@ -7,15 +7,15 @@ export interface Waiting {
 // One timer looks at everybody ten times a second. A timer a request would cost more than the request's own waiting:
 // a deadline moves with every chunk and hardly ever passes.
 const everyMs = 100;
-const waiting = new Set<Waiting>();
+const waiting = new Set<Timed>();
 let timer: NodeJS.Timeout | undefined;
 
-export function watch(one: Waiting): void {
+export function watchDeadline(one: Timed): void {
   waiting.add(one);
   timer ??= setInterval(look, everyMs).unref();
 }
 
-export function unwatch(one: Waiting): void {
+export function unwatchDeadline(one: Timed): void {
   waiting.delete(one);
   if (waiting.size > 0) return;
   clearInterval(timer);
@@ -23,7 +23,7 @@ export function unwatch(one: Waiting): void {
 }
 
 /** The instant `ms` from now; 0 means never. */
-export function after(ms: number): number {
+export function deadlineIn(ms: number): number {
   return ms === 0 ? Number.POSITIVE_INFINITY : performance.now() + ms;
 }
 

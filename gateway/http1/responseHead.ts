@@ -1,6 +1,4 @@
-import { checkedLowerCased } from './fieldName.ts';
-import { listOfTokens, token } from './grammar.ts';
-import { MalformedResponse } from './malformedResponse.ts';
+import { checkedLowerCased, listOfTokens, token } from './grammar.ts';
 
 /** The head of a response, checked: what is in it may be passed on. */
 export interface ResponseHead {
@@ -141,4 +139,14 @@ function trimmed(text: string, start: number, end: number): string {
 
 function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09;
+}
+
+/** The response breaks RFC 9112, or can be read in two ways; nothing of it may be passed on. */
+export class MalformedResponse extends Error {
+  override readonly name = 'MalformedResponse';
+}
+
+/** A response that breaks its handler ends the exchange that it belongs to, and no other. */
+export function asMalformed(error: unknown): MalformedResponse {
+  return error instanceof MalformedResponse ? error : new MalformedResponse(String(error), { cause: error });
 }

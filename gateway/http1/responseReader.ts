@@ -1,7 +1,6 @@
 import { ChunkedDecoder } from './chunked.ts';
-import type { ResponseHandler } from './handler.ts';
-import { asMalformed, MalformedResponse } from './malformedResponse.ts';
-import { checkBegun, parseResponseHead, type ResponseHead } from './responseHead.ts';
+import type { ResponseHandler } from './responseHandler.ts';
+import { asMalformed, checkBegun, MalformedResponse, parseResponseHead, type ResponseHead } from './responseHead.ts';
 
 // A head beyond this is refused: nginx and HAProxy draw the line at half of it by default.
 const maxHead = 32 * 1024;
@@ -37,7 +36,7 @@ export class ResponseReader {
     this.#chunked = undefined;
   }
 
-  get heard(): boolean {
+  get responseBegun(): boolean {
     return this.inBody || this.#text !== '' || this.#interim > 0;
   }
 

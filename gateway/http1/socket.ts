@@ -1,6 +1,5 @@
-import { connect, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
-import type { Endpoint } from './endpoint.ts';
+import { connect, type LookupFunction, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 
 // All plain connections read into this one buffer: a read and its handling are one synchronous step,
 // and whatever outlives it is copied. A buffer a connection would cost 64 KiB each.
@@ -51,4 +50,13 @@ function secure({ host, port, tls, lookup }: Endpoint, events: SocketEvents): So
 function lastOf(error: Error): Error {
   const last: unknown = error instanceof AggregateError ? error.errors.at(-1) : undefined;
   return last instanceof Error ? last : error;
+}
+
+/** Where to connect. `host` is a name or an address without brackets; a name is resolved anew for each connection. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: ConnectionOptions | undefined;
+  /** Resolves `host` in the system's place. Where it gives several addresses, they are tried in turn. */
+  readonly lookup?: LookupFunction;
 }

@@ -1,7 +1,7 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { PathTable } from '../shared/pathTable.ts';
-import { transfer } from '../shared/template.ts';
-import { nextOf } from './successor.ts';
+import { translatePath } from '../shared/pathTemplate.ts';
+import { nextVersion } from './successor.ts';
 
 type Guided = Pick<Version, 'name' | 'guide' | 'contract'>;
 
@@ -20,7 +20,7 @@ export function guidePath(
 /** What `moved` says on the way from one version to another, major by major. */
 export function renamings(from: Version, to: Version, snapshot: Snapshot): PathTable<string | null>[] {
   const tables: PathTable<string | null>[] = [];
-  for (let version: Version | undefined = from; version && version !== to; version = nextOf(version, snapshot)) {
+  for (let version: Version | undefined = from; version && version !== to; version = nextVersion(version, snapshot)) {
     tables.push(version.moved);
   }
   return tables;
@@ -31,7 +31,7 @@ export function movedTo(path: string, tables: readonly PathTable<string | null>[
   let at = path;
   for (const table of tables) {
     const row = table.find(at);
-    const next = row && (row.value === null ? undefined : transfer(at, row.template, row.value));
+    const next = row && (row.value === null ? undefined : translatePath(at, row.template, row.value));
     if (row && next === undefined) return null;
     at = next ?? at;
   }

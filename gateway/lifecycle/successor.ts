@@ -1,6 +1,6 @@
 import type { Promised } from '../config/accepted.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { transfer } from '../shared/template.ts';
+import { translatePath } from '../shared/pathTemplate.ts';
 import { stageOf } from './stage.ts';
 
 interface Lineage<Kind extends Promised> {
@@ -9,7 +9,7 @@ interface Lineage<Kind extends Promised> {
 }
 
 /** The version after `version`, live or not: the one its file names, else the next higher major. */
-export function nextOf<Kind extends Promised>(version: Kind, snapshot: Lineage<Kind>): Kind | undefined {
+export function nextVersion<Kind extends Promised>(version: Kind, snapshot: Lineage<Kind>): Kind | undefined {
   if (version.successor !== undefined) return snapshot.versions.get(version.successor);
   return snapshot.byMajor[snapshot.byMajor.indexOf(version) + 1];
 }
@@ -20,14 +20,14 @@ export function successorOf<Kind extends Promised>(
   snapshot: Lineage<Kind>,
   now: number,
 ): Kind | undefined {
-  let next = nextOf(version, snapshot);
+  let next = nextVersion(version, snapshot);
   // A snapshot has no cycle of successors, so this ends.
-  while (next && stageOf(next, now) === 'retired') next = nextOf(next, snapshot);
+  while (next && stageOf(next, now) === 'retired') next = nextVersion(next, snapshot);
   return next;
 }
 
 /** The highest major that is not retired. */
-export function latestOf(snapshot: Snapshot, now: number): Version | undefined {
+export function latestVersion(snapshot: Snapshot, now: number): Version | undefined {
   return snapshot.byMajor.findLast((version) => stageOf(version, now) !== 'retired');
 }
 
@@ -39,9 +39,46 @@ export function latestOf(snapshot: Snapshot, now: number): Version | undefined {
 export function counterpart(path: string, version: Version, next: Version): string | undefined {
   const row = version.moved.find(path);
   if (row?.value === null) return undefined;
-  const target = row ? transfer(path, row.template, row.value) : path;
+  const target = row ? translatePath(path, row.template, row.value) : path;
   if (target === undefined) return undefined;
   const bothKnown = version.contract !== undefined && next.contract !== undefined;
   if (bothKnown && next.contract.paths.find(target) === undefined) return undefined;
+  return target;
+}
+
+/** From one version to another, major by major, retired ones included: their renamings still hold. */
+export interface SuccessorPath {
+  readonly end: Version;
+  /** Only the steps at which a path may change or end; majors that change nothing cost nothing. */
+  readonly hop: Hop | undefined;
+}
+
+interface Hop {
+  readonly from: Version;
+  readonly to: Version;
+  readonly next: Hop | undefined;
+}
+
+/** The way that is already at its end. */
+export function pathEndingAt(end: Version): SuccessorPath {
+  return { end, hop: undefined };
+}
+
+/** One step, and on from there. */
+export function prependStep(from: Version, to: Version, onwards: SuccessorPath): SuccessorPath {
+  const matters = from.moved.size > 0 || (from.contract !== undefined && to.contract !== undefined);
+  return { end: onwards.end, hop: matters ? { from, to, next: onwards.hop } : onwards.hop };
+}
+
+/** One way, then the other. */
+export function joinPaths(first: SuccessorPath, second: SuccessorPath): SuccessorPath {
+  const prefix = (hop: Hop | undefined): Hop | undefined => hop && { ...hop, next: prefix(hop.next) ?? second.hop };
+  return { end: second.end, hop: prefix(first.hop) ?? second.hop };
+}
+
+/** Where `path` is at the end of the way; undefined as soon as a step has no counterpart. */
+export function followPath(way: SuccessorPath, path: string): string | undefined {
+  let target: string | undefined = path;
+  for (let { hop } = way; hop && target !== undefined; hop = hop.next) target = counterpart(target, hop.from, hop.to);
   return target;
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
 import type { LogSettings } from '../config/operating.ts';
-import { makeFolder } from '../shared/makeFolder.ts';
+import { makeFolder } from '../shared/fileSystem.ts';
 import { Unwritten } from './unwritten.ts';
 
 export type Destination = Exclude<LogSettings['access'], 'off'>;

@@ -1,7 +1,7 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { LifecycleFields } from '../forwarding/responseFields.ts';
 import type { Rewriting } from '../forwarding/rewrite.ts';
-import { linksFor } from '../lifecycle/links.ts';
+import { linksFor } from '../lifecycle/announcement.ts';
 import type { Stage } from '../lifecycle/stage.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Announcements } from './announcements.ts';

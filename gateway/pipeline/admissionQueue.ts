@@ -1,4 +1,4 @@
-import { after, unwatch, type Waiting, watch } from '../http1/deadlines.ts';
+import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import type { Exchange } from './exchange.ts';
 import type { VersionUse } from './inFlight.ts';
 
@@ -18,17 +18,17 @@ export function waitForRoom(exchange: Exchange, go: (room: boolean) => void): bo
   return true;
 }
 
-class QueueEntry implements Waiting {
+class QueueEntry implements Timed {
   deadline: number;
   readonly #use: VersionUse;
   readonly #go: (room: boolean) => void;
 
   constructor(use: VersionUse, ms: number, go: (room: boolean) => void) {
-    this.deadline = after(ms);
+    this.deadline = deadlineIn(ms);
     this.#use = use;
     this.#go = go;
     use.queue.push(this);
-    watch(this);
+    watchDeadline(this);
   }
 
   /** There is room: its turn has come. */
@@ -45,7 +45,7 @@ class QueueEntry implements Waiting {
     const at = this.#use.queue.indexOf(this);
     if (at === -1) return false;
     this.#use.queue.splice(at, 1);
-    unwatch(this);
+    unwatchDeadline(this);
     return true;
   }
 }

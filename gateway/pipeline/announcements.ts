@@ -1,5 +1,5 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { type Announcement, announce } from '../lifecycle/announcement.ts';
+import { type Announcement, announcementsAt } from '../lifecycle/announcement.ts';
 
 /** What the versions of a snapshot say about their ends, worked out once a second: dates have no finer resolution. */
 export class Announcements {
@@ -16,7 +16,7 @@ export class Announcements {
     const second = Math.floor(now / 1000);
     if (second !== this.#second) {
       this.#second = second;
-      this.#byVersion = announce(this.#snapshot, now);
+      this.#byVersion = announcementsAt(this.#snapshot, now);
     }
     return this.#byVersion.get(version);
   }

@@ -1,8 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ExchangeStats } from '../forwarding/exchangeStats.ts';
 import { lingerAfter } from '../forwarding/lingering.ts';
-import { announce, exposedNames, type LifecycleFields } from '../forwarding/responseFields.ts';
-import { transportSecurity } from '../forwarding/transportSecurity.ts';
+import type { ExchangeStats } from '../forwarding/outbound.ts';
+import {
+  addLifecycleFields,
+  exposedNames,
+  type LifecycleFields,
+  transportSecurity,
+} from '../forwarding/responseFields.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 
 /** What an answer of our own needs to know of its exchange. */
@@ -48,7 +52,7 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
     if (res.hasHeader('access-control-allow-origin')) res.appendHeader('Access-Control-Expose-Headers', exposedNames);
     else fields.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposedNames);
   }
-  if (lifecycle) announce(fields, lifecycle);
+  if (lifecycle) addLifecycleFields(fields, lifecycle);
   if (exchange.peer.hsts) fields.push('Strict-Transport-Security', transportSecurity);
   const unread = hasBody && !req.complete;
   if (closes || unread) fields.push('Connection', 'close');

@@ -1,7 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { announceOver } from '../forwarding/responseFields.ts';
-import { readTarget } from '../routing/target.ts';
+import { mergeLifecycleFields } from '../forwarding/responseFields.ts';
+import { parseRequestTarget } from '../routing/requestTarget.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
 import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
@@ -118,7 +118,7 @@ function exchangeFor(
   url: string,
   context: GatewayContext,
 ): Exchange | undefined {
-  const read = readTarget(url);
+  const read = parseRequestTarget(url);
   // What the gateway would refuse is the application's to judge; its version is the one that the path begins with.
   const { origin, pathEnd } = typeof read === 'string' ? { origin: url, pathEnd: endOfPath(url) } : read;
   if (!namesVersion(origin, context.live.snapshot.gateway.basePath)) return undefined;
@@ -145,7 +145,7 @@ function onHead(exchange: Exchange, fields: string[]): void {
   stats.streamed = fields.some(
     (name, at) => at % 2 === 0 && /^content-type$/i.test(name) && /^text\/event-stream\b/i.test(fields[at + 1] ?? ''),
   );
-  if (lifecycle) announceOver(fields, lifecycle);
+  if (lifecycle) mergeLifecycleFields(fields, lifecycle);
 }
 
 function endOfPath(target: string): number {

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { endAndDrain } from '../forwarding/lingering.ts';
-import { transportSecurity } from '../forwarding/transportSecurity.ts';
+import { transportSecurity } from '../forwarding/responseFields.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 import { httpDate } from '../shared/httpDate.ts';
 import { refuseUnderway } from './http.ts';

@@ -4,7 +4,7 @@ import { Server as TlsServer } from 'node:tls';
 import { digestOf } from '../config/contentDigest.ts';
 import type { GatewaySettings } from '../config/snapshot.ts';
 import { watchFile } from '../config/watch.ts';
-import { readRegularFile } from '../shared/regularFile.ts';
+import { readRegularFile } from '../shared/fileSystem.ts';
 
 /** What `gateway.tls` says; undefined: clients speak in the clear. */
 type TlsSettings = GatewaySettings['tls'];

@@ -1,4 +1,4 @@
-import { unwatch, type Waiting, watch } from '../http1/deadlines.ts';
+import { type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import type { InFlight, VersionUse } from './inFlight.ts';
 import type { Live } from './live.ts';
@@ -7,7 +7,7 @@ import type { Live } from './live.ts';
  * Ends what is under way and no longer wanted: its version is retired or gone, or its target is, or the gateway stops.
  * Streams are told at once; the rest has `drain` ms.
  */
-export class Draining implements Waiting {
+export class Draining implements Timed {
   deadline = 0;
   readonly #uses: ReadonlyMap<string, VersionUse>;
   // Until when each of them may take. Nearly all are done long before, and must not be kept until then.
@@ -42,7 +42,7 @@ export class Draining implements Waiting {
       this.#told.delete(one);
       if (!over) one.cut();
     }
-    if (this.#told.size === 0) unwatch(this);
+    if (this.#told.size === 0) unwatchDeadline(this);
     // To be asked at the next look.
     else this.deadline = 0;
   }
@@ -51,7 +51,7 @@ export class Draining implements Waiting {
     if (this.#told.has(one)) return;
     this.#told.set(one, performance.now() + drain);
     this.deadline = 0;
-    watch(this);
+    watchDeadline(this);
     one.goAway();
   }
 }

@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
-import { ExchangeStats } from '../forwarding/exchangeStats.ts';
 import type { Failure } from '../forwarding/failure.ts';
 import type { Forwarding } from '../forwarding/http.ts';
-import type { Outbound, Switching } from '../forwarding/outbound.ts';
+import { ExchangeStats, type Outbound, type Switching } from '../forwarding/outbound.ts';
 import { type RequestFields, readRequestFields } from '../forwarding/requestFields.ts';
+import { requestIdFrom, traceparentFrom } from '../forwarding/requestIds.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
-import { traceparentFrom } from '../forwarding/trace.ts';
 import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { ActiveVersion } from './activeVersion.ts';
@@ -16,7 +15,6 @@ import type { InFlight } from './inFlight.ts';
 import type { GatewayContext, Live } from './live.ts';
 import { type JudgedPeer, peerOf } from './peer.ts';
 import { record } from './record.ts';
-import { requestIdFrom } from './requestId.ts';
 
 export interface OpenExchange extends InFlight {
   /** Undefined if the application answers the request itself. */

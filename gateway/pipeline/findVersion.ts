@@ -1,7 +1,6 @@
 import { stageOf } from '../lifecycle/stage.ts';
 import type { Problem } from '../problems/problem.ts';
-import { below, firstSegment, looksLikeVersion } from '../routing/match.ts';
-import { readTarget } from '../routing/target.ts';
+import { firstSegment, looksLikeVersion, parseRequestTarget, pathBelow } from '../routing/requestTarget.ts';
 import type { Exchange } from './exchange.ts';
 import type { GatewayContext } from './live.ts';
 import type { StepOutcome } from './steps.ts';
@@ -10,7 +9,7 @@ import type { StepOutcome } from './steps.ts';
 export function findVersion(exchange: Exchange): StepOutcome | undefined {
   const { live, origin } = exchange;
   const { basePath } = live.snapshot.gateway;
-  const inside = origin === '*' ? undefined : below(origin, basePath);
+  const inside = origin === '*' ? undefined : pathBelow(origin, basePath);
   const segment = inside === undefined ? '' : firstSegment(inside);
   const served = live.activeVersions.get(segment);
   if (!served) return undefined;
@@ -32,7 +31,7 @@ const networkPath: Problem = { code: 'BAD_REQUEST', detail: 'The path behind the
 
 /** Whether a request is the gateway's to answer, in a server where it is a guest: what looks like a version is. */
 export function isGatewayPath(url: string, { live, isDiscovery }: GatewayContext): boolean {
-  const target = readTarget(url);
+  const target = parseRequestTarget(url);
   if (typeof target === 'string') return true;
   const { origin, pathEnd } = target;
   return namesVersion(origin, live.snapshot.gateway.basePath) || isDiscovery(origin.slice(0, pathEnd), live.snapshot);
@@ -40,7 +39,7 @@ export function isGatewayPath(url: string, { live, isDiscovery }: GatewayContext
 
 /** Whether a path begins with something that has the form of a version, known or not. */
 export function namesVersion(origin: string, basePath: string): boolean {
-  const inside = below(origin, basePath);
+  const inside = pathBelow(origin, basePath);
   return inside !== undefined && looksLikeVersion(firstSegment(inside));
 }
 

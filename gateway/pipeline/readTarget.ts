@@ -1,4 +1,4 @@
-import { readTarget as read } from '../routing/target.ts';
+import { parseRequestTarget as read } from '../routing/requestTarget.ts';
 import type { Exchange } from './exchange.ts';
 import type { StepOutcome } from './steps.ts';
 

@@ -1,4 +1,4 @@
-import { traceIdOf, traceparentFrom } from '../forwarding/trace.ts';
+import { requestIdFrom, traceIdOf, traceparentFrom } from '../forwarding/requestIds.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import { statusOf as statusOfProblem } from '../problems/problem.ts';
@@ -6,7 +6,6 @@ import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 import type { Exchange } from './exchange.ts';
 import type { GatewayContext } from './live.ts';
 import { clientAddressOf } from './peer.ts';
-import { requestIdFrom } from './requestId.ts';
 
 /** The one place that says what became of an exchange. Safe to call twice: it is said once. */
 export function record(exchange: Exchange): void {

@@ -1,8 +1,201 @@
-import { pageProblems } from './pageProblems.ts';
-import { requestProblems } from './requestProblems.ts';
-import { upstreamProblems } from './upstreamProblems.ts';
+/** A kind of error that the gateway answers itself. */
+export interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+  /** Error type of Proxy-Status (RFC 9209 §2.3); absent if none fits. */
+  readonly proxyError?: string;
+  /** What went wrong and what to do about it. docs/problems.md is generated from it. */
+  readonly detail: string;
+}
 
-/** Every answer that the gateway makes itself, by its stable code. */
-export const catalogue = { ...requestProblems, ...upstreamProblems, ...pageProblems };
+/** Every error that the gateway answers itself, by its stable code. */
+export const catalogue = {
+  // What is wrong with a request or its target.
+  UNKNOWN_VERSION: {
+    status: 404,
+    title: 'No such API version',
+    proxyError: 'destination_not_found',
+    detail: 'The path does not begin with a version that is served here. `versions` lists those that are.',
+  },
+  VERSION_RETIRED: {
+    status: 410,
+    title: 'This API version is retired',
+    proxyError: 'http_request_denied',
+    detail: 'This major is no longer served. `successor` is the version to move to.',
+  },
+  BAD_REQUEST: {
+    status: 400,
+    title: 'Malformed request',
+    proxyError: 'http_request_error',
+    detail: 'The message is not valid HTTP/1.1, or can be read in two ways.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    title: 'Method not allowed',
+    proxyError: 'http_request_denied',
+    detail:
+      'CONNECT and TRACE are not served by a gateway, and its own pages can be read only. `Allow` lists the rest.',
+  },
+  REQUEST_TIMED_OUT: {
+    status: 408,
+    title: 'The request did not arrive in time',
+    proxyError: 'http_request_error',
+    detail: 'The head or the body of the request stopped arriving.',
+  },
+  BODY_TOO_LARGE: {
+    status: 413,
+    title: 'Request body too large',
+    proxyError: 'http_request_denied',
+    detail: 'The body is longer than `limits.body` of this version.',
+  },
+  TARGET_TOO_LONG: {
+    status: 414,
+    title: 'URL too long',
+    proxyError: 'http_request_denied',
+    detail: 'The request target is longer than `gateway.limits.url`.',
+  },
+  EXPECTATION_FAILED: {
+    status: 417,
+    title: 'Unknown expectation',
+    proxyError: 'http_request_denied',
+    detail: 'The only expectation of RFC 9110 is `100-continue`.',
+  },
+  HEAD_TOO_LARGE: {
+    status: 431,
+    title: 'Request header fields too large',
+    proxyError: 'http_request_denied',
+    detail: 'The header fields are longer than `gateway.limits.head`, or there are too many of them.',
+  },
+  METHOD_NOT_IMPLEMENTED: {
+    status: 501,
+    title: 'Method not implemented',
+    proxyError: 'http_request_denied',
+    detail: 'The gateway does not know this method and cannot tell how it frames its message.',
+  },
+  HTTP_VERSION_UNSUPPORTED: {
+    status: 505,
+    title: 'HTTP version not supported',
+    proxyError: 'http_request_denied',
+    detail: 'HTTP/1.1 and HTTP/1.0 are served on this port.',
+  },
+  LOOP: {
+    status: 508,
+    title: 'Loop detected',
+    proxyError: 'proxy_loop_detected',
+    detail: 'The request has been through this gateway already: one of its targets leads back to it.',
+  },
+  // Why a valid request has no response from the backend of its version.
+  TARGET_FAILED: {
+    status: 502,
+    title: 'The upstream failed',
+    proxyError: 'connection_terminated',
+    detail: 'The connection to the version’s backend was lost before it answered.',
+  },
+  TARGET_REFUSED: {
+    status: 502,
+    title: 'The upstream cannot be reached',
+    proxyError: 'connection_refused',
+    detail: 'No connection to the version’s backend could be made.',
+  },
+  TARGET_UNTRUSTED: {
+    status: 502,
+    title: 'The upstream’s TLS failed',
+    proxyError: 'tls_certificate_error',
+    detail: 'The version’s backend was reached, but its certificate is not trusted, or it speaks no TLS.',
+  },
+  TARGET_MALFORMED: {
+    status: 502,
+    title: 'The upstream sent a malformed response',
+    proxyError: 'http_protocol_error',
+    detail: 'What the version’s backend sent is not a valid HTTP/1.1 response, so none of it is passed on.',
+  },
+  NO_HEALTHY_TARGET: {
+    status: 503,
+    title: 'No healthy target for this version',
+    proxyError: 'destination_unavailable',
+    detail: 'Every backend of this version is known to be down.',
+  },
+  OVERLOADED: {
+    status: 503,
+    title: 'Too many requests in flight',
+    proxyError: 'connection_limit_reached',
+    detail: 'A limit of `limits`, or that of open files, is reached. `Retry-After` says when to come back.',
+  },
+  CUT_OFF: {
+    status: 503,
+    title: 'The version was taken out of service',
+    proxyError: 'connection_terminated',
+    detail: 'The version’s backend, or the gateway itself, is being stopped, and `gateway.drain` was over first.',
+  },
+  CONNECT_TIMED_OUT: {
+    status: 504,
+    title: 'The upstream did not accept a connection in time',
+    proxyError: 'connection_timeout',
+    detail: 'No connection to the version’s backend was made within `timeouts.connect`.',
+  },
+  TARGET_TIMED_OUT: {
+    status: 504,
+    title: 'The upstream did not answer in time',
+    proxyError: 'http_response_timeout',
+    detail: 'The version’s backend was silent for longer than `timeouts.first_byte`.',
+  },
+  // Answers of the public index and the admin listener, which proxy nothing.
+  FORBIDDEN: {
+    status: 403,
+    title: 'Not allowed from here',
+    detail: 'The admin listener serves this machine, and whoever holds its token.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    title: 'Nothing here',
+    detail: 'Neither the public index nor the admin listener has anything under this path.',
+  },
+  NAME_CHANGED: {
+    status: 409,
+    title: 'The name was changed meanwhile',
+    detail: 'Somebody else has named the client since it was read. `name` is its name now.',
+  },
+  NAME_NOT_SAVED: {
+    status: 409,
+    title: 'The name could not be saved',
+    detail: 'The file of `usage.names` is absent or cannot be edited. `line` is what to add to it by hand.',
+  },
+  PRECONDITION_FAILED: {
+    status: 412,
+    title: 'Another version by now',
+    detail: 'The contract does not match the conditions of the request.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    title: 'JSON is asked for',
+    detail: 'Calls to the admin listener that change something are sent as application/json.',
+  },
+  TOO_MANY_ATTEMPTS: {
+    status: 429,
+    title: 'Too many wrong tokens',
+    detail: 'The address has shown too many wrong admin tokens within a minute. `Retry-After` says when to come back.',
+  },
+  INTERNAL_ERROR: {
+    status: 500,
+    title: 'The gateway failed',
+    proxyError: 'proxy_internal_error',
+    detail: 'A page could not be made. The log says why.',
+  },
+  NO_LEDGER: {
+    status: 503,
+    title: 'No usage ledger is kept',
+    detail: 'Who calls what is known to a gateway that keeps a ledger; this one does not.',
+  },
+  LEDGER_UNANSWERED: {
+    status: 503,
+    title: 'The usage ledger does not answer',
+    detail: 'The question to the ledger took too long, or could not be answered. `Retry-After` says when to ask again.',
+  },
+  CONTRACT_UNREADABLE: {
+    status: 503,
+    title: 'The contract cannot be read',
+    detail: 'The file of the contract is gone or unreadable at the moment.',
+  },
+} as const satisfies Record<string, ProblemKind>;
 
 export type ProblemCode = keyof typeof catalogue;

@@ -1,5 +1,5 @@
-import { catalogue, type ProblemCode } from './catalogue.ts';
-import type { ProblemKind } from './kind.ts';
+import type { ServerResponse } from 'node:http';
+import { catalogue, type ProblemCode, type ProblemKind } from './catalogue.ts';
 
 /** One occurrence of a problem: its kind, and what is particular about it. */
 export interface Problem {
@@ -20,7 +20,7 @@ export function statusOf(problem: Problem): number {
 export function problemBody(problem: Problem, requestId: string | undefined): string {
   const kind: ProblemKind = catalogue[problem.code];
   return JSON.stringify({
-    type: typeOf(problem.code),
+    type: typeUriOf(problem.code),
     title: kind.title,
     status: kind.status,
     code: problem.code,
@@ -43,6 +43,39 @@ export function problemFields(problem: Problem, length: number): string[] {
 }
 
 /** A stable identifier, and no promise that a page stands there (RFC 9457 §3.1.1). */
-export function typeOf(code: ProblemCode): string {
+export function typeUriOf(code: ProblemCode): string {
   return `urn:version-gateway:problem:${code.toLowerCase().replaceAll('_', '-')}`;
+}
+
+/** Answers a page or an admin call with a problem; fields that are set already stay. */
+export function sendProblem(res: ServerResponse, code: ProblemCode, detail: string, members = {}): void {
+  const problem = { code, detail, members };
+  const body = problemBody(problem, undefined);
+  const fields = problemFields(problem, Buffer.byteLength(body));
+  res.statusCode = statusOf(problem);
+  for (let at = 0; at < fields.length; at += 2) res.setHeader(fields[at] as string, fields[at + 1] as string);
+  // Node sends no body in answer to HEAD, whatever it is given.
+  res.end(body);
+}
+
+/** docs/problems.md: the catalogue for people. */
+export function problemsPage(): string {
+  const codes = Object.keys(catalogue) as ProblemCode[];
+  const rows = codes.map((code) => row(code, catalogue[code]));
+  return `# What the gateway answers by itself
+
+Bodies are \`application/problem+json\` (RFC 9457): \`type\`, \`title\`, \`status\`, \`detail\`, the stable \`code\`, and the
+\`request_id\` that the log knows. \`Proxy-Status\` (RFC 9209) carries the error type. No answer names a backend.
+Answers of a deprecated major carry \`Deprecation\`, \`Sunset\` and \`Link\` like any other.
+
+| status | code | means | Proxy-Status error |
+|---|---|---|---|
+${rows.join('\n')}
+
+The type of a problem is a URN made of its code: \`${typeUriOf('VERSION_RETIRED')}\`.
+`;
+}
+
+function row(code: ProblemCode, { status, title, detail, proxyError }: ProblemKind): string {
+  return `| ${status} | \`${code}\` | ${title}. ${detail} | ${proxyError === undefined ? '' : `\`${proxyError}\``} |`;
 }

@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type Stage, stageOf } from '../lifecycle/stage.ts';
-import { counterpart, nextOf, successorOf } from '../lifecycle/successor.ts';
+import { counterpart, nextVersion, successorOf } from '../lifecycle/successor.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
 import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';
@@ -282,7 +282,7 @@ function pathOf({ route }: RouteUse): string {
 
 /** Follows retired successors. A path template matches as a whole: `{id}` matches any parameter, but no literal. */
 function hasCounterpart(path: string, version: Version, snapshot: Snapshot, now: number): boolean {
-  const next = nextOf(version, snapshot);
+  const next = nextVersion(version, snapshot);
   const target = next && counterpart(path, version, next);
   if (next === undefined || target === undefined) return false;
   return stageOf(next, now) !== 'retired' || hasCounterpart(target, next, snapshot, now);

@@ -1,6 +1,4 @@
-import { ago, inLargestUnit, inWholeUnits } from '../shared/ago.ts';
-import { counted, grouped } from '../shared/counted.ts';
-import { harmlessly } from '../shared/harmless.ts';
+import { ago, grouped, inLargestUnit, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import type { Trend } from '../usage/report/trend.ts';
 import {
   countedUses,
@@ -85,7 +83,7 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
     reasons.push({ code: 'ledger_short', text: `The usage ledger begins at ${secondOf(coveredSince)}; ${then}.` });
   }
   if (problem !== undefined) {
-    const text = `The usage ledger is not well, so that a silence may be its own: ${harmlessly(problem, 200)}`;
+    const text = `The usage ledger is not well, so that a silence may be its own: ${printableExcerpt(problem, 200)}`;
     reasons.push({ code: 'ledger_broken', text });
   }
   return reasons;
@@ -104,10 +102,10 @@ function infrequentReasons({ version, quiet, infrequent, now }: RetirementFacts)
   if (infrequent.length === 0) return [];
   const each = named(infrequent, now, ({ usualPause = 0, requests }) => {
     const days = Math.round(usualPause / dayMs);
-    return `usually every ${inLargestUnit(days > 0 ? days * dayMs : usualPause)}, ${counted(requests, 'request')}`;
+    return `usually every ${inLargestUnit(days > 0 ? days * dayMs : usualPause)}, ${plural(requests, 'request')}`;
   });
   const verb = infrequent.length === 1 ? 'pauses' : 'pause';
-  const who = `${counted(infrequent.length, 'client')} of /${version} usually ${verb} for about ${inWholeUnits(quiet)} or longer`;
+  const who = `${plural(infrequent.length, 'client')} of /${version} usually ${verb} for about ${inWholeUnits(quiet)} or longer`;
   const text = `${who} and may call again (retire.rhythm): ${each}.`;
   return [{ code: 'infrequent', text }];
 }
@@ -116,7 +114,7 @@ function useReasons(facts: RetirementFacts): Remark[] {
   const { version, quiet, maxShare, inFlight } = facts;
   const [asked, share] = [countedUses(facts), shareOf(facts)];
   if (asked.length > 0 && (share > maxShare || facts.stage === 'removed')) {
-    const made = `${howMany(facts)} made ${counted(requestsOf(asked), 'request')} to /${version}`;
+    const made = `${howMany(facts)} made ${plural(requestsOf(asked), 'request')} to /${version}`;
     const text = `${made} in ${theLast(quiet)}, ${percent(share)} of all: ${who(facts)}.`;
     return [{ code: 'clients_left', text }];
   }
@@ -146,12 +144,12 @@ export function notesOn(facts: RetirementFacts): Remark[] {
     if (text !== undefined) notes.push({ code, text });
   };
   if (stage === 'retired' && facts.refused.length > 0) {
-    const refused = counted(refusedOf(facts.refused), 'request');
+    const refused = plural(refusedOf(facts.refused), 'request');
     const each = named(facts.refused, now, (one) => `${grouped(one.refused)} refused`);
     add('still_knocking', `${refused} to /${version} refused in ${theLast(quiet)}: ${each}.`);
   }
   if (facts.failing.length > 0) {
-    const failures = named(facts.failing, now, ({ requests }) => counted(requests, 'failed request'));
+    const failures = named(facts.failing, now, ({ requests }) => plural(requests, 'failed request'));
     add('failing', `Not counted, since every request was answered 4xx: ${failures}.`);
   }
   if (stage !== 'retired' && facts.gone.length > 0) {
@@ -160,7 +158,7 @@ export function notesOn(facts: RetirementFacts): Remark[] {
   if (ignored.length > 0) {
     add(
       'ignored',
-      `Left out (retire.ignore_clients), ${counted(requestsOf(ignored), 'request')}: ${named(ignored, now)}.`,
+      `Left out (retire.ignore_clients), ${plural(requestsOf(ignored), 'request')}: ${named(ignored, now)}.`,
     );
   }
   if (others !== undefined) add('folded', `Not known is who made ${othersInWords(others)}.`);
@@ -184,7 +182,7 @@ export function notesOn(facts: RetirementFacts): Remark[] {
 
 function routesInList(all: readonly RouteInContract[]): string {
   const routes = all.slice(0, 5).map(({ route, requests, inContract }) => {
-    return `${harmlessly(route)} (${counted(requests, 'request')}${inContract === false ? ', not in the contract' : ''})`;
+    return `${printableExcerpt(route)} (${plural(requests, 'request')}${inContract === false ? ', not in the contract' : ''})`;
   });
   return `${routes.join(', ')}${all.length > routes.length ? ` and ${all.length - routes.length} more` : ''}`;
 }

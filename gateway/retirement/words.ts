@@ -1,6 +1,4 @@
-import { ago, inWholeUnits } from '../shared/ago.ts';
-import { counted, grouped } from '../shared/counted.ts';
-import { harmlessly } from '../shared/harmless.ts';
+import { ago, grouped, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import type { ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import { type RetirementFacts, requestsOf } from './facts.ts';
@@ -34,7 +32,7 @@ export function secondOf(instant: number): string {
 
 /** A client that only has an earlier request open made none. */
 function requestsInWords(requests: number): string {
-  return requests > 0 ? counted(requests, 'request') : 'no new request';
+  return requests > 0 ? plural(requests, 'request') : 'no new request';
 }
 
 /** Up to five, the biggest first: `ios-app (last asked 3 h ago, 1,204 requests), …`. Fit to be printed. */
@@ -44,7 +42,7 @@ export function named<One extends Named>(
   details: (one: One) => string = ({ requests }) => requestsInWords(requests),
 ): string {
   const words = clients.slice(0, mostNamed).map((one) => {
-    return `${harmlessly(one.name ?? one.client)} (last asked ${ago(one.last, now)}, ${details(one)})`;
+    return `${printableExcerpt(one.name ?? one.client)} (last asked ${ago(one.last, now)}, ${details(one)})`;
   });
   const more = clients.length - words.length;
   return words.join(', ') + (more > 0 ? ` and ${grouped(more)} more` : '');
@@ -53,8 +51,8 @@ export function named<One extends Named>(
 /** `50,001 clients`; `At least 50,001 clients` where more were not told apart. */
 export function howMany({ clients, others }: Asked): string {
   return others === undefined
-    ? counted(clients.length, 'client')
-    : `At least ${counted(Math.max(1, clients.length), 'client')}`;
+    ? plural(clients.length, 'client')
+    : `At least ${plural(Math.max(1, clients.length), 'client')}`;
 }
 
 /** Who is told apart, and what the rest did. Fit to be printed. */
@@ -66,13 +64,13 @@ export function who({ clients, others, now }: Asked & { readonly now: number }):
 
 /** `100,507 requests of clients beyond usage.max_clients, which were not told apart` */
 export function othersInWords(others: ClientUse): string {
-  return `${counted(requestsOf([others]), 'request')} of clients beyond usage.max_clients, which were not told apart`;
+  return `${plural(requestsOf([others]), 'request')} of clients beyond usage.max_clients, which were not told apart`;
 }
 
 /** `7: GET /drinks (1,204), GET /old (3)`: how many routes, and the most used of them. Fit to be printed. */
 export function routesInWords(routes: number, top: readonly { route: string; requests: number }[]): string {
   const words = top.slice(0, mostRoutes).map(({ route, requests }) => {
-    return `${harmlessly(route, 40)} (${grouped(requests)})`;
+    return `${printableExcerpt(route, 40)} (${grouped(requests)})`;
   });
   return words.length === 0 ? String(routes) : `${routes}: ${words.join(', ')}`;
 }

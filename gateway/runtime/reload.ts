@@ -1,7 +1,7 @@
 import { ConfigError, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import { changesBetween } from '../lifecycle/changes.ts';
-import { guard, type Refusal, refusalLines, type UseFacts } from '../lifecycle/guard.ts';
+import { guardReload, type Refusal, refusalLines, type UseFacts } from '../lifecycle/reloadGuard.ts';
+import { changesBetween } from '../lifecycle/snapshotChanges.ts';
 import type { ConfigStatus, Trigger } from '../observability/configStatus.ts';
 import type { Clock } from '../shared/clock.ts';
 
@@ -119,7 +119,7 @@ export class Reloader {
     if (next.fingerprint === this.#active.fingerprint) return { outcome: { kind: 'unchanged' } };
     const use = await this.#parts.use();
     const now = this.#parts.clock.now();
-    const refusals = guard(this.#active, next, use, now);
+    const refusals = guardReload(this.#active, next, use, now);
     if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
     const changes = changesBetween(this.#active, next, now);
     return { next, outcome: { kind: 'reloaded', changes, forced: newReasons(this.#active, next) } };

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../config/snapshot.ts';
-import { unreachableVersions } from '../lifecycle/stopped.ts';
+import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Serving } from './serving.ts';
 

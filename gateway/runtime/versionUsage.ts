@@ -1,6 +1,6 @@
 import type { LedgerDesk } from '../admin/reading/questions.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { UseFacts } from '../lifecycle/guard.ts';
+import type { UseFacts } from '../lifecycle/reloadGuard.ts';
 import type { Serving } from './serving.ts';
 
 // What happens while the question is being asked.

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type SegmentPattern, segmentPattern, segmentsOf, valuesIn } from './template.ts';
+import { type SegmentPattern, segmentPattern, segmentsOf, valuesIn } from './pathTemplate.ts';
 
 const sliceMs = 4;
 

@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import type { Connection } from '../http1/connection.ts';
 import { ConnectionPool } from '../http1/connectionPool.ts';
-import type { Endpoint } from '../http1/endpoint.ts';
+import type { Endpoint } from '../http1/socket.ts';
 import type { Connections } from './connections.ts';
 import type { Address, Resolve } from './resolver.ts';
 

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../http1/endpoint.ts';
+import type { Endpoint } from '../http1/socket.ts';
 
 export interface ProbeResult {
   readonly good: boolean;

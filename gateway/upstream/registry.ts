@@ -1,5 +1,5 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { readRegularFile } from '../shared/regularFile.ts';
+import { readRegularFile } from '../shared/fileSystem.ts';
 import { RetryBudget } from './budget.ts';
 import { Pool } from './pool.ts';
 import { type Resolve, systemResolve } from './resolver.ts';

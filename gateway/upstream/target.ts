@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { Health as HealthSettings, UpstreamTls } from '../config/snapshot.ts';
 import { ConnectionPool } from '../http1/connectionPool.ts';
-import type { Endpoint } from '../http1/endpoint.ts';
+import type { Endpoint } from '../http1/socket.ts';
 import type { TargetReport } from '../observability/report.ts';
 import type { Changes } from './changes.ts';
 import type { Connections } from './connections.ts';

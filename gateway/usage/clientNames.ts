@@ -17,7 +17,7 @@ import { digestOf, digestOfFailure } from '../config/contentDigest.ts';
 import { reasonOf } from '../config/fault.ts';
 import { parseNames, withName } from '../config/names.ts';
 import { type Watch, watchFile } from '../config/watch.ts';
-import { readRegularFile } from '../shared/regularFile.ts';
+import { readRegularFile } from '../shared/fileSystem.ts';
 
 /** What people call the clients of the ledger, from the file that `usage.names` tells of; read again when it changes. */
 export class ClientNames {

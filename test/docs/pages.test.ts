@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { referencePage } from '../../gateway/config/reference.ts';
 import { metricsPage } from '../../gateway/observability/metricsPage.ts';
-import { problemsPage } from '../../gateway/problems/markdown.ts';
+import { problemsPage } from '../../gateway/problems/problem.ts';
 
 // `npm run docs` writes them.
 it.each([

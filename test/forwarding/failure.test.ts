@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { classify, type Failure, type Waited } from '../../gateway/forwarding/failure.ts';
-import type { WireFailureKind } from '../../gateway/http1/handler.ts';
+import type { WireFailureKind } from '../../gateway/http1/responseHandler.ts';
 import { catalogue } from '../../gateway/problems/catalogue.ts';
 
 const expected = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  announce,
+  addLifecycleFields,
   type LifecycleFields,
   type ResponsePlan,
   responseFields,
@@ -322,6 +322,6 @@ it.each([
   ['of a tombstone without dates', { ...deprecated, deprecation: undefined, links: [] }, undefined, []],
 ])('is announced behind other fields: %s', (_name, lifecycle, ofBackend, expected) => {
   const out = ['A', '1'];
-  announce(out, lifecycle, ofBackend);
+  addLifecycleFields(out, lifecycle, ofBackend);
   expect(out).toEqual(['A', '1', ...expected]);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { forwardableTrailers } from '../../gateway/forwarding/trailers.ts';
+import { forwardableTrailers } from '../../gateway/forwarding/responseFields.ts';
 
 it.each([
   ['none', [], []],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ChunkedDecoder } from '../../gateway/http1/chunked.ts';
-import { MalformedResponse } from '../../gateway/http1/malformedResponse.ts';
+import { MalformedResponse } from '../../gateway/http1/responseHead.ts';
 
 interface Decoded {
   readonly body: string;

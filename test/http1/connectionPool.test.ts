@@ -54,10 +54,10 @@ describe('an idle connection', () => {
     const backend = await answering(ok);
     const pool = poolFor(backend);
     const connection = await idleIn(pool);
-    expect(connection.served).toBe(0);
+    expect(connection.earlierExchanges).toBe(0);
     expect(pool.reuse()).toBe(connection);
     expect(await exchange(connection)).toMatchObject({ body: 'ok' });
-    expect(connection.served).toBe(1);
+    expect(connection.earlierExchanges).toBe(1);
     expect(backend.sockets).toHaveLength(1);
   });
 

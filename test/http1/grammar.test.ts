@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAuthority, listOfTokens, token } from '../../gateway/http1/grammar.ts';
+import { checkedLowerCased, isAuthority, listOfTokens, lowerCased, token } from '../../gateway/http1/grammar.ts';
 
 describe('a token', () => {
   const characters = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code));
@@ -96,3 +96,50 @@ it.each([
   [',,a, ,b,', ['a', 'b']],
   [',', []],
 ])('the list "%s" has the tokens %j', (value, expected) => expect(listOfTokens(value)).toEqual(expected));
+
+it.each([
+  'Content-Type',
+  'content-type',
+  'ETag',
+  'etag',
+  'Etag',
+  'TE',
+  'WWW-Authenticate',
+  'X-Request-ID',
+  'X-Forwarded-For',
+  'Sec-WebSocket-Key',
+  'DNT',
+  'X-Unheard-Of',
+  'cONTENT-tYPE',
+  'constructor',
+  '__proto__',
+  "!#$%&'*+-.^_`|~09aZ",
+])('%s is a field name, and lower-cased', (name) => {
+  expect(token.test(name)).toBe(true);
+  expect(checkedLowerCased(name)).toBe(name.toLowerCase());
+});
+
+it.each([
+  ['a space behind it', 'Host '],
+  ['a space in front of it', ' Host'],
+  ['no name', ''],
+  ['a line break behind it', 'Host\n'],
+  ['a colon', 'Host:'],
+  ['a byte above ASCII', 'X-\xe9'],
+  // It is a K once it is lower-cased.
+  ['a Kelvin sign', '\u212aeep-Alive'],
+])('is no field name: %s', (_name, name) => expect(checkedLowerCased(name)).toBeUndefined());
+
+it.each([
+  'Content-Length',
+  'CONTENT-LENGTH',
+  'cOnTeNt-LeNgTh',
+  'ETag',
+  'TE',
+  'Sec-WebSocket-Key',
+  'X-Unheard-Of',
+  'x_under_score',
+  '__proto__',
+  "!#$%&'*+-.^_`|~09aZ",
+  '',
+])('%s is lower-cased, known or not', (name) => expect(lowerCased(name)).toBe(name.toLowerCase()));

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MalformedResponse } from '../../gateway/http1/malformedResponse.ts';
-import { checkBegun, parseResponseHead, parseTrailers } from '../../gateway/http1/responseHead.ts';
+import { checkBegun, MalformedResponse, parseResponseHead, parseTrailers } from '../../gateway/http1/responseHead.ts';
 
 function head(...lines: string[]): ReturnType<typeof parseResponseHead> {
   return parseResponseHead(`${lines.join('\r\n')}\r\n\r\n`);

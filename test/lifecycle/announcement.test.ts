@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Announcement, announce } from '../../gateway/lifecycle/announcement.ts';
+import { type Announcement, announcementsAt } from '../../gateway/lifecycle/announcement.ts';
 import { snapshotOf, versionOf } from './versions.ts';
 
 const now = Date.parse('2027-01-01T00:00:00Z');
@@ -9,7 +9,7 @@ const retired = { retired: true };
 
 function announcementOf(routes: Readonly<Record<string, object>>, name = 'v1', at = now): Announcement | undefined {
   const snapshot = snapshotOf(routes);
-  return announce(snapshot, at).get(versionOf(snapshot, name));
+  return announcementsAt(snapshot, at).get(versionOf(snapshot, name));
 }
 
 describe('what v1 announces', () => {

@@ -1,7 +1,6 @@
 import LinkHeader from 'http-link-header';
 import { describe, expect, it } from 'vitest';
-import { announce } from '../../gateway/lifecycle/announcement.ts';
-import { linksFor } from '../../gateway/lifecycle/links.ts';
+import { announcementsAt, linksFor } from '../../gateway/lifecycle/announcement.ts';
 import { snapshotOf, versionOf } from './versions.ts';
 
 const now = Date.parse('2027-01-01T00:00:00Z');
@@ -18,7 +17,7 @@ const latest = (target: string): string => `<${target}>; rel="latest-version"`;
 /** The Link values of a response of v1 to `path`. */
 function links(routes: Readonly<Record<string, object>>, path = '/x', gateway = {}, at = now): readonly string[] {
   const snapshot = snapshotOf(routes, gateway);
-  const announcement = announce(snapshot, at).get(versionOf(snapshot, 'v1'));
+  const announcement = announcementsAt(snapshot, at).get(versionOf(snapshot, 'v1'));
   if (!announcement) throw new Error('v1 has nothing to announce');
   return linksFor(path, announcement, snapshot.gateway.basePath);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counterpart, latestOf, successorOf } from '../../gateway/lifecycle/successor.ts';
+import { counterpart, latestVersion, successorOf } from '../../gateway/lifecycle/successor.ts';
 import { snapshotOf, versionOf } from './versions.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
@@ -60,7 +60,7 @@ describe('the latest version', () => {
     ['below a version that is gone', { '/v1': {}, '/v2': goneAtNow }, 'v1'],
     ['a deprecated one, when it is the highest', { '/v1': {}, '/v2': sunsetAtNow }, 'v2'],
     ['none, when all are retired', { '/v1': retired, '/v2': goneAtNow }, undefined],
-  ])('is %s', (_name, routes, expected) => expect(latestOf(snapshotOf(routes), now)?.name).toBe(expected));
+  ])('is %s', (_name, routes, expected) => expect(latestVersion(snapshotOf(routes), now)?.name).toBe(expected));
 });
 
 const moved = {

@@ -1,9 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import { parseList } from 'structured-headers';
 import { describe, expect, it } from 'vitest';
-import { catalogue, type ProblemCode } from '../../gateway/problems/catalogue.ts';
-import type { ProblemKind } from '../../gateway/problems/kind.ts';
-import { problemBody, problemFields, statusOf, typeOf } from '../../gateway/problems/problem.ts';
+import { catalogue, type ProblemCode, type ProblemKind } from '../../gateway/problems/catalogue.ts';
+import { problemBody, problemFields, statusOf, typeUriOf } from '../../gateway/problems/problem.ts';
 
 const codes = Object.keys(catalogue) as ProblemCode[];
 const kinds: readonly (readonly [ProblemCode, ProblemKind])[] = codes.map((code) => [code, catalogue[code]]);
@@ -44,7 +43,7 @@ describe.each(kinds)('%s', (code, kind) => {
   // RFC 9457 §3.
   it('has a body that says what the status line says', () =>
     expect(body).toEqual({
-      type: typeOf(code),
+      type: typeUriOf(code),
       title: kind.title,
       status: kind.status,
       code,
@@ -53,7 +52,8 @@ describe.each(kinds)('%s', (code, kind) => {
     }));
 
   // RFC 8141 §2.
-  it('has a URN for its type', () => expect(typeOf(code)).toMatch(/^urn:version-gateway:problem:[a-z]+(?:-[a-z]+)*$/));
+  it('has a URN for its type', () =>
+    expect(typeUriOf(code)).toMatch(/^urn:version-gateway:problem:[a-z]+(?:-[a-z]+)*$/));
 
   it('has a Proxy-Status of one member, whose error is a registered one', () => {
     const list = parseList(fieldOf(fields, 'Proxy-Status') ?? '');
@@ -84,7 +84,11 @@ it.each<[code: ProblemCode, status: number, error: string]>([
 });
 
 it('has no two kinds of one title, detail or type', () => {
-  for (const values of [kinds.map(([, kind]) => kind.title), kinds.map(([, kind]) => kind.detail), codes.map(typeOf)]) {
+  for (const values of [
+    kinds.map(([, kind]) => kind.title),
+    kinds.map(([, kind]) => kind.detail),
+    codes.map(typeUriOf),
+  ]) {
     expect(new Set(values).size).toBe(codes.length);
   }
 });
@@ -93,7 +97,7 @@ describe('one occurrence', () => {
   it('has a detail and members of its own', () => {
     const problem = { code: 'BAD_REQUEST', detail: 'Here.', members: { versions: ['v1'] } } as const;
     expect(JSON.parse(problemBody(problem, undefined))).toEqual({
-      type: typeOf('BAD_REQUEST'),
+      type: typeUriOf('BAD_REQUEST'),
       title: catalogue.BAD_REQUEST.title,
       status: 400,
       code: 'BAD_REQUEST',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { escaped } from '../../gateway/cli/canRetireMarkdown.ts';
-import { harmless, harmlessly } from '../../gateway/shared/harmless.ts';
+import { printable, printableExcerpt } from '../../gateway/shared/text.ts';
 import { csvCell, usageCsv } from '../../gateway/usage/report/usageCsv.ts';
 
 describe('text for people', () => {
@@ -13,13 +13,13 @@ describe('text for people', () => {
     ['\u2028\u2029', '\\u{2028}\\u{2029}'],
     ['\ud800', '\\u{d800}'],
     ['\u{e0041}', '\\u{e0041}'],
-  ])('%j is harmless as %s', (text, expected) => expect(harmless(text)).toBe(expected));
+  ])('%j is harmless as %s', (text, expected) => expect(printable(text)).toBe(expected));
 
   it('is cut where it is long, escapes included', () => {
-    expect(harmlessly('abcdef', 6)).toBe('abcdef');
-    expect(harmlessly('abcdefg', 6)).toBe('abcde…');
-    expect(harmlessly('\x1b\x1b', 6)).toBe('\\x1b\\…');
-    expect(harmlessly('😀'.repeat(9), 6)).toBe('😀😀😀😀😀…');
+    expect(printableExcerpt('abcdef', 6)).toBe('abcdef');
+    expect(printableExcerpt('abcdefg', 6)).toBe('abcde…');
+    expect(printableExcerpt('\x1b\x1b', 6)).toBe('\\x1b\\…');
+    expect(printableExcerpt('😀'.repeat(9), 6)).toBe('😀😀😀😀😀…');
   });
 });
 

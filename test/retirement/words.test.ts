@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { clientsUsing, ignoredBy } from '../../gateway/retirement/facts.ts';
 import { clientsInWords, percent } from '../../gateway/retirement/words.ts';
-import { inWholeUnits } from '../../gateway/shared/ago.ts';
+import { inWholeUnits } from '../../gateway/shared/text.ts';
 import { migrationState } from '../../gateway/usage/report/migration.ts';
 import type { ClientUse } from '../../gateway/usage/usageQueries.ts';
 

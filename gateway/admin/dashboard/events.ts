@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { sendProblem } from '../../problems/send.ts';
+import { sendProblem } from '../../problems/problem.ts';
 import type { Clock } from '../../shared/clock.ts';
 
 const mostStreams = 32;

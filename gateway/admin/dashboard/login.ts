@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Snapshot } from '../../config/snapshot.ts';
-import { sendProblem } from '../../problems/send.ts';
+import { sendProblem } from '../../problems/problem.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { Attempts } from '../attempts.ts';
 import { clientAddress } from '../clientAddress.ts';

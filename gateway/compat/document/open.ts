@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { largestContract } from '../../shared/regularFile.ts';
+import { largestContract } from '../../shared/fileSystem.ts';
 import { CompareError } from '../failure.ts';
 import { DiskSource, readDisk, withRealFolder } from '../source/disk.ts';
 import { GitSource, parseGitReference } from '../source/git.ts';

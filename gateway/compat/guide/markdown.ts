@@ -1,4 +1,4 @@
-import { counted } from '../../shared/counted.ts';
+import { plural } from '../../shared/text.ts';
 import type { RouteName } from '../finding.ts';
 import { routeInWords } from '../walk/routes.ts';
 import { additionsIn } from './additions.ts';
@@ -65,7 +65,7 @@ function sharedSection(topic: Topic, routes: readonly GuideRoute[]): string[] {
     return `${codeInMarkdown(nameOf(route))} (${inMarkdown(where)})`;
   });
   const heading = `<a id="${topic.anchor}"></a>\n### ${inMarkdown(topic.subject)}`;
-  return [heading, `In ${counted(routes.length, 'route')}: ${places.join(', ')}${more}.`, ...told(topic)];
+  return [heading, `In ${plural(routes.length, 'route')}: ${places.join(', ')}${more}.`, ...told(topic)];
 }
 
 function section(route: GuideRoute): string[] {

@@ -1,4 +1,4 @@
-import { harmless } from '../../shared/harmless.ts';
+import { printable } from '../../shared/text.ts';
 import { partsOf } from './words.ts';
 
 /**
@@ -6,7 +6,7 @@ import { partsOf } from './words.ts';
  * link without being one (GFM §6.9).
  */
 export function escaped(text: string): string {
-  return harmless(text.replace(/\s+/g, ' '))
+  return printable(text.replace(/\s+/g, ' '))
     .replace(/[\\`*_{}[\]<>#|~!&$@]|:(?=[/a-z_])/gi, '\\$&')
     .replace(/www\./gi, (found) => `${found.slice(0, 3)}\\.`);
 }
@@ -20,7 +20,7 @@ export function inMarkdown(text: string): string {
 
 /** A code span that ends where it should: its fence is longer than any in the text (CommonMark §6.1). */
 export function codeInMarkdown(text: string): string {
-  const plain = harmless(text.replace(/\s/g, ' '));
+  const plain = printable(text.replace(/\s/g, ' '));
   const fence = '`'.repeat(longestRun(plain) + 1);
   const room = /^[` ]|[` ]$/.test(plain) ? ' ' : '';
   return `${fence}${room}${plain}${room}${fence}`;
@@ -32,7 +32,7 @@ export function fenced(text: string, language: string): string {
 }
 
 function linesOf(text: string): string {
-  return text.split('\n').map(harmless).join('\n');
+  return text.split('\n').map(printable).join('\n');
 }
 
 function longestRun(text: string): number {

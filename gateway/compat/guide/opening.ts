@@ -1,4 +1,4 @@
-import { counted } from '../../shared/counted.ts';
+import { plural } from '../../shared/text.ts';
 import { type Guide, type GuideRoute, isBreaking, tasksOf } from './guide.ts';
 import { dateInWords, named } from './words.ts';
 
@@ -29,13 +29,13 @@ function summary(from: string, routes: readonly GuideRoute[]): string {
   const moved = old.filter(({ state }) => state === 'moved').length;
   const gone = old.filter(({ state }) => state === 'gone').length;
   if (breaking + moved === 0)
-    return `Nothing else has to be done: none of the ${counted(old.length, 'route')} of ${from} breaks.`;
+    return `Nothing else has to be done: none of the ${plural(old.length, 'route')} of ${from} breaks.`;
   const parts = [
     `${breaking - gone} with breaking changes`,
     `${moved} under another path`,
     `${gone} that ${gone === 1 ? 'is' : 'are'} gone`,
   ].filter((part) => !part.startsWith('0 '));
-  return `Look through the routes that you call. Of the ${counted(old.length, 'route')} of ${from} there ${parts[0]?.startsWith('1 ') ? 'is' : 'are'} ${listed(parts)}.`;
+  return `Look through the routes that you call. Of the ${plural(old.length, 'route')} of ${from} there ${parts[0]?.startsWith('1 ') ? 'is' : 'are'} ${listed(parts)}.`;
 }
 
 function listed(parts: readonly string[]): string {
@@ -48,5 +48,5 @@ export function stateInWords(route: GuideRoute): string {
   const tasks = tasksOf(route);
   if (state === 'gone' || state === 'new' || state === 'unchanged') return state;
   if (tasks === 0) return state === 'changed' ? 'additions only' : state;
-  return `${state === 'moved' ? 'moved, ' : ''}${counted(tasks, 'change')}${isBreaking(route) ? ', breaking' : ''}`;
+  return `${state === 'moved' ? 'moved, ' : ''}${plural(tasks, 'change')}${isBreaking(route) ? ', breaking' : ''}`;
 }

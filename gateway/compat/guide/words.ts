@@ -1,4 +1,4 @@
-import { harmless } from '../../shared/harmless.ts';
+import { printable } from '../../shared/text.ts';
 
 /** Text as it is, or a name that stands between backticks. */
 export interface Part {
@@ -10,7 +10,7 @@ export interface Part {
 export function partsOf(text: string): Part[] {
   return text
     .split('`')
-    .map((part, index) => ({ isCode: index % 2 === 1, text: harmless(part) }))
+    .map((part, index) => ({ isCode: index % 2 === 1, text: printable(part) }))
     .filter((part) => part.text !== '');
 }
 

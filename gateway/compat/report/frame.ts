@@ -1,4 +1,4 @@
-import { harmless } from '../../shared/harmless.ts';
+import { printable } from '../../shared/text.ts';
 import type { TextPosition } from '../document/textPositions.ts';
 import type { Site } from '../finding.ts';
 import { shown } from './words.ts';
@@ -22,7 +22,7 @@ export function frameOf(site: Site, { line, column, start }: TextPosition): stri
 }
 
 function tidy(text: string): string {
-  return shown(harmless(text.replaceAll('\t', ' ')), Number.POSITIVE_INFINITY);
+  return shown(printable(text.replaceAll('\t', ' ')), Number.POSITIVE_INFINITY);
 }
 
 function lineAt(text: string | undefined, start: number): string | undefined {

@@ -1,4 +1,4 @@
-import { counted } from '../../shared/counted.ts';
+import { plural } from '../../shared/text.ts';
 import type { Comparing, CompatReport, PlacedFinding } from './report.ts';
 import { type Base, isThere, pathOf } from './sides.ts';
 import { judgedOf, summaryInWords } from './summary.ts';
@@ -22,7 +22,7 @@ export function asGithub(report: CompatReport, base: Base): string {
     ...(level === 'error' ? stale : notes),
   ]);
   const more = remarks.length - most;
-  const rest = more > 0 ? ` ${counted(more, 'more remark')} left out here.` : '';
+  const rest = more > 0 ? ` ${plural(more, 'more remark')} left out here.` : '';
   return `${[...remarks.slice(0, most), `${summaryInWords(report)}.${rest}`].join('\n')}\n`;
 }
 

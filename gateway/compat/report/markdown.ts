@@ -1,4 +1,4 @@
-import { counted } from '../../shared/counted.ts';
+import { plural } from '../../shared/text.ts';
 import { exemptedSection, findingsSection, notesSection, staleSection } from './markdownTable.ts';
 import { code, plain } from './markdownText.ts';
 import type { CompatReport } from './report.ts';
@@ -38,11 +38,11 @@ export function asMarkdown(report: CompatReport): string {
 function sectionsOf(report: CompatReport): Section[] {
   const { errors, warnings, exempted, stale } = summaryOf(report);
   return [
-    findingsSection(counted(errors, 'error'), report, 'error', false),
-    staleSection(counted(stale, 'stale exemption'), report),
-    findingsSection(counted(warnings, 'warning'), report, 'warn', false),
+    findingsSection(plural(errors, 'error'), report, 'error', false),
+    staleSection(plural(stale, 'stale exemption'), report),
+    findingsSection(plural(warnings, 'warning'), report, 'warn', false),
     notesSection('Not compared', report),
-    exemptedSection(`${counted(exempted, 'finding')} let through`, report),
+    exemptedSection(`${plural(exempted, 'finding')} let through`, report),
     findingsSection(infosInWords(report), report, 'info', true),
   ].filter(({ rows }) => rows.length > 0);
 }
@@ -53,7 +53,7 @@ function contracts({ comparings }: CompatReport): string[] {
     return title === '' ? `- ${names}` : `- ${plain(title, 60)}: ${names}`;
   });
   const more = comparings.length - lines.length;
-  if (more > 0) lines.push(`- and ${counted(more, 'more comparison')}`);
+  if (more > 0) lines.push(`- and ${plural(more, 'more comparison')}`);
   return lines.length === 0 ? [] : [lines.join('\n')];
 }
 
@@ -69,7 +69,7 @@ function sectionWithin({ heading, isFolded, head, rows }: Section, room: number)
     fitting.push(row);
   }
   const more = rows.length - fitting.length;
-  const remark = more > 0 ? `\n\n${counted(more, 'row')} left out: a comment has no room for more.` : '';
+  const remark = more > 0 ? `\n\n${plural(more, 'row')} left out: a comment has no room for more.` : '';
   const table = fitting.length === 0 ? '' : `\n\n${[...head, ...fitting].join('\n')}`;
   return `\n\n${opening}${table}${remark}${closing}`;
 }

@@ -1,4 +1,4 @@
-import { counted } from '../../shared/counted.ts';
+import { plural } from '../../shared/text.ts';
 import { basisOf } from '../rules/rules.ts';
 import type { Comparing, CompatReport, PlacedFinding } from './report.ts';
 import { shown } from './words.ts';
@@ -57,20 +57,20 @@ export function summaryInWords(report: CompatReport): string {
   const isMajorsAlone = report.comparings.every(({ between }) => between === 'majors');
   if (summary.verdict === 'compatible' && isMajorsAlone) return `The new major is justified: ${words.join(', ')}`;
   if (summary.verdict === 'compatible') return `No breaking change found within a major: ${words.join(', ')}`;
-  return [counted(summary.errors, 'error'), ...words].join(', ');
+  return [plural(summary.errors, 'error'), ...words].join(', ');
 }
 
 function countsInWords(report: CompatReport, summary: Summary): string[] {
   const { warnings, between_majors: majors, exempted, stale, not_compared: notCompared } = summary;
   const { off } = report;
   return [
-    warnings > 0 ? counted(warnings, 'warning') : '',
+    warnings > 0 ? plural(warnings, 'warning') : '',
     infosInWords(report),
-    majors > 0 ? `${counted(majors, 'change')} between majors` : '',
-    exempted > 0 ? `${counted(exempted, 'finding')} let through` : '',
-    stale > 0 ? counted(stale, 'stale exemption') : '',
-    notCompared > 0 ? `${counted(notCompared, 'contract')} not compared` : '',
-    off.length > 0 ? `${counted(off.length, 'rule')} off (${shown(off.join(', '), 200)})` : '',
+    majors > 0 ? `${plural(majors, 'change')} between majors` : '',
+    exempted > 0 ? `${plural(exempted, 'finding')} let through` : '',
+    stale > 0 ? plural(stale, 'stale exemption') : '',
+    notCompared > 0 ? `${plural(notCompared, 'contract')} not compared` : '',
+    off.length > 0 ? `${plural(off.length, 'rule')} off (${shown(off.join(', '), 200)})` : '',
   ].filter((word) => word !== '');
 }
 
@@ -79,8 +79,8 @@ export function infosInWords({ comparings }: CompatReport): string {
   const infos = comparings.flatMap(judgedOf).filter(({ level }) => level === 'info');
   if (infos.length === 0) return '';
   return infos.every(isCompatible)
-    ? counted(infos.length, 'compatible change')
-    : `${counted(infos.length, 'change')} of level info`;
+    ? plural(infos.length, 'compatible change')
+    : `${plural(infos.length, 'change')} of level info`;
 }
 
 function isCompatible({ rule }: PlacedFinding): boolean {

@@ -1,4 +1,4 @@
-import { counted } from '../../shared/counted.ts';
+import { plural } from '../../shared/text.ts';
 import type { Comparing, CompatReport, PlacedFinding } from './report.ts';
 import { judgedOf, summaryInWords, summaryOf } from './summary.ts';
 import { exemptedAsText, findingAsText, levelAsText } from './textFinding.ts';
@@ -46,7 +46,7 @@ function comparingAsText(comparing: Comparing, { comparings }: CompatReport, opt
   }
   const hidden = comparing.findings.length - judged.length;
   if (hidden > 0 && !showAll && !isMajorsAlone)
-    blocks.push([paint('dim', `${counted(hidden, 'change')} between majors, which may break.  --all lists them.`)]);
+    blocks.push([paint('dim', `${plural(hidden, 'change')} between majors, which may break.  --all lists them.`)]);
   const isNamed = comparing.title !== '' || comparings.length > 1;
   return isNamed ? [[paint('bold', titleOf(comparing, isMajorsAlone))], ...blocks] : blocks;
 }

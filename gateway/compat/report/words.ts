@@ -1,5 +1,4 @@
-import { counted } from '../../shared/counted.ts';
-import { harmless, harmlessly } from '../../shared/harmless.ts';
+import { plural, printable, printableExcerpt } from '../../shared/text.ts';
 import type { TextPosition } from '../document/textPositions.ts';
 import type { StaleExemption } from '../exemptions.ts';
 import type { Finding, RouteName } from '../finding.ts';
@@ -9,7 +8,7 @@ import type { PlacedFinding } from './report.ts';
 /** Text of a contract, which may be anybody's and of any length, fit to be printed. */
 export function shown(text: string, length = 300): string {
   // A pipeline of GitHub's takes a line for a command if it begins with two colons, or holds the older `##[`.
-  return harmlessly(text, length)
+  return printableExcerpt(text, length)
     .replaceAll('##[', '#\\x23[')
     .replace(/^\s*::/, '\\x3a:');
 }
@@ -31,13 +30,13 @@ export function moreRoutes(routes: readonly RouteName[], named: number): string 
   const more = routes.slice(1);
   if (more.length === 0) return '';
   const names = more.slice(0, named).map((route) => shown(routeInWords(route), 100));
-  return `and ${counted(more.length, 'more route')}: ${names.join(', ')}${more.length > named ? ', …' : ''}`;
+  return `and ${plural(more.length, 'more route')}: ${names.join(', ')}${more.length > named ? ', …' : ''}`;
 }
 
 /** "called 12,345 times in 30 days"; empty where nobody counted. */
 export function callsInWords({ calls }: PlacedFinding): string {
   if (calls === undefined) return '';
-  return calls === 0 ? 'not called in 30 days' : `called ${counted(calls, 'time')} in 30 days`;
+  return calls === 0 ? 'not called in 30 days' : `called ${plural(calls, 'time')} in 30 days`;
 }
 
 /** `openapi.yaml:12:9`, as terminals and editors know it. */
@@ -60,5 +59,5 @@ export function dayOf(instant: number): string {
 
 /** The end of a path says more than its beginning. */
 function cutInFront(path: string): string {
-  return path.length > 200 ? `…${harmless(path.slice(-199))}` : path;
+  return path.length > 200 ? `…${printable(path.slice(-199))}` : path;
 }

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { reasonOf } from '../../config/fault.ts';
-import { readRegularFile, UnsuitableFileError } from '../../shared/regularFile.ts';
+import { readRegularFile, UnsuitableFileError } from '../../shared/fileSystem.ts';
 import { type FileSource, SourceError, type SourceFile } from './source.ts';
 
 /**

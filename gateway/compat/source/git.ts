@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { largestContract } from '../../shared/regularFile.ts';
+import { largestContract } from '../../shared/fileSystem.ts';
 import { git, readBlobs, resolveRevision } from './gitObjects.ts';
 import { type FileSource, locatingErrors, MissingFileError, SourceError, type SourceFile } from './source.ts';
 

@@ -1,4 +1,4 @@
-import { withoutVersion } from '../../shared/versionPrefix.ts';
+import { withoutVersion } from '../../shared/pathTemplate.ts';
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, type Located } from '../document/located.ts';
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Identifier } from '../../config/operating.ts';
-import { lowerCased } from '../../http1/fieldName.ts';
+import { lowerCased } from '../../http1/grammar.ts';
 import { networkOf } from '../../shared/network.ts';
 import { TwoGenerationCache } from './twoGenerationCache.ts';
 

@@ -1,4 +1,4 @@
-import { UnsuitableFileError } from '../../shared/regularFile.ts';
+import { UnsuitableFileError } from '../../shared/fileSystem.ts';
 
 /** Why SQLite did not do something, in words, and what that means for the file. */
 export interface LedgerFailure {

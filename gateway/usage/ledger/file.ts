@@ -1,8 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { makeFolder } from '../../shared/makeFolder.ts';
-import { assertSuitable } from '../../shared/regularFile.ts';
+import { assertSuitable, makeFolder } from '../../shared/fileSystem.ts';
 import { failureOf } from './failure.ts';
 import { applicationId, migrations, schema, schemaVersion } from './schema.ts';
 

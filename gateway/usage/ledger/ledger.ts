@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { inLargestUnit } from '../../shared/ago.ts';
 import { type Clock, ClockWatch } from '../../shared/clock.ts';
+import { inLargestUnit } from '../../shared/text.ts';
 import type { UsageBatch, UsageRow } from '../usageRow.ts';
 import { DamagedFileError, failureOf, type LedgerFailure } from './failure.ts';
 import { besides, putAside } from './file.ts';

@@ -1,4 +1,4 @@
-import { harmless } from '../../shared/harmless.ts';
+import { printable } from '../../shared/text.ts';
 import { stateInWords } from './migration.ts';
 import type { Grouping, ReportCell, ReportRow, UsedRoute } from './usagePage.ts';
 import type { UsageReport } from './usageReport.ts';
@@ -61,6 +61,6 @@ function textOf(name: string, row: ReportRow): ReportCell | undefined {
 export function csvCell(value: ReportCell | undefined): string {
   if (value === null || value === undefined || typeof value === 'object') return '';
   if (typeof value === 'number') return String(value);
-  const text = /^\s*[=+\-@＝＋－＠]|^[\t\r]/.test(value) ? `'${harmless(value)}` : harmless(value);
+  const text = /^\s*[=+\-@＝＋－＠]|^[\t\r]/.test(value) ? `'${printable(value)}` : printable(value);
   return /[",'\s]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

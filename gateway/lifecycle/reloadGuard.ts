@@ -1,7 +1,7 @@
 import type { Promised, Promises } from '../config/accepted.ts';
 import type { GuardSettings } from '../config/operating.ts';
 import { forcePlaceholder } from '../config/rules/force.ts';
-import { ago } from '../shared/ago.ts';
+import { ago } from '../shared/text.ts';
 import { stageOf } from './stage.ts';
 import { successorOf } from './successor.ts';
 
@@ -27,7 +27,7 @@ interface Edited extends Promises {
 }
 
 /** Holds an edit against the promises that were made before it. Pure: the time and the facts are given. */
-export function guard(before: Promises, after: Edited, use: UseFacts, now: number): Refusal[] {
+export function guardReload(before: Promises, after: Edited, use: UseFacts, now: number): Refusal[] {
   return before.byMajor.flatMap((old) => {
     if (isForced(old.name, before, after)) return [];
     const version = after.versions.get(old.name);

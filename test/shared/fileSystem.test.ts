@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { largestFile, piecesOfRegularFile, readRegularFile } from '../../gateway/shared/regularFile.ts';
+import { largestFile, makeFolder, piecesOfRegularFile, readRegularFile } from '../../gateway/shared/fileSystem.ts';
+import { temporaryFolder } from '../config/temporary.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'regular-file-'));
 const socket = createServer();
@@ -59,4 +60,34 @@ describe.each(Object.entries(readers))('a file that is read %s', (_name, read) =
   it.runIf(process.platform === 'linux')('a file of /proc, which says that it is empty, has its content', async () => {
     expect((await read('/proc/self/status')).toString()).toContain('Pid:');
   });
+});
+
+it('makes all that is missing, and may be called again', () => {
+  const folder = join(temporaryFolder(), 'a', 'b', 'c');
+  makeFolder(folder);
+  makeFolder(folder);
+  expect(statSync(folder).isDirectory()).toBe(true);
+});
+
+it('follows a link to a folder', () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'real'));
+  symlinkSync(join(folder, 'real'), join(folder, 'link'));
+  makeFolder(join(folder, 'link', 'below'));
+  expect(statSync(join(folder, 'real', 'below')).isDirectory()).toBe(true);
+});
+
+it.each([
+  ['file', 'EEXIST'],
+  ['file/below', 'EEXIST'],
+  ['dangling', 'EEXIST'],
+])('says what is in the way: %s', (path, code) => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'file'), '');
+  symlinkSync(join(folder, 'nowhere'), join(folder, 'dangling'));
+  expect(() => makeFolder(join(folder, path))).toThrow(code);
+});
+
+it.runIf(process.platform === 'linux')('comes to an end where a file system lets nobody make folders', () => {
+  expect(() => makeFolder('/proc/nope/below')).toThrow('ENOENT');
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { segmentPattern, segmentsOf, transfer, valuesIn } from '../../gateway/shared/template.ts';
+import { segmentPattern, segmentsOf, translatePath, valuesIn } from '../../gateway/shared/pathTemplate.ts';
 
 it.each([
   ['/a/b', ['a', 'b']],
@@ -70,12 +70,12 @@ describe('a transfer', () => {
     ['with a value that looks like a pattern', '/a/{x}', '/a/$&$1', '/b/{x}', '/b/$&$1'],
     ['with a value that looks like a parameter', '/a/{x}/{y}', '/a/{y}/2', '/b/{x}', '/b/{y}'],
     ['with names that every object has', '/a/{constructor}/{__proto__}', '/a/1/2', '/b/{__proto__}', '/b/2'],
-  ])('%s', (_name, from, path, to, expected) => expect(transfer(path, from, to)).toBe(expected));
+  ])('%s', (_name, from, path, to, expected) => expect(translatePath(path, from, to)).toBe(expected));
 
   it.each([
     ['no value left', '/a/{x}', '/a/1', '/b/{x}/{y}'],
     ['no value left for the first of two', '/a/{x}', '/a/1', '/b/{y}/{x}'],
     ['no value at all', '/a', '/a', '/b/{x}'],
     ['a name that every object has', '/a', '/a', '/b/{constructor}'],
-  ])('comes to nothing with %s', (_name, from, path, to) => expect(transfer(path, from, to)).toBeUndefined());
+  ])('comes to nothing with %s', (_name, from, path, to) => expect(translatePath(path, from, to)).toBeUndefined());
 });

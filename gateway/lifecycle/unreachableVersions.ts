@@ -4,7 +4,7 @@ import { stageOf } from './stage.ts';
 import { successorOf } from './successor.ts';
 
 /** What is wrong with a version that is still served: none of its targets can be reached. */
-export interface Unreachable {
+export interface UnreachableVersion {
   /** The segment: `v1`. */
   readonly version: string;
   /**
@@ -14,7 +14,11 @@ export interface Unreachable {
   readonly stoppedBeforeRetired: boolean;
 }
 
-export function unreachableVersions(snapshot: Snapshot, { versions }: ServingReport, now: number): Unreachable[] {
+export function unreachableVersions(
+  snapshot: Snapshot,
+  { versions }: ServingReport,
+  now: number,
+): UnreachableVersion[] {
   const targets = new Map(versions.map((one) => [one.name, one.targets]));
   const isUnreachable = (name: string): boolean => cannotBeReached(targets.get(name) ?? []);
   return snapshot.byMajor

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { crossed, type SecondTry, secondTry } from '../../gateway/forwarding/retry.ts';
+import { crossed, type SecondTry, secondTry } from '../../gateway/forwarding/attempts.ts';
 import type { Connection } from '../../gateway/http1/connection.ts';
 import { ConnectionPool } from '../../gateway/http1/connectionPool.ts';
 import { exchange, startBackend } from '../http1/backend.ts';
@@ -65,8 +65,8 @@ describe('a lost connection', () => {
     'is replaced for %s, with a body %s: %s when it was kept, %s when it was fresh',
     (method, hasBody, kept, fresh) => {
       const attempt = { method, hasBody, bodyBegun: false };
-      expect(secondTry('lost', { ...attempt, connection: { served: 1, heard: false } })).toBe(kept);
-      expect(secondTry('lost', { ...attempt, connection: { served: 0, heard: false } })).toBe(fresh);
+      expect(secondTry('lost', { ...attempt, connection: { earlierExchanges: 1, responseBegun: false } })).toBe(kept);
+      expect(secondTry('lost', { ...attempt, connection: { earlierExchanges: 0, responseBegun: false } })).toBe(fresh);
     },
   );
 });
@@ -87,7 +87,7 @@ describe('another failure', () => {
   ] as const)(
     '%s, of %s with a body %s that has begun %s, is tried again: %s',
     (kind, method, hasBody, bodyBegun, expected) => {
-      const connection = { served: 1, heard: false };
+      const connection = { earlierExchanges: 1, responseBegun: false };
       const where = secondTry(kind, { method, hasBody, bodyBegun, connection });
       const there = kind === 'connect-timeout' ? 'elsewhere' : 'anywhere';
       expect(where).toBe(expected ? there : 'nowhere');

@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 
 // W3C Trace Context §3.2.2: a version other than ff, and ids that are not all zeros.
 const wellFormed = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
@@ -36,4 +36,17 @@ export function traceparentFrom(given: string | undefined): string {
 /** The trace that a valid `traceparent` belongs to. */
 export function traceIdOf(traceparent: string): string {
   return traceparent.slice(3, 35);
+}
+
+// Random once a process and counted from there: unique everywhere, and a request costs no randomness.
+const prefix = randomBytes(9).toString('base64url');
+let count = 0;
+
+const harmless = /^[\w.:=+/@-]{1,128}$/;
+
+/** The client's own id where it may go into logs and fields as it is, else a new one. */
+export function requestIdFrom(given: string): string {
+  if (given !== '' && harmless.test(given)) return given;
+  count += 1;
+  return `${prefix}-${count.toString(36)}`;
 }

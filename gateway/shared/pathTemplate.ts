@@ -55,7 +55,7 @@ export function valuesIn(segment: string, { literals }: SegmentPattern): string[
  * `to`, with the values that `path` has for the parameters of `from`, which fits it. A parameter that `from` does not
  * name takes the next value that no name has taken. Undefined where there is none left.
  */
-export function transfer(path: string, from: string, to: string): string | undefined {
+export function translatePath(path: string, from: string, to: string): string | undefined {
   const values = valuesOf(path, from);
   const wanted = new Set([...to.matchAll(parameter)].map(([, name = '']) => name));
   const unnamed = values.filter(([name]) => !wanted.has(name)).map(([, value]) => value);
@@ -77,4 +77,10 @@ function valuesOf(path: string, template: string): [name: string, value: string]
     const found = (pattern && valuesIn(segments[index] ?? '', pattern)) ?? [];
     return found.map((value, position): [string, string] => [pattern?.names[position] ?? '', value]);
   });
+}
+
+/** `/v1/drinks` in a contract of `v1` means `/drinks`: some write their own version into their paths. */
+export function withoutVersion(path: string, version: string): string {
+  if (path === `/${version}`) return '/';
+  return path.startsWith(`/${version}/`) ? path.slice(version.length + 1) : path;
 }

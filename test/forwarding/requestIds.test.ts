@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { traceIdOf, traceparentFrom } from '../../gateway/forwarding/trace.ts';
+import { describe, expect, it } from 'vitest';
+import { requestIdFrom, traceIdOf, traceparentFrom } from '../../gateway/forwarding/requestIds.ts';
 
 const trace = '0af7651916cd43dd8448eb211c80319c';
 const parent = 'b7ad6b7169203331';
@@ -37,4 +37,45 @@ it('makes ids that never come again, however many', () => {
   const ids = Array.from({ length: 1000 }, () => traceparentFrom(undefined));
   expect(new Set(ids.map(traceIdOf)).size).toBe(1000);
   expect(new Set(ids.map((id) => id.slice(36, 52))).size).toBe(1000);
+});
+
+describe('an id that the client gives', () => {
+  it.each([
+    ['a UUID', '7d444840-9dc0-11d1-b245-5ffdce74fad2'],
+    ['one character', 'a'],
+    ['128 characters', 'a'.repeat(128)],
+    ['base64', 'aGVsbG8+d29ybGQ/Cg=='],
+    ['words and punctuation', 'web-1:req/7@host.eu_west=x'],
+  ])('is kept: %s', (_name, given) => expect(requestIdFrom(given)).toBe(given));
+
+  it.each([
+    ['none', ''],
+    ['129 characters', 'a'.repeat(129)],
+    ['a space', 'a b'],
+    ['a tab', 'a\tb'],
+    ['a line break', 'a\r\nX: y'],
+    ['a line break at its end', 'a\n'],
+    ['a control character', 'a\x1b[31m'],
+    ['a byte above ASCII', 'caf\xe9'],
+    ['a quote', 'a"b'],
+    ['an angle bracket', '<script>'],
+    ['a comma, as of two of them', 'a, b'],
+    ['a semicolon', 'a;b'],
+    ['a percent sign', '%0a'],
+    ['a brace', '{a}'],
+    ['a dollar sign', '$a'],
+    ['a backslash', 'a\\b'],
+  ])('is replaced: %s', (_name, given) => expect(requestIdFrom(given)).not.toBe(given));
+});
+
+describe('an id of our own', () => {
+  it('would be kept by the next gateway', () => {
+    const id = requestIdFrom('');
+    expect(requestIdFrom(id)).toBe(id);
+  });
+
+  it('is never given twice', () => {
+    const ids = Array.from({ length: 10_000 }, () => requestIdFrom(''));
+    expect(new Set(ids).size).toBe(ids.length);
+  });
 });

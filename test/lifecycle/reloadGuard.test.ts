@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
-import { guard, type UseFacts } from '../../gateway/lifecycle/guard.ts';
+import { guardReload, type UseFacts } from '../../gateway/lifecycle/reloadGuard.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const day = 86_400_000;
@@ -15,7 +15,7 @@ function file(routes: Routes, settings: Record<string, unknown> = {}): Snapshot 
 }
 
 function messages(before: Routes, after: Routes, use = never, settings = {}): string[] {
-  return guard(file(before), file(after, settings), use, now).map(({ message }) => message);
+  return guardReload(file(before), file(after, settings), use, now).map(({ message }) => message);
 }
 
 const deprecated = { upstream, deprecation: '2026-01-01' };
@@ -135,15 +135,16 @@ describe('guard.force', () => {
   const forced = (reason: string): Snapshot =>
     file({ '/v1': { ...ahead, retired: true } }, { guard: { force: { '/v1': reason } } });
 
-  it('lets an edit pass whose reason is new', () => expect(guard(before, forced('leaked'), never, now)).toEqual([]));
+  it('lets an edit pass whose reason is new', () =>
+    expect(guardReload(before, forced('leaked'), never, now)).toEqual([]));
 
   it('counts once', () => {
     const again = file({ '/v1': ahead }, { guard: { force: { '/v1': 'leaked' } } });
-    expect(guard(again, forced('leaked'), never, now)).toHaveLength(1);
+    expect(guardReload(again, forced('leaked'), never, now)).toHaveLength(1);
   });
 
   it('is spelled out by a refusal, and that line works', () => {
-    const [refusal] = guard(before, file({ '/v1': { ...ahead, retired: true } }), never, now);
+    const [refusal] = guardReload(before, file({ '/v1': { ...ahead, retired: true } }), never, now);
     expect(refusal?.force).toBe('guard: { force: { /v1: "<why this is right>" } }');
   });
 });

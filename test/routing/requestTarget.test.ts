@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { readTarget } from '../../gateway/routing/target.ts';
+import { firstSegment, looksLikeVersion, parseRequestTarget, pathBelow } from '../../gateway/routing/requestTarget.ts';
 
 /** The target as it goes on, or the reason for its refusal. */
 function read(target: string): string {
-  const result = readTarget(target);
+  const result = parseRequestTarget(target);
   return typeof result === 'string' ? `refused: ${result}` : result.origin;
 }
 
@@ -42,7 +42,7 @@ describe('a target that is sent on byte for byte', () => {
     ['three dots', '/v1/...'],
     ['dots and an escaped question mark within a segment', '/v1/a..%3fb/x.%23y'],
     ['escaped dots within a segment', '/v1/a%2eb/%2e%2e%2e/%2ec'],
-  ])('%s', (_name, target) => expect(readTarget(target)).toEqual({ origin: target, pathEnd: target.length }));
+  ])('%s', (_name, target) => expect(parseRequestTarget(target)).toEqual({ origin: target, pathEnd: target.length }));
 
   it.each([
     ['an empty query', '?'],
@@ -52,7 +52,7 @@ describe('a target that is sent on byte for byte', () => {
     ['dot segments', '?/../%2e%2e/..;x'],
     ['escaped control characters', '?%00%0d%0a%7f'],
   ])('with a query of its own rules: %s', (_name, query) =>
-    expect(readTarget(`/v1/x${query}`)).toEqual({ origin: `/v1/x${query}`, pathEnd: 5 }),
+    expect(parseRequestTarget(`/v1/x${query}`)).toEqual({ origin: `/v1/x${query}`, pathEnd: 5 }),
   );
 });
 
@@ -175,7 +175,9 @@ describe('an absolute-form target', () => {
     ['http://api.test?x=/y', '/?x=/y', 1, 'api.test'],
     ['http://[2001:db8::1]:80/v1', '/v1', 3, '[2001:db8::1]:80'],
     ['http://127.0.0.1/v1//x', '/v1//x', 6, '127.0.0.1'],
-  ])('%s', (target, origin, pathEnd, authority) => expect(readTarget(target)).toEqual({ origin, pathEnd, authority }));
+  ])('%s', (target, origin, pathEnd, authority) =>
+    expect(parseRequestTarget(target)).toEqual({ origin, pathEnd, authority }),
+  );
 
   it.each([
     ['another scheme', 'ftp://api.test/v1'],
@@ -197,4 +199,56 @@ describe('an absolute-form target', () => {
     ['an escaped dot segment at its root', 'http://api.test/%2e%2e'],
     ['a bad escape', 'http://api.test/%'],
   ])('is refused with %s', (_name, target) => expect(read(target)).toMatch(/^refused: /));
+});
+
+describe('the path below a base path', () => {
+  it.each([
+    ['/v1/x', '', '/v1/x'],
+    ['/', '', '/'],
+    ['/api/v1/x', '/api', '/v1/x'],
+    ['/api/', '/api', '/'],
+    ['/api', '/api', ''],
+    ['/api?x', '/api', '?x'],
+    ['/a/b/v1', '/a/b', '/v1'],
+  ])('%s below "%s" is "%s"', (path, base, expected) => expect(pathBelow(path, base)).toBe(expected));
+
+  it.each([
+    ['another name', '/v1/x', '/api'],
+    ['a name that goes on', '/apix/v1', '/api'],
+    ['a name that goes on behind an escape', '/api%2fv1', '/api'],
+    ['another case', '/API/v1', '/api'],
+    ['further down', '/x/api/v1', '/api'],
+    ['less than all of it', '/a/v1', '/a/b'],
+    ['a doubled slash', '//api/v1', '/api'],
+  ])('does not hold %s', (_name, path, base) => expect(pathBelow(path, base)).toBeUndefined());
+});
+
+describe('the first segment', () => {
+  it.each([
+    ['/v1', 'v1'],
+    ['/v1/', 'v1'],
+    ['/v1/x/y', 'v1'],
+    ['/v1?x/y', 'v1'],
+    ['/v10/x', 'v10'],
+    ['/v01', 'v01'],
+    ['/V1/x', 'V1'],
+    ['/v1.3.7/x', 'v1.3.7'],
+    ['/v1%2fx', 'v1%2fx'],
+    ['/v1;x/y', 'v1;x'],
+    ['/%76%31/x', '%76%31'],
+    ['/', ''],
+    ['/?x', ''],
+    ['//v1', ''],
+    ['', ''],
+  ])('of %s is "%s"', (target, expected) => expect(firstSegment(target)).toBe(expected));
+});
+
+describe('the form of a version', () => {
+  it.each(['v1', 'V1', 'v0', 'v01', 'v10', 'v1.3.7', 'v1%2fx', 'v1beta'])('is that of %s', (segment) =>
+    expect(looksLikeVersion(segment)).toBe(true),
+  );
+
+  it.each(['', 'v', 'x', '1', 'vx1', 'xv1', '%761', 'videos'])('is not that of "%s"', (segment) =>
+    expect(looksLikeVersion(segment)).toBe(false),
+  );
 });

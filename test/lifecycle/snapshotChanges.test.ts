@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { changesBetween } from '../../gateway/lifecycle/changes.ts';
+import { changesBetween } from '../../gateway/lifecycle/snapshotChanges.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const a = 'http://127.0.0.1:3001';
