@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { CompareError } from '../compat/failure.ts';
 import { UnreadableFileError } from '../config/fault.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { type GuideOrder, guideOrder } from '../discovery/makeGuide.ts';
+import { type GuideRequest, guideRequest } from '../discovery/guideThread.ts';
 import { systemClock } from '../shared/clock.ts';
 import { snapshotForCompat } from './compatSettings.ts';
 import type { ExitCode, Io } from './io.ts';
@@ -12,7 +12,7 @@ import { UsageError } from './usageError.ts';
 export interface TwoVersions {
   readonly from: Version;
   readonly to: Version;
-  readonly order: GuideOrder;
+  readonly request: GuideRequest;
 }
 
 /** @throws UnreadableFileError, UsageError, CompareError */
@@ -21,8 +21,8 @@ export function twoVersions(old: string, now: string, config: string, io: Io): T
   const [from, to] = [find(old, snapshot, config), find(now, snapshot, config)];
   if (from.major >= to.major)
     throw new UsageError(`/${to.name} is not later than /${from.name}. Write the older one first.`);
-  const order = guideOrder(from, to, snapshot, systemClock.now());
-  return { from, to, order: { ...order, from: near(order.from, io), to: near(order.to, io) } };
+  const request = guideRequest(from, to, snapshot, systemClock.now());
+  return { from, to, request: { ...request, from: near(request.from, io), to: near(request.to, io) } };
 }
 
 function find(name: string, { versions, byMajor }: Snapshot, config: string): Version {
@@ -33,7 +33,7 @@ function find(name: string, { versions, byMajor }: Snapshot, config: string): Ve
 }
 
 /** As somebody in this folder would call it. */
-function near(named: GuideOrder['from'], { cwd }: Io): GuideOrder['from'] {
+function near(named: GuideRequest['from'], { cwd }: Io): GuideRequest['from'] {
   const file = relative(cwd, named.file);
   return { ...named, file: file.startsWith('..') ? named.file : file };
 }

@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import { guideAsMarkdown } from '../compat/guide/markdown.ts';
 import { reasonOf } from '../config/fault.ts';
 import { guidePage } from '../discovery/guidePage.ts';
-import { makeGuide } from '../discovery/makeGuide.ts';
+import { loadGuide } from '../discovery/guideThread.ts';
 import type { AddCommand } from './command.ts';
 import { configOption } from './configOption.ts';
 import { orExplain, twoVersions } from './guideVersions.ts';
@@ -39,8 +39,8 @@ async function migrate(
   { config, format, output }: MigrateOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const { order } = twoVersions(old, now, config, io);
-  const guide = await makeGuide(order, io.cwd);
+  const { request } = twoVersions(old, now, config, io);
+  const guide = await loadGuide(request, io.cwd);
   const text = format === 'html' ? guidePage(guide) : guideAsMarkdown(guide);
   if (output === undefined) io.stdout.write(text);
   else write(output, text, io);

@@ -29,9 +29,12 @@ export const addMoved: AddCommand = (program, io, finish) => {
 
 /** @throws UnreadableFileError, CompareError, UsageError */
 async function moved(old: string, now: string, { config, format }: MovedOptions, io: Io): Promise<ExitCode> {
-  const { from, to, order } = twoVersions(old, now, config, io);
+  const { from, to, request } = twoVersions(old, now, config, io);
   const options = { cwd: io.cwd, stdin: () => '', allowRemote: false };
-  const [before, after] = [await openContract(order.from.file, options), await openContract(order.to.file, options)];
+  const [before, after] = [
+    await openContract(request.from.file, options),
+    await openContract(request.to.file, options),
+  ];
   const isListed = (path: string): boolean => from.moved.find(path) !== undefined;
   const found = proposeMoved({ old: before, now: after, from: from.name, to: to.name, isListed });
   if (format === 'json') io.stdout.write(printedJson({ from: from.name, to: to.name, ...found }));

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, {
   type ErrorRequestHandler,
@@ -9,27 +10,26 @@ import express, {
 import type { Snapshot } from '../config/snapshot.ts';
 import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
-import { catalogType, linkset } from './catalog.ts';
-import { contract } from './contract.ts';
-import { guide } from './guide.ts';
-import { overviewJson, overviewOf } from './overview.ts';
-import { page } from './page.ts';
-import { catalogPath } from './paths.ts';
-import { contentSecurityPolicy } from './style.ts';
+import { largestContract } from '../shared/fileSystem.ts';
+import { guide } from './guides.ts';
+import { catalogJson, catalogType, overviewJson, overviewOf } from './overview.ts';
+import { indexPage } from './page.ts';
+import { catalogPath, contractType, publishedName } from './paths.ts';
+import { indexPolicy } from './style.ts';
 
 export type Discovery = (
   live: { readonly current: Snapshot },
   clock: Clock,
 ) => (req: IncomingMessage, res: ServerResponse) => void;
 
-/** Answers the requests that `isDiscovery` recognises: the index, the contracts, the guides and the API catalog. */
+/** Answers the requests for which `isDiscovery` is true: the index, the contracts, the guides and the API catalog. */
 export const createDiscovery: Discovery = (live, clock) => {
-  // The routes contain the base path, so each snapshot has an app of its own.
-  let served: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
+  // The routes of the app contain the base path of its snapshot.
+  let current: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
   return (req, res) => {
     const snapshot = live.current;
-    if (served?.snapshot !== snapshot) served = { snapshot, app: discoveryApp(snapshot, clock) };
-    served.app(req, res);
+    if (current?.snapshot !== snapshot) current = { snapshot, app: discoveryApp(snapshot, clock) };
+    current.app(req, res);
   };
 };
 
@@ -39,23 +39,23 @@ function discoveryApp(snapshot: Snapshot, clock: Clock): Express {
   app.enable('strict routing');
   app.enable('case sensitive routing');
 
-  const below = express.Router({ strict: true, caseSensitive: true });
-  serve(below, '/', index(snapshot, clock));
-  serve(below, '/contracts/:name', contract(snapshot));
-  serve(below, '/guides/:name', guide(snapshot, clock));
-
-  app.use(everyAnswer);
   const root = express.Router({ strict: true, caseSensitive: true });
-  serve(root, catalogPath, catalog(snapshot, clock));
+  addResource(root, catalogPath, catalog(snapshot, clock));
+  const belowBasePath = express.Router({ strict: true, caseSensitive: true });
+  addResource(belowBasePath, '/', index(snapshot, clock));
+  addResource(belowBasePath, '/contracts/:name', contract(snapshot));
+  addResource(belowBasePath, '/guides/:name', guide(snapshot, clock));
+
+  app.use(commonHeaders);
   app.use(root);
-  app.use(literal(snapshot.gateway.basePath), below);
-  app.use((_req, res) => sendProblem(res, 'NOT_FOUND', 'There is nothing under this path.'));
-  app.use(lastResort);
+  app.use(escapeRoute(snapshot.gateway.basePath), belowBasePath);
+  app.use((_req, res) => sendProblem(res, 'NOT_FOUND', 'There is no resource at this path.'));
+  app.use(onError);
   return app;
 }
 
-/** GET and HEAD are answered by `handler`; everything here is public, so a preflight is always granted. */
-function serve(router: Router, path: string, handler: RequestHandler): void {
+/** Adds a public resource: `handler` answers GET and HEAD, and a CORS preflight is always allowed. */
+function addResource(router: Router, path: string, handler: RequestHandler): void {
   const methods = 'GET, HEAD, OPTIONS';
   router.get(path, handler);
   router.options(path, (_req, res) => {
@@ -64,13 +64,13 @@ function serve(router: Router, path: string, handler: RequestHandler): void {
   });
   router.all(path, (_req, res) => {
     res.set('Allow', methods);
-    sendProblem(res, 'METHOD_NOT_ALLOWED', `This resource can be read only: ${methods}.`);
+    sendProblem(res, 'METHOD_NOT_ALLOWED', `This resource supports only ${methods}.`);
   });
 }
 
-// One minute: long enough to shield us, short enough that a reload is seen soon. A shared cache may keep these answers, so
-// nothing in them depends on Host or X-Forwarded-*, which one client could choose for all others.
-const everyAnswer: RequestHandler = (_req, res, next) => {
+// A cache may keep responses for one minute: that limits the load, and a reload is visible soon. Because shared caches may keep
+// them, no response depends on Host or X-Forwarded-*: one client could otherwise choose the content for all others.
+const commonHeaders: RequestHandler = (_req, res, next) => {
   res.set({
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Expose-Headers': 'Link',
@@ -85,36 +85,63 @@ function index(snapshot: Snapshot, clock: Clock): RequestHandler {
   return (req, res) => {
     const overview = overviewOf(snapshot, clock.now());
     res.vary('Accept');
-    // JSON is also for those who accept neither: more use to them than a 406.
+    // A client that accepts neither type gets JSON, which is more useful than a 406.
     if (req.accepts(['application/json', 'text/html']) !== 'text/html') {
       sendJson(res, 'application/json', overviewJson(overview));
       return;
     }
-    res.set({ 'Content-Security-Policy': contentSecurityPolicy, 'Referrer-Policy': 'no-referrer' });
-    res.type('html').send(page(overview, snapshot));
+    res.set({ 'Content-Security-Policy': indexPolicy, 'Referrer-Policy': 'no-referrer' });
+    res.type('html').send(indexPage(overview, snapshot));
+  };
+}
+
+/** Serves contract files by their published name. An unpublished contract is answered like one that does not exist. */
+function contract(snapshot: Snapshot): RequestHandler {
+  return (req, res) => {
+    const found = snapshot.byMajor.find((version) => publishedName(version) === req.params['name'])?.contract;
+    if (found === undefined) {
+      sendProblem(res, 'NOT_FOUND', 'No contract is published under this name.');
+      return;
+    }
+    res.setHeader('Content-Type', contractType(found));
+    const onUnreadable = (): void =>
+      sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');
+    // Opening a pipe would block a thread of libuv's pool until a writer opens it too.
+    stat(found.file, (statError, stats) => {
+      if (statError || !stats.isFile() || stats.size > largestContract) return onUnreadable();
+      // The path comes from routes.yaml, not from the request, so a folder such as `.deploy` in it is allowed.
+      const options = { dotfiles: 'allow', cacheControl: false, acceptRanges: false } as const;
+      res.sendFile(found.file, options, (error: Error | undefined) => {
+        if (error === undefined) return;
+        if (res.headersSent) res.destroy();
+        else if ('status' in error && error.status === 412)
+          sendProblem(res, 'PRECONDITION_FAILED', 'The contract has changed.');
+        else onUnreadable();
+      });
+    });
   };
 }
 
 function catalog(snapshot: Snapshot, clock: Clock): RequestHandler {
   return (_req, res) => {
     const overview = overviewOf(snapshot, clock.now());
-    sendJson(res, catalogType, linkset(overview, snapshot));
+    sendJson(res, catalogType, catalogJson(overview, snapshot));
   };
 }
 
-// A buffer, since Express adds a charset to the type of a string, and these types have none.
+// Sends a buffer: for a string, Express would add a charset to the type, and these types have none.
 function sendJson(res: Response, type: string, body: object): void {
   res.setHeader('Content-Type', type);
   res.send(Buffer.from(`${JSON.stringify(body, null, 2)}\n`));
 }
 
-/** `path` as a route that means itself: a base path may have characters that Express reads as a pattern. */
-function literal(path: string): string {
+/** Escapes the characters of a path that Express would read as a pattern. */
+function escapeRoute(path: string): string {
   return (path || '/').replace(/[{}()[\]+?!:*\\]/g, '\\$&');
 }
 
-const lastResort: ErrorRequestHandler = (_error, _req, res, _next) => {
-  // Express's own answer would show a stack.
+const onError: ErrorRequestHandler = (_error, _req, res, _next) => {
+  // Express's default answer contains a stack trace.
   if (res.headersSent) res.destroy();
-  else sendProblem(res, 'INTERNAL_ERROR', 'The answer could not be made.');
+  else sendProblem(res, 'INTERNAL_ERROR', 'The response could not be generated.');
 };

@@ -1,15 +1,24 @@
 import type { RouteName } from '../compat/finding.ts';
 import { additionsIn } from '../compat/guide/additions.ts';
-import { type Guide, type GuideRoute, isBreaking, sharers, tasksOf } from '../compat/guide/guide.ts';
+import {
+  type Excerpt,
+  type Guide,
+  type GuideRoute,
+  isBreaking,
+  nameOf,
+  type Sample,
+  sharers,
+  type Topic,
+  tasksOf,
+} from '../compat/guide/guide.ts';
 import { hasSection, hasTasks, sameName } from '../compat/guide/markdown.ts';
 import { openingOf } from '../compat/guide/opening.ts';
+import { firstOf, partsOf } from '../compat/guide/words.ts';
 import { routeInWords } from '../compat/walk/routes.ts';
+
 import { plural, printable } from '../shared/text.ts';
-import { said } from './guideParts.ts';
-import { routeSection, sharedSection } from './guideSections.ts';
-import { guideStyle } from './guideStyle.ts';
 import { Html, html } from './html.ts';
-import { icon } from './page.ts';
+import { guideStyle, icon } from './style.ts';
 
 /** Where else to read; none in a file that is not served. */
 export interface GuideLinks {
@@ -99,6 +108,89 @@ function badgeOf(route: GuideRoute): [kind: string, words: string] {
 function tasks(route: GuideRoute): Html | undefined {
   const count = tasksOf(route);
   return count === 0 ? undefined : html`<span class="tasks">${plural(count, 'change')}</span>`;
+}
+
+/** What became of one route. */
+function routeSection({ anchor, old, now, summary, note, call, topics, shared }: GuideRoute): Html {
+  const nowWords =
+    now && old && !sameName(old, now) ? html` is now <code>${printable(routeInWords(now))}</code>` : undefined;
+  const name = html`<code>${old ? printable(routeInWords(old)) : ''}</code>${nowWords}`;
+  const { shown, more } = firstOf(shared.filter(({ topic }) => hasTasks(topic)));
+  return article(anchor, name, [
+    summary ? html`<p class="purpose">${printable(summary)}</p>` : undefined,
+    now === undefined
+      ? html`<p>It is gone, and nothing takes its place${note && '; it '}${said(note)}.</p>`
+      : undefined,
+    call && samples(call),
+    shown.length > 0 ? html`<p>What it shares with other routes: ${shown.map(link)}${more}.</p>` : undefined,
+    ...topics.filter(hasTasks).map((topic) => html`<h4>${said(topic.subject)}</h4>${toldIn(topic)}`),
+  ]);
+}
+
+function link({ topic, where }: GuideRoute['shared'][number], index: number): Html {
+  return html`${index === 0 ? '' : ', '}<a href="#${topic.anchor}">${said(topic.subject)}</a> in ${said(where)}`;
+}
+
+/** What is the same for several routes. */
+function sharedSection(topic: Topic, routes: readonly GuideRoute[]): Html {
+  const { shown, more } = firstOf(routes);
+  const listed = shown.map((route, index) => {
+    const { where = '' } = route.shared.find((one) => one.topic === topic) ?? {};
+    const name = html`<a href="#${route.anchor}"><code>${printable(nameOf(route))}</code></a>`;
+    return html`${index === 0 ? '' : ', '}${name} (${said(where)})`;
+  });
+  return article(topic.anchor, html`${said(topic.subject)}`, [
+    html`<p class="purpose">In ${plural(routes.length, 'route')}: ${listed}${more}.</p>`,
+    toldIn(topic),
+  ]);
+}
+
+function article(anchor: string, name: Html, parts: readonly (Html | undefined)[]): Html {
+  return html`
+<article class="version" id="${anchor}" aria-labelledby="of-${anchor}">
+<div class="head"><h3 id="of-${anchor}">${name}</h3><a class="self" href="#${anchor}" aria-label="Link to this part">#</a></div>
+${parts}
+</article>`;
+}
+
+/** A text of a guide, with its names as code. */
+function said(text: string): readonly Html[] {
+  return partsOf(text).map((part) => (part.isCode ? html`<code>${part.text}</code>` : html`${part.text}`));
+}
+
+function toldIn({ changes, sample }: Topic): Html {
+  const items = changes.map(
+    ({ level, text }) =>
+      html`<li>${level === 'error' ? html`<strong>Breaking:</strong> ` : undefined}${said(text)}</li>`,
+  );
+  return html`<ul class="changes">${items}</ul>${sample && samples(sample)}`;
+}
+
+/** Before and after, side by side where there is room. */
+function samples({ language, before, after }: Sample): Html {
+  const figures = [figure('Before', 'out', before, after), figure('After', 'in', after, before)];
+  return html`<div class="samples${language === 'http' ? ' calls' : ''}">${figures}</div>`;
+}
+
+function figure(
+  title: string,
+  mark: string,
+  excerpt: Excerpt | undefined,
+  other: Excerpt | undefined,
+): Html | undefined {
+  if (excerpt === undefined) return undefined;
+  const others = new Set(other?.text.split('\n').map(bare));
+  const lines = excerpt.text.split('\n').map((line) => {
+    const kind = other === undefined || others.has(bare(line)) ? 'line' : `line ${mark}`;
+    return html`<span class="${kind}">${printable(line)}</span>`;
+  });
+  const origin = excerpt.isMadeUp ? ', made up from the types' : '';
+  return html`<figure><figcaption>${title}${origin}</figcaption><pre><code>${lines}</code></pre></figure>`;
+}
+
+/** A comma comes and goes with what follows. */
+function bare(line: string): string {
+  return line.replace(/,$/, '');
 }
 
 function additions(guide: Guide): Html | undefined {

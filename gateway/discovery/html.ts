@@ -1,4 +1,4 @@
-/** Text that is markup already. Made by `html` alone, so that nothing reaches a page unescaped by mistake. */
+/** Escaped markup. Create it with `html`, which escapes what it inserts; the constructor does not. */
 export class Html {
   readonly #text: string;
 
@@ -11,14 +11,14 @@ export class Html {
   }
 }
 
-type Part = Html | string | number | undefined | readonly Part[];
+type HtmlPart = Html | string | number | undefined | readonly HtmlPart[];
 
-/** A template whose parts are escaped, for text and for quoted attributes alike; undefined is nothing. */
-export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+/** A template that escapes its parts, for text and quoted attributes. Undefined inserts nothing. */
+export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(strings.reduce((text, string, index) => text + render(parts[index - 1]) + string));
 }
 
-function render(part: Part): string {
+function render(part: HtmlPart): string {
   if (part === undefined) return '';
   if (part instanceof Html) return part.toString();
   if (typeof part === 'object') return part.map(render).join('');

@@ -2,32 +2,33 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { guidePath } from '../lifecycle/guide.ts';
 import { type Stage, stageOf } from '../lifecycle/stage.ts';
 import { latestVersion, successorOf } from '../lifecycle/successor.ts';
-import { catalogPath, contractPath, versionPath } from './paths.ts';
+import { catalogPath, contractPath, contractType, indexPath, versionPath } from './paths.ts';
 
-/** What is known of every version at one instant: the page, the JSON and the catalog are three spellings of it. */
+/** All versions at one instant: the content of the index page, of its JSON form and of the API catalog. */
 export interface Overview {
   readonly now: number;
-  /** `public_url`, or empty: links are root-relative then. */
+  /** `public_url`, or empty: then all URLs are root-relative. */
   readonly origin: string;
   /** Lowest major first. */
-  readonly entries: readonly Entry[];
+  readonly versions: readonly VersionOverview[];
   readonly latest: Version | undefined;
 }
 
-export interface Entry {
+export interface VersionOverview {
   readonly version: Version;
   readonly stage: Stage;
   readonly url: string;
   readonly successor: { readonly name: string; readonly url: string } | undefined;
+  /** The URL of the contract. */
   readonly contract: string | undefined;
-  /** The guide to its successor. */
+  /** The URL of the migration guide to the successor. */
   readonly guide: string | undefined;
 }
 
 export function overviewOf(snapshot: Snapshot, now: number): Overview {
   const origin = snapshot.gateway.publicUrl ?? '';
   const urlOf = (version: Version): string => origin + versionPath(version, snapshot);
-  const entries = snapshot.byMajor.map((version): Entry => {
+  const versions = snapshot.byMajor.map((version): VersionOverview => {
     const successor = successorOf(version, snapshot, now);
     const contract = contractPath(version, snapshot);
     const guide = guidePath(version, successor, snapshot);
@@ -40,14 +41,14 @@ export function overviewOf(snapshot: Snapshot, now: number): Overview {
       guide: guide && origin + guide,
     };
   });
-  return { now, origin, entries, latest: latestVersion(snapshot, now) };
+  return { now, origin, versions, latest: latestVersion(snapshot, now) };
 }
 
-/** The overview for programs. Keys without a value are left out. */
-export function overviewJson({ entries, latest, origin }: Overview): object {
+/** The JSON form of the index. Keys without a value are omitted. */
+export function overviewJson({ versions, latest, origin }: Overview): object {
   return {
     latest: latest?.name,
-    versions: entries.map(({ version, stage, url, successor, contract, guide }) => ({
+    versions: versions.map(({ version, stage, url, successor, contract, guide }) => ({
       version: version.name,
       url,
       stage,
@@ -62,9 +63,45 @@ export function overviewJson({ entries, latest, origin }: Overview): object {
   };
 }
 
-/** `2026-06-30T00:00:00Z`: RFC 3339 in UTC, without the fraction that no date of the file can have. */
+/** `2026-06-30T00:00:00Z`: RFC 3339 in UTC. Dates in routes.yaml have no fractions of a second. */
 export function rfc3339(instant: number): string;
 export function rfc3339(instant: number | undefined): string | undefined;
 export function rfc3339(instant: number | undefined): string | undefined {
   return instant === undefined ? undefined : new Date(instant).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** RFC 9727 §4: a linkset (RFC 9264) with its profile. */
+export const catalogType = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
+
+/**
+ * The API catalog: one link context for each version that is not retired. Without `public_url` the references are relative to
+ * the URL of the catalog (RFC 3986 §5.1.3). Relations: `service-desc`, `service-doc` (RFC 8631), `successor-version`
+ * (RFC 5829), `deprecation` (RFC 9745), `sunset` (RFC 8594).
+ */
+export function catalogJson({ versions, origin }: Overview, snapshot: Snapshot): object {
+  const index = origin + indexPath(snapshot);
+  return { linkset: versions.filter(({ stage }) => stage !== 'retired').map((version) => linkContext(version, index)) };
+}
+
+interface LinkTarget {
+  readonly href: string;
+  readonly type?: string;
+}
+
+function linkContext({ version, stage, url, contract, successor, guide }: VersionOverview, index: string): object {
+  const pages = [...(targets(version.info) ?? []), ...(targets(guide, 'text/html') ?? [])];
+  const deprecationPages = stage === 'active' || pages.length === 0 ? undefined : pages;
+  return {
+    anchor: url,
+    'service-desc': version.contract && targets(contract, contractType(version.contract)),
+    'service-doc': targets(index, 'text/html'),
+    'successor-version': targets(successor?.url),
+    deprecation: deprecationPages,
+    sunset: version.sunset === undefined ? undefined : deprecationPages,
+  };
+}
+
+function targets(href: string | undefined, type?: string): readonly LinkTarget[] | undefined {
+  if (href === undefined) return undefined;
+  return [type === undefined ? { href } : { href, type }];
 }

@@ -1,22 +1,17 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Stage } from '../lifecycle/stage.ts';
-import { when } from './dates.ts';
 import { Html, html } from './html.ts';
-import type { Entry, Overview } from './overview.ts';
+import { type Overview, rfc3339, type VersionOverview } from './overview.ts';
 import { catalogPath, indexPath } from './paths.ts';
-import { style } from './style.ts';
-import { type Axis, axisOf, timeline, timelineKey } from './timeline.ts';
+import { icon, indexStyle } from './style.ts';
+import { axisOf, type TimeAxis, timeline, timelineLegend } from './timeline.ts';
 
-export const icon = `data:image/svg+xml,${encodeURIComponent(
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M2 4h12M2 8h8M2 12h4" stroke="#2a5aa8" stroke-width="2.4"/></svg>',
-)}`;
-
-/** The overview for people: one document without a script, whose style sheet the policy names by its hash. */
-export function page(overview: Overview, snapshot: Snapshot): string {
+/** The index as a page for browsers, without scripts. */
+export function indexPage(overview: Overview, snapshot: Snapshot): string {
   const host = overview.origin.replace(/^https?:\/\//, '');
   const axis = axisOf(overview);
   const index = overview.origin + indexPath(snapshot);
-  const asJson = overview.origin === '' ? html`<code>GET ${index}</code>` : html`<code>curl ${index}</code>`;
+  const jsonCommand = overview.origin === '' ? html`<code>GET ${index}</code>` : html`<code>curl ${index}</code>`;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -26,7 +21,7 @@ export function page(overview: Overview, snapshot: Snapshot): string {
 <title>API versions${host && ` · ${host}`}</title>
 <link rel="icon" href="${icon}">
 <link rel="api-catalog" href="${catalogPath}">
-<style>${new Html(style)}</style>
+<style>${new Html(indexStyle)}</style>
 </head>
 <body>
 <div class="wrap">
@@ -36,12 +31,12 @@ ${host ? html`<p class="host">${host}</p>` : undefined}
 <p class="lead">${lead(overview)}</p>
 </header>
 <main>
-<ol class="versions" reversed>${overview.entries.toReversed().map((entry) => section(entry, overview, axis))}</ol>
-${axis && timelineKey()}
+<ol class="versions" reversed>${overview.versions.toReversed().map((one) => section(one, overview, axis))}</ol>
+${axis && timelineLegend()}
 </main>
 <footer>
-<p>Responses of a version that is going away carry <code>Deprecation</code>, <code>Sunset</code> and <code>Link</code> headers. All times are UTC.</p>
-<p>For programs: ${asJson} gives this page as JSON, and the <a href="${catalogPath}">API catalog</a> lists the contracts.</p>
+<p>Responses of a version that is or will be deprecated have the headers <code>Deprecation</code>, <code>Sunset</code> and <code>Link</code>. All times are UTC.</p>
+<p>For programs: ${jsonCommand} returns this page as JSON, and the <a href="${catalogPath}">API catalog</a> lists the contracts.</p>
 </footer>
 </div>
 </body>
@@ -49,15 +44,15 @@ ${axis && timelineKey()}
 `.toString();
 }
 
-function lead({ entries, latest }: Overview): Html {
-  const served = entries.filter(({ stage }) => stage !== 'retired').length;
-  const versions = `${served} ${served === 1 ? 'version' : 'versions'}`;
-  if (latest === undefined) return html`No version is served at present.`;
-  return html`${versions} served. The newest is <strong>${latest.name}</strong>.`;
+function lead({ versions, latest }: Overview): Html {
+  if (latest === undefined) return html`No version is in service.`;
+  const count = versions.filter(({ stage }) => stage !== 'retired').length;
+  const inService = count === 1 ? '1 version is' : `${count} versions are`;
+  return html`${inService} in service. The newest is <strong>${latest.name}</strong>.`;
 }
 
-function section(entry: Entry, { now, latest }: Overview, axis: Axis | undefined): Html {
-  const { version, stage, url } = entry;
+function section(overview: VersionOverview, { now, latest }: Overview, axis: TimeAxis | undefined): Html {
+  const { version, stage, url } = overview;
   const heading = `about-${version.name}`;
   const newest = version === latest ? html`<span class="badge newest">Newest</span>` : undefined;
   return html`
@@ -68,10 +63,10 @@ function section(entry: Entry, { now, latest }: Overview, axis: Axis | undefined
 ${newest}
 <code class="url">${url}</code>
 </div>
-<p class="summary">${summaries[stage](entry)}</p>
-${axis && timeline(entry, axis, now)}
-${facts(entry, now)}
-${links(entry)}
+<p class="summary">${summaries[stage](overview)}</p>
+${axis && timeline(overview, axis, now)}
+${facts(overview, now)}
+${links(overview)}
 </article></li>`;
 }
 
@@ -83,23 +78,25 @@ const labels: Readonly<Record<Stage, string>> = {
   retired: 'Retired',
 };
 
-const summaries: Readonly<Record<Stage, (entry: Entry) => string>> = {
-  active: () => 'In service. Nothing is planned to end it.',
-  announced: (entry) => `In service. Its deprecation is announced${move(entry, '; plan the move to')}.`,
-  deprecated: (entry) => `In service, but no longer recommended${move(entry, '. Move to')}.`,
-  sunset: (entry) => `Its end has passed, and it may stop at any time${move(entry, '. Move now to')}.`,
-  retired: (entry) => `No longer served: every request is answered with 410 Gone${move(entry, '. Use')}.`,
+const summaries: Readonly<Record<Stage, (overview: VersionOverview) => string>> = {
+  active: () => 'In service. No deprecation is planned.',
+  announced: (overview) => `In service. Its deprecation is announced${withSuccessor('; plan the move to', overview)}.`,
+  deprecated: (overview) => `In service, but no longer recommended${withSuccessor('. Move to', overview)}.`,
+  sunset: (overview) =>
+    `Its sunset date has passed, and it may stop at any time${withSuccessor('. Move now to', overview)}.`,
+  retired: (overview) =>
+    `No longer in service: every request is answered with 410 Gone${withSuccessor('. Use', overview)}.`,
 };
 
-function move({ successor }: Entry, words: string): string {
+function withSuccessor(words: string, { successor }: VersionOverview): string {
   return successor ? `${words} ${successor.name}` : '';
 }
 
-function facts({ version, stage, successor }: Entry, now: number): Html | undefined {
+function facts({ version, stage, successor }: VersionOverview, now: number): Html | undefined {
   const next = stage === 'active' ? undefined : successor;
   const rows = [
-    version.deprecation !== undefined && fact('Deprecation', when(version.deprecation, now)),
-    version.sunset !== undefined && fact('Sunset', when(version.sunset, now)),
+    version.deprecation !== undefined && fact('Deprecation', date(version.deprecation, now)),
+    version.sunset !== undefined && fact('Sunset', date(version.sunset, now)),
     next && fact('Successor', html`<a href="#about-${next.name}">${next.name}</a>`),
   ].filter((row) => row instanceof Html);
   return rows.length > 0 ? html`<dl class="facts">${rows}</dl>` : undefined;
@@ -109,11 +106,31 @@ function fact(name: string, value: Html): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 
-function links({ version, contract, guide, successor }: Entry): Html | undefined {
+function links({ version, contract, guide, successor }: VersionOverview): Html | undefined {
   const rows = [
     contract && html`<li><a href="${contract}">OpenAPI contract<span class="quiet"> of ${version.name}</span></a></li>`,
     guide && html`<li><a href="${guide}">Guide from ${version.name} to ${successor?.name}</a></li>`,
     version.info && html`<li><a href="${version.info}">About the end of ${version.name}</a></li>`,
   ].filter((row) => row instanceof Html);
   return rows.length > 0 ? html`<ul class="more">${rows}</ul>` : undefined;
+}
+
+const dayMs = 86_400_000;
+const longDate = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+const wholeNumber = new Intl.NumberFormat('en');
+
+/** A date, its time of day unless it is midnight (a date in routes.yaml without a time means midnight), and its distance. */
+function date(instant: number, now: number): Html {
+  const iso = rfc3339(instant);
+  const time = instant % dayMs === 0 ? undefined : html`<span>${iso.slice(11, 19)} UTC ·</span> `;
+  return html`<time datetime="${iso}">${longDate.format(instant)}</time>
+<small>${time}<span>${distance(instant, now)}</span></small>`;
+}
+
+/** The distance to an instant in whole days: `586 days left`, `144 days ago`. */
+export function distance(instant: number, now: number): string {
+  const days = Math.floor(Math.abs(instant - now) / dayMs);
+  const isFuture = instant > now;
+  if (days === 0) return isFuture ? 'less than a day left' : 'within the last day';
+  return `${wholeNumber.format(days)} ${days === 1 ? 'day' : 'days'} ${isFuture ? 'left' : 'ago'}`;
 }

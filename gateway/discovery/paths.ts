@@ -10,8 +10,8 @@ const guideName = /^v(?:0|[1-9]\d*)-to-v(?:0|[1-9]\d*)(?:\.md)?$/;
 const contractName = /^v(?:0|[1-9]\d*)\.(?:yaml|json)$/;
 
 /**
- * Whether `path` (as received, without its query) is answered here and not by a version.
- * Asked of every request, so it compares in place; names that are almost right are left to the gateway's own 400 and 404.
+ * Whether `path` (as received, without its query) belongs to discovery and not to a version. Called for every request, so it
+ * compares in place. Similar but invalid names are not matched: the gateway answers them with 400 or 404.
  */
 export function isDiscovery(path: string, snapshot: Snapshot): boolean {
   if (path === catalogPath) return true;
@@ -22,7 +22,7 @@ export function isDiscovery(path: string, snapshot: Snapshot): boolean {
   return path.startsWith(contracts, base.length) && contractName.test(path.slice(base.length + contracts.length));
 }
 
-/** Where a version answers, root-relative. */
+/** The path prefix of a version, root-relative. */
 export function versionPath(version: Version, snapshot: Snapshot): string {
   return `${snapshot.gateway.basePath}/${version.name}`;
 }
@@ -31,7 +31,7 @@ export function indexPath(snapshot: Snapshot): string {
   return snapshot.gateway.basePath || '/';
 }
 
-/** The file name under which a version's contract is published; undefined when there is none or it is hidden. */
+/** The file name of a published contract: `v1.yaml`. Undefined without a contract, or if it is not published. */
 export function publishedName(version: Version): string | undefined {
   if (version.contract?.publish !== true) return undefined;
   return `${version.name}.${isJson(version.contract) ? 'json' : 'yaml'}`;
@@ -43,8 +43,8 @@ export function contractPath(version: Version, snapshot: Snapshot): string | und
 }
 
 /**
- * The registered types of RFC 9512 and RFC 8259. `application/openapi+yaml` and `+json` say more,
- * but are an Internet-Draft still, and tools that do not know them would refuse the document.
+ * The registered types of RFC 9512 and RFC 8259. `application/openapi+yaml` and `+json` would be more specific, but are still
+ * an Internet-Draft, and tools that do not know them would reject the document.
  */
 export function contractType(contract: Contract): string {
   return isJson(contract) ? 'application/json' : 'application/yaml';

@@ -8,10 +8,10 @@ import { serveDiscovery, snapshotWith } from '../discovery/server.ts';
 import { launchChromium, networkChanged, open, screens } from './chromium.ts';
 
 const axe = createRequire(import.meta.url).resolve('axe-core');
-// For people to look at; each run writes them anew.
+// For people to look at; each run overwrites them.
 const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'discovery');
 
-// A limit for what never happens; a busy machine stays far below it.
+// Only a test that hangs reaches this limit.
 vi.setConfig({ testTimeout: 180_000 });
 
 let browser: Browser;
@@ -23,9 +23,9 @@ afterAll(() => browser.close());
 interface Visit {
   readonly page: Page;
   readonly origin: string;
-  /** Every URL that the browser asked for. */
+  /** Every URL that the browser requested. */
   readonly requests: readonly string[];
-  /** What the console, the page or the policy complained of. */
+  /** Messages of the console and errors of the page, including violations of the policy. */
   readonly complaints: readonly string[];
 }
 
@@ -34,7 +34,7 @@ async function visit(
   gateway: { base_path?: string; public_url?: string } = {},
 ): Promise<Visit> {
   const { url: origin } = await serveDiscovery(snapshotWith(gateway));
-  // axe is put into the page, which the page's own policy forbids; the policy is tried on a page of its own.
+  // The page's policy forbids injecting axe. Another test checks the policy itself.
   const context = await browser.newContext({ bypassCSP: true, ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
@@ -59,7 +59,7 @@ describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
     expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
   });
 
-  it('fits, is quiet, and asks nobody else', async () => {
+  it('fits the screen, logs nothing, and loads nothing from other hosts', async () => {
     const { page, origin, requests, complaints } = await visit({ ...options, bypassCSP: false });
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     expect(overflow).toBeLessThanOrEqual(0);
@@ -70,7 +70,7 @@ describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
   });
 });
 
-it('fits a narrow screen however long the host is', async () => {
+it('fits a narrow screen with a long host name', async () => {
   const long = `https://${'a-rather-long-label.'.repeat(6)}example.com`;
   const { page } = await visit(
     { viewport: { width: 320, height: 700 } },
@@ -79,7 +79,7 @@ it('fits a narrow screen however long the host is', async () => {
   expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
 });
 
-it('can be walked with the keyboard, and shows where it is', async () => {
+it('can be used with the keyboard, with a visible focus', async () => {
   const { page } = await visit();
   const seen: string[] = [];
   for (let step = 0; step < 8; step += 1) {
@@ -102,7 +102,7 @@ it('can be walked with the keyboard, and shows where it is', async () => {
   ]);
 });
 
-it('leads to the contracts and the catalog', async () => {
+it('links to the contracts and the catalog', async () => {
   const { page, origin } = await visit();
   const links = await page.getByRole('link').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
   expect(links).toContain('/contracts/v2.json');
@@ -113,7 +113,7 @@ it('leads to the contracts and the catalog', async () => {
   await page.waitForURL(`${origin}/.well-known/api-catalog`);
 });
 
-it('names its versions and stages to a screen reader', async () => {
+it('has accessible names for versions and stages', async () => {
   const { page } = await visit();
   const articles = page.getByRole('article');
   expect(await articles.count()).toBe(5);

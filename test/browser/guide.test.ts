@@ -9,10 +9,10 @@ import { serveDiscovery } from '../discovery/server.ts';
 import { launchChromium, networkChanged, open, screens } from './chromium.ts';
 
 const axe = createRequire(import.meta.url).resolve('axe-core');
-// For people to look at; each run writes them anew.
+// For people to look at; each run overwrites them.
 const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'guide');
 
-// A limit for what never happens; a busy machine stays far below it.
+// Only a test that hangs reaches this limit.
 vi.setConfig({ testTimeout: 180_000 });
 
 let browser: Browser;
@@ -30,7 +30,7 @@ interface Visit {
 
 async function visit(options: BrowserContextOptions = {}, guide: GuideOptions = {}, hash = ''): Promise<Visit> {
   const { url: origin } = await serveDiscovery(guided(guide));
-  // axe is put into the page, which the page's own policy forbids; the policy is tried on a page of its own.
+  // The page's policy forbids injecting axe. Another test checks the policy itself.
   const context = await browser.newContext({ bypassCSP: true, ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
@@ -47,7 +47,7 @@ async function visit(options: BrowserContextOptions = {}, guide: GuideOptions = 
 describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
   const options = { colorScheme, viewport: { width, height: 844 } };
 
-  it('has no accessibility violation, folded or not', async () => {
+  it('has no accessibility violation, with sections collapsed or expanded', async () => {
     const { page } = await visit(options);
     await page.screenshot({ path: join(screenshots, `${device}-${colorScheme}.png`), fullPage: true });
     await page.locator('summary').click();
@@ -56,7 +56,7 @@ describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
     expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
   });
 
-  it('fits, is quiet, and asks nobody else', async () => {
+  it('fits the screen, logs nothing, and loads nothing from other hosts', async () => {
     const { page, origin, requests, complaints } = await visit({ ...options, bypassCSP: false });
     expect(await overflow(page)).toBeLessThanOrEqual(0);
     expect(complaints).toEqual([]);
@@ -70,7 +70,7 @@ function overflow(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
 }
 
-it('fits a narrow screen however long the names are', async () => {
+it('fits a narrow screen with long names', async () => {
   const long = 'aVeryLongNameOfAFieldThatNobodyWouldLikeToType'.repeat(4);
   const string = { type: 'string' };
   const { page } = await visit(
@@ -84,7 +84,7 @@ it('fits a narrow screen however long the names are', async () => {
   expect(await overflow(page)).toBeLessThanOrEqual(0);
 });
 
-it('leads from a route of the table to what changed in it, and can be linked to', async () => {
+it('links each route of the table to its changes, which have a link of their own', async () => {
   const { page, origin } = await visit();
   await page.getByRole('link', { name: 'GET /drinks/{id}' }).first().click();
   await page.waitForURL(`${origin}/guides/v1-to-v2#get-drinks-id`);
@@ -93,7 +93,7 @@ it('leads from a route of the table to what changed in it, and can be linked to'
   expect(await article.getByRole('link', { name: 'Link to this part' }).getAttribute('href')).toBe('#get-drinks-id');
 });
 
-it('tells before from after without colours', async () => {
+it('marks the lines before and after with signs as well as colors', async () => {
   const { page } = await visit();
   const marks = await page.evaluate<string[]>(
     "[...document.querySelectorAll('.out, .in')].map((line) => getComputedStyle(line, '::before').content)",
@@ -101,7 +101,7 @@ it('tells before from after without colours', async () => {
   expect(new Set(marks)).toEqual(new Set(['"−" / ""', '"+" / ""']));
 });
 
-it('can be walked with the keyboard, and shows where it is', async () => {
+it('can be used with the keyboard, with a visible focus', async () => {
   const { page } = await visit();
   for (let step = 0; step < 10; step += 1) {
     await page.keyboard.press('Tab');
@@ -109,7 +109,7 @@ it('can be walked with the keyboard, and shows where it is', async () => {
   }
 });
 
-it('prints what is folded', async () => {
+it('prints collapsed sections', async () => {
   const { page } = await visit();
   const item = page.locator('details li').first();
   expect(await item.isVisible()).toBe(false);
@@ -117,7 +117,7 @@ it('prints what is folded', async () => {
   expect(await item.isVisible()).toBe(true);
 });
 
-it('makes nothing of what a contract says but text', async () => {
+it('shows markup in a contract as text', async () => {
   const evil = '"><img src=x onerror=alert(1)><script>alert(2)</script><a href="javascript:alert(3)">`x`</a>{{7*7}}';
   const both = (name: string): GuideOptions => ({
     title: name,
@@ -125,7 +125,7 @@ it('makes nothing of what a contract says but text', async () => {
     now: { [`/${name}`]: giving({ [name]: { type: 'integer' } }, { [name]: 1 }) },
     route: { moved: {} },
   });
-  // `code` may begin and end at a backtick of the contract; nothing else may come of it.
+  // A backtick in the contract may begin or end a `code` element. No other element may appear.
   const tags = "[...document.querySelectorAll('*')].map(({ tagName }) => tagName).filter((name) => name !== 'CODE')";
   const [bad, good] = [await visit({}, both(evil)), await visit({}, both('calm'))];
   expect(await bad.page.evaluate(tags)).toEqual(await good.page.evaluate(tags));

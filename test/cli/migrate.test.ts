@@ -36,7 +36,7 @@ describe.each(['migrate', 'moved'])('%s', (command) => {
     [
       'a version without a contract',
       ['/v1', '/v3'],
-      '/v3: it has no contract in routes.yaml.  Write routes./v3.contract.\n',
+      '/v3: has no contract in routes.yaml.  Set routes./v3.contract.\n',
     ],
     ['the wrong way round', ['/v2', '/v1'], '/v1 is not later than /v2. Write the older one first.\n'],
     ['twice the same', ['v1', '/v1'], '/v1 is not later than /v1. Write the older one first.\n'],

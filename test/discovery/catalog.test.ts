@@ -9,7 +9,7 @@ it.each(['GET', 'HEAD'])('%s sends the type of RFC 9727 and a link to itself', a
   expect(headers['link']).toBe('</.well-known/api-catalog>; rel="api-catalog"');
 });
 
-it('has a context for every version that is served', async () => {
+it('has a context for every version that is not retired', async () => {
   const served = await serveDiscovery(snapshotWith({ base_path: '/api', public_url: 'https://h.example' }));
   const { body } = await ask(served, '/.well-known/api-catalog');
   const doc = [{ href: 'https://h.example/api', type: 'text/html' }];
@@ -39,7 +39,7 @@ it('has a context for every version that is served', async () => {
   });
 });
 
-it('resolves: every document that it names is served', async () => {
+it('refers only to documents that are served', async () => {
   const served = await serveDiscovery();
   const { linkset } = JSON.parse((await ask(served, '/.well-known/api-catalog')).body);
   const targets = linkset.flatMap((context: Record<string, { href: string; type: string }[]>) => [

@@ -20,12 +20,12 @@ it.each([
 });
 
 it.each([
-  ['one that is hidden', '/contracts/v3.yaml'],
-  ['one that has none', '/contracts/v4.yaml'],
-  ['one that is not there', '/contracts/v77.yaml'],
+  ['not published', '/contracts/v3.yaml'],
+  ['no contract', '/contracts/v4.yaml'],
+  ['no such version', '/contracts/v77.yaml'],
   ['the other format', '/contracts/v1.json'],
   ['the other format', '/contracts/v2.yaml'],
-])('%s is not found: %s', async (_name, path) => {
+])('is not found: %s, %s', async (_name, path) => {
   const { status, headers, body } = await ask(await serveDiscovery(), path);
   expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
   expect(JSON.parse(body)).toMatchObject({
@@ -36,7 +36,7 @@ it.each([
   });
 });
 
-it('says nothing of the file that is gone', async () => {
+it('does not reveal the path of a deleted file', async () => {
   const folder = contractFolder();
   const served = await serveDiscovery(snapshotWith({}, folder));
   rmSync(join(folder, 'v1.yaml'));
@@ -50,7 +50,7 @@ it('says nothing of the file that is gone', async () => {
   expect(body).not.toContain(folder);
 });
 
-it('serves the file as it is now, and honours validators', async () => {
+it('serves the current file, and honours validators', async () => {
   const folder = contractFolder();
   const served = await serveDiscovery(snapshotWith({}, folder));
   const etag = String((await ask(served, '/contracts/v1.yaml')).headers['etag']);

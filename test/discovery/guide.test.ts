@@ -6,7 +6,7 @@ import { ask, contractFolder, serveDiscovery, snapshotWith } from './server.ts';
 
 const path = '/guides/v1-to-v2';
 
-describe('what is no guide', () => {
+describe('no guide is served', () => {
   it.each([
     '/guides/v1-to-v3',
     '/guides/v2-to-v3',
@@ -19,19 +19,19 @@ describe('what is no guide', () => {
     expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
   });
 
-  it('one that nobody has asked for in routes.yaml', async () => {
+  it('without `guide: true` in routes.yaml', async () => {
     const served = await serveDiscovery(guided({ route: { guide: false } }));
     expect((await ask(served, path)).status).toBe(404);
     expect((await ask(served, '/')).body).not.toContain('guide');
   });
 
-  it('another method', async () => {
+  it('for another method', async () => {
     const { status, headers } = await ask(await serveDiscovery(guided()), path, {}, 'POST');
     expect([status, headers['allow']]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 });
 
-it('says so while a contract cannot be read, shows nothing of the file, and recovers', async () => {
+it('answers 503 without the path of the file while a contract cannot be read, and recovers', async () => {
   const folder = contractFolder();
   const served = await serveDiscovery(guided({ folder }));
   rmSync(join(folder, 'old.json'));
@@ -53,19 +53,19 @@ it.each([
   expect(body).toMatch(type.startsWith('text/html') ? /^<!doctype html>/ : /^# Cocktails: moving from v1 to v2/);
 });
 
-it('has Markdown under a name of its own', async () => {
+it('has its own URL for Markdown', async () => {
   const { headers } = await ask(await serveDiscovery(guided()), `${path}.md`, { accept: 'text/html' });
   expect(headers['content-type']).toBe('text/markdown; charset=utf-8');
 });
 
-it('lets nothing be loaded or run', async () => {
+it('forbids scripts and other resources', async () => {
   const { headers, body } = await ask(await serveDiscovery(guided()), path);
   expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; /);
   expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });
   expect(body).not.toContain('<script');
 });
 
-it('answers HEAD without a body, and 304 to whoever has it', async () => {
+it('answers HEAD without a body, and 304 to a matching ETag', async () => {
   const served = await serveDiscovery(guided());
   const head = await ask(served, path, {}, 'HEAD');
   const etag = String(head.headers['etag']);
@@ -75,15 +75,15 @@ it('answers HEAD without a body, and 304 to whoever has it', async () => {
   expect((await ask(served, `${path}.md`, { 'if-none-match': etag })).status).toBe(200);
 });
 
-it('is made once for a snapshot', async () => {
+it('is generated once for a snapshot', async () => {
   const folder = contractFolder();
   const served = await serveDiscovery(guided({ folder }));
   const first = await ask(served, path);
-  writeFileSync(join(folder, 'old.json'), 'gone by now');
+  writeFileSync(join(folder, 'old.json'), 'changed');
   expect((await ask(served, path)).body).toBe(first.body);
 });
 
-it('does not let others wait while it is made', async () => {
+it('does not delay other requests while it is generated', async () => {
   const many = (type: string) =>
     Object.fromEntries(
       Array.from({ length: 600 }, (_unused, at) => [
@@ -94,7 +94,7 @@ it('does not let others wait while it is made', async () => {
   const served = await serveDiscovery(guided({ old: many('string'), now: many('integer'), route: { moved: {} } }));
   const order: string[] = [];
   const slow = ask(served, path).then(({ status }) => order.push(`guide ${status}`));
-  for (let turn = 0; turn < 5; turn += 1) await ask(served, '/').then(({ status }) => order.push(`index ${status}`));
+  for (let round = 0; round < 5; round += 1) await ask(served, '/').then(({ status }) => order.push(`index ${status}`));
   await slow;
   expect(order).toEqual([...Array.from({ length: 5 }, () => 'index 200'), 'guide 200']);
 });
@@ -116,7 +116,7 @@ it('is linked from the index, its JSON and the catalog, below the base path', as
   );
 });
 
-it('stands beside the page that the file names', async () => {
+it('is listed in addition to the `info` page of routes.yaml', async () => {
   const served = await serveDiscovery(guided({ route: { info: 'https://example.com/end' } }));
   const { linkset } = JSON.parse((await ask(served, '/.well-known/api-catalog')).body);
   expect(linkset[0].deprecation.map(({ href }: { href: string }) => href)).toEqual([
@@ -125,6 +125,6 @@ it('stands beside the page that the file names', async () => {
   ]);
 });
 
-it('is nothing for a snapshot without one', async () => {
+it('is not found in a snapshot without guides', async () => {
   expect((await ask(await serveDiscovery(snapshotWith()), path)).status).toBe(404);
 });

@@ -6,7 +6,7 @@ import { contractFolder } from './server.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** One route that gives an object with these fields. */
+/** A route whose response is an object with these fields. */
 export function giving(properties: Json, example: unknown): Json {
   const schema = { type: 'object', required: Object.keys(properties), properties };
   return { get: { responses: { 200: { description: 'fine', content: { 'application/json': { schema, example } } } } } };
@@ -30,7 +30,7 @@ export interface GuideOptions {
   readonly old?: Json;
   readonly now?: Json;
   readonly title?: string;
-  /** Over those of /v1. */
+  /** Overrides settings of /v1. */
   readonly route?: Json;
   readonly gateway?: Json;
   readonly folder?: string;

@@ -86,7 +86,7 @@ it('answers below the base path, with and without the slash', async () => {
   }
 });
 
-// These answers are `public`, and caches tell none of these requests apart.
+// These responses are `public`, and a cache does not distinguish these requests.
 describe('no answer depends on', () => {
   const proxied = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' };
   const pages = [
@@ -125,7 +125,7 @@ describe('no answer depends on', () => {
 it.each([
   [{}, '/v4'],
   [{ public_url: 'https://p.example' }, 'https://p.example/v4'],
-])('with %o its links begin like %s', async (gateway, expected) => {
+])('with %o a link is %s', async (gateway, expected) => {
   const { body } = await ask(await serveDiscovery(snapshotWith(gateway)), '/');
   expect(JSON.parse(body).versions[4].url).toBe(expected);
 });
@@ -145,7 +145,7 @@ it('follows the clock and a reload', async () => {
 });
 
 describe('methods', () => {
-  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND'])('%s is refused with what is allowed', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND'])('%s is rejected with the allowed methods', async (method) => {
     for (const path of ['/', '/contracts/v1.yaml', '/.well-known/api-catalog']) {
       const { status, headers, body } = await ask(await serveDiscovery(), path, {}, method);
       expect(status).toBe(405);
@@ -162,7 +162,7 @@ describe('methods', () => {
     }
   });
 
-  it('OPTIONS is granted to a preflight', async () => {
+  it('OPTIONS answers a preflight', async () => {
     const { status, headers, body } = await ask(
       await serveDiscovery(),
       '/',
@@ -178,7 +178,7 @@ describe('methods', () => {
   });
 });
 
-it('answers a validator that still holds with 304', async () => {
+it('answers 304 to a matching ETag', async () => {
   const served = await serveDiscovery();
   const { headers } = await ask(served, '/');
   const again = await ask(served, '/', { 'if-none-match': String(headers['etag']) });

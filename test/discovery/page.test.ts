@@ -6,7 +6,7 @@ import { ask, serveDiscovery, snapshotWith } from './server.ts';
 
 const accept = 'text/html';
 
-it('shows each stage in words, with dates and days', async () => {
+it('names each stage, with dates and distances', async () => {
   const { body } = await ask(await serveDiscovery(), '/', { accept, host: 'api.example' });
   expect(body).toContain('<title>API versions</title>');
   expect(body.match(/class="badge \w+">[^<]+/g)).toEqual([
@@ -42,19 +42,19 @@ it('names the host of public_url', async () => {
   expect(body).toContain('<code>curl https://api.example/</code>');
 });
 
-it('draws no time where no version has a date', async () => {
+it('draws no timeline if no version has a date', async () => {
   const served = await serveDiscovery(snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' } }));
   const { body } = await ask(served, '/', { accept });
-  expect(body).toContain('1 version served.');
+  expect(body).toContain('1 version is in service.');
   expect(body).not.toMatch(/<svg|<time|<dl/);
 });
 
-it('says so when nothing is served any more', async () => {
+it('says that no version is in service', async () => {
   const served = await serveDiscovery(snapshotFrom({ routes: { '/v1': { retired: true } } }));
-  expect((await ask(served, '/', { accept })).body).toContain('No version is served at present.');
+  expect((await ask(served, '/', { accept })).body).toContain('No version is in service.');
 });
 
-it('escapes what stands in the file', async () => {
+it('escapes the values of routes.yaml', async () => {
   const served = await serveDiscovery(snapshotWith({ base_path: "/a&'b" }));
   const { body } = await ask(served, "/a&'b", { accept, host: 'h' });
   expect(body).toContain('<code class="url">/a&#38;&#39;b/v1</code>');

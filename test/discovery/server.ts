@@ -12,7 +12,7 @@ import { createDiscovery } from '../../gateway/discovery/app.ts';
 
 export const now = Date.parse('2026-11-21T10:00:00Z');
 
-/** One version in each stage; v1 and v2 have contracts, v3 hides its own. */
+/** One version in each stage; v1 and v2 have published contracts, v3 an unpublished one. */
 export const lifecycle = {
   routes: {
     '/v0': { retired: true, deprecation: '2024-03-01', sunset: '2025-03-01', successor: '/v1' },
@@ -78,7 +78,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** One request whose every header is given: `fetch` would add its own Accept and refuse another Host. */
+/** Sends a request with exactly these headers: `fetch` would add its own Accept and reject another Host. */
 export async function ask(
   served: Served,
   path: string,
@@ -90,7 +90,7 @@ export async function ask(
   return { status: incoming.statusCode, headers: incoming.headers, body: await text(incoming) };
 }
 
-/** What a server says to these bytes, up to the end of the connection. */
+/** Sends these bytes and returns everything that the server sends until it closes the connection. */
 export async function sendRaw(served: Served, bytes: string): Promise<string> {
   const socket = connect(served.port, '127.0.0.1');
   socket.end(bytes);

@@ -10,18 +10,18 @@ const upstream = 'http://127.0.0.1:3001';
 const span = { upstream, deprecation: '2024-01-01', sunset: '2028-01-01' };
 
 it.each([
-  ['no dates: to the end', { upstream }, ['served 0–100']],
+  ['no dates: in service to the end', { upstream }, ['served 0–100']],
   ['a deprecation: two parts', { upstream, deprecation: '2026-01-01' }, ['served 0–50', 'leaving 50–100']],
-  ['served on after its sunset', span, ['served 0–15', 'leaving 15–85', 'overdue 85–100']],
+  ['in service after its sunset', span, ['served 0–15', 'leaving 15–85', 'overdue 85–100']],
   ['gone at its sunset', { ...span, after_sunset: 'gone' }, ['served 0–15', 'leaving 15–85']],
-  ['a tombstone: gone today at the latest', { ...span, retired: true }, ['served 0–15', 'leaving 15–50']],
-  ['a tombstone without dates', { retired: true }, ['served 0–50']],
-])('%s', (_name, version, expected) => {
-  const snapshot = snapshotFrom({ routes: { '/v1': version, '/v2': { ...span, upstream }, '/v3': upstream } });
+  ['retired: not later than today', { ...span, retired: true }, ['served 0–15', 'leaving 15–50']],
+  ['retired without dates', { retired: true }, ['served 0–50']],
+])('%s', (_name, route, expected) => {
+  const snapshot = snapshotFrom({ routes: { '/v1': route, '/v2': { ...span, upstream }, '/v3': upstream } });
   const overview = overviewOf(snapshot, now);
-  const [entry, axis] = [overview.entries[0], axisOf(overview)];
-  if (!entry || !axis) throw new Error('nothing to draw');
-  const bars = timeline(entry, axis, now)
+  const [version, axis] = [overview.versions[0], axisOf(overview)];
+  if (!version || !axis) throw new Error('there is no version or no date');
+  const bars = timeline(version, axis, now)
     .toString()
     .matchAll(/class="(\w+)" x="([\d.]+)%" y="[\d.]+" width="([\d.]+)%"/g);
   const parts = [...bars].map(

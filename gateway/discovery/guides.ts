@@ -6,92 +6,88 @@ import { stageOf } from '../lifecycle/stage.ts';
 import { successorOf } from '../lifecycle/successor.ts';
 import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
-import { guidePolicy } from './guideStyle.ts';
-import { writeGuide } from './guideThread.ts';
-import { guideOrder } from './makeGuide.ts';
+import { guideRequest, writeGuideInThread } from './guideThread.ts';
 import { contractPath, indexPath } from './paths.ts';
+import { guidePolicy } from './style.ts';
 
-interface Written {
-  readonly body: Buffer;
+/** A guide, ready to be sent. */
+interface RenderedGuide {
+  readonly html: ResponseBody;
+  readonly markdown: ResponseBody;
+}
+
+interface ResponseBody {
+  readonly bytes: Buffer;
   readonly etag: string;
 }
 
-interface Made {
-  readonly html: Written;
-  readonly markdown: Written;
-}
-
-/** Serves the guides of a snapshot. Each is made when it is first asked for, and then kept. */
+/** Serves the guides of a snapshot. Each is generated on the first request for it, and then kept. */
 export function guide(snapshot: Snapshot, clock: Clock): RequestHandler {
-  const known = new Map<string, Promise<Made>>();
+  const guides = new Map<string, Promise<RenderedGuide>>();
   return (req, res, next) => {
     const now = clock.now();
     const name = String(req.params['name']);
-    const found = guideCalled(name.replace(/\.md$/, ''), snapshot, now);
-    if (found === undefined) {
+    const versions = versionsOf(name.replace(/\.md$/, ''), snapshot, now);
+    if (versions === undefined) {
       sendProblem(res, 'NOT_FOUND', 'No guide is served under this name.');
       return;
     }
-    // What it says of the end is another thing once the version is retired.
-    const key = `${found.path} ${stageOf(found.from, now)}`;
-    const made = known.get(key) ?? make(found, snapshot, now);
-    known.set(key, made);
-    made
+    // The text about the end of the version changes when it is retired.
+    const key = `${versions.path} ${stageOf(versions.from, now)}`;
+    const rendered = guides.get(key) ?? render(versions, snapshot, now);
+    guides.set(key, rendered);
+    rendered
       .then(
         ({ html, markdown }) => {
           res.vary('Accept');
-          // HTML is also for those who accept neither.
+          // A client that accepts neither type gets HTML.
           const asMarkdown = name.endsWith('.md') || req.accepts(['text/html', 'text/markdown']) === 'text/markdown';
           if (asMarkdown) return send(res, markdown, 'text/markdown; charset=utf-8');
           res.set({ 'Content-Security-Policy': guidePolicy, 'Referrer-Policy': 'no-referrer' });
           send(res, html, 'text/html; charset=utf-8');
         },
         () => {
-          // The next one who asks may be luckier.
-          known.delete(key);
-          sendProblem(
-            res,
-            'CONTRACT_UNREADABLE',
-            'A contract that the guide is made from cannot be read at the moment.',
-          );
+          // The next request tries again.
+          guides.delete(key);
+          sendProblem(res, 'CONTRACT_UNREADABLE', 'A contract of the guide cannot be read at the moment.');
         },
       )
       .catch(next);
   };
 }
 
-interface Found {
+interface GuideVersions {
   readonly from: Version;
   readonly to: Version;
   readonly path: string;
 }
 
-function guideCalled(name: string, snapshot: Snapshot, now: number): Found | undefined {
+function versionsOf(guideName: string, snapshot: Snapshot, now: number): GuideVersions | undefined {
   for (const from of snapshot.byMajor) {
     const to = successorOf(from, snapshot, now);
     const path = guidePath(from, to, snapshot);
-    if (to && path?.endsWith(`/${name}`)) return { from, to, path };
+    if (to && path?.endsWith(`/${guideName}`)) return { from, to, path };
   }
   return undefined;
 }
 
-async function make({ from, to, path }: Found, snapshot: Snapshot, now: number): Promise<Made> {
+async function render({ from, to, path }: GuideVersions, snapshot: Snapshot, now: number): Promise<RenderedGuide> {
   const contracts = [from, to].flatMap((version) => {
     const href = contractPath(version, snapshot);
     return href === undefined ? [] : [{ version: version.name, href }];
   });
   const links = { index: indexPath(snapshot), markdown: `${path}.md`, contracts };
-  const { html, markdown } = await writeGuide(guideOrder(from, to, snapshot, now), links);
-  return { html: written(html), markdown: written(markdown) };
+  const { html, markdown } = await writeGuideInThread(guideRequest(from, to, snapshot, now), links);
+  return { html: bodyOf(html), markdown: bodyOf(markdown) };
 }
 
-function written(text: string): Written {
-  const body = Buffer.from(text);
-  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` };
+function bodyOf(text: string): ResponseBody {
+  const bytes = Buffer.from(text);
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
 }
 
-function send(res: Response, { body, etag }: Written, type: string): void {
+function send(res: Response, { bytes, etag }: ResponseBody, type: string): void {
   res.setHeader('Content-Type', type);
   res.setHeader('ETag', etag);
-  res.send(body);
+  res.send(bytes);
 }
