@@ -1,4 +1,4 @@
-import { printable } from '../config/mask.ts';
+import { printable } from '../config/fault.ts';
 import type { AdminTarget } from './adminTarget.ts';
 
 /** The gateway that was to be asked gives no usable answer: its message, one line, says what to do about it. */

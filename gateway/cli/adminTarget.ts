@@ -1,10 +1,8 @@
 import { isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { adminAddressIn } from '../config/adminAddress.ts';
-import { UnreadableFileError } from '../config/fault.ts';
-import { decode, readRoutes } from '../config/load.ts';
-import { printable } from '../config/mask.ts';
+import { printable, UnreadableFileError } from '../config/fault.ts';
+import { adminAddressIn, decode, readRoutes } from '../config/load.ts';
 import { UnansweredError } from './admin.ts';
 import { usualConfig } from './configOption.ts';
 import type { Io } from './io.ts';

@@ -1,4 +1,4 @@
-import { printable } from '../config/mask.ts';
+import { printable } from '../config/fault.ts';
 import { refusalLines } from '../lifecycle/reloadGuard.ts';
 import type { Outcome } from '../runtime/reload.ts';
 import { adminAt, isRecord, stranger } from './admin.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { decode, explain, readRoutes } from '../config/load.ts';
+import { decode, parseConfig, readRoutes } from '../config/load.ts';
 import { replacedLink } from '../config/location.ts';
 import { systemClock } from '../shared/clock.ts';
 import { addAdminOption, targetOf } from './adminTarget.ts';
@@ -63,7 +63,7 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const beside = options.compose.length > 0 ? await checkBeside(options, bytes, io, now) : undefined;
   const found =
     beside?.verdict ??
-    explain(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, forwards: options.upstreams });
+    parseConfig(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, forwards: options.upstreams });
   const replaced = replacedLink(config, resolve(io.cwd, config));
   const verdict = replaced ? { ...found, warnings: [replaced, ...found.warnings] } : found;
   const report = { file: config, text, verdict, now };

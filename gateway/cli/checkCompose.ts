@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
-import { hold } from '../config/compose/hold.ts';
+import { compareWithCompose } from '../config/compose/compare.ts';
 import { readProject } from '../config/compose/project.ts';
 import type { Fault } from '../config/fault.ts';
-import { decode, explain } from '../config/load.ts';
+import { isSecret } from '../config/fault.ts';
+import { decode, parseConfig } from '../config/load.ts';
 import { realPathOf } from '../config/location.ts';
-import { isSecret } from '../config/mask.ts';
-import type { Verdict } from '../config/validate.ts';
+import type { ConfigResult } from '../config/validate.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { plural } from '../shared/text.ts';
 import { block, type CheckReport, type ComposeFacts, overview } from './checkReport.ts';
@@ -14,7 +14,7 @@ import type { Io } from './io.ts';
 import type { Paint } from './paint.ts';
 
 interface Beside {
-  readonly verdict: Verdict;
+  readonly verdict: ConfigResult;
   readonly facts: ComposeFacts;
   /** Of the Compose files, by their names in faults. */
   readonly texts: ReadonlyMap<string, string>;
@@ -34,7 +34,7 @@ export async function checkBeside(options: Options, bytes: Uint8Array, io: Io, n
   const running = project.faults.length > 0 ? undefined : await runningServices(project.name, io.cwd, io.env);
   const facts = { files: compose, project: project.name, gateway: null, running: running ?? null };
   const texts = project.texts;
-  if (text === undefined) return { verdict: explain(bytes, config), facts, texts };
+  if (text === undefined) return { verdict: parseConfig(bytes, config), facts, texts };
   const routes = {
     text,
     file: config,
@@ -42,7 +42,7 @@ export async function checkBeside(options: Options, bytes: Uint8Array, io: Io, n
     now,
     isRetired: (version: Parameters<typeof stageOf>[0]) => stageOf(version, now) === 'retired',
   };
-  const held = hold(routes, project, composeService, running && new Set(running));
+  const held = compareWithCompose(routes, project, composeService, running && new Set(running));
   return { verdict: held.verdict, facts: { ...facts, gateway: held.gateway ?? null }, texts };
 }
 

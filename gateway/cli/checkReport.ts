@@ -1,6 +1,6 @@
 import { type Fault, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { Verdict } from '../config/validate.ts';
+import type { ConfigResult } from '../config/validate.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { successorOf } from '../lifecycle/successor.ts';
 import type { Outcome } from '../runtime/reload.ts';
@@ -12,7 +12,7 @@ import { date, table } from './table.ts';
 export interface CheckReport {
   readonly file: string;
   readonly text: string;
-  readonly verdict: Verdict;
+  readonly verdict: ConfigResult;
   readonly now: number;
 }
 

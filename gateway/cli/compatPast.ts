@@ -1,7 +1,7 @@
 import { dirname, relative, resolve, sep } from 'node:path';
 import { Commit } from '../compat/source/git.ts';
 import { decode } from '../config/load.ts';
-import { readYaml } from '../config/readYaml.ts';
+import { readYaml } from '../config/readDocument.ts';
 
 /** Where the contracts of a routes.yaml were in a commit. */
 export class Past {

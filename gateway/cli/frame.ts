@@ -1,4 +1,4 @@
-import { isSecret, maskLine, printable } from '../config/mask.ts';
+import { isSecret, maskLine, printable } from '../config/fault.ts';
 
 const longest = 160;
 

@@ -1,4 +1,4 @@
-import { readAccepted, writeAccepted } from '../config/accepted.ts';
+import { readAccepted, writeAccepted } from '../config/acceptedConfig.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { guardReload, type UseFacts } from '../lifecycle/reloadGuard.ts';
 

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { digestOf } from '../config/contentDigest.ts';
 import { formatFault } from '../config/fault.ts';
-import { explain, readRoutes } from '../config/load.ts';
+import { parseConfig, readRoutes } from '../config/load.ts';
 import { LoadThread } from '../config/loadThread.ts';
 import { replacedLink } from '../config/location.ts';
+import { digestOf } from '../config/namedFiles.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Io } from './io.ts';
 
@@ -32,7 +32,7 @@ export class RoutesFile {
     const { config } = this.#options;
     const { env, cwd, stderr } = this.#io;
     const bytes = readRoutes(this.path);
-    const { snapshot, faults, warnings } = explain(bytes, config, { env, cwd, overrides: this.#overrides });
+    const { snapshot, faults, warnings } = parseConfig(bytes, config, { env, cwd, overrides: this.#overrides });
     const replaced = replacedLink(config, this.path);
     for (const warning of replaced ? [replaced, ...warnings] : warnings)
       stderr.write(`warning: ${formatFault(warning)}\n`);

@@ -1,4 +1,4 @@
-import { printable } from '../config/mask.ts';
+import { printable } from '../config/fault.ts';
 import { ago } from './ago.ts';
 import type { Paint } from './paint.ts';
 import { type RunningStatus, type RunningTarget, type RunningVersion, unresponsiveWorkers } from './runningStatus.ts';

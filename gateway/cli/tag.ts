@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { formatFault } from '../config/fault.ts';
-import { explain, readRoutes } from '../config/load.ts';
-import { printable } from '../config/mask.ts';
-import type { Identifier } from '../config/operating.ts';
+import { formatFault, printable } from '../config/fault.ts';
+import { parseConfig, readRoutes } from '../config/load.ts';
 import { identifier } from '../config/schema/words.ts';
+import type { Identifier } from '../config/snapshot.ts';
 import { ClientIdentification, unknownClient } from '../usage/counting/identification.ts';
 import { readSalt } from '../usage/ledger/file.ts';
 import { UnansweredError } from './admin.ts';
@@ -39,7 +38,7 @@ export const addTag: AddCommand = (program, io, finish) => {
 
 /** @throws UnansweredError, UnreadableFileError */
 async function tag(by: Identifier, written: string, { config, store }: TagOptions, io: Io): Promise<ExitCode> {
-  const { snapshot, faults } = explain(readRoutes(config, io.cwd), config, { env: io.env, cwd: io.cwd });
+  const { snapshot, faults } = parseConfig(readRoutes(config, io.cwd), config, { env: io.env, cwd: io.cwd });
   if (!snapshot) {
     for (const fault of faults) io.stderr.write(`${formatFault(fault)}\n`);
     return 1;

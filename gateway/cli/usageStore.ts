@@ -1,4 +1,4 @@
-import { printable } from '../config/mask.ts';
+import { printable } from '../config/fault.ts';
 import { Ledger } from '../usage/ledger/ledger.ts';
 import type { LedgerReader } from '../usage/ledger/reader.ts';
 import { type UsageReport, usageReport } from '../usage/report/usageReport.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { printable } from '../config/mask.ts';
+import { printable } from '../config/fault.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { ExitCode, Io } from './io.ts';
 import type { Patience } from './patience.ts';

@@ -1,14 +1,13 @@
+import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
 import { isNoContract } from './contracts.ts';
-import { fingerprintOf } from './fingerprint.ts';
-import { deepFreeze } from './freeze.ts';
-import type { Context, Entry } from './rules/rule.ts';
+import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import type { Draft } from './schema.ts';
-import type { Snapshot, Version } from './snapshot.ts';
+import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
 
 /** A snapshot of a document that has no faults. */
-export function build(context: Context): Snapshot {
+export function buildSnapshot(context: RuleContext): Snapshot {
   const { draft, source, entries, files } = context;
   const byMajor = entries.map((entry) => versionOf(entry, context));
   const meaning = {
@@ -42,7 +41,7 @@ export function build(context: Context): Snapshot {
   });
 }
 
-function versionOf({ key, name, major, route }: Entry, { draft, source, contracts }: Context): Version {
+function versionOf({ key, name, major, route }: RouteEntry, { draft, source, contracts }: RuleContext): Version {
   const { defaults } = draft;
   const timeouts = over(defaults.timeouts, route.timeouts);
   const limits = over(defaults.limits, route.limits);
@@ -142,4 +141,20 @@ function over<Settings extends object>(
 
 function mapOf<Value>(record: Readonly<Record<string, Value>>, name: (key: string) => string): Map<string, Value> {
   return new Map(Object.entries(record).map(([key, value]) => [name(key), value]));
+}
+
+/** SHA-256 of what a document means, and of the files that it names. */
+export function fingerprintOf(meaning: object, digests: readonly (readonly [file: string, digest: string])[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify(canonical([meaning, Object.fromEntries(digests)])))
+    .digest('hex');
+}
+
+function canonical(value: unknown): unknown {
+  if (value instanceof PathTable) return canonical(Object.fromEntries(value.entries()));
+  if (value instanceof Map) return canonical(Object.fromEntries(value));
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  return entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, inner]) => [key, canonical(inner)]);
 }

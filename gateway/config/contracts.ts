@@ -3,7 +3,7 @@ import { largestContract } from '../shared/fileSystem.ts';
 import { PathTable } from '../shared/pathTable.ts';
 import { withoutVersion } from '../shared/pathTemplate.ts';
 import { withoutQuotation } from '../shared/yamlSyntax.ts';
-import type { Files } from './files.ts';
+import type { NamedFiles } from './namedFiles.ts';
 import type { Contract, Snapshot } from './snapshot.ts';
 
 const mostParsed = 32;
@@ -55,7 +55,7 @@ export function readContract(
   file: string,
   publish: boolean,
   version: string,
-  files: Files,
+  files: NamedFiles,
   parsed = new ParsedContracts(),
 ): Contract | NoContract {
   const content = files.read(file, largestContract);

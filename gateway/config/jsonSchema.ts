@@ -57,3 +57,72 @@ function withChildren(node: SchemaNode): SchemaNode {
     ...(typeof extra === 'object' ? { additionalProperties: forEditors(extra) } : {}),
   };
 }
+
+/** As much of a JSON Schema as the reference has to read. */
+interface Node {
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly additionalProperties?: Node | boolean;
+  readonly anyOf?: readonly Node[];
+}
+
+const introduction = `# routes.yaml, key by key
+
+Made from the schema that checks the file; \`gateway/routes.schema.json\` holds the same for editors.
+
+- Durations are \`500ms\`, \`3s\`, \`5m\`, \`24h\`, \`7d\`, or \`off\` where waiting for ever makes sense; sizes are \`16KiB\`,
+  \`10MiB\` or a number of bytes.
+- Dates are \`2026-06-30\`, which is midnight UTC, or RFC 3339 with a zone.
+- \`\${NAME}\` and \`\${NAME:-default}\` are expanded in values, \`$$\` is a dollar sign. A name that is not set and has no
+  default is a fault.
+- Relative paths begin at the file's own folder.
+- Keys of \`defaults\` may be repeated in a route, where they count for that version alone.
+`;
+
+/** docs/routes.md: every key with its default and its meaning. */
+export function referencePage(): string {
+  const root = jsonSchema() as Node;
+  const { routes, ...sections } = root.properties ?? {};
+  const route = mapsIn(isNode(routes?.additionalProperties) ? routes.additionalProperties : undefined);
+  const tables = [table('routes./vN', route?.properties ?? {}, ['timeouts', 'limits', 'retries', 'health', 'tls'])];
+  for (const [name, section] of Object.entries(sections)) tables.push(table(name, section.properties ?? {}, []));
+  return [introduction, ...tables].join('\n');
+}
+
+/** `folded`: maps that are described elsewhere, so that they are not taken apart here. */
+function table(title: string, properties: Readonly<Record<string, Node>>, folded: readonly string[]): string {
+  return `## ${title}\n\n| key | default | meaning |\n|---|---|---|\n${rows('', properties, folded).join('\n')}\n`;
+}
+
+function rows(path: string, properties: Readonly<Record<string, Node>>, folded: readonly string[]): string[] {
+  return Object.entries(properties).flatMap(([name, node]) => {
+    const inner = folded.includes(name) ? undefined : mapsIn(node)?.properties;
+    const key = `${path}${name}`;
+    // Thirty rules, one row: the page on contracts lists them with their levels.
+    if (key === 'rules')
+      return [
+        row('rules.RULE', {
+          description:
+            'The level of a rule: error, warn, info or off. [compat.md](compat.md#the-rules) lists the rules and their defaults.',
+        }),
+      ];
+    const own = inner && node.anyOf === undefined ? [] : [row(key, node)];
+    return inner ? [...own, ...rows(`${key}.`, inner, folded)] : own;
+  });
+}
+
+function row(key: string, { default: value, description = '' }: Node): string {
+  const shown = value === undefined || typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return `| \`${key}\` | ${shown === undefined || shown === '{}' ? '' : `\`${shown}\``} | ${description} |`;
+}
+
+/** The map among the forms that a value may take. */
+function mapsIn(node: Node | undefined): Node | undefined {
+  if (node?.properties) return node;
+  return node?.anyOf?.find((form) => form.properties !== undefined);
+}
+
+function isNode(value: Node | boolean | undefined): value is Node {
+  return typeof value === 'object';
+}

@@ -4,11 +4,11 @@ import { readRegularFile } from '../shared/fileSystem.ts';
 import type { ParsedContracts } from './contracts.ts';
 import { ConfigError, UnreadableFileError } from './fault.ts';
 import { realPathOf } from './location.ts';
-import { type Overrides, override } from './overrides.ts';
-import { readObject } from './readObject.ts';
-import { readYaml } from './readYaml.ts';
+import { type Reading, readObject, readYaml } from './readDocument.ts';
+import { hostPort } from './schema/network.ts';
 import type { Snapshot } from './snapshot.ts';
-import { type Verdict, validate } from './validate.ts';
+import { placeKey } from './source.ts';
+import { type ConfigResult, validate } from './validate.ts';
 import { documentFault } from './yamlFaults.ts';
 
 /**
@@ -17,7 +17,7 @@ import { documentFault } from './yamlFaults.ts';
  * @throws UnreadableFileError when there is no file to find faults in
  */
 export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env, forwards = true): Snapshot {
-  return orThrow(explain(readRoutes(file), file, { env, forwards }));
+  return orThrow(parseConfig(readRoutes(file), file, { env, forwards }));
 }
 
 /**
@@ -34,7 +34,7 @@ export function snapshotFrom(
   return orThrow(validate(readObject(document, resolve(folder), env), systemClock.now(), { forwards }));
 }
 
-export interface Circumstances {
+export interface ParseOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly clock?: Clock;
   /** Where a relative `file` begins; by default the working directory. */
@@ -47,7 +47,7 @@ export interface Circumstances {
 }
 
 /** What there is to say about the text of a routes.yaml; `file` names it in faults, and its folder is where paths begin. */
-export function explain(text: string | Uint8Array, file: string, around: Circumstances = {}): Verdict {
+export function parseConfig(text: string | Uint8Array, file: string, around: ParseOptions = {}): ConfigResult {
   const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards, parsed } = around;
   const folder = dirname(realPathOf(resolve(cwd, file)));
   const decoded = decode(text);
@@ -87,7 +87,59 @@ export function decode(text: string | Uint8Array): string | undefined {
   }
 }
 
-function orThrow({ snapshot, faults }: Verdict): Snapshot {
+function orThrow({ snapshot, faults }: ConfigResult): Snapshot {
   if (!snapshot) throw new ConfigError(faults);
   return snapshot;
+}
+
+/** Values of command-line options that replace those of the file: `host:port`, as in the file. */
+export interface Overrides {
+  readonly listen?: string | undefined;
+  readonly admin?: string | undefined;
+}
+
+/** Replaces values before anything is checked, so that the same rules hold for them. A fault names the option, not the file. */
+export function override(reading: Reading, overrides: Overrides): Reading {
+  const { tree } = reading.source;
+  const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
+  if (given.length === 0 || !isMap(tree)) return reading;
+  const gateway = isMap(tree['gateway']) ? tree['gateway'] : {};
+  const overridden = Object.assign(Object.create(null), tree, {
+    gateway: Object.assign(Object.create(null), gateway, Object.fromEntries(given)),
+  });
+  const options = new Map(given.map(([key]) => [placeKey(['gateway', key]), `--${key}`]));
+  return { ...reading, source: { ...reading.source, tree: overridden, options } };
+}
+
+export interface AdminAddress {
+  /** As `gateway.admin` has it; empty: every interface. */
+  readonly host: string;
+  readonly port: number;
+  /** '' where there is none, or where the environment does not have it. */
+  readonly token: string;
+}
+
+/**
+ * Where a routes.yaml has the gateway listen for its operators. Whatever else is wrong with the file is of no concern:
+ * who asks the gateway need not have its environment. Undefined: it does not say; `broken`: nobody can tell what it says;
+ * `unusable`: it says something that is no address.
+ */
+export function adminAddressIn(text: string, env: NodeJS.ProcessEnv): AdminAddress | 'broken' | 'unusable' | undefined {
+  const { source, broken } = readYaml(text, '', '', env);
+  if (broken) return 'broken';
+  const gateway = isMap(source.tree) ? source.tree['gateway'] : undefined;
+  if (!isMap(gateway) || gateway['admin'] === undefined) return undefined;
+  const { success, data } = hostPort.safeParse(gateway['admin']);
+  if (!success || data.port === 0) return 'unusable';
+  const token = textOf(gateway['admin_token']);
+  return { host: data.host, port: data.port, token };
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return isMap(value) && typeof value['text'] === 'string' ? value['text'] : '';
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

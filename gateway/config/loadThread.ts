@@ -1,10 +1,10 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { digestOf, digestOfFailure } from './contentDigest.ts';
 import { ParsedContracts } from './contracts.ts';
 import { ConfigError, type Fault, UnreadableFileError } from './fault.ts';
-import { explain, readRoutes } from './load.ts';
+import type { Overrides } from './load.ts';
+import { parseConfig, readRoutes } from './load.ts';
 import { realPathOf, replacedLink } from './location.ts';
-import type { Overrides } from './overrides.ts';
+import { digestOf, digestOfFailure } from './namedFiles.ts';
 import type { Snapshot } from './snapshot.ts';
 import { fromPlain, fromPlainInSlices, type PlainSnapshot, toPlain } from './transfer.ts';
 
@@ -19,7 +19,7 @@ export interface LoadThreadOptions {
   readonly forwards?: boolean;
 }
 
-export interface Limits {
+export interface LoadLimits {
   /** For each contract. */
   readonly timeoutMs: number;
   readonly heapMiB: number;
@@ -30,7 +30,7 @@ export interface Limits {
 // For a thread to start, and to read routes.yaml.
 const startMs = 30_000;
 // A contract of 8 MiB of YAML takes about 5 s and 600 MiB.
-const defaultLimits: Limits = { timeoutMs: 60_000, heapMiB: 1024, idleMs: 10_000 };
+const defaultLimits: LoadLimits = { timeoutMs: 60_000, heapMiB: 1024, idleMs: 10_000 };
 
 export interface Loaded {
   /** The contracts that had to be parsed. */
@@ -68,7 +68,7 @@ interface Pending {
 }
 
 /** What was loaded in another way, and the digest of its file. */
-export interface Before {
+export interface LoadedBefore {
   readonly snapshot: Snapshot;
   readonly digest: string | undefined;
 }
@@ -79,7 +79,7 @@ export interface Before {
  */
 export class LoadThread {
   readonly #options: LoadThreadOptions;
-  readonly #limits: Limits;
+  readonly #limits: LoadLimits;
   /** The digest of the file as it was last read, valid or not. */
   lastRead: string | undefined;
   readonly #isLink: boolean;
@@ -89,7 +89,7 @@ export class LoadThread {
   #idle: NodeJS.Timeout | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: LoadThreadOptions, { snapshot, digest }: Before, limits: Partial<Limits> = {}) {
+  constructor(options: LoadThreadOptions, { snapshot, digest }: LoadedBefore, limits: Partial<LoadLimits> = {}) {
     this.#options = options;
     this.#isLink = realPathOf(options.path) !== options.path;
     this.#before = snapshot;
@@ -218,7 +218,7 @@ if (!isMainThread && workerData === marker && parentPort) {
       const unreadable = `${new UnreadableFileError(file, error.cause).message}.`;
       return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable });
     }
-    const { snapshot, faults } = explain(bytes, file, { ...around, parsed });
+    const { snapshot, faults } = parseConfig(bytes, file, { ...around, parsed });
     const plain = snapshot && toPlain(snapshot);
     send({ kind: 'done', digest: digestOf(bytes), snapshot: plain, faults, unreadable: undefined });
   });

@@ -1,15 +1,26 @@
-import { sunsetNeedsDeprecation, sunsetNotBeforeDeprecation } from './rules/dates.ts';
-import { forceNamesVersions } from './rules/force.ts';
-import { guideNeedsContracts, guideNeedsSuccessor, guideTellsNoSecrets } from './rules/guide.ts';
-import { listenersDiffer, openAdminNeedsToken } from './rules/listeners.ts';
+import type { Fault } from './fault.ts';
+import {
+  certificatesAreReadable,
+  contractsAreReadable,
+  guideNeedsContracts,
+  guideNeedsSuccessor,
+  guideTellsNoSecrets,
+  namesAreReadable,
+} from './rules/contracts.ts';
+import {
+  forceNamesVersions,
+  successorExists,
+  successorIsHigher,
+  successorsDoNotCircle,
+  sunsetNeedsDeprecation,
+  sunsetNotBeforeDeprecation,
+} from './rules/lifecycle.ts';
+import { endlessDeprecation, noSuccessor, passedSunset, successorGoesFirst } from './rules/lifecycleWarnings.ts';
+import { linksLost, lonelyContract, movedIntoNothing, movedNowhere } from './rules/linkWarnings.ts';
 import { movedParameters, movedRowsDiffer, movedTemplates } from './rules/moved.ts';
-import { oneSpelling, prefixShape } from './rules/prefixes.ts';
-import { certificatesAreReadable, contractsAreReadable, namesAreReadable } from './rules/references.ts';
-import { needsRoute } from './rules/routes.ts';
-import type { Rule } from './rules/rule.ts';
-
-import { successorExists, successorIsHigher, successorsDoNotCircle } from './rules/successors.ts';
-import { needsTarget, targetsDiffer } from './rules/targets.ts';
+import { needsRoute, needsTarget, oneSpelling, prefixShape, targetsDiffer } from './rules/routes.ts';
+import type { ConfigRule, RuleContext, WarningRule } from './rules/rule.ts';
+import { listenersDiffer, nothingServed, openAdminNeedsToken, slowProbes, unboundedTrust } from './rules/settings.ts';
 import { unknownKeys } from './rules/unknownKeys.ts';
 
 /** What a file has to keep to beyond its types. Each has a fixture of its name in test/fixtures/bad-routes. */
@@ -37,4 +48,23 @@ export const rules = {
   'open-admin': openAdminNeedsToken,
   'same-listener': listenersDiffer,
   'force-prefix': forceNamesVersions,
-} satisfies Record<string, Rule>;
+} satisfies Record<string, ConfigRule>;
+
+/** Each has a fixture of its name in test/fixtures/warned-routes. */
+export const warningRules = {
+  'deprecation-without-sunset': endlessDeprecation,
+  'sunset-passed': passedSunset,
+  'no-successor': noSuccessor,
+  'successor-goes-first': successorGoesFirst,
+  'contract-without-counterpart': lonelyContract,
+  'route-without-counterpart': linksLost,
+  'moved-into-nothing': movedIntoNothing,
+  'moved-without-successor': movedNowhere,
+  'slow-probes': slowProbes,
+  'everybody-trusted': unboundedTrust,
+  'nothing-served': nothingServed,
+} satisfies Record<string, WarningRule>;
+
+export function warnings(context: RuleContext, now: number): Fault[] {
+  return Object.values(warningRules).flatMap((warn) => warn(context, now));
+}

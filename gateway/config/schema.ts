@@ -1,10 +1,7 @@
 import type { z } from 'zod';
-import { gateway } from './schema/gateway.ts';
-import { log } from './schema/log.ts';
-import { compat, guard, retire, usage } from './schema/retirement.ts';
-import { section } from './schema/section.ts';
-import { defaults } from './schema/upstream.ts';
-import { routes } from './schema/version.ts';
+import { defaults, routes } from './schema/routes.ts';
+import { section } from './schema/scalar.ts';
+import { compat, gateway, guard, log, retire, usage } from './schema/settings.ts';
 
 /** A whole routes.yaml: its keys, types and defaults. The JSON Schema for editors is made from it. */
 export const routesFile = section({

@@ -1,6 +1,6 @@
 import { Expanded } from './expand.ts';
 import type { Fault } from './fault.ts';
-import { mask, type Path, printable, show } from './mask.ts';
+import { mask, type Path, printable, show } from './fault.ts';
 
 /** What was read, before anybody asked whether it makes sense, and where each part of it stands. */
 export interface Source {

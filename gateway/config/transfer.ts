@@ -1,6 +1,6 @@
 import { PathTable } from '../shared/pathTable.ts';
-import { deepFreeze } from './freeze.ts';
 import type { Contract, Snapshot, Version } from './snapshot.ts';
+import { deepFreeze } from './snapshot.ts';
 
 /** A version as plain data: what a structured clone keeps. */
 type PlainVersion = Omit<Version, 'moved' | 'contract'> & {

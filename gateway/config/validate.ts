@@ -1,22 +1,22 @@
 import { resolve } from 'node:path';
-import { build } from './build.ts';
+import type { z } from 'zod';
+import { buildSnapshot } from './build.ts';
 import { type ParsedContracts, readContract } from './contracts.ts';
 import { Expanded } from './expand.ts';
-import { byPlace, type Fault } from './fault.ts';
-import { Files } from './files.ts';
-import type { Reading } from './readObject.ts';
-import { isPrefix } from './rules/prefixes.ts';
-import type { Context, Entry } from './rules/rule.ts';
+import { byPlace, type Fault, type Path, show } from './fault.ts';
+import { NamedFiles } from './namedFiles.ts';
+import type { Reading } from './readDocument.ts';
+import { isPrefix } from './rules/routes.ts';
+import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { intendedKeys } from './rules/unknownKeys.ts';
-import { rules } from './rules.ts';
-import type { Draft } from './schema.ts';
+import { rules, warnings } from './rules.ts';
+import { nameOfType, type ScalarIssue } from './schema/scalar.ts';
+import { type Draft, routesFile } from './schema.ts';
 import type { Snapshot } from './snapshot.ts';
-import { faultAt, type Source } from './source.ts';
-import { typed } from './typeFaults.ts';
-import { warnings } from './warnings.ts';
+import { faultAt, type Source, valueAt } from './source.ts';
 
 /** What there is to say about a document: a snapshot, or the faults that stand in its way. */
-export interface Verdict {
+export interface ConfigResult {
   readonly snapshot: Snapshot | undefined;
   /** In the order of the lines. */
   readonly faults: readonly Fault[];
@@ -32,7 +32,11 @@ export interface ValidationOptions {
 }
 
 /** `now`, in epoch milliseconds, only matters to the warnings. */
-export function validate({ source, faults, broken }: Reading, now: number, options: ValidationOptions = {}): Verdict {
+export function validate(
+  { source, faults, broken }: Reading,
+  now: number,
+  options: ValidationOptions = {},
+): ConfigResult {
   const { forwards = true, parsed } = options;
   if (broken) return refusal(faults);
   if (!isMap(source.tree)) {
@@ -40,7 +44,7 @@ export function validate({ source, faults, broken }: Reading, now: number, optio
       faults.length > 0 ? faults : [faultAt(source, [], 'The file is not a map.', 'Begin it with `routes:`.')],
     );
   }
-  const { draft, faults: typeFaults } = typed(source);
+  const { draft, faults: typeFaults } = checkTypes(source);
   const context = contextOf(source, draft, parsed);
   const wanted = Object.entries(rules).filter(([name]) => forwards || name !== 'no-target');
   const ruleFaults = wanted.flatMap(([, rule]) => rule(context));
@@ -49,7 +53,7 @@ export function validate({ source, faults, broken }: Reading, now: number, optio
   const others = [...typeFaults, ...ruleFaults].filter(({ path }) => !reported.has(path));
   const all = [...faults, ...others];
   if (all.length > 0) return refusal(all);
-  const snapshot = build(context);
+  const snapshot = buildSnapshot(context);
   return { snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
 }
 
@@ -58,15 +62,15 @@ function isMap(tree: unknown): boolean {
   return typeof tree === 'object' && tree !== null && !Array.isArray(tree) && !(tree instanceof Expanded);
 }
 
-function refusal(faults: readonly Fault[]): Verdict {
+function refusal(faults: readonly Fault[]): ConfigResult {
   return { snapshot: undefined, faults: faults.toSorted(byPlace), warnings: [] };
 }
 
-function contextOf(source: Source, draft: Draft, parsed?: ParsedContracts): Context {
-  const files = new Files();
+function contextOf(source: Source, draft: Draft, parsed?: ParsedContracts): RuleContext {
+  const files = new NamedFiles();
   const entries = Object.entries(draft.routes)
     .filter(([key]) => isPrefix(key))
-    .map(([key, route]): Entry => ({ key, name: key.slice(1), major: Number(key.slice(2)), route }))
+    .map(([key, route]): RouteEntry => ({ key, name: key.slice(1), major: Number(key.slice(2)), route }))
     .sort((a, b) => a.major - b.major);
   const contracts = entries.flatMap(({ key, name, route: { contract } }) => {
     if (!contract) return [];
@@ -74,4 +78,91 @@ function contextOf(source: Source, draft: Draft, parsed?: ParsedContracts): Cont
     return [[key, readContract(file, contract.publish, name, files, parsed)] as const];
   });
   return { source, draft, entries, files, contracts: new Map(contracts) };
+}
+
+type Issue = z.core.$ZodIssue;
+
+const blank: ScalarIssue = { predicate: 'is wrong', remedy: 'Correct it.', mismatch: false };
+
+/**
+ * Checks types and fills in defaults. What is wrong is reported and then left out, so that the rules can go on
+ * and find the other faults; a rule asks the source whether a key is missing or was merely wrong.
+ */
+export function checkTypes(source: Source): { draft: Draft; faults: Fault[] } {
+  const faults: Fault[] = [];
+  let tree = source.tree;
+  // Leaving something out can only bring up what stood behind it, so this ends; the bound is a seat belt.
+  for (let round = 0; round < 1000; round += 1) {
+    const result = routesFile.safeParse(tree);
+    if (result.success) return { draft: result.data, faults };
+    const issues = result.error.issues.flatMap((issue) => flatten(issue, []));
+    faults.push(...issues.flatMap((issue) => toFault(source, issue)));
+    const wrong = issues.flatMap((issue) => wrongPaths(tree, issue));
+    tree = wrong.reduce<unknown>(without, tree);
+  }
+  throw new Error('The schema refuses a document from which all faults have been taken.');
+}
+
+/** An issue of a union becomes those of the one form that was meant, if that can be told. */
+function flatten(issue: Issue, parent: Path): Issue[] {
+  const path = [...parent, ...(issue.path as (string | number)[])];
+  if (issue.code !== 'invalid_union') return [{ ...issue, path }];
+  const meant = issue.errors.filter((branch) => !branch.some((inner) => inner.path.length === 0 && isMismatch(inner)));
+  const [only, other] = meant;
+  if (only && !other) return only.flatMap((inner) => flatten(inner, path));
+  return [{ ...issue, path }];
+}
+
+function isMismatch(issue: Issue): boolean {
+  if (issue.code === 'custom') return issue.params?.['mismatch'] === true;
+  if (issue.code === 'invalid_union') return issue.errors.every((branch) => branch.some(isMismatch));
+  return issue.code === 'invalid_type' || issue.code === 'invalid_value';
+}
+
+function toFault(source: Source, issue: Issue): Fault[] {
+  // Said, with a suggestion, by the rule on unknown keys.
+  if (issue.code === 'unrecognized_keys') return [];
+  const path = issue.path as Path;
+  const found = valueAt(source.tree, path);
+  const subject = show(found, path) ?? nameOf(path);
+  const { predicate, remedy } = words(issue, found);
+  return [faultAt(source, path, `${subject} ${predicate}.`, remedy)];
+}
+
+function nameOf(path: Path): string {
+  const last = path.at(-1) ?? 'The file';
+  return typeof last === 'number' ? 'This entry' : last;
+}
+
+function words(issue: Issue, found: unknown): { predicate: string; remedy: string } {
+  if (issue.code === 'custom') {
+    const { predicate, remedy } = { ...blank, ...issue.params };
+    return { predicate, remedy };
+  }
+  const predicate = found === undefined ? 'is missing' : `is ${nameOfType(found)}`;
+  if (issue.code === 'invalid_union') return { predicate, remedy: `Write ${issue.message}.` };
+  if (issue.code === 'too_small')
+    return { predicate: 'has no entries', remedy: 'Write at least one, or remove the key.' };
+  const wanted = issue.code === 'invalid_type' && issue.expected === 'array' ? 'a list' : 'a map';
+  return { predicate, remedy: `Write ${wanted}.` };
+}
+
+/** What has to go: the value itself, or the map that lacks a key it must have. */
+function wrongPaths(tree: unknown, issue: Issue): Path[] {
+  const path = issue.path as (string | number)[];
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => [...path, key]);
+  return [valueAt(tree, path) === undefined ? path.slice(0, -1) : path];
+}
+
+/** A copy without what stands at `path`. A list goes as a whole, lest the rest of it be taken for other entries. */
+function without(tree: unknown, path: Path): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined || typeof key === 'number') return undefined;
+  if (typeof tree !== 'object' || tree === null || tree instanceof Expanded || Array.isArray(tree)) return undefined;
+  if (!Object.hasOwn(tree, key)) return tree;
+  const copy: Record<string, unknown> = Object.assign(Object.create(null), tree);
+  const inner = rest.length === 0 ? undefined : without(copy[key], rest);
+  if (inner === undefined) delete copy[key];
+  else copy[key] = inner;
+  return copy;
 }

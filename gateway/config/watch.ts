@@ -3,7 +3,7 @@ import { type FSWatcher, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { largestFile, piecesOfRegularFile } from '../shared/fileSystem.ts';
-import { digestOfFailure } from './contentDigest.ts';
+import { digestOfFailure } from './namedFiles.ts';
 
 // A file at rest for this long is complete: an editor may take a moment between emptying a file and filling it.
 const defaultRestMs = 150;

@@ -1,7 +1,7 @@
 import type { YAMLError } from 'yaml';
 import { withoutQuotation, yamlRemedy } from '../shared/yamlSyntax.ts';
 import type { Fault } from './fault.ts';
-import { mask, type Path } from './mask.ts';
+import { mask, type Path } from './fault.ts';
 import { formatPath, type Position, type Source } from './source.ts';
 
 export type Complaint = Pick<YAMLError, 'code' | 'message' | 'pos'>;

@@ -1,6 +1,6 @@
-import type { Promised, Promises } from '../config/accepted.ts';
-import type { GuardSettings } from '../config/operating.ts';
-import { forcePlaceholder } from '../config/rules/force.ts';
+import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.ts';
+import { forcePlaceholder } from '../config/rules/lifecycle.ts';
+import type { GuardSettings } from '../config/snapshot.ts';
 import { ago } from '../shared/text.ts';
 import { stageOf } from './stage.ts';
 import { successorOf } from './successor.ts';
@@ -22,12 +22,12 @@ export interface UseFacts {
   clients?(version: string): string | undefined;
 }
 
-interface Edited extends Promises {
+interface Edited extends AcceptedConfig {
   readonly guard: GuardSettings;
 }
 
 /** Holds an edit against the promises that were made before it. Pure: the time and the facts are given. */
-export function guardReload(before: Promises, after: Edited, use: UseFacts, now: number): Refusal[] {
+export function guardReload(before: AcceptedConfig, after: Edited, use: UseFacts, now: number): Refusal[] {
   return before.byMajor.flatMap((old) => {
     if (isForced(old.name, before, after)) return [];
     const version = after.versions.get(old.name);
@@ -54,15 +54,15 @@ function forceLine(versions: readonly string[]): string {
 }
 
 /** A reason counts once, in the reload in which its text is new: it must not excuse the next mistake, too. */
-function isForced(name: string, before: Promises, after: Promises): boolean {
+function isForced(name: string, before: AcceptedConfig, after: AcceptedConfig): boolean {
   const reason = after.guard.force.get(name);
   return reason !== undefined && reason !== before.guard.force.get(name);
 }
 
 /** Retiring and removing. */
 function endMessages(
-  old: Promised,
-  version: Promised | undefined,
+  old: AcceptedVersion,
+  version: AcceptedVersion | undefined,
   after: Edited,
   use: UseFacts,
   now: number,
@@ -88,7 +88,7 @@ function endMessages(
 }
 
 /** Dates that clients have been told. */
-function sunsetMessages(old: Promised, version: Promised, after: Edited, now: number): string[] {
+function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: Edited, now: number): string[] {
   if (version.sunset === undefined || version.sunset === old.sunset || stageOf(old, now) === 'retired') return [];
   if (old.sunset !== undefined && version.sunset < old.sunset) {
     return [`The sunset of /${old.name} moves from ${day(old.sunset)} to ${day(version.sunset)}, which is earlier.`];
@@ -100,12 +100,18 @@ function sunsetMessages(old: Promised, version: Promised, after: Edited, now: nu
 }
 
 /** Where clients are sent; only what this edit makes worse. */
-function successorMessages(old: Promised, version: Promised, before: Promises, after: Promises, now: number): string[] {
+function successorMessages(
+  old: AcceptedVersion,
+  version: AcceptedVersion,
+  before: AcceptedConfig,
+  after: AcceptedConfig,
+  now: number,
+): string[] {
   const message = successorFault(version, after, now);
   return message === undefined || message === successorFault(old, before, now) ? [] : [message];
 }
 
-function successorFault(version: Promised, snapshot: Promises, now: number): string | undefined {
+function successorFault(version: AcceptedVersion, snapshot: AcceptedConfig, now: number): string | undefined {
   const named =
     version.successor === undefined ? successorOf(version, snapshot, now) : snapshot.versions.get(version.successor);
   if (named === undefined || stageOf(version, now) === 'retired') return undefined;

@@ -1,21 +1,21 @@
-import type { Promised } from '../config/accepted.ts';
+import type { AcceptedVersion } from '../config/acceptedConfig.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { translatePath } from '../shared/pathTemplate.ts';
 import { stageOf } from './stage.ts';
 
-interface Lineage<Kind extends Promised> {
+interface Lineage<Kind extends AcceptedVersion> {
   readonly versions: ReadonlyMap<string, Kind>;
   readonly byMajor: readonly Kind[];
 }
 
 /** The version after `version`, live or not: the one its file names, else the next higher major. */
-export function nextVersion<Kind extends Promised>(version: Kind, snapshot: Lineage<Kind>): Kind | undefined {
+export function nextVersion<Kind extends AcceptedVersion>(version: Kind, snapshot: Lineage<Kind>): Kind | undefined {
   if (version.successor !== undefined) return snapshot.versions.get(version.successor);
   return snapshot.byMajor[snapshot.byMajor.indexOf(version) + 1];
 }
 
 /** The version that `version` sends its clients to: the next one that is not retired. */
-export function successorOf<Kind extends Promised>(
+export function successorOf<Kind extends AcceptedVersion>(
   version: Kind,
   snapshot: Lineage<Kind>,
   now: number,

@@ -1,4 +1,4 @@
-import type { LogSettings } from '../config/operating.ts';
+import type { LogSettings } from '../config/snapshot.ts';
 import type { ExchangeRecord, Recorder } from './exchangeRecord.ts';
 import { type Level, logLine } from './logLine.ts';
 import { LogOutput, type LogOutputOptions } from './logOutput.ts';

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
-import type { LogSettings } from '../config/operating.ts';
+import type { LogSettings } from '../config/snapshot.ts';
 import { makeFolder } from '../shared/fileSystem.ts';
 import { Unwritten } from './unwritten.ts';
 

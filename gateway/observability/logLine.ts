@@ -1,4 +1,4 @@
-import type { LogSettings } from '../config/operating.ts';
+import type { LogSettings } from '../config/snapshot.ts';
 import { networkOf } from '../shared/network.ts';
 import type { ExchangeRecord } from './exchangeRecord.ts';
 import { redactPath, redactQuery } from './redact.ts';

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { LedgerThread } from '../admin/reading/ledgerThread.ts';
-import { digestOf } from '../config/contentDigest.ts';
 import { loadSnapshot, readRoutes, snapshotFrom } from '../config/load.ts';
 import { LoadThread } from '../config/loadThread.ts';
+import { digestOf } from '../config/namedFiles.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { WatchedFiles } from '../config/watchedFiles.ts';
 import type { Discovery } from '../discovery/app.ts';

@@ -1,4 +1,4 @@
-import type { Retries } from '../config/snapshot.ts';
+import type { RetrySettings } from '../config/snapshot.ts';
 
 const windowSeconds = 10;
 
@@ -20,7 +20,7 @@ export class RetryBudget {
   #requests = 0;
   #retries = 0;
 
-  configure({ budget, budgetMin }: Pick<Retries, 'budget' | 'budgetMin'>): void {
+  configure({ budget, budgetMin }: Pick<RetrySettings, 'budget' | 'budgetMin'>): void {
     this.#share = budget;
     this.#perSecond = budgetMin;
   }

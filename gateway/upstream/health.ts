@@ -1,4 +1,4 @@
-import type { Health as HealthSettings } from '../config/snapshot.ts';
+import type { HealthSettings } from '../config/snapshot.ts';
 import type { TargetError } from '../observability/report.ts';
 import type { Changes } from './changes.ts';
 

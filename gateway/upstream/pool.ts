@@ -1,4 +1,4 @@
-import type { Balance, Health } from '../config/snapshot.ts';
+import type { Balance, HealthSettings } from '../config/snapshot.ts';
 import { RetryBudget } from './budget.ts';
 import type { Changes } from './changes.ts';
 import { policies } from './policies/index.ts';
@@ -10,7 +10,7 @@ export interface PoolSettings {
   /** The one that its targets count in. */
   readonly changes?: Changes;
   readonly budget?: RetryBudget;
-  readonly onNoneHealthy?: Health['onNoneHealthy'];
+  readonly onNoneHealthy?: HealthSettings['onNoneHealthy'];
 }
 
 /** Where a second try may go: to any target but the one that failed; or to any, and then perhaps out of no budget. */

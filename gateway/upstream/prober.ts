@@ -1,4 +1,4 @@
-import type { Health as HealthSettings } from '../config/snapshot.ts';
+import type { HealthSettings } from '../config/snapshot.ts';
 import type { Health } from './health.ts';
 import { type Probed, probe } from './probe.ts';
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import type { Health as HealthSettings, UpstreamTls } from '../config/snapshot.ts';
+import type { HealthSettings, UpstreamTls } from '../config/snapshot.ts';
 import { ConnectionPool } from '../http1/connectionPool.ts';
 import type { Endpoint } from '../http1/socket.ts';
 import type { TargetReport } from '../observability/report.ts';

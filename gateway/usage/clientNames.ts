@@ -13,8 +13,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { digestOf, digestOfFailure } from '../config/contentDigest.ts';
 import { reasonOf } from '../config/fault.ts';
+import { digestOf, digestOfFailure } from '../config/namedFiles.ts';
 import { parseNames, withName } from '../config/names.ts';
 import { type Watch, watchFile } from '../config/watch.ts';
 import { readRegularFile } from '../shared/fileSystem.ts';

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Fault } from '../../gateway/config/fault.ts';
 import { formatFault } from '../../gateway/config/fault.ts';
-import { explain } from '../../gateway/config/load.ts';
-import type { Verdict } from '../../gateway/config/validate.ts';
+import { parseConfig } from '../../gateway/config/load.ts';
+import type { ConfigResult } from '../../gateway/config/validate.ts';
 
 export const separator = '---expected---\n';
 
@@ -28,8 +28,8 @@ export function fixturesIn(folder: string): Fixture[] {
 }
 
 /** Reads text as if it were a routes.yaml in one of the fixture folders, in an environment without variables. */
-export function explainIn(folder: string, text: string): Verdict {
-  return explain(text, 'routes.yaml', { cwd: fixtureFolder(folder), env: {}, clock: { now: () => now } });
+export function explainIn(folder: string, text: string): ConfigResult {
+  return parseConfig(text, 'routes.yaml', { cwd: fixtureFolder(folder), env: {}, clock: { now: () => now } });
 }
 
 export function print(faults: readonly Fault[]): string {

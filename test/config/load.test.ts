@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, formatFault, UnreadableFileError } from '../../gateway/config/fault.ts';
-import { explain, loadSnapshot, snapshotFrom } from '../../gateway/config/load.ts';
+import { loadSnapshot, parseConfig, snapshotFrom } from '../../gateway/config/load.ts';
 import { temporaryFolder } from './temporary.ts';
 
 const folder = temporaryFolder();
@@ -57,24 +57,24 @@ describe('a file', () => {
     ['with a byte order mark', '\uFEFFroutes:\n  /v1: x\n'],
     ['with CRLF', 'routes:\r\n  /v1: x\r\n'],
   ])('%s has its faults where an editor shows them', (_what, text) => {
-    expect(explain(text, 'routes.yaml').faults[0]).toMatchObject({ line: 2, column: 8 });
-    expect(explain(Buffer.from(text), 'routes.yaml').faults[0]).toMatchObject({ line: 2, column: 8 });
+    expect(parseConfig(text, 'routes.yaml').faults[0]).toMatchObject({ line: 2, column: 8 });
+    expect(parseConfig(Buffer.from(text), 'routes.yaml').faults[0]).toMatchObject({ line: 2, column: 8 });
   });
 
   it.each([
     ['UTF-16', Buffer.from('\uFEFFroutes: {}', 'utf16le')],
     ['Latin-1', Buffer.from('# é\nroutes: {}', 'latin1')],
   ])('in %s is refused', (_what, bytes) => {
-    expect(explain(bytes, 'routes.yaml').faults.map(({ message }) => message)).toEqual(['The file is not UTF-8.']);
+    expect(parseConfig(bytes, 'routes.yaml').faults.map(({ message }) => message)).toEqual(['The file is not UTF-8.']);
   });
 
   it('of nothing but brackets is refused', () => {
-    const { faults } = explain('['.repeat(50_000), 'routes.yaml');
+    const { faults } = parseConfig('['.repeat(50_000), 'routes.yaml');
     expect(faults.map(({ message }) => message)).toEqual(['The file is nested too deeply to be read.']);
   });
 
   it('shows control characters, but does not send them', () => {
-    const { faults } = explain('routes:\n  "/v\\e[31m1": "http://a\\e[2J\\x9b"\n', 'routes.yaml');
+    const { faults } = parseConfig('routes:\n  "/v\\e[31m1": "http://a\\e[2J\\x9b"\n', 'routes.yaml');
     expect(faults.map(formatFault).join('\n')).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
     expect(faults).toHaveLength(2);
   });
@@ -89,21 +89,21 @@ describe('variables', () => {
     [`\${N}`, { N: 'auto' }, 'auto'],
     [`"\${N:-auto}"`, {}, 'auto'],
   ])('workers: %s with %o', (value, env, workers) => {
-    expect(explain(text(value), 'routes.yaml', { env }).snapshot?.gateway.workers).toBe(workers);
+    expect(parseConfig(text(value), 'routes.yaml', { env }).snapshot?.gateway.workers).toBe(workers);
   });
 
   it('stay text within quotes', () => {
-    expect(explain(text(`"\${N:-2}"`), 'routes.yaml', { env: {} }).faults[0]?.path).toBe('gateway.workers');
+    expect(parseConfig(text(`"\${N:-2}"`), 'routes.yaml', { env: {} }).faults[0]?.path).toBe('gateway.workers');
   });
 
   it('are not expanded again when a value has a dollar sign', () => {
     const yaml = `routes: { /v1: ${upstream} }\ngateway: { admin_token: "$TOKEN" }\n`;
-    const { snapshot } = explain(yaml, 'routes.yaml', { env: { TOKEN: 'a$HOME$$b' } });
+    const { snapshot } = parseConfig(yaml, 'routes.yaml', { env: { TOKEN: 'a$HOME$$b' } });
     expect(snapshot?.gateway.adminToken).toBe('a$HOME$$b');
   });
 
   it('are not expanded in keys', () => {
-    const { faults } = explain('routes: { "/$V": http://a }', 'routes.yaml', { env: { V: 'v1' } });
+    const { faults } = parseConfig('routes: { "/$V": http://a }', 'routes.yaml', { env: { V: 'v1' } });
     expect(faults[0]?.message).toBe('/$V is not the prefix of a version.');
   });
 });
@@ -147,12 +147,14 @@ describe('a token that comes from a variable', () => {
     [{ ADMIN_TOKEN: '' }, undefined],
     [{ ADMIN_TOKEN: '0123' }, '0123'],
   ])('%j is %s', (env, token) => {
-    const { snapshot, faults } = explain(text, 'routes.yaml', { env });
+    const { snapshot, faults } = parseConfig(text, 'routes.yaml', { env });
     expect([snapshot?.gateway.adminToken, faults]).toEqual([token, []]);
   });
 
   it('is none where it is written down empty', () => {
-    const { faults } = explain("routes:\n  /v1: http://a\ngateway:\n  admin_token: ''\n", 'routes.yaml', { env: {} });
+    const { faults } = parseConfig("routes:\n  /v1: http://a\ngateway:\n  admin_token: ''\n", 'routes.yaml', {
+      env: {},
+    });
     expect(faults.map(({ path }) => path)).toEqual(['gateway.admin_token']);
   });
 });

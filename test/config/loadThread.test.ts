@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigError } from '../../gateway/config/fault.ts';
 import { loadSnapshot } from '../../gateway/config/load.ts';
-import { type Limits, LoadThread } from '../../gateway/config/loadThread.ts';
+import { type LoadLimits, LoadThread } from '../../gateway/config/loadThread.ts';
 import { temporaryFolder } from './temporary.ts';
 
 const routes = (more = '') => `
@@ -18,7 +18,7 @@ function contract(paths: number, name = 'things'): string {
   return `openapi: 3.1.0\ninfo: { title: t, version: "1" }\npaths:\n${rows.join('')}`;
 }
 
-function project(limits: Partial<Limits> = {}) {
+function project(limits: Partial<LoadLimits> = {}) {
   const folder = temporaryFolder();
   const path = join(folder, 'routes.yaml');
   const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
@@ -128,7 +128,7 @@ describe('a hostile contract', () => {
     expect((await thread.load()).snapshot).toThrow(/v1\.yaml (?:cannot be unfolded|is not YAML)/);
   });
 
-  it.each<[string, Partial<Limits>, RegExp]>([
+  it.each<[string, Partial<LoadLimits>, RegExp]>([
     ['time', { timeoutMs: 3000 }, /v1\.yaml takes longer than 3 s to parse\. {2}Split it/],
     ['memory', { heapMiB: 96 }, /v1\.yaml takes more than 96 MiB of memory to parse\. {2}Split it/],
   ])(

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { rules } from '../../gateway/config/rules.ts';
-import { warningRules } from '../../gateway/config/warnings.ts';
+import { rules, warningRules } from '../../gateway/config/rules.ts';
 import { explainIn, type Fixture, fixturesIn, print } from './fixtures.ts';
 
 const bad = fixturesIn('bad-routes');

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { Expanded } from '../../gateway/config/expand.ts';
-import { instant } from '../../gateway/config/schema/dates.ts';
 import {
   basePath,
   hostPort,
@@ -11,7 +10,7 @@ import {
   probePath,
   targetUrl,
 } from '../../gateway/config/schema/network.ts';
-import { period, rate, share, size, timer, timerOrOff } from '../../gateway/config/schema/units.ts';
+import { instant, period, rate, share, size, timer, timerOrOff } from '../../gateway/config/schema/units.ts';
 import { flag, identifier, integer, text, token, workers } from '../../gateway/config/schema/words.ts';
 
 /** What is refused is told by its predicate. */

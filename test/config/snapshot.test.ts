@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { explain, snapshotFrom } from '../../gateway/config/load.ts';
+import { parseConfig, snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { temporaryFolder } from './temporary.ts';
 
 function read(text: string, folder = tmpdir(), env: NodeJS.ProcessEnv = {}): Snapshot {
-  const { snapshot, faults } = explain(text, join(folder, 'routes.yaml'), { env });
+  const { snapshot, faults } = parseConfig(text, join(folder, 'routes.yaml'), { env });
   expect(faults).toEqual([]);
   if (!snapshot) throw new Error('no snapshot');
   return snapshot;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { rulesAsMarkdown } from '../../gateway/compat/report/rulesTable.ts';
 import { asText } from '../../gateway/compat/report/text.ts';
-import { explain } from '../../gateway/config/load.ts';
+import { parseConfig } from '../../gateway/config/load.ts';
 import { after, before, reportOn } from '../compat/report/reports.ts';
 
 const page = readFileSync('docs/compat.md', 'utf8');
@@ -25,7 +25,7 @@ it('shows what `compat` really prints', () => {
 
 it('shows exemptions that routes.yaml takes', () => {
   const rest = 'routes:\n  /v1: { upstream: http://127.0.0.1:1 }\n';
-  const { snapshot, faults } = explain(`${block('yaml')}${rest}`, 'routes.yaml', {
+  const { snapshot, faults } = parseConfig(`${block('yaml')}${rest}`, 'routes.yaml', {
     clock: { now: () => Date.parse('2026-06-01') },
   });
   expect(faults).toEqual([]);

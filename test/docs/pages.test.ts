@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { referencePage } from '../../gateway/config/reference.ts';
+import { referencePage } from '../../gateway/config/jsonSchema.ts';
 import { metricsPage } from '../../gateway/observability/metricsPage.ts';
 import { problemsPage } from '../../gateway/problems/problem.ts';
 

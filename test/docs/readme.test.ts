@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { explain } from '../../gateway/config/load.ts';
+import { parseConfig } from '../../gateway/config/load.ts';
 import { readmeBlock } from '../support/readme.ts';
 
 const scripts = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }).scripts;
 
 it('shows a routes.yaml that is valid as it stands', () => {
-  const { faults, warnings } = explain(readmeBlock('yaml', 'routes:'), 'routes.yaml', {
+  const { faults, warnings } = parseConfig(readmeBlock('yaml', 'routes:'), 'routes.yaml', {
     clock: { now: () => Date.parse('2026-11-21') },
   });
   expect([faults, warnings]).toEqual([[], []]);

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, open, readFile, rename, rm, symlink, writeFile } from '
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { LogSettings } from '../../gateway/config/operating.ts';
+import type { LogSettings } from '../../gateway/config/snapshot.ts';
 import { AccessLog } from '../../gateway/observability/accessLog.ts';
 import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
 import { logLine, type ShownSettings } from '../../gateway/observability/logLine.ts';

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { mask } from '../../config/mask.ts';
+import { mask } from '../../config/fault.ts';
 import { CompareError } from '../failure.ts';
 import { decodeUtf8, type FileSource, isWebUrl, SourceError, type SourceFile, schemeOf } from '../source/source.ts';
 import { fetchDocument, type WebLimits } from '../source/web.ts';

@@ -1,4 +1,4 @@
-import { mask } from '../../config/mask.ts';
+import { mask } from '../../config/fault.ts';
 import { isWebUrl, SourceError, tooLarge } from './source.ts';
 
 export interface WebLimits {

@@ -1,5 +1,5 @@
 /** Where something stands: parts of one service may come from several files. */
-export interface Spot {
+export interface FilePosition {
   /** As its reader named it. */
   readonly file: string;
   readonly line: number;
@@ -7,7 +7,7 @@ export interface Spot {
 }
 
 interface Common {
-  readonly at: Spot;
+  readonly at: FilePosition;
   /** How an overriding file wants it: gone, or in place of all that was there. */
   readonly tag: 'reset' | 'override' | undefined;
 }
@@ -22,54 +22,58 @@ export interface ScalarNode extends Common {
 
 export interface ListNode extends Common {
   readonly kind: 'list';
-  readonly items: readonly Node[];
+  readonly items: readonly ComposeNode[];
 }
 
 export interface MapNode extends Common {
   readonly kind: 'map';
-  readonly entries: ReadonlyMap<string, Entry>;
+  readonly entries: ReadonlyMap<string, ComposeEntry>;
 }
 
-export interface Entry {
-  readonly key: Spot;
-  readonly value: Node;
+export interface ComposeEntry {
+  readonly key: FilePosition;
+  readonly value: ComposeNode;
 }
 
 /** A part of a Compose file that knows where it stands. */
-export type Node = ScalarNode | ListNode | MapNode;
+export type ComposeNode = ScalarNode | ListNode | MapNode;
 
-export function child(node: Node | undefined, ...keys: readonly string[]): Node | undefined {
-  return keys.reduce<Node | undefined>(
+export function child(node: ComposeNode | undefined, ...keys: readonly string[]): ComposeNode | undefined {
+  return keys.reduce<ComposeNode | undefined>(
     (at, key) => (at?.kind === 'map' ? at.entries.get(key)?.value : undefined),
     node,
   );
 }
 
 /** Empty for anything that is not a map. */
-export function entriesOf(node: Node | undefined): readonly (readonly [string, Entry])[] {
+export function entriesOf(node: ComposeNode | undefined): readonly (readonly [string, ComposeEntry])[] {
   return node?.kind === 'map' ? [...node.entries] : [];
 }
 
 /** Of a list; many keys take a single value in its place. */
-export function itemsOf(node: Node | undefined): readonly Node[] {
+export function itemsOf(node: ComposeNode | undefined): readonly ComposeNode[] {
   if (node?.kind === 'list') return node.items;
   return node?.kind === 'scalar' && node.text !== undefined ? [node] : [];
 }
 
-export function textOf(node: Node | undefined): string | undefined {
+export function textOf(node: ComposeNode | undefined): string | undefined {
   return node?.kind === 'scalar' ? node.text : undefined;
 }
 
-export function textsOf(node: Node | undefined): readonly string[] {
+export function textsOf(node: ComposeNode | undefined): readonly string[] {
   return itemsOf(node).flatMap((item) => textOf(item) ?? []);
 }
 
 /** Every text below, keys left out. */
-export function allTexts(node: Node | undefined): readonly string[] {
+export function allTexts(node: ComposeNode | undefined): readonly string[] {
   if (node?.kind === 'map') return [...node.entries.values()].flatMap(({ value }) => allTexts(value));
   return node?.kind === 'list' ? node.items.flatMap(allTexts) : textsOf(node);
 }
 
-export function mapOf(entries: Iterable<readonly [string, Entry]>, at: Spot, tag?: Common['tag']): MapNode {
+export function mapOf(
+  entries: Iterable<readonly [string, ComposeEntry]>,
+  at: FilePosition,
+  tag?: Common['tag'],
+): MapNode {
   return { kind: 'map', entries: new Map(entries), at, tag };
 }

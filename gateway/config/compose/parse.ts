@@ -3,9 +3,9 @@ import type { Fault } from '../fault.ts';
 import type { Source } from '../source.ts';
 import { syntaxFault } from '../yamlFaults.ts';
 import { isNothing, openYaml, positionAt } from '../yamlText.ts';
-import { brief, faultIn } from './finding.ts';
 import { interpolate, type Variables } from './interpolate.ts';
-import { type Entry, entriesOf, mapOf, type Node, type Spot } from './node.ts';
+import { type ComposeEntry, type ComposeNode, entriesOf, type FilePosition, mapOf } from './node.ts';
+import { brief, faultIn } from './rule.ts';
 
 // Room for a command that makes the value.
 const longestSaying = 400;
@@ -39,7 +39,7 @@ export function parseCompose(text: string, file: string, variables: Variables) {
   };
 }
 
-function walk(walker: Walker, node: YamlNode | null, at: Spot): Node {
+function walk(walker: Walker, node: YamlNode | null, at: FilePosition): ComposeNode {
   const target = isAlias(node) ? node.resolve(walker.document) : node;
   if (isAlias(node) && !target) {
     const remedy = 'Define it first, or put the value in quotes if it begins with an asterisk.';
@@ -72,9 +72,9 @@ interface Pair {
 }
 
 /** What stands in a map itself goes over what `<<` brings in, and of several maps the first counts. */
-function walkMap(walker: Walker, pairs: readonly Pair[], at: Spot, tag: Node['tag']): Node {
-  const merged = new Map<string, Entry>();
-  const own = new Map<string, Entry>();
+function walkMap(walker: Walker, pairs: readonly Pair[], at: FilePosition, tag: ComposeNode['tag']): ComposeNode {
+  const merged = new Map<string, ComposeEntry>();
+  const own = new Map<string, ComposeEntry>();
   for (const { key, value } of pairs) {
     const name = isScalar(key) ? String(key.value) : '';
     const keyAt = spot(walker, key, at);
@@ -89,11 +89,11 @@ function walkMap(walker: Walker, pairs: readonly Pair[], at: Spot, tag: Node['ta
   return mapOf([...merged, ...own], at, tag);
 }
 
-function spot(walker: Walker, node: YamlNode | null, otherwise: Spot): Spot {
+function spot(walker: Walker, node: YamlNode | null, otherwise: FilePosition): FilePosition {
   return node?.range ? { file: walker.file, ...positionAt(walker.counter, node.range[0]) } : otherwise;
 }
 
-function tagOf(node: YamlNode | null | undefined): Node['tag'] {
+function tagOf(node: YamlNode | null | undefined): ComposeNode['tag'] {
   if (node?.tag === '!reset') return 'reset';
   return node?.tag === '!override' ? 'override' : undefined;
 }

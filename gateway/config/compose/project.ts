@@ -1,14 +1,11 @@
 import { dirname, resolve } from 'node:path';
 import type { Fault } from '../fault.ts';
-import { extended } from './extend.ts';
-import { brief, faultIn } from './finding.ts';
-import { included } from './include.ts';
+import { extended, included, mergeMaps } from './combine.ts';
 import type { Variables } from './interpolate.ts';
-import { mergeMaps } from './merge.ts';
-import { child, type Entry, entriesOf, type MapNode, mapOf, textOf } from './node.ts';
-import { type ComposeFile, Reader } from './reader.ts';
+import { type ComposeEntry, child, entriesOf, type MapNode, mapOf, textOf } from './node.ts';
+import { type ComposeFile, projectName, Reader, variablesIn } from './reader.ts';
+import { brief, faultIn } from './rule.ts';
 import { type Service, serviceOf } from './service.ts';
-import { projectName, variablesIn } from './variables.ts';
 
 /** All that several Compose files say together. */
 export interface Project {
@@ -72,7 +69,7 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
 }
 
 /** `external: true`, or the older `external: { name: … }`. */
-function isForeign([, { value }]: readonly [string, Entry]): boolean {
+function isForeign([, { value }]: readonly [string, ComposeEntry]): boolean {
   const external = child(value, 'external');
   return external?.kind === 'map' || textOf(external) === 'true';
 }

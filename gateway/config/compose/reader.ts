@@ -1,11 +1,12 @@
 import { dirname, join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { type Fault, UnreadableFileError } from '../fault.ts';
 import { decode, readText } from '../load.ts';
-import { faultIn } from './finding.ts';
+import { normaliseService } from './combine.ts';
 import type { Variables } from './interpolate.ts';
-import { normaliseService } from './merge.ts';
-import { entriesOf, type MapNode, mapOf, type Node, type Spot } from './node.ts';
+import { type ComposeNode, entriesOf, type FilePosition, type MapNode, mapOf } from './node.ts';
 import { parseCompose } from './parse.ts';
+import { faultIn } from './rule.ts';
 
 // Far more than a file that people keep by hand.
 const largest = 4 * 1024 * 1024;
@@ -57,7 +58,7 @@ export class Reader {
   }
 
   /** A file that another one names; what is wrong with its path is the fault of the one that names it. */
-  readFrom(from: ComposeFile, path: string, spot: Spot, variables?: Variables): ComposeFile | undefined {
+  readFrom(from: ComposeFile, path: string, spot: FilePosition, variables?: Variables): ComposeFile | undefined {
     const file = path.startsWith('/') ? path : join(dirname(spot.file), path);
     const absolute = resolve(from.folder, path);
     if (this.folders.size >= mostFiles && !this.folders.has(file)) {
@@ -98,7 +99,7 @@ export class Reader {
       );
       return [];
     });
-    const value: Node = mapOf(services, root.entries.get('services')?.value.at ?? root.at);
+    const value: ComposeNode = mapOf(services, root.entries.get('services')?.value.at ?? root.at);
     const key = root.entries.get('services')?.key ?? root.at;
     return mapOf([...root.entries, ['services', { key, value }]], root.at);
   }
@@ -107,4 +108,28 @@ export class Reader {
 function isCompose(root: MapNode): boolean {
   const services = root.entries.get('services')?.value;
   return services === undefined ? root.entries.has('include') : services.kind === 'map';
+}
+
+/** The variables of an env file; undefined if it cannot be read. */
+export function envFile(file: string): Variables | undefined {
+  try {
+    return parseEnv(decode(readText(file)) ?? '');
+  } catch (error) {
+    if (error instanceof UnreadableFileError) return undefined;
+    throw error;
+  }
+}
+
+/** What Compose knows in a folder: its own environment, and `.env` below that. */
+export function variablesIn(folder: string, env: Variables): Variables {
+  return { ...envFile(resolve(folder, '.env')), ...env };
+}
+
+/** The name under which Compose starts it all, which is also how an engine finds its containers again. */
+export function projectName(said: string | undefined, folder: string, variables: Variables): string {
+  const name = variables['COMPOSE_PROJECT_NAME'] || said || folder.split('/').at(-1) || '';
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]/g, '')
+    .replace(/^[_-]+/, '');
 }

@@ -1,9 +1,6 @@
-import type { Finding } from './finding.ts';
-import { dependsOnBackend, emptyVariables, mountedAlone } from './rules/gateway.ts';
-import { orphaned } from './rules/orphans.ts';
-import type { ComposeRule, Pair } from './rules/rule.ts';
-import { stillRuns, unreached } from './rules/services.ts';
-import { notStarted, otherPort, unanswered } from './rules/upstreams.ts';
+import type { ComposeContext, ComposeFinding, ComposeRule } from './rule.ts';
+import { dependsOnBackend, emptyVariables, mountedAlone, orphaned, stillRuns, unreached } from './serviceRules.ts';
+import { notStarted, otherPort, unanswered } from './upstreamRules.ts';
 
 /** Each has a fixture of its name in test/fixtures/compose. */
 export const composeRules = {
@@ -18,6 +15,6 @@ export const composeRules = {
   'gateway-environment': emptyVariables,
 } satisfies Record<string, ComposeRule>;
 
-export function findingsIn(pair: Pair): Finding[] {
+export function findingsIn(pair: ComposeContext): ComposeFinding[] {
   return Object.values(composeRules).flatMap((rule) => rule(pair));
 }

@@ -1,28 +1,28 @@
 import { resolve } from 'node:path';
-import { brief } from './finding.ts';
 import type { Variables } from './interpolate.ts';
 import {
   allTexts,
+  type ComposeEntry,
+  type ComposeNode,
   child,
-  type Entry,
   entriesOf,
+  type FilePosition,
   itemsOf,
   type MapNode,
-  type Node,
-  type Spot,
   textOf,
   textsOf,
 } from './node.ts';
-import { envFile } from './variables.ts';
+import { envFile } from './reader.ts';
+import { brief } from './rule.ts';
 
 /** One service, as far as the gateway has to do with it. */
 export interface Service {
   readonly name: string;
   /** Where its name stands. */
-  readonly at: Spot;
+  readonly at: FilePosition;
   readonly node: MapNode;
   readonly environment: ReadonlyMap<string, Setting>;
-  readonly lostEnvFiles: readonly Node[];
+  readonly lostEnvFiles: readonly ComposeNode[];
   /** Its names on each of its networks, in lower case; a service outside of all of them has none. */
   readonly networks: ReadonlyMap<string, ReadonlySet<string>>;
   /** `host`, `none`, `service:NAME` …; undefined for networks of its own. */
@@ -37,16 +37,16 @@ export interface Service {
 /** Undefined text: the variable is not there at all. */
 export interface Setting {
   readonly text: string;
-  readonly at: Spot;
+  readonly at: FilePosition;
   readonly unset: readonly string[];
 }
 
 interface Dependency {
-  readonly at: Spot;
+  readonly at: FilePosition;
   readonly required: boolean;
 }
 
-export interface Circumstances {
+export interface ServiceContext {
   readonly project: string;
   readonly variables: Variables;
   /** Profiles that are switched on. */
@@ -54,9 +54,9 @@ export interface Circumstances {
   readonly folders: ReadonlyMap<string, string>;
 }
 
-export function serviceOf(name: string, { key, value }: Entry, around: Circumstances): Service {
+export function serviceOf(name: string, { key, value }: ComposeEntry, around: ServiceContext): Service {
   const node: MapNode = value.kind === 'map' ? value : { kind: 'map', entries: new Map(), at: key, tag: undefined };
-  const lostEnvFiles: Node[] = [];
+  const lostEnvFiles: ComposeNode[] = [];
   return {
     name,
     at: key,
@@ -84,7 +84,11 @@ export function mentions(service: Service): readonly string[] {
   return [...[...service.environment.values()].map(({ text }) => text), ...told.flatMap(allTexts)];
 }
 
-function environmentOf(node: MapNode, { variables, folders }: Circumstances, lost: Node[]): Map<string, Setting> {
+function environmentOf(
+  node: MapNode,
+  { variables, folders }: ServiceContext,
+  lost: ComposeNode[],
+): Map<string, Setting> {
   const settings = new Map<string, Setting>();
   for (const item of itemsOf(child(node, 'env_file'))) {
     const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
@@ -130,4 +134,87 @@ function idleOf(node: MapNode, active: ReadonlySet<string>): string | undefined 
 function isOutOfProfile(node: MapNode, active: ReadonlySet<string>): boolean {
   const profiles = textsOf(child(node, 'profiles'));
   return profiles.length > 0 && !active.has('*') && !profiles.some((profile) => active.has(profile));
+}
+
+/** A path of the host that a container sees. */
+export interface Mount {
+  /** Absolute. */
+  readonly source: string;
+  readonly target: string;
+  readonly at: FilePosition;
+}
+
+/** Bind mounts only: a named volume holds nothing that we could look at. */
+export function mountsOf(service: Service, folders: ReadonlyMap<string, string>): readonly Mount[] {
+  return itemsOf(child(service.node, 'volumes')).flatMap((item): Mount[] => {
+    const [source, target = ''] =
+      item.kind === 'map'
+        ? [textOf(child(item, 'source')), textOf(child(item, 'target'))]
+        : (textOf(item)?.split(':') ?? []);
+    const isBind = source !== undefined && (/^[./~]/.test(source) || textOf(child(item, 'type')) === 'bind');
+    return isBind ? [{ source: resolve(folders.get(item.at.file) ?? '.', source), target, at: item.at }] : [];
+  });
+}
+
+/** A port of which the file says that somebody listens there. */
+export interface Port {
+  readonly first: number;
+  readonly last: number;
+  /** Under which port of the host it is reached; undefined for none, or for one that nobody has chosen. */
+  readonly published: number | undefined;
+  /** The key that says so. */
+  readonly said: string;
+  readonly at: FilePosition;
+}
+
+/** What the file tells of where a service listens. An image may say otherwise; nothing at all is an answer, too. */
+export function portsOf(service: Service): readonly Port[] {
+  return [
+    ...itemsOf(child(service.node, 'ports')).flatMap(published),
+    ...itemsOf(child(service.node, 'expose')).flatMap((item) => range(textOf(item), 'expose', item.at)),
+    ...['PORT', 'HTTP_PORT', 'SERVER_PORT'].flatMap((name) => {
+      const setting = service.environment.get(name);
+      return setting ? range(setting.text, name, setting.at) : [];
+    }),
+    ...probed(child(service.node, 'healthcheck', 'test')),
+  ];
+}
+
+export function listensOn(ports: readonly Port[], port: number): boolean {
+  return ports.some(({ first, last }) => first <= port && port <= last);
+}
+
+/** `[address:][published:]target[/protocol]`, with ranges; or the long form. */
+function published(item: ComposeNode): Port[] {
+  if (item.kind === 'map') {
+    if (textOf(child(item, 'protocol')) === 'udp') return [];
+    return range(textOf(child(item, 'target')), 'ports', item.at, textOf(child(item, 'published')));
+  }
+  const text = textOf(item) ?? '';
+  // Longer than any address with its ports, and no work for the pattern.
+  if (text.length > 200) return [];
+  const [, host, target] = /^(?:.*?:)??(?:([\d-]*):)?([\d-]+(?:\/\w+)?)$/.exec(text) ?? [];
+  return range(target, 'ports', item.at, host);
+}
+
+function range(text: string | undefined, said: string, at: FilePosition, host?: string): Port[] {
+  const [, first = '', last = first, protocol = 'tcp'] =
+    /^(\d{1,5})(?:-(\d{1,5}))?(?:\/(\w+))?$/.exec(text ?? '') ?? [];
+  if (first === '' || protocol === 'udp') return [];
+  const published = host !== undefined && /^\d{1,5}$/.test(host) ? Number(host) : undefined;
+  return [{ first: Number(first), last: Number(last), published, said, at }];
+}
+
+/** A health check asks its own container. */
+function probed(test: ComposeNode | undefined): Port[] {
+  const urls = allTexts(test)
+    .join(' ')
+    .matchAll(/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):(\d{1,5})/g);
+  return test ? [...urls].flatMap(([, port]) => range(port, 'healthcheck', test.at)) : [];
+}
+
+/** `3000, 9229-9230` */
+export function portsInWords(ports: readonly Port[]): string {
+  const words = ports.map(({ first, last }) => (first === last ? String(first) : `${first}-${last}`));
+  return [...new Set(words)].join(', ');
 }

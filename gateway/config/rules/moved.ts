@@ -1,9 +1,9 @@
 import type { Fault } from '../fault.ts';
 import { faultAt } from '../source.ts';
-import type { Rule } from './rule.ts';
+import type { ConfigRule } from './rule.ts';
 
 /** Both sides of a `moved` row are path templates below the version. */
-export const movedTemplates: Rule = ({ source, entries }) =>
+export const movedTemplates: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route }) =>
     Object.entries(route.moved ?? {}).flatMap(([from, to]) => {
       const path = ['routes', key, 'moved', from];
@@ -15,7 +15,7 @@ export const movedTemplates: Rule = ({ source, entries }) =>
   );
 
 /** The new path is written with values of the old one: by name, or by position where the name is new. */
-export const movedParameters: Rule = ({ source, entries }) =>
+export const movedParameters: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route }) =>
     Object.entries(route.moved ?? {}).flatMap(([from, to]) => {
       const given = parametersOf(from);
@@ -35,7 +35,7 @@ export const movedParameters: Rule = ({ source, entries }) =>
   );
 
 /** `/drinks/{id}` and `/drinks/{name}` fit the same paths, so only one of them could hold. */
-export const movedRowsDiffer: Rule = ({ source, entries }) =>
+export const movedRowsDiffer: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route }) => {
     const seen = new Map<string, string>();
     const faults: Fault[] = [];

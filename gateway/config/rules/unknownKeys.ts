@@ -1,12 +1,12 @@
 import { Expanded } from '../expand.ts';
+import type { Path } from '../fault.ts';
 import { jsonSchema, type SchemaNode } from '../jsonSchema.ts';
-import type { Path } from '../mask.ts';
 import { nearest } from '../nearest.ts';
 import { faultAt, formatPath, type Source } from '../source.ts';
-import type { Rule } from './rule.ts';
+import type { ConfigRule } from './rule.ts';
 
 /** A key that the schema does not have is most likely a misspelling: its default would apply without notice. */
-export const unknownKeys: Rule = ({ source }) =>
+export const unknownKeys: ConfigRule = ({ source }) =>
   unknownIn(source.tree, [jsonSchema()], []).map(({ path, key, known }) =>
     faultAt(source, [...path, key], `There is no key ${key} here.`, remedy(key, known), 'key'),
   );

@@ -25,7 +25,7 @@ interface Types {
   boolean: boolean;
 }
 
-export interface Kind<Name extends keyof Types, Value> {
+export interface ScalarKind<Name extends keyof Types, Value> {
   readonly accepts: readonly Name[];
   /** To follow "Write": `a duration such as 3s`. */
   readonly expected: string;
@@ -35,7 +35,7 @@ export interface Kind<Name extends keyof Types, Value> {
 }
 
 /** A schema for one scalar. It reads `unknown`, so that whatever is wrong is said in our words and only once. */
-export function scalar<Name extends keyof Types, Value>(kind: Kind<Name, Value>) {
+export function scalar<Name extends keyof Types, Value>(kind: ScalarKind<Name, Value>) {
   return z
     .unknown()
     .transform((input, context): Exclude<Value, Wrong> => {
@@ -71,4 +71,30 @@ export function nameOfType(input: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a map';
   return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
+}
+
+/** A map with these keys and no others. One whose keys are all commented out is an empty map, not nothing. */
+export function section<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.preprocess(nothingIsEmpty, z.strictObject(shape));
+}
+
+// Not so for a key that is missing: it may have to be there.
+function nothingIsEmpty(input: unknown): unknown {
+  const value = plain(input);
+  return value === null ? {} : value;
+}
+
+/** A variable is an object only to us: nobody can write a map in one. */
+export function plain(input: unknown): unknown {
+  return input instanceof Expanded ? input.value : input;
+}
+
+/** Whether this is `${NAME:-}` of a variable that nobody has set, or set to nothing. */
+export function isEmptyVariable(input: unknown): boolean {
+  return input instanceof Expanded && input.text === '';
+}
+
+/** A key that may be missing, and counts as missing when its variable is empty: one file, with and without it. */
+export function unlessEmpty<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((input) => (isEmptyVariable(input) ? undefined : input), schema.optional()).optional();
 }

@@ -1,4 +1,4 @@
-import type { Identifier } from '../operating.ts';
+import type { Identifier } from '../snapshot.ts';
 import { scalar, Wrong } from './scalar.ts';
 
 export function oneOf<const Word extends string>(words: readonly Word[]) {

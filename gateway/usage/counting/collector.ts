@@ -1,4 +1,4 @@
-import type { UsageSettings } from '../../config/operating.ts';
+import type { UsageSettings } from '../../config/snapshot.ts';
 import { addCounts, otherRoute, type UsageBatch, type UsageRow } from '../usageRow.ts';
 import { type CountedExchange, isFailing, outcomeOf } from './countedExchange.ts';
 import { ClientIdentification } from './identification.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Identifier } from '../../config/operating.ts';
+import type { Identifier } from '../../config/snapshot.ts';
 import { lowerCased } from '../../http1/grammar.ts';
 import { networkOf } from '../../shared/network.ts';
 import { TwoGenerationCache } from './twoGenerationCache.ts';

@@ -1,4 +1,4 @@
-import type { UsageSettings } from '../../config/operating.ts';
+import type { UsageSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { UsageBatch } from '../usageRow.ts';
 import type { NameCounts } from './nameLimits.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { type Held, hold } from '../../../gateway/config/compose/hold.ts';
+import { type ComposeResult, compareWithCompose } from '../../../gateway/config/compose/compare.ts';
 import { type Project, readProject } from '../../../gateway/config/compose/project.ts';
 import { stageOf } from '../../../gateway/lifecycle/stage.ts';
 import { fixtureFolder, now, print } from '../fixtures.ts';
@@ -33,7 +33,10 @@ export interface Given {
 }
 
 /** Writes the files into a folder of their own, and holds them against each other. */
-export function holdFiles(files: Readonly<Record<string, string>>, given: Given = {}): Held & { project: Project } {
+export function holdFiles(
+  files: Readonly<Record<string, string>>,
+  given: Given = {},
+): ComposeResult & { project: Project } {
   const folder = folderOf(files);
   const project = readProject(given.compose ?? ['docker-compose.yml'], given.env ?? {}, folder);
   const routes = {
@@ -43,7 +46,7 @@ export function holdFiles(files: Readonly<Record<string, string>>, given: Given 
     now,
     isRetired: (version: Parameters<typeof stageOf>[0]) => stageOf(version, now) === 'retired',
   };
-  return { ...hold(routes, project, given.service, given.running && new Set(given.running)), project };
+  return { ...compareWithCompose(routes, project, given.service, given.running && new Set(given.running)), project };
 }
 
 export function folderOf(files: Readonly<Record<string, string>>): string {
@@ -56,6 +59,6 @@ export function folderOf(files: Readonly<Record<string, string>>): string {
 }
 
 /** Faults first, and warnings marked as such. */
-export function inWords({ verdict }: Held): string {
+export function inWords({ verdict }: ComposeResult): string {
   return `${print(verdict.faults)}${verdict.warnings.map((one) => `warning: ${print([one])}`).join('')}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Identifier } from '../../../gateway/config/operating.ts';
+import type { Identifier } from '../../../gateway/config/snapshot.ts';
 import { Collector, type OpenRequest } from '../../../gateway/usage/counting/collector.ts';
 import type { CountedExchange } from '../../../gateway/usage/counting/countedExchange.ts';
 import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Identifier } from '../../../gateway/config/operating.ts';
+import type { Identifier } from '../../../gateway/config/snapshot.ts';
 import { ClientIdentification } from '../../../gateway/usage/counting/identification.ts';
 
 const salt = 'a salt';

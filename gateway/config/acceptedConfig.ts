@@ -4,26 +4,25 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder, readRegularFile } from '../shared/fileSystem.ts';
 import { reasonOf } from './fault.ts';
-import type { GuardSettings } from './operating.ts';
-import type { Snapshot, Version } from './snapshot.ts';
+import type { GuardSettings, Snapshot, Version } from './snapshot.ts';
 
 /** What clients have been told about a version. */
-export type Promised = Pick<
+export type AcceptedVersion = Pick<
   Version,
   'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor'
 >;
 
 /** As much of a snapshot as the next one is held against. */
-export interface Promises {
-  readonly versions: ReadonlyMap<string, Promised>;
+export interface AcceptedConfig {
+  readonly versions: ReadonlyMap<string, AcceptedVersion>;
   /** Lowest major first. */
-  readonly byMajor: readonly Promised[];
+  readonly byMajor: readonly AcceptedVersion[];
   readonly guard: Pick<GuardSettings, 'force'>;
 }
 
 /** Both undefined: nothing was accepted yet. */
 export interface Accepted {
-  readonly promises: Promises | undefined;
+  readonly promises: AcceptedConfig | undefined;
   /** Why nothing could be read, in one line. */
   readonly warning: string | undefined;
 }
@@ -107,9 +106,9 @@ function parsed(text: string): unknown {
   }
 }
 
-function promisesOf({ versions, force }: z.infer<typeof recordSchema>): Promises {
+function promisesOf({ versions, force }: z.infer<typeof recordSchema>): AcceptedConfig {
   const byName = new Map(
-    versions.map(({ deprecation, sunset, successor, ...rest }): [string, Promised] => [
+    versions.map(({ deprecation, sunset, successor, ...rest }): [string, AcceptedVersion] => [
       rest.name,
       { ...rest, deprecation, sunset, successor },
     ]),

@@ -1,14 +1,17 @@
 import { dirname } from 'node:path';
 import { byPlace, type Fault } from '../fault.ts';
-import { readYaml } from '../readYaml.ts';
+import { realPathOf } from '../location.ts';
+import { nearest } from '../nearest.ts';
+import { readYaml } from '../readDocument.ts';
 import type { Version } from '../snapshot.ts';
-import { type Verdict, validate } from '../validate.ts';
-import { answerTo } from './answer.ts';
-import { gatewayIn } from './gatewayService.ts';
+import { type ConfigResult, validate } from '../validate.ts';
 import { opaque } from './interpolate.ts';
+import { allTexts, child } from './node.ts';
 import type { Project } from './project.ts';
+import { brief, faultIn, listed } from './rule.ts';
 import { findingsIn } from './rules.ts';
-import { targetsOf } from './targets.ts';
+import { mountsOf, type Service } from './service.ts';
+import { resolveHost, targetsOf } from './upstreams.ts';
 
 /** A routes.yaml, and what has to be known to judge it beside a Compose file. */
 export interface Routes {
@@ -21,9 +24,9 @@ export interface Routes {
   readonly isRetired: (version: Version) => boolean;
 }
 
-export interface Held {
+export interface ComposeResult {
   /** Of both files: unlike that of a routes.yaml alone, it may have a snapshot and faults. */
-  readonly verdict: Verdict;
+  readonly verdict: ConfigResult;
   /** The service that is the gateway; undefined if that is not clear. */
   readonly gateway: string | undefined;
 }
@@ -32,7 +35,12 @@ export interface Held {
  * Holds a routes.yaml against a Compose project, in the environment that the gateway has there. `named` is its
  * service, `running` the services of which an engine says that they run.
  */
-export function hold(routes: Routes, project: Project, named?: string, running?: ReadonlySet<string>): Held {
+export function compareWithCompose(
+  routes: Routes,
+  project: Project,
+  named?: string,
+  running?: ReadonlySet<string>,
+): ComposeResult {
   const { verdict, gateway } = holdWhatIsSet(routes, project, named, running);
   const isOfUnset = ({ message, value = '' }: Fault): boolean => message.includes(opaque) || value.includes(opaque);
   const known = (faults: readonly Fault[]): Fault[] => faults.filter((fault) => !isOfUnset(fault));
@@ -40,8 +48,8 @@ export function hold(routes: Routes, project: Project, named?: string, running?:
   return { gateway, verdict: { ...verdict, faults, warnings: known(verdict.warnings) } };
 }
 
-function holdWhatIsSet(routes: Routes, project: Project, named?: string, running?: ReadonlySet<string>): Held {
-  const gateway = gatewayIn(project, { file: routes.path, text: routes.text }, named);
+function holdWhatIsSet(routes: Routes, project: Project, named?: string, running?: ReadonlySet<string>): ComposeResult {
+  const gateway = gatewayIn(project, routes, named);
   // Of half a project most of what could be said would be wrong.
   if (project.faults.length > 0) return { verdict: refusal(project.faults), gateway: undefined };
   if (!('networks' in gateway)) return { verdict: refusal([gateway]), gateway: undefined };
@@ -56,7 +64,7 @@ function holdWhatIsSet(routes: Routes, project: Project, named?: string, running
     isRetired: routes.isRetired(version),
     targets: targets
       .filter((target) => target.version === version.name)
-      .map((target) => ({ target, answer: answerTo(target, project, gateway) })),
+      .map((target) => ({ target, answer: resolveHost(target, project, gateway) })),
   }));
   const found = findingsIn({ source: reading.source, routesFile: routes.path, project, gateway, versions, running });
   const of = (level: 'fault' | 'warning'): Fault[] =>
@@ -76,11 +84,54 @@ function orderOf({ file }: Routes, { texts }: Project): string[] {
   return [file, ...texts.keys()];
 }
 
-function refusal(faults: readonly Fault[]): Verdict {
+function refusal(faults: readonly Fault[]): ConfigResult {
   return { snapshot: undefined, faults: sorted(faults, []), warnings: [] };
 }
 
 function sorted(faults: readonly Fault[], order: readonly string[]): Fault[] {
   const rank = ({ file }: Fault): number => order.indexOf(file ?? '');
   return faults.toSorted((a, b) => rank(a) - rank(b) || byPlace(a, b));
+}
+
+/** What speaks for a service being the gateway, the strongest sign first. */
+const signs: readonly ((service: Service, routes: Routes, project: Project) => boolean)[] = [
+  (service, { path }, { folders }) => mountsOf(service, folders).some(({ source }) => realPathOf(source) === path),
+  ({ node }) => ['image', 'build', 'command', 'entrypoint'].some((key) => allTexts(child(node, key)).some(isOurs)),
+  ({ environment }, { text }) => variablesOf(text).some((name) => environment.has(name)),
+  ({ name }) => /^(?:(?:version|api)[-_.])?gateway$/i.test(name),
+];
+
+/** The service that is the gateway: the one that was `named`, or the one that the signs leave. */
+function gatewayIn(project: Project, routes: Routes, named: string | undefined): Service | Fault {
+  const all = [...project.services.values()];
+  if (named !== undefined) return project.services.get(named) ?? unknown(project, named);
+  let left = all;
+  for (const sign of signs) {
+    const shown = left.filter((service) => sign(service, routes, project));
+    const [only] = shown;
+    if (only && shown.length === 1) return only;
+    if (shown.length > 1) left = shown;
+  }
+  const names = listed(left.map(({ name }) => name));
+  const at = { file: project.files[0] ?? '', line: 1, column: 1 };
+  if (all.length === 0)
+    return faultIn(at, ['services'], 'There is no service here.', 'Name the file that has the gateway.');
+  const message = `Nothing tells which service is the gateway: ${names}.`;
+  return faultIn(left[0]?.at ?? at, ['services'], message, 'Say it with --compose-service NAME.');
+}
+
+function unknown(project: Project, named: string): Fault {
+  const names = [...project.services.keys()];
+  const best = nearest(named, names);
+  const remedy = best === undefined ? `Name one of ${listed(names)}.` : `Did you mean ${brief(best)}?`;
+  const at = { file: project.files[0] ?? '', line: 1, column: 1 };
+  return faultIn(at, ['services'], `There is no service ${brief(named)}.`, remedy);
+}
+
+function isOurs(text: string): boolean {
+  return /version-gateway/.test(text);
+}
+
+function variablesOf(text: string): string[] {
+  return [...text.matchAll(/(?<!\$)\$\{?([A-Za-z_]\w*)/g)].map(([, name]) => name ?? '');
 }

@@ -1,5 +1,5 @@
+import { createHash } from 'node:crypto';
 import { largestFile, readRegularFile, UnsuitableFileError } from '../shared/fileSystem.ts';
-import { digestOf } from './contentDigest.ts';
 import { reasonOf } from './fault.ts';
 
 /** What a file holds, or why it cannot be read. */
@@ -8,7 +8,7 @@ export type Content =
   | { readonly reason: string; readonly remedy: string };
 
 /** Reads each file once, so that the rules and the snapshot see the same bytes. */
-export class Files {
+export class NamedFiles {
   readonly #contents = new Map<string, Content>();
 
   read(file: string, mostBytes = largestFile): Content {
@@ -35,4 +35,15 @@ function readContent(file: string, mostBytes: number): Content {
     const remedy = error instanceof UnsuitableFileError ? error.remedy : 'Correct the path.';
     return { reason: reasonOf(error), remedy };
   }
+}
+
+/** SHA-256 of a file's content. */
+export function digestOf(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** What counts as the content of a file that cannot be read, so that a lasting failure is no change; undefined: no file. */
+export function digestOfFailure(error: unknown): string | undefined {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+  return `unreadable: ${error instanceof Error ? error.message : String(error)}`;
 }

@@ -1,15 +1,21 @@
-import { nearest } from '../../nearest.ts';
-import { faultAt } from '../../source.ts';
-import { isLoopback, namesFor } from '../answer.ts';
-import { brief, type Finding, listed, serious, warning } from '../finding.ts';
-import { listensOn, portsInWords, portsOf } from '../ports.ts';
-import type { Service } from '../service.ts';
-import type { Target } from '../targets.ts';
-import { type ComposeRule, type Pair, servedTargets } from './rule.ts';
+import { nearest } from '../nearest.ts';
+import { faultAt } from '../source.ts';
+import {
+  brief,
+  type ComposeContext,
+  type ComposeFinding,
+  type ComposeRule,
+  listed,
+  serious,
+  servedTargets,
+  warning,
+} from './rule.ts';
+import { listensOn, portsInWords, portsOf, type Service } from './service.ts';
+import { type ComposeTarget, isLoopback, namesFor } from './upstreams.ts';
 
 /** A host that nobody answers to is a 502 for every request. */
 export const unanswered: ComposeRule = (pair) =>
-  servedTargets(pair).flatMap(({ target, answer }): Finding[] => {
+  servedTargets(pair).flatMap(({ target, answer }): ComposeFinding[] => {
     const { source, gateway, project } = pair;
     const say = (message: string, remedy: string) =>
       faultAt(source, target.path, `${target.url}: ${message}`, `${remedy}${setAt(target, gateway)}`);
@@ -39,7 +45,7 @@ export const unanswered: ComposeRule = (pair) =>
 
 /** A port on which nobody listens is a connection refused for every request. */
 export const otherPort: ComposeRule = (pair) =>
-  servedTargets(pair).flatMap(({ target, answer }): Finding[] => {
+  servedTargets(pair).flatMap(({ target, answer }): ComposeFinding[] => {
     // On the host's network it was found by the very port.
     if (answer.kind !== 'services' || pair.gateway.networkMode === 'host') return [];
     const known = answer.services.map((service) => ({ service, ports: portsOf(service) }));
@@ -59,7 +65,7 @@ export const otherPort: ComposeRule = (pair) =>
 
 /** A service that nobody starts answers nothing, either. */
 export const notStarted: ComposeRule = (pair) =>
-  servedTargets(pair).flatMap(({ target, answer }): Finding[] => {
+  servedTargets(pair).flatMap(({ target, answer }): ComposeFinding[] => {
     if (answer.kind !== 'services' || answer.services.some(({ idle }) => idle === undefined)) return [];
     return answer.services.slice(0, 1).map(({ name, idle }) => {
       const remedy = `Let \`docker compose up\` start it, or retire /${target.version}.`;
@@ -67,7 +73,7 @@ export const notStarted: ComposeRule = (pair) =>
     });
   });
 
-function inPlace(target: Target, { gateway, project, versions }: Pair): string {
+function inPlace(target: ComposeTarget, { gateway, project, versions }: ComposeContext): string {
   const names = new Set(namesFor(gateway, project));
   const near = [...project.services.values()].filter(({ name }) => names.has(name));
   const byPort = near.filter((service) =>
@@ -87,7 +93,7 @@ function inPlace(target: Target, { gateway, project, versions }: Pair): string {
 }
 
 /** A value that comes from the Compose file is corrected there. */
-function setAt({ variable }: Target, gateway: Service): string {
+function setAt({ variable }: ComposeTarget, gateway: Service): string {
   const setting = variable === undefined ? undefined : gateway.environment.get(variable);
   return setting ? `  ${variable} is set at ${setting.at.file}:${setting.at.line}:${setting.at.column}.` : '';
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readAccepted, writeAccepted } from '../../gateway/config/accepted.ts';
+import { readAccepted, writeAccepted } from '../../gateway/config/acceptedConfig.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { temporaryFolder } from './temporary.ts';
 

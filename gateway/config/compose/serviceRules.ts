@@ -1,8 +1,91 @@
-import { brief, type Finding, faultIn, warning } from '../finding.ts';
-import { opaque } from '../interpolate.ts';
-import { child, textOf } from '../node.ts';
-import { mentions, type Service } from '../service.ts';
-import { type ComposeRule, isNamedFor, type Pair, servedTargets, servicesOf } from './rule.ts';
+import { realPathOf } from '../location.ts';
+import { opaque } from './interpolate.ts';
+import { child, textOf } from './node.ts';
+import {
+  brief,
+  type ComposeContext,
+  type ComposeFinding,
+  type ComposeRule,
+  faultIn,
+  isNamedFor,
+  serious,
+  servedTargets,
+  servicesOf,
+  warning,
+} from './rule.ts';
+import { mentions, mountsOf, type Service } from './service.ts';
+
+/** The gateway is there to outlive its backends. */
+export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) => {
+  const backends = servicesOf(versions.flatMap(({ targets }) => targets));
+  return [...gateway.dependsOn].flatMap(([name, { at, required }]): ComposeFinding[] => {
+    const service = project.services.get(name);
+    if (!required) return [];
+    const path = ['services', gateway.name, 'depends_on', name];
+    if (!service) {
+      const remedy = 'Take it out: Compose refuses the whole file otherwise.';
+      return [serious(faultIn(at, path, `There is no service ${brief(name)} to depend on.`, remedy))];
+    }
+    if (service.isOutOfProfile && !gateway.isOutOfProfile) {
+      const message = `Compose starts no ${brief(gateway.name)} that depends on ${brief(name)}, which is ${service.idle}.`;
+      return [serious(faultIn(at, path, message, 'Take it out.'))];
+    }
+    if (!backends.has(service)) return [];
+    const message = `${brief(gateway.name)} does not start without ${brief(name)}, and starts it whenever it starts.`;
+    return [
+      warning(faultIn(at, path, message, 'Take it out: the gateway waits for no backend, and serves the others.')),
+    ];
+  });
+};
+
+/** An editor saves by a rename, and the mount of one file goes on showing the old one. */
+export const mountedAlone: ComposeRule = ({ gateway, project, routesFile }) =>
+  mountsOf(gateway, project.folders)
+    .filter((mount) => realPathOf(mount.source) === routesFile)
+    .map(({ at }) => {
+      const message =
+        'routes.yaml is mounted as a single file: once it is saved by a rename, the gateway sees the old one.';
+      return warning(faultIn(at, ['services', gateway.name, 'volumes'], message, 'Mount the folder that it is in.'));
+    });
+
+/** What the gateway's environment lacks, although the file means to hand it on. */
+export const emptyVariables: ComposeRule = ({ gateway }) => {
+  const lost = gateway.lostEnvFiles.map((item) => {
+    const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
+    const remedy = 'Correct the path, or write required: false.';
+    return serious(faultIn(item.at, ['services', gateway.name, 'env_file'], `${brief(path)} cannot be read.`, remedy));
+  });
+  const unset = [...gateway.environment].flatMap(([name, { at, unset: names }]) =>
+    names.map((variable) => {
+      const path = ['services', gateway.name, 'environment', name];
+      const message = `${variable} is set neither in the environment nor in .env, so Compose puts nothing in its place.`;
+      return warning(faultIn(at, path, message, `Set it, or write \${${variable}:-default}.`));
+    }),
+  );
+  return [...lost, ...unset];
+};
+
+/** A container whose service was taken out of the file before it was stopped: Compose itself leaves it running. */
+export const orphaned: ComposeRule = (pair) => {
+  const { project, versions, running = new Set<string>() } = pair;
+  // A host that a served version still asks for is a fault of its own, and no container to remove.
+  const asked = new Set(servedTargets(pair).map(({ target }) => target.host));
+  const lost = [...running].filter((name) => !project.services.has(name) && !asked.has(name.toLowerCase()));
+  return lost.map((service): ComposeFinding => {
+    const name = brief(service);
+    const retired = versions.find((version) => version.isRetired && isNamedFor(service, version.name));
+    const message = `A container of ${name} still runs in the project ${brief(project.name)}, and no file here has that service.`;
+    const remove =
+      'remove it with `docker compose up --detach --remove-orphans`, or with `docker rm --force` and its name';
+    const steps = retired
+      ? `Wait for \`version-gateway status --wait /${retired.name}\`, then ${remove}`
+      : `${remove.charAt(0).toUpperCase()}${remove.slice(1)}`;
+    const at = { file: project.files[0] ?? '', line: 1, column: 1 };
+    const fault = faultIn(at, ['services', service], message, `${steps}; if another file has it, name that, too.`);
+    // There is no line of it.
+    return warning({ ...fault, line: undefined, column: undefined });
+  });
+};
 
 /** The way to say that a service is none of the gateway's. */
 export const label = 'version-gateway.backend';
@@ -42,7 +125,7 @@ export const unreached: ComposeRule = (pair) => {
  * service has to run on for a while.
  */
 export const stillRuns: ComposeRule = (pair) =>
-  [...leftovers(pair)].flatMap(([service, version]): Finding[] => {
+  [...leftovers(pair)].flatMap(([service, version]): ComposeFinding[] => {
     const isRunning = pair.running?.has(service.name) === true;
     if (service.idle !== undefined && !isRunning) return [];
     const name = brief(service.name);
@@ -57,7 +140,7 @@ export const stillRuns: ComposeRule = (pair) =>
   });
 
 /** Services that only retired versions have: by their upstream, or, for a bare tombstone, by their name. */
-function leftovers(pair: Pair): ReadonlyMap<Service, string> {
+function leftovers(pair: ComposeContext): ReadonlyMap<Service, string> {
   const inUse = servicesOf(servedTargets(pair));
   const candidates = backends(pair);
   const found = new Map<Service, string>();
@@ -70,7 +153,7 @@ function leftovers(pair: Pair): ReadonlyMap<Service, string> {
 }
 
 /** What shares a network with the gateway, and is neither a part of another service nor in front of the gateway. */
-function backends({ project, gateway }: Pair): readonly Service[] {
+function backends({ project, gateway }: ComposeContext): readonly Service[] {
   const others = [...project.services.values()].filter((service) => service !== gateway);
   const needs = others.map((service) => [service, namedBy(service)] as const);
   const needed = new Set(

@@ -1,21 +1,68 @@
 import { isIP } from 'node:net';
+import type { Path } from '../fault.ts';
+import type { Snapshot } from '../snapshot.ts';
+import { has, placeKey, type Source, valueAt } from '../source.ts';
 import { allTexts, child, entriesOf } from './node.ts';
-import { portsOf } from './ports.ts';
 import type { Project } from './project.ts';
-import type { Service } from './service.ts';
-import type { Target } from './targets.ts';
+import { portsOf, type Service } from './service.ts';
+
+/** One upstream of routes.yaml as the gateway reads it in its container. */
+export interface ComposeTarget {
+  /** `v1` */
+  readonly version: string;
+  readonly url: string;
+  /** In lower case, without the brackets of an IPv6 address. */
+  readonly host: string;
+  readonly port: number;
+  /** Where it stands in routes.yaml. */
+  readonly path: Path;
+  /** The variable that it comes from, if it is written as one. */
+  readonly variable: string | undefined;
+}
+
+export function targetsOf(snapshot: Snapshot, source: Source, text: string): readonly ComposeTarget[] {
+  const lines = text.split(/\r\n?|\n/);
+  return snapshot.byMajor.flatMap(({ name, targets }) =>
+    targets.map((target, index): ComposeTarget => {
+      const { hostname, port, protocol } = new URL(target.url);
+      const path = pathOf(source, `/${name}`, index);
+      const place = source.places.get(placeKey(path))?.value;
+      const written = place ? (lines[place.line - 1] ?? '').slice(place.column - 1) : '';
+      return {
+        version: name,
+        url: target.url,
+        host: hostname.toLowerCase().replace(/^\[|\]$|\.$/g, ''),
+        port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+        path,
+        variable: /^["']?\$\{?([A-Za-z_]\w*)/.exec(written)?.[1],
+      };
+    }),
+  );
+}
+
+/** An upstream may be written in four ways. */
+function pathOf(source: Source, key: string, index: number): Path {
+  const route = ['routes', key];
+  const forms = [
+    [...route, 'upstream', index, 'url'],
+    [...route, 'upstream', index],
+    [...route, 'upstream'],
+  ];
+  const isText = (path: Path): boolean => has(source, path) && !Array.isArray(valueAt(source.tree, path));
+  return forms.find(isText) ?? route;
+}
 
 /**
  * Who answers to the host of a target, seen from the gateway's container.
  * - `elsewhere`: a service has the name, on networks that the gateway is not on
  * - `outside`: a host of which the files know nothing
  */
-export type Answer =
+export type HostResolution =
   | { readonly kind: 'services'; readonly services: readonly Service[] }
   | { readonly kind: 'elsewhere'; readonly service: Service }
   | { readonly kind: 'itself' | 'outside' | 'nobody' };
 
-export function answerTo({ host, port }: Target, project: Project, gateway: Service): Answer {
+export function resolveHost({ host, port }: ComposeTarget, project: Project, gateway: Service): HostResolution {
   const all = [...project.services.values()];
   if (isLoopback(host)) return atLoopback(port, project, gateway);
   const isOn = (service: Service, network: string): boolean => service.networks.get(network)?.has(host) === true;
@@ -44,7 +91,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Within a network that it shares, the gateway meets other containers at 127.0.0.1. */
-function atLoopback(port: number, project: Project, gateway: Service): Answer {
+function atLoopback(port: number, project: Project, gateway: Service): HostResolution {
   const all = [...project.services.values()].filter((service) => service !== gateway);
   if (gateway.networkMode === 'host') {
     const there = all.filter((service) => portsOf(service).some(({ published }) => published === port));

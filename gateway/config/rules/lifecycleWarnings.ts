@@ -1,10 +1,9 @@
-import { written } from '../rules/dates.ts';
 import { faultAt } from '../source.ts';
-import { isServed, successorOf } from './living.ts';
-import type { Warning } from './warning.ts';
+import { written } from './lifecycle.ts';
+import type { RouteEntry, RuleContext, WarningRule } from './rule.ts';
 
 /** Clients are told to move, and not until when. */
-export const endlessDeprecation: Warning = ({ source, entries }, now) =>
+export const endlessDeprecation: WarningRule = ({ source, entries }, now) =>
   entries
     .filter(
       (entry) => isServed(entry, now) && entry.route.deprecation !== undefined && entry.route.sunset === undefined,
@@ -15,7 +14,7 @@ export const endlessDeprecation: Warning = ({ source, entries }, now) =>
     });
 
 /** The announced end has come, and nothing happened. */
-export const passedSunset: Warning = ({ source, entries }, now) =>
+export const passedSunset: WarningRule = ({ source, entries }, now) =>
   entries.flatMap((entry) => {
     const { key, route } = entry;
     if (route.sunset === undefined || route.sunset > now || !isServed(entry, now)) return [];
@@ -25,7 +24,7 @@ export const passedSunset: Warning = ({ source, entries }, now) =>
   });
 
 /** A version that ends, and nowhere to go. */
-export const noSuccessor: Warning = (context, now) =>
+export const noSuccessor: WarningRule = (context, now) =>
   context.entries
     .filter((entry) => entry.route.sunset !== undefined && !successorOf(entry, context, now))
     .map(({ key }) => {
@@ -34,7 +33,7 @@ export const noSuccessor: Warning = (context, now) =>
     });
 
 /** Clients who move would have to move again at once. */
-export const successorGoesFirst: Warning = (context, now) =>
+export const successorGoesFirst: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;
     const next = route.successor === undefined ? undefined : successorOf(entry, context, now);
@@ -49,3 +48,16 @@ export const successorGoesFirst: Warning = (context, now) =>
     const message = `${next.key}, the successor of ${key}, ends before ${key} does.`;
     return [faultAt(context.source, path, message, 'Name a later major, or move one of the two dates.')];
   });
+
+/** Whether a version is answered by its targets at `now`. */
+export function isServed({ route }: RouteEntry, now: number): boolean {
+  const isGone = route.after_sunset === 'gone' && route.sunset !== undefined && route.sunset <= now;
+  return !route.retired && !isGone;
+}
+
+/** The version that the clients of `entry` are sent to. */
+export function successorOf(entry: RouteEntry, { entries }: RuleContext, now: number): RouteEntry | undefined {
+  const { successor } = entry.route;
+  if (successor !== undefined) return entries.find((other) => other.key === successor);
+  return entries.find((other) => other.major > entry.major && isServed(other, now));
+}

@@ -1,0 +1,93 @@
+import type { Fault } from '../fault.ts';
+import { faultAt, has } from '../source.ts';
+import { isPrefix, routeKeys } from './routes.ts';
+import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
+
+/** The headers promise a reader of `Sunset` that the version was deprecated before. */
+export const sunsetNeedsDeprecation: ConfigRule = ({ source, entries }) =>
+  entries
+    .filter(({ key, route }) => route.sunset !== undefined && !has(source, ['routes', key, 'deprecation']))
+    .map(({ key }) => {
+      const remedy = 'Write when clients were told, or will be: deprecation: YYYY-MM-DD.';
+      return faultAt(source, ['routes', key, 'sunset'], 'A sunset needs a deprecation.', remedy);
+    });
+
+/** RFC 9745 §4: the Sunset must not be earlier than the Deprecation. */
+export const sunsetNotBeforeDeprecation: ConfigRule = ({ source, entries }) =>
+  entries.flatMap(({ key, route: { deprecation, sunset } }) => {
+    if (deprecation === undefined || sunset === undefined || sunset >= deprecation) return [];
+    const [last, first] = [written(sunset), written(deprecation)];
+    const message = `${last} is earlier than deprecation ${first}.`;
+    return [faultAt(source, ['routes', key, 'sunset'], message, `Move sunset to ${first} or later, or remove it.`)];
+  });
+
+/** `2026-06-30`, or with its time where it has one. */
+export function written(instant: number): string {
+  return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
+}
+
+/** Clients are only ever sent to a version of this file. */
+export const successorExists: ConfigRule = ({ source, entries }) =>
+  entries.flatMap(({ key, route: { successor } }) => {
+    if (successor === undefined || has(source, ['routes', successor])) return [];
+    const others = routeKeys(source).filter((other) => other !== key && isPrefix(other));
+    const remedy = others.length > 0 ? `Write one of ${others.join(', ')}, or remove it.` : 'Remove it.';
+    return [faultAt(source, ['routes', key, 'successor'], `${successor} is not a version of this file.`, remedy)];
+  });
+
+/** A chain of successors that comes back would send clients round in circles. */
+export const successorsDoNotCircle: ConfigRule = (context) =>
+  backward(context).flatMap(({ entry, chain }) => {
+    if (chain.at(-1) !== entry.key) return [];
+    const circle =
+      chain.length === 2
+        ? `${entry.key} is its own successor.`
+        : `The successors go in a circle: ${chain.join(' → ')}.`;
+    const path = ['routes', entry.key, 'successor'];
+    return [faultAt(context.source, path, circle, 'Name a higher major, or remove it.')];
+  });
+
+/** The successor of a major is a higher one. */
+export const successorIsHigher: ConfigRule = (context) =>
+  backward(context).flatMap(({ entry, chain }) => {
+    if (chain.at(-1) === entry.key) return [];
+    const message = `${entry.route.successor} is lower than ${entry.key} itself.`;
+    const path = ['routes', entry.key, 'successor'];
+    return [faultAt(context.source, path, message, 'Name a higher major, or remove it.')];
+  });
+
+/** Every circle has a step that leads down or stays: from there, where the chain leads, until it ends or comes back. */
+function backward({ entries }: RuleContext): { entry: RouteEntry; chain: string[] }[] {
+  const byKey = new Map(entries.map((entry) => [entry.key, entry]));
+  const next = ({ major, route }: RouteEntry): RouteEntry | undefined =>
+    route.successor === undefined ? entries.find((other) => other.major > major) : byKey.get(route.successor);
+  return entries.flatMap((entry) => {
+    const successor = entry.route.successor === undefined ? undefined : next(entry);
+    if (!successor || successor.major > entry.major) return [];
+    const chain = [entry.key];
+    const seen = new Set<string>();
+    for (
+      let at: RouteEntry | undefined = successor;
+      at && !seen.has(at.key);
+      at = at === entry ? undefined : next(at)
+    ) {
+      chain.push(at.key);
+      seen.add(at.key);
+    }
+    return [{ entry, chain }];
+  });
+}
+
+/** Stands for the reason in the line that a refusal prints. It is not a reason itself. */
+export const forcePlaceholder = '<why this is right>';
+
+/** `guard.force` may name a version that is no longer in the file. Each entry needs a prefix and a reason. */
+export const forceNamesVersions: ConfigRule = ({ source, draft }) =>
+  Object.entries(draft.guard.force).flatMap(([key, reason]): Fault[] => {
+    const path = ['guard', 'force', key];
+    if (!isPrefix(key))
+      return [faultAt(source, path, `${key} is not the prefix of a version.`, 'Write /v1: "the reason".', 'key')];
+    // The placeholder without its brackets is what remains when somebody removes only those.
+    const isPlaceholder = /^\s*<.*>\s*$/.test(reason) || reason.trim() === forcePlaceholder.slice(1, -1);
+    return isPlaceholder ? [faultAt(source, path, `"${reason}" is a placeholder.`, 'Write the reason.')] : [];
+  });

@@ -1,0 +1,90 @@
+import { PathTable } from '../../shared/pathTable.ts';
+import { harmless } from '../../shared/text.ts';
+import { isNoContract } from '../contracts.ts';
+import type { Contract } from '../snapshot.ts';
+import { faultAt } from '../source.ts';
+import { successorOf } from './lifecycleWarnings.ts';
+import type { RouteEntry, RuleContext, WarningRule } from './rule.ts';
+
+/** Links to the same resource in the successor are only checked where both contracts are known. */
+export const lonelyContract: WarningRule = (context, now) =>
+  context.entries.flatMap((entry) => {
+    const next = successorOf(entry, context, now);
+    if (entry.route.deprecation === undefined || !next) return [];
+    const [own, others] = [contractOf(context, entry.key), contractOf(context, next.key)];
+    if (!own || others) return [];
+    const message = `${next.key} has no contract, so links from ${entry.key} to it cannot be checked and may be broken.`;
+    return [faultAt(context.source, ['routes', entry.key, 'contract'], message, `Add a contract to ${next.key}.`)];
+  });
+
+/** A row that leads to a route which the successor does not have makes no link. */
+export const movedIntoNothing: WarningRule = (context, now) =>
+  context.entries.flatMap((entry) => {
+    const next = successorOf(entry, context, now);
+    const paths = next && contractOf(context, next.key)?.paths;
+    if (!paths) return [];
+    return Object.entries(entry.route.moved ?? {})
+      .filter(([, to]) => to !== null && paths.find(to) === undefined)
+      .map(([from, to]) => {
+        const message = `The contract of ${next.key} has no ${to}, so clients get no link to it.`;
+        return faultAt(
+          context.source,
+          ['routes', entry.key, 'moved', from],
+          message,
+          'Correct the row, or write null.',
+        );
+      });
+  });
+
+/** `moved` speaks of a successor. */
+export const movedNowhere: WarningRule = (context, now) =>
+  context.entries
+    .filter((entry) => Object.keys(entry.route.moved ?? {}).length > 0 && !successorOf(entry, context, now))
+    .map(({ key }) => {
+      const message = `${key} has moved routes and no successor to which they could have moved.`;
+      return faultAt(context.source, ['routes', key, 'moved'], message, 'Add the next major, or remove it.');
+    });
+
+// Enough to see what it is about.
+const named = 3;
+
+/**
+ * Routes of a version that is going, which its successor lacks and `moved` does not mention. No broken link is ever sent;
+ * their clients get none, which is right only where somebody has said so.
+ */
+export const linksLost: WarningRule = (context, now) =>
+  context.entries.flatMap((entry) => {
+    const { key, route } = entry;
+    const next = nextOf(entry, context);
+    if ((route.deprecation === undefined && !route.retired) || !next || !successorOf(entry, context, now)) return [];
+    const [own, others] = [contractOf(context, key), contractOf(context, next.key)];
+    if (!own || !others) return [];
+    const moved = new PathTable(Object.entries(route.moved ?? {}));
+    const lost = own.paths
+      .entries()
+      .map(([path]) => path)
+      .filter((path) => moved.find(path) === undefined && others.paths.find(path) === undefined);
+    if (lost.length === 0) return [];
+    const message = `The contract of ${next.key} has no ${list(lost)}, so clients of ${lost.length === 1 ? 'it' : 'them'} get no successor-version link.`;
+    const remedy = `Say under moved where ${lost.length === 1 ? 'it is' : 'they are'} now (version-gateway moved ${key} ${next.key}), or write null.`;
+    return [faultAt(context.source, ['routes', key, 'contract'], message, remedy)];
+  });
+
+/** The next major, live or not: `moved` and links go from one to the next. */
+function nextOf(entry: RouteEntry, { entries }: RuleContext): RouteEntry | undefined {
+  const { successor } = entry.route;
+  if (successor !== undefined) return entries.find(({ key }) => key === successor);
+  return entries[entries.indexOf(entry) + 1];
+}
+
+function contractOf({ contracts }: RuleContext, key: string): Contract | undefined {
+  const contract = contracts.get(key);
+  return isNoContract(contract) ? undefined : contract;
+}
+
+function list(paths: readonly string[]): string {
+  const shown = paths.slice(0, named).map(harmless);
+  const more = paths.length - shown.length;
+  if (more > 0) return `${shown.join(', ')} and ${more} more`;
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
+}

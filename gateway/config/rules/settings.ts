@@ -1,0 +1,78 @@
+import { Expanded } from '../expand.ts';
+import type { Path } from '../fault.ts';
+import { isLoopback } from '../schema/network.ts';
+import { isEmptyVariable } from '../schema/scalar.ts';
+import type { HostPort } from '../snapshot.ts';
+import { faultAt, has, valueAt } from '../source.ts';
+import { isServed } from './lifecycleWarnings.ts';
+import type { ConfigRule, WarningRule } from './rule.ts';
+
+/** Whoever reaches the admin listener can reload the gateway and read who calls it. */
+export const openAdminNeedsToken: ConfigRule = ({ source, draft: { gateway } }) => {
+  const written = valueAt(source.tree, ['gateway', 'admin_token']);
+  const isEmpty = isEmptyVariable(written);
+  if (isLoopback(gateway.admin.host) || (written !== undefined && !isEmpty)) return [];
+  const message = `${format(gateway.admin)} can be reached from other machines, and ${isEmpty ? 'admin_token is empty' : 'there is no admin_token'}.`;
+  const remedy = isEmpty ? setIt(written) : `Write admin_token: \${ADMIN_TOKEN}`;
+  return [faultAt(source, ['gateway', 'admin'], message, `${remedy}, or listen on 127.0.0.1:${gateway.admin.port}.`)];
+};
+
+/** `${NAME:-}` is empty for want of NAME. */
+function setIt(written: unknown): string {
+  const [, name = 'its variable'] =
+    written instanceof Expanded ? (/\$\{?([A-Za-z_]\w*)/.exec(written.written) ?? []) : [];
+  return `Set ${name}, for which \`openssl rand -hex 24\` makes a value`;
+}
+
+/** Two listeners cannot share a port. */
+export const listenersDiffer: ConfigRule = ({ source, draft: { gateway } }) => {
+  const { listen, admin } = gateway;
+  const sameHost = listen.host === admin.host || isWildcard(listen.host) || isWildcard(admin.host);
+  if (listen.port !== admin.port || listen.port === 0 || !sameHost) return [];
+  const key = has(source, ['gateway', 'admin']) ? 'admin' : 'listen';
+  const message = `listen ${format(listen)} and admin ${format(admin)} are the same port.`;
+  return [faultAt(source, ['gateway', key], message, 'Give one of them another port.')];
+};
+
+function isWildcard(host: string): boolean {
+  return host === '' || host === '0.0.0.0' || host === '::';
+}
+
+function format({ host, port }: HostPort): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** A probe that outlasts the next one finds out late. */
+export const slowProbes: WarningRule = ({ source, draft, entries }) => {
+  const { interval, timeout } = draft.defaults.health;
+  const settings = entries
+    .filter(({ route }) => route.health?.interval !== undefined || route.health?.timeout !== undefined)
+    .map(({ key, route: { health } }) => ({
+      at: ['routes', key, 'health', 'timeout'] as Path,
+      interval: health?.interval ?? interval,
+      timeout: health?.timeout ?? timeout,
+    }));
+  settings.unshift({ at: ['defaults', 'health', 'timeout'], interval, timeout });
+  return settings
+    .filter((setting) => setting.timeout > setting.interval)
+    .map(({ at }) =>
+      faultAt(source, at, 'A probe may take longer than the time until the next one.', 'Shorten timeout.'),
+    );
+};
+
+/** Whoever may write X-Forwarded-For may claim any address. */
+export const unboundedTrust: WarningRule = ({ source, draft: { gateway } }) =>
+  gateway.trusted_proxies
+    .filter((cidr) => cidr.endsWith('/0'))
+    .map((cidr) => {
+      const message = `${cidr} trusts everybody: any client can claim any address.`;
+      return faultAt(source, ['gateway', 'trusted_proxies'], message, 'Name the networks of your own proxies.');
+    });
+
+/** A file of nothing but tombstones. */
+export const nothingServed: WarningRule = (context, now) => {
+  if (context.entries.some((entry) => isServed(entry, now))) return [];
+  return [
+    faultAt(context.source, ['routes'], 'Every version is retired: nothing is served.', 'Add a version that is.'),
+  ];
+};
