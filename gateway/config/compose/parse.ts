@@ -3,9 +3,9 @@ import type { Fault } from '../fault.ts';
 import type { Source } from '../source.ts';
 import { syntaxFault } from '../yamlFaults.ts';
 import { isNothing, openYaml, positionAt } from '../yamlText.ts';
+import { brief, faultIn } from './finding.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import { type ComposeEntry, type ComposeNode, entriesOf, type FilePosition, mapOf } from './node.ts';
-import { brief, faultIn } from './rule.ts';
 
 // Room for a command that makes the value.
 const longestSaying = 400;

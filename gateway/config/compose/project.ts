@@ -1,10 +1,20 @@
 import { dirname, resolve } from 'node:path';
 import type { Fault } from '../fault.ts';
-import { extended, included, mergeMaps } from './combine.ts';
+import { brief, faultIn, listed } from './finding.ts';
 import type { Variables } from './interpolate.ts';
-import { type ComposeEntry, child, entriesOf, type MapNode, mapOf, textOf } from './node.ts';
-import { type ComposeFile, projectName, Reader, variablesIn } from './reader.ts';
-import { brief, faultIn } from './rule.ts';
+import {
+  type ComposeEntry,
+  type ComposeNode,
+  child,
+  entriesOf,
+  itemsOf,
+  type MapNode,
+  mapOf,
+  mergeMaps,
+  textOf,
+  textsOf,
+} from './node.ts';
+import { type ComposeFile, envFile, projectName, Reader, variablesIn } from './reader.ts';
 import { type Service, serviceOf } from './service.ts';
 
 /** All that several Compose files say together. */
@@ -76,4 +86,92 @@ function isForeign([, { value }]: readonly [string, ComposeEntry]): boolean {
 
 function nothing(file: string): MapNode {
   return mapOf([], { file, line: 1, column: 1 });
+}
+
+/** The file with every `extends` replaced by what it stands for. */
+export function extended(file: ComposeFile, reader: Reader): MapNode {
+  const services = entriesOf(child(file.root, 'services')).map(([name, entry]): [string, ComposeEntry] => [
+    name,
+    entry.value.kind === 'map' ? { ...entry, value: extend(name, entry.value, file, reader, []) } : entry,
+  ]);
+  const { key, value } = file.root.entries.get('services') ?? { key: file.root.at, value: file.root };
+  return mapOf(
+    [...file.root.entries, ['services', { key, value: mapOf(services, value.at, value.tag) }]],
+    file.root.at,
+  );
+}
+
+function extend(name: string, service: MapNode, file: ComposeFile, reader: Reader, trail: readonly string[]): MapNode {
+  const entry = service.entries.get('extends');
+  if (!entry) return service;
+  const path = ['services', name, 'extends'];
+  const baseName = textOf(entry.value) ?? textOf(child(entry.value, 'service')) ?? '';
+  const elsewhere = textOf(child(entry.value, 'file'));
+  const from = elsewhere === undefined ? file : reader.readFrom(file, elsewhere, entry.key);
+  // What is wrong with the other file has been said.
+  if (!from) return service;
+  const step = `${from.folder}:${elsewhere ?? ''}:${baseName}`;
+  const services = child(from.root, 'services');
+  const base = child(services, baseName);
+  if (trail.includes(step) || (trail.length === 0 && from === file && baseName === name)) {
+    reader.faults.push(faultIn(entry.key, path, 'This service extends itself in the end.', 'Break the circle.'));
+    return service;
+  }
+  if (base?.kind !== 'map') {
+    const remedy = `Name one of ${listed(entriesOf(services).map(([other]) => other))}.`;
+    reader.faults.push(faultIn(entry.key, path, `There is no service ${baseName} to extend.`, remedy, baseName));
+    return service;
+  }
+  const whole = extend(baseName, base, from, reader, [...trail, step]);
+  // The whole service is still where its own name stands.
+  return { ...mergeMaps(whole, service), at: service.at };
+}
+
+type Follow = (file: ComposeFile, trail: readonly string[]) => MapNode;
+
+/** What a file includes, each entry as one map; nothing is fetched from other hosts. */
+export function included(
+  file: ComposeFile,
+  reader: Reader,
+  warnings: Fault[],
+  trail: readonly string[],
+  follow: Follow,
+): readonly MapNode[] {
+  return itemsOf(child(file.root, 'include')).flatMap((item) => {
+    const paths = item.kind === 'map' ? itemsOf(child(item, 'path')) : [item];
+    const roots = paths.flatMap((path) => {
+      const name = textOf(path) ?? '';
+      const absolute = resolve(file.folder, name);
+      if (/^[a-z+]+:|^git@|\.git(?:#|$)/i.test(name)) {
+        warnings.push(
+          faultIn(path.at, ['include'], 'Files on other hosts are not followed.', 'Check them here as files.'),
+        );
+        return [];
+      }
+      if (trail.includes(absolute)) {
+        reader.faults.push(faultIn(path.at, ['include'], 'This file includes itself in the end.', 'Break the circle.'));
+        return [];
+      }
+      const inner = open(file, reader, item, name, path);
+      return inner ? [follow(inner, [...trail, absolute])] : [];
+    });
+    const [first, ...others] = roots;
+    return first ? [others.reduce((below, over) => mergeMaps(below, over), first)] : [];
+  });
+}
+
+/** An included project has an `.env` of its own, and what is set around it goes over that. */
+function open(
+  file: ComposeFile,
+  reader: Reader,
+  item: ComposeNode,
+  name: string,
+  path: ComposeNode,
+): ComposeFile | undefined {
+  const folder = resolve(file.folder, textOf(child(item, 'project_directory')) ?? resolve(file.folder, name, '..'));
+  const said = textsOf(child(item, 'env_file')).map((env) => envFile(resolve(file.folder, env)));
+  const below = said.length > 0 ? Object.assign({}, ...said) : {};
+  const variables = said.length > 0 ? { ...below, ...file.variables } : variablesIn(folder, file.variables);
+  const inner = reader.readFrom(file, name, path.at, variables);
+  return inner && { ...inner, folder };
 }

@@ -2,11 +2,10 @@ import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { type Fault, UnreadableFileError } from '../fault.ts';
 import { decode, readText } from '../load.ts';
-import { normaliseService } from './combine.ts';
+import { faultIn } from './finding.ts';
 import type { Variables } from './interpolate.ts';
-import { type ComposeNode, entriesOf, type FilePosition, type MapNode, mapOf } from './node.ts';
+import { type ComposeNode, entriesOf, type FilePosition, type MapNode, mapOf, normaliseService } from './node.ts';
 import { parseCompose } from './parse.ts';
-import { faultIn } from './rule.ts';
 
 // Far more than a file that people keep by hand.
 const largest = 4 * 1024 * 1024;

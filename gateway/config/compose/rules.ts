@@ -1,6 +1,7 @@
-import type { ComposeContext, ComposeFinding, ComposeRule } from './rule.ts';
+import type { ComposeFinding } from './finding.ts';
 import { dependsOnBackend, emptyVariables, mountedAlone, orphaned, stillRuns, unreached } from './serviceRules.ts';
 import { notStarted, otherPort, unanswered } from './upstreamRules.ts';
+import type { ComposeContext, ComposeRule } from './upstreams.ts';
 
 /** Each has a fixture of its name in test/fixtures/compose. */
 export const composeRules = {

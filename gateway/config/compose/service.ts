@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { brief } from './finding.ts';
 import type { Variables } from './interpolate.ts';
 import {
   allTexts,
@@ -13,7 +14,6 @@ import {
   textsOf,
 } from './node.ts';
 import { envFile } from './reader.ts';
-import { brief } from './rule.ts';
 
 /** One service, as far as the gateway has to do with it. */
 export interface Service {

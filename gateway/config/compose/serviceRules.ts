@@ -1,19 +1,9 @@
 import { realPathOf } from '../location.ts';
+import { brief, type ComposeFinding, faultIn, serious, warning } from './finding.ts';
 import { opaque } from './interpolate.ts';
 import { child, textOf } from './node.ts';
-import {
-  brief,
-  type ComposeContext,
-  type ComposeFinding,
-  type ComposeRule,
-  faultIn,
-  isNamedFor,
-  serious,
-  servedTargets,
-  servicesOf,
-  warning,
-} from './rule.ts';
 import { mentions, mountsOf, type Service } from './service.ts';
+import { type ComposeContext, type ComposeRule, isNamedFor, servedTargets, servicesOf } from './upstreams.ts';
 
 /** The gateway is there to outlive its backends. */
 export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) => {

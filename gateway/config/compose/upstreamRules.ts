@@ -1,17 +1,15 @@
 import { nearest } from '../nearest.ts';
 import { faultAt } from '../source.ts';
-import {
-  brief,
-  type ComposeContext,
-  type ComposeFinding,
-  type ComposeRule,
-  listed,
-  serious,
-  servedTargets,
-  warning,
-} from './rule.ts';
+import { brief, type ComposeFinding, listed, serious, warning } from './finding.ts';
 import { listensOn, portsInWords, portsOf, type Service } from './service.ts';
-import { type ComposeTarget, isLoopback, namesFor } from './upstreams.ts';
+import {
+  type ComposeContext,
+  type ComposeRule,
+  type ComposeTarget,
+  isLoopback,
+  namesFor,
+  servedTargets,
+} from './upstreams.ts';
 
 /** A host that nobody answers to is a 502 for every request. */
 export const unanswered: ComposeRule = (pair) =>

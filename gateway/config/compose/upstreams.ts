@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { Path } from '../fault.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { has, placeKey, type Source, valueAt } from '../source.ts';
+import type { ComposeFinding } from './finding.ts';
 import { allTexts, child, entriesOf } from './node.ts';
 import type { Project } from './project.ts';
 import { portsOf, type Service } from './service.ts';
@@ -108,4 +109,46 @@ function isOutside(host: string, gateway: Service): boolean {
   const hosts = [...entriesOf(extra).map(([name]) => name), ...allTexts(extra).map((text) => text.split(/[:=]/)[0])];
   const foreign = allTexts(child(gateway.node, 'external_links')).map((link) => link.split(':').at(-1));
   return isIP(host) !== 0 || host.includes('.') || hosts.includes(host) || foreign.includes(host);
+}
+
+/** The two files, side by side. */
+export interface ComposeContext {
+  /** Of routes.yaml. */
+  readonly source: Source;
+  /** Absolute. */
+  readonly routesFile: string;
+  readonly project: Project;
+  readonly gateway: Service;
+  readonly versions: readonly Version[];
+  /** Names of services of which an engine says that they run; undefined where no engine answers. */
+  readonly running: ReadonlySet<string> | undefined;
+}
+
+interface Version {
+  /** `v1` */
+  readonly name: string;
+  readonly isRetired: boolean;
+  readonly targets: readonly Answered[];
+}
+
+interface Answered {
+  readonly target: ComposeTarget;
+  readonly answer: HostResolution;
+}
+
+/** Looks at a pair of files, and says what does not fit; it never throws. */
+export type ComposeRule = (pair: ComposeContext) => ComposeFinding[];
+
+/** Those that are asked by a version that is served. */
+export function servedTargets({ versions }: ComposeContext): readonly Answered[] {
+  return versions.flatMap(({ isRetired, targets }) => (isRetired ? [] : targets));
+}
+
+export function servicesOf(targets: readonly Answered[]): ReadonlySet<Service> {
+  return new Set(targets.flatMap(({ answer }) => (answer.kind === 'services' ? answer.services : [])));
+}
+
+/** `v1`, `api-v1`, `v1.api` */
+export function isNamedFor(service: string, version: string): boolean {
+  return service.toLowerCase().split(/[-_.]/).includes(version);
 }

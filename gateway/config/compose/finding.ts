@@ -1,0 +1,49 @@
+import { type Fault, mask, printable, show } from '../fault.ts';
+import type { FilePosition } from './node.ts';
+
+/** What does not fit together: a fault is wrong in any case, a warning hardly meant. */
+export interface ComposeFinding {
+  readonly level: 'fault' | 'warning';
+  readonly fault: Fault;
+}
+
+export function warning(fault: Fault): ComposeFinding {
+  return { level: 'warning', fault };
+}
+
+export function serious(fault: Fault): ComposeFinding {
+  return { level: 'fault', fault };
+}
+
+/** A fault in a Compose file; `path` is that of the whole project, wherever its parts stand. */
+export function faultIn(
+  at: FilePosition,
+  path: readonly string[],
+  message: string,
+  remedy: string,
+  value?: string,
+): Fault {
+  return {
+    file: at.file,
+    line: at.line,
+    column: at.column,
+    path: printable(mask(path.map((key) => brief(key)).join('.'))),
+    value: value === undefined ? undefined : show(value, path),
+    message: printable(mask(message)),
+    remedy: printable(mask(remedy)),
+  };
+}
+
+/** A name as messages say it; names of files that somebody else wrote may be of any length. */
+export function brief(name: string, longest = 80): string {
+  return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
+}
+
+/** `v1, v2 and 3 others` */
+export function listed(names: readonly string[]): string {
+  const shown = names
+    .slice(0, 8)
+    .map((name) => brief(name))
+    .join(', ');
+  return names.length > 8 ? `${shown} and ${names.length - 8} others` : shown;
+}
