@@ -1,5 +1,5 @@
 import { PathTable } from '../../shared/pathTable.ts';
-import { harmless } from '../../shared/text.ts';
+import { printable } from '../../shared/text.ts';
 import { isNoContract } from '../contracts.ts';
 import type { Contract } from '../snapshot.ts';
 import { faultAt } from '../source.ts';
@@ -83,7 +83,7 @@ function contractOf({ contracts }: RuleContext, key: string): Contract | undefin
 }
 
 function list(paths: readonly string[]): string {
-  const shown = paths.slice(0, named).map(harmless);
+  const shown = paths.slice(0, named).map(printable);
   const more = paths.length - shown.length;
   if (more > 0) return `${shown.join(', ')} and ${more} more`;
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
