@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { compareContracts } from '../../gateway/compat/diff/contracts.ts';
 import { openContract } from '../../gateway/compat/document/open.ts';
 import { findingsOf, isBreaking } from '../../gateway/compat/findings.ts';
-import { compareContracts } from '../../gateway/compat/walk/compareContracts.ts';
+import { levelOf } from '../../gateway/compat/rules/rules.ts';
 
 // Scores the contract check against pairs of contracts whose verdict is known: a folder with a manifest.json.
 
@@ -59,7 +60,7 @@ async function verdictOn(one: Case, folder: string): Promise<string> {
   const options = { cwd: folder, stdin: () => '', allowRemote: false };
   try {
     const [old, now] = [await openContract(one.old, options), await openContract(one.new, options)];
-    return isBreaking(findingsOf(compareContracts(old, now))) ? 'breaking' : 'compatible';
+    return isBreaking(findingsOf(compareContracts(old, now, levelOf))) ? 'breaking' : 'compatible';
   } catch (error) {
     return `not compared: ${error instanceof Error ? error.message : String(error)}`;
   }

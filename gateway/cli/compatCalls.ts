@@ -1,5 +1,5 @@
+import { withoutNames } from '../compat/diff/routes.ts';
 import type { Judgement } from '../compat/holdAgainst.ts';
-import { withoutNames } from '../compat/walk/routes.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { Ledger } from '../usage/ledger/ledger.ts';

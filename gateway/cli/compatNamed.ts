@@ -1,6 +1,6 @@
+import { majorsBetween } from '../compat/diff/basePaths.ts';
 import { Exemptions } from '../compat/exemptions.ts';
 import { type Held, holdAgainst, type Judgement } from '../compat/holdAgainst.ts';
-import { majorsBetween } from '../compat/walk/majors.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { Compared, CompatOptions } from './compat.ts';

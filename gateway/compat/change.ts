@@ -1,16 +1,17 @@
 import type { Located } from './document/located.ts';
 
-/** Which way something goes: `request` into the API, `response` out of it. */
+/** `request`: towards the API. `response`: from it. For webhooks and callbacks, the API sends the requests. */
 export type Direction = 'request' | 'response';
 
-/** What can happen to what. Rules are told apart by this alone. */
+/** The kinds of changes and their effects. Rules apply to a kind, an effect and a direction. */
 export interface Effects {
   route: 'added' | 'removed';
+  /** The names of path parameters. */
   path_name: 'changed';
-  /** The path of the servers, which stands in front of that of a route. */
+  /** The path of the servers, which precedes the path of a route. */
   base_path: 'changed';
   parameter: 'added' | 'added_required' | 'removed' | 'required' | 'optional';
-  /** `style`, `explode`, `encoding`, or `schema` against `content`: the same value is written in another way. */
+  /** `style`, `explode`, `encoding`, or `content` instead of `schema`: the same value is written differently. */
   serialization: 'changed';
   body: 'added' | 'added_required' | 'removed' | 'required' | 'optional';
   media_type: 'added' | 'removed';
@@ -22,15 +23,15 @@ export interface Effects {
   docs: 'changed';
   type: 'wider' | 'narrower' | 'changed';
   null: 'added' | 'removed';
-  /** `refused`: removed where no other field than those named is let through. */
+  /** `refused`: removed from an object that accepts no other fields. */
   field: 'added' | 'added_required' | 'removed' | 'refused';
-  /** Of a field: whether it has to be there. */
+  /** Whether a field is required. */
   presence: 'required' | 'optional';
-  /** Of an `enum` or `const`. */
+  /** Values of an `enum` or `const`. */
   value: 'added' | 'removed';
-  /** Whether there is an `enum` at all. */
+  /** The `enum` as a whole. */
   values: 'listed' | 'unlisted';
-  /** Lengths, ranges, patterns, whether more fields are allowed, conditions. */
+  /** Lengths, ranges, patterns, conditions, and whether other fields are allowed. */
   limit: 'wider' | 'narrower' | 'changed';
   alternative: 'added' | 'removed';
   structure: 'changed' | 'equivalent';
@@ -39,7 +40,7 @@ export interface Effects {
 
 export type Kind = keyof Effects;
 
-/** One thing that is different, wherever it is used. */
+/** One difference between two contracts. Routes that share a component share its changes. */
 export type Change = { readonly [K in Kind]: ChangeOf<K> }[Kind];
 
 export interface ChangeOf<K extends Kind> {
@@ -47,35 +48,61 @@ export interface ChangeOf<K extends Kind> {
   readonly effect: Effects[K];
   /** Undefined where it makes no difference. */
   readonly direction: Direction | undefined;
-  /** What it is about: a field, a keyword, a status; empty where the place says it all. */
+  /** The name of the field, parameter, status, header, media type, keyword or alternative; empty: the place says it. */
   readonly name: string;
-  /** What was there, and is; undefined where there is or was nothing. */
+  /** Facts that do not fit into a name. */
+  readonly detail?: ChangeDetail;
+  /** The location on either side; undefined where there is none. */
   readonly old: Located | undefined;
   readonly new: Located | undefined;
 }
 
-/** What the change is a part of, as a reader of the contract would say it. */
+export type ChangeDetail =
+  | { readonly is: 'parameter'; readonly in: string }
+  /** Values of an `enum`, as JSON. */
+  | { readonly is: 'values'; readonly values: readonly string[] }
+  | { readonly is: 'keywords'; readonly keywords: readonly string[] }
+  /** A value in the mapping of a discriminator. */
+  | { readonly is: 'mapping'; readonly value: string }
+  | { readonly is: 'status'; readonly status: string }
+  /** The names of path parameters. */
+  | { readonly is: 'names'; readonly old: readonly string[]; readonly new: readonly string[] }
+  | { readonly is: 'base paths'; readonly old: readonly string[]; readonly new: readonly string[] }
+  | { readonly is: 'serialization'; readonly old: Serialization; readonly new: Serialization }
+  /** Alternatives without a name. */
+  | { readonly is: 'alternatives'; readonly alternatives: readonly AlternativeOutline[] }
+  /** The first breaking change between the two alternatives that are closest to each other. */
+  | { readonly is: 'cause'; readonly change: Change; readonly steps: readonly Step[] };
+
+/** How a parameter or header is written. `plain`: a single value, for which the style makes no difference. */
+export type Serialization = 'none' | 'plain' | 'content' | { readonly style: string; readonly isExploded: boolean };
+
+/** What identifies an alternative without a name: its values, or its types and first fields. */
+export interface AlternativeOutline {
+  /** As JSON; undefined: it lists none. */
+  readonly values: readonly string[] | undefined;
+  /** Undefined: any. */
+  readonly types: readonly string[] | undefined;
+  readonly fields: readonly string[];
+}
+
+/** One step on the way from a route to a change. */
 export interface Step {
-  /** A `field` goes on in the name of the one before it (`drinks[].price`), a `part` stands by itself. */
+  /** A `field` continues the name of the step before it (`drinks[].price`), a `part` starts a new one. */
   readonly kind: 'part' | 'field' | 'items';
   readonly text: string;
 }
 
-/** Two things held against each other: what differs in themselves, and the comparisons of what they consist of. */
+/** The differences between two things, and the comparisons of their parts. Parts may be shared and recursive. */
 export interface Comparison {
   readonly changes: Change[];
   readonly parts: { readonly step: Step | undefined; readonly comparison: Comparison }[];
-  /** False while it is under way, which it may be within itself. */
+  /** False while it is computed: a recursive schema contains its own comparison. */
   isDone: boolean;
 }
 
-export function emptyComparison(): Comparison {
-  return { changes: [], parts: [], isDone: false };
-}
+/** `error`: breaking. `warn`: may break clients. `info`: compatible. */
+export type Severity = 'error' | 'warn' | 'info';
 
-/** Puts the comparison of a part into that of the whole, unless nothing differs in it. */
-export function addPart(whole: Comparison, step: Step | undefined, comparison: Comparison | undefined): void {
-  if (comparison === undefined) return;
-  const { isDone, changes, parts } = comparison;
-  if (!isDone || changes.length > 0 || parts.length > 0) whole.parts.push({ step, comparison });
-}
+/** Rates changes where the diff chooses between several ways to pair alternatives. The rules provide it. */
+export type SeverityOf = (change: Change) => Severity;

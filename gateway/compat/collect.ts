@@ -1,7 +1,8 @@
 import type { Change, Comparison, Step } from './change.ts';
+import type { ContractComparison } from './diff/contracts.ts';
+import type { Route } from './diff/routes.ts';
 import { pointerOf } from './document/located.ts';
-import type { ContractComparison } from './walk/compareContracts.ts';
-import type { Route } from './walk/routes.ts';
+import { nameInWords } from './rules/rules.ts';
 
 /** Where a change makes itself felt. */
 export interface Occurrence {
@@ -46,9 +47,10 @@ export function collectChanges({ document, routes }: ContractComparison): Collec
   return [...collected.values()];
 }
 
-function identityOf({ kind, effect, direction, name, old, new: now }: Change): string {
+function identityOf(change: Change): string {
+  const { kind, effect, direction, old, new: now } = change;
   const pointers = [old, now].map((located) => (located ? pointerOf(located.place) : ''));
-  return [kind, effect, direction, name, ...pointers].join('\n');
+  return [kind, effect, direction, nameInWords(change), ...pointers].join('\n');
 }
 
 /** The comparisons in which, or in whose parts, anything differs. */

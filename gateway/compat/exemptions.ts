@@ -1,7 +1,7 @@
+import { routeInWords } from './diff/routes.ts';
 import { pointerOf } from './document/located.ts';
 import type { Finding } from './finding.ts';
 import { onlyOf } from './findings.ts';
-import { routeInWords } from './walk/routes.ts';
 
 /** A finding that is let through until a day on which somebody looks at it again. */
 export interface Exemption {

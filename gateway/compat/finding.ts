@@ -1,6 +1,6 @@
+import type { Route } from './diff/routes.ts';
 import type { ContractPlace } from './document/located.ts';
 import type { Level, RuleId } from './rules/rules.ts';
-import type { Route } from './walk/routes.ts';
 
 /** One of the two sides of a finding. */
 export interface Site {

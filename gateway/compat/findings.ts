@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type CollectedChange, collectChanges } from './collect.ts';
+import type { ContractComparison } from './diff/contracts.ts';
+import { routeInWords } from './diff/routes.ts';
 import { type Located, pointerOf } from './document/located.ts';
 import { withinTheStack } from './failure.ts';
 import type { Finding, RouteName, Site } from './finding.ts';
 import { hintsFor } from './hints.ts';
-import { type Level, type RuleId, ruleFor } from './rules/rules.ts';
-import { sentenceOf, subjectOf } from './rules/sentence.ts';
-import type { ContractComparison } from './walk/compareContracts.ts';
-import { routeInWords } from './walk/routes.ts';
+import { type Level, nameInWords, type RuleId, ruleFor } from './rules/rules.ts';
+import { sentenceOf } from './rules/sentence.ts';
+import { subjectOf } from './rules/subjects.ts';
 
 /** Levels in place of the built-in ones. */
 export type Levels = ReadonlyMap<string, Level>;
@@ -39,7 +40,7 @@ function findingOf(
   const [first] = occurrences;
   const routes = occurrences.flatMap(({ route }) => (route ? [nameOf(route)] : []));
   const [old, now] = [siteOf(change.old), siteOf(change.new)];
-  const told = [rule, change.kind, change.effect, change.name, change.direction, ...[old, now].map(identity)];
+  const told = [rule, change.kind, change.effect, nameInWords(change), change.direction, ...[old, now].map(identity)];
   const fingerprint = createHash('sha256').update(told.join('\n')).digest('hex').slice(0, 16);
   const sentence = sentenceOf(change, first);
   const subject = subjectOf(first.steps, change);

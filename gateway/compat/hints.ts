@@ -1,9 +1,10 @@
 import type { Change, Comparison } from './change.ts';
+import type { ContractComparison, RouteComparison } from './diff/contracts.ts';
+import { routeInWords } from './diff/routes.ts';
 import { below } from './document/located.ts';
 import { lettersOf, likeness } from './likeness.ts';
+import { labelOf } from './rules/subjects.ts';
 import { substance } from './schema/canonical.ts';
-import type { ContractComparison, RouteComparison } from './walk/compareContracts.ts';
-import { routeInWords } from './walk/routes.ts';
 
 const alike = 0.5;
 // Where everything has another name, nothing is a guess worth the time.
@@ -29,17 +30,16 @@ function hintAmong(changes: readonly Change[], hints: Map<Change, string>): void
   if (removed.length * added.length > mostTrials) return;
   for (const gone of removed) {
     const candidates = added.filter(({ kind, direction }) => kind === gone.kind && direction === gone.direction);
-    const scored = candidates.map((one) => ({ one, score: scoreOf(gone, one) }));
+    const scored = candidates.map((one) => ({ label: labelOf(one), score: scoreOf(gone, one) }));
     const [best] = scored.filter(({ score }) => score >= alike).sort((a, b) => b.score - a.score);
-    if (best)
-      hints.set(gone, `looks renamed to ${best.one.name.includes('`') ? best.one.name : `\`${best.one.name}\``}`);
+    if (best) hints.set(gone, `looks renamed to ${best.label.includes('`') ? best.label : `\`${best.label}\``}`);
   }
 }
 
 /** What demands the same is the likelier to be the same. */
 function scoreOf(gone: Change, added: Change): number {
   const isSame = substance(gone.old?.value) === substance(added.new?.value);
-  return likeness(lettersOf(gone.name), lettersOf(added.name)) + (isSame ? 0.25 : -0.1);
+  return likeness(lettersOf(labelOf(gone)), lettersOf(labelOf(added))) + (isSame ? 0.25 : -0.1);
 }
 
 function hintAtRoutes(routes: readonly RouteComparison[], hints: Map<Change, string>): void {

@@ -1,3 +1,4 @@
+import { type ContractComparison, compareContracts } from './diff/contracts.ts';
 import type { Documents } from './document/documents.ts';
 import { positionsOf } from './document/positions.ts';
 import type { Exemptions } from './exemptions.ts';
@@ -5,7 +6,7 @@ import type { Finding, RouteName } from './finding.ts';
 import { findingsOf, isBreaking, type Levels } from './findings.ts';
 import { needlessMajor } from './needlessMajor.ts';
 import type { Comparing, PlacedFinding } from './report/report.ts';
-import { type ContractComparison, compareContracts } from './walk/compareContracts.ts';
+import { levelOf } from './rules/rules.ts';
 
 /** Two contracts, and what is known of them. */
 export interface Held {
@@ -27,7 +28,7 @@ export interface Judgement {
 /** Compares, and says what the rules make of it. @throws CompareError */
 export function holdAgainst(held: Held, { levels, exemptions, callsOf }: Judgement): Comparing {
   const { title, between, old, new: now, versions } = held;
-  const comparison = compareContracts(old, now, versions);
+  const comparison = compareContracts(old, now, levelOf, versions);
   const judged = findingsOf(comparison, levels);
   const needless = between === 'majors' ? needlessMajors(comparison, judged, held, levels) : [];
   // Between majors, all else is fine, and no exemption is of use for it.

@@ -1,7 +1,7 @@
+import { parameterNames, type Route, routesOf, withoutNames } from './diff/routes.ts';
 import type { Documents } from './document/documents.ts';
 import { type Letters, lettersOf, likeness } from './likeness.ts';
 import { type Shape, shapeAlikeness, shapeOf } from './movedShape.ts';
-import { parameterNames, type Route, routesOf, withoutNames } from './walk/routes.ts';
 
 /** A row that `moved` of routes.yaml may want. */
 export interface Proposal {

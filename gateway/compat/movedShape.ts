@@ -1,7 +1,7 @@
+import { parameterNames, type Route } from './diff/routes.ts';
 import type { Documents } from './document/documents.ts';
 import { below, entriesOf, isMap, itemsOf, type Located } from './document/located.ts';
 import { Schemas } from './schema/schemas.ts';
-import { parameterNames, type Route } from './walk/routes.ts';
 
 /** What a path takes and gives, by names. */
 export interface Shape {

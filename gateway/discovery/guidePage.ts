@@ -1,3 +1,4 @@
+import { routeInWords } from '../compat/diff/routes.ts';
 import type { RouteName } from '../compat/finding.ts';
 import { additionsIn } from '../compat/guide/additions.ts';
 import {
@@ -14,7 +15,6 @@ import {
 import { hasSection, hasTasks, sameName } from '../compat/guide/markdown.ts';
 import { openingOf } from '../compat/guide/opening.ts';
 import { firstOf, partsOf } from '../compat/guide/words.ts';
-import { routeInWords } from '../compat/walk/routes.ts';
 
 import { plural, printable } from '../shared/text.ts';
 import { Html, html } from './html.ts';

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { compareContracts } from '../../gateway/compat/diff/contracts.ts';
 import { type Exemption, Exemptions } from '../../gateway/compat/exemptions.ts';
 import type { Finding } from '../../gateway/compat/finding.ts';
 import { findingsOf } from '../../gateway/compat/findings.ts';
-import { compareContracts } from '../../gateway/compat/walk/compareContracts.ts';
+import { levelOf } from '../../gateway/compat/rules/rules.ts';
 import { contractOf } from './exemptible.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -16,7 +17,7 @@ function exemption(more: Partial<Exemption> = {}): Exemption {
 /** A field of a schema that a list and a single answer share is gone; so is one of its own of `/bars`. */
 async function findings(levels?: ReadonlyMap<string, 'info' | 'warn'>): Promise<Finding[]> {
   const [old, gone] = [await contractOf(['price', 'glass'], ['seats']), await contractOf(['price'], [])];
-  return findingsOf(compareContracts(old, gone), levels);
+  return findingsOf(compareContracts(old, gone, levelOf), levels);
 }
 
 function left(found: readonly Finding[]): string[] {

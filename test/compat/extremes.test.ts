@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { compareContracts } from '../../gateway/compat/diff/contracts.ts';
 import { CompareError } from '../../gateway/compat/failure.ts';
 import type { Finding } from '../../gateway/compat/finding.ts';
 import { findingsOf } from '../../gateway/compat/findings.ts';
-import { compareContracts } from '../../gateway/compat/walk/compareContracts.ts';
+import { levelOf } from '../../gateway/compat/rules/rules.ts';
 import { contractOf, documentsOf, type Json, rulesAmong } from './support/comparing.ts';
 
 // Many times what it takes: this tells seconds from minutes, on a busy machine, too.
 const mostCpuMs = 10_000;
 
 function comparedOnce(old: unknown, now: unknown): readonly Finding[] {
-  return findingsOf(compareContracts(documentsOf(old), documentsOf(now)));
+  return findingsOf(compareContracts(documentsOf(old), documentsOf(now), levelOf));
 }
 
 /** What is found, and that it took no longer than it may. */

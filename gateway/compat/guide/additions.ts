@@ -1,4 +1,4 @@
-import { routeInWords } from '../walk/routes.ts';
+import { routeInWords } from '../diff/routes.ts';
 import type { Guide } from './guide.ts';
 import { named } from './words.ts';
 

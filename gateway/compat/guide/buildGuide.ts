@@ -1,10 +1,10 @@
 import { collectChanges } from '../collect.ts';
+import { compareContracts } from '../diff/contracts.ts';
+import type { Route } from '../diff/routes.ts';
 import type { Documents } from '../document/documents.ts';
 import { below } from '../document/located.ts';
 import { hintsFor } from '../hints.ts';
-import { ruleFor } from '../rules/rules.ts';
-import { compareContracts } from '../walk/compareContracts.ts';
-import type { Route } from '../walk/routes.ts';
+import { levelOf, ruleFor } from '../rules/rules.ts';
 import { groupsOf } from './groups.ts';
 import type { End, Guide } from './guide.ts';
 import { rank, routeInGuide, type Told, text } from './routeInGuide.ts';
@@ -25,7 +25,7 @@ export interface GuideQuestion {
 
 /** Holds two majors against each other, for their clients. @throws CompareError for a `$ref` that leads nowhere */
 export function buildGuide({ old, now, from, to, moved, end }: GuideQuestion): Guide {
-  const comparison = compareContracts(old, now, { old: from, new: to, moved });
+  const comparison = compareContracts(old, now, levelOf, { old: from, new: to, moved });
   const hints = hintsFor(comparison);
   const was = new Map(
     comparison.routes.flatMap(({ route, was: before }) => (before ? [[route, before] as const] : [])),

@@ -1,5 +1,5 @@
+import type { Route } from '../diff/routes.ts';
 import { below, isMap, itemsOf, type Located } from '../document/located.ts';
-import type { Route } from '../walk/routes.ts';
 import type { Sample } from './guide.ts';
 import type { Side } from './side.ts';
 

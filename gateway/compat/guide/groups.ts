@@ -1,7 +1,8 @@
 import type { Change, Step } from '../change.ts';
 import type { CollectedChange, Occurrence } from '../collect.ts';
+import type { Route } from '../diff/routes.ts';
 import type { ContractPlace } from '../document/located.ts';
-import type { Route } from '../walk/routes.ts';
+import { labelOf } from '../rules/subjects.ts';
 import { split } from './side.ts';
 import { named } from './words.ts';
 
@@ -100,8 +101,9 @@ function isAboutParameter([first]: readonly Step[], { kind }: Change): boolean {
   return kind === 'parameter' || (first?.kind === 'part' && / parameter `/.test(first.text));
 }
 
-function ownPath({ kind, name }: Change): string[] {
-  return (kind === 'field' || kind === 'presence') && name !== '' ? [name] : [];
+function ownPath(change: Change): string[] {
+  const { kind, name } = change;
+  return (kind === 'field' || kind === 'presence') && name !== '' ? [labelOf(change)] : [];
 }
 
 /** Steps of a component are a spot's last ones, unless the two took different ways: then the spot is as near as it gets. */

@@ -42,7 +42,7 @@ export function madeFrom(schema: Schema, direction: Direction, above: readonly S
   const [first] = view.values?.values() ?? [];
   if (first) return { value: first.value, isMadeUp: false };
   const within = [...above, schema];
-  const [choice] = view.groups[0]?.alternatives ?? [];
+  const [choice] = view.choices[0]?.alternatives ?? [];
   const chosen = choice && madeFrom(choice.schema, direction, within);
   if (view.types?.has('object') || view.properties.size > 0) return objectFrom(schema, chosen, direction, within);
   if (chosen) return chosen;
@@ -65,7 +65,7 @@ function saidBy({ parts }: Schema): Made | undefined {
 function objectFrom({ view }: Schema, base: Made | undefined, direction: Direction, within: readonly Schema[]): Made {
   const hidden = direction === 'request' ? 'readOnly' : 'writeOnly';
   const fields = [...view.properties].slice(0, mostFields).flatMap(([name, field]): [string, Made][] => {
-    const made = field.says(hidden) ? undefined : madeFrom(field.schema, direction, within);
+    const made = field.has(hidden) ? undefined : madeFrom(field.schema, direction, within);
     return made ? [[name, made]] : [];
   });
   const own = Object.fromEntries(fields.map(([name, { value }]) => [name, value]));

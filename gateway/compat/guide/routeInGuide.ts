@@ -1,8 +1,8 @@
 import type { Change } from '../change.ts';
+import type { RouteComparison } from '../diff/contracts.ts';
+import { type Route, routeInWords, withoutNames } from '../diff/routes.ts';
 import { below } from '../document/located.ts';
-import { subjectOf } from '../rules/sentence.ts';
-import type { RouteComparison } from '../walk/compareContracts.ts';
-import { type Route, routeInWords, withoutNames } from '../walk/routes.ts';
+import { subjectOf } from '../rules/subjects.ts';
 import { callOf } from './calls.ts';
 import type { Group, Spot } from './groups.ts';
 import { type GuideRoute, isBreaking, type RouteState, type Topic, tasksOf } from './guide.ts';

@@ -1,8 +1,8 @@
 import type { Direction, Step } from '../change.ts';
+import type { Route } from '../diff/routes.ts';
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, type Located } from '../document/located.ts';
 import { Schemas } from '../schema/schemas.ts';
-import type { Route } from '../walk/routes.ts';
 import { type Made, madeFrom } from './made.ts';
 
 /** An example of the contract, and what its schema alone would give. */

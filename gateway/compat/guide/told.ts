@@ -1,6 +1,6 @@
 import type { Change } from '../change.ts';
 import { levelOf, predicateOf } from '../rules/rules.ts';
-import { subjectOf } from '../rules/sentence.ts';
+import { labelOf, subjectOf } from '../rules/subjects.ts';
 import { canonical } from '../schema/canonical.ts';
 import type { Group, Member } from './groups.ts';
 import type { ToldChange } from './guide.ts';
@@ -44,7 +44,7 @@ function ending(member: Member, renames: ReadonlyMap<Member, Member>, hints: Rea
     return hint === undefined ? '' : `; it ${hint}`;
   }
   const demand = now.change.effect === 'added_required' && now.change.direction === 'request';
-  return `; it looks renamed to ${named(now.change.name)}${demand ? ', which has to be sent' : ''}`;
+  return `; it looks renamed to ${named(labelOf(now.change))}${demand ? ', which has to be sent' : ''}`;
 }
 
 const telling: ReadonlySet<string> = new Set(['type', 'limit', 'value', 'values', 'structure']);
@@ -74,7 +74,7 @@ function renamesAmong(
     const alike = near.filter((one) => {
       return isTelling(value) && canonical(valueAt(after, one.path)) === canonical(value);
     });
-    const hinted = near.filter(({ change }) => hints.get(gone.change) === `looks renamed to ${named(change.name)}`);
+    const hinted = near.filter(({ change }) => hints.get(gone.change) === `looks renamed to ${named(labelOf(change))}`);
     const [best, ...others] = hinted.length > 0 ? hinted : alike;
     if (best && others.length === 0 && ![...renames.values()].includes(best)) renames.set(gone, best);
   }

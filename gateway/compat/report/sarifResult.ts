@@ -1,9 +1,9 @@
+import { routeInWords } from '../diff/routes.ts';
 import { pointerOf } from '../document/located.ts';
 import type { TextPosition } from '../document/textPositions.ts';
 import type { Exemption } from '../exemptions.ts';
 import type { Site } from '../finding.ts';
 import { rules } from '../rules/rules.ts';
-import { routeInWords } from '../walk/routes.ts';
 import type { Comparing, PlacedFinding } from './report.ts';
 import { type Base, isThere, uriOf } from './sides.ts';
 import { dayOf, shown } from './words.ts';

@@ -1,8 +1,8 @@
 import { plural, printable, printableExcerpt } from '../../shared/text.ts';
+import { routeInWords } from '../diff/routes.ts';
 import type { TextPosition } from '../document/textPositions.ts';
 import type { StaleExemption } from '../exemptions.ts';
 import type { Finding, RouteName } from '../finding.ts';
-import { routeInWords } from '../walk/routes.ts';
 import type { PlacedFinding } from './report.ts';
 
 /** Text of a contract, which may be anybody's and of any length, fit to be printed. */

@@ -1,4 +1,5 @@
 import type { Change, Direction, Effects, Kind } from '../change.ts';
+import { labelOf, subjectOf } from './subjects.ts';
 import { defaultInWords, limitInWords, quoted, securityInWords, structureInWords, typesInWords } from './words.ts';
 
 export const levels = ['error', 'warn', 'info', 'off'] as const;
@@ -30,7 +31,7 @@ const [silent, compatible] = [rowsOf('warn', 'silent'), rowsOf('info', 'compatib
 export const rules = [
   core('route-removed', 'either', 'A route is not removed or renamed.', {
     'route removed': 'was removed',
-    'base_path changed': ({ name }) => `has another base path (${name})`,
+    'base_path changed': (change) => `has another base path (${labelOf(change)})`,
   }),
   core('response-field-removed', 'response', 'A field is not removed or renamed.', {
     'response field removed': 'was removed',
@@ -56,7 +57,7 @@ export const rules = [
     'body required': 'is now required',
   }),
   core('filter-value-removed', 'request', 'An allowed value is not taken away.', {
-    'request value removed': ({ name }) => `no longer takes ${name}`,
+    'request value removed': (change) => `no longer takes ${labelOf(change)}`,
   }),
   core('status-removed', 'response', 'The meaning of a status is fixed.', {
     'status removed': 'is no longer declared',
@@ -73,7 +74,7 @@ export const rules = [
     'request limit changed': limitInWords,
     'request field refused': 'is no longer let through',
     'request null removed': 'may no longer be null',
-    'request values listed': ({ name }) => `now takes only ${name}`,
+    'request values listed': (change) => `now takes only ${labelOf(change)}`,
   }),
   extended('media-type-removed', 'either', 'A media type stays.', {
     'media_type removed': 'is no longer offered',
@@ -82,18 +83,18 @@ export const rules = [
     'header removed': 'was removed',
   }),
   extended('structure-changed', 'either', 'What is sent keeps its structure and its notation.', {
-    'structure changed': structureInWords,
-    'serialization changed': ({ name }) => `is written in another way (${name})`,
-    'request alternative removed': ({ name }) => `no longer takes the alternative ${quoted(name)}`,
+    'structure changed': (change) => structureInWords(nameInWords(change)),
+    'serialization changed': (change) => `is written in another way (${labelOf(change)})`,
+    'request alternative removed': (change) => `no longer takes the alternative ${quoted(labelOf(change))}`,
   }),
   silent('response-value-added', 'response', 'Silent: clients may not expect the value.', {
-    'response value added': ({ name }) => `may now be ${name}`,
-    'response values unlisted': ({ name }) => `may now be anything, and was one of ${name}`,
+    'response value added': (change) => `may now be ${labelOf(change)}`,
+    'response values unlisted': (change) => `may now be anything, and was one of ${labelOf(change)}`,
     'response limit wider': limitInWords,
     'response limit changed': limitInWords,
   }),
   silent('response-alternative-added', 'response', 'Silent: clients may not expect it.', {
-    'response alternative added': ({ name }) => `may now be the alternative ${quoted(name)}`,
+    'response alternative added': (change) => `may now be the alternative ${quoted(labelOf(change))}`,
     'status added': 'is new',
     'error_status added': 'is new',
   }),
@@ -126,7 +127,7 @@ export const rules = [
     'body added': 'is new, and optional',
   }),
   compatible('filter-value-added', 'request', 'An allowed value may be added.', {
-    'request value added': ({ name }) => `now takes ${name} as well`,
+    'request value added': (change) => `now takes ${labelOf(change)} as well`,
   }),
   compatible('param-relaxed', 'request', 'A request may become less demanding.', {
     'parameter optional': 'is no longer required',
@@ -134,19 +135,19 @@ export const rules = [
     'body optional': 'is no longer required',
     'request type wider': typesInWords,
     'request null added': 'may now be null',
-    'request values unlisted': ({ name }) => `is no longer limited to ${name}`,
+    'request values unlisted': (change) => `is no longer limited to ${labelOf(change)}`,
     'request limit wider': limitInWords,
-    'request alternative added': ({ name }) => `now takes the alternative ${quoted(name)} as well`,
+    'request alternative added': (change) => `now takes the alternative ${quoted(labelOf(change))} as well`,
   }),
   compatible('response-strengthened', 'response', 'A response may promise more.', {
     'response presence required': 'is now always there',
     'header required': 'is now always there',
     'response type narrower': typesInWords,
     'response null removed': 'is no longer null',
-    'response value removed': ({ name }) => `is no longer ${name}`,
-    'response values listed': ({ name }) => `is now one of ${name}`,
+    'response value removed': (change) => `is no longer ${labelOf(change)}`,
+    'response values listed': (change) => `is now one of ${labelOf(change)}`,
     'response limit narrower': limitInWords,
-    'response alternative removed': ({ name }) => `is no longer the alternative ${quoted(name)}`,
+    'response alternative removed': (change) => `is no longer the alternative ${quoted(labelOf(change))}`,
   }),
   compatible('media-type-added', 'either', 'A media type may be added.', {
     'media_type added': 'is new',
@@ -155,13 +156,13 @@ export const rules = [
     'header added': 'is new',
   }),
   compatible('docs-only', 'either', 'Descriptions may change.', {
-    'docs changed': ({ name }) => `is described differently: ${name}`,
+    'docs changed': (change) => `is described differently: ${labelOf(change)}`,
   }),
   compatible('path-param-renamed', 'request', 'The name of a path parameter is never sent.', {
-    'path_name changed': ({ name }) => `has other names for its parameters: ${name}`,
+    'path_name changed': (change) => `has other names for its parameters: ${labelOf(change)}`,
   }),
   compatible('structure-equivalent', 'either', 'The same may be said in another way.', {
-    'structure equivalent': (change) => `${structureInWords(change)}, to the same effect`,
+    'structure equivalent': (change) => `${structureInWords(nameInWords(change))}, to the same effect`,
   }),
 ] as const;
 
@@ -212,6 +213,13 @@ export function levelOf(change: Change): Rule['level'] {
 export function predicateOf(change: Change): string {
   const { predicate } = rowFor(change);
   return typeof predicate === 'string' ? predicate : predicate(change);
+}
+
+/** What changed, in words. A change of structure names the breaking change within it. */
+export function nameInWords(change: Change): string {
+  const { detail } = change;
+  if (detail?.is !== 'cause') return labelOf(change);
+  return `${subjectOf(detail.steps, detail.change)} ${predicateOf(detail.change)}`.trim();
 }
 
 export function basisOf(id: RuleId): Rule['basis'] {

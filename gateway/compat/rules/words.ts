@@ -1,5 +1,6 @@
 import type { Change } from '../change.ts';
 import { isList, isMap, type Located } from '../document/located.ts';
+import { labelOf } from './subjects.ts';
 
 const longestValue = 80;
 const mostTypes = 5;
@@ -25,18 +26,19 @@ const limitVerbs: Readonly<Record<string, string>> = {
 };
 
 /** "has a maxLength of 20 instead of 50". */
-export function limitInWords({ name, effect, old, new: now }: Change): string {
+export function limitInWords(change: Change): string {
+  const { name, effect, old, new: now } = change;
   const phrase = limitPhrases[name]?.[effect === 'narrower' ? 0 : 1];
   if (phrase !== undefined && effect !== 'changed') return phrase;
   // An exclusive limit may replace an inclusive one of the same number.
   const isSame = old !== undefined && now !== undefined && old.value === now.value;
-  if (isSame || !isScalar(old) || !isScalar(now)) return `${limitVerbs[effect]} by ${name}`;
+  if (isSame || !isScalar(old) || !isScalar(now)) return `${limitVerbs[effect]} by ${labelOf(change)}`;
   if (old?.value === undefined) return `now has a ${name} of ${valueInWords(now)}`;
   if (now?.value === undefined) return `no longer has a ${name} of ${valueInWords(old)}`;
   return `has a ${name} of ${valueInWords(now)} instead of ${valueInWords(old)}`;
 }
 
-export function structureInWords({ name }: Change): string {
+export function structureInWords(name: string): string {
   return name === '' ? 'is put together differently' : `is put together differently (${name})`;
 }
 

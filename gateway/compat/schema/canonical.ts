@@ -1,6 +1,6 @@
 import { isList, isMap } from '../document/located.ts';
 
-/** Keywords that describe, and demand nothing. */
+/** Keywords that describe and do not constrain. */
 export const docsKeywords: ReadonlySet<string> = new Set([
   'title',
   'summary',
@@ -18,7 +18,7 @@ export function isDocs(keyword: string): boolean {
   return docsKeywords.has(keyword) || keyword.startsWith('x-');
 }
 
-/** The same text for the same value, whatever the order of its keys. `skip`: keys that do not count. */
+/** JSON with sorted keys: the same text for equal values. `skip`: keys to leave out. */
 export function canonical(value: unknown, skip?: (key: string) => boolean): string {
   if (isList(value)) return `[${value.map((item) => canonical(item, skip)).join(',')}]`;
   if (!isMap(value)) return JSON.stringify(value) ?? 'null';
@@ -29,7 +29,7 @@ export function canonical(value: unknown, skip?: (key: string) => boolean): stri
     .join(',')}}`;
 }
 
-/** Whether two values are the same as JSON, whatever the order of their keys. */
+/** Whether two values are equal as JSON, in any order of their keys. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (isList(a)) return isList(b) && a.length === b.length && a.every((item, index) => isEqual(item, b[index]));
@@ -38,7 +38,7 @@ export function isEqual(a: unknown, b: unknown): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]));
 }
 
-/** As `canonical`, without what only describes. */
+/** `canonical` without descriptions. */
 export function substance(value: unknown): string {
   return canonical(value, isDocs);
 }

@@ -1,11 +1,10 @@
 import { below, isMap, type Located } from '../document/located.ts';
 import { canonical } from './canonical.ts';
-import type { Sayings } from './held.ts';
+import type { Keywords } from './keywords.ts';
 
-/** An end of a range. */
+/** One end of a range. */
 export interface Bound {
   readonly value: number;
-  /** The end itself does not belong to the range. */
   readonly isExclusive: boolean;
 }
 
@@ -14,57 +13,55 @@ export interface Limit<T> {
   readonly at: Located;
 }
 
-/** What keeps values small. Of several that hold at once, the one that leaves the least. */
+/** Ranges, lengths and patterns. Of several limits that apply together, the strictest. */
 export interface Limits {
   readonly lower: Limit<Bound> | undefined;
   readonly upper: Limit<Bound> | undefined;
-  /** `minLength`, `maxItems` and their like. */
+  /** `minLength`, `maxItems` and so on. */
   readonly counts: ReadonlyMap<string, Limit<number>>;
-  /** `pattern`, `format` and their like: what each part of the schema says, as JSON. */
+  /** `pattern`, `format` and so on: the values of all parts of the schema, as JSON. */
   readonly texts: ReadonlyMap<string, Limit<ReadonlySet<string>>>;
 }
 
 export const minimums = ['minLength', 'minItems', 'minProperties', 'minContains'] as const;
 export const maximums = ['maxLength', 'maxItems', 'maxProperties', 'maxContains'] as const;
+const ends = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum'] as const;
 const texts = ['pattern', 'format', 'multipleOf', 'uniqueItems', 'contentEncoding', 'contentMediaType'] as const;
 
 const unlimited: Limits = { lower: undefined, upper: undefined, counts: new Map(), texts: new Map() };
-const keywords: ReadonlySet<string> = new Set([
-  ...['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum'],
-  ...[...minimums, ...maximums, ...texts],
-]);
+const limiting: ReadonlySet<string> = new Set([...ends, ...minimums, ...maximums, ...texts]);
 
-export function limitsOf(parts: readonly { readonly located: Located }[], said: Sayings): Limits {
-  if (![...said.keys()].some((keyword) => keywords.has(keyword))) return unlimited;
+export function limitsOf(parts: readonly { readonly located: Located }[], keywords: Keywords): Limits {
+  if (![...keywords.keys()].some((keyword) => limiting.has(keyword))) return unlimited;
   const counts = new Map<string, Limit<number>>();
-  for (const keyword of minimums) count(keyword, said, Math.max, counts);
-  for (const keyword of maximums) count(keyword, said, Math.min, counts);
+  for (const keyword of minimums) addCount(keyword, keywords, Math.max, counts);
+  for (const keyword of maximums) addCount(keyword, keywords, Math.min, counts);
   let lower: Limit<Bound> | undefined;
   let upper: Limit<Bound> | undefined;
-  const isRange = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum'].some((keyword) => said.has(keyword));
-  for (const { located } of isRange ? parts : []) {
-    lower = tighter(lower, boundOf(located, 'minimum', 'exclusiveMinimum'), 1);
-    upper = tighter(upper, boundOf(located, 'maximum', 'exclusiveMaximum'), -1);
+  const hasRange = ends.some((keyword) => keywords.has(keyword));
+  for (const { located } of hasRange ? parts : []) {
+    lower = stricter(lower, boundOf(located, 'minimum', 'exclusiveMinimum'), 1);
+    upper = stricter(upper, boundOf(located, 'maximum', 'exclusiveMaximum'), -1);
   }
-  return { lower, upper, counts, texts: textsOf(said) };
+  return { lower, upper, counts, texts: textsOf(keywords) };
 }
 
-function textsOf(said: Sayings): Map<string, Limit<Set<string>>> {
-  const words = new Map<string, Limit<Set<string>>>();
+function textsOf(keywords: Keywords): Map<string, Limit<Set<string>>> {
+  const found = new Map<string, Limit<Set<string>>>();
   for (const keyword of texts) {
-    for (const at of said.get(keyword) ?? []) {
+    for (const at of keywords.get(keyword) ?? []) {
       if (at.value === null || at.value === false || isTrivial(keyword, at.value)) continue;
       const encoding = keyword === 'format' ? encodings.get(at.value) : undefined;
-      const [name, word] = encoding === undefined ? [keyword, at.value] : ['contentEncoding', encoding];
-      const known = words.get(name);
-      if (known) known.is.add(canonical(word));
-      else words.set(name, { is: new Set([canonical(word)]), at });
+      const [name, value] = encoding === undefined ? [keyword, at.value] : ['contentEncoding', encoding];
+      const known = found.get(name);
+      if (known) known.is.add(canonical(value));
+      else found.set(name, { is: new Set([canonical(value)]), at });
     }
   }
-  return words;
+  return found;
 }
 
-// OpenAPI 3.0 calls `format` what is `contentEncoding` since 3.1.
+// A `format` of OpenAPI 3.0 that is a `contentEncoding` since 3.1.
 const encodings: ReadonlyMap<unknown, string> = new Map([
   ['byte', 'base64'],
   ['base64url', 'base64url'],
@@ -75,7 +72,7 @@ function isTrivial(keyword: string, value: unknown): boolean {
   return keyword === 'pattern' && ['', '.*', '^.*$', '^', '$'].includes(String(value));
 }
 
-/** OpenAPI 3.0 says with a boolean that an end is excluded, JSON Schema since draft 6 with the number itself. */
+/** `exclusiveMinimum` is a boolean beside `minimum` in OpenAPI 3.0, and a number since 3.1 (JSON Schema draft 6). */
 function boundOf(part: Located, keyword: string, exclusiveKeyword: string): Limit<Bound> | undefined {
   if (!isMap(part.value)) return undefined;
   const { [keyword]: plain, [exclusiveKeyword]: exclusive } = part.value;
@@ -88,28 +85,50 @@ function boundOf(part: Located, keyword: string, exclusiveKeyword: string): Limi
   const own = { is: { value: exclusive, isExclusive: true }, at: below(part, exclusiveKeyword) };
   if (inclusive === undefined) return own;
   const other = { is: { value: inclusive, isExclusive: false }, at: below(part, keyword) };
-  return tighter(own, other, keyword === 'minimum' ? 1 : -1);
+  return stricter(own, other, keyword === 'minimum' ? 1 : -1);
 }
 
-/** `sign` 1: of two lower ends; -1: of two upper ones. Positive where `b` leaves less than `a`. */
+/** `sign` 1 compares lower ends, -1 upper ends. Positive: `b` is stricter than `a`. */
 export function compareBounds(a: Bound, b: Bound, sign: 1 | -1): number {
   return sign * (b.value - a.value) || Number(b.isExclusive) - Number(a.isExclusive);
 }
 
-function tighter(a: Limit<Bound> | undefined, b: Limit<Bound> | undefined, sign: 1 | -1): Limit<Bound> | undefined {
+function stricter(a: Limit<Bound> | undefined, b: Limit<Bound> | undefined, sign: 1 | -1): Limit<Bound> | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return compareBounds(a.is, b.is, sign) > 0 ? b : a;
 }
 
-function count(
+function addCount(
   keyword: string,
-  said: Sayings,
-  pick: (a: number, b: number) => number,
+  keywords: Keywords,
+  stricterOf: (a: number, b: number) => number,
   counts: Map<string, Limit<number>>,
 ): void {
-  for (const at of said.get(keyword) ?? []) {
+  for (const at of keywords.get(keyword) ?? []) {
     if (typeof at.value !== 'number') continue;
     const known = counts.get(keyword);
-    if (known === undefined || pick(known.is, at.value) !== known.is) counts.set(keyword, { is: at.value, at });
+    if (known === undefined || stricterOf(known.is, at.value) !== known.is) counts.set(keyword, { is: at.value, at });
   }
+}
+
+// Long enough for the values of an `enum`, short enough for any expression to end soon.
+const longest = { pattern: 100, text: 32, textWithNestedLoops: 12 };
+
+/** Whether a text matches a `pattern`; undefined where the pattern is invalid or may take too long. */
+export function matchesPattern(pattern: string, text: string): boolean | undefined {
+  if (!isQuick(pattern, text)) return undefined;
+  try {
+    return new RegExp(pattern, 'u').test(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Contracts come from anywhere: catastrophic backtracking in a pattern must not block the comparison. */
+function isQuick(pattern: string, text: string): boolean {
+  if (pattern.length > longest.pattern || text.length > longest.text) return false;
+  const loops = pattern.match(/[*+]|(?<!\()\?|\{\d+,/g)?.length ?? 0;
+  const hasChoice = pattern.includes('|');
+  if (!/\)[*+{]/.test(pattern)) return loops <= (hasChoice ? 2 : 4);
+  return !hasChoice && !pattern.includes('){') && loops <= 3 && text.length <= longest.textWithNestedLoops;
 }

@@ -1,86 +1,148 @@
-import type { ContractPlace, JsonMap, Located } from '../document/located.ts';
-import type { JsonType } from './jsonTypes.ts';
-import type { Schemas } from './schemas.ts';
-import { type View, viewOf } from './view.ts';
+import { type ContractPlace, isMap, type JsonMap, type Located } from '../document/located.ts';
+import type { JsonType } from './keywords.ts';
+import type { Limits } from './limits.ts';
 
-/** One schema object, and what `allOf` and `$ref` say elsewhere is in `Schema.parts`. */
-export interface Part {
+/** One schema object. `allOf` and `$ref` make a schema of several. */
+export interface SchemaPart {
   readonly map: JsonMap;
   readonly located: Located;
   readonly id: number;
 }
 
-/** What a value has to fulfil: one schema object, or several that all hold (`allOf`). The same parts are the same object. */
+/** The meaning of a schema, with `allOf` merged, `$ref`s followed, and null kept apart from the types. */
+export interface View {
+  /** Without null; undefined: any. Derived from the other keywords where `type` is missing. */
+  readonly types: ReadonlySet<JsonType> | undefined;
+  readonly nullable: boolean;
+  /** Null is allowed, and missing in the `enum`. */
+  readonly isNullUnlisted: boolean;
+  /** No value is valid. */
+  readonly rejectsAll: boolean;
+  /** The values of `enum` and `const` without null, by their JSON, in the order of the contract. */
+  readonly values: ReadonlyMap<string, Located> | undefined;
+  readonly limits: Limits;
+  readonly properties: ReadonlyMap<string, SubschemaRef>;
+  readonly required: ReadonlyMap<string, Located>;
+  /** The schema of fields that `properties` does not name; undefined: any value. */
+  readonly additional: SubschemaRef | undefined;
+  readonly items: SubschemaRef | undefined;
+  readonly prefixItems: readonly SubschemaRef[];
+  readonly choices: readonly Choice[];
+  readonly conditions: Conditions;
+  /** The value of a keyword in the first part that has it. */
+  at(keyword: string): Located | undefined;
+}
+
+/** A `oneOf` or `anyOf`. */
+export interface Choice {
+  readonly keyword: 'oneOf' | 'anyOf';
+  readonly alternatives: readonly Alternative[];
+  readonly at: Located;
+}
+
+/** One schema of a choice. */
+export interface Alternative {
+  readonly schema: Schema;
+  readonly at: Located;
+  /** The `$ref` in its place. */
+  readonly ref: string | undefined;
+  readonly title: string | undefined;
+}
+
+/** A further constraint, which may depend on the value. */
+export interface Condition {
+  readonly ref: SubschemaRef;
+  /** A narrower subschema makes the whole schema narrower. For `not` it is the other way round. */
+  readonly isDirect: boolean;
+}
+
+/** By keyword and name: `contains`, `dependentSchemas/card`, `then (the if as JSON)`. */
+export type Conditions = ReadonlyMap<string, Condition>;
+
+/** Finds and combines the schemas of one contract. An interface of `Schemas`, so that the two do not import each other. */
+export interface SchemaLookup {
+  /** @throws CompareError for a `$ref` that leads nowhere */
+  of(located: Located): Schema;
+  /** The schema of values that are valid against all of `located`. */
+  all(located: readonly Located[]): Schema;
+  /** The schema with a name, or behind a reference, of a discriminator's mapping; undefined: it does not exist. */
+  named(target: Located): Schema | undefined;
+  /** The schema object without some of its keywords. */
+  without(located: Located, keywords: readonly string[]): Located;
+  /** The alternatives of a choice, without a bare null. */
+  alternatives(part: SchemaPart, keyword: Choice['keyword']): Located[];
+  /** Whether null is the only valid value. */
+  isNull(located: Located): boolean;
+  /** The named schemas with an `allOf` that refers to `parent`, directly or indirectly. */
+  subtypesOf(parent: unknown): ReadonlyMap<string, Located>;
+  viewOf(schema: Schema): View;
+}
+
+/** The schema objects that a value has to satisfy together. The same parts make the same `Schema` object. */
 export class Schema {
-  readonly parts: readonly Part[];
-  /** Those of an alternative to null: that they refuse null says nothing. */
+  readonly parts: readonly SchemaPart[];
+  /** The parts that are an alternative to null. They do not make the schema non-nullable. */
   readonly besideNull: ReadonlySet<JsonMap>;
   readonly located: Located;
-  readonly #schemas: Schemas;
+  readonly #lookup: SchemaLookup;
   #view: View | undefined;
 
-  constructor({ parts, besideNull }: Gathered, located: Located, schemas: Schemas) {
-    this.parts = [...parts.values()];
+  constructor(parts: Iterable<SchemaPart>, besideNull: ReadonlySet<JsonMap>, located: Located, lookup: SchemaLookup) {
+    this.parts = [...parts];
     this.besideNull = besideNull;
     this.located = located;
-    this.#schemas = schemas;
+    this.#lookup = lookup;
   }
 
   get place(): ContractPlace {
     return this.located.place;
   }
 
-  /** What is left of it once each of its choices is made. */
-  with(made: readonly Located[]): Schema {
-    const own = this.parts.map(({ located }) =>
-      this.#schemas.without(located, ['oneOf', 'anyOf', 'allOf', 'discriminator']),
-    );
-    return this.#schemas.all([...own, ...made]);
-  }
-
-  /** What is left of it for one type. */
-  narrowed(type: JsonType, without: readonly string[]): Schema {
-    const own = this.parts.map(({ located }) => this.#schemas.without(located, ['allOf', ...without]));
-    return this.#schemas.all([...own, { value: only[type], place: this.place }]);
-  }
-
-  /** What the value of a `mapping` leads to. */
-  named(target: Located): Schema | undefined {
-    return this.#schemas.named(target);
-  }
-
-  /** The named schemas that add to this one, or to the one with the discriminator, unless this is one of those. */
-  get heirs(): ReadonlyMap<string, Located> {
-    const [own] = this.parts;
-    return this.#schemas.heirs.of(this.isHeir ? own?.map : this.#base?.map);
-  }
-
-  /** Whether its discriminator stands in what it adds to: it does not choose from its siblings then. */
-  get isHeir(): boolean {
-    const [own] = this.parts;
-    if (own === this.#base) return false;
-    const siblings = [...this.#schemas.heirs.of(this.#base?.map).values()];
-    return siblings.some((heir) => this.#schemas.of(heir).parts[0] === own);
-  }
-
-  get #base(): Part | undefined {
-    return this.parts.find(({ map }) => map['discriminator'] !== undefined);
-  }
-
-  /** What the parts say together. */
   get view(): View {
-    this.#view ??= viewOf(this, this.#schemas);
+    this.#view ??= this.#lookup.viewOf(this);
     return this.#view;
   }
+
+  /** The schema that remains once one alternative of each choice is taken. */
+  withAlternatives(taken: readonly Located[]): Schema {
+    const own = this.parts.map(({ located }) =>
+      this.#lookup.without(located, ['oneOf', 'anyOf', 'allOf', 'discriminator']),
+    );
+    return this.#lookup.all([...own, ...taken]);
+  }
+
+  /** The schema of those values that have one type. `without`: keywords to leave out. */
+  narrowedTo(type: JsonType, without: readonly string[]): Schema {
+    const own = this.parts.map(({ located }) => this.#lookup.without(located, ['allOf', ...without]));
+    return this.#lookup.all([...own, { value: ofType[type], place: this.place }]);
+  }
+
+  /** The schema that a value of a discriminator's `mapping` refers to. */
+  named(target: Located): Schema | undefined {
+    return this.#lookup.named(target);
+  }
+
+  /** The subtypes of this schema, or of the part with the discriminator where this is not a subtype itself. */
+  get subtypes(): ReadonlyMap<string, Located> {
+    const [own] = this.parts;
+    return this.#lookup.subtypesOf(this.isSubtype ? own?.map : this.#base?.map);
+  }
+
+  /** Whether the discriminator belongs to a schema that this one extends: it does not choose between its siblings. */
+  get isSubtype(): boolean {
+    const [own] = this.parts;
+    if (own === this.#base) return false;
+    const siblings = [...this.#lookup.subtypesOf(this.#base?.map).values()];
+    return siblings.some((sibling) => this.#lookup.of(sibling).parts[0] === own);
+  }
+
+  get #base(): SchemaPart | undefined {
+    return this.parts.find(({ map }) => map['discriminator'] !== undefined);
+  }
 }
 
-/** What is found where a schema is put together. */
-export interface Gathered {
-  readonly parts: Map<JsonMap, Part>;
-  readonly besideNull: Set<JsonMap>;
-}
-
-const only: Readonly<Record<JsonType, JsonMap>> = {
+/** Shared objects: schemas are told apart by their identity. */
+const ofType: Readonly<Record<JsonType, JsonMap>> = {
   boolean: { type: 'boolean' },
   integer: { type: 'integer' },
   number: { type: 'number' },
@@ -88,3 +150,40 @@ const only: Readonly<Record<JsonType, JsonMap>> = {
   array: { type: 'array' },
   object: { type: 'object' },
 };
+
+/** A schema within another one: a property, items. Built when it is first read. Several locations mean `allOf`. */
+export class SubschemaRef {
+  readonly all: readonly Located[];
+  readonly #lookup: SchemaLookup;
+  #schema: Schema | undefined;
+
+  /** @param all never empty */
+  constructor(all: readonly Located[], lookup: SchemaLookup) {
+    this.all = all;
+    this.#lookup = lookup;
+  }
+
+  get at(): Located {
+    const [first] = this.all;
+    if (first === undefined) throw new TypeError('a subschema without a location');
+    return first;
+  }
+
+  get schema(): Schema {
+    this.#schema ??= this.all.length === 1 ? this.#lookup.of(this.at) : this.#lookup.all(this.all);
+    return this.#schema;
+  }
+
+  /** Whether `readOnly` or `writeOnly` is true. Most properties answer this without building their schema. */
+  has(keyword: 'readOnly' | 'writeOnly'): boolean {
+    const { value } = this.at;
+    if (this.all.length === 1 && isMap(value) && !isComposed(value)) return value[keyword] === true;
+    return this.schema.parts.some(({ map }) => map[keyword] === true);
+  }
+}
+
+const composing = ['$ref', '$dynamicRef', 'allOf', 'oneOf', 'anyOf'] as const;
+
+function isComposed(map: JsonMap): boolean {
+  return composing.some((keyword) => map[keyword] !== undefined);
+}

@@ -2,26 +2,32 @@ import type { Documents } from '../document/documents.ts';
 import { below, isList, isMap, itemsOf, type JsonMap, type Located, refOf } from '../document/located.ts';
 import { CompareError } from '../failure.ts';
 import { isDocs } from './canonical.ts';
-import { Heirs } from './heirs.ts';
-import { type Gathered, type Part, Schema } from './schema.ts';
+import { DiscriminatorSubtypes } from './discriminators.ts';
+import { type Choice, Schema, type SchemaLookup, type SchemaPart, type View } from './schema.ts';
+import { viewOf } from './view.ts';
 
-const choices = ['oneOf', 'anyOf'] as const;
+const choiceKeywords = ['oneOf', 'anyOf'] as const;
 
-/** The schemas of one contract. */
-export class Schemas {
-  readonly heirs: Heirs;
+/** The parts of a schema while they are collected. */
+interface CollectedParts {
+  readonly parts: Map<JsonMap, SchemaPart>;
+  readonly besideNull: Set<JsonMap>;
+}
+
+/** The schemas of one contract. Each is built once, when it is first needed. */
+export class Schemas implements SchemaLookup {
   readonly #documents: Documents;
+  readonly #subtypes: DiscriminatorSubtypes;
   readonly #byMap = new Map<unknown, Schema>();
   readonly #byParts = new Map<string | number, Schema>();
-  readonly #parts = new Map<JsonMap, Part>();
+  readonly #parts = new Map<JsonMap, SchemaPart>();
   readonly #reduced = new Map<JsonMap, Map<string, JsonMap>>();
 
   constructor(documents: Documents) {
     this.#documents = documents;
-    this.heirs = new Heirs(documents);
+    this.#subtypes = new DiscriminatorSubtypes(documents);
   }
 
-  /** @throws CompareError for a `$ref` that leads nowhere */
   of(located: Located): Schema {
     const { value } = located;
     const known = isMap(value) ? this.#byMap.get(value) : undefined;
@@ -31,7 +37,24 @@ export class Schemas {
     return schema;
   }
 
-  /** By its name among the components, or by reference; undefined: there is none, which nobody but a reader minds. */
+  all(located: readonly Located[]): Schema {
+    const collected: CollectedParts = { parts: new Map(), besideNull: new Set() };
+    for (const one of located) this.#collect(one, collected, false);
+    const parts = [...collected.parts.values()];
+    const [first, ...others] = parts;
+    // Without parts there is no key to look up.
+    if (!first) {
+      const { place } = located[0] ?? this.#documents.root;
+      return new Schema(parts, collected.besideNull, { value: {}, place }, this);
+    }
+    const key = others.length === 0 ? first.id : keyOf(parts);
+    const known = this.#byParts.get(key);
+    if (known) return known;
+    const schema = new Schema(parts, collected.besideNull, first.located, this);
+    this.#byParts.set(key, schema);
+    return schema;
+  }
+
   named(target: Located): Schema | undefined {
     const { value, place } = target;
     if (isMap(value)) return this.of(target);
@@ -45,39 +68,6 @@ export class Schemas {
     }
   }
 
-  /** What fulfils every one of them. */
-  all(located: readonly Located[]): Schema {
-    const gathered: Gathered = { parts: new Map(), besideNull: new Set() };
-    for (const one of located) this.#gather(one, gathered, false);
-    const [first, ...others] = gathered.parts.values();
-    // What says nothing has only its place to be told by.
-    if (!first) return new Schema(gathered, { value: {}, place: (located[0] ?? this.#documents.root).place }, this);
-    const key = others.length === 0 ? first.id : keyOf([first, ...others]);
-    const known = this.#byParts.get(key);
-    if (known) return known;
-    const schema = new Schema(gathered, first.located, this);
-    this.#byParts.set(key, schema);
-    return schema;
-  }
-
-  /** The alternatives that stand below `keyword`, but for a bare null. */
-  alternatives(part: Part, keyword: (typeof choices)[number]): Located[] {
-    const list = below(part.located, keyword);
-    const own = itemsOf(list).filter((one) => !this.isNull(one));
-    // A single one is a part of the schema.
-    return own.length < 2 ? own : flattened(list, keyword).filter((one) => !this.isNull(one));
-  }
-
-  /** Whether nothing but null fulfils it. */
-  isNull(located: Located): boolean {
-    const { value } = this.#documents.resolve(located);
-    if (!isMap(value)) return false;
-    const { type, const: constant, enum: values } = value as { type?: unknown; const?: unknown; enum?: unknown };
-    const isNullType = type === 'null' || (isList(type) && type.length === 1 && type[0] === 'null');
-    return isNullType || constant === null || (isList(values) && values.length === 1 && values[0] === null);
-  }
-
-  /** The same schema object without some of its keywords. */
   without(located: Located, keywords: readonly string[]): Located {
     if (!isMap(located.value)) return located;
     const name = keywords.join(',');
@@ -90,35 +80,58 @@ export class Schemas {
     return { value: reduced, place: located.place };
   }
 
-  #gather(located: Located, into: Gathered, isBesideNull: boolean): void {
+  alternatives(part: SchemaPart, keyword: Choice['keyword']): Located[] {
+    const list = below(part.located, keyword);
+    const own = itemsOf(list).filter((one) => !this.isNull(one));
+    // A single alternative is a part of the schema.
+    return own.length < 2 ? own : flattened(list, keyword).filter((one) => !this.isNull(one));
+  }
+
+  isNull(located: Located): boolean {
+    const { value } = this.#documents.resolve(located);
+    if (!isMap(value)) return false;
+    const { type, const: constant, enum: values } = value as { type?: unknown; const?: unknown; enum?: unknown };
+    const isNullType = type === 'null' || (isList(type) && type.length === 1 && type[0] === 'null');
+    return isNullType || constant === null || (isList(values) && values.length === 1 && values[0] === null);
+  }
+
+  subtypesOf(parent: unknown): ReadonlyMap<string, Located> {
+    return this.#subtypes.of(parent);
+  }
+
+  viewOf(schema: Schema): View {
+    return viewOf(schema, this);
+  }
+
+  #collect(located: Located, into: CollectedParts, isBesideNull: boolean): void {
     let at = located;
     if (refOf(at.value) !== undefined) {
       const target = this.#documents.resolve(located);
-      for (; at.value !== target.value; at = this.#documents.follow(at)) this.#gatherBeside(at, into, isBesideNull);
+      for (; at.value !== target.value; at = this.#documents.follow(at)) this.#collectBesideRef(at, into, isBesideNull);
     }
     const { value } = at;
-    if (value === false) this.#gather({ value: { not: {} }, place: at.place }, into, isBesideNull);
+    if (value === false) this.#collect({ value: { not: {} }, place: at.place }, into, isBesideNull);
     if (!isMap(value) || into.parts.has(value)) return;
     this.#add(value, at, into, isBesideNull);
     if (value['allOf'] !== undefined) {
-      for (const one of itemsOf(below(at, 'allOf'))) this.#gather(one, into, isBesideNull);
+      for (const one of itemsOf(below(at, 'allOf'))) this.#collect(one, into, isBesideNull);
     }
-    for (const keyword of choices) {
+    for (const keyword of choiceKeywords) {
       const alternatives = value[keyword] === undefined ? [] : itemsOf(below(at, keyword));
       if (alternatives.length === 0 || alternatives.length > 2) continue;
       const [only, ...others] = alternatives.filter((one) => !this.isNull(one));
-      if (only && others.length === 0) this.#gather(only, into, isBesideNull || alternatives.length > 1);
+      if (only && others.length === 0) this.#collect(only, into, isBesideNull || alternatives.length > 1);
     }
   }
 
-  /** What stands beside a `$ref`. */
-  #gatherBeside(located: Located, into: Gathered, isBesideNull: boolean): void {
+  /** Keywords beside a `$ref` have an effect since OpenAPI 3.1. */
+  #collectBesideRef(located: Located, into: CollectedParts, isBesideNull: boolean): void {
     if (this.#documents.isOpenApi30 || !isMap(located.value)) return;
     if (Object.keys(located.value).every((key) => key === '$ref' || key === '$dynamicRef' || isDocs(key))) return;
-    this.#gather(this.without(located, ['$ref', '$dynamicRef']), into, isBesideNull);
+    this.#collect(this.without(located, ['$ref', '$dynamicRef']), into, isBesideNull);
   }
 
-  #add(map: JsonMap, located: Located, { parts, besideNull }: Gathered, isBesideNull: boolean): void {
+  #add(map: JsonMap, located: Located, { parts, besideNull }: CollectedParts, isBesideNull: boolean): void {
     let part = this.#parts.get(map);
     if (!part) {
       part = { map, located, id: this.#parts.size };
@@ -129,8 +142,8 @@ export class Schemas {
   }
 }
 
-/** A choice within a choice of the same kind, and nothing beside it, is one choice. */
-export function flattened(list: Located, keyword: (typeof choices)[number]): Located[] {
+/** The alternatives of a choice. One that is nothing but a choice of the same kind is replaced by its alternatives. */
+function flattened(list: Located, keyword: Choice['keyword']): Located[] {
   return itemsOf(list).flatMap((one) => {
     const isChoice = isMap(one.value) && isList(one.value[keyword]);
     const isAlone = isChoice && Object.keys(one.value).every((key) => key === keyword || isDocs(key));
@@ -138,7 +151,7 @@ export function flattened(list: Located, keyword: (typeof choices)[number]): Loc
   });
 }
 
-function keyOf(parts: readonly Part[]): string {
+function keyOf(parts: readonly SchemaPart[]): string {
   return parts
     .map(({ id }) => id)
     .sort((a, b) => a - b)

@@ -1,84 +1,65 @@
-import { entriesOf, isList, isMap, itemsOf, type Located } from '../document/located.ts';
-import { canonical } from './canonical.ts';
-import { type Conditions, conditionsOf } from './conditions.ts';
-import { applying } from './foreign.ts';
-import { type Group, type Groups, groupsOf, valuesOf } from './groups.ts';
-import { Held, type Sayings, sayingsOf } from './held.ts';
-import { refusesNull, withoutIdle } from './idle.ts';
-import { isNullable, isNullUnlisted, type JsonType, typesOf } from './jsonTypes.ts';
-import { type Limits, limitsOf } from './limits.ts';
-import type { Schema } from './schema.ts';
-import type { Schemas } from './schemas.ts';
+import { below, entriesOf, isList, isMap, itemsOf, type Located } from '../document/located.ts';
+import { canonical, isDocs } from './canonical.ts';
+import { choicesOf, enumValuesOf } from './choices.ts';
+import { applicableKeywords, excludesNull, type Keywords, keywordsOf, withoutNoopKeywords } from './keywords.ts';
+import { limitsOf } from './limits.ts';
+import {
+  type Choice,
+  type Condition,
+  type Conditions,
+  type Schema,
+  type SchemaLookup,
+  SubschemaRef,
+  type View,
+} from './schema.ts';
+import { isNullable, isNullUnlisted, typesOf } from './types.ts';
 
-/** What a schema says, with `allOf` merged, `$ref`s followed and null taken out of the types. */
-export interface View {
-  /** Without null; undefined: any. Told from the other keywords where `type` is missing. */
-  readonly types: ReadonlySet<JsonType> | undefined;
-  readonly nullable: boolean;
-  /** Null is said to be let through, and is none of the values that are listed. */
-  readonly isNullUnlisted: boolean;
-  /** Nothing fulfils it. */
-  readonly isNothing: boolean;
-  /** Of `enum` and `const`, but for null: the value as JSON, in the order in which they stand. */
-  readonly values: ReadonlyMap<string, Located> | undefined;
-  readonly limits: Limits;
-  readonly properties: ReadonlyMap<string, Held>;
-  readonly required: ReadonlyMap<string, Located>;
-  /** Of the fields that have no name in the schema; undefined: any. */
-  readonly additional: Held | undefined;
-  readonly items: Held | undefined;
-  readonly prefixItems: readonly Held[];
-  readonly groups: Groups;
-  readonly conditions: Conditions;
-  /** Where the first part that has the keyword says it. */
-  at(keyword: string): Located | undefined;
-}
-
+// Shared: most schemas have none of these.
 const none: ReadonlyMap<string, never> = new Map<string, never>();
-const noChoice: readonly Group[] = [];
+const noChoices: readonly Choice[] = [];
 
-export function viewOf(schema: Schema, schemas: Schemas): View {
-  const stated = sayingsOf(schema.parts);
-  const all = withoutIdle(stated);
-  const said = all.has('type') ? applying(all, typesOf(all, undefined)) : all;
-  const groups = said.has('oneOf') || said.has('anyOf') ? groupsOf(schema, schemas) : noChoice;
-  const lists = groups.map(valuesOf);
-  const values = enumerated(
-    said,
+export function viewOf(schema: Schema, lookup: SchemaLookup): View {
+  const stated = keywordsOf(schema.parts);
+  const effective = withoutNoopKeywords(stated);
+  const keywords = effective.has('type') ? applicableKeywords(effective, typesOf(effective, undefined)) : effective;
+  const choices = keywords.has('oneOf') || keywords.has('anyOf') ? choicesOf(schema, lookup) : noChoices;
+  const lists = choices.map(enumValuesOf);
+  const values = enumOf(
+    keywords,
     lists.filter((list) => list !== undefined),
   );
   return {
-    types: typesOf(said, values),
-    nullable: isNullable(schema, schemas) && !refusesNull(stated),
+    types: typesOf(keywords, values),
+    nullable: isNullable(schema, lookup) && !excludesNull(stated),
     isNullUnlisted: isNullUnlisted(schema),
-    isNothing: said.get('not')?.some(isAnyValue) ?? false,
+    rejectsAll: keywords.get('not')?.some(isTrueSchema) ?? false,
     values,
-    limits: limitsOf(schema.parts, said),
-    properties: propertiesOf(said, schemas),
-    required: requiredOf(said),
-    additional: held(said.get('additionalProperties') ?? said.get('unevaluatedProperties'), schemas),
-    ...arrayOf(said, schemas),
-    groups: groups.filter((_group, index) => lists[index] === undefined),
-    conditions: conditionsOf(said, schema.parts, schemas),
-    at: (keyword) => said.get(keyword)?.[0],
+    limits: limitsOf(schema.parts, keywords),
+    properties: propertiesOf(keywords, lookup),
+    required: requiredOf(keywords),
+    additional: subschema(keywords.get('additionalProperties') ?? keywords.get('unevaluatedProperties'), lookup),
+    ...itemsOfArray(keywords, lookup),
+    choices: choices.filter((_choice, index) => lists[index] === undefined),
+    conditions: conditionsOf(keywords, schema.parts, lookup),
+    at: (keyword) => keywords.get(keyword)?.[0],
   };
 }
 
-function held(located: readonly Located[] | undefined, schemas: Schemas): Held | undefined {
-  return located && new Held(located, schemas);
+function subschema(located: readonly Located[] | undefined, lookup: SchemaLookup): SubschemaRef | undefined {
+  return located && new SubschemaRef(located, lookup);
 }
 
-function isAnyValue({ value }: Located): boolean {
+function isTrueSchema({ value }: Located): boolean {
   return value === true || (isMap(value) && Object.keys(value).length === 0);
 }
 
-function propertiesOf(said: Sayings, schemas: Schemas): ReadonlyMap<string, Held> {
-  const maps = said.get('properties');
+function propertiesOf(keywords: Keywords, lookup: SchemaLookup): ReadonlyMap<string, SubschemaRef> {
+  const maps = keywords.get('properties');
   if (maps === undefined) return none;
   const [first] = maps;
   if (maps.length === 1 && first) {
-    const fields = new Map<string, Held>();
-    for (const [name, schema] of entriesOf(first)) fields.set(name, new Held([schema], schemas));
+    const fields = new Map<string, SubschemaRef>();
+    for (const [name, schema] of entriesOf(first)) fields.set(name, new SubschemaRef([schema], lookup));
     return fields;
   }
   const named = new Map<string, Located[]>();
@@ -87,33 +68,81 @@ function propertiesOf(said: Sayings, schemas: Schemas): ReadonlyMap<string, Held
     if (known) known.push(schema);
     else named.set(name, [schema]);
   }
-  return new Map([...named].map(([name, located]) => [name, new Held(located, schemas)]));
+  return new Map([...named].map(([name, located]) => [name, new SubschemaRef(located, lookup)]));
 }
 
-function requiredOf(said: Sayings): ReadonlyMap<string, Located> {
-  const lists = said.get('required');
+function requiredOf(keywords: Keywords): ReadonlyMap<string, Located> {
+  const lists = keywords.get('required');
   if (lists === undefined) return none;
   const required = new Map<string, Located>();
   for (const name of lists.flatMap(itemsOf)) if (typeof name.value === 'string') required.set(name.value, name);
   return required;
 }
 
-/** What every `enum` and `const` of the parts lets through, and every choice between values. */
-function enumerated(said: Sayings, chosen: readonly (readonly Located[])[]): ReadonlyMap<string, Located> | undefined {
-  const enums = (said.get('enum') ?? []).filter(({ value }) => isList(value)).map(itemsOf);
-  const lists = [...enums, ...(said.get('const') ?? []).map((constant) => [constant]), ...chosen];
+/** The values that all `enum`s, `const`s and choices between constants (`chosen`) have in common. */
+function enumOf(keywords: Keywords, chosen: readonly (readonly Located[])[]): ReadonlyMap<string, Located> | undefined {
+  const enums = (keywords.get('enum') ?? []).filter(({ value }) => isList(value)).map(itemsOf);
+  const lists = [...enums, ...(keywords.get('const') ?? []).map((constant) => [constant]), ...chosen];
   if (lists.length === 0) return undefined;
   const maps = lists.map((list) => new Map(list.map((item) => [canonical(item.value), item] as const)));
   const [first = none, ...others] = maps;
   return new Map([...first].filter(([text]) => text !== 'null' && others.every((other) => other.has(text))));
 }
 
-/** `items` is a list in JSON Schema before 2020-12, and `additionalItems` then what `items` is since. */
-function arrayOf(said: Sayings, schemas: Schemas): Pick<View, 'items' | 'prefixItems'> {
-  const items = said.get('items') ?? [];
-  const [list] = [...(said.get('prefixItems') ?? []), ...items].filter(({ value }) => isList(value));
-  const rest = items.filter(({ value }) => !isList(value));
-  const others = rest.length > 0 ? rest : ((list && said.get('additionalItems')) ?? said.get('unevaluatedItems'));
-  const prefixItems = list ? itemsOf(list).map((at) => new Held([at], schemas)) : [];
-  return { items: held(others, schemas), prefixItems };
+/** Before JSON Schema 2020-12, `items` may be a list (now `prefixItems`), and `additionalItems` is today's `items`. */
+function itemsOfArray(keywords: Keywords, lookup: SchemaLookup): Pick<View, 'items' | 'prefixItems'> {
+  const items = keywords.get('items') ?? [];
+  const [list] = [...(keywords.get('prefixItems') ?? []), ...items].filter(({ value }) => isList(value));
+  const single = items.filter(({ value }) => !isList(value));
+  const rest =
+    single.length > 0 ? single : ((list && keywords.get('additionalItems')) ?? keywords.get('unevaluatedItems'));
+  const prefixItems = list ? itemsOf(list).map((at) => new SubschemaRef([at], lookup)) : [];
+  return { items: subschema(rest, lookup), prefixItems };
+}
+
+const direct = ['contains', 'propertyNames', 'contentSchema'] as const;
+const byName = ['dependentSchemas', 'patternProperties'] as const;
+const conditional: ReadonlySet<string> = new Set([...direct, ...byName, 'not', 'if', 'dependentRequired']);
+
+function conditionsOf(
+  keywords: Keywords,
+  parts: readonly { readonly located: Located }[],
+  lookup: SchemaLookup,
+): Conditions {
+  if (![...keywords.keys()].some((keyword) => conditional.has(keyword))) return none;
+  const conditions = new Map<string, Condition>();
+  const add = (name: string, at: Located, isDirect: boolean): void => {
+    if (at.value === undefined) return;
+    // Several parts with the same condition apply together.
+    const known = conditions.get(name)?.ref.all ?? [];
+    conditions.set(name, { ref: new SubschemaRef([...known, at], lookup), isDirect });
+  };
+  for (const keyword of direct) for (const at of keywords.get(keyword) ?? []) add(keyword, at, true);
+  const dependent = (keywords.get('dependentRequired') ?? []).flatMap(entriesOf);
+  for (const keyword of byName) {
+    for (const [name, at] of (keywords.get(keyword) ?? []).flatMap(entriesOf)) {
+      if (keyword === 'dependentSchemas' && hasOnlyRequired(at)) dependent.push([name, below(at, 'required')]);
+      else add(`${keyword}/${name}`, at, true);
+    }
+  }
+  for (const [index, at] of (keywords.get('not') ?? []).entries()) {
+    if (isMap(at.value) && Object.keys(at.value).length > 0) add(`not/${index}`, at, false);
+  }
+  for (const { located } of parts) {
+    const condition = below(located, 'if');
+    if (condition.value === undefined) continue;
+    add(`then (${canonical(condition.value)})`, below(located, 'then'), true);
+    add(`else (${canonical(condition.value)})`, below(located, 'else'), true);
+  }
+  for (const [name, list] of dependent) {
+    for (const { value, place } of itemsOf(list)) {
+      add(`dependentRequired/${name}/${String(value)}`, { value: { required: [value] }, place }, true);
+    }
+  }
+  return conditions;
+}
+
+/** A `dependentSchemas` entry with `required` alone is a `dependentRequired`. */
+function hasOnlyRequired({ value }: Located): boolean {
+  return isMap(value) && Object.keys(value).every((key) => key === 'required' || isDocs(key));
 }

@@ -1,9 +1,10 @@
 import { expect } from 'vitest';
+import { compareContracts } from '../../../gateway/compat/diff/contracts.ts';
 import { Documents, type OpenFile } from '../../../gateway/compat/document/documents.ts';
 import { CompareError } from '../../../gateway/compat/failure.ts';
 import type { Finding } from '../../../gateway/compat/finding.ts';
 import { findingsOf } from '../../../gateway/compat/findings.ts';
-import { compareContracts } from '../../../gateway/compat/walk/compareContracts.ts';
+import { levelOf } from '../../../gateway/compat/rules/rules.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -18,8 +19,8 @@ export function documentsOf(contract: unknown, name = 'contract'): Documents {
 /** What is found; with a look at what says the same on both sides, too, so that leaving it out is never what finds nothing. */
 export function findingsBetween(old: unknown, now: unknown): Finding[] {
   const [before, after] = [documentsOf(old, 'old'), documentsOf(now, 'new')];
-  const closely = findingsOf(compareContracts(before, after, {}, { are: () => false }));
-  const findings = findingsOf(compareContracts(before, after));
+  const closely = findingsOf(compareContracts(before, after, levelOf, {}, { are: () => false }));
+  const findings = findingsOf(compareContracts(before, after, levelOf));
   expect(told(findings)).toEqual(told(closely));
   return findings;
 }

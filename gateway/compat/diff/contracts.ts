@@ -1,0 +1,173 @@
+import type { Comparison, SeverityOf } from '../change.ts';
+import type { Documents } from '../document/documents.ts';
+import { IdenticalSubtrees, type SubtreeEquality } from '../document/identicalSubtrees.ts';
+import { below, type Located } from '../document/located.ts';
+import { withinTheStack } from '../failure.ts';
+import { basePathsMoved, type Servers, serversOf } from './basePaths.ts';
+import { addChange, compareAsDocs, compareDocs, emptyComparison } from './comparison.ts';
+import { ContractPair } from './contractPair.ts';
+import { compareOperations } from './operations.ts';
+import { type Route, routesOf, withoutNames } from './routes.ts';
+
+/** The changes of one route. */
+export interface RouteComparison {
+  /** In the new contract, or in the old one if it was removed. */
+  readonly route: Route;
+  /** In the old contract; undefined: it is new. */
+  readonly was: Route | undefined;
+  readonly comparison: Comparison;
+}
+
+/** The names of both versions in URLs (`v1`), and the paths that the new version renamed (null: removed without successor). */
+export interface Versions {
+  readonly old?: string;
+  readonly new?: string;
+  readonly moved?: (path: string) => string | null;
+}
+
+export interface ContractComparison {
+  /** Changes that belong to no route. */
+  readonly document: Comparison;
+  readonly routes: readonly RouteComparison[];
+}
+
+/**
+ * Finds all changes between two contracts.
+ * @param severityOf where alternatives can be paired in several ways, those with the fewest breaking changes are paired
+ * @param identical parts that are skipped
+ * @throws CompareError for a `$ref` that leads nowhere, and for schemas nested too deeply
+ */
+export function compareContracts(
+  old: Documents,
+  now: Documents,
+  severityOf: SeverityOf,
+  versions: Versions = {},
+  identical: SubtreeEquality = new IdenticalSubtrees(old, now),
+): ContractComparison {
+  return withinTheStack(now.root.place.file.name, () =>
+    compareAll(new ContractPair(old, now, identical, severityOf), versions),
+  );
+}
+
+function compareAll(contracts: ContractPair, versions: Versions): ContractComparison {
+  const { old, new: now } = contracts;
+  const [before, after] = [routesOf(old, versions.old), routesOf(now, versions.new)];
+  const pairs = pairRoutes(
+    { documents: old, routes: [...before.values()], version: versions.old },
+    { documents: now, routes: [...after.values()], version: versions.new },
+    ({ kind, path }) => (kind === 'route' && versions.moved ? (versions.moved(path) ?? '') : path),
+  );
+  const routes = pairs.map(({ old: was, now: kept, moved }): RouteComparison => {
+    if (!kept) return { route: was, was, comparison: wholeRoute('removed', was.operation, undefined) };
+    const comparison = compareOperations(was, kept, contracts);
+    if (moved) {
+      const detail = { is: 'base paths', old: moved.paths.old, new: moved.paths.new } as const;
+      const [from, to] = [moved.from.at, moved.to.at];
+      addChange(comparison, { kind: 'base_path', effect: 'changed', detail, old: from, new: to });
+    }
+    return { route: kept, was, comparison };
+  });
+  const kept = new Set(pairs.map((pair) => pair.now));
+  for (const route of after.values()) {
+    if (kept.has(route)) continue;
+    routes.push({ route, was: undefined, comparison: wholeRoute('added', undefined, route.operation) });
+  }
+  return { document: compareHeads(old.root, now.root), routes };
+}
+
+function wholeRoute(effect: 'added' | 'removed', old: Located | undefined, now: Located | undefined): Comparison {
+  const comparison = emptyComparison();
+  addChange(comparison, { kind: 'route', effect, old, new: now });
+  return comparison;
+}
+
+/** Compares descriptions of the whole API. Changes of base paths belong to the routes. */
+function compareHeads(old: Located, now: Located): Comparison {
+  const comparison = emptyComparison();
+  compareDocs(old, now, comparison);
+  for (const key of ['info', 'servers', 'jsonSchemaDialect']) {
+    compareAsDocs(key, below(old, key), below(now, key), comparison);
+  }
+  return comparison;
+}
+
+interface ContractRoutes {
+  readonly documents: Documents;
+  readonly routes: readonly Route[];
+  /** The name of the version in URLs; undefined: unknown. */
+  readonly version: string | undefined;
+}
+
+interface RoutePair {
+  readonly old: Route;
+  /** Undefined: removed. */
+  readonly now: Route | undefined;
+  /** Set if the base path changed and the path does not compensate for it. */
+  readonly moved: { readonly from: Servers; readonly to: Servers; readonly paths: BasePathLists } | undefined;
+}
+
+type BasePathLists = NonNullable<ReturnType<typeof basePathsMoved>>;
+type PathsOf = (route: Route) => readonly string[];
+
+/**
+ * Pairs the routes of two contracts: by path and base path; then where a part of the path moved into or out of the base
+ * path; then by path below another base path; then with other names of path parameters.
+ * @param newPathOf the path of an old route in the new contract
+ */
+function pairRoutes(old: ContractRoutes, now: ContractRoutes, newPathOf: (route: Route) => string): RoutePair[] {
+  const found = new Map<Route, RoutePair>();
+  const waiting = new Set(now.routes);
+  const samePath: [PathsOf, PathsOf] = [(route) => [newPathOf(route)], ({ path }) => [path]];
+  const keys: [ofOld: PathsOf, ofNew: PathsOf, isAnyBasePath: boolean][] = [
+    [...samePath, false],
+    [(route) => fullPaths({ ...route, path: newPathOf(route) }, old), (route) => fullPaths(route, now), true],
+    [...samePath, true],
+    [(route) => [withoutNames(newPathOf(route))], ({ path }) => [withoutNames(path)], true],
+  ];
+  for (const [ofOld, ofNew, isAnyBasePath] of keys) {
+    const byKey = new Map<string, Route>();
+    for (const route of waiting) {
+      for (const key of keysOf(route, ofNew)) if (!byKey.has(key)) byKey.set(key, route);
+    }
+    for (const route of old.routes) {
+      if (found.has(route)) continue;
+      const kept = keysOf(route, ofOld)
+        .map((key) => byKey.get(key))
+        .find((one) => one !== undefined && waiting.has(one));
+      if (!kept) continue;
+      const moved = movedBetween(route, newPathOf(route), kept, old, now);
+      if (moved && !isAnyBasePath) continue;
+      waiting.delete(kept);
+      found.set(route, { old: route, now: kept, moved });
+    }
+  }
+  return old.routes.map((route) => found.get(route) ?? { old: route, now: undefined, moved: undefined });
+}
+
+function keysOf(route: Route, pathsOf: PathsOf): string[] {
+  const paths = route.kind === 'route' ? pathsOf(route) : [route.path];
+  return paths.map((path) => `${route.kind} ${route.method} ${path}`);
+}
+
+/** The path with the base path of each server. None for a path that was removed without a successor. */
+function fullPaths(route: Route, { documents, version }: ContractRoutes): string[] {
+  if (route.path === '') return [];
+  const { addresses } = serversOf(route, documents, version);
+  return [...new Set(addresses.map(({ path }) => withoutNames(`${path}${route.path}`)))];
+}
+
+function movedBetween(
+  old: Route,
+  newPath: string,
+  now: Route,
+  before: ContractRoutes,
+  after: ContractRoutes,
+): RoutePair['moved'] {
+  if (old.kind !== 'route') return undefined;
+  // A part of the base path is now in the path.
+  if (withoutNames(newPath) !== withoutNames(now.path)) return undefined;
+  const from = serversOf(old, before.documents, before.version);
+  const to = serversOf(now, after.documents, after.version);
+  const paths = basePathsMoved(from, to);
+  return paths && { from, to, paths };
+}

@@ -1,0 +1,127 @@
+import { below, type Located } from '../document/located.ts';
+import { discriminatorValuesOf, mappingOf, nameOf, targetsOf } from '../schema/discriminators.ts';
+import { pairAlternatives, pairChoices } from './pairing.ts';
+import type { SchemaPair } from './schemaPair.ts';
+
+/** The new name of each schema that the discriminator chooses from, by its old name. Schema names are never sent. */
+type NewNames = ReadonlyMap<string, string>;
+
+/** Compares how the alternatives of a choice, or the subtypes of a base schema, are told apart. */
+export function compareDiscriminators(pair: SchemaPair): void {
+  const { old, new: now } = pair;
+  const [before, after] = [old.at('discriminator'), now.at('discriminator')];
+  if (!before && !after) return;
+  if (!before || !after) {
+    pair.addChange('structure', 'equivalent', 'discriminator', before, after);
+    return;
+  }
+  const [oldProperty, newProperty] = [below(before, 'propertyName'), below(after, 'propertyName')];
+  if (oldProperty.value !== newProperty.value)
+    pair.addChange('structure', 'changed', 'discriminator', oldProperty, newProperty);
+  const hasChoice = old.choices.length + now.choices.length > 0;
+  const names = hasChoice ? namesOfAlternatives(pair) : namesOfSubtypes(pair);
+  compareDefaultMapping(pair, below(before, 'defaultMapping'), below(after, 'defaultMapping'), names);
+  compareMappings(pair, before, after, names);
+  if (!hasChoice) compareSubtypes(pair, before, after, names);
+}
+
+/** `defaultMapping` is the schema of values without the discriminating property. */
+function compareDefaultMapping(pair: SchemaPair, old: Located, now: Located, names: NewNames): void {
+  const [before, after] = [old.value, now.value];
+  if (before === undefined && after === undefined) return;
+  if (before === undefined || after === undefined) {
+    pair.addChange('limit', after === undefined ? 'narrower' : 'wider', 'defaultMapping', old, now);
+  } else if (!haveSameTarget(pair, old, now, names)) {
+    pair.addChange('structure', 'changed', 'defaultMapping', old, now);
+  }
+}
+
+function compareMappings(pair: SchemaPair, old: Located, now: Located, names: NewNames): void {
+  const { oldSchema, newSchema } = pair;
+  const [oldValues, newValues] = [discriminatorValuesOf(oldSchema), discriminatorValuesOf(newSchema)];
+  const [oldTargets, newTargets] = [targetsOf(oldSchema), targetsOf(newSchema)];
+  const areSubtypes = oldSchema.isSubtype && newSchema.isSubtype;
+  for (const [value, target] of oldValues) {
+    // The name of a schema is a value of the discriminator without being listed.
+    const named = newTargets.get(value);
+    const kept = newValues.get(value) ?? (named && { ...named, value });
+    if (areSubtypes && !names.has(nameOf(target.value)) && !losesOwnValue(pair, target, kept)) continue;
+    if (kept && !haveSameTarget(pair, target, kept, names))
+      pair.addChange('structure', 'changed', 'mapping', target, kept, { is: 'mapping', value });
+    // A removed alternative has its own change.
+    else if (!kept && names.has(nameOf(target.value)))
+      pair.addChange('value', 'removed', '', target, now, { is: 'values', values: [JSON.stringify(value)] });
+  }
+  const known = new Set(names.values());
+  for (const [value, target] of newValues) {
+    if (!oldValues.has(value) && !oldTargets.has(value) && known.has(nameOf(target.value)))
+      pair.addChange('value', 'added', '', old, target, { is: 'values', values: [JSON.stringify(value)] });
+  }
+}
+
+/**
+ * Whether a value that referred to the subtype itself no longer does. A subtype does not choose between its siblings: a
+ * value that refers to a sibling is compared with their base schema.
+ */
+function losesOwnValue({ oldSchema, newSchema }: SchemaPair, old: Located, now: Located | undefined): boolean {
+  return nameOf(old.value) === oldSchema.place.key && nameOf(now?.value) !== newSchema.place.key;
+}
+
+/** Whether a value refers to the same schema as before, or to a compatible one. */
+function haveSameTarget(pair: SchemaPair, old: Located, now: Located, names: NewNames): boolean {
+  const [oldName, newName] = [nameOf(old.value), nameOf(now.value)];
+  if (oldName === newName || names.get(oldName) === newName) return true;
+  const [before, after] = [pair.oldSchema.named(old), pair.newSchema.named(now)];
+  return before !== undefined && after !== undefined && pair.isReplaceable(before, after);
+}
+
+function namesOfAlternatives(pair: SchemaPair): NewNames {
+  const kept = pairChoices(pair.old.choices, pair.new.choices).flatMap(
+    ([before, after]) => pairAlternatives(before.alternatives, after.alternatives, pair).kept,
+  );
+  const renamed = kept.flatMap(([{ ref: before }, { ref: after }]) =>
+    before === undefined || after === undefined ? [] : [[nameOf(before), nameOf(after)] as const],
+  );
+  return new Map([...renamed, ...unchangedNames(pair)]);
+}
+
+function unchangedNames({ oldSchema, newSchema }: SchemaPair): [old: string, now: string][] {
+  const targets = targetsOf(newSchema);
+  return [...targetsOf(oldSchema).keys()].filter((name) => targets.has(name)).map((name) => [name, name]);
+}
+
+/** A subtype was renamed if its old name is gone, and a value that referred to it now refers to a new one. */
+function namesOfSubtypes(pair: SchemaPair): NewNames {
+  const [oldTargets, newTargets] = [targetsOf(pair.oldSchema), targetsOf(pair.newSchema)];
+  const names = new Map(unchangedNames(pair));
+  const [oldMapping, newMapping] = [mappingOf(pair.old), mappingOf(pair.new)];
+  const taken = new Set<string>();
+  for (const [value, target] of oldMapping) {
+    const [before, after] = [nameOf(target.value), nameOf(newMapping.get(value)?.value)];
+    const isGone = oldTargets.has(before) && !newTargets.has(before);
+    const isNew = newTargets.has(after) && !oldTargets.has(after) && !taken.has(after);
+    if (!isGone || !isNew) continue;
+    names.set(before, after);
+    taken.add(after);
+  }
+  return names;
+}
+
+/** Without a `oneOf` or `anyOf`, the alternatives are the subtypes of the schema and the targets of its mapping. */
+function compareSubtypes(pair: SchemaPair, before: Located, after: Located, names: NewNames): void {
+  const [oldTargets, newTargets] = [targetsOf(pair.oldSchema), targetsOf(pair.newSchema)];
+  const values = new Map([...mappingOf(pair.old)].map(([value, target]) => [nameOf(target.value), value]));
+  for (const [name, target] of oldTargets) {
+    const kept = newTargets.get(names.get(name) ?? '');
+    if (!kept) {
+      pair.addChange('alternative', 'removed', name, target, after);
+      continue;
+    }
+    const [old, now] = [pair.oldSchema.named(target), pair.newSchema.named(kept)];
+    if (old && now) pair.comparePart({ kind: 'part', text: values.get(name) ?? name }, old, now);
+  }
+  const known = new Set(names.values());
+  for (const [name, target] of newTargets) {
+    if (!known.has(name)) pair.addChange('alternative', 'added', name, before, target);
+  }
+}

@@ -1,0 +1,206 @@
+import type { Comparison, Direction } from '../change.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, entriesOf, isMap, type Located } from '../document/located.ts';
+import { canonical, isEqual, substance } from '../schema/canonical.ts';
+import { unionOfTypes } from '../schema/choices.ts';
+import type { Schema, View } from '../schema/schema.ts';
+import { addChange, addPart, compareAsDocs, emptyComparison } from './comparison.ts';
+import type { ContractPair } from './contractPair.ts';
+import { isBinary } from './types.ts';
+
+/** How one field of a form is written, with defaults filled in. */
+interface FieldEncoding {
+  /** Undefined: not stated, and the default depends on the value. */
+  readonly contentTypes: readonly string[] | undefined;
+  readonly statesType: boolean;
+  /** A key of the style and explode, as for query parameters. */
+  readonly writing: string;
+  readonly statesStyle: boolean;
+  readonly allowsReserved: boolean;
+  /** A key of the headers and nested encodings. */
+  readonly others: string;
+}
+
+const urlencoded = 'application/x-www-form-urlencoded';
+const octets = 'application/octet-stream';
+const json = 'application/json';
+const styleKeywords = ['style', 'explode', 'allowReserved'] as const;
+const nestedKeywords = ['encoding', 'prefixEncoding', 'itemEncoding'] as const;
+
+/** In lower case, without blanks and `charset`. */
+export function normalizedType(type: string): string {
+  return type
+    .toLowerCase()
+    .replace(/\s/g, '')
+    .replace(/;charset=[^;,]*/, '');
+}
+
+/** Whether `encoding` has an effect on a media type. */
+export function hasEncodings(type: string): boolean {
+  return type.startsWith('multipart/') || type.startsWith(urlencoded) || type.includes('*');
+}
+
+/** Compares how the fields of a form are written. `old` and `now`: the media types named `type`. */
+export function compareEncodings(
+  type: string,
+  old: Located,
+  now: Located,
+  direction: Direction,
+  contracts: ContractPair,
+  into: Comparison,
+): void {
+  for (const keyword of nestedKeywords) {
+    const [before, after] = [below(old, keyword), below(now, keyword)];
+    if (isEqual(before.value, after.value)) continue;
+    if (!hasEncodings(type)) compareAsDocs(keyword, before, after, into);
+    else if (keyword === 'encoding') compareFields(type, old, now, direction, contracts, into);
+    else
+      addChange(into, {
+        kind: 'serialization',
+        effect: 'changed',
+        direction,
+        name: keyword,
+        old: before,
+        new: after,
+      });
+  }
+}
+
+function compareFields(
+  type: string,
+  old: Located,
+  now: Located,
+  direction: Direction,
+  contracts: ContractPair,
+  into: Comparison,
+): void {
+  const [before, after] = [below(old, 'encoding'), below(now, 'encoding')];
+  const [oldSchema, newSchema] = contracts.schemasAt(below(old, 'schema'), below(now, 'schema'));
+  for (const name of new Set([...entriesOf(before), ...entriesOf(after)].map(([key]) => key))) {
+    const [oldField, newField] = [oldSchema, newSchema].map(({ view }) => view.properties.get(name)?.schema);
+    const [oldEntry, newEntry] = [below(before, name), below(after, name)];
+    // An added or removed field has a change of its own.
+    if ((oldField === undefined) !== (newField === undefined) || isEqual(oldEntry.value, newEntry.value)) continue;
+    if (oldField === undefined && hasOnlyNamedFields(oldSchema.view) && hasOnlyNamedFields(newSchema.view)) {
+      addChange(into, { kind: 'docs', effect: 'changed', name: 'encoding', old: oldEntry, new: newEntry });
+      continue;
+    }
+    const comparison = emptyComparison();
+    const oldEncoding = encodingOf(oldEntry, oldField, type, contracts.old);
+    const newEncoding = encodingOf(newEntry, newField, type, contracts.new);
+    compareEncoding(oldEncoding, newEncoding, oldEntry, newEntry, direction, comparison);
+    comparison.isDone = true;
+    addPart(into, { kind: 'field', text: name }, comparison);
+  }
+}
+
+/** An `encoding` for a field that the schema does not have has no effect then. */
+function hasOnlyNamedFields({ choices, conditions, properties, additional }: View): boolean {
+  const hasOthers = additional !== undefined && !additional.schema.view.rejectsAll;
+  return choices.length === 0 && conditions.size === 0 && properties.size > 0 && !hasOthers;
+}
+
+function compareEncoding(
+  old: FieldEncoding,
+  now: FieldEncoding,
+  before: Located,
+  after: Located,
+  direction: Direction,
+  into: Comparison,
+): void {
+  const statesType = old.statesType || now.statesType;
+  const types = statesType ? relationOf(old.contentTypes, now.contentTypes, direction) : 'same';
+  const isRestyled = (old.statesStyle || now.statesStyle) && old.writing !== now.writing;
+  const places = { direction, old: before, new: after } as const;
+  if (types === 'changed' || isRestyled || old.others !== now.others) {
+    addChange(into, { kind: 'serialization', effect: 'changed', name: 'encoding', ...places });
+    return;
+  }
+  const addLimit = (effect: 'wider' | 'narrower', name: string): void =>
+    addChange(into, { kind: 'limit', effect, direction, name, old: below(before, name), new: below(after, name) });
+  if (types !== 'same') addLimit(types, 'contentType');
+  if (old.allowsReserved !== now.allowsReserved) addLimit(now.allowsReserved ? 'wider' : 'narrower', 'allowReserved');
+  if (into.changes.length === 0)
+    addChange(into, { kind: 'structure', effect: 'equivalent', name: 'encoding', ...places });
+}
+
+/** A request may allow more content types, and a response may use fewer. */
+function relationOf(
+  old: readonly string[] | undefined,
+  now: readonly string[] | undefined,
+  direction: Direction,
+): 'same' | 'wider' | 'narrower' | 'changed' {
+  if (old === undefined || now === undefined) return 'changed';
+  const [allKept, noneNew] = [areIncluded(old, now), areIncluded(now, old)];
+  if (allKept && noneNew) return 'same';
+  if (allKept && direction === 'request') return 'wider';
+  return noneNew && direction === 'response' ? 'narrower' : 'changed';
+}
+
+/** Whether each of `types` is one of `others`, or included in a range among them. */
+function areIncluded(types: readonly string[], others: readonly string[]): boolean {
+  return types.every((type) => others.some((other) => other === type || isInRange(type, other)));
+}
+
+function isInRange(type: string, range: string): boolean {
+  return range === '*/*' || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)));
+}
+
+/** @param schema that of the field; undefined: not declared */
+function encodingOf(entry: Located, schema: Schema | undefined, type: string, documents: Documents): FieldEncoding {
+  const keywords = isMap(entry.value) ? entry.value : {};
+  const { contentType, allowReserved } = keywords;
+  const usual = schema && defaultContentType(schema, documents.isOpenApi30);
+  const statesType = typeof contentType === 'string';
+  const statesStyle = allowsStyle(type, documents) && styleKeywords.some((keyword) => keywords[keyword] !== undefined);
+  const headers = type.startsWith(urlencoded) ? {} : headersOf(below(entry, 'headers'), documents);
+  return {
+    contentTypes: statesType ? contentType.split(',').map(normalizedType) : usual === undefined ? undefined : [usual],
+    statesType,
+    writing:
+      statesType && !statesStyle && usual !== 'text/plain' ? 'content' : writingOf(keywords, statesStyle, schema),
+    statesStyle,
+    allowsReserved: statesStyle && allowReserved === true,
+    others: canonical([headers, nestedKeywords.map((keyword) => substance(keywords[keyword]))]),
+  };
+}
+
+/** OpenAPI 3.0 has styles for URL-encoded forms only. */
+function allowsStyle(type: string, { isOpenApi30 }: Documents): boolean {
+  return !type.startsWith('multipart/') || (type.startsWith('multipart/form-data') && !isOpenApi30);
+}
+
+/** The style has no effect on single values. */
+function writingOf(
+  keywords: Readonly<Record<string, unknown>>,
+  statesStyle: boolean,
+  schema: Schema | undefined,
+): string {
+  const types = schema && unionOfTypes(schema);
+  if (types && !types.has('array') && !types.has('object')) return 'plain';
+  const { style = 'form', explode = style === 'form' } = statesStyle ? keywords : {};
+  return `${String(style)} ${explode === true}`;
+}
+
+/** Without `Content-Type`, which `contentType` replaces. */
+function headersOf(located: Located, documents: Documents): Readonly<Record<string, string>> {
+  const headers = entriesOf(located).map(([name, header]) => [name.toLowerCase(), header] as const);
+  const effective = headers.filter(([name]) => name !== 'content-type');
+  return Object.fromEntries(effective.map(([name, header]) => [name, substance(documents.resolve(header).value)]));
+}
+
+/** The media type of a part without `contentType` (OpenAPI, Encoding Object); undefined: it depends on the value. */
+function defaultContentType(schema: Schema, isOpenApi30: boolean, isItem = false): string | undefined {
+  const { items, limits } = schema.view;
+  const [mediaType] = limits.texts.get('contentMediaType')?.is ?? [];
+  if (mediaType !== undefined) return normalizedType(String(JSON.parse(mediaType)));
+  if (isBinary(schema.view, { direction: 'request', wire: 'multipart' })) return octets;
+  if (limits.texts.has('contentEncoding')) return isOpenApi30 ? 'text/plain' : octets;
+  const types = unionOfTypes(schema);
+  if (types === undefined || types.size === 0) return undefined;
+  if (!types.has('array') && !types.has('object')) return 'text/plain';
+  if (types.size > 1) return undefined;
+  // Each item of an array is a part. An array within an array is JSON.
+  if (types.has('object') || isItem) return json;
+  return items ? defaultContentType(items.schema, isOpenApi30, true) : octets;
+}

@@ -1,0 +1,183 @@
+import { isList, isMap, type Located } from '../document/located.ts';
+import { canonical } from '../schema/canonical.ts';
+import { type Bound, compareBounds, type Limit, matchesPattern, maximums, minimums } from '../schema/limits.ts';
+import type { View } from '../schema/schema.ts';
+import { isSentAsText, type SchemaPair } from './schemaPair.ts';
+
+/** Compares `enum`, `const` and `default`. */
+export function compareValues(pair: SchemaPair): void {
+  const { old, new: now } = pair;
+  if (old.values && now.values) {
+    const keyOf = isSentAsText(pair.use) ? withoutQuotes : (json: string): string => json;
+    const [oldKeys, newKeys] = [old.values, now.values].map((values) => new Set([...values.keys()].map(keyOf)));
+    const removed = [...old.values.keys()].filter((json) => !newKeys?.has(keyOf(json)));
+    const added = [...now.values.keys()].filter((json) => !oldKeys?.has(keyOf(json)));
+    const places = [enumOf(old), enumOf(now)] as const;
+    if (removed.length > 0) pair.addChange('value', 'removed', '', ...places, { is: 'values', values: removed });
+    if (added.length > 0) pair.addChange('value', 'added', '', ...places, { is: 'values', values: added });
+  } else if (now.values && !includesAllOf(now.values, old.types)) {
+    pair.addChange('values', 'listed', '', undefined, enumOf(now), { is: 'values', values: [...now.values.keys()] });
+  } else if (old.values && !includesAllOf(old.values, now.types)) {
+    pair.addChange('values', 'unlisted', '', enumOf(old), undefined, { is: 'values', values: [...old.values.keys()] });
+  }
+  const [before, after] = [old.at('default'), now.at('default')];
+  if (pair.isRequest && jsonOf(before?.value) !== jsonOf(after?.value)) {
+    pair.addChange('default', 'changed', '', before, after);
+  }
+}
+
+function withoutQuotes(json: string): string {
+  return json.startsWith('"') ? (JSON.parse(json) as string) : json;
+}
+
+function enumOf(view: View): Located | undefined {
+  return view.at('enum') ?? view.at('const');
+}
+
+function jsonOf(value: unknown): string {
+  return value === undefined ? '' : canonical(value);
+}
+
+/** `enum: [true, false]` does not limit a boolean. */
+function includesAllOf(values: ReadonlyMap<string, unknown>, types: ReadonlySet<string> | undefined): boolean {
+  return types?.size === 1 && types.has('boolean') && values.has('true') && values.has('false');
+}
+
+/** Compares ranges, lengths, counts and patterns. */
+export function compareLimits(pair: SchemaPair): void {
+  const [old, now] = [pair.old.limits, pair.new.limits];
+  if (old === now) return;
+  compareEnds(pair, 'minimum', old.lower, now.lower, 1);
+  compareEnds(pair, 'maximum', old.upper, now.upper, -1);
+  for (const keyword of minimums) compareCounts(pair, keyword, 1);
+  for (const keyword of maximums) compareCounts(pair, keyword, -1);
+  for (const keyword of new Set([...old.texts.keys(), ...now.texts.keys()])) {
+    if (!isComparedAsType(keyword)) compareTexts(pair, keyword);
+  }
+}
+
+/** `compareTypes` compares formats, and `compareNotations` content. */
+function isComparedAsType(keyword: string): boolean {
+  return keyword === 'format' || keyword.startsWith('content');
+}
+
+/** `sign` 1: lower ends; -1: upper ends. */
+function compareEnds(
+  pair: SchemaPair,
+  keyword: string,
+  old: Limit<Bound> | undefined,
+  now: Limit<Bound> | undefined,
+  sign: 1 | -1,
+): void {
+  const order =
+    old && now
+      ? compareBounds(inclusive(old.is, pair.old, sign), inclusive(now.is, pair.new, sign), sign)
+      : Number(now !== undefined) - Number(old !== undefined);
+  if (order > 0 && now && oldValuesSatisfy(pair, (value) => isWithinEnd(value, now.is, sign))) return;
+  addLimitChange(pair, keyword, order, old?.at, now?.at);
+}
+
+/** For integers, more than 0 is the same as at least 1. */
+function inclusive(bound: Bound, { types }: View, sign: 1 | -1): Bound {
+  if (types?.size !== 1 || !types.has('integer')) return bound;
+  const inner = sign === 1 ? Math.ceil(bound.value) : Math.floor(bound.value);
+  const isOutside = bound.isExclusive && inner === bound.value;
+  return { value: isOutside ? inner + sign : inner, isExclusive: false };
+}
+
+function compareCounts(pair: SchemaPair, keyword: string, sign: 1 | -1): void {
+  const [old, now] = [pair.old.limits.counts.get(keyword), pair.new.limits.counts.get(keyword)];
+  // The defaults: 1 for `minContains`, 0 for other minimums.
+  const unlimited = sign === 1 ? (keyword === 'minContains' ? 1 : 0) : Number.POSITIVE_INFINITY;
+  // NaN, where both are infinite, becomes 0.
+  const order = sign * ((now?.is ?? unlimited) - (old?.is ?? unlimited)) || 0;
+  if (keyword === 'minProperties' && isImpliedByRequired(pair, order)) return;
+  if (order > 0 && now && oldValuesSatisfy(pair, (value) => hasCount(value, keyword, now.is))) return;
+  addLimitChange(pair, keyword, order, old?.at, now?.at);
+}
+
+/** `minProperties` has no effect where at least as many fields are required. */
+function isImpliedByRequired({ old, new: now, isRequest }: SchemaPair, order: number): boolean {
+  const [view, other] = order > 0 ? [old, now] : [now, old];
+  const excluding = isRequest ? 'readOnly' : 'writeOnly';
+  const sent = [...view.required.keys()].filter((name) => view.properties.get(name)?.has(excluding) !== true);
+  return sent.length >= (other.limits.counts.get('minProperties')?.is ?? 0);
+}
+
+function compareTexts(pair: SchemaPair, keyword: string): void {
+  const [old, now] = [pair.old.limits.texts.get(keyword), pair.new.limits.texts.get(keyword)];
+  const allKept = [...(old?.is ?? [])].every((text) => now?.is.has(text));
+  const noneNew = [...(now?.is ?? [])].every((text) => old?.is.has(text));
+  if (allKept && noneNew) return;
+  if (now && !noneNew && oldValuesSatisfy(pair, (value) => satisfiesTexts(value, keyword, now.is))) return;
+  if (allKept || noneNew) {
+    addLimitChange(pair, keyword, allKept ? 1 : -1, old?.at, now?.at);
+    return;
+  }
+  const order = keyword === 'multipleOf' ? compareDivisors(firstNumber(old?.is), firstNumber(now?.is)) : 0;
+  if (order !== 0) addLimitChange(pair, keyword, order, old?.at, now?.at);
+  else pair.addChange('limit', 'changed', keyword, old?.at, now?.at);
+}
+
+/** `order` > 0: the new limit is stricter; 0: no change. */
+function addLimitChange(
+  pair: SchemaPair,
+  keyword: string,
+  order: number,
+  old: Located | undefined,
+  now: Located | undefined,
+): void {
+  if (order > 0) pair.addChange('limit', 'narrower', keyword, old, now);
+  if (order < 0) pair.addChange('limit', 'wider', keyword, old, now);
+}
+
+function compareDivisors(old: number, now: number): number {
+  if (isWhole(now / old)) return 1;
+  return isWhole(old / now) ? -1 : 0;
+}
+
+function firstNumber(texts: ReadonlySet<string> | undefined): number {
+  const [first] = texts ?? [];
+  return Number(first);
+}
+
+// More values than an `enum` has in practice, and few enough to test each.
+const mostValues = 100;
+
+/** Whether a request could only send listed values, and all of them satisfy the new limit. */
+function oldValuesSatisfy({ old, isRequest }: SchemaPair, satisfies: (value: unknown) => boolean): boolean {
+  if (!isRequest || old.values === undefined || old.values.size > mostValues) return false;
+  return [...old.values.values()].every(({ value }) => satisfies(value));
+}
+
+function isWithinEnd(value: unknown, bound: Bound, sign: 1 | -1): boolean {
+  return typeof value !== 'number' || compareBounds(bound, { value, isExclusive: false }, sign) >= 0;
+}
+
+/** `keyword`: `minLength`, `maxItems` and so on. They apply to values of one type and allow all others. */
+function hasCount(value: unknown, keyword: string, limit: number): boolean {
+  if (keyword.endsWith('Contains')) return false;
+  const count = countOf(value, keyword.slice('min'.length));
+  return count === undefined || (keyword.startsWith('min') ? count >= limit : count <= limit);
+}
+
+function countOf(value: unknown, unit: string): number | undefined {
+  if (typeof value === 'string' && unit === 'Length') return [...value].length;
+  if (isList(value) && unit === 'Items') return value.length;
+  return isMap(value) && unit === 'Properties' ? Object.keys(value).length : undefined;
+}
+
+/** `texts`: the values of `pattern` or `multipleOf` in all parts of the schema, as JSON. */
+function satisfiesTexts(value: unknown, keyword: string, texts: ReadonlySet<string>): boolean {
+  const limits = [...texts].map((text): unknown => JSON.parse(text));
+  if (keyword === 'pattern') {
+    return typeof value !== 'string' || limits.every((pattern) => matchesPattern(String(pattern), value) === true);
+  }
+  if (keyword !== 'multipleOf') return false;
+  return typeof value !== 'number' || limits.every((divisor) => isWhole(value / Number(divisor)));
+}
+
+/** With a tolerance: 0.3 / 0.1 is not exactly 3 in floating point. */
+function isWhole(ratio: number): boolean {
+  return Math.abs(ratio - Math.round(ratio)) < 1e-9;
+}

@@ -1,0 +1,121 @@
+import { contentKey } from '../schema/choices.ts';
+import { mappingOf, nameOf } from '../schema/discriminators.ts';
+import type { Alternative, Choice } from '../schema/schema.ts';
+import type { SchemaPair } from './schemaPair.ts';
+
+/** The alternatives of two choices, as far as they correspond. */
+export interface AlternativePairs {
+  readonly kept: readonly (readonly [old: Alternative, now: Alternative])[];
+  readonly removed: readonly Alternative[];
+  readonly added: readonly Alternative[];
+}
+
+// Beyond so many pairs, alternatives are paired by their field names only.
+const mostPairs = 400;
+
+/** Pairs the choices of two schemas. Several (in an `allOf`) may be reordered: those with most in common are paired. */
+export function pairChoices(old: readonly Choice[], now: readonly Choice[]): [Choice, Choice][] {
+  if (old.length !== now.length) return [];
+  if (old.length === 1 && old[0] && now[0]) return [[old[0], now[0]]];
+  const waiting = [...now];
+  return old.map((choice) => {
+    const keys = new Set(choice.alternatives.map(contentKey));
+    const shared = waiting.map(({ alternatives }) => alternatives.filter((one) => keys.has(contentKey(one))).length);
+    const [best = choice] = waiting.splice(shared.indexOf(Math.max(...shared)), 1);
+    return [choice, best];
+  });
+}
+
+/**
+ * Pairs alternatives by `$ref`, then by the value of the discriminator, by content, by title, and the rest so that the
+ * fewest breaking changes result.
+ */
+export function pairAlternatives(
+  old: readonly Alternative[],
+  now: readonly Alternative[],
+  pair: SchemaPair,
+): AlternativePairs {
+  let pairs: AlternativePairs = { kept: [], removed: old, added: now };
+  pairs = pairBy(({ ref }) => ref, pairs);
+  const values = sharedValues(pairs, pair);
+  for (const keyOf of [(one: Alternative) => values.get(one), contentKey, ({ title }: Alternative) => title]) {
+    pairs = pairBy(keyOf, pairs);
+  }
+  return pairs.removed.length * pairs.added.length > mostPairs ? pairBy(fieldNames, pairs) : pairNearest(pairs, pair);
+}
+
+function pairBy(keyOf: (one: Alternative) => string | undefined, pairs: AlternativePairs): AlternativePairs {
+  const waiting = new Map<string, Alternative[]>();
+  for (const one of pairs.added) {
+    const key = keyOf(one);
+    if (key === undefined) continue;
+    const known = waiting.get(key);
+    if (known) known.push(one);
+    else waiting.set(key, [one]);
+  }
+  const found = new Map<Alternative, Alternative>();
+  for (const one of pairs.removed) {
+    const key = keyOf(one);
+    const match = key === undefined ? undefined : waiting.get(key)?.shift();
+    if (match) found.set(one, match);
+  }
+  return withPairs(pairs, found);
+}
+
+function withPairs(
+  { kept, removed, added }: AlternativePairs,
+  found: ReadonlyMap<Alternative, Alternative>,
+): AlternativePairs {
+  const taken = new Set(found.values());
+  return {
+    kept: [...kept, ...found],
+    removed: removed.filter((one) => !found.has(one)),
+    added: added.filter((one) => !taken.has(one)),
+  };
+}
+
+/** For unpaired alternatives, a discriminator value that is mapped to them on either side. */
+function sharedValues({ removed, added }: AlternativePairs, pair: SchemaPair): ReadonlyMap<Alternative, string> {
+  const shared = new Map<Alternative, string>();
+  if (removed.length === 0 || added.length === 0) return shared;
+  const [old, now] = [byName(removed), byName(added)];
+  const [oldMapping, newMapping] = [mappingOf(pair.old), mappingOf(pair.new)];
+  for (const [value, target] of oldMapping) {
+    const [before, after] = [old.get(nameOf(target.value)), now.get(nameOf(newMapping.get(value)?.value))];
+    if (!before || !after || shared.has(before) || shared.has(after) || !mayCorrespond(before, after)) continue;
+    shared.set(before, value).set(after, value);
+  }
+  return shared;
+}
+
+function byName(alternatives: readonly Alternative[]): Map<string, Alternative> {
+  return new Map(alternatives.flatMap((one) => (one.ref === undefined ? [] : [[nameOf(one.ref), one] as const])));
+}
+
+function fieldNames({ schema }: Alternative): string | undefined {
+  const names = [...schema.view.properties.keys()];
+  return names.length === 0 ? undefined : names.sort().join(' ');
+}
+
+function pairNearest(pairs: AlternativePairs, pair: SchemaPair): AlternativePairs {
+  const candidates = pairs.removed.flatMap((old) =>
+    pairs.added
+      .filter((now) => mayCorrespond(old, now))
+      .map((now) => ({ old, now, breaking: pair.countBreakingBetween(old.schema, now.schema) })),
+  );
+  const found = new Map<Alternative, Alternative>();
+  const taken = new Set<Alternative>();
+  for (const { old, now } of candidates.sort((a, b) => a.breaking - b.breaking)) {
+    if (found.has(old) || taken.has(now)) continue;
+    found.set(old, now);
+    taken.add(now);
+  }
+  return withPairs(pairs, found);
+}
+
+/** Whether both have no fields, or a field in common. */
+function mayCorrespond(old: Alternative, now: Alternative): boolean {
+  const [before, after] = [old.schema.view.properties, now.schema.view.properties];
+  if (before.size === 0 && after.size === 0) return true;
+  return [...before.keys()].some((name) => after.has(name));
+}

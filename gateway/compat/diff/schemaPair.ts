@@ -1,0 +1,119 @@
+import type { ChangeDetail, ChangeOf, Comparison, Direction, Kind, SeverityOf, Step } from '../change.ts';
+import type { SubtreeEquality } from '../document/identicalSubtrees.ts';
+import type { Located } from '../document/located.ts';
+import type { Schema, SubschemaRef, View } from '../schema/schema.ts';
+import { addPart, countBreaking, isCompatible, isUnchanged } from './comparison.ts';
+
+/**
+ * How values are written. In URLs, headers and forms (`text`, `multipart`) the number 7 and the string "7" look alike;
+ * `bytes` are sent as they are.
+ */
+export type Wire = 'json' | 'text' | 'xml' | 'multipart' | 'bytes';
+
+/** Where the values of a schema are used. */
+export interface SchemaUse {
+  readonly direction: Direction;
+  readonly wire: Wire;
+}
+
+/** Whether clients send numbers as their digits. Received values have the type that the contract states. */
+export function isSentAsText({ direction, wire }: SchemaUse): boolean {
+  return direction === 'request' && (wire === 'text' || wire === 'multipart');
+}
+
+export interface SchemaPairOptions {
+  readonly old: Schema;
+  readonly new: Schema;
+  readonly use: SchemaUse;
+  readonly into: Comparison;
+  readonly identical: SubtreeEquality;
+  readonly severityOf: SeverityOf;
+  readonly compare: (old: Schema, now: Schema, use: SchemaUse) => Comparison;
+}
+
+/** Two schemas that are being compared, and the comparison that takes the changes. */
+export class SchemaPair {
+  readonly oldSchema: Schema;
+  readonly newSchema: Schema;
+  readonly use: SchemaUse;
+  readonly into: Comparison;
+  readonly #identical: SubtreeEquality;
+  readonly #severityOf: SeverityOf;
+  readonly #compare: SchemaPairOptions['compare'];
+
+  constructor({ old, new: now, use, into, identical, severityOf, compare }: SchemaPairOptions) {
+    this.oldSchema = old;
+    this.newSchema = now;
+    this.use = use;
+    this.into = into;
+    this.#identical = identical;
+    this.#severityOf = severityOf;
+    this.#compare = compare;
+  }
+
+  get old(): View {
+    return this.oldSchema.view;
+  }
+
+  get new(): View {
+    return this.newSchema.view;
+  }
+
+  get isRequest(): boolean {
+    return this.use.direction === 'request';
+  }
+
+  get severityOf(): SeverityOf {
+    return this.#severityOf;
+  }
+
+  addChange<K extends Kind>(
+    kind: K,
+    effect: ChangeOf<K>['effect'],
+    name: string,
+    old: Located | undefined,
+    now: Located | undefined,
+    detail?: ChangeDetail,
+  ): void {
+    const change = { kind, effect, direction: this.use.direction, name, old, new: now, ...(detail && { detail }) };
+    this.into.changes.push(change as ChangeOf<K> & Comparison['changes'][number]);
+  }
+
+  /** Compares parts of the two schemas and adds the result. */
+  comparePart(step: Step | undefined, old: Schema, now: Schema): void {
+    addPart(this.into, step, this.compared(old, now));
+  }
+
+  /** Like `comparePart`. Identical subschemas are skipped without building them. */
+  compareSubschemas(step: Step, old: SubschemaRef, now: SubschemaRef): void {
+    if (!this.areIdentical(old, now)) this.comparePart(step, old.schema, now.schema);
+  }
+
+  areIdentical(old: SubschemaRef, now: SubschemaRef): boolean {
+    return old.all.length === 1 && now.all.length === 1 && this.#identical.are(old.at, now.at);
+  }
+
+  /** The comparison of two schemas, used in the same way. It is not added. */
+  compared(old: Schema, now: Schema): Comparison {
+    return this.#compare(old, now, this.use);
+  }
+
+  /** The number of breaking changes between two schemas. */
+  countBreakingBetween(old: Schema, now: Schema): number {
+    return countBreaking(this.compared(old, now), this.#severityOf);
+  }
+
+  /** Whether `now` can replace `old` without a breaking or doubtful change. */
+  isReplaceable(old: Schema, now: Schema): boolean {
+    return isCompatible(this.compared(old, now), this.#severityOf);
+  }
+
+  isUnchanged(old: Schema, now: Schema): boolean {
+    return isUnchanged(this.compared(old, now));
+  }
+
+  /** Whether the changes added so far include a breaking one. */
+  get isBreaking(): boolean {
+    return countBreaking(this.into, this.#severityOf) > 0;
+  }
+}

@@ -1,0 +1,130 @@
+import { isEqual } from '../schema/canonical.ts';
+import { acceptsAnyType } from '../schema/choices.ts';
+import type { JsonType } from '../schema/keywords.ts';
+import type { View } from '../schema/schema.ts';
+import { isWithin } from '../schema/types.ts';
+import { isSentAsText, type SchemaPair, type SchemaUse } from './schemaPair.ts';
+
+type Types = ReadonlySet<JsonType> | undefined;
+
+/** Compares types, null and formats. False: the schemas have no type in common, so the rest is not compared. */
+export function compareTypes(pair: SchemaPair): boolean {
+  const { old, new: now, oldSchema, newSchema } = pair;
+  if (old.rejectsAll !== now.rejectsAll) {
+    pair.addChange('limit', now.rejectsAll ? 'narrower' : 'wider', 'schema', oldSchema.located, newSchema.located);
+    return false;
+  }
+  if (isBinary(old, pair.use) && isBinary(now, pair.use)) return true;
+  const relation = relationOf(old, now, pair.use);
+  if (relation !== 'same') {
+    pair.addChange('type', relation, 'type', old.at('type') ?? oldSchema.located, now.at('type') ?? newSchema.located);
+  }
+  if (relation === 'changed' && !overlap(old.types, now.types)) return false;
+  // Any type on one side only: the other keywords tell nothing more.
+  if (relation !== 'same' && (acceptsAnyType(old) || acceptsAnyType(now))) return false;
+  compareNull(pair);
+  // A format applies to one type.
+  if (relation === 'same' || shareType(old.types, now.types)) compareFormats(pair);
+  return true;
+}
+
+function shareType(a: Types, b: Types): boolean {
+  return a !== undefined && b !== undefined && [...a].some((type) => b.has(type));
+}
+
+function overlap(a: Types, b: Types): boolean {
+  return a === undefined || b === undefined || [...a].some((type) => isWithin(new Set([type]), b) || b.has(type));
+}
+
+function relationOf(old: View, now: View, use: SchemaUse): 'same' | 'narrower' | 'wider' | 'changed' {
+  // The types of a choice are compared with its alternatives.
+  if (old.types === undefined && old.choices.length > 0) return 'same';
+  if (now.types === undefined && now.choices.length > 0) return 'same';
+  const isSent = isSentAsText(use);
+  // The values themselves are compared.
+  if (isSent && isScalarEnum(old) && isScalarEnum(now)) return 'same';
+  const narrows = isWithin(now.types, old.types) || (isSent && acceptsTextOf(old, now));
+  const widens = isWithin(old.types, now.types) || (isSent && acceptsTextOf(now, old));
+  if (narrows && widens) return 'same';
+  return narrows ? 'narrower' : widens ? 'wider' : 'changed';
+}
+
+/** Whether `wide` accepts any text, and values of `narrow` are written as a text. */
+function acceptsTextOf(wide: View, narrow: View): boolean {
+  if (!wide.types?.has('string')) return false;
+  const { counts, texts } = wide.limits;
+  const isUnlimited = wide.values === undefined && counts.size === 0 && texts.size === 0;
+  return isUnlimited && !narrow.types?.has('array') && !narrow.types?.has('object');
+}
+
+function isScalarEnum({ values, types }: View): boolean {
+  return values !== undefined && !types?.has('array') && !types?.has('object');
+}
+
+function compareNull(pair: SchemaPair): void {
+  const { old, new: now } = pair;
+  if (acceptsAnyType(old) || acceptsAnyType(now)) return;
+  // A contract that allows null and omits it from the `enum` can be read either way.
+  const isAsUnclear = old.isNullUnlisted === now.isNullUnlisted;
+  if (old.nullable !== now.nullable && !(isAsUnclear && old.isNullUnlisted)) addNullChange(pair, now.nullable);
+  else if (old.nullable !== now.nullable || !isAsUnclear) {
+    const places = [old.at('enum') ?? old.at('const'), now.at('enum') ?? now.at('const')] as const;
+    pair.addChange('structure', 'equivalent', 'null', ...places);
+  }
+}
+
+export function addNullChange(pair: SchemaPair, isAdded: boolean): void {
+  const { old, new: now, oldSchema, newSchema } = pair;
+  const places = [old.at('type') ?? oldSchema.located, now.at('type') ?? newSchema.located] as const;
+  pair.addChange('null', isAdded ? 'added' : 'removed', '', ...places);
+}
+
+// The values of the first format are values of the second.
+const widenings: ReadonlySet<string> = new Set(['int32>int64', 'float>double']);
+
+function compareFormats(pair: SchemaPair): void {
+  const [old, now] = [pair.old.limits.texts.get('format'), pair.new.limits.texts.get('format')];
+  const [before, after] = [formatKey(old?.is), formatKey(now?.is)];
+  if (before === after) return;
+  const isWider = now === undefined || widenings.has(`${before}>${after}`);
+  const isNarrower = old === undefined || widenings.has(`${after}>${before}`);
+  pair.addChange('type', isWider ? 'wider' : isNarrower ? 'narrower' : 'changed', 'format', old?.at, now?.at);
+}
+
+/** `int32`, without the quotes of JSON; several formats in a fixed order. */
+function formatKey(formats: ReadonlySet<string> | undefined): string {
+  return [...(formats ?? [])].sort().join(' and ').replaceAll('"', '');
+}
+
+/** Compares how a value is written: `xml`, and texts that contain encoded data. */
+export function compareNotations(pair: SchemaPair): void {
+  const { old, new: now, use } = pair;
+  if (use.wire === 'xml' && !isEqual(old.at('xml')?.value, now.at('xml')?.value)) {
+    pair.addChange('structure', 'changed', 'xml', old.at('xml'), now.at('xml'));
+  }
+  if (isBinary(old, use) && isBinary(now, use)) return;
+  // Base64 in place of plain text breaks either direction.
+  for (const keyword of ['contentEncoding', 'contentMediaType']) {
+    const [before, after] = [old.limits.texts.get(keyword), now.limits.texts.get(keyword)];
+    const isSame = [...(before?.is ?? [])].sort().join() === [...(after?.is ?? [])].sort().join();
+    if (!isSame) pair.addChange('structure', 'changed', keyword, before?.at, after?.at);
+  }
+}
+
+const octets = '"application/octet-stream"';
+
+/**
+ * Whether a schema stands for raw bytes: `format: binary` in OpenAPI 3.0; since 3.1 an empty schema, or one with a
+ * `contentMediaType`. Applies to bodies and the parts of multipart bodies.
+ */
+export function isBinary(view: View, { wire }: SchemaUse): boolean {
+  if (wire !== 'bytes' && wire !== 'multipart') return false;
+  const { texts } = view.limits;
+  if (texts.has('contentEncoding') || view.values) return false;
+  const mediaTypes = [...(texts.get('contentMediaType')?.is ?? [])];
+  // A whole body has its own media type. The default of a part is application/octet-stream.
+  if (wire === 'multipart' && mediaTypes.some((type) => type !== octets)) return false;
+  if (texts.get('format')?.is.has('"binary"')) return true;
+  if (mediaTypes.length > 0) return view.types === undefined || view.types.has('string');
+  return acceptsAnyType(view) && texts.size === 0;
+}

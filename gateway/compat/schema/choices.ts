@@ -1,0 +1,137 @@
+import { below, itemsOf, type Located, refOf } from '../document/located.ts';
+import { isDocs, substance } from './canonical.ts';
+import { inapplicableKeywords, type JsonType } from './keywords.ts';
+import type { Alternative, Choice, Schema, SchemaLookup, View } from './schema.ts';
+import { isWithin } from './types.ts';
+
+/** The `oneOf`s and `anyOf`s of a schema. One with a single alternative is merged into the schema instead. */
+export function choicesOf(schema: Schema, lookup: SchemaLookup): readonly Choice[] {
+  return schema.parts.flatMap((part) =>
+    (['oneOf', 'anyOf'] as const).flatMap((keyword) => {
+      if (!Array.isArray(part.map[keyword])) return [];
+      const alternatives = lookup.alternatives(part, keyword).map((at) => alternativeOf(at, lookup));
+      return alternatives.length < 2 ? [] : [{ keyword, alternatives, at: below(part.located, keyword) }];
+    }),
+  );
+}
+
+function alternativeOf(at: Located, lookup: SchemaLookup): Alternative {
+  const schema = lookup.of(at);
+  const title = schema.parts[0]?.map['title'];
+  return { schema, at, ref: refOf(at.value), title: typeof title === 'string' && title !== '' ? title : undefined };
+}
+
+/** The values of a choice between constants, which is an `enum` with descriptions; undefined: it is another choice. */
+export function enumValuesOf({ alternatives }: Choice): Located[] | undefined {
+  const values: Located[] = [];
+  for (const { schema } of alternatives) {
+    const [part, ...others] = schema.parts;
+    if (!part || others.length > 0 || !Object.keys(part.map).every(isEnumKeyword)) return undefined;
+    const list =
+      part.map['const'] === undefined ? itemsOf(below(part.located, 'enum')) : [below(part.located, 'const')];
+    if (list.length === 0) return undefined;
+    values.push(...list);
+  }
+  return values;
+}
+
+function isEnumKeyword(keyword: string): boolean {
+  return keyword === 'const' || keyword === 'enum' || keyword === 'type' || isDocs(keyword);
+}
+
+/** The same text for alternatives with the same constraints, whatever their descriptions and their place. */
+export function contentKey({ schema }: Alternative): string {
+  return substance(schema.located.value);
+}
+
+/**
+ * The types of all valid values, including those of the alternatives; undefined: any type. `seen`: results so far. It
+ * ends the recursion where an alternative contains the choice itself, and keeps nested choices from being exponential.
+ */
+export function unionOfTypes(
+  schema: Schema,
+  seen = new Map<Schema, ReadonlySet<JsonType> | undefined>(),
+): ReadonlySet<JsonType> | undefined {
+  if (seen.has(schema)) return seen.get(schema);
+  const { types, choices } = schema.view;
+  const [choice] = choices;
+  seen.set(schema, choice === undefined ? types : noTypes);
+  if (choice === undefined) return types;
+  const union = new Set<JsonType>();
+  let isAny = false;
+  for (const alternative of choice.alternatives) {
+    const some = unionOfTypes(alternative.schema, seen);
+    if (some === undefined) isAny = true;
+    else for (const type of some) union.add(type);
+  }
+  const result = !isAny && (types === undefined || isWithin(union, types)) ? union : types;
+  seen.set(schema, result);
+  return result;
+}
+
+const noTypes: ReadonlySet<JsonType> = new Set();
+
+/** Whether a schema accepts every type, and null. */
+export function acceptsAnyType({ types, choices, rejectsAll }: View): boolean {
+  return types === undefined && choices.length === 0 && !rejectsAll;
+}
+
+/** Whether null is valid, possibly by one of the alternatives. `seen`: see `unionOfTypes`. */
+export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): boolean {
+  const known = seen.get(schema);
+  if (known !== undefined) return known;
+  const { view } = schema;
+  const isOwn = view.nullable || acceptsAnyType(view);
+  seen.set(schema, isOwn);
+  if (isOwn || view.types !== undefined) return isOwn;
+  const accepts = view.choices.every(({ alternatives }) => alternatives.some((one) => acceptsNull(one.schema, seen)));
+  seen.set(schema, accepts);
+  return accepts;
+}
+
+// Several choices in an `allOf` multiply.
+const mostCombinations = 64;
+// Nested choices multiply, too, and a recursive choice has no end.
+const deepestNesting = 8;
+const mostSteps = 256;
+
+/**
+ * The schemas that remain once all choices are made: one per combination of alternatives and per type, without null.
+ * Undefined: too many.
+ */
+export function expandAlternatives(schema: Schema): Schema[] | undefined {
+  return expandWithin(schema, [], { steps: mostSteps });
+}
+
+/** `outer`: the choices around this one; `left`: the budget that remains. */
+function expandWithin(schema: Schema, outer: readonly Schema[], left: { steps: number }): Schema[] | undefined {
+  left.steps -= 1;
+  if (left.steps < 0) return undefined;
+  const { choices } = schema.view;
+  if (choices.length === 0 || outer.length > deepestNesting) return splitByType(schema);
+  const inner = [...outer, schema];
+  const count = choices.reduce((product, { alternatives }) => product * alternatives.length, 1);
+  if (count > mostCombinations) return undefined;
+  const combinations = choices.reduce<Located[][]>(
+    (lists, { alternatives }) =>
+      lists.flatMap((list) =>
+        // An alternative that is the choice itself adds nothing.
+        alternatives.filter((one) => !inner.includes(one.schema)).map(({ at }) => [...list, at]),
+      ),
+    [[]],
+  );
+  const all = new Set<Schema>();
+  for (const combination of combinations) {
+    const some = expandWithin(schema.withAlternatives(combination), inner, left);
+    if (some === undefined || all.size + some.length > mostCombinations) return undefined;
+    for (const one of some) all.add(one);
+  }
+  return [...all];
+}
+
+function splitByType(schema: Schema): Schema[] {
+  const { types, nullable } = schema.view;
+  if (types === undefined || (types.size === 1 && !nullable)) return [schema];
+  const distinct = [...types].filter((type) => type !== 'integer' || !types.has('number'));
+  return distinct.map((type) => schema.narrowedTo(type, inapplicableKeywords[type]));
+}

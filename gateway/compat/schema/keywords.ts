@@ -1,0 +1,113 @@
+import { isList, isMap, type Located } from '../document/located.ts';
+import { isDocs, substance } from './canonical.ts';
+
+/** The types of JSON. Whole numbers are a type of their own; null is kept apart from all types. */
+export type JsonType = 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
+
+/** The keywords of all parts of a schema, without descriptions. A keyword that several parts have has several values. */
+export type Keywords = ReadonlyMap<string, readonly Located[]>;
+
+export function keywordsOf(parts: readonly { readonly located: Located }[]): Keywords {
+  const keywords = new Map<string, Located[]>();
+  for (const { located } of parts) {
+    if (!isMap(located.value)) continue;
+    for (const key of Object.keys(located.value)) {
+      const value = located.value[key];
+      if (value === undefined || isDocs(key)) continue;
+      const entry = { value, place: { file: located.place.file, parent: located.place, key } };
+      const known = keywords.get(key);
+      if (known) known.push(entry);
+      else keywords.set(key, [entry]);
+    }
+  }
+  return keywords;
+}
+
+const numeric = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
+const textual = ['minLength', 'maxLength', 'pattern', 'contentEncoding', 'contentMediaType'];
+const ofArrays = ['minItems', 'maxItems', 'uniqueItems', 'items', 'prefixItems', 'contains'];
+const ofObjects = ['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'];
+
+/** The keywords that have no effect on values of a type. */
+export const inapplicableKeywords: Readonly<Record<JsonType, readonly string[]>> = {
+  boolean: [...numeric, ...textual, ...ofArrays, ...ofObjects],
+  integer: [...textual, ...ofArrays, ...ofObjects],
+  number: [...textual, ...ofArrays, ...ofObjects],
+  string: [...numeric, ...ofArrays, ...ofObjects],
+  array: [...numeric, ...textual, ...ofObjects],
+  object: [...numeric, ...textual, ...ofArrays],
+};
+
+const ofScalars: ReadonlySet<string> = new Set([...numeric, ...textual]);
+
+/**
+ * Leaves out the keywords that apply to none of `types`: `maxLength` does not limit a number. Keywords of objects and
+ * arrays stay: `properties` beside another type means that the type is wrong, since clients read the fields.
+ */
+export function applicableKeywords(keywords: Keywords, types: ReadonlySet<JsonType> | undefined): Keywords {
+  if (types === undefined) return keywords;
+  const isInapplicable = (keyword: string): boolean =>
+    ofScalars.has(keyword) && [...types].every((type) => inapplicableKeywords[type].includes(keyword));
+  if (![...keywords.keys()].some(isInapplicable)) return keywords;
+  return new Map([...keywords].filter(([keyword]) => !isInapplicable(keyword)));
+}
+
+const normalizable = ['contains', 'minContains', 'maxContains', 'multipleOf', 'not'] as const;
+
+/**
+ * Leaves out keywords without effect, and replaces keywords that have the effect of a simpler one: `multipleOf: 1`
+ * becomes `type: integer`. `not: { type: 'null' }` is left out: `excludesNull` tells it.
+ */
+export function withoutNoopKeywords(keywords: Keywords): Keywords {
+  if (!normalizable.some((keyword) => keywords.has(keyword))) return keywords;
+  const rest = new Map(keywords);
+  if (isContainsNoop(keywords)) for (const name of ['contains', 'minContains', 'maxContains']) rest.delete(name);
+  if (!keywords.has('type')) return rest;
+  if (excludesNull(keywords)) {
+    const others = keywords.get('not')?.filter((at) => !isOnlyNull(at)) ?? [];
+    if (others.length > 0) rest.set('not', others);
+    else rest.delete('not');
+  }
+  if (keywords.get('multipleOf')?.some(({ value }) => value === 1)) makeInteger(rest);
+  return rest;
+}
+
+/** Whether a `not` excludes null. */
+export function excludesNull(keywords: Keywords): boolean {
+  return keywords.get('not')?.some(isOnlyNull) ?? false;
+}
+
+const onlyNull: readonly unknown[] = [{ type: 'null' }, { type: ['null'] }, { const: null }, { enum: [null] }];
+
+function isOnlyNull({ value }: Located): boolean {
+  return onlyNull.some((one) => substance(one) === substance(value));
+}
+
+/** `minContains: 0` without a maximum demands nothing; without `contains` there is nothing to count. */
+function isContainsNoop(keywords: Keywords): boolean {
+  const contains = keywords.get('contains');
+  if (contains === undefined) return true;
+  const [least] = keywords.get('minContains') ?? [];
+  const isSingle = contains.length === 1 && !keywords.has('maxContains');
+  return isSingle && least?.value === 0 && areInOneObject(contains[0], least);
+}
+
+function areInOneObject(one: Located | undefined, other: Located): boolean {
+  return one?.place.parent !== undefined && one.place.parent === other.place.parent;
+}
+
+/** Replaces `multipleOf: 1` by `type: integer`. */
+function makeInteger(keywords: Map<string, readonly Located[]>): void {
+  const types = keywords.get('type') ?? [];
+  keywords.set(
+    'type',
+    types.map(({ value, place }) => ({ value: isList(value) ? value.map(asInteger) : asInteger(value), place })),
+  );
+  const others = keywords.get('multipleOf')?.filter(({ value }) => value !== 1) ?? [];
+  if (others.length > 0) keywords.set('multipleOf', others);
+  else keywords.delete('multipleOf');
+}
+
+function asInteger(type: unknown): unknown {
+  return type === 'number' ? 'integer' : type;
+}
