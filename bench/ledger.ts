@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Collector } from '../gateway/usage/counting/collector.ts';
 import { Ledger } from '../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../gateway/usage/ledger/reader.ts';
 import { hourMs } from '../gateway/usage/ledger/spans.ts';
 import type { UsageRow } from '../gateway/usage/usageRow.ts';
 
@@ -85,25 +86,26 @@ console.log(`SYNTHETIC history: ${days} days, ${versions} versions × ${clients}
 console.log(
   `  writing: ${((ms * 1000) / written).toFixed(1)} µs a row, upkeep included; file ${(statSync(store).size / 2 ** 20).toFixed(0)} MiB`,
 );
+const reader = LedgerReader.open(store);
 const now = Date.now();
 for (const [label, since] of [
   ['365 d', now - 365 * dayMs],
   ['30 d', now - 30 * dayMs],
   ['24 h', now - dayMs],
 ] as const) {
-  timed(`totals, ${label}`, () => ledger.totals(since));
-  timed(`totals between, ${label} to 6 h ago`, () => ledger.totals(since, now - 6 * hourMs));
-  timed(`byClient, ${label}`, () => ledger.byClient('v7', since));
-  timed(`folded, ${label}`, () => [ledger.folded(since)]);
-  timed(`byRoute, ${label}`, () => ledger.byRoute('v7', since));
-  timed(`movement, ${label}`, () => ledger.movement('v7', 'v8', since));
-  timed(`series by day, ${label}`, () => ledger.series('day', since));
-  timed(`series by hour, one version, ${label}`, () => ledger.series('hour', since, 'v7'));
-  timed(`clientSeries, ${label}`, () => ledger.clientSeries('v7', 'x-client-id:client-1', since));
+  timed(`totals, ${label}`, () => reader.totals(since));
+  timed(`totals between, ${label} to 6 h ago`, () => reader.totals(since, now - 6 * hourMs));
+  timed(`byClient, ${label}`, () => reader.byClient('v7', since));
+  timed(`folded, ${label}`, () => [reader.folded(since)]);
+  timed(`byRoute, ${label}`, () => reader.byRoute('v7', since));
+  timed(`movement, ${label}`, () => reader.movement('v7', 'v8', since));
+  timed(`series by day, ${label}`, () => reader.series('day', since));
+  timed(`series by hour, one version, ${label}`, () => reader.series('hour', since, 'v7'));
+  timed(`clientSeries, ${label}`, () => reader.clientSeries('v7', 'x-client-id:client-1', since));
 }
-timed('series by hour, all versions, 30 d', () => ledger.series('hour', now - 30 * dayMs));
-timed('pastClients, quiet for 7 d', () => ledger.pastClients('v7', now - 7 * dayMs, now, 7 * dayMs));
-timed('coveredSince', () => [ledger.coveredSince()]);
+timed('series by hour, all versions, 30 d', () => reader.series('hour', now - 30 * dayMs));
+timed('pastClients, quiet for 7 d', () => reader.pastClients('v7', now - 7 * dayMs, now, 7 * dayMs));
+timed('coveredSince', () => [reader.coveredSince()]);
 const batch = [...dayOf(7, today)].slice(0, 1_000);
 timed(`add of ${batch.length} rows`, () => {
   ledger.add(batch);
@@ -116,6 +118,7 @@ timed('maintain, at the end of a day', () => {
   return [];
 });
 if (ledger.problem !== undefined) console.log(ledger.problem);
+reader.close();
 ledger.close();
 if (process.argv[2] === undefined) rmSync(folder, { recursive: true });
 

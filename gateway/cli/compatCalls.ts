@@ -2,7 +2,7 @@ import { withoutNames } from '../compat/diff/routes.ts';
 import type { Judgement } from '../compat/holdAgainst.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
-import { Ledger } from '../usage/ledger/ledger.ts';
+import { LedgerReader } from '../usage/ledger/reader.ts';
 import { otherRoute } from '../usage/usageRow.ts';
 
 const windowMs = 30 * 86_400_000;
@@ -26,7 +26,7 @@ export function callsIn({ usage }: Snapshot, clock: Clock = systemClock): Judgem
 
 function read(store: string, version: string, since: number): Calls | undefined {
   try {
-    const ledger = Ledger.openReadOnly(store);
+    const ledger = LedgerReader.open(store);
     try {
       const routes = ledger.byRoute(version, since);
       const covered = ledger.coveredSince();

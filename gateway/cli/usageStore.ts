@@ -1,6 +1,5 @@
 import { printable } from '../config/fault.ts';
-import { Ledger } from '../usage/ledger/ledger.ts';
-import type { LedgerReader } from '../usage/ledger/reader.ts';
+import { LedgerReader } from '../usage/ledger/reader.ts';
 import { type UsageReport, usageReport } from '../usage/report/usageReport.ts';
 import type { UsageQueries } from '../usage/usageQueries.ts';
 import { UnansweredError } from './admin.ts';
@@ -35,7 +34,7 @@ export function reportFrom(
 
 function opened(file: string, names: string | undefined): LedgerReader {
   try {
-    return Ledger.openReadOnly(file, names);
+    return LedgerReader.open(file, names);
   } catch (error) {
     throw unreadable(file, error instanceof Error ? error.message : String(error));
   }

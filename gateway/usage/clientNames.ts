@@ -16,30 +16,17 @@ import { basename, dirname, join } from 'node:path';
 import { reasonOf } from '../config/fault.ts';
 import { digestOf, digestOfFailure } from '../config/namedFiles.ts';
 import { parseNames, withName } from '../config/names.ts';
-import { type Watch, watchFile } from '../config/watch.ts';
 import { readRegularFile } from '../shared/fileSystem.ts';
 
-/** What people call the clients of the ledger, from the file that `usage.names` tells of; read again when it changes. */
+/** The names that operators gave to clients, from the file `usage.names`. */
 export class ClientNames {
-  /** Why the file could not be read the last time, in one line; then the names from before still count. */
+  /** Why the file could not be read the last time, in one line. Then the previous names stay. */
   problem: string | undefined;
-  #file: string | undefined;
   #names: ReadonlyMap<string, string> = new Map();
-  #watch: Watch | undefined;
-  #digest: string | undefined;
 
-  /** Reads `file`, undefined where there is none, in place of the one before, and follows its changes. Never throws. */
-  follow(file: string | undefined): void {
-    if (this.#file === file) return;
-    this.close();
-    this.read(file);
-    if (file !== undefined) this.#watch = watchFile(file, () => this.read(file), { lastRead: this.#digest });
-  }
-
-  /** Reads `file` once. */
+  /** Reads `file`, or clears the names if there is none. Never throws. */
   read(file: string | undefined): void {
-    this.#file = file;
-    const names = file === undefined ? new Map<string, string>() : this.#namesIn(file);
+    const names = file === undefined ? new Map<string, string>() : readNames(file);
     this.problem = typeof names === 'string' ? `${file} ${names}.` : undefined;
     if (typeof names !== 'string') this.#names = names;
   }
@@ -47,41 +34,34 @@ export class ClientNames {
   nameOf(client: string): string | undefined {
     return this.#names.get(client);
   }
+}
 
-  close(): void {
-    this.#watch?.close();
-    this.#watch = undefined;
-  }
-
-  #namesIn(file: string): ReadonlyMap<string, string> | string {
-    try {
-      const bytes = readRegularFile(file);
-      this.#digest = digestOf(bytes);
-      return parseNames(bytes.toString('utf8'));
-    } catch (error) {
-      this.#digest = digestOfFailure(error);
-      return `cannot be read: ${reasonOf(error)}`;
-    }
+/** @returns the names, or the reason why there are none */
+function readNames(file: string): ReadonlyMap<string, string> | string {
+  try {
+    return parseNames(readRegularFile(file).toString('utf8'));
+  } catch (error) {
+    return `cannot be read: ${reasonOf(error)}`;
   }
 }
 
-/** What became of a name. */
-export type Naming =
+/** The result of `nameClient`. */
+export type NamingResult =
   | { readonly kind: 'saved' }
-  /** Somebody else has named the client meanwhile; '' for a name that was removed. */
+  /** Someone else changed the client's name in the meantime; '' for a name that was removed. */
   | { readonly kind: 'conflict'; readonly name: string }
-  /** The file cannot be edited, for this reason. */
+  /** The file cannot be edited. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-// An editor that saves at the same moment is done by the next attempt.
-const attempts = 5;
+// An editor that saves at the same moment has finished by the next attempt.
+const maxAttempts = 5;
 
 /**
- * Writes another name for `client` into a file of names; '' removes the name. `was` is the name that the operator saw,
- * '' for none. Throws what the system says where the file cannot be read or written.
+ * Changes the name of `client` in a file of names; '' removes it. `was` is the name that the operator saw, '' for none.
+ * Throws the system's error if the file cannot be read or written.
  */
-export function nameClient(file: string, client: string, name: string, was: string): Naming {
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
+export function nameClient(file: string, client: string, name: string, was: string): NamingResult {
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const bytes = readRegularFile(file);
     const text = bytes.toString('utf8');
     if (!Buffer.from(text).equals(bytes)) return { kind: 'refused', reason: 'it is not UTF-8' };
@@ -94,19 +74,19 @@ export function nameClient(file: string, client: string, name: string, was: stri
     if (edited === undefined) return { kind: 'refused', reason: 'its structure does not allow it' };
     if (replaceFile(file, bytes, Buffer.from(edited))) return { kind: 'saved' };
   }
-  return { kind: 'refused', reason: 'something else keeps changing it' };
+  return { kind: 'refused', reason: 'another program keeps changing it' };
 }
 
-/** False if the file is not `before` any more. Its mode, owner and links stay. */
+/** Keeps the file's mode, owner and links. @returns false if the file does not contain `before` any more */
 function replaceFile(file: string, before: Buffer, after: Buffer): boolean {
   const target = realpathSync(file);
   const { mode, nlink, uid, gid } = statSync(target);
-  // A new file would be ours, and no other link would lead to it.
-  const isOurs = nlink === 1 && uid === process.geteuid?.() && gid === process.getegid?.();
-  return (isOurs ? byRename(target, before, after, mode & 0o7777) : undefined) ?? inPlace(target, before, after);
+  // A rename would change the owner to this process, and separate the file from its other hard links.
+  const mayRename = nlink === 1 && uid === process.geteuid?.() && gid === process.getegid?.();
+  return (mayRename ? byRename(target, before, after, mode & 0o7777) : undefined) ?? inPlace(target, before, after);
 }
 
-/** Readers see the old file or the new one. Undefined where the folder does not allow it: it is read-only, or the file is a bind mount. */
+/** Atomic for readers. Undefined if the folder does not allow it: it is read-only, or the file is a bind mount. */
 function byRename(target: string, before: Buffer, after: Buffer, mode: number): boolean | undefined {
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
@@ -116,14 +96,14 @@ function byRename(target: string, before: Buffer, after: Buffer, mode: number): 
     if (isUnchanged) renameSync(temporary, target);
     return isUnchanged;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && mountCodes.has(String(error.code))) return undefined;
+    if (error instanceof Error && 'code' in error && renameRefused.has(String(error.code))) return undefined;
     throw error;
   } finally {
     rmSync(temporary, { force: true });
   }
 }
 
-const mountCodes = new Set(['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV']);
+const renameRefused = new Set(['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV']);
 
 function inPlace(target: string, before: Buffer, after: Buffer): boolean {
   const file = openSync(target, 'r+');
@@ -132,7 +112,7 @@ function inPlace(target: string, before: Buffer, after: Buffer): boolean {
     try {
       writeAll(file, after);
     } catch (error) {
-      // A disk that is full: the names of before need no more room than they had.
+      // The disk may be full. The previous content needs no more space than it had.
       writeAll(file, before);
       throw error;
     }

@@ -10,6 +10,7 @@ import { parseMetrics } from '../observability/parseMetrics.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
+import { readLedger } from '../support/readLedger.ts';
 import { row } from '../usage/model.ts';
 
 const hourMs = 3_600_000;
@@ -102,7 +103,7 @@ it('a ledger that is overwritten while it is open is told of, after its recovery
   ]);
   writeFileSync(store, 'this is no database');
   await ledger.flush();
-  const problem = expect.stringMatching(/usage\.db could not be used: .* It is now .*usage\.db\.corrupt-/);
+  const problem = expect.stringMatching(/usage\.db could not be used: .* It was renamed to .*usage\.db\.corrupt-/);
   expect((await status()).usage).toEqual({ problem, held_rows: 0 });
   const { value } = await scrape();
   expect(value(incident, {})).toBeGreaterThan(Date.now() / 1000 - 60);
@@ -115,9 +116,9 @@ it('requests of clients that are too many are counted, be it before the ledger o
   const others = Array.from({ length: 30 }, (_one, n) => served('v4', Date.now(), `other-${n}`));
   ledger.add(others);
   for (const client of ['a', 'b', 'c', 'd', 'd']) await ask(port, get('/v4/x', `X-Client-Id: ${client}`));
-  await eventually(() => expect(ledger.totals(0)).toMatchObject([{ requests: 35 }]), 10_000);
+  await eventually(() => expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 35 }]), 10_000);
   ledger.maintain(Date.now());
-  const folded = ledger.folded(0);
+  const folded = readLedger(ledger).folded(0);
   expect(folded).toBe(33);
   const { value } = await scrape();
   expect(value('version_gateway_usage_folded_requests_total', {})).toBe(folded);

@@ -5,6 +5,7 @@ import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { day, hour, ledgerWith } from '../retirement/ledger.ts';
 import { row } from '../retirement/rows.ts';
 import { startAdmin } from '../retirement/startAdmin.ts';
+import { readLedger } from '../support/readLedger.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');
 const upstream = 'http://127.0.0.1:3001';
@@ -20,7 +21,7 @@ const rows = [
   row('', 'user-agent:scan', now - hour, { served: 0, errors: 1 }),
 ];
 
-async function get(path: string, usage: UsageQueries = ledgerWith(rows, now - 100 * day).ledger, retire?: object) {
+async function get(path: string, usage: UsageQueries = ledgerWith(rows, now - 100 * day).queries, retire?: object) {
   const admin = await startAdmin(routes, usage, now, retire);
   const response = await fetch(`http://${admin}${path}`);
   const text = await response.text();
@@ -176,7 +177,7 @@ describe('/api/usage', () => {
     const many = Array.from({ length: 51 }, (_one, index) =>
       row('v1', `c${index}`, now - hour, { requests: 99 - index }),
     );
-    const { json } = await get('/api/usage?version=v1', ledgerWith(many, 0).ledger);
+    const { json } = await get('/api/usage?version=v1', ledgerWith(many, 0).queries);
     const days = json().rows.map((one: { days: unknown }) => one.days);
     expect([days.length, days[49]?.length, days[50]]).toEqual([51, 1, null]);
   });
@@ -187,9 +188,9 @@ describe('/api/usage', () => {
     writeFileSync(dirname(file), 'no folder');
     ledger.add([]);
     ledger.add(rows);
-    const { json } = await get('/api/usage', ledger);
+    const { json } = await get('/api/usage', readLedger(ledger));
     expect(json().problem).toContain('a part of its path is not a folder');
-    const verdict = await get('/api/versions/v1/retirement', ledger);
+    const verdict = await get('/api/versions/v1/retirement', readLedger(ledger));
     expect(verdict.json()).toMatchObject({ answer: 'not yet' });
     expect(verdict.json().reasons.map(({ code }: { code: string }) => code)).toContain('ledger_broken');
   });
@@ -235,7 +236,7 @@ describe('/api/usage', () => {
 describe('/api/usage.csv', () => {
   it('is the same as a table', async () => {
     const hostile = [row('v1', '=cmd|x,"y"\x1b', now - hour)];
-    const { status, type, text, headers } = await get('/api/usage.csv?version=v1', ledgerWith(hostile, now).ledger);
+    const { status, type, text, headers } = await get('/api/usage.csv?version=v1', ledgerWith(hostile, now).queries);
     expect([status, type]).toEqual([200, 'text/csv; charset=utf-8']);
     expect(headers.get('content-disposition')).toBe('attachment; filename=usage-by-client.csv');
     expect(text).toBe(

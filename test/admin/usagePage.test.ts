@@ -16,7 +16,7 @@ const rows = [
 ];
 
 async function ask(query: string, path = '/api/usage') {
-  const admin = await startAdmin(routes, ledgerWith(rows, now - 100 * day).ledger, now);
+  const admin = await startAdmin(routes, ledgerWith(rows, now - 100 * day).queries, now);
   const response = await fetch(`http://${admin}${path}?${query}`);
   return { status: response.status, text: await response.text() };
 }

@@ -15,7 +15,7 @@ const routes = {
 };
 
 async function canRetire(args: string[], rows = [row('v3', 'a', now - hour, { requests: 1000 })], isTTY = false) {
-  const admin = await startAdmin(routes, ledgerWith(rows, now - 100 * day).ledger, now);
+  const admin = await startAdmin(routes, ledgerWith(rows, now - 100 * day).queries, now);
   return await runIn('/', ['can-retire', ...args, '--admin', admin], {}, isTTY);
 }
 

@@ -32,7 +32,7 @@ it.each([
   ['not yet', '/v2', 1],
 ])('can-retire exits as for %s when nobody reads it', async (_answer, version, expected) => {
   const rows = Array.from({ length: 2_000 }, (_one, n) => row('v2', `client-${n}`, now - hour));
-  const admin = await startAdmin(routes, ledgerWith(rows, now - 100 * 24 * hour).ledger, now);
+  const admin = await startAdmin(routes, ledgerWith(rows, now - 100 * 24 * hour).queries, now);
   for (const format of ['text', 'json']) {
     const { code, other } = await runInto('|', ['can-retire', version, '--format', format, '--admin', admin]);
     expect([code, other]).toEqual([expected, '']);
@@ -41,7 +41,7 @@ it.each([
 
 it('usage is quiet about it', async () => {
   const rows = Array.from({ length: 5_000 }, (_one, n) => row('v1', `client-${n}`, now - hour));
-  const admin = await startAdmin(routes, ledgerWith(rows, 0).ledger, now);
+  const admin = await startAdmin(routes, ledgerWith(rows, 0).queries, now);
   expect(await runInto('|', ['usage', '/v1', '--format', 'csv', '--admin', admin])).toEqual({ code: 0, other: '' });
 });
 

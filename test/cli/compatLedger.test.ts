@@ -72,7 +72,7 @@ describe('how often a route was called', () => {
 
   it.each([
     ['there is no ledger', undefined],
-    ['it is no ledger', 'something else'],
+    ['it is not a ledger', 'something else'],
   ])('is not told where %s', async (_name, content) => {
     const repository = Repository.of({ ...routes, 'v1.json': v1, 'v2.json': v2 }).write({ 'v1.json': renamed });
     if (content !== undefined) {

@@ -24,7 +24,7 @@ function rowsAt(instant: number) {
 }
 
 async function usage(args: string[], rows = rowsAt(now), covered = now - 100 * day) {
-  const admin = await startAdmin(routes, ledgerWith(rows, covered).ledger, now);
+  const admin = await startAdmin(routes, ledgerWith(rows, covered).queries, now);
   return await runIn('/', ['usage', ...args, '--admin', admin]);
 }
 
@@ -196,7 +196,10 @@ describe('--store', () => {
     const { file } = ledgerWith([], 0);
     writeFileSync(`${file}.txt`, 'a text that is long enough to have been something else altogether'.repeat(20));
     const { code, stderr } = await runIn('/', ['usage', '--store', `${file}.txt`]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be read as a usage ledger: it is no ledger.')]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('cannot be read as a usage ledger: it is not a ledger.'),
+    ]);
   });
 });
 

@@ -8,6 +8,7 @@ import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { startBackend } from '../support/backend.ts';
 import { ask, get } from '../support/rawClient.ts';
+import { readLedger } from '../support/readLedger.ts';
 
 /** The lines of a gateway that was asked this, as `log:` and `usage:` say, and the names that its ledger holds. */
 async function linesOf(log: object, usage: object, requests: readonly string[], proxies: readonly string[] = []) {
@@ -24,7 +25,9 @@ async function linesOf(log: object, usage: object, requests: readonly string[], 
   const gateway = await startGateway(snapshot, { ledger, logs: true });
   for (const request of requests) await ask(gateway.port, request);
   await gateway.close();
-  const clients = ledger.byClient('v1', 0).map(({ client }) => client);
+  const clients = readLedger(ledger)
+    .byClient('v1', 0)
+    .map(({ client }) => client);
   ledger.close();
   const text = await readFile(file, 'utf8');
   const lines = text.trimEnd().split('\n');

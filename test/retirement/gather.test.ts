@@ -27,7 +27,7 @@ function factsOf(given: Given) {
   const v1 = { upstream, deprecation: '2026-09-01', sunset: '2026-11-01' };
   const retire = { ignore_clients: ignore, ...given.retire };
   const snapshot = snapshotFrom({ routes: routes ?? { '/v1': v1, '/v2': upstream }, retire });
-  const queries = ledgerWith(rows, covered).ledger;
+  const queries = ledgerWith(rows, covered).queries;
   const sources = { snapshot, queries, report: report ?? { versions: [], workers: [] } };
   return gatherFacts(versionOf(snapshot, 'v1'), sources, quiet, now);
 }

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
+import { readLedger } from '../support/readLedger.ts';
 
 export const hour = 3_600_000;
 export const day = 24 * hour;
 
 /** A ledger on disk that has been written since `covered` (epoch ms) and has these rows; gone with the test. */
-export function ledgerWith(rows: UsageBatch, covered: number): { readonly ledger: Ledger; readonly file: string } {
+export function ledgerWith(rows: UsageBatch, covered: number) {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
   const file = join(folder, 'usage.db');
   let time = covered;
@@ -20,5 +21,5 @@ export function ledgerWith(rows: UsageBatch, covered: number): { readonly ledger
   });
   time = rows.reduce((latest, { last }) => Math.max(latest, last), covered);
   ledger.add(rows);
-  return { ledger, file };
+  return { ledger, file, queries: readLedger(ledger) };
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { expect, it } from 'vitest';
-import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, countExactly, startCounted, startService } from './workerCounting.ts';
 
@@ -18,7 +18,7 @@ it('after SIGKILL the file is sound, and holds all but the last seconds', async 
   const agent = new Agent({ keepAlive: true });
   for (let count = 0; count < 200; count += 1) await ask(gateway.port, '/v1/x', 'steady', agent);
   const total = (): number => {
-    const ledger = Ledger.openReadOnly(store);
+    const ledger = LedgerReader.open(store);
     try {
       return ledger.totals(0).reduce((sum, { requests }) => sum + requests, 0);
     } finally {

@@ -3,7 +3,7 @@ import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { startWorkers } from './startWorkers.ts';
 
 const clients = 500;
@@ -40,7 +40,7 @@ export async function countExactly(total: number): Promise<void> {
   expect(await exit).toEqual([0, null]);
 
   const counted = new Map<string, number>();
-  const ledger = Ledger.openReadOnly(store);
+  const ledger = LedgerReader.open(store);
   for (const version of versions) {
     for (const { client, requests } of ledger.byClient(version, 0)) counted.set(`${version} ${client}`, requests);
   }

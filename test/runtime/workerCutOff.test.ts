@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type Answer, okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -66,7 +66,7 @@ it('what a worker cuts off, and who leaves it while it drains, is in the ledger 
   gateway.child.kill('SIGTERM');
   expect(await exit).toEqual([0, null]);
 
-  const ledger = Ledger.openReadOnly(join(gateway.folder, 'usage.db'));
+  const ledger = LedgerReader.open(join(gateway.folder, 'usage.db'));
   const routes = ledger.byRoute('v1', 0).map(({ route, requests }) => [route, requests]);
   ledger.close();
   expect(routes.sort()).toEqual(['half', 'silent', 'tunnel'].map((kind) => [`GET /${kind}/{}`, 30]));

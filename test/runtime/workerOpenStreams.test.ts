@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { connectTo, get, type RawClient } from '../support/rawClient.ts';
@@ -22,7 +22,7 @@ async function startStreams() {
     }),
   );
   const counted = (): number[] => {
-    const ledger = Ledger.openReadOnly(join(gateway.folder, 'usage.db'));
+    const ledger = LedgerReader.open(join(gateway.folder, 'usage.db'));
     try {
       return ledger.byClient('v1', 0).map(({ requests, served, errors }) => requests + served - errors);
     } finally {

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { tag } from '../../gateway/usage/counting/identification.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { startWorkers } from './startWorkers.ts';
 import { ask, startService } from './workerCounting.ts';
@@ -15,7 +16,7 @@ const key = 'sk-123456789';
 
 /** How often a key was counted under the tag of the ledger's salt, and under others. */
 function countedIn(store: string): { right: number; wrong: number } {
-  const ledger = Ledger.openReadOnly(store);
+  const ledger = LedgerReader.open(store);
   const salted = Ledger.open({ store, retention: 86_400_000 }, { clock: systemClock });
   const right = `x-client-id:${tag(salted.salt, key)}`;
   const uses = ledger.byClient('v1', 0);

@@ -3,11 +3,13 @@ import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import type { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type Answer, okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { connectTo, get, message } from '../support/rawClient.ts';
+import { readLedger } from '../support/readLedger.ts';
 import { hourMs, noon } from './model.ts';
 
 const seconds = 1_000;
@@ -76,7 +78,7 @@ async function start(settings: { readonly usage?: object; readonly v1?: object }
   };
 }
 
-const counts = ({ requests, errors, served, first, last }: ReturnType<Ledger['byClient']>[number]) => ({
+const counts = ({ requests, errors, served, first, last }: ReturnType<LedgerReader['byClient']>[number]) => ({
   requests,
   errors,
   served,
@@ -86,7 +88,7 @@ const counts = ({ requests, errors, served, first, last }: ReturnType<Ledger['by
 
 it('a stream is in the ledger while it is open, in every hour, and is counted once', async () => {
   const { clock, ledger, open, write, inFlight } = await start();
-  const used = (since: number) => ledger.byClient('v1', since).map(counts);
+  const used = (since: number) => readLedger(ledger).byClient('v1', since).map(counts);
   const client = await open('/v1/events', 'abc');
   clock.now += 5 * seconds;
   await write();
@@ -103,7 +105,7 @@ it('a stream is in the ledger while it is open, in every hour, and is counted on
   const [one] = used(0);
   expect(one).toMatchObject({ requests: 1, errors: 0, served: 1, first: 0 });
   expect(one?.last).toBeGreaterThanOrEqual(5 * hourMs);
-  expect(ledger.totals(0)).toMatchObject([{ version: 'v1', requests: 1 }]);
+  expect(readLedger(ledger).totals(0)).toMatchObject([{ version: 'v1', requests: 1 }]);
 });
 
 it.each([
@@ -113,12 +115,12 @@ it.each([
   const { clock, ledger, open, write, inFlight } = await start();
   const client = await open(path, begins, 'Connection: Upgrade', 'Upgrade: echo');
   await write();
-  expect(ledger.byClient('v1', 0).map(counts)).toMatchObject([{ requests: 1, errors: 0, last: 0 }]);
+  expect(readLedger(ledger).byClient('v1', 0).map(counts)).toMatchObject([{ requests: 1, errors: 0, last: 0 }]);
   clock.now += 2 * hourMs;
   client.reset();
   await expect.poll(inFlight).toBe(0);
   await write();
-  expect(ledger.byClient('v1', 0).map(counts)).toMatchObject([{ ...expected, first: 0, last: 2 * hourMs }]);
+  expect(readLedger(ledger).byClient('v1', 0).map(counts)).toMatchObject([{ ...expected, first: 0, last: 2 * hourMs }]);
 });
 
 it('an upload that is still on its way is counted', async () => {
@@ -128,11 +130,13 @@ it('an upload that is still on its way is counted', async () => {
   client.send('abc');
   await eventually(() => expect(backend.bytes).toContain('abc'));
   await write();
-  expect(ledger.byClient('v1', 0)).toMatchObject([{ client: 'x-client-id:writer', requests: 1, errors: 0 }]);
+  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([
+    { client: 'x-client-id:writer', requests: 1, errors: 0 },
+  ]);
   client.send('defghi');
   expect((await client.response('POST')).status).toBe(200);
   await write();
-  expect(ledger.byClient('v1', 0)).toMatchObject([{ requests: 1, errors: 0, served: 1 }]);
+  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ requests: 1, errors: 0, served: 1 }]);
 });
 
 it('a reload that identifies clients differently counts nobody twice', async () => {
@@ -145,7 +149,11 @@ it('a reload that identifies clients differently counts nobody twice', async () 
   client.reset();
   await expect.poll(inFlight).toBe(0);
   await write({ usage: { identify: [] } });
-  expect(ledger.byClient('v1', 0).map((use) => [use.client, use.requests])).toEqual([
+  expect(
+    readLedger(ledger)
+      .byClient('v1', 0)
+      .map((use) => [use.client, use.requests]),
+  ).toEqual([
     ['x-client-id:reader', 1],
     ['unknown', 0],
   ]);

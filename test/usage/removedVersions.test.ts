@@ -8,6 +8,7 @@ import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { startBackend } from '../support/backend.ts';
 import { ask, get } from '../support/rawClient.ts';
+import { readLedger } from '../support/readLedger.ts';
 
 it('who calls a version that was removed from routes.yaml is named, by usage and can-retire alike', async () => {
   const { url } = await startBackend();
@@ -49,7 +50,7 @@ it('who calls a version that was removed from routes.yaml is named, by usage and
   expect(stdout).toContain('x-client-id:shop');
   await gateway.close();
   expect(
-    ledger
+    readLedger(ledger)
       .totals(0)
       .map(({ version }) => version)
       .sort(),

@@ -1,9 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
-import { AbsentLedger } from '../../usage/ledger/absentLedger.ts';
 import { LedgerReader } from '../../usage/ledger/reader.ts';
-import type { UsageQueries } from '../../usage/usageQueries.ts';
 import { answerTo } from './answers.ts';
 import type { Order, Reply } from './orders.ts';
 
@@ -16,23 +14,23 @@ parentPort?.on('message', ({ kind, question, snapshot: next, ledger }: Order) =>
   if (next) snapshot = fromPlain(next);
   const queries = opened(ledger);
   const work = (): Reply['answer'] => answerTo(kind, queries, snapshot as Snapshot, question);
-  const answer = queries instanceof LedgerReader ? queries.atOnce(work) : work();
+  const answer = queries.snapshot(work);
   const reply: Reply = { answer };
   parentPort?.postMessage(reply, answer !== undefined && 'body' in answer ? [answer.body.buffer] : []);
 });
 
-function opened({ file, names, problem, held }: Order['ledger']): UsageQueries {
-  if (reader?.isThere === false) {
+function opened({ file, names, problem, held }: Order['ledger']): LedgerReader {
+  if (reader?.isCurrent === false) {
     reader.close();
     reader = undefined;
   }
   try {
-    reader ??= new LedgerReader(file, names);
+    reader ??= LedgerReader.open(file, names);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return new AbsentLedger(problem ?? `${file} cannot be read: ${reason}.`, held);
+    return LedgerReader.unreadable(file, problem ?? `${file} cannot be read: ${reason}.`, held);
   }
-  reader.callClientsAsIn(names);
+  reader.readNames(names);
   Object.assign(reader, { problem, held });
   return reader;
 }

@@ -1,29 +1,30 @@
 import { UnsuitableFileError } from '../../shared/fileSystem.ts';
 
-/** Why SQLite did not do something, in words, and what that means for the file. */
+/** A failed operation on the ledger file. */
 export interface LedgerFailure {
+  /** For people, without the file's name. */
   readonly reason: string;
-  /** The file is no use any more: it is put aside. */
+  /** True if the file is unusable and has to be replaced. */
   readonly corrupt: boolean;
 }
 
-// The primary result codes of https://www.sqlite.org/rescode.html that a file can bring about.
+// The primary result codes of https://www.sqlite.org/rescode.html that the state of a file can cause.
 const reasons = new Map<number, string>([
   [3, 'the permissions do not allow it'],
-  [5, 'another process holds it'],
-  [6, 'another process holds it'],
-  [8, 'the permissions allow only to read it'],
+  [5, 'another process has locked it'],
+  [6, 'another process has locked it'],
+  [8, 'the permissions only allow reading it'],
   [10, 'the disk reports an error'],
   [11, 'its content is damaged'],
   [13, 'the disk is full'],
   [14, 'it cannot be opened'],
-  [26, 'it is no ledger'],
+  [26, 'it is not a ledger'],
 ]);
 
 const systemReasons: Readonly<Record<string, string>> = {
-  ENOENT: 'its folder cannot be made there',
+  ENOENT: 'its folder cannot be created',
   ENOSPC: 'the disk is full',
-  EROFS: 'the disk allows only to read',
+  EROFS: 'the disk is read-only',
   EACCES: 'the permissions do not allow it',
   EPERM: 'the permissions do not allow it',
   ENOTDIR: 'a part of its path is not a folder',
@@ -31,7 +32,7 @@ const systemReasons: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
-/** The file was damaged by another program while it was open. The message says how, without naming the file. */
+/** Another program damaged the file while it was open. The message is the reason, without the file's name. */
 export class DamagedFileError extends Error {
   override readonly name = 'DamagedFileError';
 }
@@ -41,8 +42,8 @@ export function failureOf(error: unknown): LedgerFailure {
   const primary = primaryCode(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const message = error instanceof Error ? error.message : String(error);
-  const said = error instanceof UnsuitableFileError ? `it ${message}` : message;
-  const reason = reasons.get(primary ?? 0) ?? systemReasons[code] ?? said;
+  const otherwise = error instanceof UnsuitableFileError ? `it ${message}` : message;
+  const reason = reasons.get(primary ?? 0) ?? systemReasons[code] ?? otherwise;
   return { reason, corrupt: primary === 11 || primary === 26 };
 }
 

@@ -5,22 +5,19 @@ import { assertSuitable, makeFolder } from '../../shared/fileSystem.ts';
 import { failureOf } from './failure.ts';
 import { applicationId, migrations, schema, schemaVersion } from './schema.ts';
 
-// The gateway waits for nothing else meanwhile: what is not written now is written with the next batch.
+// Short, because the thread blocks meanwhile. What cannot be written now is written with the next batch.
 const busyMs = 50;
 
-/** A file that is there and is not for this release to write: another program's, or a later release's. */
+/** The file belongs to another program or to a later release, and must not be written. */
 export class ForeignFileError extends Error {
   override readonly name = 'ForeignFileError';
 }
 
-/**
- * Opens the ledger, creating it, with this salt, and its folder where they are missing. Throws what the system or SQLite
- * says.
- */
+/** Opens the ledger for writing. Creates it and its folder if they are missing. Throws the errors of the system or SQLite. */
 export function openLedgerFile(file: string, salt: string): DatabaseSync {
   makeFolder(dirname(file));
   assertFile(file);
-  // SQLite would create it for everybody to read; the files beside it take over the mode of this one.
+  // SQLite itself would create it readable for everyone. The journal files inherit this mode.
   closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: busyMs });
   try {
@@ -38,7 +35,7 @@ export function openLedgerFile(file: string, salt: string): DatabaseSync {
   }
 }
 
-/** For another process than the gateway. Throws an error that says why not. */
+/** Opens a ledger that another thread or process may be writing. @throws Error whose message is the reason */
 export function openLedgerFileToRead(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
@@ -52,7 +49,7 @@ export function openLedgerFileToRead(file: string): DatabaseSync {
   }
 }
 
-/** The salt of the tags in a ledger that another process may be writing. Throws an error that says why not. */
+/** The salt of the tags in a ledger that another process may be writing. @throws Error whose message is the reason */
 export function readSalt(file: string): string {
   const database = openLedgerFileToRead(file);
   try {
@@ -64,7 +61,7 @@ export function readSalt(file: string): string {
   }
 }
 
-/** Opening a pipe would block. @returns false if there is no such file @throws UnsuitableFileError */
+/** Opening a named pipe would block. @returns false if there is no such file @throws UnsuitableFileError */
 function assertFile(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats) assertSuitable(stats);
@@ -72,13 +69,13 @@ function assertFile(file: string): boolean {
 }
 
 /**
- * Why the file is no use any more as the ledger that is open in this process; undefined: it is. `run`, `seen`: what was
- * last written to it. Throws what SQLite says.
+ * Why the file can no longer be used as the ledger that is open in this process; undefined: it can. `run`, `seen`: the run
+ * that this process wrote to it, and when. Throws the errors of SQLite.
  */
 export function damageIn(file: string, run: number, seen: number): string | undefined {
   let database: DatabaseSync | undefined;
   try {
-    // Another connection: the one that is open would answer from its cache.
+    // A new connection, because the open one would answer from its cache.
     database = new DatabaseSync(file, { readOnly: true, timeout: 1000 });
     assertOurs(database);
     if (database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'] !== 'ok') return 'its content is damaged';
@@ -94,26 +91,26 @@ export function damageIn(file: string, run: number, seen: number): string | unde
   }
 }
 
-/** The name of a file beside `file` for what it was at `now`. */
-export function besides(file: string, what: string, now: number): string {
+/** The name of a copy in the same folder: `usage.db.corrupt-2026-11-19T12-00-00-000Z`. */
+export function copyName(file: string, what: string, now: number): string {
   return `${file}.${what}-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;
 }
 
-/** Renames a damaged ledger, so that a new one can begin. @returns the new name; undefined where that failed */
-export function putAside(file: string, now: number): string | undefined {
-  const aside = besides(file, 'corrupt', now);
+/** Renames a damaged ledger, so that a new one can be created. @returns the new name; undefined if that failed */
+export function renameDamaged(file: string, now: number): string | undefined {
+  const renamed = copyName(file, 'corrupt', now);
   try {
-    renameSync(file, aside);
-    // What was not yet moved over from the journal belongs to the damaged file, and would damage the new one.
-    for (const suffix of ['-wal', '-shm']) if (existsSync(file + suffix)) renameSync(file + suffix, aside + suffix);
-    return aside;
+    renameSync(file, renamed);
+    // The journal belongs to the damaged file and would damage the new one.
+    for (const suffix of ['-wal', '-shm']) if (existsSync(file + suffix)) renameSync(file + suffix, renamed + suffix);
+    return renamed;
   } catch {
     return undefined;
   }
 }
 
 function create(database: DatabaseSync, salt: string): void {
-  atOnce(database, () => {
+  inTransaction(database, () => {
     if (pragma(database, 'user_version') !== 0) return;
     const { tables } = database.prepare('SELECT COUNT(*) AS tables FROM sqlite_schema').get() ?? {};
     if (tables !== 0) throw new ForeignFileError('it belongs to another program');
@@ -122,18 +119,18 @@ function create(database: DatabaseSync, salt: string): void {
   });
 }
 
-/** Brings a ledger of an earlier release to the shape of this one. */
+/** Migrates the ledger of an earlier release to the current schema. */
 function migrate(database: DatabaseSync): void {
   if (pragma(database, 'user_version') === schemaVersion) return;
-  atOnce(database, () => {
+  inTransaction(database, () => {
     for (let step = migrations[version(database)]; step !== undefined; step = migrations[version(database)]) {
       database.exec(step);
     }
   });
 }
 
-/** All of it or nothing. Another process may be about the same: what is to be done is seen within. */
-function atOnce(database: DatabaseSync, work: () => void): void {
+/** Another process may be doing the same, so `work` itself has to check what is left to do. */
+function inTransaction(database: DatabaseSync, work: () => void): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     work();
@@ -145,9 +142,9 @@ function atOnce(database: DatabaseSync, work: () => void): void {
 }
 
 function assertOurs(database: DatabaseSync): void {
-  if (pragma(database, 'application_id') !== applicationId) throw new ForeignFileError('it is no ledger');
+  if (pragma(database, 'application_id') !== applicationId) throw new ForeignFileError('it is not a ledger');
   if (version(database) > schemaVersion) {
-    throw new ForeignFileError('a later release has written it');
+    throw new ForeignFileError('it was written by a later release');
   }
 }
 
@@ -163,6 +160,6 @@ function restrict(file: string): void {
   try {
     chmodSync(file, 0o600);
   } catch {
-    // Whoever owns it has decided about it.
+    // The file belongs to another user, who chose its mode.
   }
 }

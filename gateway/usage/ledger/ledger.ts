@@ -1,74 +1,75 @@
-import type { DatabaseSync } from 'node:sqlite';
 import { type Clock, ClockWatch } from '../../shared/clock.ts';
 import { inLargestUnit } from '../../shared/text.ts';
 import type { UsageBatch, UsageRow } from '../usageRow.ts';
 import { DamagedFileError, failureOf, type LedgerFailure } from './failure.ts';
-import { besides, putAside } from './file.ts';
-import { LedgerQueries } from './ledgerQueries.ts';
-import { deleteOld, latestRequest } from './maintenance.ts';
-import { HeldRows, maxHeldAtATime, OutageNotices, RetryPause } from './outage.ts';
-import { LedgerReader } from './reader.ts';
+import { copyName, renameDamaged } from './file.ts';
+import { HeldRows, OutageNotices, RetryPause } from './outage.ts';
 import { dayMs, hourMs } from './spans.ts';
-import { LedgerStore, newSalt } from './store.ts';
-import type { Incident, LedgerOptions, LedgerSettings, WritableLedger } from './writableLedger.ts';
+import { newSalt, SqliteStore } from './store.ts';
+import type { Incident, LedgerSettings, WritableLedger } from './writableLedger.ts';
 
-const signOfLifeMs = 60_000; // How exactly it is known when a gateway ran that nobody called.
-
-// A longer pause of the process interrupts coverage, as a longer pause between two runs does.
-const longestPauseMs = hourMs;
-// Entries may be written a moment before a small correction of the clock.
+// While there is no traffic, the ledger is written this often, so that it records when the gateway ran.
+const heartbeatMs = 60_000;
+// Writing this many rows blocks the thread for a fraction of a second.
+const maxHeldPerWrite = 10_000;
+// A longer pause of the process interrupts coverage, like a longer pause between two runs.
+const maxPauseMs = hourMs;
+// Rows may carry the time before a small correction of the clock.
 const toleranceMs = 5_000;
-// A clock that shows an earlier date is wrong.
+// An earlier date means that the clock is wrong.
 const earliestMs = Date.parse('2026-01-01');
 
-/** Who called what and when, on disk. What cannot be written is kept in memory, and the next batch tries again. */
-export class Ledger extends LedgerQueries implements WritableLedger {
+export interface LedgerOptions {
+  readonly clock: Clock;
+  /** Receives one-line notices for the operator about events that `problem` will not show later. */
+  readonly onNotice?: (notice: string) => void;
+  /** The salt of a new file; default: random. */
+  readonly salt?: string;
+  /** Why coverage restarts, if it does. */
+  readonly interruption?: string | undefined;
+}
+
+/** The usage ledger on disk. Rows that cannot be written are kept in memory, and the next batch tries again. */
+export class Ledger implements WritableLedger {
   problem: string | undefined;
   incident: Incident | undefined;
-  /** Requests that were counted as `other clients` here, and not before they came, since the start. */
   foldedHere = 0;
-  /** What it is kept by, and where. */
   settings: LedgerSettings;
   readonly #clock: Clock;
   readonly #clockWatch: ClockWatch;
-  /** Why coverage starts again; undefined once the restart is written. */
-  #interruption: string | undefined;
-  readonly #outage: OutageNotices;
-  #began: number;
+  readonly #notices: OutageNotices;
   readonly #held = new HeldRows();
-  #connection: LedgerStore | undefined;
+  readonly #retryPause = new RetryPause();
+  #store: SqliteStore | undefined;
   #salt: string;
-  readonly #patience = new RetryPause();
-  /** When it was last written, epoch ms. */
+  /** The start of the current run, epoch ms. */
+  #began: number;
+  /** Why coverage restarts; undefined once the restart is written. */
+  #interruption: string | undefined;
+  /** When the ledger was last written, epoch ms. */
   #seen = 0;
-  #beginsAnew = false;
+  /** True after a damaged file was renamed: the next attempt creates a new one. */
+  #isReplaced = false;
 
   private constructor(
     settings: LedgerSettings,
     { clock, onNotice = () => {}, salt = newSalt(), interruption }: LedgerOptions,
   ) {
-    super();
     this.settings = settings;
     this.#clock = clock;
     this.#clockWatch = new ClockWatch(clock);
     this.#salt = salt;
-    this.#outage = new OutageNotices(onNotice);
+    this.#notices = new OutageNotices(onNotice);
     this.#began = clock.now();
-    this.names.follow(settings.names);
     if (interruption !== undefined) this.#interrupt(interruption);
   }
 
   static open(settings: LedgerSettings, options: LedgerOptions): Ledger {
     const ledger = new Ledger(settings, options);
-    ledger.#try(() => {});
+    ledger.#write(() => {});
     return ledger;
   }
 
-  static openReadOnly(file: string, names?: string): LedgerReader {
-    return new LedgerReader(file, names);
-  }
-
-  /** For the tags of secrets. It is another one only if the file could not be read at the start, and then can be. */
   get salt(): string {
     return this.#salt;
   }
@@ -77,27 +78,25 @@ export class Ledger extends LedgerQueries implements WritableLedger {
     return this.#held.size;
   }
 
-  /** Settings of a reload; `store` counts from the next start on. */
+  /** The `mark` of the last batch in the file. */
+  get mark(): string {
+    return this.#store?.mark ?? '';
+  }
+
   configure(settings: LedgerSettings): void {
-    this.names.follow(settings.names);
     this.settings = { ...settings, store: this.settings.store };
   }
 
-  /** The `mark` of the last batch in the file. */
-  get mark(): string {
-    return this.#connection?.mark ?? '';
-  }
-
-  /** Writes a batch, and some of what waits. An empty one tells that the gateway still runs. `mark` is written with it. */
+  /** Writes the batch together with some of the held rows. `mark` identifies the batch in the file. */
   add(batch: UsageBatch, mark?: string): void {
-    this.#lookAtClock();
+    this.#checkClock();
     const now = this.#clock.now();
-    const isQuiet = batch.length + this.held === 0 && this.problem === undefined && this.#interruption === undefined;
-    const isFresh = now - this.#seen < signOfLifeMs && this.#connection?.isAsLeft === true;
-    if (isQuiet && isFresh) return;
-    const { rows, forget } = this.#held.first(maxHeldAtATime);
+    const isIdle = batch.length + this.held === 0 && this.problem === undefined && this.#interruption === undefined;
+    const isRecent = now - this.#seen < heartbeatMs && this.#store?.isUnchanged === true;
+    if (isIdle && isRecent) return;
+    const { rows, remove } = this.#held.first(maxHeldPerWrite);
     const all = [...rows, ...batch].map((row) => notAfter(now, row));
-    if (!this.#patience.isPaused(now) && this.#try(({ writer }) => writer.add(all, this.settings, mark))) forget();
+    if (!this.#retryPause.isPaused(now) && this.#write((store) => store.add(all, this.settings, mark))) remove();
     else this.foldedHere += this.#held.hold(batch);
   }
 
@@ -105,145 +104,141 @@ export class Ledger extends LedgerQueries implements WritableLedger {
     this.add([]);
   }
 
-  /** Deletes what is too old, and counts together what is too much. For once an hour or so. `now`: epoch ms. */
   maintain(now: number): void {
-    this.#try(({ database, writer }) => {
-      writer.settle(now, this.settings);
-      deleteOld(database, now, this.settings.retention);
-      writer.forget();
-    });
+    this.#write((store) => store.maintain(now, this.settings));
   }
 
-  /** Writes all that waits, if that is possible. */
   close(): void {
-    const { rows, forget } = this.#held.first(this.held);
-    if (this.#try(({ writer }) => writer.add(rows, this.settings))) forget();
-    this.#disconnect();
-    this.names.close();
+    const { rows, remove } = this.#held.first(this.held);
+    if (this.#write((store) => store.add(rows, this.settings))) remove();
+    this.#closeStore();
   }
 
-  protected database(): DatabaseSync | undefined {
-    return this.#connection?.database;
+  /** Runs `work` in a transaction. @returns false if it failed */
+  #write(work: (store: SqliteStore) => void): boolean {
+    // If the file turned out to be damaged, the second attempt writes to a new one.
+    const succeeded = this.#attempt(work) || (this.#isReplaced && this.#attempt(work));
+    if (succeeded) this.#notices.recovered(`${this.settings.store} can be written again.`);
+    else if (this.problem !== undefined) this.#notices.failed(this.problem);
+    return succeeded;
   }
 
-  protected failed({ reason, corrupt }: LedgerFailure): void {
-    const { store } = this.settings;
-    this.problem = `${store} cannot be written: ${reason}.  What is counted is kept in memory until it can be.`;
-    if (!corrupt) return;
-    this.#disconnect();
-    const aside = putAside(store, this.#clock.now());
-    this.#beginsAnew = aside !== undefined;
-    if (aside) this.#interrupt(`${store} could not be used: ${reason}.  It is now ${aside}, and a new one begins.`);
-  }
-
-  #try(work: (connection: LedgerStore) => void): boolean {
-    // Again into a new file, if the first one was damaged.
-    const worked = this.#attempt(work) || (this.#beginsAnew && this.#attempt(work));
-    if (worked) this.#outage.over(`${this.settings.store} can be written again.`);
-    else if (this.problem !== undefined) this.#outage.failed(this.problem);
-    return worked;
-  }
-
-  #attempt(work: (connection: LedgerStore) => void): boolean {
+  #attempt(work: (store: SqliteStore) => void): boolean {
     const now = this.#clock.now();
-    this.#beginsAnew = false;
+    this.#isReplaced = false;
     try {
-      const connection = this.#connected(now);
+      const store = this.#openStore(now);
       const interruption = this.#interruption;
       if (interruption !== undefined) this.#began = now;
-      const isFuture = interruption !== undefined && this.#keepCopyOfFuture(connection, now);
-      this.foldedHere += connection.transaction(this.#began, now, () => {
-        if (interruption !== undefined) connection.restartCoverage();
-        if (isFuture) connection.dateToPresent(now);
-        work(connection);
+      const isFuture = interruption !== undefined && this.#prepareFutureEntries(store, now);
+      this.foldedHere += store.transaction(this.#began, now, () => {
+        if (interruption !== undefined) store.restartCoverage();
+        if (isFuture) store.dateToPresent(now);
+        work(store);
       });
       this.#interruption = undefined;
       this.problem = undefined;
-      this.#patience.worked();
+      this.#retryPause.succeeded();
       this.#seen = now;
       return true;
     } catch (error) {
-      this.#patience.failed(now);
-      this.failed(failureOf(error));
+      this.#retryPause.failed(now);
+      this.#onFailure(failureOf(error));
       return false;
     }
   }
 
-  #connected(now: number): LedgerStore {
-    const tampering = this.#connection?.tampering;
-    if (tampering?.removed) this.#leaveRemoved(tampering.reason, now);
+  #onFailure({ reason, corrupt }: LedgerFailure): void {
+    const { store } = this.settings;
+    this.problem = `${store} cannot be written: ${reason}.  Counts are kept in memory until it can be.`;
+    if (!corrupt) return;
+    this.#closeStore();
+    const renamed = renameDamaged(store, this.#clock.now());
+    this.#isReplaced = renamed !== undefined;
+    if (renamed)
+      this.#interrupt(
+        `${store} could not be used: ${reason}.  It was renamed to ${renamed}, and a new one was created.`,
+      );
+  }
+
+  #openStore(now: number): SqliteStore {
+    const tampering = this.#store?.tampering();
+    if (tampering?.removed) this.#saveRemoved(tampering.reason, now);
     else if (tampering) throw new DamagedFileError(tampering.reason);
-    if (this.#connection) return this.#connection;
-    this.#connection = new LedgerStore(this.settings.store, this.#salt);
-    this.#salt = this.#connection.salt;
-    // A file that takes the place of another one in use knows nothing of the time before.
+    if (this.#store) return this.#store;
+    this.#store = new SqliteStore(this.settings.store, this.#salt);
+    this.#salt = this.#store.salt;
+    // A file that replaces another one during the run knows nothing of the time before.
     if (this.#seen > 0) this.#began = now;
-    const { latest } = this.#connection;
+    const { latest } = this.#store;
     if (latest > now + toleranceMs) {
       const [last, present] = [instant(latest), instant(now)];
       this.#interrupt(
-        `The ledger holds entries up to ${last}, and the clock says ${present}: it was wrong, or it is wrong now.`,
+        `The ledger has entries up to ${last}, but the clock says ${present}: it was wrong, or it is wrong now.`,
       );
     }
-    return this.#connection;
+    return this.#store;
   }
 
-  /** The connection still has what was counted, until it is closed. */
-  #leaveRemoved(reason: string, now: number): void {
+  /** Copies a file that another program removed: the open connection can still read it. */
+  #saveRemoved(reason: string, now: number): void {
     const { store } = this.settings;
-    const copy = besides(store, 'removed', now);
-    let kept = `${copy} has what was counted in it`;
+    const copy = copyName(store, 'removed', now);
+    let result = `its counts were saved to ${copy}`;
     try {
-      this.#connection?.copyTo(copy);
+      this.#store?.copyTo(copy);
     } catch (error) {
-      kept = `what was counted in it is lost (${failureOf(error).reason})`;
+      result = `its counts are lost (${failureOf(error).reason})`;
     }
-    this.#disconnect();
-    this.#interrupt(`${store} was open when ${reason}: ${kept}.`);
+    this.#closeStore();
+    this.#interrupt(`${store} was open when ${reason}: ${result}.`);
   }
 
-  #lookAtClock(): void {
+  #checkClock(): void {
     const { jump, elapsed } = this.#clockWatch.look();
     const now = instant(this.#clock.now());
     if (jump !== 0) {
-      const [by, way] = [inLargestUnit(Math.abs(jump)), jump > 0 ? 'forward' : 'back'];
-      this.#interrupt(`The clock was set ${way} by ${by}, to ${now}.`);
-    } else if (elapsed > longestPauseMs)
+      const [by, direction] = [inLargestUnit(Math.abs(jump)), jump > 0 ? 'forward' : 'back'];
+      this.#interrupt(`The clock was set ${direction} by ${by}, to ${now}.`);
+    } else if (elapsed > maxPauseMs)
       this.#interrupt(`The gateway was stopped for ${inLargestUnit(elapsed)}, until ${now}.`);
   }
 
-  /** A new coverage period begins with the next transaction. */
+  /** The next transaction restarts coverage. */
   #interrupt(reason: string): void {
-    const text = `${reason}  Coverage starts again: the time before this does not count towards a quiet period.`;
+    const text = `${reason}  Coverage restarts: the time before this does not count towards a quiet period.`;
     this.#interruption = text;
     this.incident = { at: this.#clock.now(), text };
-    this.#outage.tell(text);
+    this.#notices.tell(text);
   }
 
-  /** Whether there are entries of the future to date to the present. If they lie a day ahead, a copy of the file is made first. */
-  #keepCopyOfFuture(connection: LedgerStore, now: number): boolean {
-    const latest = latestRequest(connection.database);
-    // A clock without a battery starts in 1970, and must not date every entry to that.
+  /** @returns whether there are entries to date to the present. If they lie more than a day ahead, copies the file first. */
+  #prepareFutureEntries(store: SqliteStore, now: number): boolean {
+    const latest = store.latestRequest();
+    // A clock without a battery starts in 1970, and must not change every entry to that date.
     if (latest + hourMs <= now || now < earliestMs) return false;
     if (latest - now < dayMs) return true;
-    const copy = besides(this.settings.store, 'future', now);
+    const copy = copyName(this.settings.store, 'future', now);
     try {
-      connection.copyTo(copy);
-      this.#outage.tell(`Entries of the future are dated to the present.  ${copy} has them as they were.`);
+      store.copyTo(copy);
+      this.#notices.tell(`Entries dated in the future are changed to the present.  ${copy} has the originals.`);
       return true;
     } catch (error) {
-      this.#outage.tell(`Entries of the future stay, as ${copy} cannot be written: ${failureOf(error).reason}.`);
+      const { reason } = failureOf(error);
+      this.#notices.tell(
+        `Entries dated in the future are left unchanged, because ${copy} cannot be written: ${reason}.`,
+      );
       return false;
     }
   }
 
-  #disconnect(): void {
-    this.#connection?.close();
-    this.#connection = undefined;
+  #closeStore(): void {
+    this.#store?.close();
+    this.#store = undefined;
   }
 }
 
-/** As it would have been counted by a clock that says `now`. */
+/** Changes the instants of a row that are later than `now`, as if the clock had been right. */
 function notAfter(now: number, row: UsageRow): UsageRow {
   if (row.last <= now + toleranceMs) return row;
   const hour = Math.min(row.hour, now - (now % hourMs));

@@ -2,12 +2,12 @@ import type { DatabaseSync } from 'node:sqlite';
 import { subjects } from './schema.ts';
 import { dayMs, hourMs, type Length, lengths, spanAt } from './spans.ts';
 
-/** How long it is known to the hour, and not only to the day, what a client and a route did. */
-export const hoursKeptMs = 8 * dayMs;
+/** How long the rows of clients and routes are kept by the hour. Older ones are known by the day. */
+const hoursKeptMs = 8 * dayMs;
 
 /**
- * Deletes what is too old, within a transaction of the caller's. Days and longer spans were added up when they were
- * written, so that nothing is lost with the hours. Throws what SQLite says.
+ * Deletes what is older than the retention, within the caller's transaction. Deleting hours loses nothing, because days and
+ * blocks are written together with them. Throws the errors of SQLite.
  */
 export function deleteOld(database: DatabaseSync, now: number, retention: number): void {
   const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;
@@ -17,9 +17,9 @@ export function deleteOld(database: DatabaseSync, now: number, retention: number
       .all()
       .map(({ key, value }) => [key, value]),
   );
-  // What is gone does not come back with a longer retention.
+  // A longer retention does not bring back what was deleted.
   const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, Number(done.get('kept_from') ?? 0));
-  // Whole days go: there is nothing to do until the next one begins.
+  // Only whole days are deleted: at most one call a day has work to do.
   if (done.get('hours_from') === hoursFrom && done.get('kept_from') === keptFrom) return;
   for (const subject of ['client', 'route']) {
     deleteBefore(database, `${subject}_hour`, 'hour', Math.max(hoursFrom, keptFrom));
@@ -37,30 +37,28 @@ export function deleteOld(database: DatabaseSync, now: number, retention: number
     DELETE FROM routes WHERE id NOT IN (SELECT route FROM route_client);
     DELETE FROM versions WHERE id NOT IN (SELECT version FROM version_client);
   `);
-  // The youngest run stays: it is this one, unless it has not written yet.
+  // The latest run stays: it is the current one, or the current one has not written yet.
   database.prepare('DELETE FROM runs WHERE seen < ? AND id < (SELECT MAX(id) FROM runs)').run(keptFrom);
-  const remember = database.prepare('INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value');
-  remember.run('hours_from', hoursFrom);
-  remember.run('kept_from', keptFrom);
+  const setMeta = database.prepare('INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value');
+  setMeta.run('hours_from', hoursFrom);
+  setMeta.run('kept_from', keptFrom);
 }
 
-/** Spans that end before `instant`; version by version, since the tables are sorted by that first. */
+/** Deletes the spans that end before `instant`, version by version, because the tables are sorted by version first. */
 function deleteBefore(database: DatabaseSync, table: string, length: Length, instant: number): void {
   database
     .prepare(`DELETE FROM ${table} WHERE version IN (SELECT id FROM versions) AND span < ?`)
     .run(Math.floor(instant / lengths[length]));
 }
 
-// Rows that are dated later than the present were written while the clock was wrong.
-
-/** When the latest request of the ledger came, to the hour below, epoch ms; 0 for none. */
+/** When the latest request in the ledger came, rounded down to the hour, epoch ms; 0 for none. */
 export function latestRequest(database: DatabaseSync): number {
   return Number(database.prepare('SELECT MAX(span) AS span FROM version_hour').get()?.['span'] ?? 0) * hourMs;
 }
 
 /**
- * Dates rows of the future to `now`, which is the latest that they can be of. Every sum stays. Within a transaction of
- * the caller's; throws what SQLite says.
+ * Sets every later instant to `now`: such rows were written while the clock was wrong. Every sum stays the same. Within the
+ * caller's transaction; throws the errors of SQLite.
  */
 export function dateToPresent(database: DatabaseSync, now: number): void {
   for (const subject of subjects) for (const length of ['hour', 'day', 'block'] as const) moveSpans(subject, length);
@@ -70,10 +68,10 @@ export function dateToPresent(database: DatabaseSync, now: number): void {
     ['route_client', ['version', 'route', 'client']],
   ] as const) {
     const times = columnsOf(table).filter((column) => !keys.some((key) => key === column));
-    const earlier = times.map((column) => `${column} = MIN(${column}, :now)`).join(', ');
-    database.prepare(`UPDATE ${table} SET ${earlier} WHERE last > :now`).run({ now });
+    const atMostNow = times.map((column) => `${column} = MIN(${column}, :now)`).join(', ');
+    database.prepare(`UPDATE ${table} SET ${atMostNow} WHERE last > :now`).run({ now });
   }
-  // Deletion goes on where it would be with the right clock.
+  // So that deletion continues as if the clock had always been right.
   database.prepare(`UPDATE meta SET value = MIN(value, ?) WHERE key IN ('kept_from', 'hours_from')`).run(now);
 
   function moveSpans(subject: string, length: Length): void {

@@ -1,46 +1,52 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { otherClients, otherRoute } from '../usageRow.ts';
 import { dayMs, hourMs, lengths, spanAt } from './spans.ts';
-import type { Sum } from './writer.ts';
 
-/** How many clients and routes of a version are told apart in a day. */
-export interface NameCounts {
+/** How many clients and routes of a version are counted under their own names per day. */
+export interface NameLimits {
   readonly client: number;
   readonly route: number;
 }
 
-export type Bounded = keyof NameCounts;
+type Limited = keyof NameLimits;
 
-const others: Readonly<Record<Bounded, string>> = { client: otherClients, route: otherRoute };
-// To fold is work, so it waits until there is some.
+const othersOf: Readonly<Record<Limited, string>> = { client: otherClients, route: otherRoute };
+// Folding is expensive. While batches are added it waits until the names exceed the limit by this factor.
 const leeway = 1.25;
 
 interface Day {
-  readonly subject: Bounded;
+  readonly subject: Limited;
   readonly version: number;
   readonly day: number;
-  /** At most so many names. */
+  /** An upper bound of the number of names. */
   names: number;
 }
 
 /**
- * Keeps the names in the ledger few, whatever its processes and hours bring together: those that called most on a day
- * keep their names, the rest is counted as one. Within a transaction of the caller's; throws what SQLite says.
+ * Keeps the number of names in the ledger below the limits, however many its processes and hours add up to. On each day the
+ * names with the most requests stay; the others are folded: added to `other clients` or `other`. Within the caller's
+ * transaction; throws the errors of SQLite.
  */
-export class NameLimits {
-  /** Requests of clients that were counted as others, since somebody has set it to 0. */
-  folded = 0;
+export class NameFolding {
+  #folded = 0;
   readonly #database: DatabaseSync;
-  readonly #idOf: (subject: 'version' | Bounded, name: string) => number;
+  readonly #idOf: (subject: 'version' | Limited, name: string) => number;
+  /** The days that were written to. */
   readonly #days = new Map<string, Day>();
 
-  constructor(database: DatabaseSync, idOf: (subject: 'version' | Bounded, name: string) => number) {
+  constructor(database: DatabaseSync, idOf: (subject: 'version' | Limited, name: string) => number) {
     this.#database = database;
     this.#idOf = idOf;
   }
 
-  /** What was just written. */
-  note(subject: Bounded, sums: readonly Sum[]): void {
+  /** Requests that were moved to `other clients` since the last call. */
+  takeFolded(): number {
+    const folded = this.#folded;
+    this.#folded = 0;
+    return folded;
+  }
+
+  noteWritten(subject: Limited, sums: readonly { readonly version: string; readonly hour: number }[]): void {
     for (const { version, hour } of sums) {
       const [id, day] = [this.#idOf('version', version), spanAt('day', hour)];
       const key = `${subject} ${id} ${day}`;
@@ -50,21 +56,21 @@ export class NameLimits {
     }
   }
 
-  /** @returns whether names were folded */
-  keep(limits: NameCounts): boolean {
+  /** Folds the names of days that exceed the limits by the leeway. @returns true if it folded any */
+  foldExcess(limits: NameLimits): boolean {
     let folded = false;
     for (const one of this.#days.values()) {
-      const most = limits[one.subject] * leeway + 1;
-      if (one.names > most) one.names = this.#count(one.subject, one.version, one.day);
-      if (one.names <= most) continue;
+      const max = limits[one.subject] * leeway + 1;
+      if (one.names > max) one.names = this.#count(one.subject, one.version, one.day);
+      if (one.names <= max) continue;
       this.#fold(one, limits);
       folded = true;
     }
     return folded;
   }
 
-  /** The same without leeway, for the day before `now` (epoch ms) and its own. */
-  settle(now: number, limits: NameCounts): void {
+  /** Folds without leeway, for the day of `now` (epoch ms) and the day before. */
+  foldExactly(now: number, limits: NameLimits): void {
     const today = spanAt('day', now);
     const versions = this.#database.prepare('SELECT id FROM versions').all();
     for (const { id } of versions) {
@@ -78,19 +84,19 @@ export class NameLimits {
     this.#days.clear();
   }
 
-  forget(): void {
+  clear(): void {
     this.#days.clear();
   }
 
-  #fold(one: Day, limits: NameCounts): void {
+  #fold(one: Day, limits: NameLimits): void {
     const { subject, version, day } = one;
-    const into = this.#idOf(subject, others[subject]);
+    const into = this.#idOf(subject, othersOf[subject]);
     const requests = fold(this.#database, { subject, version, day, into, keep: limits[subject] });
-    if (subject === 'client') this.folded += requests;
+    if (subject === 'client') this.#folded += requests;
     one.names = this.#count(subject, version, day);
   }
 
-  #count(subject: Bounded, version: number, day: number): number {
+  #count(subject: Limited, version: number, day: number): number {
     const counted = this.#database
       .prepare(`SELECT COUNT(*) AS names FROM ${subject}_day WHERE version = ? AND span = ?`)
       .get(version, day);
@@ -98,9 +104,9 @@ export class NameLimits {
   }
 }
 
-/** Which names of a version's day are to be counted as one, `into`; `keep`: how many stay, most requests first. */
-export interface Folding {
-  readonly subject: 'client' | 'route';
+/** Which names to fold: all of a version's day but the `keep` ones with the most requests, into the name `into`. */
+interface Folding {
+  readonly subject: Limited;
   readonly version: number;
   readonly day: number;
   readonly into: number;
@@ -112,14 +118,14 @@ const addUp = `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests
 const addUpOutcomes = `served = served + excluded.served, failing = failing + excluded.failing,
   refused = refused + excluded.refused`;
 
-/**
- * What the other days say stays; every sum of the version stays. Throws what SQLite says.
- * @returns how many requests are of the names that are folded
- */
-export function fold(database: DatabaseSync, { subject, version, day, into, keep }: Folding): number {
-  const run = (sql: string, ...values: (number | string)[]): void => void database.prepare(sql).run(...values);
+type Run = (sql: string, ...values: (number | string)[]) => void;
+
+/** Other days and all sums of the version stay the same. @returns the requests of the folded names */
+function fold(database: DatabaseSync, { subject, version, day, into, keep }: Folding): number {
+  const run: Run = (sql, ...values) => void database.prepare(sql).run(...values);
   database.exec('CREATE TEMP TABLE IF NOT EXISTS folded (item INTEGER PRIMARY KEY); DELETE FROM folded;');
-  // Of equals those that came last: whoever begins to call has called once, too, and so has whoever only has a stream open.
+  // Of names with equal requests the latest stay: a new regular client has one request, too, and a client that only has
+  // a stream open from an earlier hour has none.
   run(
     `INSERT INTO folded SELECT item FROM ${subject}_day WHERE version = ? AND span = ? AND item <> ?
       ORDER BY MAX(requests, 1) DESC, last DESC LIMIT -1 OFFSET ?`,
@@ -130,6 +136,7 @@ export function fold(database: DatabaseSync, { subject, version, day, into, keep
     .get(version, day)?.['sum'];
   const begin = day * dayMs;
   const block = spanAt('block', begin);
+  // Before the day itself changes, which the block is computed from.
   foldBlock(run, subject, version, day, into);
   const spans = [
     ['hour', begin / hourMs, begin / hourMs + 23],
@@ -154,14 +161,14 @@ export function fold(database: DatabaseSync, { subject, version, day, into, keep
     );
     run(`DELETE FROM pair_${length} ${which} AND ${subject} IN folded`, version, from, to);
   }
-  // Of who has other days in the block, too.
-  const rest = `FROM ${subject}_day AS one WHERE one.version = longer.version AND one.item = longer.item
+  // Names that stay in the block because of other days: recompute when they were seen first and last.
+  const remainingDays = `FROM ${subject}_day AS one WHERE one.version = longer.version AND one.item = longer.item
     AND one.span BETWEEN ? AND ?`;
   const [firstDay, lastDay] = daysOf(block);
   run(
     `UPDATE ${subject}_block AS longer
-      SET first = COALESCE((SELECT MIN((span - ?) * ${dayMs} + first) ${rest}), first),
-        last = COALESCE((SELECT MAX((span - ?) * ${dayMs} + last) ${rest}), last)
+      SET first = COALESCE((SELECT MIN((span - ?) * ${dayMs} + first) ${remainingDays}), first),
+        last = COALESCE((SELECT MAX((span - ?) * ${dayMs} + last) ${remainingDays}), last)
       WHERE version = ? AND span = ? AND item IN folded`,
     ...[firstDay, firstDay, lastDay, firstDay, firstDay, lastDay, version, block],
   );
@@ -169,10 +176,8 @@ export function fold(database: DatabaseSync, { subject, version, day, into, keep
   return Number(requests ?? 0);
 }
 
-type Run = (sql: string, ...values: (number | string)[]) => void;
-
-/** Takes the day out of its block, and gives it to the others there. Before the day itself changes. */
-function foldBlock(run: Run, subject: string, version: number, day: number, into: number): void {
+/** Subtracts the day of the folded names from their block, and adds it to that of `into`. */
+function foldBlock(run: Run, subject: Limited, version: number, day: number, into: number): void {
   const block = spanAt('block', day * dayMs);
   const offset = day * dayMs - block * lengths.block;
   run(
@@ -184,7 +189,7 @@ function foldBlock(run: Run, subject: string, version: number, day: number, into
     ...[block, into, offset, offset, version, day],
   );
   const less = ['requests', 'errors', 'served', 'failing', 'refused']
-    .map((what) => `${what} = longer.${what} - one.${what}`)
+    .map((column) => `${column} = longer.${column} - one.${column}`)
     .join(', ');
   run(
     `UPDATE ${subject}_block AS longer SET ${less} FROM ${subject}_day AS one
@@ -192,7 +197,7 @@ function foldBlock(run: Run, subject: string, version: number, day: number, into
         AND one.version = longer.version AND one.span = ? AND one.item = longer.item`,
     ...[version, block, day],
   );
-  // A day without requests is a day all the same: something of before went on.
+  // By the days and not by the requests: a day on which only an earlier request continued has none.
   run(
     `DELETE FROM ${subject}_block AS longer WHERE version = ? AND span = ? AND item IN folded AND NOT EXISTS
       (SELECT 1 FROM ${subject}_day AS one WHERE one.version = longer.version AND one.item = longer.item
@@ -201,22 +206,22 @@ function foldBlock(run: Run, subject: string, version: number, day: number, into
   );
 }
 
-/** The first and the last one. */
+/** The first and the last day of a block. */
 function daysOf(block: number): [first: number, last: number] {
   return [(block * lengths.block) / dayMs, ((block + 1) * lengths.block) / dayMs - 1];
 }
 
-/** The last use in a span whose requests did not all fail. It may have been earlier: then the last request failed. */
+/** An upper bound of the last use in a span, 0 if all its requests failed: its last request may have failed. */
 function usedAt(length: number, sum: 'MAX' | '' = ''): string {
   return `${sum}(CASE WHEN failing = 0 OR requests > failing THEN span * ${length} + last ELSE 0 END)`;
 }
 
-/** Who was seen where, and the names themselves. */
-function foldSeen(run: Run, subject: 'client' | 'route', version: number, day: number, into: number): void {
+/** Folds the tables of clients per version and route, and deletes names that are not used any more. */
+function foldSeen(run: Run, subject: Limited, version: number, day: number, into: number): void {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
   if (subject === 'client') {
     run('DELETE FROM version_client WHERE version = ? AND client IN folded', version);
-    // The spans one by one, since the table is sorted by span before client.
+    // With a list of the spans, because the table is sorted by span before client.
     run(
       `INSERT INTO version_client
         SELECT version, item, MIN(span * ${lengths.block} + first), MAX(span * ${lengths.block} + last),
@@ -240,12 +245,13 @@ function foldSeen(run: Run, subject: 'client' | 'route', version: number, day: n
       ON CONFLICT DO UPDATE SET last = MAX(last, excluded.last)`,
     ...[version, day, into],
   );
-  const left = subject === 'client' ? 'SELECT client FROM version_client' : 'SELECT item FROM route_block';
+  const stillUsed = subject === 'client' ? 'SELECT client FROM version_client' : 'SELECT item FROM route_block';
   run(
-    `DELETE FROM route_client WHERE version = ? AND ${subject} IN folded AND ${subject} NOT IN (${left} WHERE version = ?)`,
+    `DELETE FROM route_client WHERE version = ? AND ${subject} IN folded
+      AND ${subject} NOT IN (${stillUsed} WHERE version = ?)`,
     ...[version, version],
   );
-  // They met on this day; whether before, too, is only known by the days. To look there is not worth it.
+  // Only the days would tell when client and route met before this day. Reading them is not worth it.
   run(
     `UPDATE route_client SET last = ? WHERE version = ? AND ${subject} IN folded AND last >= ? AND last < ?`,
     ...[begin - 1, version, begin, end],

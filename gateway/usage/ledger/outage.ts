@@ -1,16 +1,16 @@
 import { addCounts, isSingleClient, otherClients, otherRoute, type UsageBatch, type UsageRow } from '../usageRow.ts';
 
-/** Some tens of megabytes. */
-const maxHeld = 100_000;
-/** A fraction of a second, in which nothing else happens, once they can be written. */
-export const maxHeldAtATime = 10_000;
+// What happens while the ledger cannot be written: rows are held in memory, attempts pause, the operator is told once.
 
-/** Rows that could not be written yet, added up. Beyond `max` of them clients and routes are no longer told apart. */
+/** Some tens of megabytes. */
+const defaultMaxRows = 100_000;
+
+/** Rows that could not be written yet, added up. Above `max` rows, clients and routes are folded into the others. */
 export class HeldRows {
   readonly #max: number;
   readonly #rows = new Map<string, UsageRow>();
 
-  constructor(max = maxHeld) {
+  constructor(max = defaultMaxRows) {
     this.#max = max;
   }
 
@@ -18,7 +18,7 @@ export class HeldRows {
     return this.#rows.size;
   }
 
-  /** @returns how many requests of clients are counted as those of others from now on */
+  /** @returns how many requests it moved to `other clients` */
   hold(batch: UsageBatch): number {
     let requests = 0;
     for (const row of batch) {
@@ -30,12 +30,12 @@ export class HeldRows {
     return requests;
   }
 
-  /** At most `count` of them, and the way to forget them. */
-  first(count: number): { readonly rows: UsageBatch; readonly forget: () => void } {
+  /** The first `count` rows, and a function that removes them. */
+  first(count: number): { readonly rows: UsageBatch; readonly remove: () => void } {
     const entries = [...this.#rows.entries().take(count)];
     return {
       rows: entries.map(([, row]) => row),
-      forget: () => {
+      remove: () => {
         for (const [key] of entries) this.#rows.delete(key);
       },
     };
@@ -54,47 +54,47 @@ function keyOf({ version, client, route, hour }: UsageRow): string {
   return `${hour}\0${version}\0${route}\0${client}`;
 }
 
-/** Tells an operator once that something does not work, and once that it does again. */
+const firstPauseMs = 5_000;
+const maxPauseMs = 60_000;
+
+/** The pauses between failed attempts. The second attempt follows at once; a full disk stays full, so pauses grow. */
+export class RetryPause {
+  #failures = 0;
+  #until = 0;
+
+  /** `now`: epoch ms. */
+  isPaused(now: number): boolean {
+    // If the clock was set back, the end of the pause may be years away.
+    return now < this.#until && this.#until - now <= maxPauseMs;
+  }
+
+  failed(now: number): void {
+    this.#failures += 1;
+    this.#until = this.#failures === 1 ? 0 : now + Math.min(maxPauseMs, firstPauseMs * (this.#failures - 1));
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.#until = 0;
+  }
+}
+
+/** Tells the operator once when something fails, and once when it works again. */
 export class OutageNotices {
   readonly tell: (notice: string) => void;
-  #announced = false;
+  #isOutage = false;
 
   constructor(tell: (notice: string) => void) {
     this.tell = tell;
   }
 
   failed(problem: string): void {
-    if (!this.#announced) this.tell(problem);
-    this.#announced = true;
+    if (!this.#isOutage) this.tell(problem);
+    this.#isOutage = true;
   }
 
-  over(words: string): void {
-    if (this.#announced) this.tell(words);
-    this.#announced = false;
-  }
-}
-
-const firstPauseMs = 5_000;
-const longestPauseMs = 60_000;
-
-/** When to try again what has failed: at once, then after ever longer pauses, since a full disk stays full for a while. */
-export class RetryPause {
-  #failures = 0;
-  #until = 0;
-
-  /** Instants in epoch ms. */
-  isPaused(now: number): boolean {
-    // A clock that was set back must not make a pause of years.
-    return now < this.#until && this.#until - now <= longestPauseMs;
-  }
-
-  failed(now: number): void {
-    this.#failures += 1;
-    this.#until = this.#failures === 1 ? 0 : now + Math.min(longestPauseMs, firstPauseMs * (this.#failures - 1));
-  }
-
-  worked(): void {
-    this.#failures = 0;
-    this.#until = 0;
+  recovered(notice: string): void {
+    if (this.#isOutage) this.tell(notice);
+    this.#isOutage = false;
   }
 }

@@ -1,9 +1,9 @@
-// The shape of the ledger. Names stand once, in tables of their own, and everything else refers to them by number. What
-// a client, a route and a client on a route did is added up apart, so that each question reads as few rows as there are.
+// The tables of the ledger. The names of versions, clients and routes are stored once and referred to by id. Requests are
+// added up per version, per client, per route, and per client and route, so that each query reads as few rows as possible.
 
-/** Marks a SQLite file as a ledger: the letters VGUL. */
+/** The SQLite application id of a ledger: the letters VGUL. */
 export const applicationId = 0x5647554c;
-/** A ledger with a higher one was written by a later release, and is left alone. */
+/** A ledger with a higher version was written by a later release and is not touched. */
 export const schemaVersion = 3;
 
 export const subjects = ['version', 'client', 'route'] as const;
@@ -11,8 +11,8 @@ export type Subject = (typeof subjects)[number];
 
 const spanLengths = ['hour', 'day', 'block'];
 
-/** `item`: the client or route, 0 in the tables of versions. `first` and `last`: ms from the beginning of the span. */
-const factTables = subjects.flatMap((subject) =>
+/** `item`: the client or route, 0 in the tables of versions. `first` and `last`: ms from the start of the span. */
+const sumTables = subjects.flatMap((subject) =>
   spanLengths.map(
     (length) => `
   CREATE TABLE ${subject}_${length} (
@@ -26,8 +26,8 @@ const factTables = subjects.flatMap((subject) =>
 );
 
 /**
- * What a client did with a route. There are no blocks of them: in a month most clients use most of their routes on few
- * days, so that blocks would be nearly as many rows again, and the routes are asked of a few clients at a time only.
+ * Requests per client and route. Without blocks: most clients use most of their routes on few days of a month, so blocks
+ * would be nearly as many rows as days, and the routes are read for a few clients at a time only.
  */
 const pairTables = ['hour', 'day'].map(
   (length) => `
@@ -44,13 +44,13 @@ const nameTables = subjects.map(
 
 export const schema = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
-  -- When a process wrote to the ledger: what lies between was not counted, and is no silence. Epoch ms.
+  -- When processes wrote to the ledger: between runs requests were not counted. Epoch ms.
   CREATE TABLE runs (id INTEGER PRIMARY KEY, began INTEGER NOT NULL, seen INTEGER NOT NULL);
   ${nameTables.join('\n  ')}
-  ${factTables.join('\n')}
+  ${sumTables.join('\n')}
   ${pairTables.join('\n')}
-  -- Who was ever seen where, and when the last time: to tell how many there are without adding anything up. Epoch ms.
-  -- used: when the last request came that did not fail; 0: never.
+  -- First and last request of each client per version and per route, to count clients without adding up spans. Epoch ms.
+  -- used: the last request that did not fail; 0: there is none.
   CREATE TABLE version_client (
     version INTEGER NOT NULL, client INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
     used INTEGER NOT NULL DEFAULT 0,
@@ -73,8 +73,8 @@ const outcomeColumns = subjects.flatMap((subject) =>
 );
 
 /**
- * What makes a ledger of the version before into one of this, by that version. What was not counted stays unknown: a
- * request of which it is not known whether it failed counts as use.
+ * The statements that migrate a ledger to the next version, by its current version. Earlier releases did not record which
+ * requests failed, so all of them count as use.
  */
 export const migrations: Readonly<Record<number, string>> = {
   1: `${pairTables.join('\n')} PRAGMA user_version = 2;`,

@@ -1,5 +1,5 @@
-// Use is added up over spans of three lengths, all of them counted from the epoch, in UTC: a query over a long time reads
-// a few long spans and only at its ends short ones.
+// Requests are added up over spans of three lengths, numbered from the epoch (UTC). A query over a long period reads a few
+// long spans, and short ones only at its ends.
 
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
@@ -11,7 +11,7 @@ export const endless = 100_000 * lengths.block;
 
 export type Length = keyof typeof lengths;
 
-/** Spans of one length with these numbers, both included; `from` > `to`: none. */
+/** The spans of one length numbered `from` to `to`, both included; none if `from` > `to`. */
 export interface Spans {
   readonly length: Length;
   readonly from: number;
@@ -23,8 +23,8 @@ export function spanAt(length: Length, at: number): number {
 }
 
 /**
- * The fewest spans that cover from the hour of `since` to before the hour of `until`. `shortest` is `day` where hours are
- * kept no more: then the whole days of both count. `longest` is `day` where there are no blocks.
+ * The fewest spans from the hour of `since` to before the hour of `until`. `shortest` is `day` if hours are no longer kept:
+ * then both ends extend to whole days. `longest` is `day` for tables without blocks.
  */
 export function spansOf(
   since: number,
@@ -43,7 +43,7 @@ export function spansOf(
     const ms = lengths[length];
     const innerFrom = next === undefined ? from : Math.ceil(from / lengths[next]) * lengths[next];
     const innerTo = next === undefined ? from : Math.floor(to / lengths[next]) * lengths[next];
-    // Without a longer span between the two ends they are one.
+    // No longer span fits between the two ends, so they are one range.
     if (innerFrom >= innerTo) {
       spans.push({ length, from: from / ms, to: to / ms - 1 });
       break;
@@ -55,7 +55,7 @@ export function spansOf(
   return spans.filter((one) => one.from <= one.to);
 }
 
-/** Of the earliest, epoch ms; Infinity for none. */
+/** The start of the earliest span, epoch ms; Infinity if there are none. */
 export function beginOf(spans: readonly Spans[]): number {
   return Math.min(...spans.map(({ length, from }) => from * lengths[length]));
 }

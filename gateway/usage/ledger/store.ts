@@ -1,118 +1,135 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import type { UsageBatch } from '../usageRow.ts';
 import { damageIn, openLedgerFile } from './file.ts';
-import { dateToPresent, latestRequest } from './maintenance.ts';
+import { dateToPresent, deleteOld, latestRequest } from './maintenance.ts';
+import { type LedgerSettings, limitsOf } from './writableLedger.ts';
 import { LedgerWriter } from './writer.ts';
 
 type Stats = BigIntStats | undefined;
 
-/** What another program did to the file while it is open here. */
+/** What another program did to the file while it was open here. */
 export interface Tampering {
-  /** The file is no longer at its path: later writes would be lost. */
+  /** True if the file is no longer at its path: later writes would be lost. */
   readonly removed: boolean;
   readonly reason: string;
 }
 
-/** The ledger's file while it is open, and the run that is noted in it. */
-export class LedgerStore {
-  readonly database: DatabaseSync;
-  readonly writer: LedgerWriter;
-  /** As the file has it, which is the one that was asked for only if the file is new. */
+/** An open ledger file for writing, and this process's run in it. Methods throw the errors of SQLite or the system. */
+export class SqliteStore {
+  /** The salt in the file. It differs from the requested one unless the file is new. */
   readonly salt: string;
-  /** Of the last batch in the file that had one. */
+  /** The mark of the last batch in the file that had one. */
   readonly mark: string;
-  /** The latest instant that the file knew of when it was opened, epoch ms. */
+  /** The latest instant in the file when it was opened, epoch ms. */
   readonly latest: number;
   readonly #file: string;
-  /** The file and its journal, as they were left after the last transaction. */
+  readonly #database: DatabaseSync;
+  readonly #writer: LedgerWriter;
+  /** The state of the file and its journal after the last transaction. */
   #left: { readonly file: Stats; readonly journal: Stats };
   #run: number | undefined;
   #seen = 0;
 
-  /** Throws what the system or SQLite says. */
   constructor(file: string, salt: string) {
     this.#file = file;
-    this.database = openLedgerFile(file, salt);
+    this.#database = openLedgerFile(file, salt);
     try {
       this.#left = this.#stats();
-      this.writer = new LedgerWriter(this.database);
-      const meta = this.database.prepare('SELECT value FROM meta WHERE key = ?');
+      this.#writer = new LedgerWriter(this.#database);
+      const meta = this.#database.prepare('SELECT value FROM meta WHERE key = ?');
       this.salt = String(meta.get('salt')?.['value'] ?? salt);
-      const { seen } = this.database.prepare('SELECT MAX(seen) AS seen FROM runs').get() ?? {};
-      this.latest = Math.max(Number(seen ?? 0), latestRequest(this.database));
+      const { seen } = this.#database.prepare('SELECT MAX(seen) AS seen FROM runs').get() ?? {};
+      this.latest = Math.max(Number(seen ?? 0), latestRequest(this.#database));
       this.mark = String(meta.get('mark')?.['value'] ?? '');
     } catch (error) {
-      this.database.close();
+      this.#database.close();
       throw error;
     }
   }
 
-  /** Whether nobody else has touched the file since the last transaction. */
-  get isAsLeft(): boolean {
+  /** True if no other program has changed the file since the last transaction. */
+  get isUnchanged(): boolean {
     const [now, left] = [this.#stats(), this.#left];
     const isSame = now.file?.ino === left.file?.ino && now.file?.mtimeNs === left.file?.mtimeNs;
     return isSame && now.file?.size === left.file?.size && now.journal?.ino === left.journal?.ino;
   }
 
-  /** What somebody else did to the file since the last transaction; undefined: nothing that matters. */
-  get tampering(): Tampering | undefined {
+  /** Checks what another program did to the file since the last transaction; undefined: nothing that matters. */
+  tampering(): Tampering | undefined {
     const now = this.#stats();
     const { file, journal } = this.#left;
     if (now.file?.ino !== file?.ino) return { removed: true, reason: 'it was removed or replaced' };
     if (journal && now.journal?.ino !== journal.ino) return { removed: true, reason: 'its journal was removed' };
-    if (this.#run === undefined || this.isAsLeft) return undefined;
+    if (this.#run === undefined || this.isUnchanged) return undefined;
     const reason = damageIn(this.#file, this.#run, this.#seen);
     this.#left = now;
     return reason === undefined ? undefined : { removed: false, reason };
   }
 
   /**
-   * All of `work` or nothing; it includes that the gateway ran from `began` until `now`. Throws what SQLite says.
-   * @returns how many requests of clients were counted as those of others
+   * Commits all of `work` or nothing, together with the fact that the gateway ran from `began` until `now`.
+   * @returns how many requests it moved to `other clients`
    */
   transaction(began: number, now: number, work: () => void): number {
-    const { database } = this;
+    const database = this.#database;
     database.exec('BEGIN IMMEDIATE');
-    let run: number | undefined;
-    // Of what was undone.
-    this.writer.takeFolded();
+    // Discards the number of a transaction that was rolled back.
+    this.#writer.takeFolded();
     try {
       work();
-      run = this.#note(began, now);
+      const run = this.#recordRun(began, now);
       database.exec('COMMIT');
       this.#run = run;
       this.#seen = now;
       this.#left = this.#stats();
-      return this.writer.takeFolded();
+      return this.#writer.takeFolded();
     } catch (error) {
-      this.writer.forget();
+      this.#writer.clearCaches();
       if (database.isTransaction) database.exec('ROLLBACK');
       throw error;
     }
   }
 
-  /** Starts coverage again: a quiet period begins with this run at the earliest. Within `transaction`. */
+  /** Adds a batch, and `mark`, if given. Within `transaction`. */
+  add(batch: UsageBatch, settings: LedgerSettings, mark?: string): void {
+    this.#writer.add(batch, limitsOf(settings), mark);
+  }
+
+  /** Applies the limits exactly and deletes what is older than the retention. Within `transaction`. */
+  maintain(now: number, settings: LedgerSettings): void {
+    this.#writer.applyLimits(now, limitsOf(settings));
+    deleteOld(this.#database, now, settings.retention);
+    this.#writer.clearCaches();
+  }
+
+  /** Restarts coverage: no quiet period begins before this run. Within `transaction`. */
   restartCoverage(): void {
-    this.database.exec('DELETE FROM runs');
+    this.#database.exec('DELETE FROM runs');
     this.#run = undefined;
   }
 
-  /** Dates what lies in the future to `now`. Within `transaction`. */
+  /** Sets every later instant to `now`. Within `transaction`. */
   dateToPresent(now: number): void {
-    dateToPresent(this.database, now);
-    this.writer.forget();
+    dateToPresent(this.#database, now);
+    this.#writer.clearCaches();
+  }
+
+  /** When the latest request came, to the hour, epoch ms; 0 for none. */
+  latestRequest(): number {
+    return latestRequest(this.#database);
   }
 
   /** Writes a copy to another file. */
   copyTo(file: string): void {
-    // SQLite would create it for everybody to read.
+    // SQLite itself would create it readable for everyone.
     closeSync(openSync(file, 'wx', 0o600));
-    this.database.prepare('VACUUM INTO ?').run(file);
+    this.#database.prepare('VACUUM INTO ?').run(file);
   }
 
   close(): void {
-    if (this.database.isOpen) this.database.close();
+    if (this.#database.isOpen) this.#database.close();
   }
 
   #stats(): { file: Stats; journal: Stats } {
@@ -122,12 +139,12 @@ export class LedgerStore {
     return { file, journal };
   }
 
-  #note(began: number, now: number): number {
+  #recordRun(began: number, now: number): number {
     if (this.#run === undefined) {
-      const row = this.database.prepare('INSERT INTO runs (began, seen) VALUES (?, ?) RETURNING id').get(began, now);
+      const row = this.#database.prepare('INSERT INTO runs (began, seen) VALUES (?, ?) RETURNING id').get(began, now);
       return Number(row?.['id']);
     }
-    this.database.prepare('UPDATE runs SET seen = MAX(seen, ?) WHERE id = ?').run(now, this.#run);
+    this.#database.prepare('UPDATE runs SET seen = MAX(seen, ?) WHERE id = ?').run(now, this.#run);
     return this.#run;
   }
 }

@@ -2,38 +2,38 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../shared/clock.ts';
 import { Ledger } from './ledger.ts';
-import type { LedgerCommand, LedgerNotice, LedgerStart, LedgerState } from './workerMessages.ts';
+import type { LedgerCommand, LedgerNotice, LedgerReport, LedgerWorkerData } from './workerMessages.ts';
 
-// The thread that writes the usage ledger. It alone holds a connection that writes.
+// The entry point of the thread that writes the usage ledger. No other connection writes to the file.
 
-// Requests come first where both threads share a core. Only Linux has a priority for each thread.
+// Requests take precedence if both threads share a core. Only Linux has a priority per thread.
 try {
   if (process.platform === 'linux') setPriority(5);
 } catch {
-  // A sandbox may not permit this call.
+  // A sandbox may forbid this call.
 }
-const { settings, salt, session, interruption } = workerData as LedgerStart;
+const { settings, salt, session, interruption } = workerData as LedgerWorkerData;
 const ledger = Ledger.open(settings, {
   clock: systemClock,
   salt,
   interruption,
   onNotice: (line) => post({ kind: 'notice', line }),
 });
-// Batches that a thread before this one has written, and could not report any more.
+// A previous thread of this session may have written batches and ended before it reported them.
 const [lastSession, lastNumber] = ledger.mark.split(' ');
 const written = lastSession === session ? Number(lastNumber) : 0;
 report(0);
 
-parentPort?.on('message', (order: LedgerCommand) => {
-  if (order.kind === 'write') {
-    // An empty batch is no reason to write.
-    const mark = order.batch.length > 0 ? `${session} ${order.number}` : undefined;
-    if (order.number > written) ledger.add(order.batch, mark);
-  } else if (order.kind === 'configure') ledger.configure(order.settings);
-  else if (order.kind === 'maintain') ledger.maintain(order.now);
+parentPort?.on('message', (command: LedgerCommand) => {
+  if (command.kind === 'write') {
+    // Without rows there is nothing that a later thread could write twice.
+    const mark = command.batch.length > 0 ? `${session} ${command.number}` : undefined;
+    if (command.number > written) ledger.add(command.batch, mark);
+  } else if (command.kind === 'configure') ledger.configure(command.settings);
+  else if (command.kind === 'maintain') ledger.maintain(command.now);
   else ledger.close();
-  report(order.number);
-  if (order.kind === 'close') parentPort?.close();
+  report(command.number);
+  if (command.kind === 'close') parentPort?.close();
 });
 
 function report(number: number): void {
@@ -41,6 +41,6 @@ function report(number: number): void {
   post({ kind: 'state', number, salt, problem, incident, held, foldedHere });
 }
 
-function post(message: LedgerState | LedgerNotice): void {
+function post(message: LedgerReport | LedgerNotice): void {
   parentPort?.postMessage(message);
 }

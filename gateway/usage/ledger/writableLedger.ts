@@ -1,50 +1,44 @@
 import type { UsageSettings } from '../../config/snapshot.ts';
-import type { Clock } from '../../shared/clock.ts';
 import type { UsageBatch } from '../usageRow.ts';
-import type { NameCounts } from './nameLimits.ts';
+import type { NameLimits } from './nameLimits.ts';
 
 export type LedgerSettings = Pick<UsageSettings, 'store' | 'retention'> &
   Partial<Pick<UsageSettings, 'names' | 'maxClients' | 'maxRoutes'>>;
 
-export interface LedgerOptions {
-  readonly clock: Clock;
-  /** Is told, in one line, of what an operator should know and can do nothing about later. */
-  readonly onNotice?: (notice: string) => void;
-  /** The salt of a new file; by default a random one. */
-  readonly salt?: string;
-  /** Why coverage starts again, if it does. */
-  readonly interruption?: string | undefined;
-}
-
-/** Something that interrupted what the ledger covers, and is over. `at`: epoch ms. */
+/** An event that interrupted the coverage of the ledger and is over. */
 export interface Incident {
+  /** Epoch ms. */
   readonly at: number;
-  /** Sentences for people. */
+  /** Sentences for the operator. */
   readonly text: string;
 }
 
-/** What the gateway needs of the ledger that it writes, in this thread or in another one. Nothing throws. */
-export interface WritableLedger {
-  readonly settings: LedgerSettings;
-  /** For the tags of secrets. It changes only if the file could not be read at the start, and then can be. */
+/** The state of a ledger that the gateway reports. */
+export interface LedgerState {
+  /** The salt of the tags. It changes only if the file could not be read at the start and can be read later. */
   readonly salt: string;
-  /** What keeps the ledger from being written; undefined: nothing. */
+  /** Why the ledger cannot be written; undefined: it can. */
   readonly problem: string | undefined;
-  /** The last one of this run. */
+  /** The last incident of this run. */
   readonly incident: Incident | undefined;
   /** Rows that wait in memory until they can be written. */
   readonly held: number;
-  /** Requests that were counted as `other clients` here, and not before they came, since the start. */
+  /** Requests that the ledger moved to `other clients` since the start, not counting those that came as such. */
   readonly foldedHere: number;
-  /** Settings of a reload; `store` counts from the next start on. */
+}
+
+/** A ledger that the gateway writes, in its own thread or in another one. Nothing throws. */
+export interface WritableLedger extends LedgerState {
+  readonly settings: LedgerSettings;
+  /** Applies the settings of a reload. A changed `store` takes effect at the next start. */
   configure(settings: LedgerSettings): void;
-  /** Takes a batch to write. An empty one records that the gateway still runs. */
+  /** Writes a batch, or keeps it until it can be written. An empty batch records that the gateway still runs. */
   add(batch: UsageBatch): void;
-  /** Resolves once every batch added before is written, or waits because it cannot be. */
+  /** Resolves once every batch added before is written, or is held because it cannot be. */
   flush(): Promise<void>;
   /** Deletes what is older than the retention, and applies the limits exactly. `now`: epoch ms. */
   maintain(now: number): void;
-  /** Writes what waits, if that is possible. */
+  /** Writes the held rows if possible. */
   close(): void | Promise<void>;
 }
 
@@ -52,6 +46,6 @@ export interface WritableLedger {
 export function limitsOf({
   maxClients = Number.MAX_SAFE_INTEGER,
   maxRoutes = Number.MAX_SAFE_INTEGER,
-}: LedgerSettings): NameCounts {
+}: LedgerSettings): NameLimits {
   return { client: maxClients, route: maxRoutes };
 }

@@ -1,88 +1,91 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { addCounts, type Counts, type UsageBatch, type UsageRow } from '../usageRow.ts';
-import { NameLimits } from './nameLimits.ts';
+import { NameFolding, type NameLimits } from './nameLimits.ts';
 import { type Subject, subjects } from './schema.ts';
 import { type Length, lengths, spanAt } from './spans.ts';
-import { type LedgerSettings, limitsOf } from './writableLedger.ts';
 
 const lengthNames = Object.keys(lengths) as Length[];
-// Names of clients come and go; those that are in use are soon known again.
-const maxKnown = 100_000;
+// Names that are still in use are read again after the cache was cleared.
+const maxCachedNames = 100_000;
 
-/** The statements that name or fill the tables of one subject, and the numbers of the names. */
-interface Tables {
+type SpanStatement = readonly [length: Length, statement: StatementSync];
+
+/** The statements on the tables of one subject, and the ids of its names. */
+interface SubjectTables {
   readonly find: StatementSync;
   readonly create: StatementSync;
-  readonly add: readonly (readonly [length: Length, statement: StatementSync])[];
+  readonly add: readonly SpanStatement[];
   readonly ids: Map<string, number>;
 }
 
-/** Writes batches into an open ledger, within a transaction of the caller's. Throws what SQLite says. */
+/** Writes batches to an open ledger, within the caller's transaction. Throws the errors of SQLite. */
 export class LedgerWriter {
-  readonly #tables: Readonly<Record<Subject, Tables>>;
-  readonly #addClient: StatementSync;
-  readonly #meet: StatementSync;
-  readonly #addPair: readonly (readonly [length: Length, statement: StatementSync])[];
-  readonly #mark: StatementSync;
-  readonly #bounds: NameLimits;
+  readonly #tables: Readonly<Record<Subject, SubjectTables>>;
+  readonly #addVersionClient: StatementSync;
+  readonly #addRouteClient: StatementSync;
+  readonly #addPair: readonly SpanStatement[];
+  readonly #setMark: StatementSync;
+  readonly #folding: NameFolding;
 
   constructor(database: DatabaseSync) {
-    const [version, client, route] = subjects.map((subject) => tablesOf(database, subject)) as [Tables, Tables, Tables];
+    const [version, client, route] = subjects.map((subject) => tablesOf(database, subject)) as [
+      SubjectTables,
+      SubjectTables,
+      SubjectTables,
+    ];
     this.#tables = { version, client, route };
-    this.#addClient = database.prepare(`INSERT INTO version_client VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+    this.#addVersionClient = database.prepare(`INSERT INTO version_client VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET first = MIN(first, excluded.first), last = MAX(last, excluded.last), used = MAX(used, excluded.used)`);
-    this.#meet = database.prepare(`INSERT INTO route_client VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
+    this.#addRouteClient = database.prepare(`INSERT INTO route_client VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET last = MAX(last, excluded.last)`);
     this.#addPair = (['hour', 'day'] as const).map((length) => [length, pairStatement(database, length)] as const);
-    this.#mark = database.prepare(
+    this.#setMark = database.prepare(
       `INSERT INTO meta VALUES ('mark', ?) ON CONFLICT DO UPDATE SET value = excluded.value`,
     );
-    this.#bounds = new NameLimits(database, (subject, name) => this.#id(subject, name));
+    this.#folding = new NameFolding(database, (subject, name) => this.#id(subject, name));
   }
 
-  add(batch: UsageBatch, settings: LedgerSettings, mark?: string): void {
-    if (mark !== undefined) this.#mark.run(mark);
-    const { version: versions, client: clients, route: routes, pairs } = sumsOf(batch);
+  add(batch: UsageBatch, limits: NameLimits, mark?: string): void {
+    if (mark !== undefined) this.#setMark.run(mark);
+    const { versions, clients, routes, pairs } = sumsOf(batch);
     for (const sum of versions) this.#addSum('version', sum);
     for (const sum of routes) this.#addSum('route', sum);
     for (const sum of clients) {
       this.#addSum('client', sum);
       const ids = [this.#id('version', sum.version), this.#id('client', sum.item)];
-      this.#addClient.run(...ids, sum.first, sum.last, sum.used);
+      this.#addVersionClient.run(...ids, sum.first, sum.last, sum.used);
     }
-    for (const pair of pairs) this.#add(pair);
-    this.#bounds.note('client', clients);
-    this.#bounds.note('route', routes);
-    // Numbers of names may have gone with what was counted together.
-    if (this.#bounds.keep(limitsOf(settings))) this.#forgetNames();
+    for (const pair of pairs) this.#addPairSum(pair);
+    this.#folding.noteWritten('client', clients);
+    this.#folding.noteWritten('route', routes);
+    // Folding deletes names and with them their ids.
+    if (this.#folding.foldExcess(limits)) this.#clearIds();
   }
 
-  /** Counts together what is too much for the day before `now` and its own. Epoch ms. */
-  settle(now: number, settings: LedgerSettings): void {
-    this.#bounds.settle(now, limitsOf(settings));
-    this.#forgetNames();
+  /** Applies the limits exactly to the day of `now` (epoch ms) and the day before. */
+  applyLimits(now: number, limits: NameLimits): void {
+    this.#folding.foldExactly(now, limits);
+    this.#clearIds();
   }
 
-  /** Requests of clients that were counted as others since the last time. */
+  /** How many requests were moved to `other clients` since the last call. */
   takeFolded(): number {
-    const { folded } = this.#bounds;
-    this.#bounds.folded = 0;
-    return folded;
+    return this.#folding.takeFolded();
   }
 
-  /** For when numbers of names may have gone: with a transaction that was undone, or with names that nobody has used. */
-  forget(): void {
-    this.#forgetNames();
-    this.#bounds.forget();
+  /** Must be called when ids may have become invalid: after a rollback, or when names were deleted. */
+  clearCaches(): void {
+    this.#clearIds();
+    this.#folding.clear();
   }
 
-  #forgetNames(): void {
+  #clearIds(): void {
     for (const subject of subjects) this.#tables[subject].ids.clear();
   }
 
   #addSum(
     subject: Subject,
-    { version, item, hour, requests, errors, served, failing, refused, first, last }: Sum,
+    { version, item, hour, requests, errors, served, failing, refused, first, last }: ItemSum,
   ): void {
     const versionId = this.#id('version', version);
     const itemId = subject === 'version' ? 0 : this.#id(subject, item);
@@ -94,10 +97,10 @@ export class LedgerWriter {
     }
   }
 
-  #add({ version, route, client, hour, requests, errors, first, last }: Pair): void {
+  #addPairSum({ version, route, client, hour, requests, errors, first, last }: UsageRow): void {
     const [versionId, routeId] = [this.#id('version', version), this.#id('route', route)];
     const clientId = this.#id('client', client);
-    this.#meet.run(versionId, routeId, clientId, last);
+    this.#addRouteClient.run(versionId, routeId, clientId, last);
     for (const [length, statement] of this.#addPair) {
       const span = spanAt(length, hour);
       const begin = span * lengths[length];
@@ -109,7 +112,7 @@ export class LedgerWriter {
     const { ids, find, create } = this.#tables[subject];
     const known = ids.get(name);
     if (known !== undefined) return known;
-    if (ids.size >= maxKnown) ids.clear();
+    if (ids.size >= maxCachedNames) ids.clear();
     const id = Number((find.get(name) ?? create.get(name))?.['id']);
     ids.set(name, id);
     return id;
@@ -122,7 +125,7 @@ function pairStatement(database: DatabaseSync, length: 'hour' | 'day'): Statemen
       first = MIN(first, excluded.first), last = MAX(last, excluded.last)`);
 }
 
-function tablesOf(database: DatabaseSync, subject: Subject): Tables {
+function tablesOf(database: DatabaseSync, subject: Subject): SubjectTables {
   const add = lengthNames.map(
     (length) =>
       [
@@ -141,39 +144,39 @@ function tablesOf(database: DatabaseSync, subject: Subject): Tables {
   };
 }
 
-/** What one version, or one client or route of it, did in one hour. `item`: '' for the version. */
-export interface Sum extends Counts {
+/** The sum of one version in one hour, or of one of its clients or routes. `item`: '' for the version. */
+interface ItemSum extends Counts {
   readonly version: string;
   readonly item: string;
   readonly hour: number;
 }
 
-/** What a client did with a route in one hour. */
-export interface Pair extends Counts {
-  readonly version: string;
-  readonly route: string;
-  readonly client: string;
-  readonly hour: number;
-}
-
-/** A batch added up in the ways in which the ledger is asked. */
-export function sumsOf(batch: UsageBatch): { version: Sum[]; client: Sum[]; route: Sum[]; pairs: Pair[] } {
-  const [version, client, route] = [new Map<string, Sum>(), new Map<string, Sum>(), new Map<string, Sum>()];
-  const pairs = new Map<string, Pair>();
+/** The sums that the tables need. `pairs`: by client and route. */
+function sumsOf(batch: UsageBatch) {
+  const [versions, clients, routes] = [
+    new Map<string, ItemSum>(),
+    new Map<string, ItemSum>(),
+    new Map<string, ItemSum>(),
+  ];
+  const pairs = new Map<string, UsageRow>();
   for (const row of batch) {
-    addTo(version, row, '');
-    addTo(client, row, row.client);
-    addTo(route, row, row.route);
+    addToSum(versions, row, '');
+    addToSum(clients, row, row.client);
+    addToSum(routes, row, row.route);
     const key = `${row.hour}\0${row.version}\0${row.route}\0${row.client}`;
     const pair = pairs.get(key);
     if (pair) addCounts(pair, row);
     else pairs.set(key, { ...row });
   }
-  const values = (sums: Map<string, Sum>): Sum[] => [...sums.values()];
-  return { version: values(version), client: values(client), route: values(route), pairs: [...pairs.values()] };
+  return {
+    versions: [...versions.values()],
+    clients: [...clients.values()],
+    routes: [...routes.values()],
+    pairs: [...pairs.values()],
+  };
 }
 
-function addTo(sums: Map<string, Sum>, row: UsageRow, item: string): void {
+function addToSum(sums: Map<string, ItemSum>, row: UsageRow, item: string): void {
   const key = `${row.hour}\0${row.version}\0${item}`;
   const { route: _route, client: _client, ...counts } = row;
   const sum = sums.get(key);

@@ -1,10 +1,9 @@
-import type { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import type { UsageRow } from '../../../gateway/usage/usageRow.ts';
 import { day, ledgerWith } from '../../retirement/ledger.ts';
 import { row } from '../../retirement/rows.ts';
 
 /** A ledger on disk with so many clients of v1, of which every other one calls v2, too. */
-export function crowded(clients: number, now: number): { readonly ledger: Ledger; readonly file: string } {
+export function crowded(clients: number, now: number): ReturnType<typeof ledgerWith> {
   const rows: UsageRow[] = [];
   for (let nth = 0; nth < clients; nth += 1) {
     const client = `x-client-id:shop-${nth}`;

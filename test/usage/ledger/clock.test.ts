@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { readLedger } from '../../support/readLedger.ts';
 import { dayMs, hourMs, noon, randomBatch, randomOf, row, total } from '../model.ts';
 
 /** A ledger whose clock can be set. */
@@ -18,7 +19,10 @@ function open({ store = join(temporaryFolder(), 'usage.db'), at = noon } = {}) {
       ledger.add([]);
     }
   };
-  const requests = (): number => ledger.totals(0).reduce((sum, one) => sum + one.requests, 0);
+  const requests = (): number =>
+    readLedger(ledger)
+      .totals(0)
+      .reduce((sum, one) => sum + one.requests, 0);
   const copies = (): string[] => readdirSync(dirname(store)).filter((name) => name.startsWith(`${basename(store)}.`));
   return { ledger, store, clock, notices, pass, requests, copies };
 }
@@ -33,11 +37,11 @@ it.each([
   clock.time += by + 5_000;
   clock.steady += 5_000;
   ledger.add([]);
-  expect(ledger.coveredSince()).toBe(clock.time);
+  expect(readLedger(ledger).coveredSince()).toBe(clock.time);
   expect(ledger.incident).toEqual({ at: clock.time, text: expect.stringContaining(expected) });
   expect([ledger.problem, notices]).toEqual([undefined, [ledger.incident?.text]]);
   pass(2 * hourMs);
-  expect(ledger.coveredSince()).toBe(clock.time - 2 * hourMs);
+  expect(readLedger(ledger).coveredSince()).toBe(clock.time - 2 * hourMs);
   expect(notices).toHaveLength(1);
 });
 
@@ -49,11 +53,11 @@ it('what is covered begins anew after a pause of the process, and not while the 
     ledger.add([]);
   }
   pass(3 * hourMs);
-  expect([ledger.coveredSince(), ledger.incident]).toEqual([noon, undefined]);
+  expect([readLedger(ledger).coveredSince(), ledger.incident]).toEqual([noon, undefined]);
   clock.time += 3 * hourMs;
   clock.steady += 3 * hourMs;
   ledger.add([]);
-  expect(ledger.coveredSince()).toBe(clock.time);
+  expect(readLedger(ledger).coveredSince()).toBe(clock.time);
   expect(ledger.incident?.text).toContain('The gateway was stopped for 3 h');
 });
 
@@ -74,20 +78,20 @@ it.each([
   const { ledger, requests, notices, copies } = isSameRun ? wrong : open({ store: wrong.store });
   ledger.add([]);
   const all = total([...rows, ...before], 'requests');
-  expect([requests(), ledger.coveredSince(), ledger.problem]).toEqual([all, noon, undefined]);
+  expect([requests(), readLedger(ledger).coveredSince(), ledger.problem]).toEqual([all, noon, undefined]);
   expect(notices[0]).toMatch(isSameRun ? /The clock was set back by/ : /the clock says 2026-11-18T12:00:00.000Z/);
   expect(copies().filter((name) => name.includes('.future-'))).toHaveLength(ahead > dayMs ? 1 : 0);
   let byClient = 0;
-  for (const { version, last } of ledger.totals(0)) {
+  for (const { version, last } of readLedger(ledger).totals(0)) {
     expect(last).toBeLessThanOrEqual(noon);
-    for (const one of [...ledger.byClient(version, 0), ...ledger.byRoute(version, 0)]) {
+    for (const one of [...readLedger(ledger).byClient(version, 0), ...readLedger(ledger).byRoute(version, 0)]) {
       expect(one.last).toBeLessThanOrEqual(noon);
       if ('client' in one) byClient += one.requests;
     }
   }
   expect(byClient).toBe(all);
   for (const step of ['hour', 'day'] as const) {
-    const points = ledger.series(step, 0);
+    const points = readLedger(ledger).series(step, 0);
     expect(points.reduce((sum, point) => sum + point.requests, 0)).toBe(all);
     for (const { at } of points) expect(at).toBeLessThanOrEqual(noon);
   }
@@ -101,18 +105,18 @@ it('a clock that begins in 1970 changes no date', () => {
   ledger.add([row()]);
   ledger.close();
   const lost = open({ store, at: 5 * dayMs });
-  expect(lost.ledger.totals(0)).toMatchObject([{ last: noon }]);
-  expect(lost.ledger.coveredSince()).toBe(5 * dayMs);
+  expect(readLedger(lost.ledger).totals(0)).toMatchObject([{ last: noon }]);
+  expect(readLedger(lost.ledger).coveredSince()).toBe(5 * dayMs);
   lost.ledger.close();
   const again = open({ store, at: noon + hourMs });
-  expect(again.ledger.totals(0)).toMatchObject([{ last: noon }]);
-  expect(again.ledger.coveredSince()).toBe(noon + hourMs);
+  expect(readLedger(again.ledger).totals(0)).toMatchObject([{ last: noon }]);
+  expect(readLedger(again.ledger).coveredSince()).toBe(noon + hourMs);
 });
 
 it('a request that is dated later than now is written as one of now', () => {
   const { ledger } = open();
   ledger.add([row({ first: noon + 800 * dayMs })]);
-  expect(ledger.totals(0)).toMatchObject([{ last: noon, requests: 1 }]);
-  expect(ledger.series('hour', 0)).toMatchObject([{ version: 'v1', at: noon, requests: 1 }]);
-  expect(ledger.byClient('v1', 0)).toMatchObject([{ used: noon }]);
+  expect(readLedger(ledger).totals(0)).toMatchObject([{ last: noon, requests: 1 }]);
+  expect(readLedger(ledger).series('hour', 0)).toMatchObject([{ version: 'v1', at: noon, requests: 1 }]);
+  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ used: noon }]);
 });

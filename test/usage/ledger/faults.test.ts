@@ -17,9 +17,10 @@ import {
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { eventually } from '../../support/eventually.ts';
+import { readLedger } from '../../support/readLedger.ts';
 import { dayMs, hourMs, noon, randomBatch, randomOf, row, total } from '../model.ts';
 import { openLedger } from './ledgerFixture.ts';
 
@@ -29,22 +30,26 @@ describe('a ledger that cannot be written', () => {
     writeFileSync(join(folder, 'kept'), 'in the way');
     const { ledger, store, clock, notices } = openLedger({ store: join(folder, 'kept', 'usage.db') });
     expect(ledger.problem).toBe(
-      `${store} cannot be written: a part of its path is not a folder.  What is counted is kept in memory until it can be.`,
+      `${store} cannot be written: a part of its path is not a folder.  Counts are kept in memory until it can be.`,
     );
     for (let turn = 0; turn < 20; turn++) ledger.add([row()]);
     ledger.maintain(noon);
     expect(ledger.held).toBe(1);
     // Said once, and not with every attempt.
     expect(notices).toEqual([ledger.problem]);
-    expect([ledger.totals(0), ledger.series('day', 0), ledger.coveredSince()]).toEqual([[], [], undefined]);
+    expect([
+      readLedger(ledger).totals(0),
+      readLedger(ledger).series('day', 0),
+      readLedger(ledger).coveredSince(),
+    ]).toEqual([[], [], undefined]);
     rmSync(join(folder, 'kept'));
     clock.time += 60_000;
     ledger.add([row()]);
     expect([ledger.problem, ledger.held]).toEqual([undefined, 0]);
     ledger.add([row({ requests: 0 })]);
     expect(notices.slice(1)).toEqual([`${store} can be written again.`]);
-    expect(ledger.totals(0)).toMatchObject([{ requests: 21 }]);
-    expect(ledger.coveredSince()).toBe(noon);
+    expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 21 }]);
+    expect(readLedger(ledger).coveredSince()).toBe(noon);
   });
 
   it.runIf(process.getuid?.() !== 0)('says so of a folder that it may only read', () => {
@@ -57,25 +62,25 @@ describe('a ledger that cannot be written', () => {
   it.runIf(process.platform === 'linux')('is quick to say so where no folder can be made', () => {
     const { ledger, notices } = openLedger({ store: '/proc/nope/usage.db' });
     ledger.add([row()]);
-    expect(ledger.problem).toContain('/proc/nope/usage.db cannot be written: its folder cannot be made there.');
+    expect(ledger.problem).toContain('/proc/nope/usage.db cannot be written: its folder cannot be created.');
     expect([ledger.held, notices]).toEqual([1, [ledger.problem]]);
   });
 
-  it('waits while another process holds it', () => {
+  it('waits while another process has locked it', () => {
     const { ledger, store } = openLedger();
     ledger.add([row()]);
     const other = new DatabaseSync(store);
     onTestFinished(() => other.close());
     other.exec('BEGIN IMMEDIATE');
     ledger.add([row()]);
-    expect(ledger.problem).toContain('another process holds it');
+    expect(ledger.problem).toContain('another process has locked it');
     // It can be read all the same.
-    expect(ledger.totals(0)).toMatchObject([{ requests: 1 }]);
+    expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 1 }]);
     other.exec('ROLLBACK');
     // After one failure the next batch tries at once.
     ledger.add([]);
     expect(ledger.problem).toBeUndefined();
-    expect(ledger.totals(0)).toMatchObject([{ requests: 2 }]);
+    expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 2 }]);
   });
 
   it('loses nothing to a disk that was full for a while', (context) => {
@@ -94,9 +99,13 @@ describe('a ledger that cannot be written', () => {
     ledger.add([]);
     expect([ledger.problem, ledger.held]).toEqual([undefined, 0]);
     const all = total(rows.flat(), 'requests');
-    expect(ledger.totals(0).reduce((sum, { requests }) => sum + requests, 0)).toBe(all);
+    expect(
+      readLedger(ledger)
+        .totals(0)
+        .reduce((sum, { requests }) => sum + requests, 0),
+    ).toBe(all);
     // Nor does a name that was lost with a failed attempt take its requests along.
-    const byName = ['v0', 'v1', 'v2'].flatMap((version) => ledger.byClient(version, 0));
+    const byName = ['v0', 'v1', 'v2'].flatMap((version) => readLedger(ledger).byClient(version, 0));
     expect(byName.reduce((sum, { requests }) => sum + requests, 0)).toBe(all);
     expect(integrityOf(store)).toBe('ok');
   });
@@ -107,12 +116,12 @@ describe('a ledger that cannot be written', () => {
     execFileSync('mount', ['-o', 'remount,ro', disk]);
     const { ledger, clock } = openLedger({ store: join(disk, 'usage.db') });
     ledger.add([row()]);
-    expect(ledger.problem).toContain('the disk allows only to read');
+    expect(ledger.problem).toContain('the disk is read-only');
     execFileSync('mount', ['-o', 'remount,rw', disk]);
     clock.time += 60_000;
     ledger.add([row()]);
     expect(ledger.problem).toBeUndefined();
-    expect(ledger.totals(0)).toMatchObject([{ requests: 2 }]);
+    expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 2 }]);
   });
 
   it('begins again where somebody has removed the file', () => {
@@ -122,7 +131,7 @@ describe('a ledger that cannot be written', () => {
     clock.time += hourMs;
     ledger.add([row({ client: 'b', first: noon + 2 * hourMs })]);
     expect(ledger.problem).toBeUndefined();
-    const reader = Ledger.openReadOnly(store);
+    const reader = LedgerReader.open(store);
     onTestFinished(() => reader.close());
     expect(reader.byClient('v1', 0)).toMatchObject([{ client: 'b', requests: 1 }]);
     // What was before is not known any more.
@@ -146,9 +155,11 @@ describe('a file that another program changes while it is open', () => {
     clock.time += hourMs;
     ledger.add([row({ client: 'new', first: clock.time })]);
     expect([ledger.problem, ledger.held, ledger.salt]).toEqual([undefined, 0, salt]);
-    expect(ledger.byClient('v1', 0)).toMatchObject([{ client: 'new' }]);
-    expect(ledger.coveredSince()).toBe(clock.time);
-    expect(notices).toEqual([expect.stringMatching(/could not be used: .*\. {2}It is now .*usage\.db\.corrupt-/)]);
+    expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ client: 'new' }]);
+    expect(readLedger(ledger).coveredSince()).toBe(clock.time);
+    expect(notices).toEqual([
+      expect.stringMatching(/could not be used: .*\. {2}It was renamed to .*usage\.db\.corrupt-/),
+    ]);
     expect(ledger.incident).toEqual({ at: clock.time, text: notices[0] });
     expect(readdirSync(dirname(store)).filter((name) => name.startsWith('usage.db.corrupt-'))).not.toEqual([]);
     expect(integrityOf(store)).toBe('ok');
@@ -166,13 +177,15 @@ describe('a file that another program changes while it is open', () => {
     clock.time += hourMs / 2;
     ledger.add([row({ client: 'new', first: clock.time })]);
     expect(ledger.problem).toBeUndefined();
-    expect(ledger.byClient('v1', 0).map(({ client }) => client)).toContain('new');
-    expect(ledger.coveredSince()).toBe(clock.time);
-    expect(notices).toEqual([
-      expect.stringMatching(/was open when .*usage\.db\.removed-.* has what was counted in it/),
-    ]);
+    expect(
+      readLedger(ledger)
+        .byClient('v1', 0)
+        .map(({ client }) => client),
+    ).toContain('new');
+    expect(readLedger(ledger).coveredSince()).toBe(clock.time);
+    expect(notices).toEqual([expect.stringMatching(/was open when .* its counts were saved to .*usage\.db\.removed-/)]);
     const copy = readdirSync(dirname(store)).find((name) => name.startsWith('usage.db.removed-')) ?? '';
-    const reader = Ledger.openReadOnly(join(dirname(store), copy));
+    const reader = LedgerReader.open(join(dirname(store), copy));
     expect(reader.totals(0)).toMatchObject([{ requests: 7 }]);
     reader.close();
     expect(integrityOf(store)).toBe('ok');
@@ -185,7 +198,11 @@ describe('a file that another program changes while it is open', () => {
       checkpoint(store);
     }
     ledger.add([row()]);
-    expect([ledger.totals(0)[0]?.requests, ledger.coveredSince(), notices]).toEqual([6, noon, []]);
+    expect([readLedger(ledger).totals(0)[0]?.requests, readLedger(ledger).coveredSince(), notices]).toEqual([
+      6,
+      noon,
+      [],
+    ]);
   });
 });
 
@@ -208,10 +225,10 @@ describe('a damaged file', () => {
     expect(ledger.problem).toBeUndefined();
     expect(notices).toHaveLength(1);
     expect(notices[0]).toMatch(
-      /usage\.db could not be used: (?:it is no ledger|its content is damaged)\. {2}It is now /,
+      /usage\.db could not be used: (?:it is not a ledger|its content is damaged)\. {2}It was renamed to /,
     );
     expect(readdirSync(dirname(store))).toContain('usage.db.corrupt-2026-11-19T12-00-00-000Z');
-    expect(ledger.totals(0)).toMatchObject([{ requests: 1 }]);
+    expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 1 }]);
     expect(salt).toHaveLength(32);
   });
 
@@ -225,11 +242,15 @@ describe('a damaged file', () => {
     other.close();
     writeSync(openSync(store, 'r+'), Buffer.alloc(300_000, 0xab), 0, 300_000, 4_096);
     for (let turn = 0; turn < 5; turn++) ledger.add([row({ client: `new-${turn}`, first: noon + turn })]);
-    ledger.byClient('v1', 0);
+    readLedger(ledger).byClient('v1', 0);
     ledger.add([row({ client: 'last', first: noon })]);
     expect(ledger.problem).toBeUndefined();
     expect(notices).toHaveLength(1);
-    expect(ledger.byClient('v1', 0).map(({ client }) => client)).toContain('last');
+    expect(
+      readLedger(ledger)
+        .byClient('v1', 0)
+        .map(({ client }) => client),
+    ).toContain('last');
     expect(ledger.salt).toBe(salt);
   });
 });
@@ -240,7 +261,7 @@ describe('a file that is not ours', () => {
     [
       'a later release’s',
       'PRAGMA application_id = 0x5647554c; PRAGMA user_version = 99',
-      'a later release has written it',
+      'it was written by a later release',
     ],
   ])('is left alone: %s', (_name, sql, reason) => {
     const store = join(temporaryFolder(), 'usage.db');
@@ -259,12 +280,12 @@ describe('a file that is not ours', () => {
   it.each([
     ['missing', () => {}, 'there is no such file'],
     ['a folder', (store: string) => mkdirSync(store), 'it is a folder'],
-    ['text', (store: string) => writeFileSync(store, 'x'.repeat(5_000)), 'it is no ledger'],
-    ['empty', (store: string) => writeFileSync(store, ''), 'it is no ledger'],
+    ['text', (store: string) => writeFileSync(store, 'x'.repeat(5_000)), 'it is not a ledger'],
+    ['empty', (store: string) => writeFileSync(store, ''), 'it is not a ledger'],
   ])('cannot be read: %s', (_name, make, reason) => {
     const store = join(temporaryFolder(), 'usage.db');
     make(store);
-    expect(() => Ledger.openReadOnly(store)).toThrow(reason);
+    expect(() => LedgerReader.open(store)).toThrow(reason);
   });
 });
 
@@ -291,7 +312,7 @@ it('is whole after its process was killed in the middle of writing', async () =>
   child.kill('SIGKILL');
   await once(child, 'close');
   expect(integrityOf(store)).toBe('ok');
-  const [total] = openLedger({ store }).ledger.totals(0);
+  const [total] = readLedger(openLedger({ store }).ledger).totals(0);
   // Whole batches only, and at most the last one was on its way.
   expect((total?.requests ?? 0) % 100).toBe(0);
   expect(total?.requests).toBeGreaterThanOrEqual(written * 100);

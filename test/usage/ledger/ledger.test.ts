@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import type { UsageQueries } from '../../../gateway/usage/usageQueries.ts';
 import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';
+import { readLedger } from '../../support/readLedger.ts';
 import { addUp, dayMs, hourMs, noon, randomBatch, randomOf, row } from '../model.ts';
 import { openLedger } from './ledgerFixture.ts';
 
@@ -59,10 +60,10 @@ describe('the ledger', () => {
     for (const batch of rows) ledger.add(batch);
     for (let turn = 0; turn < 6; turn++) {
       const since = noon - Math.floor(random(spanMs) / hourMs) * hourMs;
-      expectSame(ledger, rows.flat(), since);
-      expectSame(ledger, rows.flat(), since, since + random(Math.floor(spanMs / hourMs)) * hourMs);
+      expectSame(readLedger(ledger), rows.flat(), since);
+      expectSame(readLedger(ledger), rows.flat(), since, since + random(Math.floor(spanMs / hourMs)) * hourMs);
     }
-    expectSame(ledger, rows.flat(), 0);
+    expectSame(readLedger(ledger), rows.flat(), 0);
     expect(ledger.problem).toBeUndefined();
   });
 
@@ -74,28 +75,40 @@ describe('the ledger', () => {
     const days = [3, 11, 19].map((count) => midnight - count * dayMs);
     clock.time = later;
     ledger.maintain(later);
-    for (const since of days) expectSame(ledger, rows, since);
+    for (const since of days) expectSame(readLedger(ledger), rows, since);
     // In the middle of a day the whole day counts.
-    expect(ledger.byClient('v1', (days[1] ?? 0) + 7 * hourMs)).toEqual(ledger.byClient('v1', days[1] ?? 0));
-    for (const since of days) expectSame(ledger, rows, since, since + 5 * dayMs);
+    expect(readLedger(ledger).byClient('v1', (days[1] ?? 0) + 7 * hourMs)).toEqual(
+      readLedger(ledger).byClient('v1', days[1] ?? 0),
+    );
+    for (const since of days) expectSame(readLedger(ledger), rows, since, since + 5 * dayMs);
   });
 
   it('has no totals where nothing lies between', () => {
     const { ledger } = openLedger();
     ledger.add([row()]);
-    expect([ledger.totals(noon, noon), ledger.totals(noon, noon - dayMs), ledger.problem]).toEqual([[], [], undefined]);
+    expect([
+      readLedger(ledger).totals(noon, noon),
+      readLedger(ledger).totals(noon, noon - dayMs),
+      ledger.problem,
+    ]).toEqual([[], [], undefined]);
   });
 
   it('lists the most used first', () => {
     const { ledger } = openLedger();
     ledger.add([row({ client: 'a', requests: 2 }), row({ client: 'b', requests: 3 }), row({ client: 'c' })]);
-    expect(ledger.byClient('v1', 0).map(({ client }) => client)).toEqual(['b', 'a', 'c']);
+    expect(
+      readLedger(ledger)
+        .byClient('v1', 0)
+        .map(({ client }) => client),
+    ).toEqual(['b', 'a', 'c']);
   });
 
   it('names the routes of the fifty biggest clients', () => {
     const { ledger } = openLedger();
     ledger.add(Array.from({ length: 51 }, (_one, n) => row({ client: `c${n}`, requests: 200 - n })));
-    const named = ledger.byClient('v1', 0).map(({ topRoutes }) => topRoutes.length);
+    const named = readLedger(ledger)
+      .byClient('v1', 0)
+      .map(({ topRoutes }) => topRoutes.length);
     expect(named).toEqual([...Array(50).fill(1), 0]);
   });
 
@@ -108,22 +121,22 @@ describe('the ledger', () => {
       row({ requests: 7, version: 'v2', first: noon - 3 * dayMs }),
     ]);
     const midnight = noon - (noon % dayMs);
-    expect(ledger.series('hour', noon - hourMs)).toEqual([
+    expect(readLedger(ledger).series('hour', noon - hourMs)).toEqual([
       { version: 'v1', at: noon - hourMs, requests: 3, failing: 1 },
       { version: 'v1', at: noon, requests: 4, failing: 0 },
     ]);
-    expect(ledger.series('day', noon - 3 * dayMs)).toEqual([
+    expect(readLedger(ledger).series('day', noon - 3 * dayMs)).toEqual([
       { version: 'v2', at: midnight - 3 * dayMs, requests: 7, failing: 0 },
       { version: 'v1', at: midnight, requests: 7, failing: 1 },
     ]);
-    expect(ledger.series('day', 0, 'v2')).toEqual([
+    expect(readLedger(ledger).series('day', 0, 'v2')).toEqual([
       { version: 'v2', at: midnight - 3 * dayMs, requests: 7, failing: 0 },
     ]);
-    expect(ledger.clientSeries('v1', 'x-client-id:shop', 0)).toEqual([
+    expect(readLedger(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toEqual([
       { version: 'v1', at: midnight, requests: 6, failing: 0 },
     ]);
-    expect(ledger.clientSeries('v1', 'nobody', 0)).toEqual([]);
-    expect(ledger.clientSeries('v9', 'x-client-id:shop', 0)).toEqual([]);
+    expect(readLedger(ledger).clientSeries('v1', 'nobody', 0)).toEqual([]);
+    expect(readLedger(ledger).clientSeries('v9', 'x-client-id:shop', 0)).toEqual([]);
   });
 
   it('tells who moved from one version to another', () => {
@@ -134,7 +147,7 @@ describe('the ledger', () => {
       row({ client: 'moves', version: 'v2', requests: 3 }),
       row({ client: 'new', version: 'v2' }),
     ]);
-    expect(ledger.movement('v1', 'v2', 0)).toEqual([
+    expect(readLedger(ledger).movement('v1', 'v2', 0)).toEqual([
       { client: 'stays', name: undefined, before: true, from: { requests: 9, failing: 0, last: noon }, to: undefined },
       {
         client: 'moves',
@@ -152,13 +165,17 @@ describe('the ledger', () => {
       },
     ]);
     // Who used the old version before that time has moved, and did not begin with the new one.
-    expect(ledger.movement('v1', 'v2', noon)).toMatchObject([
+    expect(readLedger(ledger).movement('v1', 'v2', noon)).toMatchObject([
       { client: 'stays' },
       { client: 'moves', before: true, from: undefined, to: { requests: 3 } },
       { client: 'new', before: false },
     ]);
     ledger.add([row({ client: 'other clients', requests: 99 }), row({ client: 'other clients', version: 'v2' })]);
-    expect(ledger.movement('v1', 'v2', 0).map(({ client }) => client)).toEqual(['stays', 'moves', 'new']);
+    expect(
+      readLedger(ledger)
+        .movement('v1', 'v2', 0)
+        .map(({ client }) => client),
+    ).toEqual(['stays', 'moves', 'new']);
   });
 
   it('forgets what is older than the retention, names included', () => {
@@ -166,29 +183,29 @@ describe('the ledger', () => {
     clock.time = noon;
     const old = row({ client: 'gone', route: 'GET /gone', version: 'v0', first: noon - 120 * dayMs });
     ledger.add([old, row({ first: noon - 90 * dayMs }), row({ client: 'stays', first: noon })]);
-    expect(ledger.coveredSince()).toBe(noon - 150 * dayMs);
+    expect(readLedger(ledger).coveredSince()).toBe(noon - 150 * dayMs);
     ledger.maintain(noon);
     const cutoff = noon - (noon % dayMs) - 100 * dayMs;
-    expect(ledger.coveredSince()).toBe(cutoff);
-    expect(ledger.totals(0)).toEqual([
+    expect(readLedger(ledger).coveredSince()).toBe(cutoff);
+    expect(readLedger(ledger).totals(0)).toEqual([
       { version: 'v1', requests: 2, errors: 0, served: 2, failing: 0, refused: 0, clients: 2, last: noon },
     ]);
-    expect(ledger.byClient('v0', 0)).toEqual([]);
-    expect(ledger.clientSeries('v1', 'x-client-id:shop', 0)).toHaveLength(1);
+    expect(readLedger(ledger).byClient('v0', 0)).toEqual([]);
+    expect(readLedger(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toHaveLength(1);
     // A longer retention does not bring back what is gone.
     ledger.configure({ store, retention: 400 * dayMs });
     ledger.maintain(noon);
-    expect(ledger.coveredSince()).toBe(cutoff);
+    expect(readLedger(ledger).coveredSince()).toBe(cutoff);
     ledger.add([{ ...old, first: noon, last: noon, hour: noon }]);
-    expect(ledger.byClient('v0', 0)).toMatchObject([{ client: 'gone', requests: 1 }]);
+    expect(readLedger(ledger).byClient('v0', 0)).toMatchObject([{ client: 'gone', requests: 1 }]);
   });
 
   it('covers the time from when it was opened', () => {
     const { ledger, clock } = openLedger();
-    expect(ledger.coveredSince()).toBe(noon);
+    expect(readLedger(ledger).coveredSince()).toBe(noon);
     clock.time = noon + 5 * dayMs;
     ledger.add([row({ first: noon + dayMs })]);
-    expect(ledger.coveredSince()).toBe(noon);
+    expect(readLedger(ledger).coveredSince()).toBe(noon);
   });
 
   it.each([
@@ -200,7 +217,7 @@ describe('the ledger', () => {
     clock.time = noon + dayMs;
     ledger.add([row()]);
     ledger.close();
-    expect(openLedger({ store }, noon + dayMs + pause).ledger.coveredSince()).toBe(expected);
+    expect(readLedger(openLedger({ store }, noon + dayMs + pause).ledger).coveredSince()).toBe(expected);
   });
 
   it('does not take a pause that is long for the quiet period for silence', () => {
@@ -209,7 +226,7 @@ describe('the ledger', () => {
     ledger.add([row()]);
     ledger.close();
     const again = openLedger({ store }, noon + dayMs + 12_000).ledger;
-    const covered = [10_000, 60_000, 120_000, dayMs].map((quiet) => again.coveredSince(quiet));
+    const covered = [10_000, 60_000, 120_000, dayMs].map((quiet) => readLedger(again).coveredSince(quiet));
     expect(covered).toEqual([noon + dayMs + 12_000, noon + dayMs + 12_000, noon, noon]);
   });
 
@@ -221,7 +238,7 @@ describe('the ledger', () => {
     const { ledger: again } = openLedger({ store }, noon + dayMs);
     expect(again.salt).toBe(salt);
     again.add([row()]);
-    expect(again.byClient('v1', 0)).toMatchObject([{ requests: 2 }]);
+    expect(readLedger(again).byClient('v1', 0)).toMatchObject([{ requests: 2 }]);
   });
 
   it('is nobody else’s to read', () => {
@@ -236,7 +253,7 @@ describe('the ledger', () => {
 describe('a reader', () => {
   it('sees what another process writes meanwhile', () => {
     const { ledger, store } = openLedger();
-    const reader = Ledger.openReadOnly(store);
+    const reader = LedgerReader.open(store);
     for (let turn = 1; turn <= 50; turn++) {
       ledger.add([row()]);
       expect(reader.byClient('v1', 0)).toMatchObject([{ requests: turn }]);
@@ -251,7 +268,7 @@ describe('a reader', () => {
     const { ledger, store } = openLedger();
     ledger.add([row()]);
     ledger.close();
-    const reader = Ledger.openReadOnly(store);
+    const reader = LedgerReader.open(store);
     expect(reader.totals(0)).toMatchObject([{ version: 'v1', requests: 1, clients: 1 }]);
     reader.close();
   });

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { readLedger } from '../../support/readLedger.ts';
 import { dayMs, hourMs, noon, row } from '../model.ts';
 import { openLedger } from './ledgerFixture.ts';
 
@@ -36,17 +37,17 @@ it('takes over the ledger of an earlier release, and what it counts from now on'
   const store = earlierLedger();
   const { ledger, notices } = openLedger({ store });
   expect([ledger.problem, ledger.salt, notices]).toEqual([undefined, 'the old salt', []]);
-  expect(ledger.byClient('v1', 0)).toMatchObject([
+  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([
     { client: 'x-client-id:shop', requests: 7, routes: 2, topRoutes: [] },
   ]);
   ledger.add([row({ route: 'GET /a', requests: 3 })]);
-  expect(ledger.byClient('v1', 0)).toMatchObject([
+  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([
     { requests: 10, routes: 2, topRoutes: [{ route: 'GET /a', requests: 3, last: noon }] },
   ]);
   ledger.close();
   // A second start finds nothing to do.
   const { ledger: again } = openLedger({ store });
-  expect(again.byClient('v1', 0)).toMatchObject([{ requests: 10, topRoutes: [{ requests: 3 }] }]);
+  expect(readLedger(again).byClient('v1', 0)).toMatchObject([{ requests: 10, topRoutes: [{ requests: 3 }] }]);
   expect(again.problem).toBeUndefined();
 });
 
@@ -54,21 +55,21 @@ it('counts as use what an earlier release has counted, since it is not known wha
   const store = earlierLedger();
   const { ledger } = openLedger({ store });
   const at = noon - dayMs;
-  expect(ledger.byClient('v1', 0)).toMatchObject([{ errors: 1, failing: 0, refused: 0, used: at }]);
-  expect(ledger.lastUsed()).toEqual(new Map([['v1', at]]));
+  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ errors: 1, failing: 0, refused: 0, used: at }]);
+  expect(readLedger(ledger).lastUsed()).toEqual(new Map([['v1', at]]));
   ledger.add([row({ requests: 4, failing: 4, used: 0, client: 'scanner' }), row({ requests: 2, refused: 2 })]);
-  expect(ledger.byClient('v1', 0)).toMatchObject([
+  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([
     { requests: 9, failing: 0, refused: 2, used: noon },
     { client: 'scanner', requests: 4, failing: 4, used: undefined },
   ]);
-  expect(ledger.totals(0)).toMatchObject([{ requests: 13, failing: 4, refused: 2 }]);
-  expect(ledger.lastUsed(({ client }) => client === 'x-client-id:shop')).toEqual(new Map());
+  expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 13, failing: 4, refused: 2 }]);
+  expect(readLedger(ledger).lastUsed(({ client }) => client === 'x-client-id:shop')).toEqual(new Map());
 });
 
 it('reads the ledger of an earlier release without changing it', () => {
   const store = earlierLedger();
   const before = readFileSync(store);
-  const reader = Ledger.openReadOnly(store);
+  const reader = LedgerReader.open(store);
   expect(reader.byClient('v1', 0)).toMatchObject([
     { requests: 7, failing: 0, used: noon - dayMs, routes: 2, topRoutes: [] },
   ]);

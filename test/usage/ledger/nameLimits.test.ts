@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { isSingleClient, type UsageBatch, type UsageRow } from '../../../gateway/usage/usageRow.ts';
+import { readLedger } from '../../support/readLedger.ts';
 import { addUp, dayMs, hourMs, noon, randomOf, row, total } from '../model.ts';
 import { openLedger } from './ledgerFixture.ts';
 
@@ -99,16 +100,17 @@ describe('names that are too many for the ledger', () => {
     expect(namesADay(store, 'client')).toEqual([23]);
     ledger.maintain(noon);
     expect(namesADay(store, 'client')).toEqual([21]);
-    expect(ledger.byClient('v1', 0).map(({ client, requests }) => [client, requests])).toContainEqual([
-      'other clients',
-      1 + 2 + 3,
-    ]);
+    expect(
+      readLedger(ledger)
+        .byClient('v1', 0)
+        .map(({ client, requests }) => [client, requests]),
+    ).toContainEqual(['other clients', 1 + 2 + 3]);
     // What is counted together is no client.
-    expect(ledger.totals(0)).toMatchObject([{ clients: 20 }]);
-    expect(ledger.byRoute('v1', 0)).toMatchObject([{ clients: 20 }]);
+    expect(readLedger(ledger).totals(0)).toMatchObject([{ clients: 20 }]);
+    expect(readLedger(ledger).byRoute('v1', 0)).toMatchObject([{ clients: 20 }]);
     // A name that comes again begins anew.
     ledger.add([row({ client: 'c0', requests: 50 })]);
-    expect(ledger.byClient('v1', 0)[0]).toMatchObject({ client: 'c0', requests: 50 });
+    expect(readLedger(ledger).byClient('v1', 0)[0]).toMatchObject({ client: 'c0', requests: 50 });
   });
 
   it('keep those that call on and on, and the days of those that are too many today', () => {
@@ -118,18 +120,30 @@ describe('names that are too many for the ledger', () => {
       const flood = Array.from({ length: 10 }, (_one, n) => row({ client: `flood-${turn}-${n}`, requests: 2 }));
       ledger.add([...flood, row({ client: 'newcomer', first: noon + turn })]);
     }
-    const uses = new Map(ledger.byClient('v1', 0).map((use) => [use.client, use]));
+    const uses = new Map(
+      readLedger(ledger)
+        .byClient('v1', 0)
+        .map((use) => [use.client, use]),
+    );
     expect(uses.get('newcomer')?.requests).toBeGreaterThan(20);
     expect(uses.get('earlier')).toMatchObject({ requests: 4, last: noon - 3 * dayMs });
-    expect(ledger.byClient('v1', noon).map(({ client }) => client)).not.toContain('earlier');
-    expect(ledger.totals(noon)).toMatchObject([{ requests: 1 + 300 * 2 + 30 }]);
+    expect(
+      readLedger(ledger)
+        .byClient('v1', noon)
+        .map(({ client }) => client),
+    ).not.toContain('earlier');
+    expect(readLedger(ledger).totals(noon)).toMatchObject([{ requests: 1 + 300 * 2 + 30 }]);
   });
 
   it('keep a client that has a stream open, rather than those that call once', () => {
     const { ledger } = openLedger(limits);
     ledger.add([row({ client: 'reader', requests: 0, last: noon + 9 })]);
     ledger.add(Array.from({ length: 40 }, (_one, n) => row({ client: `c${n}` })));
-    expect(ledger.byClient('v1', 0).map(({ client }) => client)).toContain('reader');
+    expect(
+      readLedger(ledger)
+        .byClient('v1', 0)
+        .map(({ client }) => client),
+    ).toContain('reader');
   });
 
   it('leave the days on which a client only had a stream open', () => {
@@ -137,7 +151,11 @@ describe('names that are too many for the ledger', () => {
     const before = noon - 3 * dayMs;
     ledger.add([row({ client: 'reader', first: before, requests: 0 }), row({ client: 'reader' })]);
     ledger.add(Array.from({ length: 40 }, (_one, n) => row({ client: `c${n}`, requests: 2 })));
-    const uses = new Map(ledger.byClient('v1', 0).map((use) => [use.client, use]));
+    const uses = new Map(
+      readLedger(ledger)
+        .byClient('v1', 0)
+        .map((use) => [use.client, use]),
+    );
     expect(uses.get('reader')).toMatchObject({ requests: 0, first: before, last: before });
     expect(problemsOf(store)).toEqual([]);
   });
@@ -146,28 +164,33 @@ describe('names that are too many for the ledger', () => {
     const { ledger } = openLedger(limits);
     const others = (version: string, first: number) => row({ version, client: 'other clients', first, requests: 5 });
     ledger.add([row(), others('v1', noon), others('v1', noon - 40 * dayMs), others('v2', noon)]);
-    expect([ledger.folded(0), ledger.folded(0, 'v1'), ledger.folded(noon), ledger.folded(noon, 'v1')]).toEqual([
-      15, 10, 10, 5,
-    ]);
-    expect([ledger.folded(noon + dayMs), ledger.folded(0, 'v9')]).toEqual([0, 0]);
-    expect(openLedger().ledger.folded(0)).toBe(0);
+    expect([
+      readLedger(ledger).folded(0),
+      readLedger(ledger).folded(0, 'v1'),
+      readLedger(ledger).folded(noon),
+      readLedger(ledger).folded(noon, 'v1'),
+    ]).toEqual([15, 10, 10, 5]);
+    expect([readLedger(ledger).folded(noon + dayMs), readLedger(ledger).folded(0, 'v9')]).toEqual([0, 0]);
+    expect(readLedger(openLedger().ledger).folded(0)).toBe(0);
   });
 });
 
 function expectSums(ledger: ReturnType<typeof openLedger>['ledger'], rows: UsageBatch): void {
   const versions = addUp(rows, ({ version }) => version);
   for (const [version, sum] of versions) {
-    const clients = ledger.byClient(version, 0);
-    for (const uses of [clients, ledger.byRoute(version, 0)]) {
+    const clients = readLedger(ledger).byClient(version, 0);
+    for (const uses of [clients, readLedger(ledger).byRoute(version, 0)]) {
       expect(uses.reduce((all, { requests }) => all + requests, 0)).toBe(sum.requests);
       expect(uses.reduce((all, { errors }) => all + errors, 0)).toBe(sum.errors);
     }
     expect(clients.reduce((all, { served }) => all + served, 0)).toBe(sum.served);
     expect(Math.min(...clients.map(({ first }) => first))).toBe(sum.first);
     expect(Math.max(...clients.map(({ last }) => last))).toBe(sum.last);
-    expect(ledger.totals(0).find((one) => one.version === version)?.clients).toBe(
-      clients.filter(isSingleClient).length,
-    );
+    expect(
+      readLedger(ledger)
+        .totals(0)
+        .find((one) => one.version === version)?.clients,
+    ).toBe(clients.filter(isSingleClient).length);
     for (let n = 0; n < 10; n++) {
       const own = rows.filter((one) => one.version === version && one.client === `regular-${n}`);
       expect(clients.find(({ client }) => client === `regular-${n}`)?.requests).toBe(total(own, 'requests'));

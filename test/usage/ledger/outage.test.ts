@@ -19,10 +19,10 @@ it('loses no request when there are too many, and stays small', () => {
   const held = new HeldRows(20);
   const rows = randomBatch(randomOf(2), 2_000, 5 * 3_600_000);
   held.hold(rows);
-  const { rows: kept, forget } = held.first(1_000);
+  const { rows: kept, remove } = held.first(1_000);
   // As many as it may keep, and one for each version and hour.
   expect(kept.length).toBeLessThanOrEqual(20 + 3 * 6);
   for (const what of ['requests', 'errors', 'served'] as const) expect(total(kept, what)).toBe(total(rows, what));
-  forget();
+  remove();
   expect(held.size).toBe(0);
 });

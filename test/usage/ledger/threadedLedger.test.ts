@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { ThreadedLedger } from '../../../gateway/usage/ledger/threadedLedger.ts';
 import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
@@ -19,7 +19,7 @@ async function open(options: { worker?: URL; overdueMs?: number; closeMs?: numbe
   const ledger = await ThreadedLedger.open(settings, (line) => void notices.push(line), options);
   onTestFinished(() => ledger.close());
   const requests = (): number => {
-    const reader = Ledger.openReadOnly(store);
+    const reader = LedgerReader.open(store);
     const sum = reader.totals(0).reduce((all, one) => all + one.requests, 0);
     reader.close();
     return sum;
@@ -72,7 +72,7 @@ it('takes the salt of the file, and settings of a reload', async () => {
   const again = await ThreadedLedger.open({ ...settings, retention: hourMs });
   expect([again.salt, again.settings.store]).toEqual([ledger.salt, store]);
   await again.close();
-  const reader = Ledger.openReadOnly(store);
+  const reader = LedgerReader.open(store);
   expect(reader.totals(0)).toMatchObject([{ requests: 1 }]);
   reader.close();
 });
