@@ -42,8 +42,7 @@ interface ServerSocket extends Duplex {
  */
 export function createVersionGateway(config: string | object, options: VersionGatewayOptions = {}): VersionGateway {
   const discovery = options.discovery ? createDiscovery : undefined;
-  const { assembly, close } = embed(config, { ...options, discovery, forwards: true });
-  const { context } = assembly;
+  const { context, close } = embed(config, { ...options, discovery, forwards: true });
   const gateway = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     // Without `next` nobody else would answer.
     if (next && !isGatewayPath(req.url ?? '', context)) next();

@@ -27,9 +27,8 @@ const owners: Record<string, readonly string[]> = {
   yaml: ['config', 'compat', 'discovery'],
   zod: ['config'],
   commander: ['cli'],
-  undici: ['upstream'],
-  pino: ['observability'],
-  'pino-pretty': ['observability'],
+  undici: [],
+  'sonic-boom': ['observability'],
   'prom-client': ['observability'],
   'ipaddr.js': ['config', 'pipeline'],
 };

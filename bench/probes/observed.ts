@@ -10,7 +10,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Recorder } from '../../gateway/observability/exchangeRecord.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { listen } from '../../gateway/pipeline/listener.ts';
-import { assemble } from '../../gateway/runtime/dataPlane.ts';
+import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 import { sinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
@@ -36,7 +36,7 @@ const notice = (line: string): void => void process.stderr.write(`${line}\n`);
 const usage = (name: string) =>
   sinkOf(Ledger.open({ ...snapshot.usage, store: join(folder, name) }, { clock: systemClock, onNotice: notice }));
 const telemetry = (options: Partial<ConstructorParameters<typeof Telemetry>[1]>): Telemetry =>
-  new Telemetry(snapshot, { clock: systemClock, notice, usage: undefined, logs: false, ...options });
+  new Telemetry({ current: snapshot }, { clock: systemClock, notice, usage: undefined, logs: false, ...options });
 const watched = [
   { by: 'nothing', telemetry: undefined },
   { by: 'metrics', telemetry: telemetry({}) },
@@ -46,7 +46,7 @@ const watched = [
 // Once, so that the process is being watched as it is between two scrapes.
 await telemetry({}).metrics();
 
-const { context } = assemble(snapshot);
+const { context } = new DataPlane(snapshot);
 let begun = 0;
 const { now } = context;
 // Asked once a request.

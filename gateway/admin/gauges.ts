@@ -1,9 +1,8 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf } from '../lifecycle/stage.ts';
-import type { ConfigStatus } from '../observability/configStatus.ts';
-import { type MetricValues, metricOf, type Sample } from '../observability/exposition.ts';
+import { type MetricSample, type MetricValues, metricOf } from '../observability/exposition.ts';
 import type { MetricName } from '../observability/metricTable.ts';
-import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
+import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 
 const dayMs = 86_400_000;
 
@@ -74,6 +73,6 @@ function seconds(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : ms / 1000;
 }
 
-function sample(labels: Sample['labels'], value: number | undefined): Sample[] {
+function sample(labels: MetricSample['labels'], value: number | undefined): MetricSample[] {
   return value === undefined ? [] : [{ labels, value }];
 }

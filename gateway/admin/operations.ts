@@ -1,8 +1,7 @@
 import express, { type Router } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { ConfigStatus } from '../observability/configStatus.ts';
 import type { TrafficSamples } from '../observability/recentTraffic.ts';
-import type { ServingReport } from '../observability/report.ts';
+import type { ConfigStatus, ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Admits } from './guard.ts';

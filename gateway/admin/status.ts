@@ -1,9 +1,8 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
-import type { ConfigStatus } from '../observability/configStatus.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
-import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
+import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 
 /** What `/api/status` says of the configuration at work. */
 export function configOf({ fingerprint, generation, loadedAt, trigger, forced, lastFailure }: ConfigStatus): object {

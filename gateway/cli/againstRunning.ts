@@ -1,24 +1,24 @@
 import { printable } from '../config/fault.ts';
 import { refusalLines } from '../lifecycle/reloadGuard.ts';
-import type { Outcome } from '../runtime/reload.ts';
+import type { ReloadOutcome } from '../runtime/reload.ts';
 import { adminAt, isRecord, stranger } from './admin.ts';
 import type { AdminTarget } from './adminTarget.ts';
 import type { Paint } from './paint.ts';
 
 /** What a running gateway would do with this text of a routes.yaml. @throws UnansweredError */
-export async function askRunning(target: AdminTarget, text: string): Promise<Outcome> {
+export async function askRunning(target: AdminTarget, text: string): Promise<ReloadOutcome> {
   const answer = await adminAt(target).post('/api/reload/preview', { routes_yaml: text });
   if (!isOutcome(answer)) throw stranger(target.name);
   return answer;
 }
 
 /** Whether it would go on serving as it does. */
-export function isRejected({ kind }: Outcome): boolean {
+export function isRejected({ kind }: ReloadOutcome): boolean {
   return kind === 'faulty' || kind === 'refused';
 }
 
 /** A preview for people, line by line; nothing has happened yet. */
-export function previewInWords(outcome: Outcome, paint: Paint): string[] {
+export function previewInWords(outcome: ReloadOutcome, paint: Paint): string[] {
   switch (outcome.kind) {
     case 'unchanged':
       return [paint('green', 'The running gateway would change nothing: the file means the same to it.')];
@@ -56,7 +56,7 @@ const lists: Readonly<Record<string, readonly string[]>> = {
   reloaded: ['changes', 'forced'],
 };
 
-function isOutcome(answer: unknown): answer is Outcome {
+function isOutcome(answer: unknown): answer is ReloadOutcome {
   if (!isRecord(answer) || typeof answer['kind'] !== 'string') return false;
   return lists[answer['kind']]?.every((name) => Array.isArray(answer[name])) ?? false;
 }

@@ -3,7 +3,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { ConfigResult } from '../config/validate.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { successorOf } from '../lifecycle/successor.ts';
-import type { Outcome } from '../runtime/reload.ts';
+import type { ReloadOutcome } from '../runtime/reload.ts';
 import { plural } from '../shared/text.ts';
 import { frame } from './frame.ts';
 import type { Paint } from './paint.ts';
@@ -43,7 +43,7 @@ export function asText({ file, text, verdict, now }: CheckReport, paint: Paint):
 }
 
 /** For programs; `running` is what the gateway that was asked would do. */
-export function asJson({ file, verdict, now }: CheckReport, running?: Outcome, compose?: ComposeFacts): string {
+export function asJson({ file, verdict, now }: CheckReport, running?: ReloadOutcome, compose?: ComposeFacts): string {
   const { snapshot, faults, warnings } = verdict;
   const versions = snapshot ? summaries(snapshot, now) : [];
   const ok = faults.length === 0;

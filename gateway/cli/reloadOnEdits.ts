@@ -1,8 +1,8 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import { WatchedFiles } from '../config/watchedFiles.ts';
-import type { Trigger } from '../observability/configStatus.ts';
+import type { Trigger } from '../observability/report.ts';
 import type { RunningGateway } from '../runtime/gateway.ts';
-import { outcomeInWords } from '../runtime/reload.ts';
+import { outcomeLines } from '../runtime/reload.ts';
 import type { Io } from './io.ts';
 import type { RoutesFile } from './routesFile.ts';
 
@@ -48,6 +48,6 @@ export class ReloadOnEdits {
     const outcome = await this.#running?.reload(trigger, content);
     if (outcome === undefined || (outcome.kind === 'unchanged' && !outcome.reverted && trigger === 'file')) return;
     const output = outcome.kind === 'reloaded' || outcome.kind === 'unchanged' ? this.#io.stdout : this.#io.stderr;
-    for (const line of outcomeInWords(outcome)) output.write(`reload (${trigger}): ${line}\n`);
+    for (const line of outcomeLines(outcome)) output.write(`reload (${trigger}): ${line}\n`);
   }
 }

@@ -20,9 +20,9 @@ export function serveWith(workers: number | 'auto', notice: (line: string) => vo
   return {
     serve: async (snapshot, options) => {
       pool = new WorkerPool(snapshot, options);
-      await pool.begin(size);
+      await pool.start(size);
       return pool;
     },
-    roll: () => void pool?.roll(),
+    roll: () => void pool?.rollingRestart(),
   };
 }

@@ -1,6 +1,6 @@
 import { type RunningGateway, startGateway } from '../runtime/gateway.ts';
 import { tooFewOpenFiles } from '../runtime/openFiles.ts';
-import { isWorker, work } from '../runtime/worker.ts';
+import { isWorker, runWorker } from '../runtime/worker.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
 import { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
@@ -43,7 +43,7 @@ Exit codes
 async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   if (isWorker) {
     keepYoungGenerationSmall();
-    await work();
+    await runWorker();
     return 0;
   }
   // Also while it starts: process 1 of a container ignores signals that it does not handle.

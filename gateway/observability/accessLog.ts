@@ -1,48 +1,51 @@
 import type { LogSettings } from '../config/snapshot.ts';
 import type { ExchangeRecord, Recorder } from './exchangeRecord.ts';
-import { type Level, logLine } from './logLine.ts';
-import { LogOutput, type LogOutputOptions } from './logOutput.ts';
-import { prettyPrinter } from './prettyLine.ts';
+import { type DroppedLines, LineBuffer, type LogDestination } from './lineBuffer.ts';
+import { type LogLevel, logLine, prettyLine } from './logLine.ts';
+
+// Long enough to leave a failing disk alone, short enough that no operator has to step in.
+const retryMs = 5000;
 
 interface Output {
   readonly lines: LogOutput;
-  /** For people; undefined: JSON as it is. */
-  readonly print: ((json: string) => string) | undefined;
+  readonly isPretty: boolean;
 }
 
-/** A line for each exchange, as `log:` of routes.yaml says. */
+/** Writes one line per exchange, as configured under `log:`. */
 export class AccessLog implements Recorder {
-  readonly #options: LogOutputOptions;
-  readonly #dropped = { lines: 0 };
+  readonly #notice: (line: string) => void;
+  readonly #retry: number;
+  readonly #dropped: DroppedLines = { lines: 0 };
   #settings: LogSettings;
   #output: Output | undefined;
 
-  /** `notice` hears of what keeps it from writing; that ends nothing else. `retry`: ms before another try. */
-  constructor(settings: LogSettings, notice: (line: string) => void, retry?: number) {
-    this.#options = { notice, dropped: this.#dropped, retry };
+  /** `notice` is told when writing fails; a failure never throws. `retry`: ms between two attempts to open the file. */
+  constructor(settings: LogSettings, notice: (line: string) => void, retry = retryMs) {
+    this.#notice = notice;
+    this.#retry = retry;
     this.#settings = settings;
     this.#output = this.#open();
   }
 
-  /** Lines that nobody will read, since the start. */
+  /** Lines that were not written, since the start. */
   get dropped(): number {
     return this.#dropped.lines;
   }
 
-  /** `client`: as the ledger says who it was, where one is kept. */
-  record(facts: ExchangeRecord, client?: string): void {
+  /** `client`: the client as the ledger names it, if a ledger is kept. */
+  record(exchange: ExchangeRecord, client?: string): void {
     if (this.#output === undefined) return;
-    const { status, problem, fault } = facts;
+    const { status, problem, fault } = exchange;
     const { sample } = this.#settings;
-    const well = status < 400 && problem === undefined && fault === undefined;
-    if (well && sample < 1 && Math.random() >= sample) return;
-    const { lines, print } = this.#output;
-    const line = logLine(facts, well ? 'info' : levelOf(facts), this.#settings, client);
-    if (print) lines.writeText(print(line));
+    const isGood = status < 400 && problem === undefined && fault === undefined;
+    if (isGood && sample < 1 && Math.random() >= sample) return;
+    const { lines, isPretty } = this.#output;
+    const line = logLine(exchange, isGood ? 'info' : levelOf(exchange), this.#settings, client);
+    if (isPretty) lines.writeText(prettyLine(line, lines.isTerminal));
     else lines.write(line);
   }
 
-  /** Takes over the settings of another snapshot. A file that stays the same stays open. */
+  /** Applies the settings of another snapshot. A file that stays the same stays open. */
   async apply(settings: LogSettings): Promise<void> {
     const before = JSON.stringify([this.#settings.access, this.#settings.format]);
     this.#settings = settings;
@@ -52,12 +55,12 @@ export class AccessLog implements Recorder {
     await old?.lines.close();
   }
 
-  /** Opens the file anew: for who has renamed it. */
+  /** Opens the file again, after it was renamed. */
   async reopen(): Promise<void> {
     await this.#output?.lines.reopen();
   }
 
-  /** Resolves when all lines are written. What ends later is not written down. */
+  /** Resolves when all lines are written. Exchanges recorded later are ignored. */
   async close(): Promise<void> {
     const last = this.#output;
     this.#output = undefined;
@@ -67,13 +70,80 @@ export class AccessLog implements Recorder {
   #open(): Output | undefined {
     const { access, format } = this.#settings;
     if (access === 'off') return undefined;
-    const lines = new LogOutput(access, this.#options);
-    const isPretty = format === 'pretty' || (format === 'auto' && lines.isTerminal);
-    return { lines, print: isPretty ? prettyPrinter(lines.isTerminal) : undefined };
+    const lines = new LogOutput(access, this.#notice, this.#dropped, this.#retry);
+    return { lines, isPretty: format === 'pretty' || (format === 'auto' && lines.isTerminal) };
   }
 }
 
-/** Of one that did not go well: a refusal is the client's to act on, the rest an operator's. */
-function levelOf({ status, fault }: ExchangeRecord): Level {
+/** Level of an exchange that failed: `error` if the operator has to act, `warn` if the client has to. */
+function levelOf({ status, fault }: ExchangeRecord): LogLevel {
   return status >= 500 || fault === 'target' || fault === 'gateway' ? 'error' : 'warn';
+}
+
+/** An open log destination. A file that cannot be opened, or was removed, is tried again until it works; nothing throws. */
+class LogOutput {
+  readonly #to: LogDestination;
+  readonly #notice: (line: string) => void;
+  readonly #dropped: DroppedLines;
+  readonly #timer: NodeJS.Timeout;
+  #lines: LineBuffer | undefined;
+  #hasFailed = false;
+
+  constructor(to: LogDestination, notice: (line: string) => void, dropped: DroppedLines, retry: number) {
+    this.#to = to;
+    this.#notice = notice;
+    this.#dropped = dropped;
+    this.#lines = this.#open();
+    this.#timer = setInterval(() => this.#check(), retry).unref();
+  }
+
+  get isTerminal(): boolean {
+    return this.#lines?.isTerminal ?? false;
+  }
+
+  /** `line` is ASCII. */
+  write(line: string): void {
+    if (this.#lines) this.#lines.write(line);
+    else this.#dropped.lines += 1;
+  }
+
+  /** Writes text with any characters, without buffering. */
+  writeText(text: string): void {
+    if (this.#lines) this.#lines.writeText(text);
+    else this.#dropped.lines += 1;
+  }
+
+  async reopen(): Promise<void> {
+    const old = this.#lines;
+    this.#hasFailed ||= old?.failing === true;
+    this.#lines = this.#open();
+    await old?.close();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#lines?.close();
+  }
+
+  #check(): void {
+    if (this.#lines?.isThere) return;
+    if (this.#lines && !this.#lines.failing)
+      this.#notice('the access log file was removed or replaced: it is opened again');
+    void this.reopen();
+  }
+
+  #open(): LineBuffer | undefined {
+    try {
+      const lines = new LineBuffer(this.#to, this.#notice, this.#dropped);
+      if (this.#hasFailed)
+        this.#notice(`the access log is open again: ${this.#dropped.lines} lines were dropped so far`);
+      this.#hasFailed = false;
+      return lines;
+    } catch (error) {
+      if (!this.#hasFailed)
+        this.#notice(`the access log cannot be opened and will be retried: ${(error as Error).message}`);
+      this.#hasFailed = true;
+      return undefined;
+    }
+  }
 }

@@ -1,49 +1,49 @@
 import { AggregatorRegistry, collectDefaultMetrics, prometheusContentType, Registry } from 'prom-client';
 import { type MetricKind, type MetricName, metricTable } from './metricTable.ts';
 
-/** One metric with its values, as plain data: it can travel between processes. */
+/** One metric with its values, as plain data that can be sent between processes. */
 export interface MetricValues {
   readonly name: string;
   readonly help: string;
   readonly type: string;
   readonly aggregator: string;
-  readonly values: readonly Sample[];
+  readonly values: readonly MetricSample[];
 }
 
-export interface Sample {
+export interface MetricSample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
-  /** `_bucket`, `_sum` and `_count` of a histogram have names of their own. */
+  /** Name of a histogram's `_bucket`, `_sum` or `_count`. */
   readonly metricName?: string;
 }
 
 export const metricsType = prometheusContentType;
 
-/** A metric of the table. What several processes say of it is added up. */
-export function metricOf(name: MetricName, values: readonly Sample[]): MetricValues {
+/** A metric of the table. Values of several processes are added. */
+export function metricOf(name: MetricName, values: readonly MetricSample[]): MetricValues {
   const { type, help }: MetricKind = metricTable[name];
   return { name, help, type, aggregator: 'sum', values };
 }
 
-/** The text format, of what several processes say. */
+/** The metrics of several processes, aggregated, in the Prometheus text format. */
 export function exposition(parts: readonly (readonly MetricValues[])[]): Promise<string> {
   return AggregatorRegistry.aggregate([...parts]).metrics();
 }
 
-/** What there is to count on of several processes: their counters and histograms, added up. */
-export function addedUp(parts: readonly (readonly MetricValues[])[]): Promise<readonly MetricValues[]> {
+/** The same as plain data. */
+export function aggregated(parts: readonly (readonly MetricValues[])[]): Promise<readonly MetricValues[]> {
   return plain(AggregatorRegistry.aggregate([...parts]));
 }
 
-let ofProcess: Registry | undefined;
+let processRegistry: Registry | undefined;
 
-/** CPU, memory, event loop and garbage collector of this process, watched from the first call on. */
+/** CPU, memory, event loop and garbage collector of this process, collected from the first call on. */
 export function processMetrics(): Promise<readonly MetricValues[]> {
-  if (ofProcess === undefined) {
-    ofProcess = new Registry();
-    collectDefaultMetrics({ register: ofProcess });
+  if (processRegistry === undefined) {
+    processRegistry = new Registry();
+    collectDefaultMetrics({ register: processRegistry });
   }
-  return plain(ofProcess);
+  return plain(processRegistry);
 }
 
 async function plain(registry: Registry): Promise<readonly MetricValues[]> {
@@ -53,6 +53,6 @@ async function plain(registry: Registry): Promise<readonly MetricValues[]> {
     help,
     type: String(type),
     aggregator,
-    values: values as Sample[],
+    values: values as MetricSample[],
   }));
 }

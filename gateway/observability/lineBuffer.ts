@@ -3,99 +3,101 @@ import { constants, fstatSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
-import { pino } from 'pino';
+import sonicBoom from 'sonic-boom';
 import type { LogSettings } from '../config/snapshot.ts';
 import { makeFolder } from '../shared/fileSystem.ts';
-import { Unwritten } from './unwritten.ts';
 
-export type Destination = Exclude<LogSettings['access'], 'off'>;
+export type LogDestination = Exclude<LogSettings['access'], 'off'>;
 
-/** Lines that nobody will read, of all destinations of a process. */
-export interface Dropped {
+/** Lines that were not written, over all destinations of a process. */
+export interface DroppedLines {
   lines: number;
 }
 
-// A write for each line would cost more than the line.
+// One write per line would cost more than the line itself.
 const flushMs = 1000;
-const mostBytes = 64 * 1024;
-// Several processes write to one pipe, which keeps no more than this in one piece (POSIX PIPE_BUF).
-const mostBytesShared = 4096;
+const maxWrite = 64 * 1024;
+// Several processes write to one pipe, which keeps only writes up to this size in one piece (POSIX PIPE_BUF).
+const maxSharedWrite = 4096;
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK = 0 } = constants;
-// Without O_NONBLOCK, opening a named pipe that nobody reads would block the event loop.
+// Without O_NONBLOCK, opening a named pipe that has no reader would block the event loop.
 const append = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK;
-// What a reader that does not keep up may cost us; beyond it, lines are dropped.
-const mostBuffered = 16 * 1024 * 1024;
-const partingMs = 1000;
+// Memory for a reader that is too slow; beyond it, lines are dropped.
+const maxBuffered = 16 * 1024 * 1024;
+const closeMs = 1000;
 
-/** Lines of ASCII on their way to a file or a stream, several to a write, and never a part of one. */
+/** Collects ASCII lines for a file or stream. A write contains several lines, and always whole ones. */
 export class LineBuffer {
   readonly isTerminal: boolean;
-  /** The last write did not work. What was to be written is kept for the next one. */
+  /** The last write failed. Its lines are kept for the next one. */
   failing = false;
-  readonly #to: Destination;
+  readonly #to: LogDestination;
   readonly #fd: number;
-  readonly #stream: ReturnType<typeof pino.destination>;
+  readonly #stream: InstanceType<typeof sonicBoom.SonicBoom>;
   readonly #size: number;
   readonly #timer: NodeJS.Timeout;
-  readonly #dropped: Dropped;
-  readonly #unwritten = new Unwritten();
-  // Bytes, since strings that wait would be copied by every collection of the young generation.
+  readonly #dropped: DroppedLines;
+  readonly #unwritten = new UnwrittenLines();
+  // Bytes, because the young generation's collector would copy waiting strings each time.
   #pending: Buffer;
   #used = 0;
   #lines = 0;
   #isDropping = false;
   #readerIsGone = false;
+  #isExiting = false;
 
-  /** `notice` hears of what keeps it from writing. @throws what keeps the file from being opened */
-  constructor(to: Destination, notice: (line: string) => void, dropped: Dropped) {
+  /** `notice` is told when writing fails and when it works again. @throws if the file cannot be opened */
+  constructor(to: LogDestination, notice: (line: string) => void, dropped: DroppedLines) {
     this.#to = to;
     this.#fd = open(to);
     this.#dropped = dropped;
     this.isTerminal = isatty(this.#fd);
-    this.#size = cluster.isWorker ? mostBytesShared : mostBytes;
+    this.#size = cluster.isWorker ? maxSharedWrite : maxWrite;
     this.#pending = Buffer.allocUnsafeSlow(this.#size);
-    this.#stream = pino.destination({
-      dest: this.#fd,
-      sync: false,
+    this.#stream = new sonicBoom.SonicBoom({
+      fd: this.#fd,
       contentMode: 'buffer',
-      maxLength: mostBuffered,
+      maxLength: maxBuffered,
       maxWrite: this.#size,
+      // EAGAIN: a pipe is full. At exit, waiting for its reader would keep the process from ending.
+      retryEAGAIN: () => !this.#isExiting,
     });
     this.#stream
       .on('error', (error: NodeJS.ErrnoException) => {
         if (!this.failing) notice(`the access log cannot be written: ${error.message}`);
         this.failing = true;
         if (error.code !== 'EPIPE') return;
-        // pino takes no further line then. Nor is a pipe without a reader opened anew, which would wait for one.
+        // A pipe without a reader is not reopened: opening it would wait for a reader.
         this.#readerIsGone = true;
-        dropped.lines += this.#unwritten.takeAll();
+        dropped.lines += this.#unwritten.removeAll();
       })
       .on('write', (bytes: number) => {
-        this.#unwritten.wrote(bytes);
-        if (this.failing) notice('the access log is written again');
+        this.#unwritten.written(bytes);
+        if (this.failing) notice('the access log can be written again');
         this.failing = false;
       })
       .on('drop', () => {
-        // What cannot be written was told of already.
+        // A failing write was already reported.
         if (!this.#isDropping && !this.failing) notice('the access log is read too slowly: lines are dropped');
         this.#isDropping = true;
-        dropped.lines += this.#unwritten.takeLast();
+        dropped.lines += this.#unwritten.removeLast();
       })
       .on('drain', () => {
-        if (this.#isDropping) notice(`the access log keeps up again: ${dropped.lines} lines were dropped so far`);
+        if (this.#isDropping) notice(`the access log is no longer behind: ${dropped.lines} lines were dropped so far`);
         this.#isDropping = false;
       });
     this.#timer = setInterval(() => this.flush(), flushMs).unref();
+    process.once('exit', this.#onExit);
   }
 
-  /** False once the file was removed or replaced: what is written now, nobody would find. */
+  /** False once the file was removed or replaced: lines written now would be lost. */
   get isThere(): boolean {
     if (typeof this.#to === 'string') return true;
     const [ours, found] = [fstatSync(this.#fd), statSync(this.#to.file, { throwIfNoEntry: false })];
     return found?.ino === ours.ino && found.dev === ours.dev;
   }
 
-  /** For people: any characters, and at once. */
+  /** Writes text with any characters, without buffering. */
   writeText(text: string): void {
     this.flush();
     this.#send(Buffer.from(text), 1);
@@ -110,7 +112,7 @@ export class LineBuffer {
       this.#used += this.#pending.write(line, this.#used, 'latin1');
       this.#lines += 1;
     }
-    // Who looks at a terminal waits for the line.
+    // A terminal shows each line at once.
     if (this.isTerminal) this.flush();
   }
 
@@ -128,13 +130,14 @@ export class LineBuffer {
       return;
     }
     this.#unwritten.add(bytes.length, lines);
-    // With `contentMode: 'buffer'` it takes bytes, which its types do not know.
+    // With `contentMode: 'buffer'` it takes bytes, which its types do not declare.
     (this.#stream as { write(bytes: Buffer | string): boolean }).write(bytes);
   }
 
-  /** Resolves when all lines are written, or a second later: nobody may be reading them any more. */
+  /** Resolves when all lines are written, or after a second, since a pipe may have no active reader. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    process.off('exit', this.#onExit);
     this.flush();
     if (this.#readerIsGone) {
       this.#stream.destroy();
@@ -142,16 +145,58 @@ export class LineBuffer {
     }
     const closed = new Promise<void>((resolve) => this.#stream.once('close', () => resolve()));
     this.#stream.end();
-    await Promise.race([closed, sleep(partingMs, undefined, { ref: false })]);
-    this.#dropped.lines += this.#unwritten.takeAll();
-    // Nothing is under way there that would be written later; only its descriptor would stay open.
+    await Promise.race([closed, sleep(closeMs, undefined, { ref: false })]);
+    this.#dropped.lines += this.#unwritten.removeAll();
+    // No write is pending that could still succeed; this only closes the descriptor.
     if (this.failing) this.#stream.destroy();
   }
+
+  /** The process ends without `close`, for example by an uncaught exception: writes what it can without waiting. */
+  readonly #onExit = (): void => {
+    this.#isExiting = true;
+    try {
+      this.flush();
+      this.#stream.flushSync();
+    } catch {
+      // The destination cannot be written now, and there is no later.
+    }
+  };
 }
 
-function open(to: Destination): number {
+function open(to: LogDestination): number {
   if (to === 'stdout') return 1;
   if (to === 'stderr') return 2;
   makeFolder(dirname(to.file));
   return openSync(to.file, append, 0o640);
+}
+
+/** Counts the lines that were sent and are not yet written. The stream writes them in order, some bytes at a time. */
+class UnwrittenLines {
+  #parts: { bytes: number; readonly lines: number }[] = [];
+
+  add(bytes: number, lines: number): void {
+    this.#parts.push({ bytes, lines });
+  }
+
+  /** Removes the part that was added last. Returns its lines. */
+  removeLast(): number {
+    return this.#parts.pop()?.lines ?? 0;
+  }
+
+  /** Removes all parts. Returns their lines. */
+  removeAll(): number {
+    const parts = this.#parts;
+    this.#parts = [];
+    return parts.reduce((sum, { lines }) => sum + lines, 0);
+  }
+
+  written(bytes: number): void {
+    let left = bytes;
+    for (let [part] = this.#parts; part && left > 0; [part] = this.#parts) {
+      const taken = Math.min(left, part.bytes);
+      left -= taken;
+      part.bytes -= taken;
+      if (part.bytes === 0) this.#parts.shift();
+    }
+  }
 }

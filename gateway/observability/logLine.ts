@@ -4,50 +4,54 @@ import type { ExchangeRecord } from './exchangeRecord.ts';
 import { redactPath, redactQuery } from './redact.ts';
 
 export type ShownSettings = Pick<LogSettings, 'address' | 'query' | 'redact'>;
-export type Level = 'info' | 'warn' | 'error';
+export type LogLevel = 'info' | 'warn' | 'error';
 
 /**
- * A line of the access log: what a logger makes of an object, in a tenth of the time, since it is known which of its
- * texts can hold something that has to be escaped. What is undefined is left out.
+ * One JSON line of the access log, in ASCII. Building it by hand takes a tenth of the time of a general logger, because it
+ * is known which values may need escaping. Undefined fields are left out.
  */
-export function logLine(facts: ExchangeRecord, level: Level, settings: ShownSettings, client?: string): string {
+export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: ShownSettings, client?: string): string {
   const { query, redact } = settings;
-  const { version, upstream } = facts;
-  const shownQuery = query && facts.query !== '' ? redactQuery(facts.query, redact) : undefined;
-  const who = `"level":"${level}","time":"${timeOf(facts.at)}","id":"${facts.id}","trace_id":"${facts.traceId}"`;
-  const whose = `${text('client', client)}${word('address', shown(facts.address, settings.address))}`;
-  const what = `${whose},"method":"${facts.method}","path":${quoted(redactPath(facts.path, redact))}`;
-  const sizes = `,"bytes_in":${facts.bytesIn},"bytes_out":${facts.bytesOut},"retries":${facts.retries}`;
-  return `{${who}${word('version', version || undefined)}${word('stage', facts.stage)}${what}${text('query', shownQuery)},"status":${facts.status}${word('problem', facts.problem)}${text('target', facts.target)},"duration_ms":${rounded(facts.duration)}${upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`}${sizes}${word('fault', facts.fault)}${text('cause', facts.cause)}}\n`;
+  const { version, upstream } = exchange;
+  const shownQuery = query && exchange.query !== '' ? redactQuery(exchange.query, redact) : undefined;
+  const ids = `"level":"${level}","time":"${timeOf(exchange.at)}","id":"${exchange.id}","trace_id":"${exchange.traceId}"`;
+  const versionAndStage = `${plainField('version', version || undefined)}${plainField('stage', exchange.stage)}`;
+  const caller = `${textField('client', client)}${plainField('address', shownAddress(exchange.address, settings.address))}`;
+  const request = `,"method":"${exchange.method}","path":${quoted(redactPath(exchange.path, redact))}${textField('query', shownQuery)}`;
+  const answer = `,"status":${exchange.status}${plainField('problem', exchange.problem)}${textField('target', exchange.target)}`;
+  const times = `,"duration_ms":${rounded(exchange.duration)}${upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`}`;
+  const sizes = `,"bytes_in":${exchange.bytesIn},"bytes_out":${exchange.bytesOut},"retries":${exchange.retries}`;
+  const failure = `${plainField('fault', exchange.fault)}${textField('cause', exchange.cause)}`;
+  return `{${ids}${versionAndStage}${caller}${request}${answer}${times}${sizes}${failure}}\n`;
 }
 
-/** A field whose value is one of our own words. */
-function word(name: string, value: string | undefined): string {
+/** A field whose value never needs escaping. */
+function plainField(name: string, value: string | undefined): string {
   return value === undefined ? '' : `,"${name}":"${value}"`;
 }
 
-/** A field whose value may be anything. */
-function text(name: string, value: string | undefined): string {
+/** A field whose value may be any text. */
+function textField(name: string, value: string | undefined): string {
   return value === undefined ? '' : `,"${name}":${quoted(value)}`;
 }
 
-const needsCare = /[^ !#-[\]-~]/;
+const needsEscape = /[^ !#-[\]-~]/;
 
 function quoted(value: string): string {
-  return needsCare.test(value) ? JSON.stringify(harmless(value)) : `"${value}"`;
+  return needsEscape.test(value) ? JSON.stringify(withoutControls(value)) : `"${value}"`;
 }
 
-const foreign = /[^ -~]/g;
+const notPrintableAscii = /[^ -~]/g;
 
 /**
- * Text in which nothing moves the cursor of a terminal. JSON escapes C0 controls only until somebody prints the value;
- * DEL and the C1 controls, one of which begins a sequence like ESC [, it does not escape at all.
+ * Text that cannot move the cursor of a terminal. JSON escapes C0 controls only until the value is printed. It does not
+ * escape DEL and the C1 controls, one of which starts a sequence like ESC [.
  */
-function harmless(text: string): string {
-  return text.replace(foreign, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
+function withoutControls(text: string): string {
+  return text.replace(notPrintableAscii, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
-/** To the microsecond, `1.72`. By whole numbers, since a fraction is many times as dear to print. */
+/** Rounded to the microsecond, `1.72`. Uses integers because printing a fraction costs many times as much. */
 function rounded(ms: number): string {
   const us = Math.round(ms * 1000);
   const whole = Math.floor(us / 1000);
@@ -57,28 +61,66 @@ function rounded(ms: number): string {
   return `${whole}.${digits.endsWith('0') ? digits.replace(/0+$/, '') : digits}`;
 }
 
-let address = '';
-let network: string | undefined;
+let lastAddress = '';
+let lastNetwork: string | undefined;
 
-/** As much of an address as may be kept. Clients send several requests in a row: its network is worked out once. */
-function shown(given: string, how: LogSettings['address']): string | undefined {
+/** The address as `log.address` allows it. Clients send several requests in a row, so the last network is kept. */
+function shownAddress(given: string, how: LogSettings['address']): string | undefined {
   if (how !== 'network') return how === 'full' ? given : undefined;
-  if (given !== address) {
-    address = given;
-    network = networkOf(given) || undefined;
+  if (given !== lastAddress) {
+    lastAddress = given;
+    lastNetwork = networkOf(given) || undefined;
   }
-  return network;
+  return lastNetwork;
 }
 
-let second = Number.NaN;
+let lastSecond = Number.NaN;
 let upToSecond = '';
 
-/** ISO 8601. The part that many lines of one second share is made once. */
+/** ISO 8601. The part up to the second is reused while it is the same. */
 function timeOf(at: number): string {
-  const its = Math.floor(at / 1000);
-  if (its !== second) {
-    second = its;
-    upToSecond = new Date(its * 1000).toISOString().slice(0, -4);
+  const second = Math.floor(at / 1000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    upToSecond = new Date(second * 1000).toISOString().slice(0, -4);
   }
-  return `${upToSecond}${String(at - its * 1000).padStart(3, '0')}Z`;
+  return `${upToSecond}${String(at - second * 1000).padStart(3, '0')}Z`;
+}
+
+const colours: Readonly<Record<LogLevel, number>> = { info: 32, warn: 33, error: 31 };
+
+/** A JSON line as text for a terminal: `[08:00:00.042] INFO: GET /v1/drinks → 200 in 1.2 ms  v1 (active)  …`. */
+export function prettyLine(json: string, inColour: boolean): string {
+  const line = JSON.parse(json) as Readonly<Record<string, unknown>> & {
+    readonly level: LogLevel;
+    readonly time: string;
+  };
+  const time = line.time.slice(11, -1);
+  const level = line.level.toUpperCase();
+  const message = messageOf(line);
+  if (!inColour) return `[${time}] ${level}: ${message}\n`;
+  return `[${time}] \x1b[${colours[line.level]}m${level}\x1b[39m: \x1b[36m${message}\x1b[39m\n`;
+}
+
+function messageOf(line: Readonly<Record<string, unknown>>): string {
+  const { method, path, query, status, duration_ms: duration, retries } = line;
+  const parts = [
+    `${method} ${path}${query === undefined ? '' : `?${query}`} → ${status} in ${duration} ms`,
+    versionIn(line),
+    prefixed('client ', line['client'] ?? line['address']),
+    prefixed('', line['target']),
+    Number(retries) > 0 ? `${retries} ${retries === 1 ? 'retry' : 'retries'}` : undefined,
+    prefixed('', line['problem']),
+    line['fault'] === undefined ? undefined : `by the ${line['fault']}’s fault: ${line['cause']}`,
+    prefixed('id ', line['id']),
+  ];
+  return parts.filter((part) => part !== undefined).join('  ');
+}
+
+function versionIn({ version, stage }: Readonly<Record<string, unknown>>): string | undefined {
+  return version === undefined ? undefined : `${version}${stage === undefined ? '' : ` (${stage})`}`;
+}
+
+function prefixed(prefix: string, value: unknown): string | undefined {
+  return value === undefined ? undefined : `${prefix}${value}`;
 }

@@ -1,52 +1,51 @@
-import { histogramOf } from './buckets.ts';
+import type { Stage } from '../lifecycle/stage.ts';
 import type { ExchangeRecord, Recorder } from './exchangeRecord.ts';
-import { type MetricValues, metricOf, processMetrics, type Sample } from './exposition.ts';
+import { type MetricSample, type MetricValues, metricOf, processMetrics } from './exposition.ts';
 import type { MetricName } from './metricTable.ts';
-import { VersionCounts } from './versionCounts.ts';
+import type { ServingReport } from './report.ts';
 
-// A version has a digit behind its v, so no version is called that.
+// Version names have a digit after the v, so no version has this name.
 const unknown = 'unknown';
 
-/** What one process counts of its exchanges. */
+/** Counts the exchanges of one process. */
 export class Metrics implements Recorder {
   readonly #counts = new Map<string, VersionCounts>();
 
-  record(facts: ExchangeRecord): void {
-    this.#of(facts.version).add(facts);
+  record(exchange: ExchangeRecord): void {
+    this.#of(exchange.version).add(exchange);
   }
 
   switched(version: string): void {
     this.#of(version).upgrades += 1;
   }
 
-  /** All of this process as plain data, its memory and event loop included. */
+  /** All metrics of this process as plain data, memory and event loop included. */
   async json(): Promise<readonly MetricValues[]> {
     return [...this.#own(), ...(await processMetrics())];
   }
 
   #own(): MetricValues[] {
     const rows = [...this.#counts].map(([version, counts]) => ({ version, counts }));
-    const each = (name: MetricName, value: (counts: VersionCounts) => number): MetricValues =>
+    const perVersion = (name: MetricName, value: (counts: VersionCounts) => number): MetricValues =>
       metricOf(
         name,
         rows.map(({ version, counts }) => ({ labels: { version }, value: value(counts) })),
+      );
+    const histogram = (name: MetricName, of: (counts: VersionCounts) => DurationHistogram): MetricValues =>
+      metricOf(
+        name,
+        rows.flatMap(({ version, counts }) => of(counts).samples(name, { version })),
       );
     return [
       metricOf(
         'version_gateway_requests_total',
         rows.flatMap(({ version, counts }) => counts.requests(version)),
       ),
-      histogramOf(
-        'version_gateway_request_duration_seconds',
-        rows.map(({ version, counts }) => [{ version }, counts.duration]),
-      ),
-      histogramOf(
-        'version_gateway_upstream_duration_seconds',
-        rows.map(({ version, counts }) => [{ version }, counts.upstream]),
-      ),
-      each('version_gateway_request_bytes_total', ({ bytesIn }) => bytesIn),
-      each('version_gateway_response_bytes_total', ({ bytesOut }) => bytesOut),
-      each('version_gateway_retries_total', ({ retries }) => retries),
+      histogram('version_gateway_request_duration_seconds', ({ duration }) => duration),
+      histogram('version_gateway_upstream_duration_seconds', ({ upstream }) => upstream),
+      perVersion('version_gateway_request_bytes_total', ({ bytesIn }) => bytesIn),
+      perVersion('version_gateway_response_bytes_total', ({ bytesOut }) => bytesOut),
+      perVersion('version_gateway_retries_total', ({ retries }) => retries),
       metricOf(
         'version_gateway_failures_total',
         rows.flatMap(({ version, counts }) => labelled(version, 'fault', Object.entries(counts.failures))),
@@ -55,7 +54,7 @@ export class Metrics implements Recorder {
         'version_gateway_problems_total',
         rows.flatMap(({ version, counts }) => labelled(version, 'code', counts.problems)),
       ),
-      each('version_gateway_upgrades_open', ({ upgrades }) => upgrades),
+      perVersion('version_gateway_upgrades_open', ({ upgrades }) => upgrades),
     ];
   }
 
@@ -70,6 +69,103 @@ export class Metrics implements Recorder {
   }
 }
 
-function labelled(version: string, label: string, values: Iterable<readonly [string, number]>): Sample[] {
+function labelled(version: string, label: string, values: Iterable<readonly [string, number]>): MetricSample[] {
   return [...values].map(([text, value]) => ({ labels: { version, [label]: text }, value }));
+}
+
+/** Ejections of each target. They are a counter of the process, so they outlive it like its other counters. */
+export function ejectionsIn({ versions }: ServingReport): MetricValues[] {
+  const samples = versions.flatMap(({ name, targets }) =>
+    targets.map(({ url, ejections = 0 }) => ({ labels: { version: name, target: url }, value: ejections })),
+  );
+  return [metricOf('version_gateway_target_ejections_total', samples)];
+}
+
+const stages: readonly (Stage | 'unknown')[] = ['active', 'announced', 'deprecated', 'sunset', 'retired', 'unknown'];
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'];
+const classes = ['1xx', '2xx', '3xx', '4xx', '5xx'];
+
+const stageIndex = new Map(stages.map((stage, at) => [stage, at]));
+const methodIndex = new Map(methods.map((method, at) => [method, at]));
+
+/** The counts of one version. A request costs a few additions; labels are made when the metrics are read. */
+class VersionCounts {
+  readonly duration = new DurationHistogram();
+  readonly upstream = new DurationHistogram();
+  readonly failures = { client: 0, gateway: 0, target: 0 };
+  readonly problems = new Map<string, number>();
+  bytesIn = 0;
+  bytesOut = 0;
+  retries = 0;
+  upgrades = 0;
+  // One table by stage, method and class, so that counting builds no key.
+  readonly #requests = new Float64Array(stages.length * methods.length * classes.length);
+
+  add(exchange: ExchangeRecord): void {
+    const { status, upstream, fault, problem, streamed } = exchange;
+    const at = tableIndex(exchange);
+    this.#requests[at] = (this.#requests[at] as number) + 1;
+    // The duration of a tunnel or event stream says nothing about the latency of requests.
+    if (status === 101) this.upgrades -= 1;
+    else if (!streamed) this.duration.add(exchange.duration);
+    if (upstream !== undefined) this.upstream.add(upstream);
+    this.bytesIn += exchange.bytesIn;
+    this.bytesOut += exchange.bytesOut;
+    this.retries += exchange.retries;
+    if (fault !== undefined) this.failures[fault] += 1;
+    if (problem !== undefined) this.problems.set(problem, (this.problems.get(problem) ?? 0) + 1);
+  }
+
+  /** By stage, method and class, without zeros. */
+  requests(version: string): MetricSample[] {
+    const samples: MetricSample[] = [];
+    for (const [at, value] of this.#requests.entries()) {
+      if (value === 0) continue;
+      const row = Math.floor(at / classes.length);
+      const labels = {
+        version,
+        stage: stages[Math.floor(row / methods.length)] ?? '',
+        method: methods[row % methods.length] ?? '',
+        class: classes[at % classes.length] ?? '',
+      };
+      samples.push({ labels, value });
+    }
+    return samples;
+  }
+}
+
+function tableIndex({ stage, method, status }: ExchangeRecord): number {
+  const row =
+    (stageIndex.get(stage ?? 'unknown') as number) * methods.length + (methodIndex.get(method) ?? methods.length - 1);
+  return row * classes.length + Math.min(classes.length, Math.max(1, Math.floor(status / 100))) - 1;
+}
+
+// Seconds, from a cached answer on the same machine to beyond a timeout of 30 s.
+const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+class DurationHistogram {
+  readonly #counts = new Float64Array(bounds.length + 1);
+  #sum = 0;
+
+  add(ms: number): void {
+    const seconds = ms / 1000;
+    let at = 0;
+    while (at < bounds.length && seconds > (bounds[at] as number)) at += 1;
+    this.#counts[at] = (this.#counts[at] as number) + 1;
+    this.#sum += seconds;
+  }
+
+  /** Buckets are cumulative, as Prometheus expects. */
+  samples(name: MetricName, labels: MetricSample['labels']): MetricSample[] {
+    let total = 0;
+    const buckets = [...this.#counts].map((count, at) => {
+      total += count;
+      return { labels: { ...labels, le: bounds[at] ?? '+Inf' }, value: total, metricName: `${name}_bucket` };
+    });
+    return [
+      ...buckets,
+      { labels, value: this.#sum, metricName: `${name}_sum` },
+      { labels, value: total, metricName: `${name}_count` },
+    ];
+  }
 }

@@ -1,14 +1,14 @@
-import type { MetricValues, Sample } from './exposition.ts';
+import type { MetricSample, MetricValues } from './exposition.ts';
 import type { ServingReport } from './report.ts';
 
-/** How a version was used over a span of time, all processes together. */
+/** Traffic of a version over a period, in all processes. */
 export interface VersionTraffic {
-  /** The segment, `v1`; `unknown` for requests that named no version. */
+  /** The path segment, `v1`; `unknown` for requests without a known version. */
   readonly version: string;
   readonly requestsPerSecond: number;
-  /** Responses with a status of 500 or more, as a share of all, 0 to 1; undefined: there were no requests. */
+  /** Share of responses with a status of 500 or more, 0 to 1; undefined without requests. */
   readonly errorShare: number | undefined;
-  /** Estimates from the histogram, ms, the highest bound (60 s) at most; undefined: no request was timed. */
+  /** Estimated from the histogram, in ms, at most its highest bound (60 s); undefined without durations. */
   readonly p50: number | undefined;
   readonly p99: number | undefined;
 }
@@ -18,7 +18,7 @@ export interface RecentTraffic {
   readonly versions: readonly VersionTraffic[];
 }
 
-/** What was counted until `at`, in ms of a monotonic clock. */
+/** Counters as of `at`, in ms of a monotonic clock. */
 interface Totals {
   readonly at: number;
   readonly versions: ReadonlyMap<string, Counts>;
@@ -27,50 +27,50 @@ interface Totals {
 interface Counts {
   readonly requests: number;
   readonly errors: number;
-  /** By upper bound in seconds, each with those below it. */
+  /** Cumulative, by upper bound in seconds. */
   readonly buckets: ReadonlyMap<number, number>;
 }
 
 const windowMs = 60_000;
-/** A shorter span says little: the one before it is used until the window has this length. */
+/** Rates over less than this are too noisy: an older sample is used until the window is this long. */
 const shortestMs = 10_000;
 const intervalMs = 5_000;
 
 /**
- * Rates and latencies of the last minute, from the counters of all processes. It takes no samples by itself: whoever
- * asks for a status brings them. Where nobody asked for a while, the span begins at the last sample, or at the start.
+ * Rates and latencies of the last minute, from the counters of all processes. It takes no samples by itself: each status
+ * request adds one. After a pause, the span starts at the last sample, or at the start of the gateway.
  */
 export class TrafficSamples {
   readonly #now: () => number;
-  readonly #taken: Totals[];
+  readonly #samples: Totals[];
 
   /** `now`: a monotonic clock in ms. */
   constructor(now = () => performance.now()) {
     this.#now = now;
-    this.#taken = [{ at: now(), versions: new Map() }];
+    this.#samples = [{ at: now(), versions: new Map() }];
   }
 
-  /** Whether the next report should have its metrics for `add`. */
+  /** Whether the next report should contain metrics, to be passed to `add`. */
   get isDue(): boolean {
-    const last = this.#taken.at(-1);
-    return last === undefined || this.#taken.length === 1 || this.#now() - last.at >= intervalMs;
+    const last = this.#samples.at(-1);
+    return last === undefined || this.#samples.length === 1 || this.#now() - last.at >= intervalMs;
   }
 
   add({ workers, absent = [] }: ServingReport): void {
     const parts = [...workers.map(({ metrics }) => metrics ?? []), ...absent];
     const next: Totals = { at: this.#now(), versions: countsOf(parts) };
-    // Fewer than before: a process was not heard this time. Rates begin anew with what is known.
-    if (isLess(next, this.#taken.at(-1))) this.#taken.length = 0;
-    this.#taken.push(next);
-    const firstRecent = this.#taken.findIndex(({ at }) => next.at - at <= windowMs);
-    // One older sample is kept, for as long as the recent ones span too little.
-    const keepOlder = next.at - (this.#taken[firstRecent]?.at ?? next.at) < shortestMs ? 1 : 0;
-    this.#taken.splice(0, Math.max(0, firstRecent - keepOlder));
+    // Lower totals: a process did not answer this time. Start again from the totals known now.
+    if (isLess(next, this.#samples.at(-1))) this.#samples.length = 0;
+    this.#samples.push(next);
+    const firstRecent = this.#samples.findIndex(({ at }) => next.at - at <= windowMs);
+    // One older sample is kept while the recent ones span too little.
+    const keepOlder = next.at - (this.#samples[firstRecent]?.at ?? next.at) < shortestMs ? 1 : 0;
+    this.#samples.splice(0, Math.max(0, firstRecent - keepOlder));
   }
 
   /** Undefined until there are two samples. */
   get recent(): RecentTraffic | undefined {
-    const [first, last] = [this.#taken[0], this.#taken.at(-1)];
+    const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     if (!first || !last || last.at <= first.at) return undefined;
     const spanMs = last.at - first.at;
     const versions = [...last.versions].map(([version, counts]) =>
@@ -87,7 +87,7 @@ function countsOf(parts: readonly (readonly MetricValues[])[]): Map<string, Coun
     found.set(version, known);
     return known;
   };
-  const samplesOf = (name: string): Sample[] =>
+  const samplesOf = (name: string): MetricSample[] =>
     parts.flatMap((part) => part.filter((metric) => metric.name === name).flatMap(({ values }) => values));
   for (const { labels, value } of samplesOf('version_gateway_requests_total')) {
     const counts = of(String(labels['version']));
@@ -124,7 +124,7 @@ function trafficOf(version: string, now: Counts, before: Counts | undefined, spa
   };
 }
 
-/** As histogram_quantile() of Prometheus: requests are taken to be spread evenly within their bucket. In ms. */
+/** Like histogram_quantile() of Prometheus: assumes an even distribution within each bucket. In ms. */
 function quantile(share: number, buckets: readonly { bound: number; count: number }[]): number | undefined {
   const all = buckets.at(-1)?.count ?? 0;
   if (all <= 0) return undefined;

@@ -1,33 +1,33 @@
-/** A name with one of these words in it has a secret as its value: `user[password]`, `auth.type`, `refreshToken`. */
+/** A parameter whose name contains one of these words holds a secret: `user[password]`, `auth.type`, `refreshToken`. */
 const secretWords: ReadonlySet<string> = new Set(
   `auth oauth authorization authentication bearer token jwt saml assertion key secret secrets hmac sig signature
   pass password passwords passwd pwd passphrase passcode pin otp totp hotp mfa credential credentials
   session sid cookie ticket csrf xsrf`.split(/\s+/),
 );
 
-/** The same at the end of a word: in `accesstoken` and `PHPSESSID` nothing separates the words. */
+/** The same at the end of a word, for names without separators: `accesstoken`, `PHPSESSID`. */
 const secretEnding =
   /(?:token|secret|password|passwd|passphrase|passcode|credentials?|signature|apikey|accesskey|privatekey|sessionid|sessid)$/;
 
-// `code` alone is that of OAuth. With other words it is that of a country, a post office or an error.
+// `code` alone is an OAuth code. With other words it may be a country, postal or error code.
 const secretCode =
   /^(?:(?:auth|verification|confirmation|security|access|login|device|user|reset|recovery|backup|invite) ?)?code$/;
 
-// A name that is longer is told by its end.
+// Of a longer name only the end is examined.
 const longestName = 200;
-const mostLayers = 3;
+const maxDecodings = 3;
 
-/** `a=1&token=2` → `a=1&token=***`. `names`: more of them, in any spelling. */
+/** `a=1&token=2` → `a=1&token=***`. `names`: further secret names, in any spelling. */
 export function redactQuery(query: string, names: readonly string[]): string {
   return redactPairs(query, /([&;])/, names, holdsSecret);
 }
 
-/** The same of path parameters (RFC 3986 §3.3): of `/cart;jsessionid=1`, and of `/token=1`. */
+/** The same for path parameters (RFC 3986 §3.3): `/cart;jsessionid=1` and `/token=1`. */
 export function redactPath(path: string, names: readonly string[]): string {
   return /=|%(?:25)*3d/i.test(path) ? redactPairs(path, /([/;]|%(?:25)*3b)/i, names, () => false) : path;
 }
 
-// Split, and not matched as pairs: a match would be tried from every character of a text that a client has chosen.
+// Splits instead of matching pairs: a match would be tried at every character of text that a client controls.
 function redactPairs(
   text: string,
   separator: RegExp,
@@ -49,13 +49,13 @@ function redactPairs(
 function isSecret(name: string, names: readonly string[]): boolean {
   const words = wordsIn(name);
   if (names.length > 0 && keysOf(names).has(words.join(''))) return true;
-  // Some backends ignore case, so that `toKEN` is a token, too.
+  // Some backends ignore case, so `toKEN` is a token as well.
   return hasSecretWord(words) || hasSecretWord(wordsIn(decoded(name).toLowerCase()));
 }
 
 const keys = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/** Of each name what its spellings have in common: `api-key` and `apiKey` are one. */
+/** Each name without case and separators: `api-key` and `apiKey` are the same. */
 function keysOf(names: readonly string[]): ReadonlySet<string> {
   const known = keys.get(names) ?? new Set(names.map((name) => wordsIn(name).join('')));
   keys.set(names, known);
@@ -76,7 +76,7 @@ function wordsIn(name: string): string[] {
     .filter(Boolean);
 }
 
-/** A URL, a form or JSON as a value, with a secret inside. */
+/** Whether a value is a URL, form or JSON that contains a secret. */
 function holdsSecret(value: string): boolean {
   if (!/[=:%]/.test(value)) return false;
   const text = decoded(value);
@@ -88,10 +88,10 @@ function holdsSecret(value: string): boolean {
   });
 }
 
-/** As a backend would read it, which may decode once more than another: `%2574oken` hides no more than `token`. */
+/** Percent-decoded several times, since backends differ in how often they decode: `%2574oken` is read as `token`. */
 function decoded(text: string): string {
   let layer = text.replaceAll('+', ' ');
-  for (let depth = 0; depth < mostLayers && layer.includes('%'); depth += 1) {
+  for (let depth = 0; depth < maxDecodings && layer.includes('%'); depth += 1) {
     layer = layer.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
   }
   return layer;

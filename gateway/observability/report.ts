@@ -1,11 +1,11 @@
 import type { MetricValues } from './exposition.ts';
 
-/** What one process serves right now; several of them add up to one. */
+/** The current state of one process; the reports of several are merged into one. */
 export interface ServingReport {
   /** Every version that is or was served since the start. */
   readonly versions: readonly VersionReport[];
   readonly workers: readonly WorkerReport[];
-  /** What was counted by processes that do not answer, or no longer. */
+  /** Metrics of processes that ended or do not answer. */
   readonly absent?: readonly (readonly MetricValues[])[] | undefined;
 }
 
@@ -13,24 +13,23 @@ export interface WorkerReport {
   readonly pid: number;
   /** Epoch ms. */
   readonly since: number;
-  /** Since when it has not answered, epoch ms: the report has its last answer. Undefined: it answers. */
+  /** Since when it has not answered, epoch ms; the report then is its last answer. Undefined: it answers. */
   readonly unresponsiveSince?: number | undefined;
-  /** What it has counted. */
   readonly metrics?: readonly MetricValues[] | undefined;
 }
 
 export interface VersionReport {
-  /** The segment: `v1`. */
+  /** The path segment, `v1`. */
   readonly name: string;
-  /** Requests and streams that are under way. */
+  /** Open requests and streams. */
   readonly inFlight: number;
   /** Requests that wait because a limit is reached. */
   readonly waiting: number;
-  /** When a request or stream was last under way, epoch ms: now while one is. Undefined: never since the start. */
+  /** When a request or stream was last in flight, epoch ms; now while one is. Undefined: never since the start. */
   readonly lastServed: number | undefined;
-  /** When it was last used, as the verdict counts it, or null for never; undefined: the ledger cannot say. */
+  /** When it was last used, by the rules of the retirement verdict. Null: never. Undefined: the ledger cannot tell. */
   readonly lastUsed?: number | null | undefined;
-  /** When the last request was answered 410, epoch ms; undefined: never since the start. */
+  /** When a request was last answered 410, epoch ms; undefined: never since the start. */
   readonly lastRefused?: number | undefined;
   readonly targets: readonly TargetReport[];
 }
@@ -39,45 +38,59 @@ export interface TargetReport {
   readonly url: string;
   readonly inFlight: number;
   readonly connections: number;
-  /** False after a connection that could not be made, until one is. */
+  /** False after a failed connection attempt, true after a successful one, undefined before the first. */
   readonly reachable: boolean | undefined;
-  /** `removed`: it is in the file no more, and has something to finish. */
+  /** `removed`: no longer in routes.yaml, but still has open requests. */
   readonly health: 'healthy' | 'unhealthy' | 'ejected' | 'removed';
   /** Epoch ms; undefined: not ejected. */
   readonly ejectedUntil: number | undefined;
-  /** How often it was ejected since the start. */
+  /** Ejections since the start. */
   readonly ejections?: number;
   readonly lastError?: TargetError | undefined;
 }
 
-/** The last failure that was a target's own, and when, epoch ms. It stays known when the target is well again. */
+/** The last failure caused by a target, and when, epoch ms. It is kept after the target recovers. */
 export interface TargetError {
   readonly message: string;
   readonly at: number;
 }
 
-/** The report of a gateway that consists of several processes. */
-export function addUp(reports: readonly ServingReport[]): ServingReport {
+/** What started a reload. */
+export type Trigger = 'start' | 'file' | 'signal' | 'admin';
+
+/** How the active configuration was loaded, and the last load that failed. Times in epoch ms. */
+export interface ConfigStatus {
+  readonly fingerprint: string;
+  /** Starts at 1 and grows with each reload that changed something. */
+  readonly generation: number;
+  readonly loadedAt: number;
+  readonly trigger: Trigger;
+  /** Reloads since the start that were invalid or refused. */
+  readonly failures?: number;
+  /** The `guard.force` reasons that made the guard accept it. */
+  readonly forced: readonly string[];
+  readonly lastFailure:
+    | { readonly at: number; readonly trigger: Trigger; readonly reasons: readonly string[] }
+    | undefined;
+}
+
+/** The report of a gateway with several processes. */
+export function mergeReports(reports: readonly ServingReport[]): ServingReport {
   const names = [...new Set(reports.flatMap(({ versions }) => versions.map(({ name }) => name)))];
   return {
     versions: names.map((name) =>
-      reports.flatMap(({ versions }) => versions.filter((one) => one.name === name)).reduce(addVersions),
+      reports.flatMap(({ versions }) => versions.filter((one) => one.name === name)).reduce(mergeVersions),
     ),
     workers: reports.flatMap(({ workers }) => workers),
   };
 }
 
-/** What is left of it when all that it tells of is over. */
-export function afterwards({ versions }: ServingReport): ServingReport {
-  return { versions: versions.map((one) => ({ ...one, inFlight: 0, waiting: 0, targets: [] })), workers: [] };
-}
-
-function addVersions(a: VersionReport, b: VersionReport): VersionReport {
+function mergeVersions(a: VersionReport, b: VersionReport): VersionReport {
   const targets = [...a.targets];
   for (const other of b.targets) {
     const at = targets.findIndex(({ url }) => url === other.url);
     const known = targets[at];
-    if (known) targets[at] = addTargets(known, other);
+    if (known) targets[at] = mergeTargets(known, other);
     else targets.push(other);
   }
   return {
@@ -90,8 +103,8 @@ function addVersions(a: VersionReport, b: VersionReport): VersionReport {
   };
 }
 
-/** As seen by the process that sees most of it: each finds out for itself whether a target is well. */
-function addTargets(a: TargetReport, b: TargetReport): TargetReport {
+/** Each process tracks health by itself. Merged: reachable if any process reaches it, unhealthy if any process says so. */
+function mergeTargets(a: TargetReport, b: TargetReport): TargetReport {
   return {
     url: a.url,
     inFlight: a.inFlight + b.inFlight,

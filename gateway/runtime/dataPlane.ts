@@ -10,95 +10,98 @@ import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
 import type { Target } from '../upstream/target.ts';
 
-/** A snapshot in working order, with no listener of its own. */
-export interface Assembly {
-  readonly context: GatewayContext;
-  readonly uses: ReadonlyMap<string, VersionUse>;
-  readonly draining: Draining;
-  /** Puts another snapshot in its place: what began with the old one ends with it. */
-  apply(snapshot: Snapshot): void;
-  report(): ServingReport;
-  close(): void;
-}
+// A version can end by its date alone, so this is checked at intervals.
+const checkMs = 1000;
 
-// A version may end by its date alone: how often that is looked at.
-const lookMs = 1000;
-
-export interface AssemblyOptions {
+export interface DataPlaneOptions {
   readonly clock?: Clock;
-  /** Answers the index, the contracts, the guides and the API catalog; undefined: nobody does. */
+  /** Answers the index, contracts, guides and API catalog; undefined: these paths are not answered. */
   readonly discovery?: Discovery | undefined;
-  /** Whether requests are forwarded. Without, no target is called or checked. */
+  /** Whether requests are forwarded. If not, targets are neither called nor probed. */
   readonly forwards?: boolean;
 }
 
-/** The only place that creates pools and pipeline. */
-export function assemble(
-  snapshot: Snapshot,
-  { clock = systemClock, discovery, forwards = true }: AssemblyOptions = {},
-): Assembly {
-  const since = clock.now();
-  const registry = new Registry();
-  const uses = new Map<string, VersionUse>();
-  const draining = new Draining(uses);
-  const poolsFor = (one: Snapshot) => (forwards ? registry.poolsFor(one) : new Map<string, Pool>());
-  const start = activate(snapshot, poolsFor(snapshot), uses);
-  const context: GatewayContext = {
-    live: start,
-    now: () => clock.now(),
-    pseudonym: newPseudonym(),
-    unrecorded: 0,
-    draining: false,
-    isDiscovery: discovery ? isDiscovery : () => false,
-    discovery: discovery?.(
-      {
-        get current() {
-          return context.live.snapshot;
-        },
-      },
-      clock,
-    ),
-  };
-  const clockWatch = new ClockWatch(clock);
-  const look = (): void => {
-    const { jump } = clockWatch.look();
-    if (jump !== 0) for (const use of uses.values()) use.clockWasSet(jump);
-    draining.look(context.live, clock.now());
-  };
-  const timer = setInterval(look, lookMs).unref();
-  return {
-    context,
-    uses,
-    draining,
-    apply: (next) => {
-      context.live = activate(next, poolsFor(next), uses);
-      look();
-    },
-    report: () => ({ versions: versionsOf(uses, context, clock.now()), workers: [{ pid: process.pid, since }] }),
-    close: () => {
-      clearInterval(timer);
-      registry.close();
-    },
-  };
-}
+/**
+ * The current snapshot with its pools and request pipeline, without a listener. It owns the current snapshot of a process
+ * that answers requests; everything else reads it here.
+ */
+export class DataPlane {
+  readonly context: GatewayContext;
+  /** By version name; kept over reloads. */
+  readonly uses = new Map<string, VersionUse>();
+  readonly draining = new Draining(this.uses);
+  readonly #registry = new Registry();
+  readonly #clock: Clock;
+  readonly #clockWatch: ClockWatch;
+  readonly #forwards: boolean;
+  readonly #since: number;
+  readonly #timer: NodeJS.Timeout;
 
-function versionsOf(uses: ReadonlyMap<string, VersionUse>, { live }: GatewayContext, now: number): VersionReport[] {
-  return [...uses].map(([name, use]) => {
-    const targets = live.activeVersions.get(name)?.pool.targets ?? [];
-    return {
-      name,
-      inFlight: use.inFlightCount,
-      waiting: use.queue.length,
-      lastServed: use.lastServed(now),
-      lastRefused: use.lastRefused,
-      targets: [...targets.map((target) => target.report()), ...leftBehind(use, targets)],
+  constructor(snapshot: Snapshot, { clock = systemClock, discovery, forwards = true }: DataPlaneOptions = {}) {
+    this.#clock = clock;
+    this.#clockWatch = new ClockWatch(clock);
+    this.#forwards = forwards;
+    this.#since = clock.now();
+    this.context = {
+      live: activate(snapshot, this.#poolsFor(snapshot), this.uses),
+      now: () => clock.now(),
+      pseudonym: newPseudonym(),
+      unrecorded: 0,
+      draining: false,
+      isDiscovery: discovery ? isDiscovery : () => false,
+      discovery: discovery?.(this, clock),
     };
-  });
+    this.#timer = setInterval(() => this.#check(), checkMs).unref();
+  }
+
+  get current(): Snapshot {
+    return this.context.live.snapshot;
+  }
+
+  /** Replaces the snapshot in one assignment. Exchanges that started with the old one end with it. */
+  apply(next: Snapshot): void {
+    this.context.live = activate(next, this.#poolsFor(next), this.uses);
+    this.#check();
+  }
+
+  report(): ServingReport {
+    return { versions: this.#versions(), workers: [{ pid: process.pid, since: this.#since }] };
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#registry.close();
+  }
+
+  #poolsFor(snapshot: Snapshot): ReadonlyMap<string, Pool> {
+    return this.#forwards ? this.#registry.poolsFor(snapshot) : new Map();
+  }
+
+  #check(): void {
+    const { jump } = this.#clockWatch.look();
+    if (jump !== 0) for (const use of this.uses.values()) use.clockWasSet(jump);
+    this.draining.look(this.context.live, this.#clock.now());
+  }
+
+  #versions(): VersionReport[] {
+    const now = this.#clock.now();
+    return [...this.uses].map(([name, use]) => {
+      const targets = this.context.live.activeVersions.get(name)?.pool.targets ?? [];
+      return {
+        name,
+        inFlight: use.inFlightCount,
+        waiting: use.queue.length,
+        lastServed: use.lastServed(now),
+        lastRefused: use.lastRefused,
+        targets: [...targets.map((target) => target.report()), ...removedTargets(use, targets)],
+      };
+    });
+  }
 }
 
-/** Targets that are in the file no more, and still have something to finish. */
-function leftBehind(use: VersionUse, targets: readonly Target[]): TargetReport[] {
-  const gone = new Set<Target>();
-  for (const { target } of use.inFlight) if (target && !targets.includes(target)) gone.add(target);
-  return [...gone].map((target) => ({ ...target.report(), health: 'removed' as const }));
+/** Targets that are no longer configured but still have open requests. */
+function removedTargets(use: VersionUse, targets: readonly Target[]): TargetReport[] {
+  const removed = new Set<Target>();
+  for (const { target } of use.inFlight) if (target && !targets.includes(target)) removed.add(target);
+  return [...removed].map((target) => ({ ...target.report(), health: 'removed' as const }));
 }

@@ -7,27 +7,28 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { WatchedFiles } from '../config/watchedFiles.ts';
 import type { Discovery } from '../discovery/app.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
+import type { GatewayContext } from '../pipeline/live.ts';
 import { systemClock as clock } from '../shared/clock.ts';
 import { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
-import { type Assembly, assemble } from './dataPlane.ts';
-import { keep, sinkOf } from './ledgerMaintenance.ts';
-import { outcomeInWords, Reloader } from './reload.ts';
+import { DataPlane } from './dataPlane.ts';
+import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
+import { outcomeLines, Reloader } from './reload.ts';
 import { Telemetry } from './telemetry.ts';
-import { useFacts } from './versionUsage.ts';
+import { versionUsage } from './versionUsage.ts';
 
-// Requests that are answered while the ledger is being opened, which may take seconds where its disk is slow.
-const mostWaiting = 10_000;
+// Exchanges that end while the ledger is opened, which may take seconds on a slow disk.
+const maxWaiting = 10_000;
 
-/** What a gateway inside another server does besides answering; all of it is off by default. */
+/** What an embedded gateway does besides answering requests. All of it is off by default. */
 export interface EmbeddingOptions {
   /**
-   * Applies edits of routes.yaml, and of the contracts that it names, without a restart. An edit with a fault, or one that
-   * the guard refuses, changes nothing. Needs the path of a file.
+   * Applies edits of routes.yaml and of its contracts without a restart. An edit that is invalid or refused by the guard
+   * changes nothing. Needs `config` to be the path of a file.
    */
   readonly reload?: boolean;
-  /** Counts who calls what, in the SQLite file that `usage.store` names. One process only may write to it. */
+  /** Counts requests by client in the SQLite file `usage.store`. Only one process may write to that file. */
   readonly ledger?: boolean;
-  /** Takes lines for the operator: what a reload changed, why an edit was refused, trouble with the ledger. */
+  /** Takes lines for the operator: what a reload changed, why an edit was refused, problems with the ledger. */
   readonly notice?: (line: string) => void;
 }
 
@@ -37,8 +38,8 @@ export interface EmbeddingSettings extends EmbeddingOptions {
 }
 
 export interface Embedding {
-  readonly assembly: Assembly;
-  /** Stops watching files, closes connections to backends and writes what is still to be counted. */
+  readonly context: GatewayContext;
+  /** Stops watching files, closes connections to backends and writes the remaining counts. */
   close(): Promise<void>;
 }
 
@@ -51,28 +52,28 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   const { env } = process;
   const file = typeof config === 'string' ? resolve(config) : undefined;
   if (reload && file === undefined) throw new TypeError('reload: true needs the path of a routes.yaml.');
-  // Before it is loaded, so that an edit in between is noticed.
+  // Taken before the file is loaded, so that an edit in between is noticed.
   const digest = reload && file ? digestOf(readRoutes(file)) : undefined;
   const loaded =
     typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
   const adapt = discovery ? (snapshot: Snapshot) => snapshot : withoutGuides;
   const first = adapt(loaded);
-  const assembly = assemble(first, { clock, discovery, forwards });
-  const usage = settings.ledger ? new Usage(first, assembly, notice) : undefined;
+  const dataPlane = new DataPlane(first, { clock, discovery, forwards });
+  const ledger = settings.ledger ? new EmbeddedLedger(dataPlane, notice) : undefined;
   const thread =
     reload && typeof config === 'string' && file
       ? new LoadThread({ file: config, path: file, cwd: process.cwd(), env, forwards }, { snapshot: first, digest })
       : undefined;
-  const watched = thread && watchForEdits(first, thread, adapt, assembly, usage, notice);
+  const watched = thread && reloadOnEdits(dataPlane, thread, adapt, ledger, notice);
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     watched?.close();
     await thread?.close();
-    assembly.close();
-    await usage?.close();
+    dataPlane.close();
+    await ledger?.close();
   };
   return {
-    assembly,
+    context: dataPlane.context,
     close: () => {
       closed ??= close();
       return closed;
@@ -80,39 +81,41 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   };
 }
 
-/** An open ledger, and what writes to it and asks it. */
+/** An open ledger with its writer and reader. */
 interface OpenLedger {
   readonly ledger: ThreadedLedger;
   readonly telemetry: Telemetry;
-  readonly desk: LedgerThread;
-  stopKeeping(): void;
+  readonly reader: LedgerThread;
+  stopMaintenance(): void;
 }
 
 /** The ledger of an embedded gateway. The host need not wait until its file is open. */
-class Usage {
+class EmbeddedLedger {
   readonly #opened: Promise<OpenLedger>;
 
-  constructor(snapshot: Snapshot, { context, uses }: Assembly, notice: (line: string) => void) {
+  constructor(dataPlane: DataPlane, notice: (line: string) => void) {
+    const { context, uses } = dataPlane;
     const waiting: ExchangeRecord[] = [];
     // The salt in the file decides how clients are named, so nothing is counted before it is known.
-    context.recorder = { record: (facts) => void (waiting.length < mostWaiting && waiting.push(facts)) };
-    this.#opened = ThreadedLedger.open(snapshot.usage, notice).then((ledger) => {
-      const telemetry = new Telemetry(snapshot, { clock, notice, usage: sinkOf(ledger), logs: false }, uses);
+    context.recorder = { record: (exchange) => void (waiting.length < maxWaiting && waiting.push(exchange)) };
+    this.#opened = ThreadedLedger.open(dataPlane.current.usage, notice).then((ledger) => {
+      const telemetry = new Telemetry(dataPlane, { clock, notice, usage: sinkOf(ledger), logs: false }, uses);
       context.recorder = telemetry.recorder;
-      for (const facts of waiting) telemetry.recorder.record(facts);
-      const stopKeeping = keep(ledger, clock, () => void telemetry.resalt());
-      return { ledger, telemetry, desk: new LedgerThread(ledger), stopKeeping };
+      for (const exchange of waiting) telemetry.recorder.record(exchange);
+      const stopMaintenance = maintainLedger(ledger, clock, () => void telemetry.resalt());
+      return { ledger, telemetry, reader: new LedgerThread(ledger), stopMaintenance };
     });
   }
 
-  async desk(): Promise<LedgerThread> {
-    return (await this.#opened).desk;
+  async reader(): Promise<LedgerThread> {
+    return (await this.#opened).reader;
   }
 
-  async apply(next: Snapshot): Promise<void> {
+  /** Applies the settings of the current snapshot. */
+  async applyCurrent(next: Snapshot): Promise<void> {
     const { ledger, telemetry } = await this.#opened;
     ledger.configure(next.usage);
-    await telemetry.apply(next);
+    await telemetry.applyCurrent();
   }
 
   async flush(): Promise<boolean> {
@@ -121,55 +124,54 @@ class Usage {
   }
 
   async close(): Promise<void> {
-    const { ledger, telemetry, desk, stopKeeping } = await this.#opened;
-    stopKeeping();
+    const { ledger, telemetry, reader, stopMaintenance } = await this.#opened;
+    stopMaintenance();
     await telemetry.close();
-    await desk.close();
+    await reader.close();
     await ledger.close();
   }
 }
 
-function watchForEdits(
-  first: Snapshot,
+function reloadOnEdits(
+  dataPlane: DataPlane,
   thread: LoadThread,
   adapt: (snapshot: Snapshot) => Snapshot,
-  assembly: Assembly,
-  usage: Usage | undefined,
+  ledger: EmbeddedLedger | undefined,
   notice: (line: string) => void,
 ): WatchedFiles {
-  let current = first;
   const load = async (content?: Uint8Array) => adapt((await thread.load(content)).snapshot());
-  const reloader = new Reloader(first, {
+  const serving = {
+    report: async () => dataPlane.report(),
+    flush: async () => (await ledger?.flush()) ?? false,
+  };
+  const reloader = new Reloader({
+    source: dataPlane,
     load,
     peek: () => load(),
     apply: async (next) => {
-      assembly.apply(next);
-      await usage?.apply(next);
-      current = next;
+      dataPlane.apply(next);
+      await ledger?.applyCurrent(next);
       follow(next);
       return [];
     },
-    use: async () => {
-      const serving = { report: async () => assembly.report(), flush: async () => (await usage?.flush()) ?? false };
-      return useFacts(serving, await usage?.desk(), current, clock.now());
-    },
+    use: async () => versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now()),
     clock,
   });
   const onChange = async (content?: Uint8Array): Promise<void> => {
     const outcome = await reloader.reload('file', content);
     if (outcome.kind === 'unchanged' && !outcome.reverted) return;
-    for (const line of outcomeInWords(outcome)) notice(line);
+    for (const line of outcomeLines(outcome)) notice(line);
   };
   const watched = new WatchedFiles(
     (content) => void onChange(content),
     () => thread.lastRead,
   );
   const follow = ({ byMajor }: Snapshot): void => watched.follow(thread.path, byMajor);
-  follow(first);
+  follow(dataPlane.current);
   return watched;
 }
 
-/** Nobody answers where a guide would be: no link may lead there. */
+/** Without discovery, no path serves a guide, so no link may point to one. */
 function withoutGuides(snapshot: Snapshot): Snapshot {
   const byMajor = snapshot.byMajor.map((version): Version => ({ ...version, guide: false }));
   return { ...snapshot, byMajor, versions: new Map(byMajor.map((version) => [version.name, version])) };

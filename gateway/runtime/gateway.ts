@@ -2,73 +2,67 @@ import { createServer } from 'node:http';
 import { createAdmin } from '../admin/app.ts';
 import { LedgerThread } from '../admin/reading/ledgerThread.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { ConfigStatus, Trigger } from '../observability/configStatus.ts';
+import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import { end, listen, portOf } from '../pipeline/listener.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
-import { keep, sinkOf } from './ledgerMaintenance.ts';
-import { type Outcome, Reloader } from './reload.ts';
-import type { Serve, ServeOptions, Serving } from './serving.ts';
-import { watchForStops } from './stoppedVersionMonitor.ts';
-import { useFacts } from './versionUsage.ts';
+import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
+import { Reloader, type ReloadOutcome } from './reload.ts';
+import type { Serve, ServeOptions } from './serving.ts';
+import { monitorStoppedVersions } from './stoppedVersionMonitor.ts';
+import { versionUsage } from './versionUsage.ts';
 
 export interface RunningGateway {
-  /** What the listeners are bound to: another port than the file's where that is 0. */
+  /** The bound ports; they differ from the configured ones if those are 0. */
   readonly port: number;
   readonly adminPort: number;
-  /** Serves what the file says now, or `content` in its place, if that is sound and keeps the promises that were made. */
-  reload(trigger: Trigger, content?: Uint8Array): Promise<Outcome>;
+  /** Reads the file again, or takes `content` in its place, and serves it if it is valid and the guard allows it. */
+  reload(trigger: Trigger, content?: Uint8Array): Promise<ReloadOutcome>;
   readonly config: ConfigStatus;
-  /** Opens the logs anew: for who has renamed them. */
+  /** Opens the log files again, after they were renamed. */
   reopenLogs(): Promise<void>;
-  /** Takes no new connection, and waits until the exchanges under way are done, or `ms` have passed. */
+  /** Accepts no new connections and resolves when all exchanges have ended, or after `ms`. */
   drain(ms: number): Promise<void>;
-  /** Ends the listeners, and every connection with them. */
+  /** Closes the listeners and every connection. */
   close(): Promise<void>;
 }
 
-export interface StartOptions extends Partial<Omit<ServeOptions, 'usage'>> {
-  /** Who called what. It stays the caller's to close. */
+export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
+  /** Records usage. The caller closes it. */
   readonly ledger?: WritableLedger;
-  /** Who answers the clients; by default this process. */
+  /** Serves the clients; default: this process. */
   readonly serve?: Serve;
-  /** Reads the file anew; without it there is nothing to reload. @throws ConfigError */
+  /** Reads the file again; without it, there is nothing to reload. @throws ConfigError */
   readonly load?: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
-  /** The same for a look only, with `text` for its content where there is one. */
+  /** Like `load` without side effects, for a preview of the file or of `text`. */
   readonly peek?: (text?: string) => Snapshot | Promise<Snapshot>;
-  /** Hears of every snapshot that is taken over by a reload. */
+  /** Called with every snapshot that a reload has made current. */
   readonly onAccepted?: (snapshot: Snapshot) => void;
 }
 
-/** A gateway, and the operators' side of it. @throws the listeners' own errors, such as EADDRINUSE. */
-export async function startGateway(snapshot: Snapshot, options: StartOptions = {}): Promise<RunningGateway> {
+/** Starts a gateway with its admin listener. @throws the listeners' own errors, such as EADDRINUSE. */
+export async function startGateway(snapshot: Snapshot, options: GatewayOptions = {}): Promise<RunningGateway> {
   const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
   const usage = ledger && sinkOf(ledger);
-  const desk = ledger && new LedgerThread(ledger);
+  const ledgerReader = ledger && new LedgerThread(ledger);
   const serving = await serve(snapshot, { clock, notice, usage, logs: options.logs ?? false });
-  let current = snapshot;
-  const reloader = new Reloader(snapshot, {
+  const reloader = new Reloader({
+    source: serving,
     load,
     peek: options.peek ?? (() => load()),
     apply: async (next) => {
       const unconfirmed = await serving.apply(next);
-      current = next;
       ledger?.configure(next.usage);
       options.onAccepted?.(next);
       return unconfirmed;
     },
-    use: () => useFacts(serving, desk, current, clock.now()),
+    use: () => versionUsage(serving.current, serving, ledgerReader, clock.now()),
     clock,
   });
-  const live = {
-    get current() {
-      return current;
-    },
-  };
   const admin = createServer(
     createAdmin(
-      live,
+      serving,
       { ready: () => serving.ready },
       {
         reload: () => reloader.reload('admin'),
@@ -77,13 +71,18 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
         report: (metrics) => serving.report(metrics),
         flush: () => serving.flush(),
         clock,
-        usage: desk,
+        usage: ledgerReader,
       },
     ),
   );
-  await listenOrEnd(admin, snapshot, serving);
-  const stopWatching = watchForStops(live, serving, clock, notice);
-  const stopKeeping = ledger && keep(ledger, clock, () => void serving.resalt());
+  try {
+    await listen(admin, snapshot.gateway.admin);
+  } catch (error) {
+    await serving.close();
+    throw error;
+  }
+  const stopMonitor = monitorStoppedVersions(serving, clock, notice);
+  const stopMaintenance = ledger && maintainLedger(ledger, clock, () => void serving.resalt());
   return {
     port: serving.port,
     adminPort: portOf(admin),
@@ -94,22 +93,9 @@ export async function startGateway(snapshot: Snapshot, options: StartOptions = {
     reopenLogs: () => serving.reopenLogs(),
     drain: (ms) => serving.drain(ms),
     close: async () => {
-      stopWatching();
-      stopKeeping?.();
-      await Promise.all([serving.close(), end(admin), desk?.close()]);
+      stopMonitor();
+      stopMaintenance?.();
+      await Promise.all([serving.close(), end(admin), ledgerReader?.close()]);
     },
   };
-}
-
-async function listenOrEnd(
-  admin: ReturnType<typeof createServer>,
-  { gateway }: Snapshot,
-  serving: Serving,
-): Promise<void> {
-  try {
-    await listen(admin, gateway.admin);
-  } catch (error) {
-    await serving.close();
-    throw error;
-  }
 }

@@ -1,33 +1,33 @@
 import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { createDiscovery } from '../discovery/app.ts';
-import { ejectionsIn } from '../observability/ejections.ts';
+import { ejectionsIn } from '../observability/metrics.ts';
 import { followCertificate } from '../pipeline/certificate.ts';
 import { adjustFrontDoor, createFrontDoor } from '../pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../pipeline/listener.ts';
 import type { GatewayContext } from '../pipeline/live.ts';
-import { assemble } from './dataPlane.ts';
+import { DataPlane } from './dataPlane.ts';
 import { OpenFiles } from './openFiles.ts';
 import type { Serve } from './serving.ts';
 import { Telemetry } from './telemetry.ts';
 
-// Clients that are quick to ask again are told with an answer to leave; the others lose nothing.
-const mostIdleMs = 2000;
+// Clients that send another request within this time get `Connection: close` in an answer; idle ones lose nothing.
+const longestIdleMs = 2000;
 const sweepMs = 250;
-// A connection that is destroyed reports its end within a few turns of the event loop.
+// A destroyed connection reports its end within a few turns of the event loop.
 const recordingMs = 1000;
 
-/** Serves in this very process. */
+/** Serves in this process: a listener in front of a data plane. */
 export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
-  const assembly = assemble(snapshot, { clock, discovery: createDiscovery });
-  const { context, draining } = assembly;
-  const telemetry = new Telemetry(snapshot, options, assembly.uses);
+  const dataPlane = new DataPlane(snapshot, { clock, discovery: createDiscovery });
+  const { context, draining } = dataPlane;
+  const telemetry = new Telemetry(dataPlane, options, dataPlane.uses);
   const front = createFrontDoor(snapshot.gateway, context, options.ticketKeys);
   try {
     await (options.listen ?? listen)(front, snapshot.gateway.listen);
   } catch (error) {
-    assembly.close();
+    dataPlane.close();
     await telemetry.close();
     throw error;
   }
@@ -36,18 +36,21 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const stopFollowing = followCertificate(front, snapshot.gateway.tls, notice);
   return {
     port: portOf(front),
+    get current() {
+      return dataPlane.current;
+    },
     get ready() {
       return front.listening && !context.draining;
     },
     apply: async (next) => {
-      assembly.apply(next);
+      dataPlane.apply(next);
       adjustFrontDoor(front, next);
       files.adjust(next);
-      await telemetry.apply(next);
+      await telemetry.applyCurrent();
       return [];
     },
     report: async (metrics) => {
-      const report = assembly.report();
+      const report = dataPlane.report();
       if (!metrics) return report;
       const counted = [...ejectionsIn(report), ...(await telemetry.metrics())];
       return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: counted })) };
@@ -57,15 +60,15 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       return true;
     },
     resalt: () => telemetry.resalt(),
-    reopenLogs: () => telemetry.reopen(),
+    reopenLogs: () => telemetry.reopenLogs(),
     drain: async (ms) => {
       context.draining = true;
-      // Not close() of node:http, which drops idle connections although the next request may be on its way on them.
+      // Not close() of node:http: it drops idle connections, although the next request may already be on its way.
       const ended = new Promise<void>((resolve) => NetServer.prototype.close.call(front, () => resolve()));
       draining.all(ms);
       const over = setTimeout(ms, undefined, { ref: false });
-      await Promise.race([ended, setTimeout(Math.min(mostIdleMs, ms / 2), undefined, { ref: false })]);
-      // A response that began before may end later, and leave its connection idle.
+      await Promise.race([ended, setTimeout(Math.min(longestIdleMs, ms / 2), undefined, { ref: false })]);
+      // A response that started before the drain leaves its connection idle when it ends.
       const sweep = setInterval(() => front.closeIdleConnections(), sweepMs);
       front.closeIdleConnections();
       await Promise.race([ended, over]);
@@ -73,9 +76,9 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     },
     close: async () => {
       stopFollowing();
-      assembly.close();
+      dataPlane.close();
       draining.cut();
-      // The answers that say so leave before their connections are closed.
+      // The answers to interrupted requests leave before their connections are closed.
       await setImmediate();
       await end(front);
       await allRecorded(context);
@@ -84,7 +87,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   };
 };
 
-/** The listener is closed before its connections report their end, and an exchange is recorded only then. */
+/** Waits for the last records: connections report their end, and exchanges are recorded, after the listener has closed. */
 async function allRecorded(context: GatewayContext): Promise<void> {
   const limit = performance.now() + recordingMs;
   while (context.unrecorded > 0 && performance.now() < limit) await setImmediate();

@@ -2,21 +2,21 @@ import type { Clock } from '../shared/clock.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import type { UsageSink } from './serving.ts';
 
-// Without requests, too, the ledger notes that somebody was here to count them.
-const signOfLifeMs = 5000;
+// Written even without requests, so that the ledger shows when the gateway was not running.
+const heartbeatMs = 5000;
 const maintenanceMs = 3_600_000;
 
-/** What a ledger needs now and then, until the returned function is called. `onSalt`: its salt is another one now. */
-export function keep(ledger: WritableLedger, clock: Clock, onSalt: () => void): () => void {
+/** Schedules the ledger's heartbeat and hourly maintenance. `onSalt`: the salt has changed. Returns a function that stops both. */
+export function maintainLedger(ledger: WritableLedger, clock: Clock, onSalt: () => void): () => void {
   let { salt } = ledger;
-  const look = (): void => {
+  const beat = (): void => {
     ledger.add([]);
     if (ledger.salt === salt) return;
     salt = ledger.salt;
     onSalt();
   };
   const timers = [
-    setInterval(look, signOfLifeMs).unref(),
+    setInterval(beat, heartbeatMs).unref(),
     setInterval(() => ledger.maintain(clock.now()), maintenanceMs).unref(),
   ];
   return () => {
@@ -24,7 +24,7 @@ export function keep(ledger: WritableLedger, clock: Clock, onSalt: () => void): 
   };
 }
 
-/** Where counts go: into the ledger, and with the salt that it has at the time. */
+/** Writes usage counts to the ledger, with the salt that it has at the time. */
 export function sinkOf(ledger: WritableLedger): UsageSink {
   return {
     get salt() {

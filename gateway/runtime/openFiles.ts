@@ -4,19 +4,19 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { ExchangeRecord, Recorder } from '../observability/exchangeRecord.ts';
 
 const noticeEveryMs = 60_000;
-/** For files, logs and the admin listener: an eighth of the limit, up to this many. */
-const mostReserved = 256;
+/** Reserved for files, logs and the admin listener: an eighth of the limit, up to this many. */
+const maxReserved = 256;
 
 /**
- * Keeps connections of clients from using up the open files of this process. Beyond the limit, libuv accepts a connection
- * and closes it without telling anybody, and no backend can be reached either. Linux only; elsewhere nothing is limited.
+ * Limits client connections so that they cannot use up the open files of this process. At the limit, libuv accepts and
+ * closes connections without an error, and no backend can be reached. Linux only; elsewhere nothing is limited.
  */
 export class OpenFiles {
   readonly #front: Server;
   readonly #notice: (line: string) => void;
   readonly #limit = openFileLimit();
-  /** What is open before the first connection. */
-  readonly #open = openFileCount();
+  /** Files open before the first connection. */
+  readonly #openAtStart = openFileCount();
   #refused = 0;
   #lastNotice = Number.NEGATIVE_INFINITY;
 
@@ -27,32 +27,32 @@ export class OpenFiles {
     front.on('drop', () => this.#onExhausted('a connection was refused'));
   }
 
-  /** Leaves room for as many connections to backends as the configured limits allow, up to half of all. */
+  /** Leaves room for the backend connections that the configured limits allow, up to half of the files. */
   adjust(snapshot: Snapshot): void {
     if (this.#limit === undefined) return;
-    const available = this.#limit - this.#open - Math.min(mostReserved, this.#limit >> 3);
+    const available = this.#limit - this.#openAtStart - Math.min(maxReserved, this.#limit >> 3);
     const forBackends = Math.min(available >> 1, backendConnections(snapshot));
     this.#front.maxConnections = Math.max(1, available - forBackends);
   }
 
-  /** The same recorder, and looks for requests that failed because no connection to a backend could be opened. */
+  /** Wraps a recorder: notices requests that failed because no connection to a backend could be opened. */
   watching(recorder: Recorder): Recorder {
     return {
       ...recorder,
-      record: (facts: ExchangeRecord) => {
-        if (facts.problem === 'OVERLOADED' && facts.cause?.includes('MFILE')) this.#onExhausted(facts.cause);
-        recorder.record(facts);
+      record: (exchange: ExchangeRecord) => {
+        if (exchange.problem === 'OVERLOADED' && exchange.cause?.includes('MFILE')) this.#onExhausted(exchange.cause);
+        recorder.record(exchange);
       },
     };
   }
 
-  /** Says so at once, and then at most once a minute. */
+  /** Reports it at once, then at most once a minute. */
   #onExhausted(what: string): void {
     this.#refused += 1;
     const now = performance.now();
     if (now - this.#lastNotice < noticeEveryMs) return;
     const times = this.#refused === 1 ? '' : ` (${this.#refused} times since the last notice)`;
-    const room = `${this.#front.maxConnections} connections of clients`;
+    const room = `${this.#front.maxConnections} client connections`;
     this.#notice(
       `open files are exhausted: ${what}${times}.  The limit of ${this.#limit} leaves room for ${room}.  ${remedy}`,
     );
@@ -65,10 +65,10 @@ const remedy = 'Raise it: ulimit -n, LimitNOFILE= of systemd, --ulimit nofile= o
 
 /** A warning if the limit of open files is lower than the configured limits need. */
 export function tooFewOpenFiles(snapshot: Snapshot, limit = openFileLimit()): string | undefined {
-  // One for the client, and one for the backend.
+  // One file for the client connection and one for the backend connection.
   const needed = 2 * backendConnections(snapshot);
   if (limit === undefined || limit >= needed) return undefined;
-  return `the limit of ${limit} open files is lower than the ${needed} that limits.in_flight and limits.in_flight_per_target allow for.  ${remedy}`;
+  return `the limit of ${limit} open files is lower than the ${needed} that limits.in_flight and limits.in_flight_per_target need.  ${remedy}`;
 }
 
 function backendConnections({ byMajor }: Snapshot): number {

@@ -2,51 +2,51 @@ import { ConfigError, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { guardReload, type Refusal, refusalLines, type UseFacts } from '../lifecycle/reloadGuard.ts';
 import { changesBetween } from '../lifecycle/snapshotChanges.ts';
-import type { ConfigStatus, Trigger } from '../observability/configStatus.ts';
+import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
 
-/** What became of a reload. A bad file and a refused edit change nothing. */
-export type Outcome =
+/** The result of a reload. An invalid file (`faulty`) and a refused edit change nothing. */
+export type ReloadOutcome =
   | { readonly kind: 'reloaded'; readonly changes: readonly string[]; readonly forced: readonly string[] }
-  /** Active, but a worker has not confirmed it: until it does, or is replaced, it may serve the previous configuration. */
+  /** Active, but a worker has not confirmed it. Until it does or is replaced, it may serve the previous configuration. */
   | {
       readonly kind: 'incomplete';
       readonly changes: readonly string[];
       readonly forced: readonly string[];
       readonly unconfirmed: readonly string[];
     }
-  /** `reverted`: the edit before this one had been rejected, and is gone from the file. */
+  /** `reverted`: the previous edit was rejected, and the file no longer contains it. */
   | { readonly kind: 'unchanged'; readonly reverted?: boolean }
   | { readonly kind: 'faulty'; readonly faults: readonly string[] }
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
 
-export interface ReloaderParts {
-  /** Reads and checks the file, or takes `content` for what it holds. @throws ConfigError, or what reading it throws */
+export interface ReloadSteps {
+  /** Holds the current snapshot. */
+  readonly source: { readonly current: Snapshot };
+  /** Reads and validates the file, or `content` in its place. @throws ConfigError, or the error of reading it */
   readonly load: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
-  /** The same for a look only, and of `text` where there is one. */
+  /** Like `load` without side effects, for a preview of the file or of `text`. */
   readonly peek: (text?: string) => Snapshot | Promise<Snapshot>;
-  /** Puts a snapshot to work, in one assignment. Returns a line about each worker that has not confirmed it. */
+  /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
-  /** How the versions are used right now. */
+  /** How the versions are used now. */
   readonly use: () => Promise<UseFacts>;
   readonly clock: Clock;
 }
 
-/** Replaces the snapshot at work by what its file says now. */
+/** Reads the file again, asks the guard, and replaces the current snapshot. */
 export class Reloader {
-  readonly #parts: ReloaderParts;
-  #active: Snapshot;
+  readonly #steps: ReloadSteps;
   #status: ConfigStatus;
-  // One after the other, each from reading to replacing: an older load can never land after a newer one.
+  // Reloads run one at a time, from reading to applying, so that an older file is never applied after a newer one.
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(active: Snapshot, parts: ReloaderParts) {
-    this.#parts = parts;
-    this.#active = active;
+  constructor(steps: ReloadSteps) {
+    this.#steps = steps;
     this.#status = {
-      fingerprint: active.fingerprint,
+      fingerprint: steps.source.current.fingerprint,
       generation: 1,
-      loadedAt: parts.clock.now(),
+      loadedAt: steps.clock.now(),
       trigger: 'start',
       forced: [],
       lastFailure: undefined,
@@ -57,31 +57,30 @@ export class Reloader {
     return this.#status;
   }
 
-  /** `content`: in place of what the file holds now. */
-  reload(trigger: Trigger, content?: Uint8Array): Promise<Outcome> {
+  /** `content`: used in place of the file. */
+  reload(trigger: Trigger, content?: Uint8Array): Promise<ReloadOutcome> {
     const outcome = this.#last.then(() => this.#reload(trigger, content));
     this.#last = outcome.catch(() => {});
     return outcome;
   }
 
-  /** What a reload would come to, of the file or of `text`; nothing is changed. */
-  async preview(text?: string): Promise<Outcome> {
-    return (await this.#judge(() => this.#parts.peek(text))).outcome;
+  /** The outcome that a reload of the file or of `text` would have. Changes nothing. */
+  async preview(text?: string): Promise<ReloadOutcome> {
+    return (await this.#judge(() => this.#steps.peek(text))).outcome;
   }
 
-  async #reload(trigger: Trigger, content?: Uint8Array): Promise<Outcome> {
-    const { next, outcome } = await this.#judge(() => this.#parts.load(content));
+  async #reload(trigger: Trigger, content?: Uint8Array): Promise<ReloadOutcome> {
+    const { next, outcome } = await this.#judge(() => this.#steps.load(content));
     let unconfirmed: readonly string[] = [];
-    const now = this.#parts.clock.now();
+    const now = this.#steps.clock.now();
     if (outcome.kind === 'reloaded' && next) {
       try {
-        unconfirmed = await this.#parts.apply(next);
+        unconfirmed = await this.#steps.apply(next);
       } catch (error) {
         const faults = faultsOf(error);
-        this.#note(now, trigger, faults);
+        this.#noteFailure(now, trigger, faults);
         return { kind: 'faulty', faults };
       }
-      this.#active = next;
       const { generation, failures = 0 } = this.#status;
       const { fingerprint } = next;
       this.#status = {
@@ -99,9 +98,9 @@ export class Reloader {
       this.#status = { ...this.#status, lastFailure: undefined };
       return { kind: 'unchanged', reverted: true };
     }
-    if (outcome.kind === 'faulty') this.#note(now, trigger, outcome.faults);
+    if (outcome.kind === 'faulty') this.#noteFailure(now, trigger, outcome.faults);
     if (outcome.kind === 'refused')
-      this.#note(
+      this.#noteFailure(
         now,
         trigger,
         outcome.refusals.map(({ message }) => message),
@@ -109,23 +108,24 @@ export class Reloader {
     return outcome;
   }
 
-  async #judge(read: () => Snapshot | Promise<Snapshot>): Promise<{ next?: Snapshot; outcome: Outcome }> {
+  async #judge(read: () => Snapshot | Promise<Snapshot>): Promise<{ next?: Snapshot; outcome: ReloadOutcome }> {
     let next: Snapshot;
     try {
       next = await read();
     } catch (error) {
       return { outcome: { kind: 'faulty', faults: faultsOf(error) } };
     }
-    if (next.fingerprint === this.#active.fingerprint) return { outcome: { kind: 'unchanged' } };
-    const use = await this.#parts.use();
-    const now = this.#parts.clock.now();
-    const refusals = guardReload(this.#active, next, use, now);
+    const { current } = this.#steps.source;
+    if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
+    const use = await this.#steps.use();
+    const now = this.#steps.clock.now();
+    const refusals = guardReload(current, next, use, now);
     if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
-    const changes = changesBetween(this.#active, next, now);
-    return { next, outcome: { kind: 'reloaded', changes, forced: newReasons(this.#active, next) } };
+    const changes = changesBetween(current, next, now);
+    return { next, outcome: { kind: 'reloaded', changes, forced: newReasons(current, next) } };
   }
 
-  #note(at: number, trigger: Trigger, reasons: readonly string[]): void {
+  #noteFailure(at: number, trigger: Trigger, reasons: readonly string[]): void {
     const failures = (this.#status.failures ?? 0) + 1;
     this.#status = { ...this.#status, failures, lastFailure: { at, trigger, reasons } };
   }
@@ -136,31 +136,31 @@ function faultsOf(error: unknown): string[] {
   return [error instanceof Error ? error.message : String(error)];
 }
 
-/** The reasons that let this edit pass, for the log. */
+/** The `guard.force` reasons that are new in this edit, for the log. */
 function newReasons(before: Snapshot, after: Snapshot): string[] {
   return [...after.guard.force]
     .filter(([name, reason]) => before.guard.force.get(name) !== reason)
     .map(([name, reason]) => `/${name}: ${reason}`);
 }
 
-/** An outcome for people, line by line. */
-export function outcomeInWords(outcome: Outcome): string[] {
+/** An outcome as lines of text for the operator. */
+export function outcomeLines(outcome: ReloadOutcome): string[] {
   switch (outcome.kind) {
     case 'unchanged':
       return outcome.reverted
-        ? ['the rejected edit is gone; routes.yaml matches the active configuration again']
+        ? ['the rejected edit was undone; routes.yaml matches the active configuration again']
         : ['routes.yaml is unchanged; nothing to do'];
     case 'faulty':
-      return ['routes.yaml has faults; the previous configuration stays active', ...outcome.faults];
+      return ['routes.yaml has errors; the previous configuration stays active', ...outcome.faults];
     case 'refused':
       return ['the edit is refused; the previous configuration stays active', ...refusalLines(outcome.refusals)];
     case 'incomplete':
-      return ['active, but not in every worker yet', ...outcome.unconfirmed, ...changesInWords(outcome)];
+      return ['active, but not yet in every worker', ...outcome.unconfirmed, ...changeLines(outcome)];
     case 'reloaded':
-      return ['reloaded', ...changesInWords(outcome)];
+      return ['reloaded', ...changeLines(outcome)];
   }
 }
 
-function changesInWords({ changes, forced }: Pick<Outcome & { kind: 'reloaded' }, 'changes' | 'forced'>): string[] {
+function changeLines({ changes, forced }: Pick<ReloadOutcome & { kind: 'reloaded' }, 'changes' | 'forced'>): string[] {
   return [...changes, ...forced.map((reason) => `forced ${reason}`)];
 }

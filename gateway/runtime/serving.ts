@@ -4,25 +4,26 @@ import type { ServingReport } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
-/** Whoever answers the clients: this process, or several others. */
+/** Serves clients, in this process or in several worker processes. It holds the current snapshot. */
 export interface Serving {
-  /** Another one than the file's where that is 0. */
+  readonly current: Snapshot;
+  /** The bound port; differs from the configured one if that is 0. */
   readonly port: number;
-  /** New traffic is welcome. */
+  /** Whether new traffic is accepted. */
   readonly ready: boolean;
-  /** Serves another snapshot. Returns a line about each process that has not confirmed it. */
+  /** Serves another snapshot. Returns one line per process that has not confirmed it. */
   apply(snapshot: Snapshot): Promise<readonly string[]>;
-  /** `metrics`: with what each process has counted. */
+  /** `metrics`: with the metrics of each process. */
   report(metrics?: boolean): Promise<ServingReport>;
-  /** Hands over what was counted since the last time. False: not every process did in time. */
+  /** Passes all counts since the last time to the usage sink. False: a process did not answer in time. */
   flush(): Promise<boolean>;
-  /** The salt of the usage sink is another one now. */
+  /** Called when the salt of the usage sink has changed. */
   resalt(): Promise<void>;
-  /** Opens the logs anew: for who has renamed them. */
+  /** Opens the log files again, after they were renamed. */
   reopenLogs(): Promise<void>;
-  /** Takes no new connection, and waits until the exchanges under way are done, or `ms` have passed. */
+  /** Accepts no new connections and resolves when all exchanges have ended, or after `ms`. */
   drain(ms: number): Promise<void>;
-  /** Ends the listener, and every connection with it. */
+  /** Closes the listener and every connection. */
   close(): Promise<void>;
 }
 
@@ -30,21 +31,21 @@ export interface ServeOptions {
   readonly clock: Clock;
   /** Takes a line for the operator. */
   readonly notice: (line: string) => void;
-  /** Where counts of who called what go, now and then; undefined: nobody keeps them. */
+  /** Takes usage counts from time to time; undefined: usage is not counted. */
   readonly usage?: UsageSink | undefined;
-  /** Whether `log:` of the file counts: a library writes nothing of its own accord. */
+  /** Whether the access log of `log:` is written. A library does not write files unasked. */
   readonly logs: boolean;
-  /** How `server` comes to listen; default: it opens a socket of its own. */
+  /** How `server` listens; default: on a new socket. */
   readonly listen?: (server: Server, address: HostPort) => Promise<void>;
-  /** Encrypts TLS sessions: a client may resume its session with any process that has the same keys. */
+  /** Encrypts TLS session tickets. Processes with the same keys can resume each other's sessions. */
   readonly ticketKeys?: Buffer;
 }
 
 export interface UsageSink {
-  /** For the tags of secrets: the same in every process. It may become another one; `resalt` says when. */
+  /** Hashes client secrets; the same in every process. It can change: see `Serving.resalt`. */
   readonly salt: string;
   take(batch: UsageBatch): void;
 }
 
-/** Begins to serve a snapshot. @throws the listener's own errors, such as EADDRINUSE. */
+/** Starts to serve a snapshot. @throws the listener's own errors, such as EADDRINUSE. */
 export type Serve = (snapshot: Snapshot, options: ServeOptions) => Promise<Serving>;

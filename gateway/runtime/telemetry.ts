@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import { AccessLog } from '../observability/accessLog.ts';
-import { Batches } from '../observability/batches.ts';
-import type { ExchangeRecord, Recorder } from '../observability/exchangeRecord.ts';
+import { type ExchangeRecord, RecordBatches, type Recorder } from '../observability/exchangeRecord.ts';
 import { type MetricValues, metricOf } from '../observability/exposition.ts';
 import { Metrics } from '../observability/metrics.ts';
 import type { InFlight, VersionUse } from '../pipeline/inFlight.ts';
@@ -11,71 +10,73 @@ import { Collector } from '../usage/counting/collector.ts';
 import { UnlistedVersions } from '../usage/counting/unlistedVersions.ts';
 import type { ServeOptions } from './serving.ts';
 
-// What a crash may lose of the counts.
+// A crash loses at most the usage counts of this time.
 const flushMs = 5000;
-// Open requests counted in one turn of the event loop: about a millisecond.
+// Open requests counted in one turn of the event loop, which takes about a millisecond.
 const sliceSize = 500;
-// More are handed on at once: to copy a message of so many rows takes a few milliseconds.
-const rowsAtATime = 2_000;
+// Beyond this, rows are passed on at once. Copying a message of this many rows takes a few milliseconds.
+const maxRows = 2_000;
 
-/** What one process tells of its exchanges: counts for the metrics and the ledger, and lines for the log. */
+/** Records the exchanges of one process: metrics, usage counts for the ledger, and the access log. */
 export class Telemetry {
   readonly recorder: Recorder;
+  readonly #source: { readonly current: Snapshot };
   readonly #metrics = new Metrics();
   readonly #log: AccessLog | undefined;
   readonly #collector: Collector | undefined;
   readonly #unlisted = new UnlistedVersions();
-  readonly #batches = new Batches((facts) => this.#record(facts));
-  #basePath: string;
+  readonly #batches = new RecordBatches((exchange) => this.#record(exchange));
   readonly #clock: Clock;
   readonly #uses: ReadonlyMap<string, VersionUse>;
   readonly #usage: ServeOptions['usage'];
   readonly #timer: NodeJS.Timeout | undefined;
-  #settings: Snapshot['usage'];
-  /** What the collector identifies by. */
-  #identifiesBy: string;
+  // Of the snapshot before, until the exchanges that ended with it are recorded.
+  #basePath: string;
+  /** The settings and salt that the collector uses, as text to compare. */
+  #collectorKey: string;
 
-  /** `uses`: by version, what is under way. */
+  /** `source`: the holder of the current snapshot. `uses`: the open requests of each version. */
   constructor(
-    { usage: settings, log, gateway }: Snapshot,
+    source: { readonly current: Snapshot },
     { clock, notice, usage, logs }: ServeOptions,
     uses: ReadonlyMap<string, VersionUse> = new Map(),
   ) {
+    const { usage: settings, log, gateway } = source.current;
+    this.#source = source;
     this.#clock = clock;
     this.#uses = uses;
+    this.#basePath = gateway.basePath;
     this.#usage = usage;
-    this.#settings = settings;
-    this.#identifiesBy = this.#wanted();
+    this.#collectorKey = this.#currentKey();
     this.#log = logs ? new AccessLog(log, notice) : undefined;
     this.#collector = usage && new Collector(settings, usage.salt);
-    this.#basePath = gateway.basePath;
     if (usage) this.#timer = setInterval(() => void this.flush(), flushMs).unref();
     this.recorder = {
-      record: (facts) => this.#batches.record(facts),
+      record: (exchange) => this.#batches.record(exchange),
       switched: (version) => this.#metrics.switched(version),
     };
   }
 
-  /** All that this process has counted. */
+  /** All metrics of this process. */
   async metrics(): Promise<readonly MetricValues[]> {
-    this.#batches.handOn();
-    const one = (value: number) => [{ labels: {}, value }];
+    this.#batches.flush();
+    const single = (value: number) => [{ labels: {}, value }];
     return [
       ...(await this.#metrics.json()),
-      metricOf('version_gateway_usage_folded_requests_total', one(this.#collector?.folded ?? 0)),
-      metricOf('version_gateway_access_log_dropped_lines_total', one(this.#log?.dropped ?? 0)),
+      metricOf('version_gateway_usage_folded_requests_total', single(this.#collector?.folded ?? 0)),
+      metricOf('version_gateway_access_log_dropped_lines_total', single(this.#log?.dropped ?? 0)),
     ];
   }
 
-  async apply(next: Snapshot): Promise<void> {
+  /** Applies the settings of the current snapshot. */
+  async applyCurrent(): Promise<void> {
     await this.flush();
-    this.#settings = next.usage;
-    this.#basePath = next.gateway.basePath;
-    this.#configure();
-    await this.#log?.apply(next.log);
+    this.#basePath = this.#source.current.gateway.basePath;
+    this.#configureCollector();
+    await this.#log?.apply(this.#source.current.log);
   }
 
-  /** Hands on what was counted. What is open is counted a slice at a time: there may be thousands of streams. */
+  /** Passes on all counts. Open requests are counted in slices, because there may be thousands of streams. */
   async flush(): Promise<void> {
     let left = sliceSize;
     for (const { inFlight } of this.#uses.values()) {
@@ -84,23 +85,23 @@ export class Telemetry {
         left -= 1;
         if (left > 0) continue;
         left = sliceSize;
-        this.#handOverWhenMany();
+        this.#passOnIfMany();
         await setImmediate();
       }
     }
-    this.#batches.handOn();
-    this.#handOver();
+    this.#batches.flush();
+    this.#passOn();
   }
 
-  /** The salt of the sink is another one now. */
+  /** Called when the salt of the usage sink has changed. */
   async resalt(): Promise<void> {
     await this.flush();
-    this.#configure();
+    this.#configureCollector();
   }
 
-  /** For who has renamed the log. */
-  async reopen(): Promise<void> {
-    this.#batches.handOn();
+  /** Opens the log file again, after it was renamed. */
+  async reopenLogs(): Promise<void> {
+    this.#batches.flush();
     await this.#log?.reopen();
   }
 
@@ -110,41 +111,42 @@ export class Telemetry {
     await this.#log?.close();
   }
 
-  #record(facts: ExchangeRecord): void {
-    this.#metrics.record(facts);
-    // Nothing but the version was wrong with it.
-    const isStray = facts.problem === 'UNKNOWN_VERSION';
-    const unlisted = isStray ? this.#unlisted.find(facts.path, this.#basePath, facts.at) : undefined;
-    const client = facts.counted
-      ? this.#collector?.finish(facts.counted, facts)
-      : this.#collector?.count(unlisted ? { ...facts, ...unlisted, unlisted: true } : facts);
-    this.#log?.record(facts, client);
-    this.#handOverWhenMany();
+  #record(exchange: ExchangeRecord): void {
+    this.#metrics.record(exchange);
+    // Only the version of the request was wrong.
+    const hasUnknownVersion = exchange.problem === 'UNKNOWN_VERSION';
+    const unlisted = hasUnknownVersion ? this.#unlisted.find(exchange.path, this.#basePath, exchange.at) : undefined;
+    const client = exchange.counted
+      ? this.#collector?.finish(exchange.counted, exchange)
+      : this.#collector?.count(unlisted ? { ...exchange, ...unlisted, unlisted: true } : exchange);
+    this.#log?.record(exchange, client);
+    this.#passOnIfMany();
   }
 
-  /** To configure the collector is to forget whom it knows: only where that is needed. */
-  #configure(): void {
-    const wanted = this.#wanted();
-    if (this.#usage && wanted !== this.#identifiesBy) this.#collector?.configure(this.#settings, this.#usage.salt);
-    this.#identifiesBy = wanted;
+  /** Only if something changed, because the collector then forgets the clients it knows. */
+  #configureCollector(): void {
+    const key = this.#currentKey();
+    if (this.#usage && key !== this.#collectorKey)
+      this.#collector?.configure(this.#source.current.usage, this.#usage.salt);
+    this.#collectorKey = key;
   }
 
-  #wanted(): string {
-    return JSON.stringify([this.#settings, this.#usage?.salt]);
+  #currentKey(): string {
+    return JSON.stringify([this.#source.current.usage, this.#usage?.salt]);
   }
 
-  #handOverWhenMany(): void {
-    if (this.#collector && this.#collector.size >= rowsAtATime) this.#handOver();
+  #passOnIfMany(): void {
+    if (this.#collector && this.#collector.size >= maxRows) this.#passOn();
   }
 
-  #handOver(): void {
+  #passOn(): void {
     const batch = this.#collector?.take() ?? [];
     if (batch.length > 0) this.#usage?.take(batch);
   }
 
   /**
-   * Counts a request before its end, and notes that it goes on: the client of an open stream is calling now, and a crash
-   * must not lose it. A request that ends between two flushes is counted at its end alone.
+   * Counts a long request before its end, and records that it is still open: its client is active now, and a crash must not
+   * lose that. A request that ends between two flushes is counted only at its end.
    */
   #countOpen(one: InFlight): void {
     if (!this.#collector) return;

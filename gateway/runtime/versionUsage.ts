@@ -3,38 +3,38 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { UseFacts } from '../lifecycle/reloadGuard.ts';
 import type { Serving } from './serving.ts';
 
-// What happens while the question is being asked.
+// Requests that arrive while the ledger is queried may be newer than `now`.
 const skewMs = 5_000;
 
 /**
- * How the versions are used right now, for the guard: by the same rules as the verdict of `can-retire`, as far as the ledger
- * can be asked. `now`: epoch ms.
+ * How the versions are used now, for the reload guard. It follows the rules of `can-retire` as far as the ledger answers.
+ * `now`: epoch ms.
  */
-export async function useFacts(
-  serving: Pick<Serving, 'flush' | 'report'>,
-  usage: LedgerDesk | undefined,
+export async function versionUsage(
   snapshot: Snapshot,
+  serving: Pick<Serving, 'flush' | 'report'>,
+  ledger: LedgerDesk | undefined,
   now: number,
 ): Promise<UseFacts> {
   const isFlushed = await serving.flush();
   const { versions } = await serving.report();
   const since = now - snapshot.guard.quiet;
-  // An edit is not to wait for a ledger that does not answer: what the processes know counts all the same.
-  const known = await usage?.ask('use', snapshot, { since, now }).catch(() => undefined);
-  const isComplete = isFlushed && known !== undefined && usage?.problem === undefined && usage?.held === 0;
-  const facts = new Map(known?.map((one) => [one.version, one]));
+  // A reload does not wait for a ledger that does not answer; the reports of the processes are used in its place.
+  const rows = await ledger?.ask('use', snapshot, { since, now }).catch(() => undefined);
+  const isComplete = isFlushed && rows !== undefined && ledger?.problem === undefined && ledger?.held === 0;
+  const recorded = new Map(rows?.map((row) => [row.version, row]));
   return {
     lastAsked: (name) => {
-      const one = versions.find((version) => version.name === name);
-      // A stream that is open is being used, whenever it began.
-      if (one && one.inFlight > 0) return now;
-      const recorded = facts.get(name)?.last;
-      // The processes do not know which clients count: all of them do.
-      const known = isComplete ? [recorded] : [recorded, one?.lastServed, one?.lastRefused];
-      // Of the time before the clock was set back the ledger knows, too, with a time that is possible.
+      const reported = versions.find((version) => version.name === name);
+      // An open stream is use, no matter when it started.
+      if (reported && reported.inFlight > 0) return now;
+      const last = recorded.get(name)?.last;
+      // Processes cannot tell which clients are ignored, so their times count only if the ledger is incomplete.
+      const known = isComplete ? [last] : [last, reported?.lastServed, reported?.lastRefused];
+      // Times in the future come from before the clock was set back. The ledger also has a plausible time for these calls.
       const times = known.filter((at): at is number => at !== undefined && at <= now + skewMs);
       return times.length === 0 ? undefined : Math.max(...times);
     },
-    clients: (name) => facts.get(name)?.clients,
+    clients: (name) => recorded.get(name)?.clients,
   };
 }

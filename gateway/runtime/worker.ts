@@ -9,70 +9,76 @@ import { endProcess } from '../shared/endProcess.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 import { serveInProcess } from './inProcess.ts';
 import type { Serving, UsageSink } from './serving.ts';
-import { handleOf, listenOn } from './sharedSocket.ts';
-import type { Answer, Notice, Order, Reply, Usage, WireError } from './workerMessages.ts';
+import type {
+  WireError,
+  WorkerAnswer,
+  WorkerNotice,
+  WorkerReply,
+  WorkerRequest,
+  WorkerUsage,
+} from './workerMessages.ts';
 
 export const { isWorker } = cluster;
 
-/** Serves as the primary says, until it says drain, or is gone. */
-export async function work(): Promise<void> {
-  // A terminal and a service manager signal the whole group: what these mean is for the primary to decide.
+/** Runs this process as a worker: serves as the primary requests, until it drains or the primary is gone. */
+export async function runWorker(): Promise<void> {
+  // A terminal and a service manager signal the whole process group. Only the primary acts on these.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
   const worker = new Worker();
-  // The listener of node:cluster would wait for blocked threads, and leave a worker without a primary.
+  // Before the listener of node:cluster, which waits for blocked threads and would leave a worker without a primary.
   process.prependOnceListener('disconnect', () => endProcess(0));
-  process.on('message', (order: Order, handle: SendHandle) => void worker.obey(order, handle));
+  process.on('message', (request: WorkerRequest, handle: SendHandle) => void worker.onRequest(request, handle));
   await once(process, 'disconnect');
 }
 
 class Worker {
   #serving: Serving | undefined;
   #salt = '';
-  /** The listening socket, if this worker has opened it, until the primary has it. */
+  /** The listening socket, if this worker has opened it, until it is sent to the primary. */
   #opened: SendHandle;
   #snapshot: Snapshot | undefined;
 
-  async obey(order: Order, handle: SendHandle): Promise<void> {
-    const { number } = order;
+  async onRequest(request: WorkerRequest, handle: SendHandle): Promise<void> {
+    const { number } = request;
     try {
-      const answer = await this.#carryOut(order, handle);
-      await tell({ kind: 'reply', number, ...answer }, this.#opened);
+      const answer = await this.#answer(request, handle);
+      await send({ kind: 'reply', number, ...answer }, this.#opened);
       this.#opened = undefined;
     } catch (error) {
-      await tell({ kind: 'reply', number, error: wireError(error) });
+      await send({ kind: 'reply', number, error: wireError(error) });
     }
-    if (order.kind === 'drain') process.disconnect?.();
+    if (request.kind === 'drain') process.disconnect?.();
   }
 
-  async #carryOut(order: Order, handle: SendHandle): Promise<Answer> {
-    if (order.kind === 'serve') {
-      const notice = (line: string): void => void tell({ kind: 'notice', line });
-      const take = (batch: UsageBatch): void => void tell({ kind: 'usage', batch });
-      const usage = order.salt === undefined ? undefined : this.#sink(order.salt, take);
+  async #answer(request: WorkerRequest, handle: SendHandle): Promise<WorkerAnswer> {
+    if (request.kind === 'serve') {
+      const notice = (line: string): void => void send({ kind: 'notice', line });
+      const take = (batch: UsageBatch): void => void send({ kind: 'usage', batch });
+      const usage = request.salt === undefined ? undefined : this.#sink(request.salt, take);
       const listen = async (server: Server, address: HostPort): Promise<void> => {
         await listenOn(handle, server, address);
         if (handle === undefined) this.#opened = handleOf(server);
       };
-      const ticketKeys = Buffer.from(order.ticketKeys);
+      const ticketKeys = Buffer.from(request.ticketKeys);
       const options = { clock: systemClock, notice, usage, logs: true, listen, ticketKeys };
-      this.#serving = await serveInProcess(await this.#received(order.snapshot), options);
+      this.#serving = await serveInProcess(await this.#received(request.snapshot), options);
       return { port: this.#serving.port };
     }
     const serving = this.#serving;
-    if (!serving) throw new Error(`told to ${order.kind} before it was told to serve`);
-    if (order.kind === 'report') return { report: await serving.report(order.metrics) };
-    if (order.kind === 'heartbeat') return { report: await serving.report() };
-    if (order.kind === 'flush') await serving.flush();
-    if (order.kind === 'resalt') {
-      this.#salt = order.salt;
+    if (!serving) throw new Error(`received ${request.kind} before serve`);
+    if (request.kind === 'report') return { report: await serving.report(request.metrics) };
+    if (request.kind === 'heartbeat') return { report: await serving.report() };
+    if (request.kind === 'flush') await serving.flush();
+    if (request.kind === 'resalt') {
+      this.#salt = request.salt;
       await serving.resalt();
     }
-    if (order.kind === 'reopen') await serving.reopenLogs();
-    if (order.kind === 'apply') await serving.apply(await this.#received(order.snapshot));
-    if (order.kind === 'drain') {
-      await serving.drain(order.ms);
+    if (request.kind === 'reopen') await serving.reopenLogs();
+    if (request.kind === 'apply') await serving.apply(await this.#received(request.snapshot));
+    if (request.kind === 'drain') {
+      await serving.drain(request.ms);
       await serving.close();
-      // Not before: who was cut off is counted, too.
+      // After closing, so that interrupted exchanges are counted as well.
       return { report: await serving.report(true) };
     }
     return { done: true };
@@ -85,20 +91,33 @@ class Worker {
 
   #sink(salt: string, take: UsageSink['take']): UsageSink {
     this.#salt = salt;
-    const now = (): string => this.#salt;
+    const currentSalt = (): string => this.#salt;
     return {
       get salt() {
-        return now();
+        return currentSalt();
       },
       take,
     };
   }
 }
 
-/** Resolves when it has left: a channel that is closed before takes with it what still waits. */
-function tell(message: Reply | Notice | Usage, handle?: SendHandle): Promise<void> {
+/** @throws the system's own errors, such as EADDRINUSE */
+async function listenOn(handle: SendHandle, server: Server, { host, port }: HostPort): Promise<void> {
+  // `exclusive`: node:cluster would close the socket when the last worker has ended.
+  if (handle === undefined) server.listen({ host, port, exclusive: true });
+  else server.listen(handle);
+  await once(server, 'listening');
+}
+
+/** The socket itself, for process.send(). If the server were sent, the primary would accept connections as well. */
+function handleOf(server: Server): SendHandle {
+  return (server as Server & { readonly _handle?: SendHandle })._handle;
+}
+
+/** Resolves when the message was sent. Closing the channel earlier would drop queued messages. */
+function send(message: WorkerReply | WorkerNotice | WorkerUsage, handle?: SendHandle): Promise<void> {
   return new Promise((resolve) => {
-    // The primary may be gone by now, and the process ends with it.
+    // If the primary is gone, this process ends as well.
     if (process.connected) process.send?.(message, handle, undefined, () => resolve());
     else resolve();
   });

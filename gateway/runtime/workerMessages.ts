@@ -1,10 +1,11 @@
+import type { SendHandle } from 'node:child_process';
 import type { PlainSnapshot } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
-/** What the primary wants of a worker; each is answered by one `Reply` with its number. */
-export type Order =
-  /** Comes with the listening socket, unless the worker is to open it. */
+/** From the primary to a worker. Each is answered by one `WorkerReply` with its number. */
+export type WorkerRequest =
+  /** Sent with the listening socket, unless the worker has to open it. */
   | {
       readonly number: number;
       readonly kind: 'serve';
@@ -21,27 +22,41 @@ export type Order =
   | { readonly number: number; readonly kind: 'reopen' }
   | { readonly number: number; readonly kind: 'drain'; readonly ms: number };
 
-/** That of a worker that has opened the listening socket comes with it. */
-export type Answer = { readonly port: number } | { readonly report: ServingReport } | { readonly done: true };
+/** The reply to `serve` is sent with the listening socket if this worker has opened it. */
+export type WorkerAnswer = { readonly port: number } | { readonly report: ServingReport } | { readonly done: true };
 
-export type Reply = { readonly kind: 'reply'; readonly number: number } & (Answer | { readonly error: WireError });
+export type WorkerReply = { readonly kind: 'reply'; readonly number: number } & (
+  | WorkerAnswer
+  | { readonly error: WireError }
+);
 
 /** A line for the operator. */
-export interface Notice {
+export interface WorkerNotice {
   readonly kind: 'notice';
   readonly line: string;
 }
 
-/** Who called what, as far as this worker has seen since the last time. */
-export interface Usage {
+/** The requests by client that this worker has counted since the last message. */
+export interface WorkerUsage {
   readonly kind: 'usage';
   readonly batch: UsageBatch;
 }
 
-/** What survives of an error on its way to another process: enough to say what is to be done about it. */
+/** The parts of an error that the primary needs to report it. */
 export interface WireError {
   readonly message: string;
   readonly code?: string | undefined;
   readonly address?: string | undefined;
   readonly port?: number | undefined;
+}
+
+/**
+ * The listening socket of all workers. The first worker opens it. From then on the primary holds it without accepting: while
+ * no worker runs, the kernel queues connections instead of refusing them.
+ */
+export interface SharedSocket {
+  /** undefined: the first worker opens it. */
+  readonly handle: SendHandle;
+  /** Encrypts TLS session tickets: a client can resume its session with another worker. */
+  readonly ticketKeys: Buffer;
 }

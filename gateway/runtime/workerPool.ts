@@ -3,70 +3,76 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ServingReport } from '../observability/report.ts';
-import { BackOff } from './backOff.ts';
 import type { ServeOptions, Serving } from './serving.ts';
-import type { SharedSocket } from './sharedSocket.ts';
 import { WorkerHandle } from './workerHandle.ts';
-import { Records } from './workerTotals.ts';
+import type { SharedSocket } from './workerMessages.ts';
+import { WorkerTotals } from './workerTotals.ts';
 
 const heartbeatMs = 1000;
 
 /**
- * Several processes that serve the same snapshot and accept from one listening socket, which the primary keeps open: a
- * worker can come and go without a connection being refused. The primary does not hand connections out itself: one that
- * is on its way to a worker that dies would hang for ever.
+ * Several processes that serve the same snapshot and accept from one listening socket. The primary keeps the socket open, so
+ * workers can exit and start without refused connections. The primary does not distribute connections itself: one that is
+ * sent to a dying worker would hang for ever.
  */
 export class WorkerPool implements Serving {
   readonly #options: ServeOptions;
   readonly #backOff = new BackOff();
-  readonly #members = new Set<WorkerHandle>();
-  readonly #dismissed = new WeakSet<WorkerHandle>();
-  readonly #records = new Records();
+  readonly #workers = new Set<WorkerHandle>();
+  /** Workers that were asked to exit, so that their exit starts no replacement. */
+  readonly #leaving = new WeakSet<WorkerHandle>();
+  readonly #totals = new WorkerTotals();
   readonly #ticketKeys = randomBytes(48);
+  /** The listener settings of the start, which a reload does not change. */
+  readonly #listener: Pick<Snapshot['gateway'], 'listen' | 'tls'>;
   #socket: Promise<SharedSocket> | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
-  #snapshot: Snapshot;
-  #ending = false;
-  /** Workers are being replaced although they live. */
-  #replacing = false;
+  #current: Snapshot;
+  #isEnding = false;
+  /** A rolling restart or the replacement of an unresponsive worker is running. */
+  #isReplacing = false;
   port = 0;
 
   constructor(snapshot: Snapshot, options: ServeOptions) {
-    this.#snapshot = snapshot;
+    const { listen, tls } = snapshot.gateway;
+    this.#listener = { listen, tls };
+    this.#current = snapshot;
     this.#options = options;
     cluster.setupPrimary({ serialization: 'advanced' });
   }
 
+  get current(): Snapshot {
+    return this.#current;
+  }
+
   get ready(): boolean {
     return (
-      !this.#ending &&
-      [...this.#members].some(({ serves, unresponsiveSince }) => serves && unresponsiveSince === undefined)
+      !this.#isEnding &&
+      [...this.#workers].some(({ isServing, unresponsiveSince }) => isServing && unresponsiveSince === undefined)
     );
   }
 
-  /** @throws what keeps a worker from listening */
-  async begin(size: number): Promise<void> {
-    const first = Array.from({ length: size }, () => this.#fork());
+  /** @throws the error that keeps a worker from listening */
+  async start(size: number): Promise<void> {
+    const first = Array.from({ length: size }, () => this.#startWorker());
     try {
-      [this.port = 0] = await Promise.all(first.map(({ serving }) => serving));
+      [this.port = 0] = await Promise.all(first.map(({ started }) => started));
     } catch (error) {
       await this.close();
       throw error;
     }
-    for (const member of first) this.#replaceWhenGone(member);
-    this.#heartbeat = setInterval(() => this.#look(), heartbeatMs).unref();
+    for (const worker of first) this.#replaceOnExit(worker);
+    this.#heartbeat = setInterval(() => this.#sendHeartbeats(), heartbeatMs).unref();
   }
 
   async apply(snapshot: Snapshot): Promise<readonly string[]> {
-    // What was listened with at the start counts for whoever comes later, too.
-    const { listen, tls } = this.#snapshot.gateway;
-    this.#snapshot = { ...snapshot, gateway: { ...snapshot.gateway, listen, tls } };
-    const unconfirmed = [...this.#members].map(async (member) => {
+    this.#current = snapshot;
+    const unconfirmed = [...this.#workers].map(async (worker) => {
       try {
-        await member.apply(this.#snapshot);
+        await worker.apply(this.#forWorkers());
       } catch (error) {
-        // One that has ended is replaced by one that begins with this snapshot.
-        if (member.serves) return [`worker ${member.pid} has not confirmed it: ${(error as Error).message}`];
+        // A worker that has exited is replaced by one that starts with this snapshot.
+        if (worker.isServing) return [`worker ${worker.pid} has not confirmed it: ${(error as Error).message}`];
       }
       return [];
     });
@@ -74,155 +80,174 @@ export class WorkerPool implements Serving {
   }
 
   report(metrics = false): Promise<ServingReport> {
-    const reports = [...this.#members].map((member) => member.report(metrics));
-    return this.#records.sum(reports, metrics);
+    const reports = [...this.#workers].map((worker) => worker.report(metrics));
+    return this.#totals.merge(reports, metrics);
   }
 
   async flush(): Promise<boolean> {
-    const answers = await Promise.allSettled([...this.#members].map((member) => member.flush()));
+    const answers = await Promise.allSettled([...this.#workers].map((worker) => worker.flush()));
     return answers.every(({ status }) => status === 'fulfilled');
   }
 
   async resalt(): Promise<void> {
-    await Promise.allSettled([...this.#members].map((member) => member.resalt()));
+    await Promise.allSettled([...this.#workers].map((worker) => worker.resalt()));
   }
 
   async reopenLogs(): Promise<void> {
-    await Promise.allSettled([...this.#members].map((member) => member.reopenLogs()));
+    await Promise.allSettled([...this.#workers].map((worker) => worker.reopenLogs()));
   }
 
   /** Replaces the workers one by one, each after its successor serves. */
-  async roll(): Promise<void> {
+  async rollingRestart(): Promise<void> {
     const { notice } = this.#options;
-    if (this.#ending) return;
-    if (this.#replacing) {
-      notice('SIGUSR2 is ignored: workers are being replaced already');
+    if (this.#isEnding) return;
+    if (this.#isReplacing) {
+      notice('SIGUSR2 is ignored: workers are already being replaced');
       return;
     }
-    this.#replacing = true;
-    notice(`rolling restart of ${this.#members.size} workers`);
+    this.#isReplacing = true;
+    notice(`rolling restart of ${this.#workers.size} workers`);
     try {
-      for (const old of [...this.#members]) await this.#succeed(old);
-      if (!this.#ending) notice(`rolling restart done: ${[...this.#members].map(({ pid }) => pid).join(', ')}`);
+      for (const old of [...this.#workers]) await this.#replaceRunning(old);
+      if (!this.#isEnding) notice(`rolling restart done: ${[...this.#workers].map(({ pid }) => pid).join(', ')}`);
     } catch (error) {
-      notice(`rolling restart stopped, the others serve on: ${(error as Error).message}`);
+      notice(`rolling restart stopped, the other workers keep running: ${(error as Error).message}`);
     } finally {
-      this.#replacing = false;
+      this.#isReplacing = false;
     }
   }
 
   async drain(ms: number): Promise<void> {
-    await this.#end();
-    await Promise.all([...this.#members].map((member) => this.#dismiss(member, ms)));
+    await this.#closeSocket();
+    await Promise.all([...this.#workers].map((worker) => this.#drainWorker(worker, ms)));
   }
 
   async close(): Promise<void> {
-    await this.#end();
-    await Promise.all([...this.#members].map((member) => member.end(0)));
+    await this.#closeSocket();
+    await Promise.all([...this.#workers].map((worker) => worker.end(0)));
   }
 
-  /** From now on connections are refused, as soon as no worker listens either. */
-  async #end(): Promise<void> {
-    this.#ending = true;
+  /** Afterwards connections are refused as soon as no worker listens. */
+  async #closeSocket(): Promise<void> {
+    this.#isEnding = true;
     clearInterval(this.#heartbeat);
     const socket = await this.#socket?.catch(() => undefined);
     this.#socket = undefined;
     if (socket?.handle && 'close' in socket.handle) socket.handle.close();
   }
 
-  #look(): void {
-    const limit = this.#snapshot.gateway.workerTimeout;
-    for (const member of this.#members) {
-      const unanswered = member.heartbeat();
-      if (limit > 0 && unanswered * heartbeatMs >= limit) void this.#replaceUnresponsive(member);
+  #forWorkers(): Snapshot {
+    return { ...this.#current, gateway: { ...this.#current.gateway, ...this.#listener } };
+  }
+
+  #sendHeartbeats(): void {
+    const limit = this.#current.gateway.workerTimeout;
+    for (const worker of this.#workers) {
+      const unanswered = worker.heartbeat();
+      if (limit > 0 && unanswered * heartbeatMs >= limit) void this.#replaceUnresponsive(worker);
     }
   }
 
   /**
-   * Kills it only after its successor serves: on a machine so busy that no process starts in time, the worker is more likely
-   * slow than stuck, and its requests are worth more than another process.
+   * Kills the worker only after its successor serves. If the machine is too busy to start a process in time, the worker is
+   * probably slow and not stuck, and its requests are worth more than a new process.
    */
-  async #replaceUnresponsive(member: WorkerHandle): Promise<void> {
-    if (this.#replacing || this.#dismissed.has(member)) return;
-    this.#replacing = true;
+  async #replaceUnresponsive(worker: WorkerHandle): Promise<void> {
+    if (this.#isReplacing || this.#leaving.has(worker)) return;
+    this.#isReplacing = true;
     try {
-      await this.#succeed(member);
+      await this.#replaceRunning(worker);
     } catch (error) {
-      this.#options.notice(`worker ${member.pid} is not replaced yet: ${(error as Error).message}`);
+      this.#options.notice(`worker ${worker.pid} is not replaced yet: ${(error as Error).message}`);
       await sleep(this.#backOff.after(0), undefined, { ref: false });
     } finally {
-      this.#replacing = false;
+      this.#isReplacing = false;
     }
   }
 
-  /** Puts another worker in the place of `old`. @throws what keeps it from serving */
-  async #succeed(old: WorkerHandle): Promise<void> {
-    // Dead in the meantime, and replaced; or the gateway is about to stop.
-    if (this.#ending || !this.#members.has(old)) return;
-    // Should it die first, its successor is on its way already.
-    this.#dismissed.add(old);
-    const next = this.#fork();
+  /** Starts a successor of `old`, then ends `old`. @throws the error that keeps the successor from serving */
+  async #replaceRunning(old: WorkerHandle): Promise<void> {
+    // It may have exited and been replaced in the meantime, or the gateway stops.
+    if (this.#isEnding || !this.#workers.has(old)) return;
+    // If it exits before its successor serves, no second successor is needed.
+    this.#leaving.add(old);
+    const next = this.#startWorker();
     try {
-      await next.serving;
+      await next.started;
     } catch (error) {
       await next.end(0);
-      if (this.#members.has(old)) this.#dismissed.delete(old);
-      else this.#replace(old);
+      if (this.#workers.has(old)) this.#leaving.delete(old);
+      else this.#replaceExited(old);
       throw error;
     }
-    this.#replaceWhenGone(next);
-    if (this.#ending) return;
-    if (old.unresponsiveSince === undefined) await this.#dismiss(old, this.#snapshot.gateway.drain);
-    else await this.#kill(old, old.unresponsiveSince);
+    this.#replaceOnExit(next);
+    if (this.#isEnding) return;
+    if (old.unresponsiveSince === undefined) await this.#drainWorker(old, this.#current.gateway.drain);
+    else await this.#killUnresponsive(old, old.unresponsiveSince);
   }
 
-  async #kill(member: WorkerHandle, unresponsiveSince: number): Promise<void> {
+  async #killUnresponsive(worker: WorkerHandle, since: number): Promise<void> {
     const { clock, notice } = this.#options;
-    const seconds = Math.round((clock.now() - unresponsiveSince) / 1000);
+    const seconds = Math.round((clock.now() - since) / 1000);
     notice(
-      `worker ${member.pid} has not answered for ${seconds} s and is replaced.  It had ${member.inFlight} requests in flight; what it counted in its last seconds is lost.`,
+      `worker ${worker.pid} has not answered for ${seconds} s and is replaced.  It had ${worker.inFlight} requests in flight; what it counted in its last seconds is lost.`,
     );
-    await member.end(0);
+    await worker.end(0);
   }
 
-  #fork(): WorkerHandle {
+  #startWorker(): WorkerHandle {
     const first = { handle: undefined, ticketKeys: this.#ticketKeys };
-    const member = new WorkerHandle(this.#snapshot, this.#options, this.#socket ?? first);
-    // Those that follow wait for the socket of the first one.
-    this.#socket ??= member.serving.then(() => ({ handle: member.socket, ticketKeys: this.#ticketKeys }));
+    const worker = new WorkerHandle(this.#forWorkers(), this.#options, this.#socket ?? first);
+    // Later workers wait for the socket of the first one.
+    this.#socket ??= worker.started.then(() => ({ handle: worker.socket, ticketKeys: this.#ticketKeys }));
     this.#socket.catch(() => {});
-    this.#members.add(member);
-    void member.gone.then(() => this.#members.delete(member));
-    // Whoever started it asks for it, too; until then nobody may.
-    member.serving.catch(() => {});
-    return member;
+    this.#workers.add(worker);
+    void worker.exited.then(() => this.#workers.delete(worker));
+    // Marked as handled; the caller awaits it later.
+    worker.started.catch(() => {});
+    return worker;
   }
 
-  /** A worker that is sent away is not missed. */
-  async #dismiss(member: WorkerHandle, ms: number): Promise<void> {
-    this.#dismissed.add(member);
-    await member.drain(ms, (last) => this.#records.close(last)).catch(() => member.end(0));
+  async #drainWorker(worker: WorkerHandle, ms: number): Promise<void> {
+    this.#leaving.add(worker);
+    await worker.drain(ms, (report) => this.#totals.addFinal(report)).catch(() => worker.end(0));
   }
 
-  #replaceWhenGone(member: WorkerHandle): void {
-    void member.gone.then(() => {
-      if (!this.#dismissed.has(member)) this.#replace(member);
+  #replaceOnExit(worker: WorkerHandle): void {
+    void worker.exited.then(() => {
+      if (!this.#leaving.has(worker)) this.#replaceExited(worker);
     });
   }
 
-  #replace(member: WorkerHandle): void {
-    if (this.#ending) return;
+  #replaceExited(worker: WorkerHandle): void {
+    if (this.#isEnding) return;
     const { clock, notice } = this.#options;
-    const delay = this.#backOff.after(clock.now() - member.since);
-    notice(`worker ${member.pid} has died; another one follows${delay === 0 ? '' : ` in ${delay} ms`}`);
+    const delay = this.#backOff.after(clock.now() - worker.since);
+    notice(`worker ${worker.pid} has died and is replaced${delay === 0 ? '' : ` in ${delay} ms`}`);
     setTimeout(() => {
-      if (this.#ending) return;
-      const next = this.#fork();
-      this.#replaceWhenGone(next);
-      next.serving.catch((error: Error) => {
+      if (this.#isEnding) return;
+      const next = this.#startWorker();
+      this.#replaceOnExit(next);
+      next.started.catch((error: Error) => {
         notice(`worker ${next.pid} cannot serve: ${error.message}`);
         void next.end(0);
       });
     }, delay).unref();
+  }
+}
+
+const firstDelayMs = 100;
+const maxDelayMs = 10_000;
+// A worker that ran this long did not fail because of its start.
+const stableMs = 10_000;
+
+/** The delay before a worker is started again. It doubles with every quick exit in a row. */
+export class BackOff {
+  #quickExits = 0;
+
+  /** The delay in ms after an exit at the age of `lived` ms. */
+  after(lived: number): number {
+    this.#quickExits = lived >= stableMs ? 0 : this.#quickExits + 1;
+    return this.#quickExits === 0 ? 0 : Math.min(maxDelayMs, firstDelayMs * 2 ** (this.#quickExits - 1));
   }
 }

@@ -1,36 +1,73 @@
-import { Processes } from '../observability/processes.ts';
-import { addUp, afterwards, type ServingReport } from '../observability/report.ts';
+import { aggregated, type MetricValues } from '../observability/exposition.ts';
+import { mergeReports, type ServingReport, type WorkerReport } from '../observability/report.ts';
 
-/** What the workers have said of themselves, those that are gone included. */
-export class Records {
-  readonly #processes = new Processes();
-  // What those who are gone have served.
+// Ended processes that are kept one by one, because a worker that only missed a request returns. Older ones are merged.
+const keptOneByOne = 32;
+
+/**
+ * The totals of all workers since the start, including those that ended. A counter that falls would look to Prometheus like
+ * a restart, and its rate would jump.
+ */
+export class WorkerTotals {
+  readonly #lastMetrics = new Map<string, readonly MetricValues[]>();
+  #mergedMetrics: Promise<readonly MetricValues[]> = Promise.resolve([]);
+  // When each version was last served, by any worker so far.
   #past: ServingReport = { versions: [], workers: [] };
 
-  /** The last words of one that is about to end. */
-  close(last: ServingReport): void {
-    this.#note(last);
-    this.#past = afterwards(addUp([last, this.#past]));
+  /** Takes the final report of a worker that is about to end. */
+  addFinal(report: ServingReport): void {
+    this.#keepMetrics(report);
+    this.#past = withoutCurrentState(mergeReports([report, this.#past]));
   }
 
-  /** The report of all workers; `metrics`: with all that was ever counted. */
-  async sum(reports: readonly Promise<ServingReport | undefined>[], metrics: boolean): Promise<ServingReport> {
+  /** The merged report of all workers. `metrics`: with all that was ever counted. */
+  async merge(reports: readonly Promise<ServingReport | undefined>[], metrics: boolean): Promise<ServingReport> {
     const answers = await Promise.all(
-      reports.map(async (asked) => {
-        const report = await asked;
-        return report ? [this.#note(report)] : [];
+      reports.map(async (pending) => {
+        const report = await pending;
+        // Kept on arrival, so that a worker's final report is never replaced by an earlier one.
+        if (report) this.#keepMetrics(report);
+        return report ? [report] : [];
       }),
     );
-    const sum = addUp([...answers.flat(), this.#past]);
-    this.#past = afterwards(sum);
+    const sum = mergeReports([...answers.flat(), this.#past]);
+    this.#past = withoutCurrentState(sum);
     if (!metrics) return sum;
-    // A worker that does not answer is present, but without metrics: those of its last answer count.
-    return { ...sum, absent: await this.#processes.absent(sum.workers.filter((worker) => worker.metrics)) };
+    // A worker that does not answer is in the report without metrics: its last ones count.
+    return { ...sum, absent: await this.#absent(sum.workers.filter((worker) => worker.metrics)) };
   }
 
-  /** As it arrives: a worker's last words must not be followed by earlier ones. */
-  #note(report: ServingReport): ServingReport {
-    this.#processes.note(report.workers);
-    return report;
+  #keepMetrics({ workers }: ServingReport): void {
+    for (const worker of workers) if (worker.metrics) this.#lastMetrics.set(keyOf(worker), worker.metrics);
   }
+
+  /** The last metrics of each process that is not `present`, and the sum of those that ended long ago. */
+  async #absent(present: readonly WorkerReport[]): Promise<readonly (readonly MetricValues[])[]> {
+    const keys = new Set(present.map(keyOf));
+    const absent = [...this.#lastMetrics].filter(([key]) => !keys.has(key));
+    const old = absent.splice(0, Math.max(0, absent.length - keptOneByOne));
+    if (old.length > 0) {
+      // Before the first await, so that of two concurrent calls only one merges a process.
+      for (const [key] of old) this.#lastMetrics.delete(key);
+      const parts = old.map(([, metrics]) => cumulative(metrics));
+      this.#mergedMetrics = this.#mergedMetrics.then((merged) => aggregated([merged, ...parts]));
+    }
+    const parts = absent.map(([, metrics]) => cumulative(metrics));
+    return [...parts, await this.#mergedMetrics];
+  }
+}
+
+/** Start time included, because pids are reused. */
+function keyOf({ pid, since }: WorkerReport): string {
+  return `${pid} ${since}`;
+}
+
+/** The metrics that stay valid after a process has ended. */
+function cumulative(metrics: readonly MetricValues[]): MetricValues[] {
+  return metrics.filter(({ type }) => type === 'counter' || type === 'histogram');
+}
+
+/** What stays true of a report after its processes have ended. */
+function withoutCurrentState({ versions }: ServingReport): ServingReport {
+  return { versions: versions.map((one) => ({ ...one, inFlight: 0, waiting: 0, targets: [] })), workers: [] };
 }

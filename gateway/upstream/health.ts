@@ -1,139 +1,144 @@
 import type { HealthSettings } from '../config/snapshot.ts';
 import type { TargetError } from '../observability/report.ts';
-import type { Changes } from './changes.ts';
 
-// Whoever repairs a target waits for it, and should not have to wait longer than this.
+// An operator who repairs a target should not wait longer than this for it to be used again.
 const longestEjection = 5 * 60_000;
-// A refused connection leaves no doubt as a slow answer does; one may still be a restart.
-const mostUnreached = 2;
+// A refused connection is clearer than a slow answer. A single one may be a restart.
+const ejectAfterUnreached = 2;
 
 type Thresholds = Pick<HealthSettings, 'passiveFailures' | 'eject' | 'healthyAfter' | 'unhealthyAfter'>;
 
 export type HealthState = 'healthy' | 'unhealthy' | 'ejected';
 
-/** What a target's requests and probes say about it. */
-export class Health {
-  /** There is something that a success would reset: the one thing that a request without a failure has to ask. */
-  // At first, that nobody has reached it yet.
+/** Counts the health changes of all targets, so that a pool filters its targets again only after a change. */
+export interface HealthChanges {
+  count: number;
+}
+
+/** The health of a target: passive, from failed requests, and active, from probes. */
+export class TargetHealth {
+  /** Whether a success would change anything here. Requests that succeed check only this. True until the first success. */
   troubled = true;
-  /** False since a connection to it failed, true since one stood; undefined: nobody has tried. */
+  /** False after a failed connection attempt, true after a successful one, undefined before the first. */
   reachable: boolean | undefined;
-  /** Of two that are ejected, the one with the lower rank has been so for longer. */
-  rank = 0;
-  /** Epoch ms; undefined while it is not ejected. */
+  /** Order of ejections: the target with the lower number was ejected earlier. */
+  ejectionOrder = 0;
+  /** Epoch ms; undefined: not ejected. */
   ejectedUntil: number | undefined;
-  /** How often it was ejected since the start. */
+  /** Ejections since the start. */
   ejections = 0;
-  /** Of a request or a probe, whatever came after it. */
+  /** Of a request or probe; kept after later successes. */
   lastError: TargetError | undefined;
-  readonly #changes: Changes;
+  readonly #changes: HealthChanges;
   #settings: Thresholds | undefined;
-  // In no pool is there another one to take its place: then it is never ejected.
-  #alone = true;
+  // It is the only target of its pools: then it is never ejected.
+  #isOnly = true;
+  // Failures, failed connections and ejections since the last success.
   #failures = 0;
   #unreached = 0;
-  #ejections = 0;
+  #recentEjections = 0;
   #timer: NodeJS.Timeout | undefined;
-  // Until probes say otherwise.
-  #passing = true;
+  #passesProbes = true;
+  // Probes in a row whose result differs from `#passesProbes`.
   #contrary = 0;
 
-  constructor(changes: Changes) {
+  constructor(changes: HealthChanges) {
     this.#changes = changes;
   }
 
-  /** Nobody is taken out before this. `alone`: in no pool is there another target. */
-  configure(settings: Thresholds, alone: boolean): void {
+  /** Before this call, no target is ejected. `isOnly`: no pool has another target. */
+  configure(settings: Thresholds, isOnly: boolean): void {
     this.#settings = settings;
-    this.#alone = alone;
-    if (alone) this.#readmit();
+    this.#isOnly = isOnly;
+    if (isOnly) this.#readmit();
   }
 
   get state(): HealthState {
-    if (!this.#passing) return 'unhealthy';
+    if (!this.#passesProbes) return 'unhealthy';
     return this.ejectedUntil === undefined ? 'healthy' : 'ejected';
   }
 
-  /** What just went wrong, for people. */
+  /** Keeps the text of an error for the status. */
   note(message: string): void {
     this.lastError = { message, at: Date.now() };
   }
 
-  /** A request failed, and it was the target's fault; `unreached`: there was no connection. */
+  /** A request failed because of the target. `unreached`: no connection was made. */
   failed(unreached: boolean, cause = 'a request failed'): void {
     this.note(cause);
     this.troubled = true;
     if (unreached) this.reachable = false;
-    // Those that were sent before it was ejected tell nothing new.
+    // Requests sent before the ejection say nothing new.
     if (this.ejectedUntil !== undefined || !this.#settings) return;
     this.#failures += 1;
     if (unreached) this.#unreached += 1;
     const { passiveFailures, eject } = this.#settings;
-    const enough = this.#failures >= passiveFailures || this.#unreached >= mostUnreached || this.#ejections > 0;
-    if (enough && !this.#alone) this.#eject(eject);
+    const enough =
+      this.#failures >= passiveFailures || this.#unreached >= ejectAfterUnreached || this.#recentEjections > 0;
+    if (enough && !this.#isOnly) this.#eject(eject);
   }
 
-  /** A probe has found no connection. */
+  /** A probe could not connect. */
   unreached(): void {
     this.troubled = true;
     this.reachable = false;
   }
 
-  /** A connection stands. */
+  /** A connection was made. */
   connected(): void {
     this.reachable = true;
     this.#unreached = 0;
   }
 
-  /** The head of a response has arrived, whatever its status. */
+  /** A response head arrived, with any status. */
   succeeded(): void {
     this.connected();
     this.troubled = false;
     this.#failures = 0;
-    this.#ejections = 0;
+    this.#recentEjections = 0;
     this.#readmit();
   }
 
-  /** True when the result is not what was known: the next probe tells more. */
+  /** Returns true if the result differs from the known state and is not yet confirmed by enough probes. */
   probed(good: boolean): boolean {
-    // The probe vouches for no more than itself: the next failure ejects again.
+    // `#recentEjections` stays: the next failed request ejects it again at once.
     if (good) this.#readmit();
-    if (good === this.#passing) {
+    if (good === this.#passesProbes) {
       this.#contrary = 0;
       return false;
     }
     this.#contrary += 1;
     const { healthyAfter = 1, unhealthyAfter = 1 } = this.#settings ?? {};
     if (this.#contrary < (good ? healthyAfter : unhealthyAfter)) return true;
-    this.#flip(good);
+    this.#setPassing(good);
     return false;
   }
 
-  /** Nobody probes it any more: what the last probes said is not held against it. */
+  /** Probing has ended: results of earlier probes no longer count. */
   forgetProbes(): void {
     this.#contrary = 0;
-    if (!this.#passing) this.#flip(true);
+    if (!this.#passesProbes) this.#setPassing(true);
   }
 
-  /** No timer is left. */
+  /** Stops the timer. */
   close(): void {
     clearTimeout(this.#timer);
   }
 
-  #flip(passing: boolean): void {
-    this.#passing = passing;
+  #setPassing(passing: boolean): void {
+    this.#passesProbes = passing;
     this.#contrary = 0;
     this.#changes.count += 1;
   }
 
   #eject(eject: number): void {
-    const ms = Math.min(eject * 2 ** this.#ejections, Math.max(eject, longestEjection));
-    this.#ejections += 1;
+    const ms = Math.min(eject * 2 ** this.#recentEjections, Math.max(eject, longestEjection));
+    this.#recentEjections += 1;
     this.ejections += 1;
     this.ejectedUntil = Date.now() + ms;
     this.#timer = setTimeout(() => this.#readmit(), ms).unref();
     this.#changes.count += 1;
-    this.rank = this.#changes.count;
+    this.ejectionOrder = this.#changes.count;
   }
 
   #readmit(): void {

@@ -1,36 +1,63 @@
-import type { LookupFunction } from 'node:net';
+import { lookup } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
 import type { Connection } from '../http1/connection.ts';
 import { ConnectionPool } from '../http1/connectionPool.ts';
 import type { Endpoint } from '../http1/socket.ts';
-import type { Connections } from './connections.ts';
-import type { Address, Resolve } from './resolver.ts';
 
-// A replica that has come is known within 5 s, with a second for the lookup.
+/** The connections to one target, at any of its addresses. */
+export interface Connections {
+  /** How long an idle connection is kept, in ms; 0 for ever. */
+  keepAlive: number;
+  readonly size: number;
+  /** An idle connection, or a new one that must connect within `timeout` ms. */
+  acquire(timeout: number): Connection;
+  connect(timeout: number): Connection;
+  /** Closes idle connections now, and the others when their exchange ends. */
+  close(): void;
+}
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** All addresses of a host name. @throws if the name has none or cannot be resolved */
+export type Resolve = (name: string) => Promise<readonly ResolvedAddress[]>;
+
+/** Resolves like the system, with /etc/hosts and DNS. */
+export const systemResolve: Resolve = (name) => lookup(name, { all: true });
+
+/** Whether a host is a name, whose addresses may change, and not an address. */
+export function isHostName(host: string): boolean {
+  return isIP(host) === 0;
+}
+
+// With a second for the lookup, a new replica is known within 5 s.
 const resolveEveryMs = 4_000;
 
 /**
- * The connections to a name: a pool an address, which take turns. With one pool for all of them whichever answered first
- * would keep its connections, and a replica that comes later would never be asked.
+ * The connections to a host name: one pool per address, used in turn. With a single pool, the first address that answered
+ * would keep all connections, and a replica added later would get no requests.
  */
 export class NamedConnections implements Connections {
   readonly #endpoint: Endpoint;
   readonly #resolve: Resolve;
-  // Until the first answer, the system resolves the name for each connection.
-  readonly #byName: ConnectionPool;
+  // Until the first lookup succeeds, the system resolves the name for each connection.
+  readonly #unresolved: ConnectionPool;
   #pools: ReadonlyMap<string, ConnectionPool> = new Map();
-  #turns: readonly ConnectionPool[];
-  #turn = 0;
-  #addresses: readonly Address[] = [];
+  #rotation: readonly ConnectionPool[];
+  #next = 0;
+  #addresses: readonly ResolvedAddress[] = [];
   #keepAlive: number;
   #timer: NodeJS.Timeout | undefined;
-  #following = false;
+  #isRefreshing = false;
 
   constructor(endpoint: Endpoint, keepAlive: number, resolve: Resolve) {
     this.#endpoint = endpoint;
     this.#keepAlive = keepAlive;
     this.#resolve = resolve;
-    this.#byName = new ConnectionPool(endpoint, keepAlive);
-    this.#turns = [this.#byName];
+    this.#unresolved = new ConnectionPool(endpoint, keepAlive);
+    this.#rotation = [this.#unresolved];
   }
 
   get keepAlive(): number {
@@ -39,37 +66,37 @@ export class NamedConnections implements Connections {
 
   set keepAlive(ms: number) {
     this.#keepAlive = ms;
-    for (const pool of this.#turns) pool.keepAlive = ms;
+    for (const pool of this.#rotation) pool.keepAlive = ms;
   }
 
   get size(): number {
     let size = 0;
-    for (const pool of this.#turns) size += pool.size;
+    for (const pool of this.#rotation) size += pool.size;
     return size;
   }
 
   acquire(timeout: number): Connection {
-    return this.#next().acquire(timeout);
+    return this.#nextPool().acquire(timeout);
   }
 
   connect(timeout: number): Connection {
-    return this.#next().connect(timeout);
+    return this.#nextPool().connect(timeout);
   }
 
-  /** From now on it follows what the name stands for, until `close`. Safe to call twice. */
-  follow(): void {
-    if (this.#following) return;
-    this.#following = true;
-    void this.#look();
+  /** Resolves the name now and then periodically, until `close`. Safe to call twice. */
+  startRefresh(): void {
+    if (this.#isRefreshing) return;
+    this.#isRefreshing = true;
+    void this.#refresh();
   }
 
   close(): void {
-    this.#following = false;
+    this.#isRefreshing = false;
     clearTimeout(this.#timer);
-    for (const pool of this.#turns) pool.close();
+    for (const pool of this.#rotation) pool.close();
   }
 
-  /** The addresses in turn, beginning with `first`, for node to try one after the other. */
+  /** A lookup that returns the known addresses, `first` at the front, for node to try in turn. */
   lookupFrom(first?: string): LookupFunction | undefined {
     if (this.#addresses.length === 0) return undefined;
     return (_name, { all }, callback) => {
@@ -80,29 +107,29 @@ export class NamedConnections implements Connections {
     };
   }
 
-  #next(): ConnectionPool {
-    this.#turn = (this.#turn + 1) % this.#turns.length;
-    return this.#turns[this.#turn] ?? this.#byName;
+  #nextPool(): ConnectionPool {
+    this.#next = (this.#next + 1) % this.#rotation.length;
+    return this.#rotation[this.#next] ?? this.#unresolved;
   }
 
-  async #look(): Promise<void> {
+  async #refresh(): Promise<void> {
     try {
-      this.#adopt(await this.#resolve(this.#endpoint.host));
+      this.#use(await this.#resolve(this.#endpoint.host));
     } catch {
-      // Nobody knows at the moment: what was known last is the best guess.
+      // The lookup failed: the last known addresses stay in use.
     }
-    if (this.#following) this.#timer = setTimeout(() => void this.#look(), resolveEveryMs).unref();
+    if (this.#isRefreshing) this.#timer = setTimeout(() => void this.#refresh(), resolveEveryMs).unref();
   }
 
-  #adopt(addresses: readonly Address[]): void {
-    if (!this.#following || addresses.length === 0) return;
+  #use(addresses: readonly ResolvedAddress[]): void {
+    if (!this.#isRefreshing || addresses.length === 0) return;
     this.#addresses = addresses;
     const before = this.#pools;
     const names = new Set(addresses.map(({ address }) => address));
     if (names.size === before.size && [...names].every((name) => before.has(name))) return;
     this.#pools = new Map([...names].map((name) => [name, before.get(name) ?? this.#poolAt(name)]));
-    this.#turns = [...this.#pools.values()];
-    this.#byName.close();
+    this.#rotation = [...this.#pools.values()];
+    this.#unresolved.close();
     for (const [name, pool] of before) if (!names.has(name)) pool.close();
   }
 

@@ -1,33 +1,35 @@
 import type { Balance, HealthSettings } from '../config/snapshot.ts';
-import { RetryBudget } from './budget.ts';
-import type { Changes } from './changes.ts';
-import { policies } from './policies/index.ts';
-import type { Member, Policy } from './policies/policy.ts';
+import type { HealthChanges } from './health.ts';
+import { type Policy, type PoolMember, policies } from './policies.ts';
+import { RetryBudget } from './retryBudget.ts';
 import type { Target } from './target.ts';
 
-/** What a pool shares with others, or is told. */
+/** What a pool shares with other pools, and its settings. */
 export interface PoolSettings {
-  /** The one that its targets count in. */
-  readonly changes?: Changes;
+  /** The counter that its targets update. */
+  readonly changes?: HealthChanges;
   readonly budget?: RetryBudget;
   readonly onNoneHealthy?: HealthSettings['onNoneHealthy'];
 }
 
-/** Where a second try may go: to any target but the one that failed; or to any, and then perhaps out of no budget. */
+/**
+ * Where a retry may go. `elsewhere`: any target except the one that failed. `anywhere`: any target. `free`: any target, and
+ * the retry does not use the budget.
+ */
 export type SecondTarget = 'anywhere' | 'elsewhere' | 'free';
 
-/** The targets of one version, and whose turn it is. */
+/** The targets of one version, and the policy that picks one. */
 export class Pool {
   readonly targets: readonly Target[];
   readonly budget: RetryBudget;
-  readonly #members: readonly Member[];
+  readonly #members: readonly PoolMember[];
   readonly #policy: Policy;
-  readonly #changes: Changes;
+  readonly #changes: HealthChanges;
   readonly #triesAll: boolean;
-  #usable: readonly Member[] = [];
+  #usable: readonly PoolMember[] = [];
   #seen = -1;
 
-  constructor(members: readonly Member[], balance: Balance, settings: PoolSettings = {}) {
+  constructor(members: readonly PoolMember[], balance: Balance, settings: PoolSettings = {}) {
     this.targets = members.map(({ target }) => target);
     this.budget = settings.budget ?? new RetryBudget();
     this.#members = members;
@@ -36,63 +38,60 @@ export class Pool {
     this.#triesAll = settings.onNoneHealthy !== 'refuse';
   }
 
-  /** There is nobody to wait for: no target is healthy, and none is tried all the same. */
+  /** No target is healthy and `on_none_healthy` is `refuse`: waiting would not help. */
   get refuses(): boolean {
     return this.#current().length === 0;
   }
 
   /**
-   * A healthy target that may take one more request; undefined when all of them are at `limit`, or when the pool
-   * `refuses`. `failed` is taken only where there is no other.
+   * A healthy target with fewer than `limit` requests. Undefined if all are at the limit, or if the pool `refuses`. The
+   * target that `failed` is picked only if there is no other.
    */
   pick(limit: number, failed?: Target): Target | undefined {
     const usable = this.#current();
     const [only] = usable;
     if (usable.length < 2) return only && only.target.inFlight < limit ? only.target : undefined;
-    const able = ableOf(usable, limit, failed);
-    return (able.length < 2 ? able[0] : this.#policy(able))?.target;
+    const available = availableOf(usable, limit, failed);
+    return (available.length < 2 ? available[0] : this.#policy(available))?.target;
   }
 
-  /**
-   * The target for another try of what `failed` has not answered. Undefined when there is none, or the budget is spent.
-   * `now`: steady ms.
-   */
+  /** The target for a retry after `failed`. Undefined if there is none, or if the budget is used up. `now`: monotonic ms. */
   pickAgain(limit: number, failed: Target, where: SecondTarget, now: number): Target | undefined {
     if (this.refuses) return undefined;
-    // Its own place at the target that failed is still its own.
+    // The request still counts at the target that failed, so it may use that one even at the limit.
     const next = this.pick(limit, failed) ?? failed;
     if (where === 'elsewhere' && next === failed) return undefined;
     return where === 'free' || this.budget.take(now) ? next : undefined;
   }
 
-  #current(): readonly Member[] {
+  #current(): readonly PoolMember[] {
     if (this.#seen === this.#changes.count) return this.#usable;
     this.#seen = this.#changes.count;
-    this.#usable = usableOf(this.#members);
+    this.#usable = usavailableOf(this.#members);
     if (this.#usable.length === 0 && this.#triesAll) this.#usable = this.#members;
     return this.#usable;
   }
 }
 
 /**
- * At most half of a pool are out for failed requests, those first that have been so for longest. When more of them fail
- * it is seldom their own fault, and the rest would have to carry everybody.
+ * At most half of a pool counts as ejected, the earliest ejections first. When more targets fail, the cause is rarely the
+ * targets themselves, and the rest would have to take all requests.
  */
-function usableOf(members: readonly Member[]): readonly Member[] {
+function usavailableOf(members: readonly PoolMember[]): readonly PoolMember[] {
   const passing = members.filter(({ target }) => target.health.state !== 'unhealthy');
   const ejected = passing
     .filter(({ target }) => target.health.state === 'ejected')
-    .sort((a, b) => a.target.health.rank - b.target.health.rank)
+    .sort((a, b) => a.target.health.ejectionOrder - b.target.health.ejectionOrder)
     .slice(0, Math.floor(members.length / 2));
   return passing.filter((member) => !ejected.includes(member));
 }
 
-/** Those below the limit, of which there are nearly always all: then nothing is copied. */
-function ableOf(members: readonly Member[], limit: number, failed: Target | undefined): readonly Member[] {
+/** The members below the limit. Usually these are all members, and then nothing is copied. */
+function availableOf(members: readonly PoolMember[], limit: number, failed: Target | undefined): readonly PoolMember[] {
   let all = failed === undefined;
   for (const { target } of members) if (target.inFlight >= limit) all = false;
   if (all) return members;
-  const able = members.filter(({ target }) => target.inFlight < limit);
-  const others = able.filter(({ target }) => target !== failed);
-  return others.length === 0 ? able : others;
+  const available = members.filter(({ target }) => target.inFlight < limit);
+  const others = available.filter(({ target }) => target !== failed);
+  return others.length === 0 ? available : others;
 }

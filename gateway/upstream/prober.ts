@@ -1,53 +1,136 @@
 import type { HealthSettings } from '../config/snapshot.ts';
-import type { Health } from './health.ts';
-import { type Probed, probe } from './probe.ts';
+import { Connection } from '../http1/connection.ts';
+import type { ResponseHandler } from '../http1/responseHandler.ts';
+import type { ResponseHead } from '../http1/responseHead.ts';
+import type { Endpoint } from '../http1/socket.ts';
+import type { TargetHealth } from './health.ts';
 
-// A result that is news is confirmed, or not, without waiting for the whole interval.
-const soonMs = 1_000;
-// Of the interval, so that many gateways do not ask in step.
+// An unexpected result is checked again soon instead of after the whole interval.
+const recheckMs = 1_000;
+// Share of the interval, so that several gateways do not probe in step.
 const jitter = 0.1;
 
-/** Probes one target at intervals, and tells its health. */
+/** A target to probe. */
+export interface ProbedTarget {
+  /** Value of the Host field. */
+  readonly authority: string;
+  readonly probedEndpoint: Endpoint;
+  readonly health: TargetHealth;
+}
+
+/** Probes one target at intervals and updates its health. */
 export class Prober {
-  readonly #target: Probed & { readonly health: Health };
+  readonly #target: ProbedTarget;
   readonly #settings: HealthSettings;
-  readonly #stop = new AbortController();
   readonly #chance: () => number;
   #timer: NodeJS.Timeout | undefined;
+  #probe: Probe | undefined;
 
-  constructor(target: Probed & { readonly health: Health }, settings: HealthSettings, chance = Math.random) {
+  constructor(target: ProbedTarget, settings: HealthSettings, chance = Math.random) {
     this.#target = target;
     this.#settings = settings;
     this.#chance = chance;
   }
 
-  /** The first probe goes out at once. */
+  /** Sends the first probe at once. */
   start(): void {
-    void this.#probe();
+    const { path, timeout } = this.#settings;
+    this.#probe = new Probe(this.#target, path ?? '/', timeout, (result) => this.#onResult(result));
   }
 
   stop(): void {
     clearTimeout(this.#timer);
-    this.#stop.abort();
+    this.#probe?.cancel();
   }
 
-  /** Whether it probes as these settings say. */
-  does({ path, interval, timeout }: HealthSettings): boolean {
-    const { path: ours, interval: every, timeout: within } = this.#settings;
-    return path === ours && interval === every && timeout === within;
+  /** Whether it already probes with these settings. */
+  uses({ path, interval, timeout }: HealthSettings): boolean {
+    const ours = this.#settings;
+    return ours.path === path && ours.interval === interval && ours.timeout === timeout;
   }
 
-  async #probe(): Promise<void> {
-    const { path, interval, timeout } = this.#settings;
-    const { signal } = this.#stop;
-    const { good, connected, cause } = await probe(this.#target, path ?? '/', timeout, signal);
-    if (signal.aborted) return;
+  #onResult({ connected, failure }: ProbeResult): void {
+    const { interval } = this.#settings;
     const { health } = this.#target;
     if (connected) health.connected();
     else health.unreached();
-    if (cause !== undefined) health.note(cause);
-    const news = health.probed(good);
-    const wait = (news ? Math.min(interval, soonMs) : interval) * (1 + jitter * (2 * this.#chance() - 1));
-    this.#timer = setTimeout(() => void this.#probe(), wait).unref();
+    if (failure !== undefined) health.note(failure);
+    const isUnconfirmed = health.probed(failure === undefined);
+    const wait = (isUnconfirmed ? Math.min(interval, recheckMs) : interval) * (1 + jitter * (2 * this.#chance() - 1));
+    this.#timer = setTimeout(() => this.start(), wait).unref();
+  }
+}
+
+interface ProbeResult {
+  /** Whether a connection was made, TLS included. */
+  readonly connected: boolean;
+  /** Why the target is not healthy, as text; undefined if it is. */
+  readonly failure: string | undefined;
+}
+
+/**
+ * One GET on a new connection, so that a full accept queue is noticed. Any 2xx or 3xx is good; redirects are not followed and
+ * the body is ignored. It uses the client that carries requests: a more lenient parser would call a target healthy whose
+ * responses the gateway then rejects.
+ */
+class Probe implements ResponseHandler {
+  readonly #connection: Connection;
+  readonly #timer: NodeJS.Timeout;
+  #onResult: ((result: ProbeResult) => void) | undefined;
+  #connected = false;
+
+  /** `timeout` ms limit the whole probe. */
+  constructor(target: ProbedTarget, path: string, timeout: number, onResult: (result: ProbeResult) => void) {
+    this.#onResult = onResult;
+    this.#timer = setTimeout(() => this.#finish(`the probe was not answered within ${timeout} ms`), timeout).unref();
+    const owner = { onIdle: (connection: Connection) => connection.destroy(), onClose: () => {} };
+    // No timeouts of its own: the timer above limits all of it.
+    this.#connection = new Connection(target.probedEndpoint, 0, owner);
+    const fields = `Host: ${target.authority}\r\nUser-Agent: version-gateway-health\r\nConnection: close\r\n`;
+    this.#connection.send(this, `GET ${path} HTTP/1.1\r\n${fields}\r\n`, true, true, 0);
+  }
+
+  /** Ends it without a result. */
+  cancel(): void {
+    this.#onResult = undefined;
+    clearTimeout(this.#timer);
+    this.#connection.destroy();
+  }
+
+  onConnected(): void {
+    this.#connected = true;
+  }
+
+  onInformation(): void {}
+
+  onWhole({ status }: ResponseHead): void {
+    this.#answered(status);
+  }
+
+  onHead({ status }: ResponseHead): void {
+    // Later, so that a body that is malformed in the same read still fails the probe.
+    queueMicrotask(() => this.#answered(status));
+  }
+
+  onData(): boolean {
+    return true;
+  }
+
+  onEnd(): void {}
+
+  onDrain(): void {}
+
+  onFailure({ cause }: { readonly cause: string }): void {
+    this.#finish(`the probe failed: ${cause}`);
+  }
+
+  #answered(status: number): void {
+    this.#finish(status >= 200 && status < 400 ? undefined : `the probe was answered ${status}`);
+  }
+
+  #finish(failure: string | undefined): void {
+    const onResult = this.#onResult;
+    this.cancel();
+    onResult?.({ connected: this.#connected, failure });
   }
 }

@@ -1,21 +1,21 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { readRegularFile } from '../shared/fileSystem.ts';
-import { RetryBudget } from './budget.ts';
+import { type Resolve, systemResolve } from './namedConnections.ts';
 import { Pool } from './pool.ts';
-import { type Resolve, systemResolve } from './resolver.ts';
-import { type Surroundings, Target } from './target.ts';
+import { RetryBudget } from './retryBudget.ts';
+import { Target, type TargetContext } from './target.ts';
 
-/** Keeps targets by URL, so that a new snapshot finds the ones it names with their sockets, health and counts. */
+/** Keeps targets by URL over all snapshots, so that a reload keeps their connections, health and counts. */
 export class Registry {
-  readonly #surroundings: Surroundings;
+  readonly #context: TargetContext;
   #targets = new Map<string, Target>();
   #budgets = new Map<string, RetryBudget>();
 
   constructor({ resolve = systemResolve }: { readonly resolve?: Resolve } = {}) {
-    this.#surroundings = { changes: { count: 0 }, resolve };
+    this.#context = { changes: { count: 0 }, resolve };
   }
 
-  /** A pool a version, by its name. Targets that no version names any more are closed as they come to rest. */
+  /** One pool per version, by version name. Targets that no version uses any more are closed once idle. */
   poolsFor(snapshot: Snapshot): Map<string, Pool> {
     const kept = new Map<string, Target>();
     const users = new Map<Target, Version[]>();
@@ -30,14 +30,14 @@ export class Registry {
       const budget = this.#budgets.get(version.name) ?? new RetryBudget();
       budget.configure(version.retries);
       budgets.set(version.name, budget);
-      const { changes } = this.#surroundings;
+      const { changes } = this.#context;
       const { onNoneHealthy } = version.health;
       pools.set(version.name, new Pool(members, version.balance, { changes, budget, onNoneHealthy }));
     }
     for (const [key, target] of this.#targets) if (!kept.has(key)) target.close();
     this.#targets = kept;
     this.#budgets = budgets;
-    for (const [target, versions] of users) engage(target, versions);
+    for (const [target, versions] of users) activate(target, versions);
     return pools;
   }
 
@@ -47,11 +47,11 @@ export class Registry {
 
   #targetFor(url: string, { tls, timeouts }: Version, kept: Map<string, Target>): Target {
     const ca = url.startsWith('https:') && tls.ca !== undefined ? readRegularFile(tls.ca) : undefined;
-    // With another trust the same URL is another way to connect.
+    // The same URL with other TLS settings is another target.
     const key = url.startsWith('https:') ? JSON.stringify([url, tls, ca?.toString('base64')]) : url;
     const first = kept.get(key);
-    const target = first ?? this.#targets.get(key) ?? new Target(url, tls, ca, timeouts.keepAlive, this.#surroundings);
-    // Versions that share a target may differ in this: then the shorter time is safe for both.
+    const target = first ?? this.#targets.get(key) ?? new Target(url, tls, ca, timeouts.keepAlive, this.#context);
+    // Versions that share a target may have different times; the shorter one is safe for both.
     target.connections.keepAlive = first
       ? shorter(first.connections.keepAlive, timeouts.keepAlive)
       : timeouts.keepAlive;
@@ -60,17 +60,17 @@ export class Registry {
   }
 }
 
-/** A target has one health. Of the versions that share it, the first one that has it probed says how. */
-function engage(target: Target, versions: readonly Version[]): void {
+/** A target has one health. If several versions share it, the first one with a probe path decides how it is probed. */
+function activate(target: Target, versions: readonly Version[]): void {
   const decisive = versions.find(({ health }) => health.path !== undefined) ?? versions[0];
   if (decisive)
-    target.engage(
+    target.activate(
       decisive.health,
       versions.every(({ targets }) => targets.length < 2),
     );
 }
 
-/** Of two times of which 0 means for ever. */
+/** The shorter of two times; 0 means for ever. */
 function shorter(a: number, b: number): number {
   return a === 0 || b === 0 ? a + b : Math.min(a, b);
 }

@@ -4,38 +4,35 @@ import type { HealthSettings, UpstreamTls } from '../config/snapshot.ts';
 import { ConnectionPool } from '../http1/connectionPool.ts';
 import type { Endpoint } from '../http1/socket.ts';
 import type { TargetReport } from '../observability/report.ts';
-import type { Changes } from './changes.ts';
-import type { Connections } from './connections.ts';
-import { Health } from './health.ts';
-import { NamedConnections } from './namedConnections.ts';
+import { type HealthChanges, TargetHealth } from './health.ts';
+import { type Connections, isHostName, NamedConnections, type Resolve, systemResolve } from './namedConnections.ts';
 import { Prober } from './prober.ts';
-import { isName, type Resolve, systemResolve } from './resolver.ts';
 
-/** What a target shares with the others of its registry. */
-export interface Surroundings {
-  readonly changes: Changes;
+/** What all targets of a registry share. */
+export interface TargetContext {
+  readonly changes: HealthChanges;
   readonly resolve: Resolve;
 }
 
-/** One backend URL, with its connections, its health and what it is busy with. */
+/** One backend URL with its connections, health and number of requests in flight. */
 export class Target {
   readonly url: string;
-  /** What a request without a Host is given as Host. */
+  /** The Host value for requests that have none. */
   readonly authority: string;
   readonly endpoint: Endpoint;
   readonly connections: Connections;
-  readonly health: Health;
+  readonly health: TargetHealth;
   inFlight = 0;
   readonly #named: NamedConnections | undefined;
   #prober: Prober | undefined;
 
-  /** `url` has a scheme and an authority only; `ca` is what `tls.ca` holds; `keepAlive` in ms. */
+  /** `url` consists of scheme and authority. `ca`: the content of the file `tls.ca`. `keepAlive` in ms. */
   constructor(
     url: string,
     tls: UpstreamTls,
     ca: Buffer | undefined,
     keepAlive: number,
-    { changes, resolve }: Surroundings = { changes: { count: 0 }, resolve: systemResolve },
+    { changes, resolve }: TargetContext = { changes: { count: 0 }, resolve: systemResolve },
   ) {
     const { protocol, hostname, port, host } = new URL(url);
     const secure = protocol === 'https:';
@@ -47,22 +44,22 @@ export class Target {
       port: Number(port || (secure ? 443 : 80)),
       tls: secure ? tlsOptions(name, tls, ca) : undefined,
     };
-    this.#named = isName(name) ? new NamedConnections(this.endpoint, keepAlive, resolve) : undefined;
+    this.#named = isHostName(name) ? new NamedConnections(this.endpoint, keepAlive, resolve) : undefined;
     this.connections = this.#named ?? new ConnectionPool(this.endpoint, keepAlive);
-    this.health = new Health(changes);
+    this.health = new TargetHealth(changes);
   }
 
-  /** Where a probe is to connect: a name means the addresses that requests go to. */
+  /** Where probes connect. For a host name, the addresses that requests use. */
   get probedEndpoint(): Endpoint {
     const lookup = this.#named?.lookupFrom();
     return lookup === undefined ? this.endpoint : { ...this.endpoint, lookup };
   }
 
-  /** A snapshot names it, until `close`: its name is followed, and it is probed if `settings` say so. */
-  engage(settings: HealthSettings, alone: boolean): void {
-    this.health.configure(settings, alone);
-    this.#named?.follow();
-    if (settings.path !== undefined && this.#prober?.does(settings)) return;
+  /** Called for each snapshot that uses it: sets health thresholds, keeps DNS fresh and starts probes if configured. */
+  activate(settings: HealthSettings, isOnly: boolean): void {
+    this.health.configure(settings, isOnly);
+    this.#named?.startRefresh();
+    if (settings.path !== undefined && this.#prober?.uses(settings)) return;
     this.#prober?.stop();
     this.#prober = settings.path === undefined ? undefined : new Prober(this, settings);
     if (this.#prober) this.#prober.start();
@@ -92,8 +89,8 @@ export class Target {
 }
 
 function tlsOptions(name: string, { servername, verify }: UpstreamTls, ca: Buffer | undefined): ConnectionOptions {
-  const asked = servername ?? name;
-  // RFC 6066 §3: an address is no server name; the certificate is held against it all the same.
-  const sni = isIP(asked) === 0 ? { servername: asked } : {};
+  const expected = servername ?? name;
+  // RFC 6066 §3: an address is not sent as server name. The certificate is checked against it nevertheless.
+  const sni = isIP(expected) === 0 ? { servername: expected } : {};
   return { ...sni, rejectUnauthorized: verify, ...(ca === undefined ? {} : { ca }) };
 }

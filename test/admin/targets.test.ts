@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { addUp } from '../../gateway/observability/report.ts';
+import { mergeReports } from '../../gateway/observability/report.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { ask, get } from '../support/rawClient.ts';
 
@@ -48,7 +48,7 @@ it.each([
 it('of what several processes say the newest counts', () => {
   const target = { url: 'a', inFlight: 0, connections: 0, reachable: true, health: 'healthy', ejectedUntil: undefined };
   const of = (...errors: (number | undefined)[]) =>
-    addUp(
+    mergeReports(
       errors.map((at) => {
         const lastError = at === undefined ? undefined : { message: `at ${at}`, at };
         const targets = [{ ...target, health: 'healthy' as const, lastError }];

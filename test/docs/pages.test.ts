@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { referencePage } from '../../gateway/config/jsonSchema.ts';
-import { metricsPage } from '../../gateway/observability/metricsPage.ts';
+import { metricsPage } from '../../gateway/observability/metricTable.ts';
 import { problemsPage } from '../../gateway/problems/problem.ts';
 
 // `npm run docs` writes them.

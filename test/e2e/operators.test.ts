@@ -242,7 +242,7 @@ it('a file that is gone is reported, once, until it is back', async () => {
     return config['last_failure'];
   };
   rmSync(file);
-  await gateway.printed(/reload \(file\): routes.yaml has faults/);
+  await gateway.printed(/reload \(file\): routes.yaml has errors/);
   expect(await failure()).toMatchObject({ trigger: 'file', reasons: [expect.stringContaining(file)] });
   edit(`  /v1: ${upstream}\n`);
   await vi.waitFor(async () => expect(await failure()).toBeNull(), 30_000);

@@ -95,7 +95,7 @@ it('an edit of the file, and SIGHUP, are taken over, and an edit that is wrong i
   await gateway.printed(/reload \(file\): The sunset of \/v1 moves from 2030-06-30 to 2028-06-30/);
   await gateway.printed(/add the reason to routes.yaml: guard: \{ force: \{ \/v1: /);
   write('2030-06-30');
-  await gateway.printed(/reload \(file\): the rejected edit is gone/);
+  await gateway.printed(/reload \(file\): the rejected edit was undone/);
   write('never');
   await gateway.printed(/never .* Write a date/);
   gateway.child.kill('SIGHUP');

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Health } from '../../gateway/upstream/health.ts';
+import { TargetHealth } from '../../gateway/upstream/health.ts';
 import { Target } from '../../gateway/upstream/target.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -28,7 +28,7 @@ async function startProcess(port = 0) {
 
 /** What the gateway that starts next knows of its targets. */
 function watchTargets(): (url: string) => Target {
-  const engaged = vi.spyOn(Target.prototype, 'engage');
+  const engaged = vi.spyOn(Target.prototype, 'activate');
   onTestFinished(() => engaged.mockRestore());
   return (url) => {
     for (const one of engaged.mock.contexts) if (one instanceof Target && one.url === url) return one;
@@ -84,7 +84,7 @@ describe('of two targets, one that is killed', () => {
   it('is asked twice at most before it is taken out', async () => {
     const [doomed, other] = [await startProcess(), await startProcess()];
     const targetAt = watchTargets();
-    const failed = vi.spyOn(Health.prototype, 'failed');
+    const failed = vi.spyOn(TargetHealth.prototype, 'failed');
     onTestFinished(() => failed.mockRestore());
     const gateway = await startTestGateway({
       '/v1': { upstream: [doomed.url, other.url], health: { eject: long } },

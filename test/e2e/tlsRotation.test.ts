@@ -7,7 +7,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import { followCertificate, readKeyPair } from '../../gateway/pipeline/certificate.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
-import { assemble } from '../../gateway/runtime/dataPlane.ts';
+import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { startBackend } from '../support/backend.ts';
 import { connectSecurely, makePair, nameAt, type Pair } from '../support/certificates.ts';
@@ -45,7 +45,7 @@ async function following(files = filesIn(temporaryFolder()), begin: () => void =
   const backend = await startBackend();
   const tls = { ...files, hsts: false };
   const snapshot = snapshotFrom({ routes: { '/v1': backend.url }, gateway: { listen: '127.0.0.1:0', tls } });
-  const { context, close } = assemble(snapshot);
+  const { context, close } = new DataPlane(snapshot);
   const front = createFrontDoor(snapshot.gateway, context);
   const lines: string[] = [];
   const stop = followCertificate(front, snapshot.gateway.tls, (line) => lines.push(line));
@@ -189,7 +189,7 @@ it('a pair that does not fit keeps the gateway from starting, with a reason', ()
   writeFileSync(files.cert, one.cert);
   writeFileSync(files.key, two.key);
   const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' }, gateway: { tls: files } });
-  const { context, close } = assemble(snapshot);
+  const { context, close } = new DataPlane(snapshot);
   onTestFinished(close);
   expect(() => createFrontDoor(snapshot.gateway, context)).toThrow(`${files.key} is not the key of ${files.cert}`);
   writeFileSync(files.key, one.key);

@@ -6,7 +6,7 @@ import { ConfigError } from '../../gateway/config/fault.ts';
 import { loadSnapshot } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
-import type { Outcome } from '../../gateway/runtime/reload.ts';
+import type { ReloadOutcome } from '../../gateway/runtime/reload.ts';
 import { mutate } from './mutate.ts';
 import { Random } from './random.ts';
 import { watchdog } from './watchdog.ts';
@@ -15,7 +15,7 @@ import { watchdog } from './watchdog.ts';
 const allowedMs = 1_000;
 
 export interface MutationReport {
-  readonly outcomes: Readonly<Record<Outcome['kind'], number>>;
+  readonly outcomes: Readonly<Record<ReloadOutcome['kind'], number>>;
   readonly slowestMs: number;
 }
 
@@ -85,7 +85,7 @@ async function start(sound: string) {
   return { gateway, write, loaded: () => last };
 }
 
-function check(outcome: Outcome, loaded: Loaded, name: string, before: string, after: string): void {
+function check(outcome: ReloadOutcome, loaded: Loaded, name: string, before: string, after: string): void {
   if (outcome.kind === 'faulty') {
     const error = 'error' in loaded ? loaded.error : 'no error at all';
     if (!(error instanceof ConfigError)) throw new Error(`${name} ends in no fault of the file`, { cause: error });

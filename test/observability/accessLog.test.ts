@@ -7,8 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LogSettings } from '../../gateway/config/snapshot.ts';
 import { AccessLog } from '../../gateway/observability/accessLog.ts';
 import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
-import { logLine, type ShownSettings } from '../../gateway/observability/logLine.ts';
-import { prettyPrinter } from '../../gateway/observability/prettyLine.ts';
+import { logLine, prettyLine, type ShownSettings } from '../../gateway/observability/logLine.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
@@ -90,7 +89,7 @@ describe('a line', () => {
       const { path } = JSON.parse(line) as { path: string };
       expect(path.startsWith('/v1/')).toBe(true);
       expect(path).toMatch(/^[ -~]+$/);
-      expect(prettyPrinter(false)(line)).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]/);
+      expect(prettyLine(line, false)).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]/);
     },
   );
 
@@ -121,6 +120,21 @@ describe('a line', () => {
 
   it('shows no secret of a path parameter', () => {
     expect(JSON.parse(lineOf({ path: '/v1/cart;jsessionid=A1' }))).toMatchObject({ path: '/v1/cart;jsessionid=***' });
+  });
+});
+
+describe('a line for a terminal', () => {
+  it.each([
+    ['info', 32],
+    ['warn', 33],
+    ['error', 31],
+  ] as const)('has level %s in colour %i, if colours are wanted', (level, colour) => {
+    const json = logLine(wellGone, level, shown);
+    const message =
+      'GET /v1/drinks/7 → 200 in 12.346 ms  v1 (active)  client 192.0.2.7  http://127.0.0.1:3001  id id-1';
+    const name = level.toUpperCase();
+    expect(prettyLine(json, false)).toBe(`[08:00:00.042] ${name}: ${message}\n`);
+    expect(prettyLine(json, true)).toBe(`[08:00:00.042] \x1b[${colour}m${name}\x1b[39m: \x1b[36m${message}\x1b[39m\n`);
   });
 });
 
@@ -187,7 +201,7 @@ describe('the log', () => {
       const log = new AccessLog(settingsFor(file), (line) => said.push(line));
       log.record(wellGone);
       await log.close();
-      expect(said).toEqual([expect.stringMatching(/^the access log cannot be opened, and is tried again: E/)]);
+      expect(said).toEqual([expect.stringMatching(/^the access log cannot be opened and will be retried: E/)]);
       expect(log.dropped).toBe(1);
     },
   );
@@ -210,7 +224,7 @@ describe('the log', () => {
     onTestFinished(() => log.close());
     log.record(wellGone);
     log.record(wellGone);
-    expect(said).toEqual([expect.stringMatching(/^the access log cannot be opened, and is tried again: E/)]);
+    expect(said).toEqual([expect.stringMatching(/^the access log cannot be opened and will be retried: E/)]);
     await rm(dirname(file));
     await eventually(() =>
       expect(said.slice(1)).toEqual(['the access log is open again: 2 lines were dropped so far']),
@@ -227,7 +241,7 @@ describe('the log', () => {
     const log = new AccessLog(settingsFor(file), (line) => said.push(line), 20);
     onTestFinished(() => log.close());
     await rm(dirname(file), { recursive: true });
-    await eventually(() => expect(said).toEqual(['the file of the access log is gone: another one begins']));
+    await eventually(() => expect(said).toEqual(['the access log file was removed or replaced: it is opened again']));
     log.record(wellGone);
     await log.close();
     expect(await linesIn(file)).toHaveLength(1);
@@ -270,7 +284,7 @@ describe('the log', () => {
     await eventually(() => expect(said).toEqual([expect.stringMatching(/^the access log cannot be written: ENOSPC/)]));
     execFileSync('mount', ['-o', 'remount,size=64m', disk]);
     log.record(wellGone);
-    await eventually(() => expect(said.slice(1)).toEqual(['the access log is written again']));
+    await eventually(() => expect(said.slice(1)).toEqual(['the access log can be written again']));
     await log.close();
     expect(await linesIn(file)).toHaveLength(1001);
     expect(log.dropped).toBe(0);

@@ -2,14 +2,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { gauges } from '../../gateway/admin/gauges.ts';
 import { ledgerGauges } from '../../gateway/admin/ledgerState.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { ejectionsIn } from '../../gateway/observability/ejections.ts';
 import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
 import { exposition } from '../../gateway/observability/exposition.ts';
-import { Metrics } from '../../gateway/observability/metrics.ts';
+import { ejectionsIn, Metrics } from '../../gateway/observability/metrics.ts';
 import { metricTable } from '../../gateway/observability/metricTable.ts';
-import { Processes } from '../../gateway/observability/processes.ts';
 import type { ServingReport } from '../../gateway/observability/report.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
+import { WorkerTotals } from '../../gateway/runtime/workerTotals.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { startBackend } from '../support/backend.ts';
@@ -89,7 +88,7 @@ const config = {
 /** What a process tells of itself that counts for a ledger and writes a log. */
 async function ofProcess() {
   const usage = { salt: '', take: () => {} };
-  const telemetry = new Telemetry(snapshot, { clock: systemClock, notice: () => {}, logs: false, usage });
+  const telemetry = new Telemetry({ current: snapshot }, { clock: systemClock, notice: () => {}, logs: false, usage });
   onTestFinished(() => telemetry.close());
   telemetry.recorder.record(wellGone);
   return [...(await telemetry.metrics()), ...ejectionsIn(report)];
@@ -186,13 +185,12 @@ describe('what is counted', () => {
   });
 
   it('does not fall when a process is gone, and does not count one twice that was only late', async () => {
-    const processes = new Processes();
+    const totals = new WorkerTotals();
     const worker = async (pid: number) => ({ pid, since: pid, metrics: await counted({}).json() });
     const [first, second] = [await worker(1), await worker(2)];
     const total = async (...present: (typeof first)[]) => {
-      processes.note(present);
-      const parts = [...present.map((one) => one.metrics), ...(await processes.absent(present))];
-      const { value } = parseMetrics(await exposition(parts));
+      const { workers, absent = [] } = await totals.merge([Promise.resolve({ versions: [], workers: present })], true);
+      const { value } = parseMetrics(await exposition([...workers.map(({ metrics = [] }) => metrics), ...absent]));
       return value('version_gateway_retries_total', { version: 'v1' }) === 0
         ? value('version_gateway_requests_total', { version: 'v1', stage: 'active', method: 'GET', class: '2xx' })
         : undefined;

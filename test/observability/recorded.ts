@@ -4,7 +4,7 @@ import { createDiscovery } from '../../gateway/discovery/app.ts';
 import type { ExchangeRecord, Recorder } from '../../gateway/observability/exchangeRecord.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
-import { assemble } from '../../gateway/runtime/dataPlane.ts';
+import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 
 /** A gateway whose exchanges are recorded; `more`: further sections of its routes.yaml. */
 export async function startRecorded(
@@ -14,12 +14,12 @@ export async function startRecorded(
 ): Promise<{ port: number; facts: ExchangeRecord[] }> {
   const facts: ExchangeRecord[] = [];
   const snapshot = snapshotFrom({ routes, gateway: { listen: '127.0.0.1:0' }, ...more });
-  const assembly = assemble(snapshot, { discovery: createDiscovery });
-  assembly.context.recorder = recorder ?? { record: (one) => void facts.push(one) };
-  const front = createFrontDoor(snapshot.gateway, assembly.context);
+  const dataPlane = new DataPlane(snapshot, { discovery: createDiscovery });
+  dataPlane.context.recorder = recorder ?? { record: (one) => void facts.push(one) };
+  const front = createFrontDoor(snapshot.gateway, dataPlane.context);
   await listen(front, snapshot.gateway.listen);
   onTestFinished(async () => {
-    assembly.close();
+    dataPlane.close();
     await end(front);
   });
   return { port: portOf(front), facts };

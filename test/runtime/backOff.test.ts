@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { BackOff } from '../../gateway/runtime/backOff.ts';
+import { BackOff } from '../../gateway/runtime/workerPool.ts';
 
 it.each([
   ['one that dies after a long life, at once', [60_000], [0]],

@@ -13,13 +13,14 @@ function telemetry() {
   const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, log: { access: file } });
   const taken: UsageBatch[number][] = [];
   const usage = { salt: 'salt', take: (batch: UsageBatch) => void taken.push(...batch) };
-  const own = new Telemetry(snapshot, { clock: systemClock, notice: () => undefined, usage, logs: true });
+  const source = { current: snapshot };
+  const own = new Telemetry(source, { clock: systemClock, notice: () => undefined, usage, logs: true });
   onTestFinished(() => own.close());
   const requests = async (): Promise<number> => {
     const all = (await own.metrics()).find(({ name }) => name === 'version_gateway_requests_total');
     return all?.values.reduce((sum, { value }) => sum + value, 0) ?? Number.NaN;
   };
-  return { own, file, snapshot, taken, requests };
+  return { own, file, source, taken, requests };
 }
 
 it('shows what was recorded a moment ago to whoever asks', async () => {
@@ -34,7 +35,7 @@ it('writes what was recorded before the log was opened anew into the file as it 
   const { own, file } = telemetry();
   own.recorder.record(wellGone);
   renameSync(file, `${file}.1`);
-  await own.reopen();
+  await own.reopenLogs();
   own.recorder.record({ ...wellGone, id: 'id-2' });
   await own.close();
   expect(readFileSync(`${file}.1`, 'utf8')).toMatch(/^\{.*"id":"id-1".*\}\n$/);
@@ -42,9 +43,10 @@ it('writes what was recorded before the log was opened anew into the file as it 
 });
 
 it('counts what was recorded before a reload as the settings were', async () => {
-  const { own, snapshot, taken } = telemetry();
+  const { own, source, taken } = telemetry();
   own.recorder.record({ ...wellGone, rawHeaders: ['X-Client-Id', 'app'] });
-  await own.apply({ ...snapshot, usage: { ...snapshot.usage, identify: [] } });
+  source.current = { ...source.current, usage: { ...source.current.usage, identify: [] } };
+  await own.applyCurrent();
   own.recorder.record({ ...wellGone, rawHeaders: ['X-Client-Id', 'app'] });
   await own.close();
   expect(taken.map(({ client, requests }) => [client, requests])).toEqual([

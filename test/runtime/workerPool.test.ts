@@ -68,7 +68,7 @@ it('a worker that is killed is replaced, and no new connection is refused', asyn
     const response = await fetch(`http://127.0.0.1:${gateway.port}/v1/x`, { headers: { connection: 'close' } });
     expect(response.status).toBe(200);
   }
-  await gateway.printed(/has died; another one follows/);
+  await gateway.printed(/has died and is replaced/);
   let pids: number[] = [];
   const poll = setInterval(async () => {
     pids = await gateway.pids().catch(() => []);

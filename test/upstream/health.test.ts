@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Health } from '../../gateway/upstream/health.ts';
+import { TargetHealth } from '../../gateway/upstream/health.ts';
+import { systemResolve } from '../../gateway/upstream/namedConnections.ts';
 import { Pool } from '../../gateway/upstream/pool.ts';
-import { systemResolve } from '../../gateway/upstream/resolver.ts';
 import { Target } from '../../gateway/upstream/target.ts';
 
 beforeEach(() => {
@@ -25,17 +25,17 @@ const tls = { ca: undefined, servername: undefined, verify: true };
 
 function healthOf({ alone = false, passiveFailures = 3 } = {}) {
   const changes = { count: 0 };
-  const health = new Health(changes);
+  const health = new TargetHealth(changes);
   health.configure({ ...settings, passiveFailures }, alone);
   return { health, changes };
 }
 
-function fail(health: Health, times: number, unreached = false): void {
+function fail(health: TargetHealth, times: number, unreached = false): void {
   for (let time = 0; time < times; time += 1) health.failed(unreached, 'connect ECONNREFUSED');
 }
 
 /** How long it stays out, ms. */
-function outFor(health: Health): number {
+function outFor(health: TargetHealth): number {
   const start = Date.now();
   while (health.state === 'ejected') vi.advanceTimersToNextTimer();
   return Date.now() - start;

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { NamedConnections } from '../../gateway/upstream/namedConnections.ts';
-import { type Address, systemResolve } from '../../gateway/upstream/resolver.ts';
+import { NamedConnections, type ResolvedAddress, systemResolve } from '../../gateway/upstream/namedConnections.ts';
 import { exchange } from '../http1/backend.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -34,7 +33,7 @@ async function replicas(...addresses: string[]): Promise<{ port: number; opened:
   return { port, opened };
 }
 
-const at = (...addresses: string[]): Address[] =>
+const at = (...addresses: string[]): ResolvedAddress[] =>
   addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 
 /** The connections to `replica.test`, which stands for what `answers` says; an answer of nothing fails. */
@@ -49,7 +48,7 @@ async function connectionsTo(port: number, addresses: string[]) {
   };
   const connections = new NamedConnections({ host: 'replica.test', port, tls: undefined }, 0, resolve);
   onTestFinished(() => connections.close());
-  connections.follow();
+  connections.startRefresh();
   await vi.advanceTimersByTimeAsync(0);
   const change = async (...next: string[]) => {
     current = at(...next);
@@ -152,7 +151,7 @@ it.each([['localhost']])('%s is reached at 127.0.0.1 by the system', async (host
   onTestFinished(() => connections.close());
   // Before its first lookup has come back, and after.
   expect(await ask(connections, 1)).toEqual(['127.0.0.1']);
-  connections.follow();
+  connections.startRefresh();
   await eventually(() => expect(connections.lookupFrom()).toBeDefined());
   expect(await ask(connections, 3)).toEqual(['127.0.0.1', '127.0.0.1', '127.0.0.1']);
 });

@@ -6,7 +6,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
 import type { InFlight, VersionUse } from '../../gateway/pipeline/inFlight.ts';
 import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
-import { assemble } from '../../gateway/runtime/dataPlane.ts';
+import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 import { type Answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -26,7 +26,7 @@ interface Running {
 
 async function startFrontDoor(upstream: string, version: Record<string, unknown> = {}): Promise<Running> {
   const snapshot = snapshotFrom({ routes: { '/v1': { upstream, ...version } }, gateway: { listen: '127.0.0.1:0' } });
-  const { context, uses, close } = assemble(snapshot);
+  const { context, uses, close } = new DataPlane(snapshot);
   const front = createFrontDoor(snapshot.gateway, context);
   await listen(front, snapshot.gateway.listen);
   onTestFinished(async () => {

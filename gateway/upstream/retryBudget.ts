@@ -3,18 +3,18 @@ import type { RetrySettings } from '../config/snapshot.ts';
 const windowSeconds = 10;
 
 /**
- * How many second tries a version may cause: without a bound, a target in trouble would get more requests the worse it
- * is. All instants are steady milliseconds, of `performance.now()`.
+ * Limits the retries of a version to a share of its requests. Without a limit, a failing target would get more requests the
+ * worse it fails. All times are monotonic ms, from `performance.now()`.
  */
 export class RetryBudget {
-  /** Since the start: those that were granted, and those that were not. */
+  /** Retries granted and refused since the start. */
   granted = 0;
   refused = 0;
-  // Nothing is refused before a version says how much may be spent.
+  // Unlimited until `configure` is called.
   #share = 0;
   #perSecond = Number.POSITIVE_INFINITY;
   #second = 0;
-  // One slot a second of the window, and their sums.
+  // One slot per second of the window, and the sums of all slots.
   readonly #requestsIn = new Uint32Array(windowSeconds);
   readonly #retriesIn = new Uint32Array(windowSeconds);
   #requests = 0;
@@ -25,14 +25,14 @@ export class RetryBudget {
     this.#perSecond = budgetMin;
   }
 
-  /** A request has come. */
+  /** Counts a request. */
   count(now: number): void {
     const slot = this.#slotAt(now);
     this.#requestsIn[slot] = (this.#requestsIn[slot] ?? 0) + 1;
     this.#requests += 1;
   }
 
-  /** Takes a retry from the budget; false when it is spent. */
+  /** Takes a retry from the budget; false when it is used up. */
   take(now: number): boolean {
     const slot = this.#slotAt(now);
     if (this.#retries + 1 > this.#requests * this.#share + this.#perSecond * windowSeconds) {
@@ -47,12 +47,12 @@ export class RetryBudget {
 
   #slotAt(now: number): number {
     const second = Math.floor(now / 1000);
-    if (second > this.#second) this.#turnTo(second);
+    if (second > this.#second) this.#advanceTo(second);
     return this.#second % windowSeconds;
   }
 
-  /** Forgets what has left the window. */
-  #turnTo(second: number): void {
+  /** Clears the slots that have left the window. */
+  #advanceTo(second: number): void {
     const passed = Math.min(second - this.#second, windowSeconds);
     for (let one = second - passed + 1; one <= second; one += 1) {
       const slot = one % windowSeconds;

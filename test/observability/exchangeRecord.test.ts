@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { Batches } from '../../gateway/observability/batches.ts';
+import { RecordBatches } from '../../gateway/observability/exchangeRecord.ts';
 import { wellGone } from './recorded.ts';
 
-function batches(): { readonly into: Batches; readonly taken: string[] } {
+function batches(): { readonly into: RecordBatches; readonly taken: string[] } {
   const taken: string[] = [];
-  return { into: new Batches(({ id }) => taken.push(id)), taken };
+  return { into: new RecordBatches(({ id }) => taken.push(id)), taken };
 }
 
-function record(into: Batches, count: number, from = 0): string[] {
+function record(into: RecordBatches, count: number, from = 0): string[] {
   const ids = Array.from({ length: count }, (_unused, index) => `${from + index}`);
   for (const id of ids) into.record({ ...wellGone, id });
   return ids;
@@ -28,7 +28,7 @@ it('hands on many at once, in their order, and each of them once', async () => {
   const all = record(into, 1000);
   const first = taken.length;
   expect(first).toBeGreaterThan(500);
-  into.handOn();
+  into.flush();
   expect(taken).toEqual(all);
   await sleep(300);
   expect(taken).toHaveLength(1000);
@@ -36,11 +36,11 @@ it('hands on many at once, in their order, and each of them once', async () => {
 
 it('keeps what is recorded while others are handed on', () => {
   const taken: string[] = [];
-  const into: Batches = new Batches(({ id }) => {
+  const into: RecordBatches = new RecordBatches(({ id }) => {
     if (taken.push(id) === 1) into.record({ ...wellGone, id: 'meanwhile' });
   });
   record(into, 1);
-  into.handOn();
-  into.handOn();
+  into.flush();
+  into.flush();
   expect(taken).toEqual(['0', 'meanwhile']);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RetryBudget } from '../../gateway/upstream/budget.ts';
+import { RetryBudget } from '../../gateway/upstream/retryBudget.ts';
 
 function budgetOf(budget: number, budgetMin: number): RetryBudget {
   const one = new RetryBudget();

@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { policies } from '../../../gateway/upstream/policies/index.ts';
-import { leastRequests } from '../../../gateway/upstream/policies/leastRequests.ts';
-import type { Member, Policy } from '../../../gateway/upstream/policies/policy.ts';
-import { random } from '../../../gateway/upstream/policies/random.ts';
-import { roundRobin } from '../../../gateway/upstream/policies/roundRobin.ts';
-import { Target } from '../../../gateway/upstream/target.ts';
+import type { Policy, PoolMember } from '../../gateway/upstream/policies.ts';
+import { leastRequests, policies, random, roundRobin } from '../../gateway/upstream/policies.ts';
+import { Target } from '../../gateway/upstream/target.ts';
 
 const tls = { ca: undefined, servername: undefined, verify: true };
 
 /** `a`, `b`, … with these weights, and so many requests under way. */
-function members(weights: readonly number[], inFlight: readonly number[] = []): Member[] {
+function members(weights: readonly number[], inFlight: readonly number[] = []): PoolMember[] {
   return weights.map((weight, index) => {
     const target = new Target(`http://${'abc'.charAt(index)}`, tls, undefined, 0);
     target.inFlight = inFlight[index] ?? 0;
@@ -17,7 +14,7 @@ function members(weights: readonly number[], inFlight: readonly number[] = []): 
   });
 }
 
-function picks(policy: Policy, from: readonly Member[], count: number): string {
+function picks(policy: Policy, from: readonly PoolMember[], count: number): string {
   return Array.from({ length: count }, () => policy(from)?.target.authority ?? '-').join('');
 }
 
