@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers';
 // For whom bin/ has not done it: a command that is over in a moment would spend most of it on compiling.
 enableCompileCache();
 const { run } = await import('./cli/run.ts');
-const { surviveClosedPipes } = await import('./cli/closedPipe.ts');
+const { ignoreClosedPipes } = await import('./cli/io.ts');
 
 const { stdout, stderr, env } = process;
-surviveClosedPipes(stdout, stderr);
+ignoreClosedPipes(stdout, stderr);
 const stdin = (): Promise<string> => text(process.stdin);
 process.exitCode = await run(process.argv.slice(2), {
   stdout,

@@ -5,7 +5,7 @@
 
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keepYoungGenerationSmall } from '../../gateway/cli/heap.ts';
+import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Recorder } from '../../gateway/observability/exchangeRecord.ts';
 import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';

@@ -1,20 +1,11 @@
 import { isIPv6 } from 'node:net';
-import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { printable, UnreadableFileError } from '../config/fault.ts';
+import { UnreadableFileError } from '../config/fault.ts';
 import { adminAddressIn, decode, readRoutes } from '../config/load.ts';
-import { UnansweredError } from './admin.ts';
-import { usualConfig } from './configOption.ts';
+import { printable } from '../shared/text.ts';
+import { AdminError, type AdminTarget } from './adminClient.ts';
+import { defaultConfig } from './configFile.ts';
 import type { Io } from './io.ts';
-
-/** Which running gateway to ask. */
-export interface AdminTarget {
-  readonly origin: string;
-  /** The origin, and where it was found if nobody named it: `http://127.0.0.1:9901 (the default)`. */
-  readonly name: string;
-  /** '' for none. */
-  readonly token: string;
-}
 
 export interface TargetOptions {
   /** An origin. */
@@ -22,43 +13,44 @@ export interface TargetOptions {
   readonly config?: string;
 }
 
-/** `--admin`, and `--config` for who does not know it by heart. */
+/** `--admin`, and `--config` to read the address from. */
 export function addTargetOptions(command: Command): Command {
   return addAdminOption(command).option(
     '--config <file>',
-    `the routes.yaml that gateway.admin and admin_token are read from (default: routes.yaml or config/routes.yaml, if there is one)`,
+    'routes.yaml to read gateway.admin and admin_token from (default: routes.yaml, else config/routes.yaml, if it exists)',
   );
 }
 
 export function addAdminOption(command: Command): Command {
   return command.option(
     '--admin <host:port>',
-    'the admin listener of the running gateway; ADMIN_TOKEN is its token (default: gateway.admin of --config, else 127.0.0.1:9901)',
+    'admin listener of the running gateway; its token is read from ADMIN_TOKEN (default: gateway.admin of --config, else 127.0.0.1:9901)',
     originOf,
   );
 }
 
-/** A token of the file goes nowhere but to the address of the file. @throws UnansweredError, UnreadableFileError */
+const defaultOrigin = 'http://127.0.0.1:9901';
+
+/** A token read from the file is only sent to the address read from the file. @throws AdminError, UnreadableFileError */
 export function targetOf({ admin, config }: TargetOptions, io: Pick<Io, 'env' | 'cwd' | 'stderr'>): AdminTarget {
-  const { env, cwd, stderr } = io;
-  const token = (env['ADMIN_TOKEN'] ?? '').trim();
+  const token = (io.env['ADMIN_TOKEN'] ?? '').trim();
   if (admin !== undefined) return { origin: admin, name: admin, token };
-  const origin = 'http://127.0.0.1:9901';
-  const file = config ?? usualConfig(cwd);
+  const origin = defaultOrigin;
+  const file = config ?? defaultConfig(io.cwd);
   if (file === undefined) return { origin, name: `${origin} (the default)`, token };
   const shown = printable(file);
-  const address = addressIn(shown, resolve(cwd, file), env);
+  const address = addressIn(file, io);
   if (address instanceof UnreadableFileError || typeof address === 'string') {
     const reason = address instanceof UnreadableFileError ? address.message : `${shown} ${reasons[address]}`;
-    // A file that nobody named may be in the middle of an edit, just when somebody has to know how the gateway is.
+    // A file that was not named may be in the middle of an edit, and the status is needed just then.
     if (config === undefined && address !== 'unusable') {
-      // Whoever answers there may be another gateway than the one that the file means.
-      stderr.write(`Asking ${origin}, the default: ${reason}.\n`);
+      // The gateway at the default address may not be the one that the file configures.
+      io.stderr.write(`Connecting to ${origin}, the default: ${reason}.\n`);
       return { origin, name: `${origin} (the default, as ${reason})`, token };
     }
     throw address instanceof UnreadableFileError
       ? address
-      : new UnansweredError(`${reason}.  Name the gateway to ask with --admin host:port.`);
+      : new AdminError(`${reason}.  Give the address of the gateway: --admin host:port.`);
   }
   if (address === undefined)
     return { origin, name: `${origin} (the default, as ${shown} has no gateway.admin)`, token };
@@ -67,20 +59,20 @@ export function targetOf({ admin, config }: TargetOptions, io: Pick<Io, 'env' | 
 }
 
 const reasons = {
-  broken: 'cannot be understood: version-gateway check says why',
-  unusable: 'has no address in gateway.admin that could be asked',
+  broken: 'cannot be parsed: see version-gateway check',
+  unusable: 'has no usable address in gateway.admin',
 };
 
-function addressIn(shown: string, path: string, env: NodeJS.ProcessEnv) {
+function addressIn(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>) {
   try {
-    return adminAddressIn(decode(readRoutes(path)) ?? '', env);
+    return adminAddressIn(decode(readRoutes(file, cwd)) ?? '', env);
   } catch (error) {
-    if (error instanceof UnreadableFileError) return new UnreadableFileError(shown, error.cause);
+    if (error instanceof UnreadableFileError) return new UnreadableFileError(printable(file), error.cause);
     throw error;
   }
 }
 
-/** Where all interfaces listen, the loopback one does. */
+/** A wildcard address includes the loopback address. */
 function hostOf(host: string): string {
   if (host === '' || host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -1,22 +1,44 @@
-/** What a command may touch of the world. */
+import type { Writable } from 'node:stream';
+import type { Command } from 'commander';
+
+/** The streams, the environment and the working directory of a command. */
 export interface Io {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: NodeJS.ProcessEnv;
-  /** Where relative paths begin. */
+  /** Relative paths start here. */
   readonly cwd: string;
-  /** All that comes in; for commands that take `-` for a file. */
+  /** Reads standard input to its end, for commands that accept `-` as a file name. */
   readonly stdin?: () => Promise<string>;
-  /** Standard input is a terminal. */
   readonly stdinIsTTY?: boolean;
 }
 
 export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean;
-  /** Of a terminal. */
+  /** Width of the terminal. */
   readonly columns?: number;
 }
 
-/** 0: fine. 1: what was checked is not fine. 2: wrong usage, a file that cannot be read, or nobody who answers. */
+/** 0: success. 1: the check found a problem. 2: wrong usage, an unreadable file, or a gateway that does not answer. */
 export type ExitCode = 0 | 1 | 2;
+
+/** Adds a command to the program. Its action calls `finish` with the exit code, or throws. */
+export type AddCommand = (program: Command, io: Io, finish: (code: ExitCode) => void) => void;
+
+/** The arguments or their input cannot be used. The message is printed as it is; the exit code is 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/**
+ * Ignores EPIPE, as after `| head`: the rest of the output is discarded and the command ends with its own exit code.
+ * Any other stream error is thrown.
+ */
+export function ignoreClosedPipes(...outputs: readonly Writable[]): void {
+  for (const output of outputs) {
+    output.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+}

@@ -1,15 +1,29 @@
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { CompareError } from '../compat/failure.ts';
 import { UnreadableFileError } from '../config/fault.ts';
-import { UnansweredError } from './admin.ts';
-import { commandsFor } from './commands.ts';
-import type { ExitCode, Io } from './io.ts';
-import { packageVersion } from './packageVersion.ts';
+import { AdminError } from './adminClient.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from './io.ts';
 
-/** Runs one command line, without the name of the program. */
+/** In the order of `--help`. Only the modules of the requested command are loaded: comparing two files needs no gateway. */
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  start: async () => (await import('./commands/start.ts')).addStart,
+  check: async () => (await import('./commands/check.ts')).addCheck,
+  compat: async () => (await import('./commands/compat.ts')).addCompat,
+  migrate: async () => (await import('./commands/migrate.ts')).addMigrate,
+  moved: async () => (await import('./commands/moved.ts')).addMoved,
+  ready: async () => (await import('./commands/ready.ts')).addReady,
+  status: async () => (await import('./commands/status.ts')).addStatus,
+  usage: async () => (await import('./commands/usage.ts')).addUsage,
+  tag: async () => (await import('./commands/tag.ts')).addTag,
+  'can-retire': async () => (await import('./commands/canRetire.ts')).addCanRetire,
+};
+
+/** Runs one command line, given without the name of the program. */
 export async function run(args: readonly string[], io: Io): Promise<ExitCode> {
   let code: ExitCode = 0;
   const program = new Command('version-gateway')
-    .description('Every major version of an HTTP API side by side, behind one host.')
+    .description('Run every major version of an HTTP API side by side, behind one host.')
     .version(packageVersion(), '-v, --version', 'print the version')
     .exitOverride()
     .configureOutput({
@@ -28,10 +42,26 @@ export async function run(args: readonly string[], io: Io): Promise<ExitCode> {
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
-    // Commander's own way out: help and version are 0, a wrong command line is something else.
+    // Commander throws for --help and --version too, with exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (!(error instanceof UnreadableFileError || error instanceof UnansweredError)) throw error;
+    if (!isExplained(error)) throw error;
     io.stderr.write(`${error.message}\n`);
     return 2;
   }
+}
+
+/** The requested command, or all of them when there is none, so that the help lists them. */
+function commandsFor([name = '']: readonly string[]): Promise<AddCommand[]> {
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  return Promise.all(load ? [load()] : Object.values(commands).map((one) => one()));
+}
+
+/** Errors whose message tells the user what to do; anything else is a defect. */
+function isExplained(error: unknown): error is Error {
+  return [UsageError, UnreadableFileError, AdminError, CompareError].some((type) => error instanceof type);
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,6 +1,6 @@
-import { type Admin, isRecord, stranger } from './admin.ts';
+import { type AdminClient, isRecord, type JsonObject, notAGateway } from './adminClient.ts';
 
-/** What `/api/status` answers. Instants are RFC 3339, or null. */
+/** The response of `/api/status`. Times are RFC 3339 or null. */
 export interface RunningStatus {
   readonly config: {
     readonly fingerprint: string;
@@ -13,21 +13,21 @@ export interface RunningStatus {
       readonly reasons: readonly string[];
     } | null;
   };
-  /** null: no ledger is kept. */
+  /** null: usage is not recorded. */
   readonly usage?: { readonly problem: string | null; readonly held_rows: number } | null;
-  /** Absent: an earlier release answers. */
+  /** Absent in earlier releases. */
   readonly workers?: readonly RunningWorker[];
   readonly versions: readonly RunningVersion[];
 }
 
 export interface RunningWorker {
   readonly pid: number;
-  /** null: it answers. */
+  /** null: the worker responds. */
   readonly unresponsive_since?: string | null;
 }
 
 export interface RunningVersion {
-  /** The segment: `v1`. */
+  /** The path segment: `v1`. */
   readonly version: string;
   /** A stage of the lifecycle, or `removed`. */
   readonly stage: string;
@@ -37,9 +37,9 @@ export interface RunningVersion {
   readonly waiting: number;
   readonly last_served: string | null;
   readonly safe_to_stop: boolean;
-  /** No target of it can be reached. */
+  /** None of its targets can be reached. */
   readonly unreachable: boolean;
-  /** It is also deprecated and has a successor that can be reached. */
+  /** Unreachable, deprecated, and its successor is reachable. */
   readonly stopped_before_retired: boolean;
   readonly targets: readonly RunningTarget[];
 }
@@ -48,7 +48,7 @@ export interface RunningTarget {
   readonly url: string;
   readonly health: string;
   readonly ejected_until: string | null;
-  /** null: nobody has asked it yet. */
+  /** null: not contacted yet. */
   readonly reachable: boolean | null;
   readonly last_error?: string | null;
   readonly last_error_at?: string | null;
@@ -56,14 +56,14 @@ export interface RunningTarget {
   readonly connections: number;
 }
 
-/** @param patience ms @throws UnansweredError */
-export async function readStatus(admin: Admin, name: string, patience?: number): Promise<RunningStatus> {
-  const answer = await admin.get('/api/status', patience);
-  if (!isStatus(answer)) throw stranger(name);
+/** @param timeout ms @throws AdminError */
+export async function readStatus(admin: AdminClient, name: string, timeout?: number): Promise<RunningStatus> {
+  const answer = await admin.get('/api/status', timeout);
+  if (!isStatus(answer)) throw notAGateway(name);
   return answer;
 }
 
-// Enough to tell a gateway from anything else that answers there; the rest is of one making with this program.
+// Checks what tells a gateway from another server. A gateway of the same release has the other fields.
 function isStatus(answer: unknown): answer is RunningStatus {
   if (!isRecord(answer)) return false;
   const { config, versions } = answer;
@@ -75,11 +75,11 @@ function isListOfVersions(list: unknown): boolean {
   return list.every((one) => isRecord(one) && hasTexts(one, 'version', 'stage') && Array.isArray(one['targets']));
 }
 
-function hasTexts(record: Readonly<Record<string, unknown>>, ...names: string[]): boolean {
+function hasTexts(record: JsonObject, ...names: string[]): boolean {
   return names.every((name) => typeof record[name] === 'string');
 }
 
-/** A line about each worker that does not answer: what it holds now is unknown. */
+/** A line for each worker that does not respond; its current counts are unknown. */
 export function unresponsiveWorkers({ workers = [] }: RunningStatus): string[] {
   return workers
     .filter(({ unresponsive_since }) => typeof unresponsive_since === 'string')

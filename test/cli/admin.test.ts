@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
+import { startFakeAdmin } from './fakeAdmin.ts';
 import { runIn } from './io.ts';
-import { startStranger } from './stranger.ts';
 
 const token = 'correct-horse-battery-staple';
 const config = { fingerprint: 'x', generation: 1, loaded_at: '2026-11-21T10:00:00.000Z', trigger: 'start' };
@@ -18,32 +18,42 @@ describe('nobody of use answers', () => {
     const { code, stdout, stderr } = await runIn('/', ['status', '--admin', url]);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toBe(
-      `${url} does not answer: ECONNREFUSED.  Is the gateway running, and is this its gateway.admin?  Name that with --admin host:port.\n`,
+      `${url} does not answer: ECONNREFUSED.  Check that the gateway is running, or give the address of its gateway.admin: --admin host:port.\n`,
     );
   });
 
   it('in time', async () => {
-    const admin = await startStranger(() => {});
+    const admin = await startFakeAdmin(() => {});
     const { code, stderr } = await runIn('/', ['status', '--admin', admin, '--wait', '/v1', '--timeout', '1s']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('no answer within 1 s')]);
   });
 
   it.each<[string, RequestListener, NodeJS.ProcessEnv, RegExp]>([
-    ['a page', (_req, res) => res.end('<p>hello'), {}, /does not answer as the admin listener of a version-gateway/],
-    ['an empty answer', (_req, res) => res.end(), {}, /does not answer as the admin listener/],
-    ['a list', json(200, []), {}, /does not answer as the admin listener/],
-    ['other JSON', json(200, { hello: 1 }), {}, /does not answer as the admin listener/],
-    ['another configuration', json(200, { config: {}, versions: [] }), {}, /does not answer as the admin listener/],
-    ['other versions', json(200, { ...idle, versions: ['v1'] }), {}, /does not answer as the admin listener/],
+    ['a page', (_req, res) => res.end('<p>hello'), {}, /does not answer like the admin listener of a version-gateway/],
+    ['an empty answer', (_req, res) => res.end(), {}, /does not answer like the admin listener/],
+    ['a list', json(200, []), {}, /does not answer like the admin listener/],
+    ['other JSON', json(200, { hello: 1 }), {}, /does not answer like the admin listener/],
+    ['another configuration', json(200, { config: {}, versions: [] }), {}, /does not answer like the admin listener/],
+    ['other versions', json(200, { ...idle, versions: ['v1'] }), {}, /does not answer like the admin listener/],
     ['half an answer', (_req, res) => void res.write('{', () => res.destroy()), {}, /does not answer: /],
-    ['401', json(401, {}), {}, /wants a token\. {2}Set ADMIN_TOKEN/],
-    ['403', json(403, { detail: 'x' }), {}, /wants a token\. {2}Set ADMIN_TOKEN/],
-    ['403 to a token', json(403, {}), { ADMIN_TOKEN: token }, /does not accept ADMIN_TOKEN\. {2}Set ADMIN_TOKEN/],
-    ['404', json(404, { detail: 'Nothing.' }), {}, /answered 404\. {2}Nothing\. {2}Is it a gateway of this release\?/],
-    ['500', json(500, { detail: 'a\x1b[2J' }), {}, /answered 500\. {2}a\\x1b\[2J {2}Look at its log\./],
-    ['a token that cannot be sent', json(200, idle), { ADMIN_TOKEN: `${token}\n${token}` }, /ADMIN_TOKEN holds char/],
+    ['401', json(401, {}), {}, /requires a token\. {2}Set ADMIN_TOKEN/],
+    ['403', json(403, { detail: 'x' }), {}, /requires a token\. {2}Set ADMIN_TOKEN/],
+    ['403 to a token', json(403, {}), { ADMIN_TOKEN: token }, /rejects ADMIN_TOKEN\. {2}Set ADMIN_TOKEN/],
+    [
+      '404',
+      json(404, { detail: 'Nothing.' }),
+      {},
+      /answered 404\. {2}Nothing\. {2}Check that the gateway is of this release\./,
+    ],
+    ['500', json(500, { detail: 'a\x1b[2J' }), {}, /answered 500\. {2}a\\x1b\[2J {2}See the gateway's log\./],
+    [
+      'a token that cannot be sent',
+      json(200, idle),
+      { ADMIN_TOKEN: `${token}\n${token}` },
+      /ADMIN_TOKEN contains char/,
+    ],
   ])('but %s', async (_what, listener, env, expected) => {
-    const { code, stdout, stderr } = await runIn('/', ['status', '--admin', await startStranger(listener)], env);
+    const { code, stdout, stderr } = await runIn('/', ['status', '--admin', await startFakeAdmin(listener)], env);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(expected);
     expect(stderr.trimEnd()).not.toContain('\n');
@@ -52,11 +62,11 @@ describe('nobody of use answers', () => {
 
   it('and the token does not follow a redirect', async () => {
     const seen: unknown[] = [];
-    const other = await startStranger((req, res) => {
+    const other = await startFakeAdmin((req, res) => {
       seen.push(req.url);
       json(200, idle)(req, res);
     });
-    const admin = await startStranger((_req, res) => res.writeHead(307, { location: `http://${other}/` }).end());
+    const admin = await startFakeAdmin((_req, res) => res.writeHead(307, { location: `http://${other}/` }).end());
     expect((await runIn('/', ['status', '--admin', admin], { ADMIN_TOKEN: token })).code).toBe(2);
     expect(seen).toEqual([]);
   });
@@ -87,7 +97,7 @@ it.each([
   ['a URL with a slash', (admin: string) => `http://${admin}/`],
 ])('asks %s, with the token', async (_form, spell) => {
   const seen: unknown[] = [];
-  const admin = await startStranger((req, res) => {
+  const admin = await startFakeAdmin((req, res) => {
     seen.push([req.method, req.url, req.headers.authorization]);
     json(200, idle)(req, res);
   });
@@ -101,7 +111,7 @@ it('needs the token of a real gateway, though it asks from the same machine', as
   const admin = ['--admin', `127.0.0.1:${adminPort}`];
   for (const command of [['status'], ['usage'], ['can-retire', '/v1']]) {
     const { code, stderr } = await runIn('/', [...command, ...admin]);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/wants a token\. {2}Set ADMIN_TOKEN/)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/requires a token\. {2}Set ADMIN_TOKEN/)]);
   }
   expect((await runIn('/', ['status', ...admin], { ADMIN_TOKEN: token })).code).toBe(0);
 });

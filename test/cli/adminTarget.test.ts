@@ -1,11 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type AdminTarget, targetOf } from '../../gateway/cli/adminTarget.ts';
+import type { AdminTarget } from '../../gateway/cli/adminClient.ts';
+import { targetOf } from '../../gateway/cli/adminTarget.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { refusedUrl } from '../support/gateway.ts';
+import { startFakeAdmin } from './fakeAdmin.ts';
 import { runIn } from './io.ts';
-import { startStranger } from './stranger.ts';
 
 const routes = 'routes: { /v1: "http://127.0.0.1:3001" }\n';
 
@@ -20,19 +21,19 @@ const commands = [['status'], ['usage'], ['can-retire', '/v1']];
 describe.each(commands)('%s', (...command) => {
   it('asks where routes.yaml has the gateway listen, with its token', async () => {
     const seen: unknown[] = [];
-    const admin = await startStranger((req, res) => {
+    const admin = await startFakeAdmin((req, res) => {
       seen.push(req.headers.authorization);
       res.end('{}');
     });
     const cwd = folderWith(`${routes}gateway: { admin: "${admin}", admin_token: "\${GATEWAY_TOKEN}" }`);
     const { stderr } = await runIn(cwd, command, { GATEWAY_TOKEN: 'correct-horse' });
-    expect(stderr).toContain(`http://${admin} (gateway.admin of routes.yaml) does not answer as the admin listener`);
+    expect(stderr).toContain(`http://${admin} (gateway.admin of routes.yaml) does not answer like the admin listener`);
     expect(seen).toEqual(['Bearer correct-horse']);
   });
 
   it('asks where it is told to, and never takes the token of a file there', async () => {
     const seen: unknown[] = [];
-    const admin = await startStranger((req, res) => {
+    const admin = await startFakeAdmin((req, res) => {
       seen.push(req.headers.authorization);
       res.end('{}');
     });
@@ -100,12 +101,12 @@ describe('the gateway to ask', () => {
   });
 
   it.each([
-    ['gateway: { admin: nowhere }', 'has no address in gateway.admin that could be asked.'],
-    [`gateway: { admin: "\${ADMIN}" }`, 'has no address in gateway.admin that could be asked.'],
-    ['gateway: { admin: 127.0.0.1:0 }', 'has no address in gateway.admin that could be asked.'],
+    ['gateway: { admin: nowhere }', 'has no usable address in gateway.admin.'],
+    [`gateway: { admin: "\${ADMIN}" }`, 'has no usable address in gateway.admin.'],
+    ['gateway: { admin: 127.0.0.1:0 }', 'has no usable address in gateway.admin.'],
   ])('cannot be told from %j', async (text, reason) => {
     const { code, stderr } = await runIn(folderWith(text), ['status']);
-    expect([code, stderr]).toEqual([2, `routes.yaml ${reason}  Name the gateway to ask with --admin host:port.\n`]);
+    expect([code, stderr]).toEqual([2, `routes.yaml ${reason}  Give the address of the gateway: --admin host:port.\n`]);
   });
 
   it.each([
@@ -113,13 +114,13 @@ describe('the gateway to ask', () => {
     ['nothing', ''],
   ])('is the usual one while the file has %s in it, and says so, unless the file was named', async (_what, text) => {
     const cwd = folderWith(text);
-    const reason = 'routes.yaml cannot be understood: version-gateway check says why';
+    const reason = 'routes.yaml cannot be parsed: see version-gateway check';
     const name = `${fallback} (the default, as ${reason})`;
     const told: string[] = [];
     expect(found(cwd, { ADMIN_TOKEN: 'mine' }, told)).toEqual({ origin: fallback, name, token: 'mine' });
-    expect(told).toEqual([`Asking ${fallback}, the default: ${reason}.\n`]);
+    expect(told).toEqual([`Connecting to ${fallback}, the default: ${reason}.\n`]);
     const { code, stderr } = await runIn(cwd, ['status', '--config', 'routes.yaml']);
-    expect([code, stderr]).toEqual([2, `${reason}.  Name the gateway to ask with --admin host:port.\n`]);
+    expect([code, stderr]).toEqual([2, `${reason}.  Give the address of the gateway: --admin host:port.\n`]);
   });
 
   it('is the usual one while the file cannot be read, and says so, unless the file was named', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { banner } from '../../gateway/cli/banner.ts';
+import { banner } from '../../gateway/cli/start/messages.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { sparkline } from '../../gateway/cli/sparkline.ts';
+import { sparkline } from '../../gateway/cli/output/table.ts';
 import { day, hour, ledgerWith } from '../retirement/ledger.ts';
 import { row } from '../retirement/rows.ts';
 import { startAdmin } from '../retirement/startAdmin.ts';
+import { startFakeAdmin } from './fakeAdmin.ts';
 import { runIn } from './io.ts';
-import { startStranger } from './stranger.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');
 const upstream = 'http://127.0.0.1:3001';
@@ -51,9 +51,9 @@ describe('can-retire', () => {
   trend        no requests in 7 days  ······························
   in flight    0
   successor    /v2, unknown
-  ledger       begins 100 days ago
+  ledger       starts 100 days ago
 
-  client           requests  errors  routes                  last asked
+  client           requests  errors  routes                  last call
   x-client-id:ios  1,204     4       1: GET /drinks (1,204)  3 h ago
 `);
   });
@@ -167,9 +167,13 @@ describe('exits 2', () => {
   it.each(['{}', '[]', '{"answer":"maybe","reasons":[],"notes":[],"facts":{"clients":[]}}', '{"answer":"yes"}'])(
     'for a stranger who says %s',
     async (body) => {
-      const admin = await startStranger((_req, res) => res.end(body));
+      const admin = await startFakeAdmin((_req, res) => res.end(body));
       const { code, stdout, stderr } = await runIn('/', ['can-retire', '/v1', '--admin', admin]);
-      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('does not answer as the admin listener')]);
+      expect([code, stdout, stderr]).toEqual([
+        2,
+        '',
+        expect.stringContaining('does not answer like the admin listener'),
+      ]);
     },
   );
 });

@@ -28,9 +28,9 @@ it('looks into config/ where no routes.yaml is beside it, and there only', async
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'config'));
   writeFileSync(join(folder, 'config', 'routes.yaml'), fine);
-  expect((await runIn(folder, ['check'])).stdout).toContain('config/routes.yaml is fine.');
+  expect((await runIn(folder, ['check'])).stdout).toContain('config/routes.yaml is valid.');
   writeFileSync(join(folder, 'routes.yaml'), bad);
-  expect((await runIn(folder, ['check'])).stdout).toContain('\nroutes.yaml cannot be served');
+  expect((await runIn(folder, ['check'])).stdout).toContain('\nroutes.yaml is not valid');
   expect(await runIn(temporaryFolder(), ['check'])).toMatchObject({
     code: 2,
     stderr: 'routes.yaml cannot be read: there is no such file\n',
@@ -45,7 +45,7 @@ it('with --no-upstreams takes a file for versionLifecycle', async () => {
   });
   expect(await runIn(folder, ['check', '--no-upstreams'])).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('routes.yaml is fine'),
+    stdout: expect.stringContaining('routes.yaml is valid'),
   });
 });
 
@@ -62,7 +62,7 @@ routes.yaml:3:1  gatway
   3 | gatway: 1
     | ^
 
-routes.yaml cannot be served: 2 faults.
+routes.yaml is not valid: 2 faults.
 `);
 });
 
@@ -88,7 +88,7 @@ it('sums up a file that is fine', async () => {
 `;
   const { code, stdout } = await runIn(folderWith(text), ['check', '--strict']);
   expect(code).toBe(0);
-  expect(stdout).toBe(`routes.yaml is fine.
+  expect(stdout).toBe(`routes.yaml is valid.
   /v1  deprecated  1 target   deprecation 2020-01-01  sunset 2099-06-30T12:00:00Z  successor /v2
   /v2  announced   2 targets  deprecation 2099-01-01  sunset 2099-07-01            successor /v3
   /v3  active      1 target

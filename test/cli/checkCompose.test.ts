@@ -27,7 +27,7 @@ describe('what cannot be checked', () => {
 
   it('the name of a service without its file', async () => {
     const { code, stderr } = await runIn(folderOf(files), ['check', '--compose-service', 'gateway'], nowhere);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('--compose-service names a service of the file')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--compose-service requires --compose')]);
   });
 
   it('a routes.yaml that is not UTF-8', async () => {
@@ -44,7 +44,7 @@ describe('what cannot be checked', () => {
     });
     expect(code).toBe(1);
     expect(stdout).toContain('The environment variable OTHER is not set.');
-    expect(stdout).toContain('as the service gateway sees it');
+    expect(stdout).toContain('in the environment of the service gateway');
   });
 
   it('half a project', async () => {
@@ -55,7 +55,7 @@ describe('what cannot be checked', () => {
     );
     expect(code).toBe(1);
     expect(stdout).toContain('A service has to be a map.');
-    expect(stdout).toContain('routes.yaml and docker-compose.yml do not fit together: 1 fault.');
+    expect(stdout).toContain('routes.yaml and docker-compose.yml do not match: 1 fault.');
   });
 });
 
@@ -63,8 +63,8 @@ it('says that two files fit', async () => {
   const { code, stdout } = await runIn(folderOf(files), [...args, '--strict'], nowhere);
   expect([code, stdout]).toEqual([
     0,
-    `routes.yaml and docker-compose.yml fit together.
-  as the service gateway sees it
+    `routes.yaml and docker-compose.yml match.
+  in the environment of the service gateway
   /v1  active  1 target
 `,
   ]);
@@ -84,8 +84,8 @@ docker-compose.yml:6:3  services.v9  warning
   6 |   v9: { image: api }
     |   ^
 
-routes.yaml and docker-compose.yml do not fit together: 1 fault, 1 warning.
-  as the service gateway sees it
+routes.yaml and docker-compose.yml do not match: 1 fault, 1 warning.
+  in the environment of the service gateway
   /v1  active  1 target
 `);
 });

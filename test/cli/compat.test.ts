@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { compatFormats } from '../../gateway/cli/compatPrinters.ts';
+import { compatFormats } from '../../gateway/cli/commands/compat.ts';
 import { compat, contract, Repository, routesFile } from './compatRepository.ts';
 
 const drinks = contract({ 'GET /drinks': { price: 'string' } });
@@ -113,14 +113,18 @@ describe('what cannot be compared', () => {
     ['a syntax error', ['old.json', 'broken.yaml'], /broken\.yaml/],
     ['something else', ['old.json', 'other.yaml'], /not an OpenAPI document/],
     ['a $ref to nowhere', ['old.json', 'dangling.json'], /#\/nowhere/],
-    ['standard input twice', ['-', '-'], /Only one of the two can come from standard input/],
+    ['standard input twice', ['-', '-'], /Only one of the two contracts can be standard input/],
     ['empty standard input', ['old.json', '-'], /standard input: is empty/],
     ['a commit without a repository', ['HEAD:old.json', 'old.json'], /this is not a git repository/],
-    ['a sloppy one with --validate', ['old.json', 'sloppy.json', '--validate'], /not in order: 1 fault/],
-    ['--against without --routes', ['old.json', 'old.json', '--against', 'HEAD'], /--against is for --routes/],
+    ['a sloppy one with --validate', ['old.json', 'sloppy.json', '--validate'], /not valid: 1 fault/],
+    ['--against without --routes', ['old.json', 'old.json', '--against', 'HEAD'], /--against requires --routes/],
     ['a settings file that is missing', ['old.json', 'old.json', '--config', 'no.yaml'], /no\.yaml cannot be read/],
-    ['a settings file with faults', ['old.json', 'old.json', '--config', 'routes.yaml'], /routes\.yaml cannot be used/],
-    ['routes beside contracts', ['old.json', 'old.json', '--routes', 'routes.yaml'], /leave OLD and NEW out/],
+    [
+      'a settings file with faults',
+      ['old.json', 'old.json', '--config', 'routes.yaml'],
+      /routes\.yaml has faults and cannot be used/,
+    ],
+    ['routes beside contracts', ['old.json', 'old.json', '--routes', 'routes.yaml'], /omit OLD and NEW/],
     ['faulty routes', ['--routes', 'routes.yaml'], /routes\./],
     ['missing routes', ['--routes', 'none.yaml'], /none\.yaml cannot be read/],
     ['an unknown rule', ['old.json', 'old.json', '--rule', 'none=off'], /no such rule/],

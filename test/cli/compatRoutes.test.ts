@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { compatFormats } from '../../gateway/cli/compatPrinters.ts';
+import { compatFormats } from '../../gateway/cli/commands/compat.ts';
 import { type Api, compat, contract, Repository, routesFile } from './compatRepository.ts';
 
 const v1: Api = { 'GET /drinks': { price: 'string' } };
@@ -117,7 +117,7 @@ describe('a major without a breaking change', () => {
     const files = { 'routes.yaml': contracts, 'v1.json': contract(v1), 'v3.json': contract(v1) };
     const { code, stdout } = await Repository.of(files).compat(all);
     expect(code).toBe(0);
-    expect(stdout).toContain('/v2 has no contract in routes.yaml: it is not compared, nor can /v3 be held against it');
+    expect(stdout).toContain('/v2 has no contract in routes.yaml: it is not compared, and neither is /v3 with it');
     expect(stdout).not.toContain('/v1 → /v3');
   });
 
@@ -131,7 +131,7 @@ describe('the past of a contract', () => {
     const repository = Repository.of({ ...routes, 'v1.json': contract(v1) }).write({ 'v2.json': contract(v2) });
     const { code, stdout } = await repository.compat(all);
     expect(code).toBe(0);
-    expect(stdout).toContain('the contract of /v2 is not in HEAD: there is nothing to hold it against');
+    expect(stdout).toContain('the contract of /v2 is not in HEAD: there is nothing to compare it with');
     expect(stdout).toContain('0 errors, 2 changes between majors, 1 contract not compared.');
   });
 
@@ -176,7 +176,7 @@ describe('the past of a contract', () => {
   });
 
   it.each([
-    ['a version', routesFile({ v2: 'v2.json' }), '/v1 is not in routes.yaml any more, and had a contract in HEAD'],
+    ['a version', routesFile({ v2: 'v2.json' }), '/v1 had a contract in HEAD and is no longer in routes.yaml'],
     ['a contract', routesFile({ v1: null, v2: 'v2.json' }), '/v1 has no contract in routes.yaml, but had one in HEAD'],
   ])('does not go unsaid where %s is gone', async (_name, text, words) => {
     const { code, stdout } = await Repository.of(sound).write({ 'routes.yaml': text }).compat(all);
@@ -209,7 +209,7 @@ describe('what cannot be compared', () => {
       'a contract with a fault, with --validate',
       Repository.of({ ...sound, 'v2.json': contract(v2).replace('"title"', '"x"') }),
       ['--validate'],
-      /v2\.json: the contract is not in order/,
+      /v2\.json: the contract is not valid/,
     ],
   ] as const)('%s', async (_name, repository, args, words) => {
     for (const format of compatFormats) {

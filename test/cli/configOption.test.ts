@@ -1,19 +1,19 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { usualConfig } from '../../gateway/cli/configOption.ts';
+import { defaultConfig } from '../../gateway/cli/configFile.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { runIn } from './io.ts';
 
 it('takes the first file that there is', () => {
   const cwd = temporaryFolder();
-  expect(usualConfig(cwd)).toBe(undefined);
+  expect(defaultConfig(cwd)).toBe(undefined);
   mkdirSync(join(cwd, 'config'));
-  expect(usualConfig(cwd)).toBe(undefined);
+  expect(defaultConfig(cwd)).toBe(undefined);
   writeFileSync(join(cwd, 'config/routes.yaml'), '');
-  expect(usualConfig(cwd)).toBe('config/routes.yaml');
+  expect(defaultConfig(cwd)).toBe('config/routes.yaml');
   writeFileSync(join(cwd, 'routes.yaml'), '');
-  expect(usualConfig(cwd)).toBe('routes.yaml');
+  expect(defaultConfig(cwd)).toBe('routes.yaml');
 });
 
 it.each<[string, (config: string) => void, string]>([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { frame } from '../../gateway/cli/frame.ts';
+import { frame } from '../../gateway/cli/output/checkReport.ts';
 
 it.each([
   ['the line and a caret', 'a: 1\nbb: 2\n', 2, 5, ['  2 | bb: 2', '    |     ^']],

@@ -32,14 +32,14 @@ function folder(text = routes): string {
 
 describe.each(['migrate', 'moved'])('%s', (command) => {
   it.each([
-    ['a version that is not there', ['/v1', '/v9'], 'routes.yaml has no /v9. It has /v1, /v2, /v3, /v4.\n'],
+    ['a version that is not there', ['/v1', '/v9'], 'routes.yaml has no version /v9. It has /v1, /v2, /v3, /v4.\n'],
     [
       'a version without a contract',
       ['/v1', '/v3'],
       '/v3: has no contract in routes.yaml.  Set routes./v3.contract.\n',
     ],
-    ['the wrong way round', ['/v2', '/v1'], '/v1 is not later than /v2. Write the older one first.\n'],
-    ['twice the same', ['v1', '/v1'], '/v1 is not later than /v1. Write the older one first.\n'],
+    ['the wrong way round', ['/v2', '/v1'], '/v1 is not later than /v2. Give the older version first.\n'],
+    ['twice the same', ['v1', '/v1'], '/v1 is not later than /v1. Give the older version first.\n'],
     [
       'a file that is not there',
       ['/v1', '/v2', '--config', 'x.yaml'],
@@ -89,7 +89,7 @@ it('writes a page into a file', async () => {
     '--output',
     'guide.html',
   ]);
-  expect([code, stdout, stderr]).toEqual([0, '', 'guide.html is written.\n']);
+  expect([code, stdout, stderr]).toEqual([0, '', 'Wrote guide.html.\n']);
   const page = readFileSync(join(path, 'guide.html'), 'utf8');
   expect(page).toMatch(/^<!doctype html>\n/);
   // Nothing in it leads to a gateway that may not be there.
@@ -105,20 +105,20 @@ it('proposes rows that can be pasted, and takes them then', async () => {
   const path = folder();
   const { code, stdout } = await runIn(path, ['moved', '/v1', '/v2']);
   expect(code).toBe(0);
-  expect(stdout).toBe(`# Routes of v1 that v2 has under another path. Look at each, and put them below routes./v1 .
+  expect(stdout).toBe(`# Routes of v1 that have another path in v2. Review each row, then add them to routes./v1 .
 moved:
   # likely: a similar path, the same parameters
   /c/{id}: /cc/{id}
 `);
   const pasted = routes.replace('moved: { /b: null }', 'moved: { /b: null, "/c/{id}": "/cc/{id}" }');
   expect((await runIn(folder(pasted), ['moved', '/v1', '/v2'])).stdout).toBe(
-    '# Every route of v1 has its path in v2, or a row under moved already.\n',
+    '# Every route of v1 has the same path in v2, or a row under moved.\n',
   );
 });
 
 it('names what it finds nothing for, to be thought about', async () => {
   const { stdout } = await runIn(folder(routes.replace(', moved: { /b: null }', '')), ['moved', '/v1', '/v2']);
-  expect(stdout).toContain('  # nothing like it in v2: write null if that is meant\n  # /b: null\n');
+  expect(stdout).toContain('  # no similar route in v2: write null if it was removed\n  # /b: null\n');
 });
 
 it('proposes them as JSON', async () => {

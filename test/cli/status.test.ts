@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { ago } from '../../gateway/cli/ago.ts';
+import { statusAsText } from '../../gateway/cli/output/statusReport.ts';
 import type { RunningStatus, RunningVersion } from '../../gateway/cli/runningStatus.ts';
-import { statusAsText } from '../../gateway/cli/statusReport.ts';
+import { ago } from '../../gateway/shared/text.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
+import { startFakeAdmin } from './fakeAdmin.ts';
 import { runIn } from './io.ts';
-import { startStranger } from './stranger.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 
@@ -53,11 +53,11 @@ describe('the report', () => {
     const status = statusOf(v1, { ...v2, in_flight: 0, waiting: 0, targets: [target, { ...other, reachable: false }] });
     expect(
       statusAsText(status, now, plain),
-    ).toBe(`configuration 0123456789ab, generation 3, loaded 2 h ago by an edit of the file
+    ).toBe(`configuration 0123456789ab, generation 3, loaded 2 h ago after an edit of the file
 
   version  stage    deprecation  sunset                in flight  waiting  last served
   /v1      retired  2026-06-30   2026-09-30T23:59:59Z  2          1        3 min ago
-  /v2      active   -            -                     0          0        not since the start
+  /v2      active   -            -                     0          0        never since start
       http://127.0.0.1:3002  healthy                                              0 in flight  1 connection
       http://127.0.0.1:3003  ejected until 2026-11-21T12:00:05.000Z, unreachable  0 in flight  1 connection
 `);
@@ -68,7 +68,7 @@ describe('the report', () => {
     const reasons = ['routes.yaml:2:8  routes./v1\n  nowhere is no URL.', 'x\x1b[2J'];
     const last_failure = { at: '2026-11-21T11:59:58.000Z', trigger: 'signal', reasons };
     const text = statusAsText({ ...status, config: { ...status.config, last_failure } }, now, plain);
-    expect(text).toContain(`an edit was not taken over 2 s ago, tried by SIGHUP:
+    expect(text).toContain(`an edit was rejected 2 s ago, loaded by SIGHUP:
   routes.yaml:2:8  routes./v1
     nowhere is no URL.
   x\\x1b[2J
@@ -96,9 +96,9 @@ describe('the report', () => {
     expect(withUsage(null, 0)).toBe(statusAsText({ ...statusOf(v1), usage: null }, now, plain));
     expect(withUsage(null, 0)).not.toContain('ledger');
     expect(withUsage('usage.db cannot be written: the disk is full.', 1)).toContain(
-      '\nusage ledger: usage.db cannot be written: the disk is full.  1 row waits in memory.\n',
+      '\nusage ledger: usage.db cannot be written: the disk is full.  1 row in memory.\n',
     );
-    expect(withUsage(null, 2)).toContain('\nusage ledger: what waited is being written.  2 rows wait in memory.\n');
+    expect(withUsage(null, 2)).toContain('\nusage ledger: pending rows are being written.  2 rows in memory.\n');
   });
 
   it('is loud about what was stopped before it was retired', () => {
@@ -139,7 +139,7 @@ it.each([
   [3_600_000, '1 h ago'],
   [86_400_000, '1 day ago'],
   [3 * 86_400_000, '3 days ago'],
-])('%d ms are %s', (ms, words) => expect(ago(new Date(now - ms).toISOString(), now)).toBe(words));
+])('%d ms are %s', (ms, words) => expect(ago(now - ms, now)).toBe(words));
 
 describe('a real gateway', () => {
   it('is told of in words and in JSON', async () => {
@@ -161,7 +161,7 @@ describe('--wait', () => {
   /** What a gateway says, one answer after the other; the last one stays. */
   async function wait(args: string[], ...answers: RunningVersion[][]) {
     let asked = 0;
-    const admin = await startStranger((_req, res) => {
+    const admin = await startFakeAdmin((_req, res) => {
       const versions = answers[Math.min(asked++, answers.length - 1)] ?? [];
       res.end(JSON.stringify(statusOf(...versions)));
     });
@@ -183,7 +183,7 @@ describe('--wait', () => {
     expect(await wait(['--wait', '/v9'], [v1, v2])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'The gateway knows no /v9.  It knows /v1, /v2.\n',
+      stderr: 'The gateway has no version /v9.  It has /v1, /v2.\n',
     });
   });
 
@@ -206,7 +206,7 @@ describe('--wait', () => {
 
   it('is over when the gateway is', async () => {
     let asked = 0;
-    const admin = await startStranger((req, res) => {
+    const admin = await startFakeAdmin((req, res) => {
       if (asked++ === 0) res.end(JSON.stringify(statusOf(v1)));
       else req.socket.destroy();
     });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { table } from '../../gateway/cli/table.ts';
+import { table } from '../../gateway/cli/output/table.ts';
 
 const rows = [
   ['client', 'requests', 'routes', 'by day'],

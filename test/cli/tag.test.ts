@@ -97,11 +97,15 @@ describe('says what is wrong', () => {
   }
 
   it.each([
-    ['x-api-kee', 'k', /identify clients by header:x-api-kee\. {2}usage\.identify has header:x-api-key: name one/],
+    [
+      'x-api-kee',
+      'k',
+      /identify clients by header:x-api-kee\. {2}Choose an entry of usage\.identify: header:x-api-key/,
+    ],
     ['x api key', 'k', /Write header:NAME, jwt:CLAIM, user-agent or address/],
     ['x-api-key', '\n', /Standard input is empty\. {2}Run version-gateway tag x-api-key < FILE/],
     ['x-api-key', 'k-1\nk-2\n', /several lines/],
-    ['x-api-key', undefined, /read from standard input, not typed/],
+    ['x-api-key', undefined, /read from standard input, which must not be a terminal/],
   ])('%s with %j', async (by, input, message) => {
     const { code, stdout, stderr } = await tag(usedFolder('header:x-api-key'), [by], input);
     expect([code, stdout]).toEqual([2, '']);
@@ -110,7 +114,7 @@ describe('says what is wrong', () => {
 
   it('for a token without the claim', async () => {
     const { code, stderr } = await tag(usedFolder('jwt:email'), ['jwt:email'], jwt);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('not a JWT, or its payload lacks this claim')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('not a JWT, or its payload does not have this claim')]);
   });
 
   it('without a ledger, and without a routes.yaml', async () => {

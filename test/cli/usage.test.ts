@@ -5,8 +5,8 @@ import { systemClock } from '../../gateway/shared/clock.ts';
 import { day, hour, ledgerWith } from '../retirement/ledger.ts';
 import { row } from '../retirement/rows.ts';
 import { startAdmin } from '../retirement/startAdmin.ts';
+import { startFakeAdmin } from './fakeAdmin.ts';
 import { runIn } from './io.ts';
-import { startStranger } from './stranger.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');
 const upstream = 'http://127.0.0.1:3001';
@@ -34,26 +34,26 @@ describe('the tables', () => {
       [],
       `usage since 2026-10-22T12:34Z
 
-  version  requests  errors  clients  last asked  by day
-  /v1      1,501     1       2        1 h ago     ····························█▄▁
-  /v2      6         0       2        1 h ago     ···························▄··█
-  (none)   1         0       1        1 h ago     ······························█
+  version  requests  errors  clients  last call  by day
+  /v1      1,501     1       2        1 h ago    ····························█▄▁
+  /v2      6         0       2        1 h ago    ···························▄··█
+  (none)   1         0       1        1 h ago    ······························█
 `,
     ],
     [
       ['/v1', '--since', '3d'],
       `usage of /v1 since 2026-11-18T12:34Z
 
-  version  client           requests  errors  routes                  first asked  last asked  by day
-  /v1      x-client-id:ios  1,500     1       1: GET /drinks (1,500)  2026-11-19   1 day ago   ·█▄·
-  /v1      user-agent:curl  1         0       1: GET /old (1)         2026-11-21   1 h ago     ···█
+  version  client           requests  errors  routes                  first call  last call  by day
+  /v1      x-client-id:ios  1,500     1       1: GET /drinks (1,500)  2026-11-19  1 day ago  ·█▄·
+  /v1      user-agent:curl  1         0       1: GET /old (1)         2026-11-21  1 h ago    ···█
 `,
     ],
     [
       ['v1', '--by', 'route'],
       `usage of /v1 since 2026-10-22T12:34Z
 
-  version  route        requests  errors  clients  last asked
+  version  route        requests  errors  clients  last call
   /v1      GET /drinks  1,500     1       1        1 day ago
   /v1      GET /old     1         0       1        1 h ago
 `,
@@ -72,10 +72,10 @@ describe('the tables', () => {
       ['v1', '--by', 'migration'],
       `usage of /v1 since 2026-10-22T12:34Z
 
-  version  client           state      requests  last asked  successor  requests  last asked
-  /v1      x-client-id:ios  went back  1,500     1 day ago   /v2        2         3 days ago
-  /v1      x-client-id:web  /v2 only   0         -           /v2        4         1 h ago
-  /v1      user-agent:curl  /v1 only   1         1 h ago     /v2        0         -
+  version  client           state      requests  last call  successor  requests  last call
+  /v1      x-client-id:ios  went back  1,500     1 day ago  /v2        2         3 days ago
+  /v1      x-client-id:web  /v2 only   0         -          /v2        4         1 h ago
+  /v1      user-agent:curl  /v1 only   1         1 h ago    /v2        0         -
 
   /v1 to /v2: 3 clients, 1 /v1 only, 0 both, 0 moved, 1 /v2 only, 1 went back
 `,
@@ -86,14 +86,14 @@ describe('the tables', () => {
 
   it('say where the ledger begins, if it is later', async () => {
     const { stdout } = await usage([], [row('v1', 'a', now - hour)], now - 2 * day);
-    expect(stdout).toContain('Z\nThe ledger begins 2 days ago only.\n\n');
-    expect(stdout).toMatch(/ 1 h ago {5,}··█\n$/);
+    expect(stdout).toContain('Z\nThe ledger starts only 2 days ago.\n\n');
+    expect(stdout).toMatch(/ 1 h ago {4,}··█\n$/);
   });
 
   it('say what was too much, what waits and what is not well', async () => {
     const rows = [row('v1', 'a', now - hour), row('v1', 'other clients', now - hour, { requests: 1200 })];
     const { stdout } = await usage(['--by', 'client'], [...rows, row('', 'b', now - hour)]);
-    expect(stdout).toContain('Z\n1,200 requests of clients beyond usage.max_clients: who they are is not known.\n\n');
+    expect(stdout).toContain('Z\n1,200 requests of clients beyond usage.max_clients, which are not told apart.\n\n');
     expect(stdout).toMatch(/\n {2}\(none\) +b +1 /);
   });
 
@@ -176,7 +176,7 @@ describe('--store', () => {
 
   it.each([
     [['--store', 'usage.db', '--names', 'nowhere.yaml'], '/nowhere.yaml cannot be read: there is no such file.'],
-    [['--names', 'names.yaml'], '--names goes with --store: a running gateway reads usage.names by itself.'],
+    [['--names', 'names.yaml'], '--names requires --store: a running gateway reads its own usage.names.'],
   ])('exits 2 for %j', async (args, words) => {
     const { file } = ledgerWith([], 0);
     const { code, stdout, stderr } = await runIn(dirname(file), ['usage', ...args]);
@@ -188,7 +188,7 @@ describe('--store', () => {
     expect([code, stdout, stderr]).toEqual([
       2,
       '',
-      '/nowhere/usage.db cannot be read as a usage ledger: there is no such file.  Name the usage.store of a gateway.\n',
+      '/nowhere/usage.db cannot be read as a usage ledger: there is no such file.  Give the usage.store of a gateway.\n',
     ]);
   });
 
@@ -219,9 +219,9 @@ describe('exits 2', () => {
   it.each(['{}', '{"by":"x","rows":[]}', '{"by":"day","rows":[1],"since":"","until":""}'])(
     'for a stranger who says %s',
     async (body) => {
-      const admin = await startStranger((_req, res) => res.end(body));
+      const admin = await startFakeAdmin((_req, res) => res.end(body));
       const { code, stderr } = await runIn('/', ['usage', '--admin', admin]);
-      expect([code, stderr]).toEqual([2, expect.stringContaining('does not answer as the admin listener')]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('does not answer like the admin listener')]);
     },
   );
 });

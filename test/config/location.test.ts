@@ -56,7 +56,7 @@ describe('a link in the root', () => {
   it.each([true, false])('is what commands without --config take; without it they take config/: %s', async (link) => {
     const { folder } = project(link);
     const { code, stdout } = await runIn(folder, ['check']);
-    expect([code, stdout.split('\n')[0]]).toEqual([0, `${link ? '' : 'config/'}routes.yaml is fine.`]);
+    expect([code, stdout.split('\n')[0]]).toEqual([0, `${link ? '' : 'config/'}routes.yaml is valid.`]);
   });
 
   it('may be a text file, as git writes it where it cannot make links', async () => {

@@ -85,7 +85,7 @@ describe('config/routes.yaml and docker-compose.yml', () => {
 
   it('fit together', async () => {
     const { code, stdout } = await check();
-    expect(stdout).toContain('config/routes.yaml and docker-compose.yml fit together.');
+    expect(stdout).toContain('config/routes.yaml and docker-compose.yml match.');
     expect(code).toBe(0);
   });
 

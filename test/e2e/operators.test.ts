@@ -89,7 +89,7 @@ describe('check --against-running', () => {
     const { folder } = operatorsFolder('  /v1: nowhere\n');
     const { code, stdout, stderr } = await check(folder, await refusedUrl());
     expect([code, stderr]).toEqual([1, '']);
-    expect(stdout).toContain('routes.yaml cannot be served: 1 fault.');
+    expect(stdout).toContain('routes.yaml is not valid: 1 fault.');
     expect(stdout).not.toContain('running');
   });
 
@@ -108,12 +108,17 @@ describe('check --against-running', () => {
       return await check(folder, admin, ...more);
     };
     const same = await check(running.folder, admin);
-    expect([same.code, same.stdout]).toEqual([0, expect.stringContaining('The running gateway would change nothing')]);
+    expect([same.code, same.stdout]).toEqual([
+      0,
+      expect.stringContaining('A reload of the running gateway would change nothing'),
+    ]);
 
     const sound = `${kept}  /v2: ${upstream}\n`;
     const changed = await edited(sound);
     expect(changed.code).toBe(0);
-    expect(changed.stdout).toContain('The running gateway would take it over.\n  would change: /v2: added, active\n');
+    expect(changed.stdout).toContain(
+      'The running gateway would accept this file.\n  would change: /v2: added, active\n',
+    );
 
     const json = await edited(sound, '--format', 'json');
     expect([json.code, JSON.parse(json.stdout)]).toEqual([
@@ -141,7 +146,7 @@ describe('check --against-running', () => {
     expect(code).toBe(1);
     expect(stdout).toContain('routes.yaml: 1 warning.');
     expect(stdout).toMatch(
-      /in its own environment and folder there are faults\.\n {2}\S+:2:\d+ {2}routes\.\/v1\.upstream\n/,
+      /In its environment and folder the file has faults:\n {2}\S+:2:\d+ {2}routes\.\/v1\.upstream\n/,
     );
     const json = await runIn(folder, [...args, '--format', 'json'], { ONLY_HERE: upstream });
     expect([json.code, JSON.parse(json.stdout)]).toMatchObject([1, { ok: true, running: { kind: 'faulty' } }]);

@@ -81,7 +81,7 @@ it('a second signal ends it at once, whatever is blocked', untilItEnds, async ()
   await eventually(() => expect(backend.requests()).toBe(1), 10_000);
   const ended = once(gateway.child, 'exit');
   gateway.child.kill('SIGTERM');
-  await eventually(() => expect(readAvailable(gateway.reader)).toContain('version-gateway stops'), 10_000);
+  await eventually(() => expect(readAvailable(gateway.reader)).toContain('version-gateway is stopping'), 10_000);
   gateway.child.kill('SIGINT');
   expect(await ended).toEqual([0, null]);
 });
@@ -94,7 +94,7 @@ it('SIGHUP and SIGUSR2 during the shutdown neither end nor delay it', untilItEnd
   await eventually(() => expect(waiting).toHaveLength(1), 10_000);
   const ended = once(gateway.child, 'exit');
   gateway.child.kill('SIGTERM');
-  await eventually(() => expect(readAvailable(gateway.reader)).toContain('version-gateway stops'), 10_000);
+  await eventually(() => expect(readAvailable(gateway.reader)).toContain('version-gateway is stopping'), 10_000);
   gateway.child.kill('SIGHUP');
   gateway.child.kill('SIGUSR2');
   waiting[0]?.();

@@ -171,7 +171,7 @@ it('who was refused by a retired version is listed with the count, and who was s
     '4 requests to /v1 refused in the last 1 min: x-client-id:straggler (last asked just now, 3 refused), x-client-id:other',
   );
   expect(text).toMatch(
-    / {2}client +refused +last asked\n {2}x-client-id:straggler +3 +just now\n {2}x-client-id:other +1 +just now\n/,
+    / {2}client +refused +last call\n {2}x-client-id:straggler +3 +just now\n {2}x-client-id:other +1 +just now\n/,
   );
   expect(text).not.toContain('x-client-id:big');
 });

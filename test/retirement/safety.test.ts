@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { escaped } from '../../gateway/cli/canRetireMarkdown.ts';
+import { escaped } from '../../gateway/cli/output/verdictText.ts';
 import { printable, printableExcerpt } from '../../gateway/shared/text.ts';
 import { csvCell, usageCsv } from '../../gateway/usage/report/usageCsv.ts';
 

@@ -52,7 +52,7 @@ it('while it drains, connections are refused', patient, async () => {
   const inFlight = fetch(`http://127.0.0.1:${gateway.port}/v1/slow`);
   await eventually(() => expect(backend.requests).toHaveLength(1), 20_000);
   gateway.child.kill('SIGTERM');
-  await gateway.printed(/version-gateway stops/);
+  await gateway.printed(/version-gateway is stopping/);
   await refused(gateway.port);
   expect((await inFlight).status).toBe(200);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
-import { printedJson } from '../../../gateway/cli/printedJson.ts';
+import { printedJson } from '../../../gateway/cli/output/terminal.ts';
 import { asJson, type JsonReport } from '../../../gateway/compat/report/json.ts';
 import { after, before, contractWithField, hostileEntries, now, reportOn } from './reports.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { printedJson } from '../../../gateway/cli/printedJson.ts';
+import { printedJson } from '../../../gateway/cli/output/terminal.ts';
 import type { CompatReport } from '../../../gateway/compat/report/report.ts';
 import { asSarif } from '../../../gateway/compat/report/sarif.ts';
 import { rules } from '../../../gateway/compat/rules/rules.ts';

@@ -1,0 +1,107 @@
+import { printable } from '../shared/text.ts';
+
+/** The running gateway gives no usable answer, or its address is unknown. The one-line message says what to do. */
+export class AdminError extends Error {
+  override readonly name = 'AdminError';
+}
+
+/** The admin listener to connect to. */
+export interface AdminTarget {
+  readonly origin: string;
+  /** For messages: the origin, and where it comes from unless it was given: `http://127.0.0.1:9901 (the default)`. */
+  readonly name: string;
+  /** '' for none. */
+  readonly token: string;
+}
+
+/** The JSON API of a running gateway. Both methods throw AdminError. */
+export interface AdminClient {
+  /** @param timeout ms until the response must be complete */
+  get(path: string, timeout?: number): Promise<JsonObject>;
+  post(path: string, body: object): Promise<JsonObject>;
+}
+
+/** A JSON object whose fields are not checked yet. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+const defaultTimeoutMs = 10_000;
+
+// The detail of these problems is complete; the gateway's log has nothing to add.
+const selfExplanatory: ReadonlySet<unknown> = new Set(['UNKNOWN_VERSION', 'NO_LEDGER']);
+
+/** @throws AdminError for a token that cannot be sent in a header */
+export function adminClient({ origin, name, token }: AdminTarget): AdminClient {
+  if (!/^[\x21-\x7e]*$/.test(token))
+    throw new AdminError(
+      'ADMIN_TOKEN contains characters that are not allowed in a token.  Set it to gateway.admin_token.',
+    );
+  const headers = { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) };
+  const request = async (path: string, timeout: number, init: RequestInit): Promise<JsonObject> => {
+    let response: Response;
+    let text: string;
+    try {
+      // Following a redirect could send the token to another host.
+      response = await fetch(origin + path, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeout) });
+      text = await response.text();
+    } catch (error) {
+      const remedy = 'Check that the gateway is running, or give the address of its gateway.admin: --admin host:port.';
+      throw new AdminError(`${name} does not answer: ${fetchFailure(error, timeout)}.  ${remedy}`);
+    }
+    return jsonOf(response, text, name, token !== '');
+  };
+  return {
+    get: (path, timeout = defaultTimeoutMs) => request(path, timeout, { headers }),
+    post: (path, body) =>
+      request(path, defaultTimeoutMs, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+  };
+}
+
+/** For a response that is not JSON, or not the JSON of a gateway of this release. */
+export function notAGateway(name: string): AdminError {
+  const remedy = 'Give the gateway.admin of a running gateway of this release: --admin host:port.';
+  return new AdminError(`${name} does not answer like the admin listener of a version-gateway.  ${remedy}`);
+}
+
+function jsonOf({ status, ok }: Response, text: string, name: string, hasToken: boolean): JsonObject {
+  if (status === 401 || status === 403) {
+    const remedy =
+      'Set ADMIN_TOKEN to its gateway.admin_token.  If it has none, connect from the same machine by a loopback address.';
+    throw new AdminError(`${name} ${hasToken ? 'rejects ADMIN_TOKEN' : 'requires a token'}.  ${remedy}`);
+  }
+  const answer = parsed(text);
+  if (!isRecord(answer)) throw notAGateway(name);
+  if (ok) return answer;
+  const detail = typeof answer['detail'] === 'string' ? printable(answer['detail']) : 'It gives no reason.';
+  const remedy = selfExplanatory.has(answer['code']) ? '' : remedyFor(status);
+  throw new AdminError(`${name} answered ${status}.  ${detail}${remedy}`);
+}
+
+function remedyFor(status: number): string {
+  if (status === 404) return '  Check that the gateway is of this release.';
+  return status >= 500 ? "  See the gateway's log." : '';
+}
+
+export function isRecord(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Why `fetch` failed, in words. It keeps the error of the socket in its cause. */
+export function fetchFailure(error: unknown, timeout: number): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  if (error.name === 'TimeoutError') return `no answer within ${timeout / 1000} s`;
+  const { cause } = error;
+  if (!(cause instanceof Error)) return printable(error.message);
+  return 'code' in cause ? String(cause.code) : printable(cause.message);
+}

@@ -1,0 +1,44 @@
+import type { VerdictJson } from '../../retirement/verdictJson.ts';
+import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { addTargetOptions, type TargetOptions, targetOf } from '../adminTarget.ts';
+import { type Duration, formatOption, periodArgument, versionArgument } from '../arguments.ts';
+import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { painter, printedJson, widthOf } from '../output/terminal.ts';
+import { verdictAsMarkdown, verdictAsText } from '../output/verdictText.ts';
+
+interface CanRetireOptions extends TargetOptions {
+  readonly format: 'text' | 'json' | 'markdown';
+  readonly quiet?: Duration;
+}
+
+export const addCanRetire: AddCommand = (program, io, finish) => {
+  addTargetOptions(program.command('can-retire'))
+    .description(
+      'Check whether a version can be retired, and list the clients that still call it. Exits 0 only if it can. Requires a running gateway, because the ledger does not contain requests in flight.',
+    )
+    .argument('<version>', 'version to check, such as /v1', versionArgument)
+    .option('--quiet <duration>', 'required time without requests (default: retire.quiet)', periodArgument)
+    .addOption(formatOption(['text', 'json', 'markdown']))
+    .action(async (version: string, options: CanRetireOptions) => finish(await canRetire(version, options, io)));
+};
+
+/** @throws AdminError, UnreadableFileError */
+async function canRetire(version: string, options: CanRetireOptions, io: Io): Promise<ExitCode> {
+  const { format, quiet } = options;
+  const target = targetOf(options, io);
+  const query = quiet === undefined ? '' : `?quiet=${encodeURIComponent(quiet.text)}`;
+  const verdict = await adminClient(target).get(`/api/versions/${version}/retirement${query}`);
+  if (!isVerdict(verdict)) throw notAGateway(target.name);
+  if (format === 'json') io.stdout.write(printedJson(verdict));
+  else if (format === 'markdown') io.stdout.write(verdictAsMarkdown(verdict));
+  else io.stdout.write(verdictAsText(verdict, painter(io.stdout, io.env), widthOf(io.stdout)));
+  return verdict.answer === 'yes' ? 0 : 1;
+}
+
+// Checks what tells a gateway from another server. A gateway of the same release has the other fields.
+function isVerdict(answer: unknown): answer is VerdictJson {
+  if (!isRecord(answer)) return false;
+  const { answer: word, reasons, notes, facts } = answer;
+  if (word !== 'yes' && word !== 'not yet' && word !== 'no') return false;
+  return Array.isArray(reasons) && Array.isArray(notes) && isRecord(facts) && Array.isArray(facts['clients']);
+}

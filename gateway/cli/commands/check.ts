@@ -1,0 +1,100 @@
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { decode, parseConfig, readRoutes } from '../../config/load.ts';
+import { replacedLink } from '../../config/location.ts';
+import type { ReloadOutcome } from '../../runtime/reload.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { type AdminTarget, adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { addAdminOption, targetOf } from '../adminTarget.ts';
+import { formatOption } from '../arguments.ts';
+import { configOption } from '../configFile.ts';
+import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { checkAsJson, checkAsText, composeCheckAsText, previewInWords } from '../output/checkReport.ts';
+import { painter } from '../output/terminal.ts';
+import { checkWithCompose } from './checkCompose.ts';
+
+interface CheckOptions {
+  readonly config: string;
+  readonly format: 'text' | 'json';
+  readonly strict: boolean;
+  readonly upstreams: boolean;
+  readonly againstRunning: boolean;
+  readonly admin?: string;
+  readonly compose: readonly string[];
+  readonly composeService?: string;
+}
+
+export const addCheck: AddCommand = (program, io, finish) => {
+  addAdminOption(program.command('check'))
+    .description('Check a routes.yaml and report every fault.')
+    .argument('[file]', 'path of routes.yaml; the same as --config')
+    .addOption(configOption(io.cwd))
+    .addOption(formatOption(['text', 'json']))
+    .option('--strict', 'treat warnings as faults', false)
+    .option('--no-upstreams', 'allow versions without an upstream (for the versionLifecycle middleware)')
+    .option('--against-running', 'also ask the running gateway what a reload of this file would change', false)
+    .addOption(
+      new Option('--compose <file>', 'compare with a Compose file; can be repeated, later files override earlier ones')
+        .default([], 'none')
+        .argParser((file: string, files: readonly string[]) => [...files, file]),
+    )
+    .option(
+      '--compose-service <name>',
+      'service of the gateway in the Compose file (default: found by its image, command or volumes)',
+    )
+    .action(async (file: string | undefined, given: CheckOptions, command: Command) => {
+      if (file !== undefined && command.getOptionValueSource('config') === 'cli')
+        program.error(`error: ${file} and --config ${given.config} name two files: give only one`);
+      const options = file === undefined ? given : { ...given, config: file };
+      if (options.composeService !== undefined && options.compose.length === 0)
+        program.error('error: --compose-service requires --compose');
+      finish(await check(options, io));
+    });
+};
+
+/** @throws UnreadableFileError, AdminError */
+async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
+  const { config, format, strict, againstRunning } = options;
+  const bytes = readRoutes(config, io.cwd);
+  const text = decode(bytes) ?? '';
+  const now = systemClock.now();
+  const compose = options.compose.length > 0 ? await checkWithCompose(options, bytes, io, now) : undefined;
+  const found =
+    compose?.verdict ??
+    parseConfig(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, forwards: options.upstreams });
+  const replaced = replacedLink(config, resolve(io.cwd, config));
+  const verdict = replaced ? { ...found, warnings: [replaced, ...found.warnings] } : found;
+  const report = { file: config, text, verdict, now };
+  const paint = painter(io.stdout, io.env);
+  if (format === 'text')
+    io.stdout.write(compose ? composeCheckAsText(report, compose, paint) : checkAsText(report, paint));
+  // The running gateway would reject a faulty file, too.
+  const preview =
+    againstRunning && verdict.snapshot && verdict.faults.length === 0
+      ? await previewOf(text, targetOf(options, io))
+      : undefined;
+  if (format === 'json') io.stdout.write(checkAsJson(report, preview, compose?.facts));
+  else if (preview) io.stdout.write(`\n${previewInWords(preview, paint).join('\n')}\n`);
+  const isFaulty = verdict.faults.length > 0 || (strict && verdict.warnings.length > 0);
+  const isRejected = preview?.kind === 'faulty' || preview?.kind === 'refused';
+  return isFaulty || isRejected ? 1 : 0;
+}
+
+/** What a reload of the running gateway with this routes.yaml would do. @throws AdminError */
+async function previewOf(text: string, target: AdminTarget): Promise<ReloadOutcome> {
+  const answer = await adminClient(target).post('/api/reload/preview', { routes_yaml: text });
+  if (!isOutcome(answer)) throw notAGateway(target.name);
+  return answer;
+}
+
+const listsByKind: Readonly<Record<string, readonly string[]>> = {
+  unchanged: [],
+  faulty: ['faults'],
+  refused: ['refusals'],
+  reloaded: ['changes', 'forced'],
+};
+
+function isOutcome(answer: unknown): answer is ReloadOutcome {
+  if (!isRecord(answer) || typeof answer['kind'] !== 'string') return false;
+  return listsByKind[answer['kind']]?.every((name) => Array.isArray(answer[name])) ?? false;
+}

@@ -1,0 +1,180 @@
+import { realpathSync } from 'node:fs';
+import { InvalidArgumentError, Option } from 'commander';
+import { CompareError } from '../../compat/failure.ts';
+import { isBreaking } from '../../compat/findings.ts';
+import { asGithub } from '../../compat/report/github.ts';
+import { asJson } from '../../compat/report/json.ts';
+import { asMarkdown } from '../../compat/report/markdown.ts';
+import type { CompatReport } from '../../compat/report/report.ts';
+import { rulesTable } from '../../compat/report/rulesTable.ts';
+import { asSarif } from '../../compat/report/sarif.ts';
+import type { Base } from '../../compat/report/sides.ts';
+import { judgedOf } from '../../compat/report/summary.ts';
+import { asText } from '../../compat/report/text.ts';
+import { shown } from '../../compat/report/words.ts';
+import { type Level, levels, rules } from '../../compat/rules/rules.ts';
+import { workingTreeOf } from '../../compat/source/git.ts';
+import { UnreadableFileError } from '../../config/fault.ts';
+import { printableExcerpt } from '../../shared/text.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+import { painter, printedJson } from '../output/terminal.ts';
+import type { Comparison, ComparisonOptions, Progress } from './compatFiles.ts';
+
+export const compatFormats = ['text', 'json', 'sarif', 'github', 'markdown'] as const;
+type CompatFormat = (typeof compatFormats)[number];
+
+interface CompatOptions extends ComparisonOptions {
+  readonly routes?: string;
+  readonly format: CompatFormat;
+  readonly all: boolean;
+  readonly rules: boolean;
+}
+
+export const addCompat: AddCommand = (program, io, finish) => {
+  program
+    .command('compat')
+    .description('Check whether a change of an OpenAPI contract is allowed within a major version.')
+    .argument('[old]', 'old contract: a file, GITREF:path, or - for standard input')
+    .argument('[new]', 'new contract: a file, GITREF:path, or - for standard input')
+    .option(
+      '--routes <file>',
+      'compare each contract of a routes.yaml with its earlier state, and each major with the next',
+    )
+    .option('--against <gitref>', 'with --routes: the commit that has the earlier contracts (default: HEAD)')
+    .option('--config <file>', 'routes.yaml whose compat section applies (default: the file of --routes)')
+    .addOption(
+      new Option('--rule <id=level>', 'set the level of a rule: error, warn, info or off; can be repeated')
+        .argParser(ruleArgument)
+        .default(new Map(), 'none'),
+    )
+    .addOption(new Option('--format <format>', 'output format').choices(compatFormats).default('text'))
+    .option('--all', 'also list compatible changes, and all routes of each finding', false)
+    .option('--allow-remote', 'fetch a $ref from another host', false)
+    .option('--validate', 'fail if a contract is not valid OpenAPI', false)
+    .option('--rules', 'print the rules and exit', false)
+    .action(async (old: string | undefined, now: string | undefined, options: CompatOptions) =>
+      finish(await compat(old, now, options, io, program.version() ?? '')),
+    );
+};
+
+async function compat(
+  old: string | undefined,
+  now: string | undefined,
+  options: CompatOptions,
+  io: Io,
+  release: string,
+): Promise<ExitCode> {
+  if (options.rules) {
+    io.stdout.write(rulesTable());
+    return 0;
+  }
+  const progress = progressOn(io);
+  try {
+    const compared = await compare(old, now, options, io, progress);
+    const printed = printers[options.format](compared, { all: options.all, io, release });
+    progress.done();
+    io.stdout.write(printed);
+    return isClean(compared.report) ? 0 : 1;
+  } catch (error) {
+    progress.done();
+    io.stderr.write(`${failureInWords(error)}\nThe contracts were not compared.\n`);
+    return 2;
+  }
+}
+
+async function compare(
+  old: string | undefined,
+  now: string | undefined,
+  options: CompatOptions,
+  io: Io,
+  progress: Progress,
+): Promise<Comparison> {
+  if (options.routes !== undefined) {
+    if (old !== undefined) throw new UsageError('--routes reads the contracts from the file: omit OLD and NEW.');
+    const { compareRoutes } = await import('./compatRoutes.ts');
+    return compareRoutes(options.routes, options, io, progress);
+  }
+  if (options.against !== undefined) {
+    throw new UsageError(
+      '--against requires --routes.  To compare with a contract of a commit, write GITREF:path as OLD.',
+    );
+  }
+  if (old === undefined || now === undefined) {
+    throw new UsageError('Two contracts are needed: version-gateway compat OLD NEW, or --routes routes.yaml.');
+  }
+  const { compareFiles } = await import('./compatFiles.ts');
+  return compareFiles(old, now, options, io, progress);
+}
+
+function isClean({ comparings, stale }: CompatReport): boolean {
+  return stale.length === 0 && !comparings.some((comparing) => isBreaking(judgedOf(comparing)));
+}
+
+function ruleArgument(text: string, known: ReadonlyMap<string, Level>): ReadonlyMap<string, Level> {
+  const [id, ...words] = text.split('=');
+  const level = levels.find((one) => one === words.join('='));
+  if (id === undefined || !rules.some((rule) => rule.id === id)) {
+    throw new InvalidArgumentError('There is no such rule. See version-gateway compat --rules.');
+  }
+  if (level === undefined) throw new InvalidArgumentError(`Write ${id}=error, warn, info or off.`);
+  return new Map([...known, [id, level]]);
+}
+
+type Printer = (
+  comparison: Comparison,
+  options: { readonly all: boolean; readonly io: Io; readonly release: string },
+) => string;
+
+const printers: Record<CompatFormat, Printer> = {
+  text: ({ report }, { all, io }) => asText(report, { paint: painter(io.stdout, io.env), showAll: all }),
+  json: ({ report }) => printedJson(asJson(report)),
+  sarif: ({ report, folder }, { release }) => printedJson(asSarif(report, { version: release, ...baseOf(folder) })),
+  github: ({ report, folder }) => asGithub(report, baseOf(folder)),
+  markdown: ({ report }) => asMarkdown(report),
+};
+
+/** Git prints the path of the working tree with its symbolic links resolved. */
+function baseOf(folder: string): Base {
+  const real = realpathSync(folder);
+  return { root: workingTreeOf(real) ?? real, folder: real };
+}
+
+/** Why the comparison failed. Names and keys in it come from the contracts, so control characters are escaped. */
+function failureInWords(error: unknown): string {
+  const isExplained =
+    error instanceof CompareError || error instanceof UsageError || error instanceof UnreadableFileError;
+  // Exit code 1 would read as a verdict, so defects are caught here, too.
+  const text = isExplained ? error.message : `This is a defect of version-gateway.\n${stackOf(error)}`;
+  return text
+    .split('\n')
+    .map((line) => shown(line, 1000))
+    .join('\n');
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+const clearLine = '\r\u001b[K';
+/** Shorter comparisons show no progress. */
+const progressAfterMs = 500;
+/** A line that wraps could not be cleared. */
+const widestProgress = 70;
+
+/** Shows the current step on a terminal, in one line that is overwritten. */
+function progressOn({ stderr, env }: Pick<Io, 'stderr' | 'env'>): Progress & { done(): void } {
+  if (stderr.isTTY !== true || env['TERM'] === 'dumb') return { show: () => {}, done: () => {} };
+  const began = performance.now();
+  let isShown = false;
+  return {
+    show: (step) => {
+      if (performance.now() - began < progressAfterMs) return;
+      stderr.write(`${clearLine}${printableExcerpt(step, widestProgress)}…`);
+      isShown = true;
+    },
+    done: () => {
+      if (isShown) stderr.write(clearLine);
+      isShown = false;
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { majorsBetween } from '../../compat/diff/basePaths.ts';
+import type { Documents } from '../../compat/document/documents.ts';
+import { openContract } from '../../compat/document/open.ts';
+import { faultsOf } from '../../compat/document/validate.ts';
+import { Exemptions } from '../../compat/exemptions.ts';
+import { CompareError } from '../../compat/failure.ts';
+import { type Held, holdAgainst, type Judgement } from '../../compat/holdAgainst.ts';
+import type { CompatReport } from '../../compat/report/report.ts';
+import type { Level } from '../../compat/rules/rules.ts';
+import type { Snapshot } from '../../config/snapshot.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { plural } from '../../shared/text.ts';
+import { type Io, UsageError } from '../io.ts';
+
+export interface ComparisonOptions {
+  /** A git reference. */
+  readonly against?: string;
+  readonly config?: string;
+  /** Levels set on the command line, by rule. */
+  readonly rule: ReadonlyMap<string, Level>;
+  readonly allowRemote: boolean;
+  readonly validate: boolean;
+}
+
+export interface Comparison {
+  readonly report: CompatReport;
+  /** Relative names of contracts start here. */
+  readonly folder: string;
+}
+
+export interface Progress {
+  show(step: string): void;
+}
+
+/** Compares two contracts named on the command line. @throws CompareError, UsageError, UnreadableFileError */
+export async function compareFiles(
+  old: string,
+  now: string,
+  options: ComparisonOptions,
+  io: Io,
+  progress: Progress,
+): Promise<Comparison> {
+  if (old === '-' && now === '-') throw new UsageError('Only one of the two contracts can be standard input.');
+  const snapshot = options.config === undefined ? undefined : await settingsFrom(options.config, io);
+  const [before, after] = [
+    await openForCompat(old, options, io, progress),
+    await openForCompat(now, options, io, progress),
+  ];
+  const majors = majorsBetween(before, after);
+  const held: Held = majors
+    ? { title: `/${majors.old} → /${majors.new}`, between: 'majors', old: before, new: after, versions: majors }
+    : { title: '', between: 'past', old: before, new: after, versions: {} };
+  const judgement = judgementFrom(snapshot, options);
+  progress.show('comparing');
+  const comparing = holdAgainst(held, judgement);
+  // An exemption that matches nothing here may belong to another contract, so only expired ones are reported.
+  const stale = judgement.exemptions.expired;
+  return { report: { comparings: [comparing], stale, off: rulesOff(judgement.levels), notes: [] }, folder: io.cwd };
+}
+
+/** Imported on demand: comparing two files without --config needs no YAML schema. */
+async function settingsFrom(file: string, io: Io): Promise<Snapshot> {
+  const { snapshotOf } = await import('../configFile.ts');
+  return snapshotOf(file, io);
+}
+
+/** The rules that are switched off. */
+export function rulesOff(levels: Judgement['levels']): string[] {
+  return [...levels].flatMap(([id, level]) => (level === 'off' ? [id] : []));
+}
+
+/** The rules and exemptions of a routes.yaml. Levels of the command line override those of the file. */
+export function judgementFrom(snapshot: Snapshot | undefined, { rule }: Pick<ComparisonOptions, 'rule'>): Judgement {
+  const { rules, exempt } = snapshot?.compat ?? { rules: new Map<string, never>(), exempt: [] };
+  return {
+    levels: new Map([...rules, ...rule]),
+    exemptions: new Exemptions(exempt, systemClock.now()),
+    callsOf: () => undefined,
+  };
+}
+
+/** Reads a contract, and validates it if `--validate` is set. @throws CompareError */
+export async function openForCompat(
+  reference: string,
+  { allowRemote, validate }: Pick<ComparisonOptions, 'allowRemote' | 'validate'>,
+  io: Io,
+  progress: Progress,
+  cwd = io.cwd,
+): Promise<Documents> {
+  progress.show(`reading ${reference}`);
+  const documents = await openContract(reference, { cwd, stdin: io.stdin ?? (() => ''), allowRemote });
+  const faults = validate ? faultsOf(documents) : [];
+  if (faults.length === 0) return documents;
+  const lines = faults.map(({ where, message, remedy }) => `  ${where}: ${message}.  ${remedy}`);
+  const problem = `the contract is not valid: ${plural(faults.length, 'fault')}`;
+  throw new CompareError(reference, problem, `Correct it.\n${lines.join('\n')}`);
+}

@@ -1,0 +1,191 @@
+import { dirname, relative, resolve, sep } from 'node:path';
+import { withoutNames } from '../../compat/diff/routes.ts';
+import { type Held, holdAgainst, type Judgement } from '../../compat/holdAgainst.ts';
+import type { Comparing } from '../../compat/report/report.ts';
+import { Commit, workingTreeOf } from '../../compat/source/git.ts';
+import { decode } from '../../config/load.ts';
+import { realPathOf } from '../../config/location.ts';
+import { readYaml } from '../../config/readDocument.ts';
+import type { Snapshot, Version } from '../../config/snapshot.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { LedgerReader } from '../../usage/ledger/reader.ts';
+import { otherRoute } from '../../usage/usageRow.ts';
+import { snapshotOf } from '../configFile.ts';
+import { type Io, UsageError } from '../io.ts';
+import {
+  type Comparison,
+  type ComparisonOptions,
+  judgementFrom,
+  openForCompat,
+  type Progress,
+  rulesOff,
+} from './compatFiles.ts';
+
+/**
+ * Compares each contract of a routes.yaml with its state in a commit, and each major with the one before it.
+ * @throws CompareError, UsageError, UnreadableFileError
+ */
+export async function compareRoutes(
+  file: string,
+  options: ComparisonOptions,
+  io: Io,
+  progress: Progress,
+): Promise<Comparison> {
+  const snapshot = snapshotOf(file, io);
+  const settings = options.config === undefined ? snapshot : snapshotOf(options.config, io);
+  const judgement = { ...judgementFrom(settings, options), callsOf: callsIn(snapshot) };
+  const versions = [...snapshot.byMajor].sort((a, b) => a.major - b.major);
+  if (versions.every(({ contract }) => contract === undefined)) {
+    throw new UsageError(`No version in ${file} has a contract.  Add one, such as contract: openapi.yaml.`);
+  }
+  const path = realPathOf(resolve(io.cwd, file));
+  const base = baseOf(dirname(path), io.cwd);
+  const ref = options.against ?? 'HEAD';
+  const past = new EarlierContracts(ref, path, base, io.env);
+  const notes = notesOn(versions, past, file, ref);
+  const comparings: Comparing[] = [];
+  const compare = (held: Held): void => {
+    progress.show(`comparing ${held.title}`);
+    comparings.push(holdAgainst(held, judgement));
+  };
+  let before: { readonly name: string; readonly contract: Held['new'] | undefined } | undefined;
+  for (const { name, contract: at } of versions) {
+    const now = at && (await openForCompat(named(at.file, base), options, io, progress, base));
+    const was = at && past.contractOf(name, at.file);
+    if (now && was) {
+      const old = await openForCompat(was, options, io, progress, base);
+      compare({ title: `/${name}`, between: 'past', old, new: now, versions: { old: name, new: name } });
+    }
+    if (now && before?.contract) {
+      const title = `/${before.name} → /${name}`;
+      compare({ title, between: 'majors', old: before.contract, new: now, versions: { old: before.name, new: name } });
+    }
+    before = { name, contract: now };
+  }
+  comparings.sort((a, b) => Number(a.between === 'majors') - Number(b.between === 'majors'));
+  const { exemptions, levels } = judgement;
+  return { report: { comparings, stale: exemptions.stale, off: rulesOff(levels), notes }, folder: base };
+}
+
+/** Where relative names start: the working directory, or the folder of a file in another working tree. */
+function baseOf(folder: string, cwd: string): string {
+  return folder === cwd || workingTreeOf(folder) === workingTreeOf(cwd) ? cwd : folder;
+}
+
+/** `-` would mean standard input, so a file of that name becomes `./-`. */
+function named(file: string, base: string): string {
+  const path = relative(base, file);
+  return path === '-' ? './-' : path;
+}
+
+/** What cannot be compared, so that it is not taken for unchanged. */
+function notesOn(versions: readonly Version[], past: EarlierContracts, file: string, ref: string): string[] {
+  const gone = past.versions.filter((name) => !versions.some((version) => version.name === name));
+  return [
+    ...versions.flatMap(({ name, contract }, index) => {
+      if (contract) {
+        const isNew = past.contractOf(name, contract.file) === undefined;
+        return isNew ? [`the contract of /${name} is not in ${ref}: there is nothing to compare it with`] : [];
+      }
+      const had = past.versions.includes(name) ? `, but had one in ${ref}` : '';
+      const next = versions[index + 1];
+      const also = next ? `, and neither is /${next.name} with it` : '';
+      return [`/${name} has no contract in ${file}${had}: it is not compared${also}`];
+    }),
+    ...gone.map((name) => `/${name} had a contract in ${ref} and is no longer in ${file}`),
+  ];
+}
+
+/** The contracts of a routes.yaml in a commit. */
+class EarlierContracts {
+  readonly #ref: string;
+  readonly #base: string;
+  readonly #commit: Commit;
+  /** Absolute paths by version name. */
+  readonly #files: ReadonlyMap<string, string>;
+
+  /** @param file the routes.yaml, absolute @param base where relative names start @throws CompareError */
+  constructor(ref: string, file: string, base: string, env: NodeJS.ProcessEnv) {
+    this.#ref = ref;
+    this.#base = base;
+    this.#commit = new Commit(ref, base);
+    const bytes = this.#commit.read(this.#pathTo(file));
+    this.#files = bytes ? contractsIn(decode(bytes) ?? '', file, env) : new Map();
+  }
+
+  /** The versions that had a contract. */
+  get versions(): string[] {
+    return [...this.#files.keys()];
+  }
+
+  /** `HEAD:./services/v1/contract/openapi.yaml`, at its path in that commit; undefined if it did not exist. */
+  contractOf(version: string, file: string): string | undefined {
+    const paths = [this.#files.get(version), file].flatMap((one) => (one === undefined ? [] : [this.#pathTo(one)]));
+    const path = paths.find((one) => this.#commit.read(one) !== undefined);
+    return path && `${this.#ref}:${path}`;
+  }
+
+  #pathTo(file: string): string {
+    return `./${relative(this.#base, file).replaceAll(sep, '/')}`;
+  }
+}
+
+/** The contracts of a routes.yaml that may be invalid by the current schema; none if it cannot be parsed. */
+function contractsIn(text: string, file: string, env: NodeJS.ProcessEnv): Map<string, string> {
+  const folder = dirname(file);
+  const { tree } = readYaml(text, file, folder, env).source;
+  const routes = mapIn(mapIn(tree)['routes']);
+  return new Map(
+    Object.entries(routes).flatMap(([key, route]) => {
+      const contract = mapIn(route)['contract'];
+      const path = typeof contract === 'string' ? contract : mapIn(contract)['file'];
+      return typeof path === 'string' ? [[key.replace(/^\//, ''), resolve(folder, path)]] : [];
+    }),
+  );
+}
+
+function mapIn(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+const callWindowMs = 30 * 86_400_000;
+
+interface Calls {
+  readonly byRoute: ReadonlyMap<string, number>;
+  /** The ledger covers the whole window and every route: a missing route had no calls. */
+  readonly isComplete: boolean;
+}
+
+/** Counts calls of routes from the usage ledger that the file names; undefined where there is no ledger. */
+function callsIn({ usage }: Snapshot): Judgement['callsOf'] {
+  const known = new Map<string, Calls | undefined>();
+  return (version, { kind, method, path }) => {
+    if (version === undefined || kind !== 'route') return undefined;
+    if (!known.has(version)) known.set(version, readCalls(usage.store, version, systemClock.now() - callWindowMs));
+    const calls = known.get(version);
+    return calls?.byRoute.get(withoutNames(`${method} ${path}`)) ?? (calls?.isComplete ? 0 : undefined);
+  };
+}
+
+function readCalls(store: string, version: string, since: number): Calls | undefined {
+  try {
+    const ledger = LedgerReader.open(store);
+    try {
+      const routes = ledger.byRoute(version, since);
+      const covered = ledger.coveredSince();
+      if (ledger.problem !== undefined || covered === undefined) return undefined;
+      const byRoute = new Map<string, number>();
+      // A parameter may have been renamed since the call.
+      for (const { route, requests } of routes) {
+        const key = withoutNames(route);
+        byRoute.set(key, requests + (byRoute.get(key) ?? 0));
+      }
+      return { byRoute, isComplete: covered <= since && !routes.some(({ route }) => route === otherRoute) };
+    } finally {
+      ledger.close();
+    }
+  } catch {
+    // No gateway has run with this store: there are no counts.
+    return undefined;
+  }
+}

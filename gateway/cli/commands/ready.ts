@@ -1,0 +1,43 @@
+import { Option } from 'commander';
+import { UnreadableFileError } from '../../config/fault.ts';
+import { AdminError, fetchFailure } from '../adminClient.ts';
+import { addTargetOptions, type TargetOptions, targetOf } from '../adminTarget.ts';
+import { type Duration, timeoutArgument } from '../arguments.ts';
+import type { AddCommand, ExitCode, Io } from '../io.ts';
+
+interface ReadyOptions extends TargetOptions {
+  readonly timeout: Duration;
+}
+
+export const addReady: AddCommand = (program, io, finish) => {
+  addTargetOptions(program.command('ready'))
+    .description('Check whether a running gateway is ready for traffic. Usable as the health check of a container.')
+    .addOption(
+      new Option('--timeout <duration>', 'how long to wait for the response')
+        .argParser(timeoutArgument)
+        .default(timeoutArgument('2s'), '2s'),
+    )
+    .action(async (options: ReadyOptions) => finish(await ready(options, io)));
+};
+
+/** Exits 1 also where the gateway does not answer: Docker reserves exit code 2 of a health check. */
+async function ready({ timeout, ...options }: ReadyOptions, io: Io): Promise<ExitCode> {
+  const not = (reason: string): ExitCode => {
+    io.stderr.write(`not ready: ${reason}\n`);
+    return 1;
+  };
+  let admin = '';
+  try {
+    const { origin, name } = targetOf(options, io);
+    admin = name;
+    const { status, body } = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(timeout.ms) });
+    await body?.cancel();
+    if (status === 503) return not('it is starting or draining');
+    if (status !== 200) return not(`${admin}/readyz answers ${status}`);
+    io.stdout.write('ready\n');
+    return 0;
+  } catch (error) {
+    if (error instanceof AdminError || error instanceof UnreadableFileError) return not(error.message);
+    return not(`${admin} does not answer (${fetchFailure(error, timeout.ms)})`);
+  }
+}

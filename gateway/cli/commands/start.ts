@@ -1,0 +1,146 @@
+import { availableParallelism } from 'node:os';
+import { readAccepted, writeAccepted } from '../../config/acceptedConfig.ts';
+import type { Snapshot } from '../../config/snapshot.ts';
+import { guardReload } from '../../lifecycle/reloadGuard.ts';
+import { type RunningGateway, startGateway } from '../../runtime/gateway.ts';
+import { serveInProcess } from '../../runtime/inProcess.ts';
+import { tooFewOpenFiles } from '../../runtime/openFiles.ts';
+import type { Serve } from '../../runtime/serving.ts';
+import { isWorker, runWorker } from '../../runtime/worker.ts';
+import { WorkerPool } from '../../runtime/workerPool.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { endProcess } from '../../shared/endProcess.ts';
+import { ThreadedLedger } from '../../usage/ledger/threadedLedger.ts';
+import { listenArgument } from '../arguments.ts';
+import { configOption } from '../configFile.ts';
+import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { banner, listenFailure } from '../start/messages.ts';
+import { keepYoungGenerationSmall, shutDown, stopSignal } from '../start/process.ts';
+import { ReloadOnEdits } from '../start/reloadOnEdits.ts';
+import { RoutesFile, type StartOptions } from '../start/routesFile.ts';
+
+export const addStart: AddCommand = (program, io, finish) => {
+  program
+    .command('start')
+    .description('Start the gateway.')
+    .addOption(configOption(io.cwd))
+    .option('--listen <host:port>', 'overrides gateway.listen', listenArgument)
+    .option('--admin <host:port>', 'overrides gateway.admin', listenArgument)
+    .addHelpText('after', signalsAndExitCodes)
+    .action(async (options: StartOptions) => finish(await start(options, io)));
+};
+
+const signalsAndExitCodes = `
+Signals
+  SIGTERM, SIGINT  stop; requests in flight have gateway.drain to finish, a second signal ends them at once
+  SIGHUP           reload routes.yaml and reopen the log files
+  SIGUSR2          restart the workers one by one
+
+Exit codes
+  0  stopped by a signal
+  1  the gateway did not start, or did not stop within gateway.drain + 5 s
+  2  wrong usage, or routes.yaml cannot be read`;
+
+/** Serves until SIGINT or SIGTERM, then drains. @throws UnreadableFileError */
+async function start(options: StartOptions, io: Io): Promise<ExitCode> {
+  if (isWorker) {
+    keepYoungGenerationSmall();
+    await runWorker();
+    return 0;
+  }
+  // Handled from the beginning: process 1 of a container ignores signals without a handler.
+  const first = stopSignal();
+  let serves = false;
+  void first.then(() => serves || endProcess(0));
+  // Without a handler these signals end the process, before it serves or while it drains.
+  for (const name of ['SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
+  const file = new RoutesFile(options, io);
+  const snapshot = file.read();
+  if (snapshot === undefined) return 1;
+  keepYoungGenerationSmall();
+  const warn = (line: string): void => void io.stderr.write(`warning: ${line}\n`);
+  for (const line of acceptedConfigWarnings(snapshot, systemClock.now())) warn(line);
+  const tooFew = tooFewOpenFiles(snapshot);
+  if (tooFew) warn(tooFew);
+  const saveAccepted = acceptedConfigWriter(warn);
+  const notice = (line: string): void => void io.stderr.write(`${line}\n`);
+  const { serve, restartWorkers } = workersFor(snapshot.gateway.workers, notice);
+  const ledger = await ThreadedLedger.open(snapshot.usage, notice);
+  const edits = new ReloadOnEdits(file, io);
+  let running: RunningGateway;
+  try {
+    running = await startGateway(snapshot, {
+      load: (content) => file.load(content),
+      peek: (text) => file.peek(text),
+      notice,
+      logs: true,
+      ledger,
+      onAccepted: (next) => {
+        saveAccepted(next);
+        edits.follow(next);
+      },
+      serve,
+    });
+  } catch (error) {
+    await ledger.close();
+    io.stderr.write(`${listenFailure(error, snapshot.gateway)}\n`);
+    return 1;
+  }
+  // Only now that the listeners are open: a start that fails has announced nothing to clients.
+  saveAccepted(snapshot);
+  edits.begin(running, snapshot);
+  process.on('SIGUSR2', restartWorkers);
+  serves = true;
+  const { listen, admin } = snapshot.gateway;
+  io.stdout.write(
+    banner(snapshot, { ...listen, port: running.port }, { ...admin, port: running.adminPort }, systemClock.now()),
+  );
+  await first;
+  edits.close();
+  const { drain } = snapshot.gateway;
+  const close = async (): Promise<void> => {
+    await running.close();
+    await ledger.close();
+    await file.close();
+  };
+  return shutDown({ drain: (ms) => running.drain(ms), close }, drain, io);
+}
+
+/** One worker: this process serves. More: worker processes serve. */
+function workersFor(
+  workers: number | 'auto',
+  notice: (line: string) => void,
+): { readonly serve: Serve; restartWorkers(): void } {
+  const size = workers === 'auto' ? availableParallelism() : workers;
+  if (size === 1) {
+    const why = 'there is only one worker; set gateway.workers to 2 or more for rolling restarts';
+    return { serve: serveInProcess, restartWorkers: () => notice(`SIGUSR2 is ignored: ${why}`) };
+  }
+  let pool: WorkerPool | undefined;
+  return {
+    serve: async (snapshot, options) => {
+      pool = new WorkerPool(snapshot, options);
+      await pool.start(size);
+      return pool;
+    },
+    restartWorkers: () => void pool?.rollingRestart(),
+  };
+}
+
+/** Warnings where this configuration breaks what the configuration accepted last announced to clients. */
+function acceptedConfigWarnings(snapshot: Snapshot, now: number): string[] {
+  const { promises, warning } = readAccepted(snapshot.usage.store);
+  if (promises === undefined) return warning === undefined ? [] : [warning];
+  // Times of the last requests are known only while a gateway runs.
+  return guardReload(promises, snapshot, { lastAsked: () => undefined }, now).map(({ message }) => message);
+}
+
+/** Saves every accepted configuration for the next start. Warns of a failure unless it is the same as the last one. */
+function acceptedConfigWriter(warn: (line: string) => void): (snapshot: Snapshot) => void {
+  let last: string | undefined;
+  return (snapshot) => {
+    const failure = writeAccepted(snapshot);
+    if (failure !== undefined && failure !== last) warn(failure);
+    last = failure;
+  };
+}

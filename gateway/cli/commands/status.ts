@@ -1,0 +1,102 @@
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Option } from 'commander';
+import { formatFault } from '../../config/fault.ts';
+import { replacedLink } from '../../config/location.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { plural, printable } from '../../shared/text.ts';
+import { adminClient } from '../adminClient.ts';
+import { addTargetOptions, type TargetOptions, targetOf } from '../adminTarget.ts';
+import { type Duration, formatOption, timeoutArgument } from '../arguments.ts';
+import { defaultConfig } from '../configFile.ts';
+import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { statusAsText } from '../output/statusReport.ts';
+import { painter, widthOf } from '../output/terminal.ts';
+import { type RunningStatus, type RunningVersion, readStatus, unresponsiveWorkers } from '../runningStatus.ts';
+
+interface StatusOptions extends TargetOptions {
+  readonly format: 'text' | 'json';
+  /** The path segment: `v1`. */
+  readonly wait?: string;
+  readonly timeout: Duration;
+}
+
+export const addStatus: AddCommand = (program, io, finish) => {
+  addTargetOptions(program.command('status'))
+    .description('Show the versions of a running gateway and their requests in flight.')
+    .addOption(formatOption(['text', 'json']))
+    .option('--wait <version>', 'wait until a retired version has no requests in flight', (text) =>
+      text.replace(/^\//, ''),
+    )
+    .addOption(
+      new Option('--timeout <duration>', 'with --wait: how long to wait')
+        .argParser(timeoutArgument)
+        .default(timeoutArgument('60s'), '60s'),
+    )
+    .action(async (options: StatusOptions) => finish(await status(options, io)));
+};
+
+/** @throws AdminError */
+async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
+  const { format, wait, timeout } = options;
+  const file = options.config ?? defaultConfig(io.cwd) ?? 'routes.yaml';
+  const replaced = replacedLink(file, resolve(io.cwd, file));
+  if (replaced) io.stderr.write(`warning: ${formatFault(replaced)}\n`);
+  const target = targetOf(options, io);
+  const admin = adminClient(target);
+  const read = (ms?: number) => readStatus(admin, target.name, ms);
+  if (wait !== undefined) return waitUntilSafe(wait, timeout, read, format, io);
+  const found = await read();
+  const text =
+    format === 'json'
+      ? `${JSON.stringify(found, null, 2)}\n`
+      : statusAsText(found, systemClock.now(), painter(io.stdout, io.env), widthOf(io.stdout));
+  io.stdout.write(text);
+  return 0;
+}
+
+const pollIntervalMs = 250;
+// The last poll gets at least a second, however little time is left.
+const [shortestTimeoutMs, longestTimeoutMs] = [1000, 10_000];
+
+/** Polls until a retired version can be stopped, or prints why it cannot. @throws AdminError */
+async function waitUntilSafe(
+  name: string,
+  timeout: Duration,
+  read: (timeout: number) => Promise<RunningStatus>,
+  format: 'text' | 'json',
+  io: Io,
+): Promise<ExitCode> {
+  const until = systemClock.now() + timeout.ms;
+  const end = (code: ExitCode, words: string, version?: RunningVersion): ExitCode => {
+    if (format === 'json' && version) io.stdout.write(`${JSON.stringify(version, null, 2)}\n`);
+    if (code !== 0) io.stderr.write(`${words}\n`);
+    else if (format === 'text') io.stdout.write(`${words}\n`);
+    return code;
+  };
+  let shown: string | undefined;
+  for (;;) {
+    const left = until - systemClock.now();
+    const status = await read(Math.min(longestTimeoutMs, Math.max(shortestTimeoutMs, left)));
+    const version = status.versions.find((one) => one.version === name);
+    if (!version) return end(1, unknownVersion(name, status.versions));
+    if (version.stage !== 'retired' && version.stage !== 'removed') return end(1, stillServed(version), version);
+    if (version.safe_to_stop) return end(0, `/${name}: 0 requests in flight, safe to stop`, version);
+    const silent = unresponsiveWorkers(status).map((line) => `; ${printable(line)} and may have more`);
+    const state = `${plural(version.in_flight + version.waiting, 'request')} in flight`;
+    if (left <= 0) return end(1, `/${name}: still ${state} after ${timeout.text}${silent.join('')}`, version);
+    const line = `/${name}: ${state}${silent.join('')}\n`;
+    if (line !== shown) io.stderr.write(line);
+    shown = line;
+    await sleep(Math.min(pollIntervalMs, left));
+  }
+}
+
+function unknownVersion(name: string, versions: readonly RunningVersion[]): string {
+  const known = versions.map(({ version }) => printable(`/${version}`)).join(', ');
+  return `The gateway has no version /${printable(name)}.  It has ${known === '' ? 'none' : known}.`;
+}
+
+function stillServed({ version, stage }: RunningVersion): string {
+  return printable(`/${version} is still served (${stage}).  Retire it first: set retired: true in routes.yaml.`);
+}

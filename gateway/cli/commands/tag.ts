@@ -1,0 +1,119 @@
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { formatFault } from '../../config/fault.ts';
+import { parseConfig, readRoutes } from '../../config/load.ts';
+import { identifier } from '../../config/schema/words.ts';
+import type { Identifier } from '../../config/snapshot.ts';
+import { printable } from '../../shared/text.ts';
+import { ClientIdentification, unknownClient } from '../../usage/counting/identification.ts';
+import { readSalt } from '../../usage/ledger/file.ts';
+import { configOption } from '../configFile.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+
+interface TagOptions {
+  readonly config: string;
+  readonly store?: string;
+}
+
+/** Node accepts 16 KiB for a whole request head by default. */
+const longestValue = 65_536;
+
+export const addTag: AddCommand = (program, io, finish) => {
+  program
+    .command('tag')
+    .description('Print the tag under which the usage ledger stores a client, for a value read from standard input.')
+    .argument(
+      '<identifier>',
+      'entry of usage.identify, such as header:x-api-key (or just x-api-key) or jwt:sub',
+      identifierArgument,
+    )
+    .addOption(configOption(io.cwd))
+    .option('--store <file>', 'usage ledger (default: usage.store of --config)')
+    .addHelpText('after', '\nExample:\n  version-gateway tag x-api-key < key\n')
+    .action(async (by: Identifier, options: TagOptions, command: Command) =>
+      finish(await tag(by, command.args[0] ?? '', options, io)),
+    );
+};
+
+/** @throws UsageError, UnreadableFileError */
+async function tag(by: Identifier, written: string, { config, store }: TagOptions, io: Io): Promise<ExitCode> {
+  const { snapshot, faults } = parseConfig(readRoutes(config, io.cwd), config, { env: io.env, cwd: io.cwd });
+  if (!snapshot) {
+    for (const fault of faults) io.stderr.write(`${formatFault(fault)}\n`);
+    return 1;
+  }
+  const { identify } = snapshot.usage;
+  if (!identify.some((one) => nameOf(one) === nameOf(by))) {
+    const known = identify.map(nameOf).join(', ');
+    throw new UsageError(
+      `${config} does not identify clients by ${nameOf(by)}.  Choose an entry of usage.identify: ${known}.`,
+    );
+  }
+  const salt = saltOf(store === undefined ? snapshot.usage.store : resolve(io.cwd, store));
+  const value = await valueFrom(io, written);
+  const client = clientWith(value, by, salt);
+  if (client === unknownClient) {
+    throw new UsageError(`This value does not identify a client: ${reasons[by.by]}.`);
+  }
+  io.stdout.write(`${client}\n`);
+  return 0;
+}
+
+const reasons: Readonly<Record<Identifier['by'], string>> = {
+  header: 'it is blank',
+  jwt: 'it is not a JWT, or its payload does not have this claim',
+  'user-agent': 'it does not start with a product name',
+  address: 'it is not an IP address',
+};
+
+function clientWith(value: string, by: Identifier, salt: string): string {
+  const identification = new ClientIdentification([by], salt);
+  switch (by.by) {
+    case 'address':
+      return identification.clientOf([], value);
+    case 'jwt':
+      return identification.clientOf(['authorization', /^bearer /i.test(value) ? value : `Bearer ${value}`], '');
+    case 'user-agent':
+      return identification.clientOf(['user-agent', value], '');
+    case 'header':
+      return identification.clientOf([by.name, value], '');
+  }
+}
+
+async function valueFrom({ stdin, stdinIsTTY }: Io, written: string): Promise<string> {
+  const example = `version-gateway tag ${printable(written)} < FILE`;
+  // A secret typed at a prompt stays visible on the screen.
+  if (!stdin || stdinIsTTY)
+    throw new UsageError(`The value is read from standard input, which must not be a terminal.  Run ${example}`);
+  const text = (await stdin()).replace(/\r?\n$/, '').trim();
+  if (text === '') throw new UsageError(`Standard input is empty.  Run ${example}`);
+  if (/[\r\n]/.test(text)) throw new UsageError('Standard input has several lines.  Give one value.');
+  if (text.length > longestValue) throw new UsageError('Standard input is longer than a header field can be.');
+  // Node decodes field values as Latin-1, one character per byte.
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+function saltOf(file: string): string {
+  try {
+    return readSalt(file);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(
+      `${printable(`${file} cannot be read as a usage ledger: ${reason.replace(/\.$/, '')}.`)}  The gateway creates it when it first starts; use --store for another file.`,
+    );
+  }
+}
+
+/** @throws InvalidArgumentError */
+function identifierArgument(text: string): Identifier {
+  for (const spelling of [text, `header:${text}`]) {
+    const { success, data } = identifier.safeParse(spelling);
+    if (success) return data;
+  }
+  throw new InvalidArgumentError('Write header:NAME, jwt:CLAIM, user-agent or address.');
+}
+
+function nameOf(by: Identifier): string {
+  if (by.by === 'header') return `header:${by.name}`;
+  return by.by === 'jwt' ? `jwt:${by.claim}` : by.by;
+}

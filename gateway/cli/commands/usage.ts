@@ -1,0 +1,132 @@
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import { systemClock } from '../../shared/clock.ts';
+import { printable } from '../../shared/text.ts';
+import { LedgerReader } from '../../usage/ledger/reader.ts';
+import { usageCsv } from '../../usage/report/usageCsv.ts';
+import { type Grouping, groupings } from '../../usage/report/usagePage.ts';
+import { type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
+import type { UsageQueries } from '../../usage/usageQueries.ts';
+import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { addTargetOptions, type TargetOptions, targetOf } from '../adminTarget.ts';
+import { type Duration, formatOption, periodArgument, versionArgument } from '../arguments.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+import { painter, printedJson, widthOf } from '../output/terminal.ts';
+import { usageAsText } from '../output/usageText.ts';
+
+interface UsageOptions extends TargetOptions {
+  readonly format: 'text' | 'json' | 'csv';
+  readonly since: Duration;
+  readonly by?: Grouping;
+  readonly store?: string;
+  readonly names?: string;
+}
+
+export const addUsage: AddCommand = (program, io, finish) => {
+  addTargetOptions(program.command('usage'))
+    .description('Show which clients call which versions, and how far they have migrated.')
+    .argument('[version]', 'show only this version, such as /v1', versionArgument)
+    .addOption(
+      new Option('--since <duration>', 'period to report, up to now')
+        .argParser(periodArgument)
+        .default(periodArgument('30d'), '30d'),
+    )
+    .addOption(new Option('--by <what>', 'what each row stands for').choices(groupings))
+    .addOption(formatOption(['text', 'json', 'csv']))
+    .addOption(new Option('--store <file>', 'read this ledger file instead of asking a running gateway'))
+    .addOption(new Option('--names <file>', 'with --store: file of client names, as for usage.names'))
+    .action(async (version: string | undefined, options: UsageOptions) => finish(await usage(version, options, io)));
+};
+
+/** @throws UsageError, AdminError, UnreadableFileError */
+async function usage(version: string | undefined, options: UsageOptions, io: Io): Promise<ExitCode> {
+  const { store, names } = options;
+  if (names !== undefined && store === undefined)
+    throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
+  const paths = { ...options, ...(names !== undefined && { names: resolve(io.cwd, names) }) };
+  const report = await (store === undefined
+    ? reportFromGateway(version, options, io)
+    : reportFromStore(resolve(io.cwd, store), version, paths, systemClock.now()));
+  if (options.format === 'json') io.stdout.write(printedJson(report));
+  else if (options.format === 'csv') io.stdout.write(usageCsv(report));
+  else io.stdout.write(usageAsText(report, painter(io.stdout, io.env), widthOf(io.stdout)));
+  return 0;
+}
+
+/** @throws AdminError */
+async function reportFromGateway(version: string | undefined, options: UsageOptions, io: Io): Promise<UsageReport> {
+  const query = new URLSearchParams({ since: options.since.text });
+  if (options.by !== undefined) query.set('by', options.by);
+  if (version !== undefined) query.set('version', version);
+  const target = targetOf(options, io);
+  const answer = await adminClient(target).get(`/api/usage?${query}`);
+  if (!isReport(answer)) throw notAGateway(target.name);
+  return answer;
+}
+
+// Checks what tells a gateway from another server. A gateway of the same release has the other fields.
+function isReport(answer: unknown): answer is UsageReport {
+  if (!isRecord(answer)) return false;
+  const { by, rows, since, until, problems } = answer;
+  const isKnown =
+    Array.isArray(problems) &&
+    groupings.some((grouping) => grouping === by) &&
+    typeof since === 'string' &&
+    typeof until === 'string';
+  return isKnown && Array.isArray(rows) && rows.every(isRecord);
+}
+
+/** Reads a ledger file directly. `now` is in epoch ms. @throws UsageError */
+function reportFromStore(
+  file: string,
+  version: string | undefined,
+  { by, since, names }: Pick<UsageOptions, 'by' | 'since' | 'names'>,
+  now: number,
+): UsageReport {
+  const ledger = openLedger(file, names);
+  try {
+    const report = usageReport(ledger, {
+      by: by ?? (version === undefined ? 'version' : 'client'),
+      version,
+      since: Math.max(0, now - since.ms),
+      until: now,
+      step: 'day',
+      successor: nextMajorIn(ledger),
+    });
+    // Without the unreadable rows the report would show too few requests.
+    if (report.problem !== null) throw unreadable(file, report.problem);
+    if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
+    return report;
+  } finally {
+    ledger.close();
+  }
+}
+
+function openLedger(file: string, names: string | undefined): LedgerReader {
+  try {
+    return LedgerReader.open(file, names);
+  } catch (error) {
+    throw unreadable(file, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Without a routes.yaml, the successor of a version is the next higher major in the ledger. */
+function nextMajorIn(ledger: UsageQueries): (version: string) => string | undefined {
+  const majors = ledger
+    .totals(0)
+    .filter(({ version }) => /^v\d+$/.test(version))
+    .map(({ version }) => Number(version.slice(1)))
+    .sort((a, b) => a - b);
+  return (version) => {
+    if (version === '') return undefined;
+    const next = majors.find((major) => major > Number(version.slice(1)));
+    return next === undefined ? undefined : `v${next}`;
+  };
+}
+
+function unreadable(file: string, reason: string): UsageError {
+  const remedy = 'Give the usage.store of a gateway.';
+  return new UsageError(
+    printable(`${file} cannot be read as a usage ledger: ${reason.replace(/\.$/, '')}.  ${remedy}`),
+  );
+}

@@ -1,0 +1,201 @@
+import { type Fault, formatFault, isSecret, maskLine } from '../../config/fault.ts';
+import type { Snapshot } from '../../config/snapshot.ts';
+import type { ConfigResult } from '../../config/validate.ts';
+import { refusalLines } from '../../lifecycle/reloadGuard.ts';
+import { stageOf } from '../../lifecycle/stage.ts';
+import { successorOf } from '../../lifecycle/successor.ts';
+import type { ReloadOutcome } from '../../runtime/reload.ts';
+import { plural, printable } from '../../shared/text.ts';
+import { date, table } from './table.ts';
+import type { Paint } from './terminal.ts';
+
+export interface CheckReport {
+  readonly file: string;
+  readonly text: string;
+  readonly verdict: ConfigResult;
+  readonly now: number;
+}
+
+/** The Compose project that the file was compared with; null for what is not known. */
+export interface ComposeFacts {
+  readonly files: readonly string[];
+  readonly project: string;
+  readonly gateway: string | null;
+  readonly running: readonly string[] | null;
+}
+
+/** The result of a comparison with Compose files. */
+export interface ComposeCheck {
+  readonly verdict: ConfigResult;
+  readonly facts: ComposeFacts;
+  /** The text of each Compose file, by its name in faults. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+export function checkAsText({ file, text, verdict, now }: CheckReport, paint: Paint): string {
+  const { snapshot, faults, warnings } = verdict;
+  const blocks = [
+    ...faults.map((fault) => block(fault, text, paint, 'red').join('\n')),
+    ...warnings.map((warning) => block(warning, text, paint, 'yellow').join('\n')),
+  ];
+  if (!snapshot) {
+    const heading = paint('red', `${file} is not valid: ${plural(faults.length, 'fault')}.`);
+    return `${blocks.join('\n\n')}\n\n${heading}\n`;
+  }
+  const heading =
+    warnings.length === 0
+      ? paint('green', `${file} is valid.`)
+      : paint('yellow', `${file}: ${plural(warnings.length, 'warning')}.`);
+  return `${[...blocks, [heading, ...overview(snapshot, now)].join('\n')].join('\n\n')}\n`;
+}
+
+export function composeCheckAsText(
+  { file, text, verdict, now }: CheckReport,
+  { facts, texts }: ComposeCheck,
+  paint: Paint,
+): string {
+  const { snapshot, faults, warnings } = verdict;
+  const show =
+    (style: 'red' | 'yellow') =>
+    (fault: Fault): string => {
+      const from = fault.file === file ? text : withoutSecrets(texts.get(fault.file ?? '') ?? '', fault.line);
+      return block(fault, from, paint, style).join('\n');
+    };
+  const blocks = [...faults.map(show('red')), ...warnings.map(show('yellow'))];
+  const both = `${file} and ${facts.files.join(', ')}`;
+  const counts = [
+    faults.length > 0 ? plural(faults.length, 'fault') : '',
+    warnings.length > 0 ? plural(warnings.length, 'warning') : '',
+  ].filter((part) => part !== '');
+  const style = faults.length > 0 ? 'red' : warnings.length > 0 ? 'yellow' : 'green';
+  const match = faults.length > 0 ? 'do not match' : 'match';
+  const heading = paint(style, counts.length > 0 ? `${both} ${match}: ${counts.join(', ')}.` : `${both} ${match}.`);
+  const service = facts.gateway === null ? [] : [`  in the environment of the service ${facts.gateway}`];
+  return `${[...blocks, [heading, ...service, ...(snapshot ? overview(snapshot, now) : [])].join('\n')].join('\n\n')}\n`;
+}
+
+/** Empty if the line may contain a secret: in a list such as `- ADMIN_TOKEN=…` no key separates it from its value. */
+function withoutSecrets(text: string, line = 1): string {
+  const lines = text.split(/\r\n?|\n/);
+  return isSecret([(lines[line - 1] ?? '').replaceAll('/', '')]) ? '' : text;
+}
+
+/** @param running what a reload of the running gateway would do */
+export function checkAsJson(
+  { file, verdict, now }: CheckReport,
+  running?: ReloadOutcome,
+  compose?: ComposeFacts,
+): string {
+  const { snapshot, faults, warnings } = verdict;
+  const versions = snapshot ? summaries(snapshot, now) : [];
+  const ok = faults.length === 0;
+  return `${JSON.stringify({ file, ok, faults, warnings, versions, compose, running }, null, 2)}\n`;
+}
+
+/** What a reload would do, one item per line. */
+export function previewInWords(outcome: ReloadOutcome, paint: Paint): string[] {
+  switch (outcome.kind) {
+    case 'unchanged':
+      return [paint('green', 'A reload of the running gateway would change nothing.')];
+    case 'faulty': {
+      const heading = 'The running gateway would reject this file. In its environment and folder the file has faults:';
+      return [paint('red', heading), ...indented(outcome.faults)];
+    }
+    case 'refused': {
+      const heading = 'The running gateway would refuse this edit, because it breaks an announcement to clients:';
+      return [paint('red', heading), ...indented(refusalLines(outcome.refusals))];
+    }
+    case 'incomplete':
+    case 'reloaded': {
+      const changes = outcome.changes.map((change) => `would change: ${change}`);
+      const forced = outcome.forced.map((reason) => `would be forced: ${reason}`);
+      const lines = [...changes, ...forced];
+      const unseen = 'would change nothing that a client can see';
+      return [
+        paint('green', 'The running gateway would accept this file.'),
+        ...indented(lines.length > 0 ? lines : [unseen]),
+      ];
+    }
+  }
+}
+
+/** Splits faults of several lines. They come from another process, so control characters are escaped. */
+function indented(texts: readonly string[]): string[] {
+  return texts.flatMap((text) => text.split('\n').map((line) => `  ${printable(line)}`));
+}
+
+function block(fault: Fault, text: string, paint: Paint, style: 'red' | 'yellow'): string[] {
+  const [head = '', ...body] = formatFault(fault).split('\n');
+  const lines = fault.line === undefined ? [] : frame(text, fault.line, fault.column ?? 1);
+  const label = style === 'yellow' ? `${paint(style, head)}  warning` : paint(style, head);
+  return [label, ...body, ...lines.map((line) => paint('dim', line))];
+}
+
+interface Summary {
+  readonly version: string;
+  readonly stage: string;
+  readonly deprecation?: string;
+  readonly sunset?: string;
+  readonly targets: number;
+  readonly successor?: string;
+}
+
+function summaries(snapshot: Snapshot, now: number): Summary[] {
+  return snapshot.byMajor.map((version) => {
+    const successor = successorOf(version, snapshot, now);
+    return {
+      version: `/${version.name}`,
+      stage: stageOf(version, now),
+      ...(version.deprecation === undefined ? {} : { deprecation: date(version.deprecation) }),
+      ...(version.sunset === undefined ? {} : { sunset: date(version.sunset) }),
+      targets: version.targets.length,
+      ...(successor ? { successor: `/${successor.name}` } : {}),
+    };
+  });
+}
+
+function overview(snapshot: Snapshot, now: number): string[] {
+  return table(
+    summaries(snapshot, now).map((summary) => [
+      summary.version,
+      summary.stage,
+      `${summary.targets} target${summary.targets === 1 ? '' : 's'}`,
+      summary.deprecation ? `deprecation ${summary.deprecation}` : '',
+      summary.sunset ? `sunset ${summary.sunset}` : '',
+      summary.successor ? `successor ${summary.successor}` : '',
+    ]),
+  );
+}
+
+const longestLine = 160;
+
+/**
+ * The line of a fault, with a caret under its column. Secrets are masked, including those of several lines. The caret
+ * is omitted where masking has moved the text under it.
+ */
+export function frame(text: string, line: number, column: number): string[] {
+  const lines = text.split(/\r\n?|\n/);
+  const raw = lines[line - 1];
+  if (raw === undefined || raw.trim() === '') return [];
+  const shown = continuesSecret(lines, line - 1) ? '***' : tidy(maskLine(raw));
+  const before = raw.slice(0, column - 1);
+  const number = String(line);
+  const top = `  ${number} | ${shown.length > longestLine ? `${shown.slice(0, longestLine - 1)}…` : shown}`;
+  if (!shown.startsWith(tidy(before)) || column > longestLine) return [top];
+  return [top, `  ${' '.repeat(number.length)} | ${' '.repeat(tidy(before).length)}^`];
+}
+
+function tidy(line: string): string {
+  return printable(line.replaceAll('\t', ' '));
+}
+
+/** Whether the line continues the value of a secret key such as `admin_token:` above it. */
+function continuesSecret(lines: readonly string[], index: number): boolean {
+  const indent = indentOf(lines[index] ?? '');
+  const opener = lines.slice(0, index).findLast((line) => line.trim() !== '' && indentOf(line) < indent);
+  return opener !== undefined && isSecret([/^[^:]*/.exec(opener)?.[0] ?? '']);
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
+}

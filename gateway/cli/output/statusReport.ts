@@ -1,0 +1,103 @@
+import { ago, plural, printable } from '../../shared/text.ts';
+import { type RunningStatus, type RunningTarget, type RunningVersion, unresponsiveWorkers } from '../runningStatus.ts';
+import { date, table } from './table.ts';
+import type { Paint } from './terminal.ts';
+
+const triggers: Readonly<Record<string, string>> = {
+  start: 'at the start',
+  file: 'after an edit of the file',
+  signal: 'by SIGHUP',
+  admin: 'by the admin API',
+};
+
+export function statusAsText(
+  status: RunningStatus,
+  now: number,
+  paint: Paint,
+  width = Number.POSITIVE_INFINITY,
+): string {
+  const { config, versions, usage } = status;
+  const lines = [
+    ...configLines(config, now, paint),
+    ...unresponsiveWorkers(status).map((line) => paint('yellow', `${printable(line)}: its counts date from then`)),
+    ...usageLines(usage, paint),
+    '',
+    ...versionLines(versions, now, width),
+  ];
+  return `${[...lines, ...alarms(versions, paint)].join('\n')}\n`;
+}
+
+function configLines(config: RunningStatus['config'], now: number, paint: Paint): string[] {
+  const { fingerprint, generation, loaded_at: loaded, trigger, last_failure: failure } = config;
+  const id = printable(fingerprint.slice(0, 12));
+  const lines = [
+    `configuration ${id}, generation ${generation}, loaded ${ago(Date.parse(loaded), now)} ${how(trigger)}`,
+  ];
+  if (!failure) return lines;
+  const heading = `an edit was rejected ${ago(Date.parse(failure.at), now)}, loaded ${how(failure.trigger)}:`;
+  const reasons = failure.reasons.flatMap((reason) => reason.split('\n').map((line) => `  ${printable(line)}`));
+  return [...lines, paint('yellow', heading), ...reasons];
+}
+
+/** Empty while the ledger works. */
+function usageLines(usage: RunningStatus['usage'], paint: Paint): string[] {
+  if (!usage || (usage.problem === null && usage.held_rows === 0)) return [];
+  const { problem, held_rows: held } = usage;
+  const waiting = held === 0 ? '' : `  ${plural(held, 'row')} in memory.`;
+  return [paint('yellow', `usage ledger: ${printable(problem ?? 'pending rows are being written.')}${waiting}`)];
+}
+
+function how(trigger: string): string {
+  return triggers[trigger] ?? `by ${printable(trigger)}`;
+}
+
+function versionLines(versions: readonly RunningVersion[], now: number, width: number): string[] {
+  if (versions.length === 0) return ['  no versions'];
+  const heading = ['version', 'stage', 'deprecation', 'sunset', 'in flight', 'waiting', 'last served'];
+  const rows = versions.map((one) => [
+    printable(`/${one.version}`),
+    printable(one.stage),
+    one.deprecation === null ? '-' : date(Date.parse(one.deprecation)),
+    one.sunset === null ? '-' : date(Date.parse(one.sunset)),
+    String(one.in_flight),
+    String(one.waiting),
+    one.last_served === null ? 'never since start' : ago(Date.parse(one.last_served), now),
+  ]);
+  const [head = '', ...lines] = table([heading, ...rows], width);
+  const targets = versions.map((one) =>
+    table(
+      one.targets.map((target) => targetCells(target, now)),
+      width - 4,
+    ),
+  );
+  return [head, ...lines.flatMap((line, index) => [line, ...(targets[index] ?? []).map((target) => `    ${target}`)])];
+}
+
+function targetCells(target: RunningTarget, now: number): string[] {
+  const until = target.ejected_until === null ? '' : ` until ${printable(target.ejected_until)}`;
+  const isUnreachable = target.reachable === false && target.health !== 'unreachable';
+  return [
+    printable(target.url),
+    `${printable(target.health)}${until}${isUnreachable ? ', unreachable' : ''}`,
+    `${target.in_flight} in flight`,
+    plural(target.connections, 'connection'),
+    lastError(target, now),
+  ];
+}
+
+/** Empty for a healthy target. */
+function lastError({ health, last_error: message, last_error_at: at }: RunningTarget, now: number): string {
+  if (!message || health === 'healthy') return '';
+  return `${printable(message)}${at ? `, ${ago(Date.parse(at), now)}` : ''}`;
+}
+
+function alarms(versions: readonly RunningVersion[], paint: Paint): string[] {
+  const lines = versions.filter((one) => one.unreachable).map((one) => paint('red', printable(alarm(one))));
+  return lines.length > 0 ? ['', ...lines] : [];
+}
+
+function alarm({ version, stopped_before_retired: stopped }: RunningVersion): string {
+  if (!stopped) return `no target of /${version} can be reached: its clients get errors.`;
+  const remedy = `Start it again, or set retired: true for /${version} in routes.yaml.`;
+  return `/${version} was stopped before it was retired: its clients get errors.  ${remedy}`;
+}

@@ -1,0 +1,162 @@
+import { routesInWords } from '../../retirement/words.ts';
+import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
+import { migrationStates, stateInWords } from '../../usage/report/migration.ts';
+import type { Grouping, ReportCell, ReportRow, RequestCount, UsedRoute } from '../../usage/report/usagePage.ts';
+import type { UsageReport } from '../../usage/report/usageReport.ts';
+import { sparkline, table } from './table.ts';
+import type { Paint } from './terminal.ts';
+
+interface Column {
+  readonly heading: string;
+  /** A field; the column is omitted if it is 0 in every row. */
+  readonly name?: string;
+  readonly cell: (row: ReportRow, report: UsageReport) => string;
+}
+
+export function usageAsText(report: UsageReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+  const { rows, since, until, covered_since: covered, problem, problems, folded, held } = report;
+  const heading = `${report.version === null ? 'usage' : printable(`usage of /${report.version}`)} since ${minuteOf(since)}`;
+  const lines = [heading];
+  if (covered === null) lines.push('The ledger is empty.');
+  else if (covered > since)
+    lines.push(paint('yellow', `The ledger starts only ${ago(Date.parse(covered), Date.parse(until))}.`));
+  for (const one of problems) lines.push(paint('red', `${one === problem ? 'Ledger problem: ' : ''}${printable(one)}`));
+  if (folded > 0)
+    lines.push(
+      paint('yellow', `${plural(folded, 'request')} of clients beyond usage.max_clients, which are not told apart.`),
+    );
+  if (held > 0) lines.push(paint('yellow', `${plural(held, 'row')} in memory until the ledger can be written.`));
+  lines.push('', ...(rows.length === 0 ? ['  no requests'] : tableOf(report, width)));
+  if (report.by === 'migration') lines.push(...migrationSummary(rows));
+  return `${lines.join('\n')}\n`;
+}
+
+function tableOf(report: UsageReport, width: number): string[] {
+  const columns = columnsOf[report.by].filter(
+    ({ name }) => name === undefined || report.rows.some((row) => row[name] !== 0),
+  );
+  const cells = report.rows.map((row) => columns.map(({ cell }) => cell(row, report)));
+  return table([columns.map(({ heading }) => heading), ...cells], width);
+}
+
+const version = column('version', (row) => {
+  const name = textOf(row['version']);
+  return name === '' ? '(none)' : printable(`/${name}`);
+});
+const client = column('client', (row) => printableExcerpt(textOf(row['name']) || textOf(row['client'])));
+const last = column('last call', (row, { until }) => agoOf(row['last'], until));
+const days = column('by day', ({ days: counts }, { since, until, covered_since: covered }) => {
+  if (!isCounts(counts)) return '';
+  return sparkline(counts, Date.parse(since), Date.parse(until), Date.parse(covered ?? until));
+});
+
+const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
+  version: [
+    version,
+    numbers('requests'),
+    numbers('errors'),
+    unlessZero('failing'),
+    unlessZero('refused'),
+    numbers('clients'),
+    last,
+    days,
+  ],
+  client: [
+    version,
+    client,
+    numbers('requests'),
+    numbers('errors'),
+    unlessZero('failing'),
+    unlessZero('refused'),
+    column('routes', (row) => routesInWords(numberOf(row['routes']), usedRoutesIn(row))),
+    column('first call', (row) => textOf(row['first']).slice(0, 10)),
+    last,
+    days,
+  ],
+  route: [
+    version,
+    column('route', (row) => printableExcerpt(textOf(row['route']), 100)),
+    numbers('requests'),
+    numbers('errors'),
+    unlessZero('failing'),
+    numbers('clients'),
+    last,
+  ],
+  day: [
+    version,
+    column('day', (row, { step }) => (step === 'hour' ? minuteOf(textOf(row['at'])) : textOf(row['at']).slice(0, 10))),
+    numbers('requests'),
+    column('', ({ requests }, { rows }) => bar(numberOf(requests), rows)),
+  ],
+  migration: [
+    version,
+    client,
+    column('state', stateOf),
+    numbers('requests'),
+    last,
+    column('successor', (row) => printable(`/${textOf(row['successor'])}`)),
+    numbers('requests', 'successor_requests'),
+    column('last call', (row, { until }) => agoOf(row['successor_last'], until)),
+  ],
+};
+
+function column(heading: string, cell: Column['cell']): Column {
+  return { heading, cell };
+}
+
+function numbers(heading: string, name = heading): Column {
+  return column(heading, (row) => grouped(numberOf(row[name])));
+}
+
+function unlessZero(name: string): Column {
+  return { ...numbers(name), name };
+}
+
+function bar(requests: number, rows: readonly ReportRow[]): string {
+  const most = rows.reduce((highest, row) => Math.max(highest, numberOf(row['requests'])), 1);
+  return '█'.repeat(Math.ceil((requests / most) * 30));
+}
+
+function stateOf(row: ReportRow): string {
+  const [from, to] = [textOf(row['version']), textOf(row['successor'])];
+  return printable(stateInWords(textOf(row['state']), `/${from}`, `/${to}`));
+}
+
+/** One line per version that has a successor. */
+function migrationSummary(rows: readonly ReportRow[]): string[] {
+  const byVersion = Map.groupBy(rows, (row) => textOf(row['version']));
+  const lines = [...byVersion].map(([name, own]) => {
+    const successor = textOf(own[0]?.['successor']);
+    const words = migrationStates.flatMap((state) => {
+      const many = own.filter((row) => row['state'] === state).length;
+      if (many === 0 && state === 'failing') return [];
+      return [`${grouped(many)} ${stateInWords(state, `/${name}`, `/${successor}`)}`];
+    });
+    return printable(`  /${name} to /${successor}: ${plural(own.length, 'client')}, ${words.join(', ')}`);
+  });
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+function minuteOf(instant: string): string {
+  return printable(instant.replace(/:\d\d(\.\d+)?Z$/, 'Z'));
+}
+
+function agoOf(instant: ReportCell | undefined, until: string): string {
+  return typeof instant === 'string' ? ago(Date.parse(instant), Date.parse(until)) : '-';
+}
+
+function textOf(cell: ReportCell | undefined): string {
+  return typeof cell === 'string' ? cell : '';
+}
+
+function numberOf(cell: ReportCell | undefined): number {
+  return typeof cell === 'number' ? cell : 0;
+}
+
+function usedRoutesIn({ top_routes: top }: ReportRow): readonly UsedRoute[] {
+  return Array.isArray(top) ? (top as readonly UsedRoute[]) : [];
+}
+
+function isCounts(cell: ReportCell | undefined): cell is readonly RequestCount[] {
+  return Array.isArray(cell);
+}

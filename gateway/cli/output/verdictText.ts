@@ -1,0 +1,102 @@
+import type { VerdictJson } from '../../retirement/verdictJson.ts';
+import { percent, routesInWords, theLast } from '../../retirement/words.ts';
+import { ago, grouped, printable, printableExcerpt } from '../../shared/text.ts';
+import { date, sparkline, table } from './table.ts';
+import type { Paint } from './terminal.ts';
+
+const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
+/** Those with the most requests; the JSON format lists more. */
+const clientsShown = 20;
+
+export function verdictAsText(verdict: VerdictJson, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+  const { version, answer, reasons, notes } = verdict;
+  const lines = [`Can ${printable(`/${version}`)} be retired?  ${paint(colours[answer], answer)}`, ''];
+  lines.push(...reasons.map(({ text }) => `  ${printable(text)}`), '');
+  lines.push(...table(summaryOf(verdict)));
+  const { headings, cells, more } = clientTable(verdict);
+  if (cells.length > 0) lines.push('', ...table([headings, ...cells], width));
+  if (more > 0) lines.push(`  and ${grouped(more)} more`);
+  if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `  ${printable(text)}`));
+  return `${lines.join('\n')}\n`;
+}
+
+/** For a ticket or a pull request. */
+export function verdictAsMarkdown(verdict: VerdictJson): string {
+  const { version, answer, reasons, notes } = verdict;
+  const lines = [`# Can ${escaped(`/${version}`)} be retired? ${escaped(answer)}`, ''];
+  lines.push(...reasons.map(({ text }) => `- ${escaped(text)}`), '');
+  lines.push(...markdownTable(['fact', ''], summaryOf(verdict)));
+  const { headings, cells, more } = clientTable(verdict);
+  if (cells.length > 0) lines.push('', ...markdownTable(headings, cells));
+  if (more > 0) lines.push('', `and ${grouped(more)} more`);
+  if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `- ${escaped(text)}`));
+  return `${lines.join('\n')}\n`;
+}
+
+function markdownTable(headings: readonly string[], cells: readonly (readonly string[])[]): string[] {
+  const line = (row: readonly string[]): string => `| ${row.map(escaped).join(' | ')} |`;
+  return [line(headings), `|${headings.map(() => '---|').join('')}`, ...cells.map(line)];
+}
+
+/** Escapes Markdown punctuation (CommonMark §2.4), so that client names create no cells, tags, links or images. */
+export function escaped(text: string): string {
+  return printable(text).replace(/[\\|`<>[\]*_~!&#]/g, '\\$&');
+}
+
+/** The facts of the verdict, as pairs of name and value. */
+function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
+  const { stage, deprecation, sunset, trend, in_flight: inFlight, waiting } = facts;
+  const total = `${grouped(facts.requests)} in ${theLast(facts.quiet)}`;
+  const share = `${percent(facts.share)} of all ${grouped(facts.all_requests)}`;
+  const [first, last] = [trend.days[0], trend.days.at(-1)];
+  const days = first && last ? sparkline(trend.days, Date.parse(first.at), Date.parse(last.at)) : '';
+  return [
+    ['stage', printable(stage)],
+    ['deprecation', deprecation === null ? '-' : date(Date.parse(deprecation))],
+    ['sunset', sunset === null ? '-' : date(Date.parse(sunset))],
+    ['requests', `${total}, ${share}`],
+    ['clients', `${facts.folded > 0 ? 'at least ' : ''}${grouped(facts.client_count)}`],
+    ['trend', `${trendInWords(trend)}${days === '' ? '' : `  ${days}`}`],
+    ['in flight', `${inFlight}${waiting > 0 ? `, and ${waiting} waiting` : ''}`],
+    ['successor', successorInWords(facts.successor)],
+    [
+      'ledger',
+      facts.covered_since === null ? 'empty' : `starts ${ago(Date.parse(facts.covered_since), Date.parse(now))}`,
+    ],
+  ];
+}
+
+/** The clients of the version; for a retired version, the clients it refuses. `more` counts those not listed. */
+function clientTable({ facts, asked_at: now }: VerdictJson) {
+  const lastCall = (last: string): string => ago(Date.parse(last), Date.parse(now));
+  if (facts.stage === 'retired') {
+    const cells = facts.refused_clients
+      .slice(0, clientsShown)
+      .map(({ client, name, refused, last }) => [printableExcerpt(name ?? client), grouped(refused), lastCall(last)]);
+    return { headings: ['client', 'refused', 'last call'], cells, more: facts.refused_count - cells.length };
+  }
+  const cells = facts.clients
+    .slice(0, clientsShown)
+    .map(({ client, name, requests, errors, routes, top_routes: top, last }) => [
+      printableExcerpt(name ?? client),
+      grouped(requests),
+      grouped(errors),
+      routesInWords(routes, top),
+      lastCall(last),
+    ]);
+  const headings = ['client', 'requests', 'errors', 'routes', 'last call'];
+  return { headings, cells, more: facts.client_count - cells.length };
+}
+
+function trendInWords({ kind, zero }: VerdictJson['facts']['trend']): string {
+  if (kind === 'unknown') return 'not enough days';
+  if (kind === 'none') return 'no requests in 7 days';
+  if (kind === 'falling' && zero === null) return 'falling more slowly each week';
+  return zero === null ? printable(kind) : `falling, none expected from ${printable(zero)}`;
+}
+
+function successorInWords(successor: VerdictJson['facts']['successor']): string {
+  if (successor === null) return 'none';
+  const { version, health, healthy, targets } = successor;
+  return printable(`/${version}, ${health}${health === 'degraded' ? ` (${healthy} of ${targets} targets)` : ''}`);
+}
