@@ -45,14 +45,15 @@ async function following(files = filesIn(temporaryFolder()), begin: () => void =
   const backend = await startBackend();
   const tls = { ...files, hsts: false };
   const snapshot = snapshotFrom({ routes: { '/v1': backend.url }, gateway: { listen: '127.0.0.1:0', tls } });
-  const { context, close } = new DataPlane(snapshot);
+  const dataPlane = new DataPlane(snapshot);
+  const { context } = dataPlane;
   const front = createFrontDoor(snapshot.gateway, context);
   const lines: string[] = [];
   const stop = followCertificate(front, snapshot.gateway.tls, (line) => lines.push(line));
   await listen(front, snapshot.gateway.listen);
   onTestFinished(async () => {
     stop();
-    close();
+    dataPlane.close();
     await end(front);
   });
   const port = portOf(front);
@@ -189,8 +190,9 @@ it('a pair that does not fit keeps the gateway from starting, with a reason', ()
   writeFileSync(files.cert, one.cert);
   writeFileSync(files.key, two.key);
   const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' }, gateway: { tls: files } });
-  const { context, close } = new DataPlane(snapshot);
-  onTestFinished(close);
+  const dataPlane = new DataPlane(snapshot);
+  const { context } = dataPlane;
+  onTestFinished(() => dataPlane.close());
   expect(() => createFrontDoor(snapshot.gateway, context)).toThrow(`${files.key} is not the key of ${files.cert}`);
   writeFileSync(files.key, one.key);
   expect(readKeyPair({ ...files, hsts: false })).toEqual(one);

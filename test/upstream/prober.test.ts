@@ -2,16 +2,20 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createRawServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import { Client } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Registry } from '../../gateway/upstream/registry.ts';
 import type { Target } from '../../gateway/upstream/target.ts';
+import { startRecorded } from '../observability/recorded.ts';
 import { makePair } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
+import { ask, get } from '../support/rawClient.ts';
 
 const quick = { path: '/up?deep=1', interval: '40ms', timeout: '250ms', healthy_after: 2, unhealthy_after: 2 };
 
@@ -144,12 +148,63 @@ describe('a reload', () => {
   });
 });
 
+/** Responses that llhttp, the parser of undici and node:http, accepts and that the gateway rejects. */
+const rejected: readonly (readonly [name: string, raw: string, cause: string])[] = [
+  [
+    'a transfer coding that was not asked for',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+    'a transfer coding other than one chunked',
+  ],
+  [
+    'a chunked body in HTTP/1.0',
+    'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'Transfer-Encoding in HTTP/1.0',
+  ],
+  [
+    'dozens of interim responses',
+    `${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(40)}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`,
+    'too many interim responses',
+  ],
+  ['an invalid chunk size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n', 'an invalid chunk size'],
+];
+
+describe.each(['http', 'https'])('a target behind %s whose responses the gateway rejects', (scheme) => {
+  it.each(rejected)('is unhealthy: %s', async (_name, raw, cause) => {
+    const folder = await mkdtemp(join(tmpdir(), 'prober-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const pair = makePair(folder, 'api.test');
+    const onConnection = (socket: Socket): void => {
+      socket.on('error', () => {}).once('data', () => socket.end(raw));
+    };
+    const server = scheme === 'http' ? createRawServer(onConnection) : createTlsServer(pair, onConnection);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+    const lenient = new Client(url, { connect: { rejectUnauthorized: false } });
+    onTestFinished(() => lenient.destroy());
+    expect(await lenient.request({ method: 'GET', path: '/' })).toMatchObject({ statusCode: 200 });
+
+    const tls = { ca: join(folder, 'api.test.made.crt'), servername: 'api.test' };
+    const version = scheme === 'http' ? { upstream: url } : { upstream: url, tls };
+    const { port, facts } = await startRecorded({ '/v1': version });
+    // A response whose head was already passed on is cut off.
+    await ask(port, get('/v1/x')).catch(() => {});
+    await eventually(() => expect(facts).toMatchObject([{ fault: 'target', cause: expect.stringContaining(cause) }]));
+
+    const target = loaded(registryOfTest(), { '/v1': { ...version, health: quick } });
+    await eventually(() => expect(target.report()).toMatchObject({ health: 'unhealthy', reachable: true }));
+    expect(target.report().lastError?.message).toBe(`the probe failed: ${cause}`);
+  });
+});
+
 describe('a probe over TLS', () => {
   it.each([
-    ['the name that is expected', { servername: 'api.test' }, 'healthy', true],
-    ['another name', { servername: 'other.test' }, 'unhealthy', false],
-    ['nobody in particular', { servername: 'other.test', verify: false }, 'healthy', true],
-  ])('finds at a target that has to be %s that it is %s', async (_name, tls, health, reachable) => {
+    ['healthy', 'its certificate has the expected name', { servername: 'api.test' }, true],
+    ['unhealthy', 'its certificate has another name', { servername: 'other.test' }, false],
+    ['healthy', 'its certificate is not verified', { servername: 'other.test', verify: false }, true],
+  ])('finds a target %s if %s', async (health, _reason, tls, reachable) => {
     const folder = await mkdtemp(join(tmpdir(), 'prober-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const pair = makePair(folder, 'api.test');

@@ -26,11 +26,12 @@ interface Running {
 
 async function startFrontDoor(upstream: string, version: Record<string, unknown> = {}): Promise<Running> {
   const snapshot = snapshotFrom({ routes: { '/v1': { upstream, ...version } }, gateway: { listen: '127.0.0.1:0' } });
-  const { context, uses, close } = new DataPlane(snapshot);
+  const dataPlane = new DataPlane(snapshot);
+  const { context, uses } = dataPlane;
   const front = createFrontDoor(snapshot.gateway, context);
   await listen(front, snapshot.gateway.listen);
   onTestFinished(async () => {
-    close();
+    dataPlane.close();
     await end(front);
   });
   const use = uses.get('v1') as VersionUse;
