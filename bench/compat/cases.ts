@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compareContracts } from '../../gateway/compat/diff/contracts.ts';
 import { openContract } from '../../gateway/compat/document/open.ts';
-import { findingsOf, isBreaking } from '../../gateway/compat/findings.ts';
+import { findingsOf, isBreaking } from '../../gateway/compat/judge/findings.ts';
 import { levelOf } from '../../gateway/compat/rules/rules.ts';
 
 // Scores the contract check against pairs of contracts whose verdict is known: a folder with a manifest.json.

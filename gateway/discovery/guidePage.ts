@@ -1,5 +1,4 @@
-import { routeInWords } from '../compat/diff/routes.ts';
-import type { RouteName } from '../compat/finding.ts';
+import { type RouteName, routeInWords } from '../compat/diff/routes.ts';
 import { additionsIn } from '../compat/guide/additions.ts';
 import {
   type Excerpt,

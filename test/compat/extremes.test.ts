@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareContracts } from '../../gateway/compat/diff/contracts.ts';
 import { CompareError } from '../../gateway/compat/failure.ts';
-import type { Finding } from '../../gateway/compat/finding.ts';
-import { findingsOf } from '../../gateway/compat/findings.ts';
+import { type Finding, findingsOf } from '../../gateway/compat/judge/findings.ts';
 import { levelOf } from '../../gateway/compat/rules/rules.ts';
 import { contractOf, documentsOf, type Json, rulesAmong } from './support/comparing.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { rulesAsMarkdown } from '../../gateway/compat/report/rulesTable.ts';
+import { rulesAsMarkdown } from '../../gateway/compat/report/markdown.ts';
 import { asText } from '../../gateway/compat/report/text.ts';
 import { parseConfig } from '../../gateway/config/load.ts';
 import { after, before, reportOn } from '../compat/report/reports.ts';

@@ -1,18 +1,16 @@
 import { realpathSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import { CompareError } from '../../compat/failure.ts';
-import { isBreaking } from '../../compat/findings.ts';
+import { isBreaking } from '../../compat/judge/findings.ts';
+import { type CompatReport, countedFindings } from '../../compat/judge/judge.ts';
 import { asGithub } from '../../compat/report/github.ts';
 import { asJson } from '../../compat/report/json.ts';
 import { asMarkdown } from '../../compat/report/markdown.ts';
-import type { CompatReport } from '../../compat/report/report.ts';
-import { rulesTable } from '../../compat/report/rulesTable.ts';
+import type { TreeBase } from '../../compat/report/paths.ts';
 import { asSarif } from '../../compat/report/sarif.ts';
-import type { Base } from '../../compat/report/sides.ts';
-import { judgedOf } from '../../compat/report/summary.ts';
-import { asText } from '../../compat/report/text.ts';
-import { shown } from '../../compat/report/words.ts';
-import { type Level, levels, rules } from '../../compat/rules/rules.ts';
+import { asText, rulesAsText } from '../../compat/report/text.ts';
+import { safeText } from '../../compat/report/words.ts';
+import { type RuleLevel, ruleLevels, rules } from '../../compat/rules/rules.ts';
 import { workingTreeOf } from '../../compat/source/git.ts';
 import { UnreadableFileError } from '../../config/fault.ts';
 import { printableExcerpt } from '../../shared/text.ts';
@@ -65,7 +63,7 @@ async function compat(
   release: string,
 ): Promise<ExitCode> {
   if (options.rules) {
-    io.stdout.write(rulesTable());
+    io.stdout.write(rulesAsText());
     return 0;
   }
   const progress = progressOn(io);
@@ -106,13 +104,13 @@ async function compare(
   return compareFiles(old, now, options, io, progress);
 }
 
-function isClean({ comparings, stale }: CompatReport): boolean {
-  return stale.length === 0 && !comparings.some((comparing) => isBreaking(judgedOf(comparing)));
+function isClean({ pairs, stale }: CompatReport): boolean {
+  return stale.length === 0 && !pairs.some((pair) => isBreaking(countedFindings(pair)));
 }
 
-function ruleArgument(text: string, known: ReadonlyMap<string, Level>): ReadonlyMap<string, Level> {
+function ruleArgument(text: string, known: ReadonlyMap<string, RuleLevel>): ReadonlyMap<string, RuleLevel> {
   const [id, ...words] = text.split('=');
-  const level = levels.find((one) => one === words.join('='));
+  const level = ruleLevels.find((one) => one === words.join('='));
   if (id === undefined || !rules.some((rule) => rule.id === id)) {
     throw new InvalidArgumentError('There is no such rule. See version-gateway compat --rules.');
   }
@@ -134,7 +132,7 @@ const printers: Record<CompatFormat, Printer> = {
 };
 
 /** Git prints the path of the working tree with its symbolic links resolved. */
-function baseOf(folder: string): Base {
+function baseOf(folder: string): TreeBase {
   const real = realpathSync(folder);
   return { root: workingTreeOf(real) ?? real, folder: real };
 }
@@ -147,7 +145,7 @@ function failureInWords(error: unknown): string {
   const text = isExplained ? error.message : `This is a defect of version-gateway.\n${stackOf(error)}`;
   return text
     .split('\n')
-    .map((line) => shown(line, 1000))
+    .map((line) => safeText(line, 1000))
     .join('\n');
 }
 

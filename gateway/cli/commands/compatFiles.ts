@@ -2,11 +2,10 @@ import { majorsBetween } from '../../compat/diff/basePaths.ts';
 import type { Documents } from '../../compat/document/documents.ts';
 import { openContract } from '../../compat/document/open.ts';
 import { faultsOf } from '../../compat/document/validate.ts';
-import { Exemptions } from '../../compat/exemptions.ts';
 import { CompareError } from '../../compat/failure.ts';
-import { type Held, holdAgainst, type Judgement } from '../../compat/holdAgainst.ts';
-import type { CompatReport } from '../../compat/report/report.ts';
-import type { Level } from '../../compat/rules/rules.ts';
+import { Exemptions } from '../../compat/judge/exemptions.ts';
+import { type CompatReport, type ContractPair, compareAndJudge, type JudgeSettings } from '../../compat/judge/judge.ts';
+import type { RuleLevel } from '../../compat/rules/rules.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { plural } from '../../shared/text.ts';
@@ -17,7 +16,7 @@ export interface ComparisonOptions {
   readonly against?: string;
   readonly config?: string;
   /** Levels set on the command line, by rule. */
-  readonly rule: ReadonlyMap<string, Level>;
+  readonly rule: ReadonlyMap<string, RuleLevel>;
   readonly allowRemote: boolean;
   readonly validate: boolean;
 }
@@ -47,15 +46,15 @@ export async function compareFiles(
     await openForCompat(now, options, io, progress),
   ];
   const majors = majorsBetween(before, after);
-  const held: Held = majors
+  const pair: ContractPair = majors
     ? { title: `/${majors.old} → /${majors.new}`, between: 'majors', old: before, new: after, versions: majors }
     : { title: '', between: 'past', old: before, new: after, versions: {} };
-  const judgement = judgementFrom(snapshot, options);
+  const settings = judgeSettings(snapshot, options);
   progress.show('comparing');
-  const comparing = holdAgainst(held, judgement);
+  const judged = compareAndJudge(pair, settings);
   // An exemption that matches nothing here may belong to another contract, so only expired ones are reported.
-  const stale = judgement.exemptions.expired;
-  return { report: { comparings: [comparing], stale, off: rulesOff(judgement.levels), notes: [] }, folder: io.cwd };
+  const stale = settings.exemptions.expired;
+  return { report: { pairs: [judged], stale, off: rulesOff(settings.levels), notes: [] }, folder: io.cwd };
 }
 
 /** Imported on demand: comparing two files without --config needs no YAML schema. */
@@ -65,12 +64,15 @@ async function settingsFrom(file: string, io: Io): Promise<Snapshot> {
 }
 
 /** The rules that are switched off. */
-export function rulesOff(levels: Judgement['levels']): string[] {
+export function rulesOff(levels: JudgeSettings['levels']): string[] {
   return [...levels].flatMap(([id, level]) => (level === 'off' ? [id] : []));
 }
 
 /** The rules and exemptions of a routes.yaml. Levels of the command line override those of the file. */
-export function judgementFrom(snapshot: Snapshot | undefined, { rule }: Pick<ComparisonOptions, 'rule'>): Judgement {
+export function judgeSettings(
+  snapshot: Snapshot | undefined,
+  { rule }: Pick<ComparisonOptions, 'rule'>,
+): JudgeSettings {
   const { rules, exempt } = snapshot?.compat ?? { rules: new Map<string, never>(), exempt: [] };
   return {
     levels: new Map([...rules, ...rule]),

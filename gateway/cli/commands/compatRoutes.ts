@@ -1,7 +1,6 @@
 import { dirname, relative, resolve, sep } from 'node:path';
 import { withoutNames } from '../../compat/diff/routes.ts';
-import { type Held, holdAgainst, type Judgement } from '../../compat/holdAgainst.ts';
-import type { Comparing } from '../../compat/report/report.ts';
+import { type ContractPair, compareAndJudge, type JudgeSettings, type PairReport } from '../../compat/judge/judge.ts';
 import { Commit, workingTreeOf } from '../../compat/source/git.ts';
 import { decode } from '../../config/load.ts';
 import { realPathOf } from '../../config/location.ts';
@@ -15,7 +14,7 @@ import { type Io, UsageError } from '../io.ts';
 import {
   type Comparison,
   type ComparisonOptions,
-  judgementFrom,
+  judgeSettings,
   openForCompat,
   type Progress,
   rulesOff,
@@ -33,7 +32,7 @@ export async function compareRoutes(
 ): Promise<Comparison> {
   const snapshot = snapshotOf(file, io);
   const settings = options.config === undefined ? snapshot : snapshotOf(options.config, io);
-  const judgement = { ...judgementFrom(settings, options), callsOf: callsIn(snapshot) };
+  const judging = { ...judgeSettings(settings, options), callsOf: callsIn(snapshot) };
   const versions = [...snapshot.byMajor].sort((a, b) => a.major - b.major);
   if (versions.every(({ contract }) => contract === undefined)) {
     throw new UsageError(`No version in ${file} has a contract.  Add one, such as contract: openapi.yaml.`);
@@ -43,12 +42,12 @@ export async function compareRoutes(
   const ref = options.against ?? 'HEAD';
   const past = new EarlierContracts(ref, path, base, io.env);
   const notes = notesOn(versions, past, file, ref);
-  const comparings: Comparing[] = [];
-  const compare = (held: Held): void => {
-    progress.show(`comparing ${held.title}`);
-    comparings.push(holdAgainst(held, judgement));
+  const pairs: PairReport[] = [];
+  const compare = (pair: ContractPair): void => {
+    progress.show(`comparing ${pair.title}`);
+    pairs.push(compareAndJudge(pair, judging));
   };
-  let before: { readonly name: string; readonly contract: Held['new'] | undefined } | undefined;
+  let before: { readonly name: string; readonly contract: ContractPair['new'] | undefined } | undefined;
   for (const { name, contract: at } of versions) {
     const now = at && (await openForCompat(named(at.file, base), options, io, progress, base));
     const was = at && past.contractOf(name, at.file);
@@ -62,9 +61,9 @@ export async function compareRoutes(
     }
     before = { name, contract: now };
   }
-  comparings.sort((a, b) => Number(a.between === 'majors') - Number(b.between === 'majors'));
-  const { exemptions, levels } = judgement;
-  return { report: { comparings, stale: exemptions.stale, off: rulesOff(levels), notes }, folder: base };
+  pairs.sort((a, b) => Number(a.between === 'majors') - Number(b.between === 'majors'));
+  const { exemptions, levels } = judging;
+  return { report: { pairs, stale: exemptions.stale, off: rulesOff(levels), notes }, folder: base };
 }
 
 /** Where relative names start: the working directory, or the folder of a file in another working tree. */
@@ -157,7 +156,7 @@ interface Calls {
 }
 
 /** Counts calls of routes from the usage ledger that the file names; undefined where there is no ledger. */
-function callsIn({ usage }: Snapshot): Judgement['callsOf'] {
+function callsIn({ usage }: Snapshot): JudgeSettings['callsOf'] {
   const known = new Map<string, Calls | undefined>();
   return (version, { kind, method, path }) => {
     if (version === undefined || kind !== 'route') return undefined;

@@ -1,5 +1,5 @@
 import { openContract } from '../../compat/document/open.ts';
-import { type MovedProposals, proposeMoved } from '../../compat/moved.ts';
+import { type MovedProposals, proposeMoved } from '../../compat/judge/moved.ts';
 import { printable } from '../../shared/text.ts';
 import { formatOption, versionArgument } from '../arguments.ts';
 import { configOption } from '../configFile.ts';

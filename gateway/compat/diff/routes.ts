@@ -63,7 +63,9 @@ export function parameterNames(path: string): string[] {
   return [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name);
 }
 
+export type RouteName = Pick<Route, 'kind' | 'method' | 'path'>;
+
 /** `GET /drinks`, or `POST to the webhook order`. */
-export function routeInWords({ kind, method, path }: Pick<Route, 'kind' | 'method' | 'path'>): string {
+export function routeInWords({ kind, method, path }: RouteName): string {
   return kind === 'route' ? `${method} ${path}` : `${method} to the ${kind} ${path}`;
 }

@@ -3,7 +3,7 @@ import { compareContracts } from '../diff/contracts.ts';
 import type { Route } from '../diff/routes.ts';
 import type { Documents } from '../document/documents.ts';
 import { below } from '../document/located.ts';
-import { hintsFor } from '../hints.ts';
+import { renamesIn } from '../judge/renames.ts';
 import { levelOf, ruleFor } from '../rules/rules.ts';
 import { groupsOf } from './groups.ts';
 import type { End, Guide } from './guide.ts';
@@ -26,7 +26,7 @@ export interface GuideQuestion {
 /** Holds two majors against each other, for their clients. @throws CompareError for a `$ref` that leads nowhere */
 export function buildGuide({ old, now, from, to, moved, end }: GuideQuestion): Guide {
   const comparison = compareContracts(old, now, levelOf, { old: from, new: to, moved });
-  const hints = hintsFor(comparison);
+  const renames = renamesIn(comparison);
   const was = new Map(
     comparison.routes.flatMap(({ route, was: before }) => (before ? [[route, before] as const] : [])),
   );
@@ -36,11 +36,11 @@ export function buildGuide({ old, now, from, to, moved, end }: GuideQuestion): G
   const told = groupsOf(changes).map((group): Told => {
     const isShared = group.spots.length > 1;
     const anchor = isShared ? anchorFor(`shared ${group.subject}`, taken) : '';
-    return { group, isShared, topic: topicOf(group, anchor, contracts, hints) };
+    return { group, isShared, topic: topicOf(group, anchor, contracts, renames) };
   });
   const byRoute = new Map<Route, Told[]>(comparison.routes.map(({ route }) => [route, []]));
   for (const one of told) for (const { route } of one.group.spots) byRoute.get(route)?.push(one);
-  const around = { taken, contracts, bases: { old: end.oldBase, now: end.newBase }, hints };
+  const around = { taken, contracts, bases: { old: end.oldBase, now: end.newBase }, renames };
   const routes = comparison.routes.map((one) => routeInGuide(one, byRoute.get(one.route) ?? [], around));
   return {
     from,

@@ -1,5 +1,4 @@
-import { routeInWords } from '../diff/routes.ts';
-import type { RouteName } from '../finding.ts';
+import { type RouteName, routeInWords } from '../diff/routes.ts';
 
 /**
  * What clients of one major have to do to live with the next one. Texts may hold names between backticks, as the

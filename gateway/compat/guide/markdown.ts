@@ -1,6 +1,5 @@
 import { plural } from '../../shared/text.ts';
-import { routeInWords } from '../diff/routes.ts';
-import type { RouteName } from '../finding.ts';
+import { type RouteName, routeInWords } from '../diff/routes.ts';
 import { additionsIn } from './additions.ts';
 import { type Guide, type GuideRoute, isBreaking, nameOf, type Sample, sharers, type Topic } from './guide.ts';
 import { codeInMarkdown, escaped, fenced, inMarkdown } from './markdownText.ts';

@@ -3,6 +3,7 @@ import type { RouteComparison } from '../diff/contracts.ts';
 import { type Route, routeInWords, withoutNames } from '../diff/routes.ts';
 import { below } from '../document/located.ts';
 import { subjectOf } from '../rules/subjects.ts';
+import { renameInWords } from '../rules/words.ts';
 import { callOf } from './calls.ts';
 import type { Group, Spot } from './groups.ts';
 import { type GuideRoute, isBreaking, type RouteState, type Topic, tasksOf } from './guide.ts';
@@ -19,19 +20,19 @@ export interface Around {
   readonly taken: Set<string>;
   readonly contracts: Contracts;
   readonly bases: { readonly old: string; readonly now: string };
-  readonly hints: ReadonlyMap<Change, string>;
+  readonly renames: ReadonlyMap<Change, string>;
 }
 
 /** What became of a route, with what is told of it alone and what it shares. */
 export function routeInGuide(
   { route, was, comparison }: RouteComparison,
   told: readonly Told[],
-  { taken, contracts, bases, hints }: Around,
+  { taken, contracts, bases, renames }: Around,
 ): GuideRoute {
   const [first] = comparison.changes;
   const isGone = first?.kind === 'route' && first.effect === 'removed';
   const topics = told.filter(({ isShared }) => !isShared).map(({ topic }) => topic);
-  const hint = first && hints.get(first);
+  const renamedTo = first && renames.get(first);
   const isMoved = was !== undefined && was.path !== route.path && !isSamePath(was, route);
   const showsCall = isMoved || topics.some(({ subject }) => subject === 'Parameters');
   return {
@@ -40,7 +41,7 @@ export function routeInGuide(
     old: was,
     now: isGone ? undefined : route,
     summary: text(below((was ?? route).operation, 'summary').value),
-    note: isGone && hint !== undefined ? hint : '',
+    note: isGone && renamedTo !== undefined ? renameInWords(renamedTo) : '',
     call: showsCall && was ? callOf(was, route, contracts, bases) : undefined,
     topics,
     shared: told

@@ -1,6 +1,7 @@
 import type { Change } from '../change.ts';
 import { levelOf, predicateOf } from '../rules/rules.ts';
 import { labelOf, subjectOf } from '../rules/subjects.ts';
+import { renameInWords } from '../rules/words.ts';
 import { canonical } from '../schema/canonical.ts';
 import type { Group, Member } from './groups.ts';
 import type { ToldChange } from './guide.ts';
@@ -41,7 +42,7 @@ function ending(member: Member, renames: ReadonlyMap<Member, Member>, hints: Rea
   const now = renames.get(member);
   if (now === undefined) {
     const hint = hints.get(member.change);
-    return hint === undefined ? '' : `; it ${hint}`;
+    return hint === undefined ? '' : `; it ${renameInWords(hint)}`;
   }
   const demand = now.change.effect === 'added_required' && now.change.direction === 'request';
   return `; it looks renamed to ${named(labelOf(now.change))}${demand ? ', which has to be sent' : ''}`;
@@ -74,7 +75,10 @@ function renamesAmong(
     const alike = near.filter((one) => {
       return isTelling(value) && canonical(valueAt(after, one.path)) === canonical(value);
     });
-    const hinted = near.filter(({ change }) => hints.get(gone.change) === `looks renamed to ${named(labelOf(change))}`);
+    // The label of a parameter is a phrase with backticks.
+    const hinted = near.filter(
+      ({ change }) => hints.get(gone.change) === labelOf(change) && !labelOf(change).includes('`'),
+    );
     const [best, ...others] = hinted.length > 0 ? hinted : alike;
     if (best && others.length === 0 && ![...renames.values()].includes(best)) renames.set(gone, best);
   }

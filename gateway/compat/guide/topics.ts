@@ -17,11 +17,16 @@ export interface Contracts {
 const mostLines = 40;
 
 /** A group in words, with an example of what it is about. */
-export function topicOf(group: Group, anchor: string, contracts: Contracts, hints: ReadonlyMap<Change, string>): Topic {
+export function topicOf(
+  group: Group,
+  anchor: string,
+  contracts: Contracts,
+  renames: ReadonlyMap<Change, string>,
+): Topic {
   const { spot, bodies } = bestSpot(group, contracts);
   const { path: base } = split(spot.steps);
   const [before, after] = [bodies.before, bodies.after].map((body) => valueAt(body?.example, base));
-  const changes = toldChanges(group, { before, after }, hints);
+  const changes = toldChanges(group, { before, after }, renames);
   return {
     anchor,
     subject: group.subject,

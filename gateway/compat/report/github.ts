@@ -1,49 +1,49 @@
 import { plural } from '../../shared/text.ts';
-import type { Comparing, CompatReport, PlacedFinding } from './report.ts';
-import { type Base, isThere, pathOf } from './sides.ts';
-import { judgedOf, summaryInWords } from './summary.ts';
-import { callsInWords, moreRoutes, placeInWords, shown, staleInWords } from './words.ts';
+import { type CompatReport, countedFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
+import { pathOf, type TreeBase } from './paths.ts';
+import { summaryInWords } from './summary.ts';
+import { callsInWords, isPresent, moreRoutes, placeInWords, renameNote, safeText, staleInWords } from './words.ts';
 
-// GitHub shows ten of a kind and step, and drops the rest without a word.
-const most = 10;
+// GitHub shows ten annotations of a level and step, and drops the rest silently.
+const mostAnnotations = 10;
 const commands = { error: 'error', warn: 'warning', info: 'notice' } as const;
 const order = ['error', 'warn'] as const;
 
-/** Workflow commands, which GitHub turns into remarks at the lines of a pull request: the worst ones, and a summary. */
-export function asGithub(report: CompatReport, base: Base): string {
+/** Workflow commands, which GitHub shows as annotations in a pull request: the worst findings and a summary. */
+export function asGithub(report: CompatReport, base: TreeBase): string {
   const stale = report.stale.map((one) => command('error', { title: 'stale exemption' }, staleInWords(one)));
-  const notes = report.notes.map((note) => command('warning', { title: 'not compared' }, shown(note)));
-  const remarks = order.flatMap((level) => [
-    ...report.comparings.flatMap((comparing) =>
-      judgedOf(comparing)
+  const notes = report.notes.map((note) => command('warning', { title: 'not compared' }, safeText(note)));
+  const annotations = order.flatMap((level) => [
+    ...report.pairs.flatMap((pair) =>
+      countedFindings(pair)
         .filter((one) => one.level === level)
-        .map((finding) => remark(finding, comparing, base)),
+        .map((finding) => annotation(finding, pair, base)),
     ),
     ...(level === 'error' ? stale : notes),
   ]);
-  const more = remarks.length - most;
+  const more = annotations.length - mostAnnotations;
   const rest = more > 0 ? ` ${plural(more, 'more remark')} left out here.` : '';
-  return `${[...remarks.slice(0, most), `${summaryInWords(report)}.${rest}`].join('\n')}\n`;
+  return `${[...annotations.slice(0, mostAnnotations), `${summaryInWords(report)}.${rest}`].join('\n')}\n`;
 }
 
-function remark(finding: PlacedFinding, comparing: Comparing, base: Base): string {
-  const { level, rule, sentence, routes, old, oldAt, new: now, newAt, hint } = finding;
-  // A line of the old contract would be another one in the new contract, so that only the file is named.
+function annotation(finding: PlacedFinding, pair: PairReport, base: TreeBase): string {
+  const { level, rule, sentence, routes, old, oldAt, new: now, newAt } = finding;
+  // A line number of the old contract would be wrong in the new one: without a new place, only the file is named.
   const isKnown = now !== undefined && newAt !== undefined;
-  const file = pathOf(isKnown || isThere(now) ? now.place.file.name : comparing.new, base);
+  const file = pathOf(isKnown || isPresent(now) ? now.place.file.name : pair.new, base);
   const at = isKnown ? { line: String(newAt.line), col: String(newAt.column) } : {};
   const words = [
-    shown(sentence, 500),
-    hint === undefined ? '' : `It ${shown(hint)}.`,
+    safeText(sentence, 500),
+    renameNote(finding),
     callsInWords(finding),
     moreRoutes(routes, 3),
-    isThere(old) ? `Was at ${placeInWords(old.place.file.name, oldAt)}` : '',
+    isPresent(old) ? `Was at ${placeInWords(old.place.file.name, oldAt)}` : '',
   ];
   return command(commands[level], { file, ...at, title: rule }, words.filter((one) => one !== '').join('\n'));
 }
 
 function command(name: string, properties: Readonly<Record<string, string>>, message: string): string {
-  const pairs = Object.entries(properties).map(([key, value]) => `${key}=${escapedProperty(shown(value, 1000))}`);
+  const pairs = Object.entries(properties).map(([key, value]) => `${key}=${escapedProperty(safeText(value, 1000))}`);
   return `::${name} ${pairs.join(',')}::${escapedData(message)}`;
 }
 

@@ -1,14 +1,14 @@
+import type { RouteName } from '../diff/routes.ts';
 import { pointerOf } from '../document/located.ts';
 import type { TextPosition } from '../document/textPositions.ts';
-import type { Exemption } from '../exemptions.ts';
-import type { RouteName, Site } from '../finding.ts';
+import type { Exemption } from '../judge/exemptions.ts';
+import type { Site } from '../judge/findings.ts';
+import type { Between, CompatReport, PlacedFinding } from '../judge/judge.ts';
 import { basisOf, type Rule } from '../rules/rules.ts';
-import { cutJson } from './cutJson.ts';
-import type { Between, CompatReport, PlacedFinding } from './report.ts';
-import { type Summary, summaryOf } from './summary.ts';
+import { renameInWords } from '../rules/words.ts';
+import { type CompatSummary, summaryOf } from './summary.ts';
 
-// Enough for what a person would read.
-const longest = 4096;
+const longestText = 4096;
 
 export interface JsonSide {
   readonly file: string;
@@ -16,7 +16,7 @@ export interface JsonSide {
   readonly pointer: string;
   readonly line: number | null;
   readonly column: number | null;
-  /** Left out where nothing stands there; the beginning of its JSON, as a string, where `cut` says so. */
+  /** Absent if the contract has no value there. With `cut`: a string, the beginning of the value's JSON. */
   readonly value?: unknown;
   readonly cut?: true;
 }
@@ -32,7 +32,7 @@ export interface JsonFinding {
   readonly new: JsonSide | null;
   readonly fingerprint: string;
   readonly hint: string | null;
-  /** In the last 30 days; null where nobody counted. */
+  /** In the last 30 days; null if they were not counted. */
   readonly calls: number | null;
 }
 
@@ -44,7 +44,7 @@ interface JsonExemption {
   readonly until: string;
 }
 
-/** docs/compat-report.schema.json says the same to programs. */
+/** The format of docs/compat-report.schema.json. */
 export interface JsonReport {
   readonly version: 1;
   readonly comparings: readonly {
@@ -58,15 +58,19 @@ export interface JsonReport {
   readonly stale: readonly { readonly why: string; readonly exemption: JsonExemption }[];
   readonly off: readonly string[];
   readonly notes: readonly string[];
-  readonly summary: Summary;
+  readonly summary: CompatSummary;
 }
 
-/** For programs. To be printed with the control characters escaped, as a terminal may be where it ends. */
+/** The report for programs. Escape control characters when printing it: the output may go to a terminal. */
 export function asJson(report: CompatReport): JsonReport {
   return {
     version: 1,
-    comparings: report.comparings.map(({ between, title, old, new: now, findings, exempted }) => ({
-      ...{ between, title: cut(title), old: cut(old), new: cut(now), findings: findings.map(findingAsJson) },
+    comparings: report.pairs.map(({ between, title, old, new: now, findings, exempted }) => ({
+      between,
+      title: cut(title),
+      old: cut(old),
+      new: cut(now),
+      findings: findings.map(findingAsJson),
       exempted: exempted.map(({ finding, exemption }) => ({
         finding: findingAsJson(finding),
         exemption: exemptionAsJson(exemption),
@@ -80,31 +84,81 @@ export function asJson(report: CompatReport): JsonReport {
 }
 
 function findingAsJson(finding: PlacedFinding): JsonFinding {
-  const { rule, level, sentence, subject, routes, old, oldAt, new: now, newAt, fingerprint, hint, calls } = finding;
+  const { rule, level, sentence, subject, routes, old, oldAt, new: now, newAt, renamedTo } = finding;
   return {
-    ...{ rule, level, basis: basisOf(rule), message: cut(sentence), subject: cut(subject) },
+    rule,
+    level,
+    basis: basisOf(rule),
+    message: cut(sentence),
+    subject: cut(subject),
     routes: routes.map(({ kind, method, path }) => ({ kind, method: cut(method), path: cut(path) })),
-    ...{ old: sideAsJson(old, oldAt), new: sideAsJson(now, newAt), fingerprint },
-    ...{ hint: hint === undefined ? null : cut(hint), calls: calls ?? null },
+    old: sideAsJson(old, oldAt),
+    new: sideAsJson(now, newAt),
+    fingerprint: finding.fingerprint,
+    hint: renamedTo === undefined ? null : cut(renameInWords(renamedTo)),
+    calls: finding.calls ?? null,
   };
 }
 
 function sideAsJson(site: Site | undefined, at: TextPosition | undefined): JsonSide | null {
   if (site === undefined) return null;
   const { place, value } = site;
-  const side = { file: cut(place.file.name), pointer: cut(pointerOf(place)), line: at?.line ?? null };
-  const { text, isCut } = cutJson(value, longest);
-  return {
-    ...{ ...side, column: at?.column ?? null },
-    ...(value === undefined ? {} : isCut ? { value: text, cut: true } : { value }),
+  const side = {
+    file: cut(place.file.name),
+    pointer: cut(pointerOf(place)),
+    line: at?.line ?? null,
+    column: at?.column ?? null,
   };
+  if (value === undefined) return side;
+  const { text, isCut } = cutJson(value, longestText);
+  return isCut ? { ...side, value: text, cut: true } : { ...side, value };
 }
 
 function exemptionAsJson({ rule, route, pointer, reason, until }: Exemption): JsonExemption {
-  const words = { rule: cut(rule), route: cut(route), pointer: pointer === undefined ? null : cut(pointer) };
-  return { ...words, reason: cut(reason), until: new Date(until).toISOString() };
+  return {
+    rule: cut(rule),
+    route: cut(route),
+    pointer: pointer === undefined ? null : cut(pointer),
+    reason: cut(reason),
+    until: new Date(until).toISOString(),
+  };
 }
 
 function cut(text: string): string {
-  return text.length > longest ? `${text.slice(0, longest - 1)}…`.toWellFormed() : text;
+  return text.length > longestText ? `${text.slice(0, longestText - 1)}…`.toWellFormed() : text;
+}
+
+/** The JSON of a value, up to a length. The value may be very long, or contain itself. */
+export function cutJson(value: unknown, longest: number): { readonly text: string; readonly isCut: boolean } {
+  let text = '';
+  const isFull = (): boolean => text.length > longest;
+  const writeString = (one: string): void => {
+    text += JSON.stringify(one.length > longest ? one.slice(0, longest + 1) : one);
+  };
+  const writeAll = <T>(open: string, items: readonly T[], write: (item: T) => void, close: string): void => {
+    text += open;
+    for (const [index, item] of items.entries()) {
+      if (isFull()) return;
+      if (index > 0) text += ',';
+      write(item);
+    }
+    text += close;
+  };
+  // Each level writes at least a bracket, so that the length limits the depth as well.
+  const writeValue = (one: unknown): void => {
+    if (isFull()) return;
+    if (Array.isArray(one)) writeAll('[', one, writeValue, ']');
+    else if (typeof one === 'object' && one !== null) {
+      const map = one as Record<string, unknown>;
+      const writeEntry = (key: string): void => {
+        writeString(key);
+        text += ':';
+        writeValue(map[key]);
+      };
+      writeAll('{', Object.keys(map), writeEntry, '}');
+    } else if (typeof one === 'string') writeString(one);
+    else text += JSON.stringify(one) ?? 'null';
+  };
+  writeValue(value);
+  return { text: text.slice(0, longest), isCut: isFull() };
 }

@@ -1,11 +1,21 @@
 import { plural } from '../../shared/text.ts';
-import { exemptedSection, findingsSection, notesSection, staleSection } from './markdownTable.ts';
-import { code, plain } from './markdownText.ts';
-import type { CompatReport } from './report.ts';
+import { type CompatReport, countedFindings, type PlacedFinding } from '../judge/judge.ts';
+import { rules } from '../rules/rules.ts';
+import { code, plain, sentence } from './markdownText.ts';
 import { infosInWords, summaryInWords, summaryOf } from './summary.ts';
-import { placeInWords } from './words.ts';
+import {
+  callsInWords,
+  dayOf,
+  headingOf,
+  isPresent,
+  moreRoutes,
+  placeInWords,
+  renameNote,
+  sentenceWithoutRoute,
+  staleInWords,
+} from './words.ts';
 
-export interface Section {
+interface Section {
   readonly heading: string;
   readonly isFolded: boolean;
   /** Of the table; empty for a list. */
@@ -13,52 +23,61 @@ export interface Section {
   readonly rows: readonly string[];
 }
 
-/** By this a program knows its comment again, to write over it. */
+/** Identifies the comment, so that a later run can replace it. */
 export const commentMarker = '<!-- version-gateway compat -->';
-/** Of a comment on GitHub. */
+/** GitHub's limit. */
 export const longestComment = 65_536;
 const mostContracts = 20;
-// For the remark that something is left out, in each section.
+const namedRoutes = 3;
+// Room for the note in each section that rows are left out.
 const reserve = 1000;
 
-/** A comment for a pull request. The worst comes first, so that a comment that is too long loses the rest. */
+/** A comment for a pull request. The worst comes first: what does not fit is left out at the end. */
 export function asMarkdown(report: CompatReport): string {
-  const top = [commentMarker, `### Contracts: ${plain(summaryInWords(report), 400)}`, ...contracts(report)].join(
+  const top = [commentMarker, `### Contracts: ${plain(summaryInWords(report), 400)}`, ...contractList(report)].join(
     '\n\n',
   );
-  let left = longestComment - reserve - top.length;
+  let room = longestComment - reserve - top.length;
   const texts = sectionsOf(report).map((section) => {
-    const text = sectionWithin(section, left);
-    left -= text.length;
+    const text = fittedSection(section, room);
+    room -= text.length;
     return text;
   });
   return `${top}${texts.join('')}\n`;
+}
+
+/** The table of rules for docs/compat.md. */
+export function rulesAsMarkdown(): string {
+  const rows = rules.map(({ id, level, basis, direction, policy }) =>
+    rowOf([`\`${id}\``, level, basis, direction, policy]),
+  );
+  return `${[...headOf(['rule', 'level', 'basis', 'direction', 'within a major']), ...rows].join('\n')}\n`;
 }
 
 function sectionsOf(report: CompatReport): Section[] {
   const { errors, warnings, exempted, stale } = summaryOf(report);
   return [
     findingsSection(plural(errors, 'error'), report, 'error', false),
-    staleSection(plural(stale, 'stale exemption'), report),
+    listSection(plural(stale, 'stale exemption'), report.stale.map(staleInWords)),
     findingsSection(plural(warnings, 'warning'), report, 'warn', false),
-    notesSection('Not compared', report),
+    listSection('Not compared', report.notes),
     exemptedSection(`${plural(exempted, 'finding')} let through`, report),
     findingsSection(infosInWords(report), report, 'info', true),
   ].filter(({ rows }) => rows.length > 0);
 }
 
-function contracts({ comparings }: CompatReport): string[] {
-  const lines = comparings.slice(0, mostContracts).map(({ title, old, new: now }) => {
+function contractList({ pairs }: CompatReport): string[] {
+  const lines = pairs.slice(0, mostContracts).map(({ title, old, new: now }) => {
     const names = `${code(placeInWords(old, undefined))} → ${code(placeInWords(now, undefined))}`;
     return title === '' ? `- ${names}` : `- ${plain(title, 60)}: ${names}`;
   });
-  const more = comparings.length - lines.length;
+  const more = pairs.length - lines.length;
   if (more > 0) lines.push(`- and ${plural(more, 'more comparison')}`);
   return lines.length === 0 ? [] : [lines.join('\n')];
 }
 
-/** As many of its rows as there is room for; whatever is opened is closed again. */
-function sectionWithin({ heading, isFolded, head, rows }: Section, room: number): string {
+/** The section with as many rows as fit. */
+function fittedSection({ heading, isFolded, head, rows }: Section, room: number): string {
   const opening = isFolded ? `<details><summary>${heading}</summary>` : `#### ${heading}`;
   const closing = isFolded ? '\n\n</details>' : '';
   let left = room - opening.length - closing.length - head.join('\n').length - 10;
@@ -72,4 +91,60 @@ function sectionWithin({ heading, isFolded, head, rows }: Section, room: number)
   const remark = more > 0 ? `\n\n${plural(more, 'row')} left out: a comment has no room for more.` : '';
   const table = fitting.length === 0 ? '' : `\n\n${[...head, ...fitting].join('\n')}`;
   return `\n\n${opening}${table}${remark}${closing}`;
+}
+
+/** Findings of one level, grouped by their first route. */
+function findingsSection(
+  heading: string,
+  report: CompatReport,
+  level: PlacedFinding['level'],
+  isFolded: boolean,
+): Section {
+  const isVersioned = report.pairs.length > 1;
+  const rows = report.pairs.flatMap((pair) => {
+    const version = plain(pair.title === '' ? pair.new : pair.title, 60);
+    const ofLevel = countedFindings(pair).filter((finding) => finding.level === level);
+    return [...Map.groupBy(ofLevel, headingOf)].flatMap(([route, findings]) =>
+      findings.map((finding, index) => {
+        const isFirst = index === 0;
+        const cells = [isFirst ? code(route) : '', changeCell(finding), code(finding.rule), placeCell(finding)];
+        return rowOf(isVersioned ? [isFirst ? version : '', ...cells] : cells);
+      }),
+    );
+  });
+  const columns = ['route', 'change', 'rule', 'where'];
+  return { heading, isFolded, head: headOf(isVersioned ? ['version', ...columns] : columns), rows };
+}
+
+function exemptedSection(heading: string, { pairs }: CompatReport): Section {
+  const rows = pairs.flatMap(({ exempted }) =>
+    exempted.map(({ finding, exemption: { reason, until } }) =>
+      rowOf([code(headingOf(finding)), changeCell(finding), code(finding.rule), plain(reason), dayOf(until)]),
+    ),
+  );
+  return { heading, isFolded: true, head: headOf(['route', 'change', 'rule', 'reason', 'until']), rows };
+}
+
+function listSection(heading: string, texts: readonly string[]): Section {
+  return { heading, isFolded: false, head: [], rows: texts.map((text) => `- ${plain(text, 500)}`) };
+}
+
+function changeCell(finding: PlacedFinding): string {
+  const notes = [renameNote(finding, 500), callsInWords(finding), moreRoutes(finding.routes, namedRoutes)].filter(
+    (note) => note !== '',
+  );
+  return [sentence(sentenceWithoutRoute(finding)), ...notes.map((note) => sentence(note, 500))].join('<br>');
+}
+
+function placeCell({ old, oldAt, new: now, newAt }: PlacedFinding): string {
+  if (isPresent(now)) return code(placeInWords(now.place.file.name, newAt));
+  return isPresent(old) ? `was ${code(placeInWords(old.place.file.name, oldAt))}` : '';
+}
+
+function rowOf(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+function headOf(columns: readonly string[]): string[] {
+  return [rowOf(columns), `|${columns.map(() => '---|').join('')}`];
 }

@@ -1,4 +1,4 @@
-import { shown } from './words.ts';
+import { safeText } from './words.ts';
 
 /**
  * Text that means itself wherever it stands in GitHub's Markdown. A character reference never is a part of the syntax
@@ -6,21 +6,21 @@ import { shown } from './words.ts';
  * behind a character without a width.
  */
 export function plain(text: string, length?: number): string {
-  return referenced(shown(text, length))
+  return referenced(safeText(text, length))
     .replace(/^(?:-|\d+(?=[.)]))/, (start) => `&#8203;${start}`)
     .replace(/&#(?:64|35);|GH-(?=\d)/gi, '$&&#8203;');
 }
 
 /** The same as code, in which GitHub looks for nothing. */
 export function code(text: string, length?: number): string {
-  const cut = shown(text, length);
+  const cut = safeText(text, length);
   if (cut.trim() === '') return plain(cut);
   return /[`|\\]/.test(cut) ? `<code>${referenced(cut)}</code>` : `\`${cut}\``;
 }
 
 /** A sentence whose names stand in backticks. */
 export function sentence(text: string, length?: number): string {
-  const pieces = shown(text, length).split('`');
+  const pieces = safeText(text, length).split('`');
   const isPaired = pieces.length % 2 === 1;
   return pieces
     .map((piece, index) => {

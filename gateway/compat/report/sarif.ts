@@ -1,16 +1,20 @@
+import { routeInWords } from '../diff/routes.ts';
+import { pointerOf } from '../document/located.ts';
+import type { TextPosition } from '../document/textPositions.ts';
+import type { Exemption } from '../judge/exemptions.ts';
+import type { Site } from '../judge/findings.ts';
+import { type CompatReport, countedFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
-import type { CompatReport } from './report.ts';
-import { type SarifResult, type SarifText, sarifLevels, sarifResult, sarifText } from './sarifResult.ts';
-import type { Base } from './sides.ts';
-import { judgedOf } from './summary.ts';
-import { staleInWords } from './words.ts';
+import { renameInWords } from '../rules/words.ts';
+import { type TreeBase, uriOf } from './paths.ts';
+import { dayOf, isPresent, safeText, staleInWords } from './words.ts';
 
-export interface SarifOptions extends Base {
+export interface SarifOptions extends TreeBase {
   /** Of this program. */
   readonly version: string;
 }
 
-/** As much of SARIF 2.1.0 as a report needs. */
+/** The part of SARIF 2.1.0 that a report needs. */
 export interface SarifLog {
   readonly $schema: string;
   readonly version: '2.1.0';
@@ -46,49 +50,131 @@ interface SarifInvocation {
   }[];
 }
 
-/** For code scanning (OASIS SARIF 2.1.0). What was let through is there as suppressed. */
-export function asSarif(report: CompatReport, options: SarifOptions): SarifLog {
-  const results = report.comparings.flatMap((comparing) => [
-    ...judgedOf(comparing).map((finding) => sarifResult(finding, comparing, options, undefined)),
-    ...comparing.exempted.map(({ finding, exemption }) => sarifResult(finding, comparing, options, exemption)),
-  ]);
-  return {
-    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
-    version: '2.1.0',
-    runs: [
-      {
-        tool: { driver: driver(options.version) },
-        columnKind: 'utf16CodeUnits',
-        invocations: [invocation(report)],
-        results,
-      },
-    ],
-  };
+interface SarifResult {
+  readonly ruleId: string;
+  readonly ruleIndex: number;
+  readonly level: 'error' | 'warning' | 'note';
+  readonly message: SarifText;
+  readonly locations: readonly [SarifLocation];
+  readonly relatedLocations?: readonly SarifLocation[];
+  readonly partialFingerprints: { readonly 'finding/v1': string };
+  readonly suppressions: readonly { kind: 'external'; status: 'accepted'; justification: string }[];
+  readonly properties: { readonly routes: readonly string[]; readonly routeCount: number; readonly calls?: number };
 }
 
-function driver(version: string): SarifDriver {
-  return {
-    ...{ name: 'version-gateway', version },
-    rules: rules.map(({ id, level, basis, direction, policy }) => ({
-      ...{ id, shortDescription: { text: policy } },
-      fullDescription: { text: `${policy} ${basisInWords[basis]}` },
-      ...{ defaultConfiguration: { level: sarifLevels[level] }, properties: { basis, direction } },
-    })),
+interface SarifLocation {
+  readonly physicalLocation: {
+    readonly artifactLocation: { readonly uri: string };
+    readonly region?: { readonly startLine: number; readonly startColumn: number };
   };
+  readonly logicalLocations?: readonly { readonly fullyQualifiedName: string }[];
+  readonly message?: SarifText;
 }
 
+interface SarifText {
+  readonly text: string;
+}
+
+const sarifLevels = { error: 'error', warn: 'warning', info: 'note' } as const;
 const basisInWords = {
   core: 'The versioning rules say so word for word.',
   extended: 'It follows from the versioning rules.',
   silent: 'The versioning rules say nothing about it.',
   compatible: 'It is compatible.',
 } as const;
+const listedRoutes = 100;
 
-function invocation({ stale, off, notes }: CompatReport): SarifInvocation {
+/** The report for code scanning (OASIS SARIF 2.1.0). Exempted findings are included as suppressed. */
+export function asSarif(report: CompatReport, options: SarifOptions): SarifLog {
+  const results = report.pairs.flatMap((pair) => [
+    ...countedFindings(pair).map((finding) => resultOf(finding, pair, options, undefined)),
+    ...pair.exempted.map(({ finding, exemption }) => resultOf(finding, pair, options, exemption)),
+  ]);
+  return {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [
+      {
+        tool: { driver: driverOf(options.version) },
+        columnKind: 'utf16CodeUnits',
+        invocations: [invocationOf(report)],
+        results,
+      },
+    ],
+  };
+}
+
+function driverOf(version: string): SarifDriver {
+  return {
+    name: 'version-gateway',
+    version,
+    rules: rules.map(({ id, level, basis, direction, policy }) => ({
+      id,
+      shortDescription: { text: policy },
+      fullDescription: { text: `${policy} ${basisInWords[basis]}` },
+      defaultConfiguration: { level: sarifLevels[level] },
+      properties: { basis, direction },
+    })),
+  };
+}
+
+function invocationOf({ stale, off, notes }: CompatReport): SarifInvocation {
   return {
     executionSuccessful: true,
-    toolConfigurationNotifications: stale.map((one) => ({ level: 'error', message: sarifText(staleInWords(one)) })),
-    toolExecutionNotifications: notes.map((note) => ({ level: 'warning', message: sarifText(note) })),
+    toolConfigurationNotifications: stale.map((one) => ({ level: 'error', message: textOf(staleInWords(one)) })),
+    toolExecutionNotifications: notes.map((note) => ({ level: 'warning', message: textOf(note) })),
     ruleConfigurationOverrides: off.map((id) => ({ descriptor: { id }, configuration: { enabled: false } })),
   };
+}
+
+function resultOf(
+  finding: PlacedFinding,
+  pair: PairReport,
+  base: TreeBase,
+  exemption: Exemption | undefined,
+): SarifResult {
+  const { rule, level, sentence, routes, old, oldAt, renamedTo, fingerprint, calls } = finding;
+  const related = isPresent(old) ? [{ ...locationOf(old, oldAt, base), message: { text: 'As it was' } }] : [];
+  return {
+    ruleId: rule,
+    ruleIndex: rules.findIndex(({ id }) => id === rule),
+    level: sarifLevels[level],
+    message: textOf(renamedTo === undefined ? sentence : `${sentence}. It ${renameInWords(renamedTo)}.`),
+    locations: [mainLocation(finding, pair, base)],
+    ...(related.length > 0 ? { relatedLocations: related } : {}),
+    partialFingerprints: { 'finding/v1': fingerprint },
+    suppressions: exemption ? [suppressionOf(exemption)] : [],
+    properties: {
+      routes: routes.slice(0, listedRoutes).map((route) => safeText(routeInWords(route))),
+      routeCount: routes.length,
+      ...(calls === undefined ? {} : { calls }),
+    },
+  };
+}
+
+/** Some viewers render `[a](b)` as a link. Without arguments, no viewer interprets braces. */
+function textOf(text: string): SarifText {
+  return { text: safeText(text, 1000).replaceAll('](', '] (') };
+}
+
+/** In the new contract if it has the place, otherwise in the old one; without either, the new file. */
+function mainLocation({ old, oldAt, new: now, newAt }: PlacedFinding, pair: PairReport, base: TreeBase): SarifLocation {
+  if (now && (isPresent(now) || newAt)) return locationOf(now, newAt, base);
+  if (isPresent(old)) return locationOf(old, oldAt, base);
+  return { physicalLocation: { artifactLocation: { uri: uriOf(pair.new, base) } } };
+}
+
+function locationOf({ place }: Site, at: TextPosition | undefined, base: TreeBase): SarifLocation {
+  const pointer = pointerOf(place);
+  return {
+    physicalLocation: {
+      artifactLocation: { uri: uriOf(place.file.name, base) },
+      ...(at ? { region: { startLine: at.line, startColumn: at.column } } : {}),
+    },
+    ...(pointer === '' ? {} : { logicalLocations: [{ fullyQualifiedName: safeText(pointer, 1000) }] }),
+  };
+}
+
+function suppressionOf({ reason, until }: Exemption): SarifResult['suppressions'][number] {
+  return { kind: 'external', status: 'accepted', justification: `${safeText(reason, 1000)} (until ${dayOf(until)})` };
 }

@@ -1,72 +1,169 @@
-import { plural } from '../../shared/text.ts';
-import type { Comparing, CompatReport, PlacedFinding } from './report.ts';
-import { judgedOf, summaryInWords, summaryOf } from './summary.ts';
-import { exemptedAsText, findingAsText, levelAsText } from './textFinding.ts';
-import { headingOf, placeInWords, shown, staleInWords } from './words.ts';
-
-export type Paint = (style: 'red' | 'yellow' | 'green' | 'dim' | 'bold', text: string) => string;
+import { plural, printable } from '../../shared/text.ts';
+import { pointerOf } from '../document/located.ts';
+import type { TextPosition } from '../document/textPositions.ts';
+import type { ExemptedFinding } from '../judge/exemptions.ts';
+import type { Site } from '../judge/findings.ts';
+import { type CompatReport, countedFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
+import { rules } from '../rules/rules.ts';
+import { summaryInWords, summaryOf } from './summary.ts';
+import {
+  callsInWords,
+  dayOf,
+  headingOf,
+  isPresent,
+  moreRoutes,
+  placeInWords,
+  renameNote,
+  safeText,
+  sentenceWithoutRoute,
+  staleInWords,
+} from './words.ts';
 
 export interface TextOptions {
-  readonly paint: Paint;
-  /** Compatible changes, every route and the JSON pointers too. */
+  readonly paint: (style: 'red' | 'yellow' | 'green' | 'dim' | 'bold', text: string) => string;
+  /** Includes compatible changes, all routes and JSON pointers. */
   readonly showAll: boolean;
 }
 
-const colours = {
+type Paint = TextOptions['paint'];
+
+const verdictStyles = {
   'not compared': 'red',
   refused: 'red',
   unsure: 'yellow',
   compatible: 'green',
   same: 'green',
 } as const;
+const levelStyles = { error: 'red', warn: 'yellow', info: 'green' } as const;
+const levelNames = { error: 'error', warn: 'warning', info: 'info' } as const;
+const namedRoutes = 3;
+const longestLine = 120;
+// Characters in front of the caret when a long line is cut.
+const beforeCaret = 40;
 
-/** For people. */
+/** The report for a terminal. */
 export function asText(report: CompatReport, options: TextOptions): string {
   const { paint } = options;
-  const blocks = report.comparings.flatMap((comparing) => comparingAsText(comparing, report, options));
+  const blocks = report.pairs.flatMap((pair) => pairAsText(pair, report, options));
   for (const stale of report.stale) blocks.push([`${levelAsText('error', paint)}  ${staleInWords(stale)}`]);
-  if (report.notes.length > 0) blocks.push(report.notes.map((note) => `${paint('yellow', 'note')}  ${shown(note)}`));
-  blocks.push([paint(colours[summaryOf(report).verdict], `${summaryInWords(report)}.`)]);
+  if (report.notes.length > 0) blocks.push(report.notes.map((note) => `${paint('yellow', 'note')}  ${safeText(note)}`));
+  blocks.push([paint(verdictStyles[summaryOf(report).verdict], `${summaryInWords(report)}.`)]);
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
-function comparingAsText(comparing: Comparing, { comparings }: CompatReport, options: TextOptions): string[][] {
+/** All rules, for `--rules`. */
+export function rulesAsText(): string {
+  const headings = ['rule', 'level', 'basis', 'direction', 'within a major'];
+  const rows = [
+    headings,
+    ...rules.map(({ id, level, basis, direction, policy }) => [id, level, basis, direction, policy]),
+  ];
+  const widths = headings.map((_heading, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOptions): string[][] {
   const { paint, showAll } = options;
-  const judged = judgedOf(comparing);
-  // Of two majors alone, what breaks is the answer; among the versions of a routes.yaml it is counted.
-  const isMajorsAlone = comparing.between === 'majors' && comparings.length === 1;
-  const listed = isMajorsAlone ? comparing.findings : judged;
-  const findings = showAll ? comparing.findings : listed.filter(({ level }) => level !== 'info');
-  const blocks = [...byRoute(findings)].map(([route, ofRoute]) => [
-    paint('bold', shown(route, 200)),
+  const judged = countedFindings(pair);
+  // Two majors alone: the breaking changes are the answer. Among the versions of a routes.yaml they are only counted.
+  const isMajorsAlone = pair.between === 'majors' && pairs.length === 1;
+  const listed = isMajorsAlone ? pair.findings : judged;
+  const findings = showAll ? pair.findings : listed.filter(({ level }) => level !== 'info');
+  const blocks = [...Map.groupBy(findings, headingOf)].map(([route, ofRoute]) => [
+    paint('bold', safeText(route, 200)),
     ...ofRoute.flatMap((finding) => findingAsText(finding, judged.includes(finding), options)),
   ]);
-  if (comparing.exempted.length > 0) {
-    blocks.push([paint('dim', 'Let through'), ...comparing.exempted.map((one) => exemptedAsText(one, paint))]);
+  if (pair.exempted.length > 0) {
+    blocks.push([paint('dim', 'Let through'), ...pair.exempted.map((one) => exemptedAsText(one, paint))]);
   }
-  const hidden = comparing.findings.length - judged.length;
+  const hidden = pair.findings.length - judged.length;
   if (hidden > 0 && !showAll && !isMajorsAlone)
     blocks.push([paint('dim', `${plural(hidden, 'change')} between majors, which may break.  --all lists them.`)]);
-  const isNamed = comparing.title !== '' || comparings.length > 1;
-  return isNamed ? [[paint('bold', titleOf(comparing, isMajorsAlone))], ...blocks] : blocks;
+  const isNamed = pair.title !== '' || pairs.length > 1;
+  return isNamed ? [[paint('bold', titleOf(pair, isMajorsAlone))], ...blocks] : blocks;
 }
 
 /** `v1  origin/main:openapi.yaml → openapi.yaml`. */
-function titleOf({ title, between, old, new: now }: Comparing, isMajorsAlone: boolean): string {
+function titleOf({ title, between, old, new: now }: PairReport, isMajorsAlone: boolean): string {
   const contracts = `${placeInWords(old, undefined)} → ${placeInWords(now, undefined)}`;
   if (between === 'majors' && isMajorsAlone)
-    return `Two majors, ${shown(title, 60)}: breaking changes are allowed.  ${contracts}`;
-  return title === '' ? contracts : `${shown(title, 60)}  ${contracts}`;
+    return `Two majors, ${safeText(title, 60)}: breaking changes are allowed.  ${contracts}`;
+  return title === '' ? contracts : `${safeText(title, 60)}  ${contracts}`;
 }
 
-/** In the order of the first finding of each, which is the worst. */
-function byRoute(findings: readonly PlacedFinding[]): Map<string, PlacedFinding[]> {
-  const groups = new Map<string, PlacedFinding[]>();
-  for (const finding of findings) {
-    const route = headingOf(finding);
-    const group = groups.get(route);
-    if (group) group.push(finding);
-    else groups.set(route, [finding]);
-  }
-  return groups;
+function levelAsText(level: PlacedFinding['level'], paint: Paint): string {
+  return paint(levelStyles[level], levelNames[level]);
+}
+
+/** `isJudged`: false for a change between majors, which does not count against the new one. */
+function findingAsText(finding: PlacedFinding, isJudged: boolean, { paint, showAll }: TextOptions): string[] {
+  const { level, rule, routes, old, oldAt, new: now, newAt } = finding;
+  const label =
+    isJudged || level === 'info'
+      ? levelAsText(level, paint)
+      : paint('yellow', level === 'error' ? 'breaks' : 'may break');
+  const head = `  ${label}  ${safeText(sentenceWithoutRoute(finding), 500)}  ${paint('dim', rule)}`;
+  const notes = [
+    renameNote(finding),
+    callsInWords(finding),
+    moreRoutes(routes, showAll ? Number.POSITIVE_INFINITY : namedRoutes),
+  ].filter((note) => note !== '');
+  const places = [placeAsText('old', old, oldAt, showAll), placeAsText('new', now, newAt, showAll)].flat();
+  return [
+    head,
+    ...notes.map((note) => `    ${note}`),
+    ...[...places, ...frameAsText(finding)].map((line) => paint('dim', `    ${line}`)),
+  ];
+}
+
+function exemptedAsText({ finding, exemption }: ExemptedFinding, paint: Paint): string {
+  const { reason, until } = exemption;
+  const words = `${safeText(headingOf(finding), 200)}: ${safeText(sentenceWithoutRoute(finding))}  ${finding.rule}`;
+  return paint('dim', `  ${words}\n    until ${dayOf(until)}: ${safeText(reason)}`);
+}
+
+function placeAsText(
+  name: string,
+  site: Site | undefined,
+  at: TextPosition | undefined,
+  withPointer: boolean,
+): string[] {
+  if (!isPresent(site)) return [];
+  const pointer = withPointer ? `  ${safeText(pointerOf(site.place), 500)}` : '';
+  return [`${name}  ${placeInWords(site.place.file.name, at)}${pointer}`];
+}
+
+/** The new line, or the old one if there is no new one. */
+function frameAsText({ old, oldAt, new: now, newAt }: PlacedFinding): string[] {
+  if (isPresent(now) && newAt) return frameOf(now, newAt);
+  return isPresent(old) && oldAt ? frameOf(old, oldAt) : [];
+}
+
+/** A line of the contract with a caret below the column. A long line is cut on both sides. */
+function frameOf(site: Site, { line, column, start }: TextPosition): string[] {
+  const raw = lineAt(site.place.file.text, start);
+  if (raw === undefined || raw.trim() === '') return [];
+  const from = column > longestLine - beforeCaret ? column - 1 - beforeCaret : 0;
+  const lead = from > 0 ? '…' : '';
+  const text = raw.slice(from, from + longestLine);
+  const tail = from + longestLine < raw.length ? '…' : '';
+  const number = String(line);
+  const margin = ' '.repeat(number.length);
+  const indent = ' '.repeat(lead.length + tidy(raw.slice(from, column - 1)).length);
+  return [`${number} | ${lead}${tidy(text)}${tail}`, `${margin} | ${indent}^`];
+}
+
+function tidy(text: string): string {
+  return safeText(printable(text.replaceAll('\t', ' ')), Number.POSITIVE_INFINITY);
+}
+
+function lineAt(text: string | undefined, start: number): string | undefined {
+  const end = text?.indexOf('\n', start);
+  return text?.slice(start, end === -1 ? undefined : end).replace(/\r+$/, '');
 }

@@ -2,9 +2,9 @@ import type { Change, Direction, Effects, Kind } from '../change.ts';
 import { labelOf, subjectOf } from './subjects.ts';
 import { defaultInWords, limitInWords, quoted, securityInWords, structureInWords, typesInWords } from './words.ts';
 
-export const levels = ['error', 'warn', 'info', 'off'] as const;
+export const ruleLevels = ['error', 'warn', 'info', 'off'] as const;
 /** `error`: not allowed within a major. `warn`: the versioning rules do not cover it. `info`: compatible. */
-export type Level = (typeof levels)[number];
+export type RuleLevel = (typeof ruleLevels)[number];
 
 /** `response field removed`; without a direction, the change counts in both. */
 type ChangeKey = { [K in Kind]: `${K} ${Effects[K]}` | `${Direction} ${K} ${Effects[K]}` }[Kind];
@@ -15,7 +15,7 @@ type Predicate = string | ((change: Change) => string);
 export interface Rule<Id extends string = string> {
   readonly id: Id;
   /** The default; `compat.rules` of routes.yaml and `--rule` override it. */
-  readonly level: Exclude<Level, 'off'>;
+  readonly level: Exclude<RuleLevel, 'off'>;
   /** `core`: stated in the versioning rules. `extended`: follows from them. `silent`: not covered by them. */
   readonly basis: 'core' | 'extended' | 'silent' | 'compatible';
   readonly direction: 'request' | 'response' | 'either';

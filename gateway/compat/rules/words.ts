@@ -105,3 +105,8 @@ function unionInWords(types: readonly unknown[]): string {
 function withArticle(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
+
+/** "looks renamed to `total`". */
+export function renameInWords(name: string): string {
+  return `looks renamed to ${name.includes('`') ? name : quoted(name)}`;
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareContracts, type Versions } from '../../../gateway/compat/diff/contracts.ts';
 import { pointerOf } from '../../../gateway/compat/document/located.ts';
-import { findingsOf } from '../../../gateway/compat/findings.ts';
+import { findingsOf } from '../../../gateway/compat/judge/findings.ts';
 import { levelOf } from '../../../gateway/compat/rules/rules.ts';
 import { documentsOf, type Json } from '../support/comparing.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { CompatReport } from '../../../gateway/compat/judge/judge.ts';
 import { asGithub } from '../../../gateway/compat/report/github.ts';
-import type { CompatReport } from '../../../gateway/compat/report/report.ts';
-import { after, before, comparingOf, contractWithField, hostileEntries, now, reportOn } from './reports.ts';
+import { after, before, contractWithField, hostileEntries, now, pairReportOf, reportOn } from './reports.ts';
 
 const root = '/home/me/tree';
 const lines = (report: CompatReport): string[] => asGithub(report, { root }).split('\n').slice(0, -1);
@@ -61,8 +61,8 @@ describe('the remarks for a pull request', () => {
 
   it('are ten at most, the worst first, and the rest is counted', () => {
     const paths = Array.from({ length: 15 }, (_one, index) => contractWithField('a', 'string', `/r${index}`));
-    const comparings = [comparingOf(before, after, {}), ...paths.map((one) => comparingOf(one, paths[0] ?? '', {}))];
-    const told = lines({ comparings, stale: [], off: [], notes: [] });
+    const pairs = [pairReportOf(before, after, {}), ...paths.map((one) => pairReportOf(one, paths[0] ?? '', {}))];
+    const told = lines({ pairs, stale: [], off: [], notes: [] });
     expect(told).toHaveLength(11);
     expect(told.slice(0, 10).map((line) => read(line)?.name)).toEqual(Array(10).fill('error'));
     expect(told.at(-1)).toMatch(/^15 errors, 1 warning, .*\. 6 more remarks left out here\.$/);

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
 import { printedJson } from '../../../gateway/cli/output/terminal.ts';
-import { asJson, type JsonReport } from '../../../gateway/compat/report/json.ts';
+import { asJson, cutJson, type JsonReport } from '../../../gateway/compat/report/json.ts';
 import { after, before, contractWithField, hostileEntries, now, reportOn } from './reports.ts';
 
 const schema = JSON.parse(readFileSync('docs/compat-report.schema.json', 'utf8')) as object;
@@ -90,5 +90,38 @@ describe('the report for programs', () => {
     const printed = printedJson(report);
     expect(printed.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
     expect(printed.length).toBeLessThan(60_000);
+  });
+});
+
+describe('a value', () => {
+  it.each([
+    null,
+    0,
+    -1.5,
+    true,
+    '',
+    'a"\\\n',
+    [],
+    {},
+    [1, [2, { a: [] }]],
+    { a: { b: [null, 'x'] }, 'c"': 2 },
+    { ['__proto__']: 1 },
+  ])('writes %j as JSON does', (value) => {
+    expect(cutJson(value, 1000)).toEqual({ text: JSON.stringify(value), isCut: false });
+  });
+
+  it('stops at its length, in what holds itself or doubles at each level as well', () => {
+    const loop: unknown[] = [];
+    loop.push(loop, loop);
+    expect(cutJson(loop, 100)).toEqual({ text: '['.repeat(100), isCut: true });
+    let doubling: unknown = 'x';
+    for (let level = 0; level < 60; level += 1) doubling = [doubling, doubling];
+    expect(cutJson(doubling, 4096).text).toHaveLength(4096);
+    expect(cutJson('x'.repeat(10_000_000), 10)).toEqual({ text: '"xxxxxxxxx', isCut: true });
+  });
+
+  it('does not cut what just fits', () => {
+    expect(cutJson('1234', 6)).toEqual({ text: '"1234"', isCut: false });
+    expect(cutJson('12345', 6)).toEqual({ text: '"12345', isCut: true });
   });
 });

@@ -4,11 +4,11 @@ import { code, plain, sentence } from '../../../gateway/compat/report/markdownTe
 import {
   after,
   before,
-  comparingOf,
   contractWithField,
   contractWithFields,
   hostileEntries,
   now,
+  pairReportOf,
   reportOn,
 } from './reports.ts';
 
@@ -68,14 +68,14 @@ describe('the comment on a pull request', () => {
   });
 
   it('says of several contracts which one is meant', () => {
-    const comparings = ['v1', 'v2'].map((title) => comparingOf(before, after, { title }));
-    const markdown = asMarkdown({ comparings, stale: [], off: [], notes: [] });
+    const pairs = ['v1', 'v2'].map((title) => pairReportOf(before, after, { title }));
+    const markdown = asMarkdown({ pairs, stale: [], off: [], notes: [] });
     expect(markdown).toContain('| version | route | change | rule | where |');
     expect(markdown.match(/^\| v[12] \|/gm)).toEqual(['| v1 |', '| v2 |', '| v1 |', '| v2 |', '| v1 |', '| v2 |']);
   });
 
   it('claims nothing where nothing was compared', () => {
-    const markdown = asMarkdown({ comparings: [], stale: [], off: [], notes: [] });
+    const markdown = asMarkdown({ pairs: [], stale: [], off: [], notes: [] });
     expect(markdown).toBe(`${commentMarker}\n\n### Contracts: Nothing was compared\n`);
   });
 

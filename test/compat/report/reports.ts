@@ -1,9 +1,13 @@
 import { Documents } from '../../../gateway/compat/document/documents.ts';
 import { parseFile } from '../../../gateway/compat/document/parse.ts';
-import { type Exemption, Exemptions } from '../../../gateway/compat/exemptions.ts';
-import { holdAgainst } from '../../../gateway/compat/holdAgainst.ts';
-import type { Between, Comparing, CompatReport } from '../../../gateway/compat/report/report.ts';
-import type { Level } from '../../../gateway/compat/rules/rules.ts';
+import { type Exemption, Exemptions } from '../../../gateway/compat/judge/exemptions.ts';
+import {
+  type Between,
+  type CompatReport,
+  compareAndJudge,
+  type PairReport,
+} from '../../../gateway/compat/judge/judge.ts';
+import type { RuleLevel } from '../../../gateway/compat/rules/rules.ts';
 
 export const now = Date.parse('2026-06-01');
 
@@ -11,20 +15,20 @@ export interface Setting {
   readonly title?: string;
   readonly between?: Between;
   readonly exemptions?: readonly Exemption[];
-  readonly levels?: Readonly<Record<string, Level>>;
+  readonly levels?: Readonly<Record<string, RuleLevel>>;
   readonly calls?: number;
   readonly names?: readonly [old: string, now: string];
 }
 
-/** What two contracts, held against each other for real, give to the printers. */
+/** A real report on two contracts. */
 export function reportOn(old: string, changed: string, setting: Setting = {}): CompatReport {
   const exemptions = new Exemptions(setting.exemptions ?? [], now);
-  const comparing = comparingOf(old, changed, setting, exemptions);
+  const pair = pairReportOf(old, changed, setting, exemptions);
   const off = Object.entries(setting.levels ?? {}).flatMap(([id, level]) => (level === 'off' ? [id] : []));
-  return { comparings: [comparing], stale: exemptions.stale, off, notes: [] };
+  return { pairs: [pair], stale: exemptions.stale, off, notes: [] };
 }
 
-export function comparingOf(
+export function pairReportOf(
   old: string,
   changed: string,
   {
@@ -35,10 +39,10 @@ export function comparingOf(
     names = ['origin/main:api/drinks.yaml', 'api/drinks.yaml'],
   }: Setting,
   exemptions = new Exemptions([], now),
-): Comparing {
+): PairReport {
   const [before, after] = [documentsOf(names[0], old), documentsOf(names[1], changed)];
-  const held = { title, between, old: before, new: after, versions: {} };
-  return holdAgainst(held, { levels: new Map(Object.entries(levels)), exemptions, callsOf: () => calls });
+  const pair = { title, between, old: before, new: after, versions: {} };
+  return compareAndJudge(pair, { levels: new Map(Object.entries(levels)), exemptions, callsOf: () => calls });
 }
 
 function documentsOf(name: string, text: string): Documents {

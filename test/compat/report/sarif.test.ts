@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { printedJson } from '../../../gateway/cli/output/terminal.ts';
-import type { CompatReport } from '../../../gateway/compat/report/report.ts';
+import type { CompatReport } from '../../../gateway/compat/judge/judge.ts';
 import { asSarif } from '../../../gateway/compat/report/sarif.ts';
 import { rules } from '../../../gateway/compat/rules/rules.ts';
-import { after, before, comparingOf, contractWithField, hostileEntries, now, reportOn } from './reports.ts';
+import { after, before, contractWithField, hostileEntries, now, pairReportOf, reportOn } from './reports.ts';
 import { sarifFaults } from './sarifSchema.ts';
 
 function checked(report: CompatReport) {
@@ -75,9 +75,9 @@ describe('the report for code scanning', () => {
   });
 
   it('holds of two majors only that the new one was needless', () => {
-    const [broken, needless] = [after, before].map((text) => comparingOf(before, text, { between: 'majors' }));
-    const comparings = [broken, needless].filter((one) => one !== undefined);
-    const { results } = checked({ comparings, stale: [], off: [], notes: [] });
+    const [broken, needless] = [after, before].map((text) => pairReportOf(before, text, { between: 'majors' }));
+    const pairs = [broken, needless].filter((one) => one !== undefined);
+    const { results } = checked({ pairs, stale: [], off: [], notes: [] });
     expect(results.map(({ ruleId }) => ruleId)).toEqual(['major-without-breaking-change']);
   });
 

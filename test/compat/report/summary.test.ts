@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { CompatReport } from '../../../gateway/compat/report/report.ts';
+import type { CompatReport } from '../../../gateway/compat/judge/judge.ts';
 import { summaryInWords, summaryOf } from '../../../gateway/compat/report/summary.ts';
 import { after, before, now, reportOn } from './reports.ts';
 
@@ -9,7 +9,7 @@ const exemption = { rule: 'route-removed', route: 'GET /', pointer: undefined, r
 const stale = [{ exemption, why: 'expired' }] as const;
 
 it('claims no more than it knows', () => {
-  const nothing = { comparings: [], stale: [], off: [], notes: [] };
+  const nothing = { pairs: [], stale: [], off: [], notes: [] };
   expect(said(reportOn(before, before))).toBe('same: No changes found');
   expect(said(reportOn(before, added))).toBe(
     'compatible: No breaking change found within a major: 1 compatible change',

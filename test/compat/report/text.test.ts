@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { asText, type Paint } from '../../../gateway/compat/report/text.ts';
+import { asText, type TextOptions } from '../../../gateway/compat/report/text.ts';
 import {
   after,
   before,
-  comparingOf,
   contractWithField,
   hostileEntries,
   now,
+  pairReportOf,
   reportOn,
   type Setting,
 } from './reports.ts';
 
-const paint: Paint = (_style, text) => text;
-const inColour: Paint = (style, text) => `<${style}>${text}</${style}>`;
+const paint: TextOptions['paint'] = (_style, text) => text;
+const inColour: TextOptions['paint'] = (style, text) => `<${style}>${text}</${style}>`;
 const print = (old: string, changed: string, setting?: Setting, showAll = false): string =>
   asText(reportOn(old, changed, setting), { paint, showAll });
 
@@ -73,8 +73,8 @@ describe('the report for a terminal', () => {
   });
 
   it('puts the contracts over what is said of them where there are several', () => {
-    const comparings = [comparingOf(before, after, { title: 'v1' }), comparingOf(before, before, { title: 'v2' })];
-    const text = asText({ comparings, stale: [], off: [], notes: [] }, { paint, showAll: false });
+    const pairs = [pairReportOf(before, after, { title: 'v1' }), pairReportOf(before, before, { title: 'v2' })];
+    const text = asText({ pairs, stale: [], off: [], notes: [] }, { paint, showAll: false });
     expect(text).toMatch(/^v1 {2}origin\/main:api\/drinks.yaml → api\/drinks.yaml\n\nGET \/drinks\n/);
     expect(text).toContain('\n\nv2  origin/main:api/drinks.yaml → api/drinks.yaml\n\n1 error');
   });

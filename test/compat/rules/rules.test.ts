@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Change, Direction, Effects } from '../../../gateway/compat/change.ts';
 import { predicateOf, type RuleId, ruleFor, rules } from '../../../gateway/compat/rules/rules.ts';
+import { renameInWords } from '../../../gateway/compat/rules/words.ts';
 import { findingsBetween } from '../support/comparing.ts';
 
 const folder = 'test/fixtures/compat';
@@ -18,7 +19,8 @@ describe('a pair of contracts', () => {
   it.each(cases)('%s tells exactly what is expected', (name) => {
     const findings = findingsBetween(parse(read(name, 'old.yaml')), parse(read(name, 'new.yaml')));
     const told = findings.map(
-      ({ level, rule, sentence, hint }) => `${level} ${rule}: ${sentence}${hint === undefined ? '' : ` (${hint})`}\n`,
+      ({ level, rule, sentence, renamedTo }) =>
+        `${level} ${rule}: ${sentence}${renamedTo === undefined ? '' : ` (${renameInWords(renamedTo)})`}\n`,
     );
     expect(told.join('')).toBe(read(name, 'expected.txt'));
     expect(findings.map(({ rule }) => rule)).toContain(ruleOf(name));

@@ -2,8 +2,7 @@ import { expect } from 'vitest';
 import { compareContracts } from '../../../gateway/compat/diff/contracts.ts';
 import { Documents, type OpenFile } from '../../../gateway/compat/document/documents.ts';
 import { CompareError } from '../../../gateway/compat/failure.ts';
-import type { Finding } from '../../../gateway/compat/finding.ts';
-import { findingsOf } from '../../../gateway/compat/findings.ts';
+import { type Finding, findingsOf } from '../../../gateway/compat/judge/findings.ts';
 import { levelOf } from '../../../gateway/compat/rules/rules.ts';
 
 export type Json = Readonly<Record<string, unknown>>;

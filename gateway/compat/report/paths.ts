@@ -1,26 +1,20 @@
 import { posix } from 'node:path';
-import type { Site } from '../finding.ts';
 
 const drive = /^[a-z]:[\\/]/i;
 const commit = /^(?![a-z]:[\\/])(?:[^:./\\\s][^:\s]*)?:(?!\/\/)/i;
 
-/** Whether anything stands at a side of a finding; one that is gone has a place all the same. */
-export function isThere(site: Site | undefined): site is Site {
-  return site?.value !== undefined;
-}
-
-/** How the names of contracts become paths within a working tree. Both are absolute. */
-export interface Base {
+/** Where the working tree is. Both paths are absolute. */
+export interface TreeBase {
   readonly root: string;
-  /** In which relative names begin; without it, the root. */
+  /** Relative names of contracts start here; default: the root. */
   readonly folder?: string;
 }
 
-/** The path of a contract in the tree. A commit is left out: `origin/main:api.yaml` stands in the tree as `api.yaml`. */
-export function pathOf(name: string, { root, folder = root }: Base): string {
+/** The path of a contract in the working tree, without the commit: `api.yaml` for `origin/main:api.yaml`. */
+export function pathOf(name: string, { root, folder = root }: TreeBase): string {
   if (isUrl(name)) return name;
   const path = name.replace(commit, '').replaceAll('\\', '/');
-  // In a commit, a path begins at the root unless it says otherwise.
+  // Git resolves `main:api.yaml` from the root, and `main:./api.yaml` from the folder.
   const isFromRoot = commit.test(name) && !path.startsWith('.');
   const [tree, start] = [root, folder].map((one) => one.replaceAll('\\', '/').replace(/\/$/, ''));
   const isAbsolute = path.startsWith('/') || drive.test(path);
@@ -28,8 +22,8 @@ export function pathOf(name: string, { root, folder = root }: Base): string {
   return full.startsWith(`${tree}/`) ? full.slice(`${tree}/`.length) : full;
 }
 
-/** The same as a URI reference (RFC 3986), relative where the path is. */
-export function uriOf(name: string, base: Base): string {
+/** The path as a URI reference (RFC 3986); relative if the path is. */
+export function uriOf(name: string, base: TreeBase): string {
   const path = pathOf(name, base);
   if (isUrl(path)) return URL.parse(path)?.href ?? encoded(path);
   if (drive.test(path)) return `file:///${encoded(path).replace('%3A', ':')}`;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type MovedProposals, proposeMoved } from '../../gateway/compat/moved.ts';
-import { done, giving, object } from './guide/contracts.ts';
-import { documentsOf, type Json } from './support/comparing.ts';
+import { type MovedProposals, proposeMoved } from '../../../gateway/compat/judge/moved.ts';
+import { done, giving, object } from '../guide/contracts.ts';
+import { documentsOf, type Json } from '../support/comparing.ts';
 
 const string = { type: 'string' };
 const id = { name: 'id', in: 'path', required: true, schema: string };

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { compareContracts } from '../../gateway/compat/diff/contracts.ts';
-import { type Exemption, Exemptions } from '../../gateway/compat/exemptions.ts';
-import type { Finding } from '../../gateway/compat/finding.ts';
-import { findingsOf } from '../../gateway/compat/findings.ts';
-import { levelOf } from '../../gateway/compat/rules/rules.ts';
+import { compareContracts } from '../../../gateway/compat/diff/contracts.ts';
+import { type Exemption, Exemptions } from '../../../gateway/compat/judge/exemptions.ts';
+import { type Finding, findingsOf } from '../../../gateway/compat/judge/findings.ts';
+import { levelOf } from '../../../gateway/compat/rules/rules.ts';
 import { contractOf } from './exemptible.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');

@@ -1,14 +1,13 @@
-import { routeInWords } from './diff/routes.ts';
-import { pointerOf } from './document/located.ts';
-import type { Finding } from './finding.ts';
-import { onlyOf } from './findings.ts';
+import { routeInWords } from '../diff/routes.ts';
+import { pointerOf } from '../document/located.ts';
+import { type Finding, onlyForRoutes } from './findings.ts';
 
-/** A finding that is let through until a day on which somebody looks at it again. */
+/** Accepts a finding until a date on which it has to be reviewed. */
 export interface Exemption {
   readonly rule: string;
-  /** As the report names it: `GET /cocktails`. */
+  /** As in the report: `GET /cocktails`. */
   readonly route: string;
-  /** Of either side, and all that stands below; undefined: the whole route. */
+  /** In the old or the new contract; includes everything below it. Undefined: the whole route. */
   readonly pointer: string | undefined;
   readonly reason: string;
   /** Epoch ms. */
@@ -20,15 +19,12 @@ export interface StaleExemption {
   readonly why: 'expired' | 'unused';
 }
 
-export interface Exempted {
-  readonly finding: Finding;
+export interface ExemptedFinding<F extends Finding = Finding> {
+  readonly finding: F;
   readonly exemption: Exemption;
 }
 
-// As the report heads what belongs to no route.
-const theDocument = 'the document';
-
-/** Lets through what is exempt, and remembers which exemptions were of use. One that has expired is of none. */
+/** Applies exemptions, and records which of them are used. An expired exemption has no effect. */
 export class Exemptions {
   readonly #all: readonly Exemption[];
   readonly #now: number;
@@ -40,31 +36,33 @@ export class Exemptions {
   }
 
   /**
-   * What is left of the findings: those with a route that is not exempt, with such routes only. `whole` is what an
-   * exemption names for what belongs to no route.
+   * A finding keeps the routes that are not exempt. With no route left, it is exempted. `whole`: what an exemption writes
+   * as the route of findings outside all routes; the report uses the same words.
    */
-  apply(findings: readonly Finding[], whole = theDocument): { findings: Finding[]; exempted: Exempted[] } {
-    const exempted: Exempted[] = [];
-    const left = findings.flatMap((finding) => {
+  apply(
+    findings: readonly Finding[],
+    whole = 'the document',
+  ): { readonly findings: Finding[]; readonly exempted: ExemptedFinding[] } {
+    const exempted: ExemptedFinding[] = [];
+    const kept = findings.flatMap((finding) => {
       if (finding.level === 'info') return [finding];
       const names = finding.routes.length === 0 ? [whole] : finding.routes.map(routeInWords);
       const found = names.map((name) => this.#exemptionFor(finding, name));
       const exemption = found.find((one) => one !== undefined);
       if (exemption === undefined) return [finding];
       const routes = finding.routes.filter((_route, index) => found[index] === undefined);
-      if (routes.length > 0) return [onlyOf(finding, routes)];
+      if (routes.length > 0) return [onlyForRoutes(finding, routes)];
       exempted.push({ finding, exemption });
       return [];
     });
-    return { findings: left, exempted };
+    return { findings: kept, exempted };
   }
 
-  /** Those that have ended. */
   get expired(): StaleExemption[] {
     return this.#all.filter((one) => one.until <= this.#now).map((exemption) => ({ exemption, why: 'expired' }));
   }
 
-  /** To be asked last, when all has been compared: those that have ended, or let nothing through. */
+  /** Expired or unused exemptions. Complete only after `apply` has seen every finding. */
   get stale(): StaleExemption[] {
     const expired = new Map(this.expired.map((one) => [one.exemption, one]));
     return this.#all.flatMap((exemption): StaleExemption[] => {

@@ -1,5 +1,5 @@
-import type { Documents } from '../../gateway/compat/document/documents.ts';
-import { openContract } from '../../gateway/compat/document/open.ts';
+import type { Documents } from '../../../gateway/compat/document/documents.ts';
+import { openContract } from '../../../gateway/compat/document/open.ts';
 
 /** Drinks in a list and one by one, which share a schema, and bars, which have one of their own. */
 export async function contractOf(

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { type CollectedChange, collectChanges } from '../collect.ts';
+import type { ContractComparison } from '../diff/contracts.ts';
+import { type RouteName, routeInWords } from '../diff/routes.ts';
+import { type ContractPlace, type Located, pointerOf } from '../document/located.ts';
+import { withinTheStack } from '../failure.ts';
+import { nameInWords, type RuleId, type RuleLevel, ruleFor } from '../rules/rules.ts';
+import { sentenceOf } from '../rules/sentence.ts';
+import { subjectOf } from '../rules/subjects.ts';
+import { renamesIn } from './renames.ts';
+
+/** The old or the new side of a finding. */
+export interface Site {
+  readonly place: ContractPlace;
+  /** Undefined if the contract has nothing at the place. */
+  readonly value: unknown;
+}
+
+/** One change, as a rule judges it. */
+export interface Finding {
+  readonly rule: RuleId;
+  readonly level: Exclude<RuleLevel, 'off'>;
+  /** "GET /drinks: response 200 field `price` was a string and is now a number". */
+  readonly sentence: string;
+  /** "response 200 field `price`"; empty for a route as a whole. */
+  readonly subject: string;
+  /** Every route that the change affects; empty for a change outside all routes. */
+  readonly routes: readonly RouteName[];
+  readonly old: Site | undefined;
+  readonly new: Site | undefined;
+  /** 16 hexadecimal digits; stays the same when the change moves to other lines of the file. */
+  readonly fingerprint: string;
+  /** The likely new name of what was removed. */
+  readonly renamedTo: string | undefined;
+  /** Undefined if the finding is about two majors as a whole. */
+  readonly source: CollectedChange | undefined;
+}
+
+/** Configured levels, by rule. */
+export type LevelOverrides = ReadonlyMap<string, RuleLevel>;
+
+const order = { error: 0, warn: 1, info: 2 } as const;
+
+/** The findings of a comparison, worst level first, then in the order of the contract. */
+export function findingsOf(comparison: ContractComparison, levels: LevelOverrides = new Map()): Finding[] {
+  const [first] = comparison.routes;
+  return withinTheStack(first?.route.operation.place.file.name ?? '', () => {
+    const renames = renamesIn(comparison);
+    const findings = collectChanges(comparison).flatMap((collected) => {
+      const rule = ruleFor(collected.change);
+      const level = levels.get(rule.id) ?? rule.level;
+      return level === 'off' ? [] : [findingOf(collected, rule.id, level, renames.get(collected.change))];
+    });
+    return findings.sort((a, b) => order[a.level] - order[b.level]);
+  });
+}
+
+function findingOf(
+  source: CollectedChange,
+  rule: RuleId,
+  level: Finding['level'],
+  renamedTo: string | undefined,
+): Finding {
+  const { change, occurrences } = source;
+  const [first] = occurrences;
+  const [old, now] = [siteOf(change.old), siteOf(change.new)];
+  const pointers = [old, now].map((site) => (site ? pointerOf(site.place) : ''));
+  return {
+    rule,
+    level,
+    sentence: sentenceOf(change, first),
+    subject: subjectOf(first.steps, change),
+    routes: occurrences.flatMap(({ route }) => (route ? [nameOf(route)] : [])),
+    old,
+    new: now,
+    fingerprint: fingerprintOf(rule, change.kind, change.effect, nameInWords(change), change.direction, ...pointers),
+    renamedTo,
+    source,
+  };
+}
+
+/** The finding for some of its routes. Its sentence names the first of them. */
+export function onlyForRoutes(finding: Finding, routes: readonly RouteName[]): Finding {
+  const { source } = finding;
+  const first = routes[0] && routeInWords(routes[0]);
+  const occurrence = source?.occurrences.find(({ route }) => route && routeInWords(route) === first);
+  if (!source || !occurrence) return { ...finding, routes };
+  const { change } = source;
+  const subject = subjectOf(occurrence.steps, change);
+  return { ...finding, routes, sentence: sentenceOf(change, occurrence), subject };
+}
+
+export function isBreaking(findings: readonly Finding[]): boolean {
+  return findings.some(({ level }) => level === 'error');
+}
+
+export function fingerprintOf(...parts: readonly (string | undefined)[]): string {
+  return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16);
+}
+
+function siteOf(located: Located | undefined): Site | undefined {
+  return located && { place: located.place, value: located.value };
+}
+
+function nameOf({ kind, method, path }: RouteName): RouteName {
+  return { kind, method, path };
+}

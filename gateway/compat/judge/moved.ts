@@ -1,0 +1,140 @@
+import { parameterNames, type Route, routesOf, withoutNames } from '../diff/routes.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
+import { Schemas } from '../schema/schemas.ts';
+import { type LetterPairs, pairsIn, similarity } from './renames.ts';
+
+/** A row to propose for `moved` of routes.yaml. */
+export interface MovedProposal {
+  readonly from: string;
+  readonly to: string;
+  /** 0 to 1. */
+  readonly score: number;
+  readonly sure: 'almost sure' | 'likely' | 'a guess';
+  /** "the same operationId getDrink", "4 of 5 fields". */
+  readonly why: readonly string[];
+}
+
+export interface MovedProposals {
+  readonly proposals: readonly MovedProposal[];
+  /** Paths that only the older contract has, without a proposal. */
+  readonly unmatched: readonly string[];
+}
+
+export interface MovedQuestion {
+  readonly old: Documents;
+  readonly now: Documents;
+  /** `v1`. */
+  readonly from: string;
+  readonly to: string;
+  /** Whether routes.yaml has a row for the path already. */
+  readonly isListed: (path: string) => boolean;
+}
+
+// Proposals with a lower score are more often wrong than right.
+const leastScore = 0.5;
+
+/** Proposes which paths moved where: the most similar pairs first, each path once. */
+export function proposeMoved({ old, now, from, to, isListed }: MovedQuestion): MovedProposals {
+  const [before, after] = [pathsOf(old, from), pathsOf(now, to)];
+  const removed = [...before].filter(([key, { path }]) => !after.has(key) && !isListed(path)).map(([, one]) => one);
+  const added = [...after].filter(([key]) => !before.has(key)).map(([, one]) => one);
+  const pairs = removed
+    .flatMap((one) => added.map((other) => proposalFor(one, other)))
+    .filter((pair) => pair !== undefined)
+    .sort((a, b) => b.score - a.score);
+  const proposals: MovedProposal[] = [];
+  for (const pair of pairs) {
+    const isTaken = proposals.some((known) => known.from === pair.from || known.to === pair.to);
+    if (pair.score >= leastScore && !isTaken) proposals.push(pair);
+  }
+  const matched = new Set(proposals.map((one) => one.from));
+  return { proposals, unmatched: removed.map(({ path }) => path).filter((path) => !matched.has(path)) };
+}
+
+/** The routes of one path, summarized by names. */
+interface PathSummary {
+  readonly path: string;
+  readonly letters: LetterPairs;
+  readonly methods: readonly string[];
+  readonly operationIds: readonly string[];
+  /** "query q", "path 0": the name of a path parameter is never sent. */
+  readonly parameters: ReadonlySet<string>;
+  /** "GET out title": the top-level fields. */
+  readonly fields: ReadonlySet<string>;
+}
+
+function pathsOf(documents: Documents, version: string): Map<string, PathSummary> {
+  const byPath = new Map<string, Route[]>();
+  for (const route of routesOf(documents, version).values()) {
+    if (route.kind !== 'route') continue;
+    const key = withoutNames(route.path);
+    byPath.set(key, [...(byPath.get(key) ?? []), route]);
+  }
+  return new Map([...byPath].map(([key, routes]) => [key, summaryOf(routes[0]?.path ?? key, routes, documents)]));
+}
+
+function summaryOf(path: string, routes: readonly Route[], documents: Documents): PathSummary {
+  const schemas = new Schemas(documents);
+  return {
+    path,
+    letters: pairsIn(path),
+    methods: routes.map(({ method }) => method),
+    operationIds: routes.flatMap(({ operation }) => {
+      const id = below(operation, 'operationId').value;
+      return typeof id === 'string' ? [id] : [];
+    }),
+    parameters: new Set(routes.flatMap((route) => parametersOf(route, documents))),
+    fields: new Set(routes.flatMap((route) => fieldsOf(route, documents, schemas))),
+  };
+}
+
+function proposalFor(old: PathSummary, now: PathSummary): MovedProposal | undefined {
+  // A link to the new path can only fill in the parameters of the old one.
+  if (parameterNames(now.path).length > parameterNames(old.path).length) return undefined;
+  if (!old.methods.some((method) => now.methods.includes(method))) return undefined;
+  const ids = old.operationIds.filter((id) => now.operationIds.includes(id));
+  const parameters = overlap(old.parameters, now.parameters);
+  const fields = overlap(old.fields, now.fields);
+  const path = similarity(old.letters, now.letters);
+  // Fields tell more than parameters: most routes have the same few parameters.
+  const alike = 0.25 * path + 0.75 * (0.35 * parameters.share + 0.65 * fields.share);
+  const score = Math.round(100 * (ids.length > 0 ? 0.7 + 0.3 * alike : alike)) / 100;
+  const why: string[] = [];
+  if (ids.length > 0) why.push(`the same operationId ${ids.join(', ')}`);
+  if (path >= 0.5) why.push('a similar path');
+  if (parameters.all > 0 && parameters.both === parameters.all) why.push('the same parameters');
+  if (fields.both > 0) why.push(`${fields.both} of ${old.fields.size} fields`);
+  const sure = score >= 0.8 ? 'almost sure' : score >= 0.6 ? 'likely' : 'a guess';
+  return { from: old.path, to: now.path, score, sure, why };
+}
+
+function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): { both: number; all: number; share: number } {
+  const [both, all] = [a.intersection(b).size, a.union(b).size];
+  // Two empty sets are no sign of anything.
+  return { both, all, share: all === 0 ? 0.5 : both / all };
+}
+
+function parametersOf({ path, operation, item }: Route, documents: Documents): string[] {
+  const written = [operation, item].flatMap((holder) => itemsOf(below(holder, 'parameters')));
+  const named = written.map((one) => documents.resolve(one).value).filter(isMap);
+  const others = named.filter((one) => one['in'] !== 'path').map((one) => `${one['in']} ${one['name']}`);
+  return [...parameterNames(path).map((_name, index) => `path ${index}`), ...others];
+}
+
+function fieldsOf({ method, operation }: Route, documents: Documents, schemas: Schemas): string[] {
+  const request = contentFields(documents.resolve(below(operation, 'requestBody')), schemas);
+  const responses = entriesOf(below(operation, 'responses')).filter(([status]) => status.startsWith('2'));
+  const response = responses.flatMap(([, one]) => contentFields(documents.resolve(one), schemas));
+  return [...request.map((name) => `${method} in ${name}`), ...response.map((name) => `${method} out ${name}`)];
+}
+
+function contentFields(holder: Located, schemas: Schemas): string[] {
+  return entriesOf(below(holder, 'content')).flatMap(([, media]) => {
+    const schema = below(media, 'schema');
+    if (!isMap(schema.value)) return [];
+    const { view } = schemas.of(schema);
+    const inner = view.properties.size > 0 ? view : view.items?.schema.view;
+    return [...(inner?.properties.keys() ?? [])];
+  });
+}
