@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createDiscovery } from './discovery/app.ts';
 import { isGatewayPath } from './pipeline/findVersion.ts';
-import { handle } from './pipeline/http.ts';
+import { handleRequest } from './pipeline/http.ts';
 import { handleUpgrade } from './pipeline/upgrade.ts';
 import { type EmbeddingOptions, embed } from './runtime/embedding.ts';
 
@@ -46,9 +46,9 @@ export function createVersionGateway(config: string | object, options: VersionGa
   const gateway = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     // Without `next` nobody else would answer.
     if (next && !isGatewayPath(req.url ?? '', context)) next();
-    else handle(req, res, context);
+    else handleRequest(req, res, context);
   };
-  const checkContinue = (req: IncomingMessage, res: ServerResponse): void => handle(req, res, context, true);
+  const checkContinue = (req: IncomingMessage, res: ServerResponse): void => handleRequest(req, res, context, true);
   const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void => {
     // With nobody else to answer it, what is no version's is refused here.
     const others = ((socket as ServerSocket).server?.listenerCount('upgrade') ?? 0) > 1;

@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Recorder } from '../../gateway/observability/exchangeRecord.ts';
-import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
-import { listen } from '../../gateway/pipeline/listener.ts';
+import { createClientListener, listen } from '../../gateway/pipeline/clientListener.ts';
 import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 import { sinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
@@ -80,4 +79,4 @@ setInterval(() => {
   writeFileSync(join(folder, 'observed.tmp'), JSON.stringify(figures));
   renameSync(join(folder, 'observed.tmp'), join(folder, 'observed.json'));
 }, 1000);
-await listen(createFrontDoor(snapshot.gateway, context), snapshot.gateway.listen);
+await listen(createClientListener(snapshot.gateway, context), snapshot.gateway.listen);

@@ -188,14 +188,14 @@ export function openTunnel(
   const { res, upgrade, timeouts } = outbound;
   const client = res.socket as Socket;
   res.detachSocket(client);
-  const early = upgrade?.takeEarly();
+  const early = upgrade?.take();
   const at = head.names.indexOf('upgrade');
   const protocol = at === -1 ? (upgrade?.protocol ?? '') : (head.fields[at * 2 + 1] as string);
   client.write(switchingHead(head.reason, protocol, responseFields(head, outbound.responsePlan())), 'latin1');
-  outbound.switched();
+  outbound.onSwitched();
   const tunnel = new Tunnel(client, connection, outbound, protocol.toLowerCase() === 'websocket', () => {
     onClose();
-    outbound.leave();
+    outbound.onTunnelClosed();
   });
   connection.handOver(tunnel);
   connection.expect(timeouts.streamIdle);

@@ -1,21 +1,41 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { LifecycleFields } from '../forwarding/responseFields.ts';
 import type { Rewriting } from '../forwarding/rewrite.ts';
-import { linksFor } from '../lifecycle/announcement.ts';
+import { type Announcement, announcementsAt, linksFor } from '../lifecycle/announcement.ts';
 import type { Stage } from '../lifecycle/stage.ts';
-import type { Pool } from '../upstream/pool.ts';
-import type { Announcements } from './announcements.ts';
-import type { VersionUse } from './inFlight.ts';
+import { Pool } from '../upstream/pool.ts';
+import { VersionUse } from './inFlight.ts';
 
-/** A version at work: what is the same for all its requests, worked out once. */
+/** A snapshot in use. A reload replaces it in one assignment. */
+export interface Live {
+  readonly snapshot: Snapshot;
+  /** By path segment, `v1`. */
+  readonly activeVersions: ReadonlyMap<string, ActiveVersion>;
+}
+
+/** Puts a snapshot into use. `uses` survive every reload; versions that are new are added to it. */
+export function activate(snapshot: Snapshot, pools: ReadonlyMap<string, Pool>, uses: Map<string, VersionUse>): Live {
+  const activeVersions = new Map<string, ActiveVersion>();
+  const announcements = new Announcements(snapshot);
+  for (const version of snapshot.byMajor) {
+    const { name } = version;
+    const use = uses.get(name) ?? new VersionUse();
+    uses.set(name, use);
+    const pool = pools.get(name) ?? new Pool([], version.balance);
+    activeVersions.set(name, new ActiveVersion(version, snapshot, pool, use, announcements));
+  }
+  return { snapshot, activeVersions };
+}
+
+/** A version of the snapshot in use, with everything that is the same for all its requests. */
 export class ActiveVersion {
   readonly version: Version;
   readonly pool: Pool;
-  /** Undefined where the prefix is forwarded. */
+  /** Undefined if the prefix is forwarded. */
   readonly rewriting: Rewriting | undefined;
-  /** What is taken off the path before it is sent, '' for nothing. */
+  /** The prefix that is removed from the path before it is sent; '' for none. */
   readonly removedPrefix: string;
-  /** Of `public_url`, '' without one. */
+  /** The authority of `public_url`; '' without one. */
   readonly publicAuthority: string;
   readonly use: VersionUse;
   readonly #announcements: Announcements;
@@ -44,7 +64,7 @@ export class ActiveVersion {
     return this.#announcements.of(this.version, now)?.toSuccessor?.end;
   }
 
-  /** What the response to `path` (without version and query) says about this version's end. */
+  /** The lifecycle fields of a response to `path` (without version and query); undefined for an active version. */
   lifecycle(path: string, now: number): LifecycleFields | undefined {
     const announcement = this.#announcements.of(this.version, now);
     if (announcement === undefined) return undefined;
@@ -54,5 +74,26 @@ export class ActiveVersion {
       links: linksFor(path, announcement, this.#basePath),
       deprecatedAt: this.version.deprecation,
     };
+  }
+}
+
+/** The announcements of all versions, computed once a second: the dates in the headers have no finer resolution. */
+class Announcements {
+  readonly #snapshot: Snapshot;
+  #second = Number.NaN;
+  #byVersion: ReadonlyMap<Version, Announcement> = new Map();
+
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot;
+  }
+
+  /** Undefined for a version that is active at `now`. */
+  of(version: Version, now: number): Announcement | undefined {
+    const second = Math.floor(now / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#byVersion = announcementsAt(this.#snapshot, now);
+    }
+    return this.#byVersion.get(version);
   }
 }

@@ -1,50 +1,52 @@
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
-import type { Exchange } from './exchange.ts';
-import type { VersionUse } from './inFlight.ts';
 
-// A short queue smooths a burst; a long one would only make everybody late.
-const mostWaiting = 1000;
+// A short queue smooths a burst; a long one only makes every client late.
+const maxLength = 1000;
 
-/**
- * Keeps `exchange` until one of its version's requests is done, for `limits.queue` at most. Then `go` is called with
- * whether there is room. False: nobody may wait here any more.
- */
-export function waitForRoom(exchange: Exchange, go: (room: boolean) => void): boolean {
-  const { activeVersion, res } = exchange;
-  if (!activeVersion || activeVersion.version.limits.queue === 0 || activeVersion.use.queue.length >= mostWaiting)
-    return false;
-  const turn = new QueueEntry(activeVersion.use, activeVersion.version.limits.queue, go);
-  res.once('close', () => turn.leave());
-  return true;
+/** The requests of a version that wait because a limit is reached, oldest first. */
+export class AdmissionQueue {
+  readonly #requests: QueuedRequest[] = [];
+
+  get length(): number {
+    return this.#requests.length;
+  }
+
+  /** `onDecision` is called with true once there is room, or with false after `ms`. Undefined if the queue is full. */
+  add(ms: number, onDecision: (admitted: boolean) => void): QueuedRequest | undefined {
+    return this.#requests.length < maxLength ? new QueuedRequest(this.#requests, ms, onDecision) : undefined;
+  }
+
+  admitNext(): void {
+    this.#requests[0]?.admit();
+  }
 }
 
-class QueueEntry implements Timed {
+class QueuedRequest implements Timed {
   deadline: number;
-  readonly #use: VersionUse;
-  readonly #go: (room: boolean) => void;
+  readonly #queue: QueuedRequest[];
+  readonly #onDecision: (admitted: boolean) => void;
 
-  constructor(use: VersionUse, ms: number, go: (room: boolean) => void) {
+  constructor(queue: QueuedRequest[], ms: number, onDecision: (admitted: boolean) => void) {
     this.deadline = deadlineIn(ms);
-    this.#use = use;
-    this.#go = go;
-    use.queue.push(this);
+    this.#queue = queue;
+    this.#onDecision = onDecision;
+    queue.push(this);
     watchDeadline(this);
   }
 
-  /** There is room: its turn has come. */
-  take(): void {
-    if (this.leave()) this.#go(true);
+  admit(): void {
+    if (this.leave()) this.#onDecision(true);
   }
 
   onDeadline(): void {
-    if (this.leave()) this.#go(false);
+    if (this.leave()) this.#onDecision(false);
   }
 
-  /** False when it is out of the queue already. Its client may have left. */
+  /** False if it has left the queue already. */
   leave(): boolean {
-    const at = this.#use.queue.indexOf(this);
+    const at = this.#queue.indexOf(this);
     if (at === -1) return false;
-    this.#use.queue.splice(at, 1);
+    this.#queue.splice(at, 1);
     unwatchDeadline(this);
     return true;
   }

@@ -9,7 +9,7 @@ import {
 } from '../forwarding/responseFields.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 
-/** What an answer of our own needs to know of its exchange. */
+/** What an answer of the gateway itself needs from its exchange. */
 export interface Answerable {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -25,8 +25,8 @@ export interface Answerable {
 export const overloaded: Problem = { code: 'OVERLOADED', fields: ['Retry-After', '1'] };
 
 /**
- * Answers with a problem. `closes`: the connection is of no further use, because the next byte on it may be
- * anything; so it is too when a body has not been read.
+ * Answers with a problem. `closes`: close the connection afterwards, because the next byte on it may be anything. It also
+ * closes if the request body has not been read.
  */
 export function answerProblem(exchange: Answerable, problem: Problem, closes = false): void {
   const body = problemBody(problem, exchange.id);
@@ -38,17 +38,17 @@ export function answerProblem(exchange: Answerable, problem: Problem, closes = f
   if (exchange.req.method !== 'HEAD') exchange.stats.bytesOut = length;
 }
 
-/** Answers without a body: a preflight, `OPTIONS *`. */
+/** Answers without a body: for a preflight or `OPTIONS *`. */
 export function answerEmpty(exchange: Answerable, status: number, fields: readonly string[]): void {
   send(exchange, status, [...fields], '', false);
 }
 
-/** False when it is too late for an answer. */
+/** False if a response has begun, or the client has left. */
 function send(exchange: Answerable, status: number, fields: string[], body: string, closes: boolean): boolean {
   const { req, res, hasBody, lifecycle } = exchange;
   if (res.headersSent || res.destroyed) return false;
   if (exchange.fields.origin !== undefined) {
-    // An app around the gateway may have decided already who may read its answers.
+    // An application around the gateway may have set its own CORS policy.
     if (res.hasHeader('access-control-allow-origin')) res.appendHeader('Access-Control-Expose-Headers', exposedNames);
     else fields.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposedNames);
   }

@@ -2,24 +2,20 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { mergeLifecycleFields } from '../forwarding/responseFields.ts';
 import { parseRequestTarget } from '../routing/requestTarget.ts';
-import type { OpenRequest } from '../usage/counting/collector.ts';
-import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
-import { Exchange, type OpenExchange } from './exchange.ts';
-import { findVersion, namesVersion, refuseUnknown } from './findVersion.ts';
-import { interceptHead, interceptSocketHead } from './interceptHead.ts';
-import type { GatewayContext } from './live.ts';
+import type { GatewayContext } from './context.ts';
+import { Exchange, type StepOutcome } from './exchange.ts';
+import { findVersion, namesVersion, refuseRetired, refuseUnknownVersion } from './findVersion.ts';
+import { interceptResponseHead, interceptSocketHead } from './interceptHead.ts';
 import { afterEarlierResponses } from './pipeliningOrder.ts';
-import { soFar, statusSoFar } from './record.ts';
-import { refuseRetired } from './refuseRetired.ts';
-import type { StepOutcome } from './steps.ts';
+import { endExchange, endOfPath } from './record.ts';
 
-// Requests that an application answers itself, as it likes: here they only find their version and are refused if that is
-// unknown or retired. Whatever the application answers then carries what the version says about its end.
+// For requests that an application answers itself. The gateway finds the version, refuses it if it is unknown or retired,
+// and adds the version's lifecycle headers to the application's response.
 
 /**
- * Takes a request through these steps, and calls `next` for the application to answer it. `target`: the request target
- * as the client sent it, which a framework may have shortened in `req.url`.
+ * Checks the version of a request, then calls `next` so that the application answers it. `target`: the request target as
+ * the client sent it; a framework may have shortened `req.url`.
  */
 export function interceptRequest(
   req: IncomingMessage,
@@ -33,18 +29,18 @@ export function interceptRequest(
     next();
     return;
   }
-  res.once('close', () => exchange.leave());
-  const verdict = verdictOn(exchange);
-  if (verdict) {
-    answer(exchange, verdict);
+  res.once('close', () => endExchange(exchange));
+  const refusal = refuseVersion(exchange);
+  if (refusal) {
+    answerRefusal(exchange, refusal);
     return;
   }
-  exchange.enter(new InApplication(exchange));
-  interceptHead(res, (_status, fields) => onHead(exchange, fields));
+  exchange.activeVersion?.use.enter(exchange);
+  interceptResponseHead(res, (_status, fields) => onHead(exchange, fields));
   next();
 }
 
-/** The same of an upgrade: the application writes its answer to the socket. */
+/** Like `interceptRequest` for an upgrade: the application writes its response to the socket. */
 export function interceptUpgrade(
   req: IncomingMessage,
   socket: Socket,
@@ -57,61 +53,30 @@ export function interceptUpgrade(
     next();
     return;
   }
-  const verdict = verdictOn(exchange);
-  if (verdict) {
+  const refusal = refuseVersion(exchange);
+  if (refusal) {
     socket.on('error', () => socket.destroy());
-    res.once('close', () => exchange.leave());
+    res.once('close', () => endExchange(exchange));
     res.on('finish', () => socket.destroySoon());
     res.shouldKeepAlive = false;
     afterEarlierResponses(socket, () => {
       if (!socket.writable) return;
       res.assignSocket(socket);
-      answer(exchange, verdict);
+      answerRefusal(exchange, refusal);
     });
     return;
   }
-  socket.once('close', () => exchange.leave());
-  exchange.enter(new InApplication(exchange));
+  socket.once('close', () => endExchange(exchange));
+  exchange.activeVersion?.use.enter(exchange);
   interceptSocketHead(socket, (status, fields) => {
-    if (status === 101) exchange.switched();
+    if (status === 101) exchange.onSwitched();
     exchange.stats.status = status;
     onHead(exchange, fields);
   });
   next();
 }
 
-/**
- * An exchange that the application answers. It decides by itself when its responses end. A class, because V8 allocates the
- * objects of a busy literal among the old ones, where each would keep its exchange until the next full collection.
- */
-class InApplication implements OpenExchange {
-  readonly target = undefined;
-  readonly forwarding = undefined;
-  counted: OpenRequest | undefined = undefined;
-  readonly #exchange: Exchange;
-
-  constructor(exchange: Exchange) {
-    this.#exchange = exchange;
-  }
-
-  get version(): string {
-    return this.#exchange.activeVersion?.version.name ?? '';
-  }
-
-  get status(): number {
-    return statusSoFar(this.#exchange);
-  }
-
-  soFar(): CountedExchange {
-    return soFar(this.#exchange);
-  }
-
-  goAway(): void {}
-
-  cut(): void {}
-}
-
-/** Undefined for a path that names no version: it is the application's. */
+/** Undefined for a path that does not name a version: the application answers it. */
 function exchangeFor(
   req: IncomingMessage,
   res: ServerResponse,
@@ -119,7 +84,7 @@ function exchangeFor(
   context: GatewayContext,
 ): Exchange | undefined {
   const read = parseRequestTarget(url);
-  // What the gateway would refuse is the application's to judge; its version is the one that the path begins with.
+  // The application judges request targets that the gateway would refuse. The version is the first segment as it stands.
   const { origin, pathEnd } = typeof read === 'string' ? { origin: url, pathEnd: endOfPath(url) } : read;
   if (!namesVersion(origin, context.live.snapshot.gateway.basePath)) return undefined;
   const exchange = new Exchange(req, res, context);
@@ -128,15 +93,15 @@ function exchangeFor(
   return exchange;
 }
 
-function verdictOn(exchange: Exchange): StepOutcome | undefined {
-  // What it says about paths is for a gateway that forwards them.
+function refuseVersion(exchange: Exchange): StepOutcome | undefined {
+  // Its outcome is ignored: it is about paths that the gateway itself would forward.
   findVersion(exchange);
-  return refuseUnknown(exchange) ?? refuseRetired(exchange);
+  return refuseUnknownVersion(exchange) ?? refuseRetired(exchange);
 }
 
-function answer(exchange: Exchange, verdict: StepOutcome): void {
-  if (verdict.kind === 'problem') answerProblem(exchange, verdict.problem, verdict.closes);
-  else if (verdict.kind === 'empty') answerEmpty(exchange, verdict.status, verdict.fields);
+function answerRefusal(exchange: Exchange, refusal: StepOutcome): void {
+  if (refusal.kind === 'problem') answerProblem(exchange, refusal.problem, refusal.closes);
+  else if (refusal.kind === 'empty') answerEmpty(exchange, refusal.status, refusal.fields);
 }
 
 function onHead(exchange: Exchange, fields: string[]): void {
@@ -146,9 +111,4 @@ function onHead(exchange: Exchange, fields: string[]): void {
     (name, at) => at % 2 === 0 && /^content-type$/i.test(name) && /^text\/event-stream\b/i.test(fields[at + 1] ?? ''),
   );
   if (lifecycle) mergeLifecycleFields(fields, lifecycle);
-}
-
-function endOfPath(target: string): number {
-  const at = target.indexOf('?');
-  return at === -1 ? target.length : at;
 }

@@ -6,7 +6,7 @@ import type { GatewaySettings } from '../config/snapshot.ts';
 import { watchFile } from '../config/watch.ts';
 import { readRegularFile } from '../shared/fileSystem.ts';
 
-/** What `gateway.tls` says; undefined: clients speak in the clear. */
+/** `gateway.tls`; undefined: clients connect without TLS. */
 type TlsSettings = GatewaySettings['tls'];
 
 export interface KeyPair {
@@ -14,10 +14,10 @@ export interface KeyPair {
   readonly key: Buffer;
 }
 
-// Certificate and key are two files, and one of them is replaced first. Only a pair that stays unfit is worth a word.
-const patienceMs = 2000;
+// Certificate and key are two files that are replaced one after the other. Only a mismatch that lasts is reported.
+const mismatchMs = 2000;
 
-/** @throws an error with a message for people when one cannot be read, or they do not belong together. */
+/** @throws an error with a readable message if a file cannot be read, or the key does not match the certificate. */
 export function readKeyPair({ cert: certFile, key: keyFile }: NonNullable<TlsSettings>): KeyPair {
   const cert = readRegularFile(certFile);
   const key = readRegularFile(keyFile);
@@ -26,21 +26,21 @@ export function readKeyPair({ cert: certFile, key: keyFile }: NonNullable<TlsSet
     () => createPrivateKey(key),
     `${keyFile} holds no private key in PEM form without a passphrase`,
   );
-  // OpenSSL finds this only where both are of one kind: an RSA certificate and an EC key would be served, and fail.
+  // OpenSSL checks this only for keys of the same kind: it would accept an RSA certificate with an EC key, and fail later.
   if (!certificate.checkPrivateKey(privateKey)) throw new Error(`${keyFile} is not the key of ${certFile}`);
   return { cert, key };
 }
 
 /**
- * Has `server` use the pair that the files hold, whenever they change; connections that stand keep theirs. What cannot be
- * used leaves the former pair in place, and `report` gets one line about it. Returns how to stop.
+ * Replaces the certificate of `server` whenever the files change. Open connections keep theirs. If the new pair cannot be
+ * used, the old one stays and `report` gets one line. Returns a function that stops watching.
  */
 export function followCertificate(server: Server, tls: TlsSettings, report: (line: string) => void): () => void {
   if (!tls || !(server instanceof TlsServer)) return () => {};
   let used: KeyPair | undefined;
-  let complaint: NodeJS.Timeout | undefined;
-  const take = (): void => {
-    clearTimeout(complaint);
+  let reporting: NodeJS.Timeout | undefined;
+  const reload = (): void => {
+    clearTimeout(reporting);
     try {
       const pair = readKeyPair(tls);
       if (used?.cert.equals(pair.cert) && used.key.equals(pair.key)) return;
@@ -48,17 +48,17 @@ export function followCertificate(server: Server, tls: TlsSettings, report: (lin
       used = pair;
     } catch (error) {
       const line = `The TLS certificate is not replaced: ${oneLine(error)}. The former one stays in use.`;
-      complaint = setTimeout(() => report(line), patienceMs).unref();
+      reporting = setTimeout(() => report(line), mismatchMs).unref();
     }
   };
   // The files may have changed since the server read them.
-  take();
+  reload();
   const watches = [
-    watchFile(tls.cert, take, { lastRead: used && digestOf(used.cert) }),
-    watchFile(tls.key, take, { lastRead: used && digestOf(used.key) }),
+    watchFile(tls.cert, reload, { lastRead: used && digestOf(used.cert) }),
+    watchFile(tls.key, reload, { lastRead: used && digestOf(used.key) }),
   ];
   return () => {
-    clearTimeout(complaint);
+    clearTimeout(reporting);
     for (const watch of watches) watch.close();
   };
 }

@@ -1,15 +1,23 @@
-import type { Exchange } from './exchange.ts';
-import type { StepOutcome } from './steps.ts';
+import type { Exchange, StepOutcome } from './exchange.ts';
 
-/** Whose turn it is among the version's targets. */
+/** A version that is at its limit makes requests wait, and refuses those that wait too long, so that others stay fast. */
+export function limitInFlight({ activeVersion }: Exchange): StepOutcome | undefined {
+  if (activeVersion === undefined || activeVersion.use.inFlightCount < activeVersion.version.limits.inFlight) {
+    return undefined;
+  }
+  return { kind: 'wait' };
+}
+
+/** Picks one of the version's targets by its balancing policy. */
 export function chooseTarget(exchange: Exchange): StepOutcome | undefined {
   const { activeVersion } = exchange;
   if (activeVersion === undefined) return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION' } };
-  const target = activeVersion.pool.pick(activeVersion.version.limits.inFlightPerTarget);
+  const { pool, version } = activeVersion;
+  const target = pool.pick(version.limits.inFlightPerTarget);
   if (target === undefined) {
-    return activeVersion.pool.refuses ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
+    return pool.refuses ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
   }
-  activeVersion.pool.budget.count(exchange.stats.begun);
-  exchange.target = target;
+  pool.budget.count(exchange.stats.begun);
+  exchange.chosenTarget = target;
   return undefined;
 }

@@ -1,64 +1,73 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
+import type { EarlyData } from '../forwarding/earlyData.ts';
 import type { Failure } from '../forwarding/failure.ts';
 import type { Forwarding } from '../forwarding/http.ts';
-import { ExchangeStats, type Outbound, type Switching } from '../forwarding/outbound.ts';
+import { ExchangeStats, type Outbound } from '../forwarding/outbound.ts';
 import { type RequestFields, readRequestFields } from '../forwarding/requestFields.ts';
+import { requestHead } from '../forwarding/requestHead.ts';
 import { requestIdFrom, traceparentFrom } from '../forwarding/requestIds.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
+import type { Problem } from '../problems/problem.ts';
 import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
-import type { ActiveVersion } from './activeVersion.ts';
+import type { OpenRequest } from '../usage/counting/collector.ts';
+import type { CountedExchange } from '../usage/counting/countedExchange.ts';
+import type { ActiveVersion, Live } from './activeVersion.ts';
 import { answerProblem, overloaded } from './answer.ts';
-import { requestHeadFor, responsePlanFor } from './heads.ts';
+import type { GatewayContext } from './context.ts';
 import type { InFlight } from './inFlight.ts';
-import type { GatewayContext, Live } from './live.ts';
-import { type JudgedPeer, peerOf } from './peer.ts';
-import { record } from './record.ts';
+import { type ClientPeer, clientAddressOf, peerOf } from './peer.ts';
 
-export interface OpenExchange extends InFlight {
-  /** Undefined if the application answers the request itself. */
-  readonly forwarding: Forwarding | undefined;
-}
+/** The outcome of a step that ends the steps. */
+export type StepOutcome =
+  | { readonly kind: 'problem'; readonly problem: Problem; readonly closes?: boolean }
+  /** A response without a body. */
+  | { readonly kind: 'empty'; readonly status: number; readonly fields: readonly string[] }
+  /** A limit is reached: the request may wait for room. */
+  | { readonly kind: 'wait' }
+  | { readonly kind: 'discovery' };
 
-/** One request and its response. The steps write to it, and nothing else travels. */
-export class Exchange implements Outbound {
+/** One request and its response. The steps write their results to it. */
+export class Exchange implements Outbound, InFlight {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  readonly upgrade: Switching | undefined;
+  readonly upgrade: EarlyData | undefined;
   readonly expectsContinue: boolean;
   readonly context: GatewayContext;
-  /** Fixed when its turn comes, so that a reload never changes it midway. */
+  /** Fixed when the request is started, so that a reload never changes it midway. */
   readonly live: Live;
+  /** When the request was started, epoch ms. */
   readonly now: number;
   readonly method: string;
-  readonly peer: JudgedPeer;
+  readonly peer: ClientPeer;
   readonly fields: RequestFields;
   readonly id: string;
   readonly traceparent: string;
   readonly hasBody: boolean;
   readonly stats = new ExchangeStats();
 
-  /** Origin-form, as received, and where its path ends. */
+  /** The request target in origin-form, as received, and where its path ends. */
   origin = '';
   pathEnd = 0;
-  /** The authority that the client asks: of an absolute-form target, else its Host; '' in HTTP/1.0 without one. */
+  /** The authority of the request: of an absolute-form target, else its Host; '' in HTTP/1.0 without one. */
   host: string;
   activeVersion: ActiveVersion | undefined;
   /** The path behind the version, without the query: `/drinks/7`. */
   resource = '';
-  /** What the target is asked for: path and query. */
+  /** What is sent to the target: path and query. */
   path = '';
-  #target: Target | undefined;
-  /** Set once it is on its way to its target, or to the application. */
-  inFlight: OpenExchange | undefined;
+  chosenTarget: Target | undefined;
+  /** Undefined before the request is sent on, and if the application answers it. */
+  forwarding: Forwarding | undefined;
+  counted: OpenRequest | undefined;
 
   constructor(
     req: IncomingMessage,
     res: ServerResponse,
     context: GatewayContext,
     expectsContinue = false,
-    upgrade?: Switching,
+    upgrade?: EarlyData,
   ) {
     this.req = req;
     this.res = res;
@@ -76,21 +85,31 @@ export class Exchange implements Outbound {
     this.hasBody = this.fields.transferEncoding !== undefined || Number(this.fields.contentLength ?? 0) > 0;
   }
 
+  get versionName(): string {
+    return this.activeVersion?.version.name ?? '';
+  }
+
   get target(): Target {
-    if (!this.#target) throw new Error('no target has been chosen yet');
-    return this.#target;
-  }
-
-  set target(target: Target) {
-    this.#target = target;
-  }
-
-  get targetUrl(): string | undefined {
-    return this.#target?.url;
+    if (!this.chosenTarget) throw new Error('no target has been chosen yet');
+    return this.chosenTarget;
   }
 
   get head(): string {
-    return requestHeadFor(this);
+    const { host, target } = this;
+    return requestHead({
+      method: this.method,
+      path: this.path,
+      fields: this.fields,
+      host: host === '' ? target.authority : host,
+      askedHost: host,
+      id: this.id,
+      traceparent: this.traceparent,
+      httpVersion: this.req.httpVersion,
+      peer: this.peer,
+      removedPrefix: this.activeVersion?.removedPrefix ?? '',
+      pseudonym: this.context.pseudonym,
+      upgrade: this.upgrade?.protocol ?? '',
+    });
   }
 
   get bodyLimit(): number {
@@ -118,15 +137,34 @@ export class Exchange implements Outbound {
     return this.activeVersion?.lifecycle(this.resource, this.now);
   }
 
+  /** Of the response; 0 before there is one. */
+  get status(): number {
+    if (this.stats.switched) return 101;
+    if (this.stats.status !== undefined) return this.stats.status;
+    return this.res.headersSent ? this.res.statusCode : 0;
+  }
+
+  get clientAddress(): string {
+    return clientAddressOf(this.peer, this.fields.forwarded?.get('x-forwarded-for'));
+  }
+
   chooseAgain(where: SecondTarget): boolean {
     const limit = this.activeVersion?.version.limits.inFlightPerTarget ?? 0;
     const next = this.activeVersion?.pool.pickAgain(limit, this.target, where, performance.now());
-    if (next) this.target = next;
+    if (next) this.chosenTarget = next;
     return next !== undefined;
   }
 
   responsePlan(): ResponsePlan {
-    return responsePlanFor(this);
+    const { activeVersion } = this;
+    return {
+      rewriting: activeVersion?.rewriting,
+      origins: { target: this.target.authority, client: this.host, public: activeVersion?.publicAuthority ?? '' },
+      lifecycle: this.lifecycle,
+      pseudonym: this.context.pseudonym,
+      trailers: this.req.httpVersionMinor === 1 && this.method !== 'HEAD',
+      hsts: this.peer.hsts,
+    };
   }
 
   onFailure(failure: Failure): void {
@@ -138,19 +176,35 @@ export class Exchange implements Outbound {
     );
   }
 
-  enter(underway: OpenExchange): void {
-    this.inFlight = underway;
-    this.activeVersion?.use.enter(underway);
-  }
-
-  switched(): void {
+  onSwitched(): void {
     this.stats.switched = true;
-    this.context.recorder?.switched?.(this.activeVersion?.version.name ?? '');
+    this.context.recorder?.switched?.(this.versionName);
   }
 
-  /** It is over. Safe to call twice. */
-  leave(): void {
-    if (this.inFlight) this.activeVersion?.use.leave(this.inFlight, this.context.now());
-    record(this);
+  onTunnelClosed(): void {
+    // A response that has given up its socket never emits `close` by itself, which is where every exchange ends.
+    this.res.emit('close');
+  }
+
+  countedSoFar(): CountedExchange {
+    return {
+      version: this.versionName,
+      method: this.method,
+      resource: this.resource,
+      paths: this.activeVersion?.version.contract?.paths,
+      rawHeaders: this.req.rawHeaders,
+      address: this.clientAddress,
+      status: this.status,
+      served: this.stats.answeredAfter !== undefined,
+      at: this.now,
+    };
+  }
+
+  goAway(): void {
+    this.forwarding?.goAway();
+  }
+
+  cut(): void {
+    this.forwarding?.cut();
   }
 }

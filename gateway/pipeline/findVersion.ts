@@ -1,23 +1,23 @@
+import { guidePath } from '../lifecycle/guide.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import type { Problem } from '../problems/problem.ts';
 import { firstSegment, looksLikeVersion, parseRequestTarget, pathBelow } from '../routing/requestTarget.ts';
-import type { Exchange } from './exchange.ts';
-import type { GatewayContext } from './live.ts';
-import type { StepOutcome } from './steps.ts';
+import type { GatewayContext } from './context.ts';
+import type { Exchange, StepOutcome } from './exchange.ts';
 
-/** Finds the version that the path begins with, below `base_path`, and what its target is asked for. */
+/** Finds the version that the path names below `base_path`, and the path to ask its target for. */
 export function findVersion(exchange: Exchange): StepOutcome | undefined {
   const { live, origin } = exchange;
   const { basePath } = live.snapshot.gateway;
   const inside = origin === '*' ? undefined : pathBelow(origin, basePath);
   const segment = inside === undefined ? '' : firstSegment(inside);
-  const served = live.activeVersions.get(segment);
-  if (!served) return undefined;
+  const activeVersion = live.activeVersions.get(segment);
+  if (!activeVersion) return undefined;
   const prefixEnd = basePath.length + segment.length + 1;
   const rest = origin.slice(prefixEnd);
-  exchange.activeVersion = served;
+  exchange.activeVersion = activeVersion;
   exchange.resource = origin.slice(prefixEnd, exchange.pathEnd);
-  if (served.version.prefix === 'forward') {
+  if (activeVersion.version.prefix === 'forward') {
     exchange.path = inside as string;
     return undefined;
   }
@@ -29,7 +29,7 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
 /** Without its prefix the path would read as `//host/path` to a URL parser (RFC 3986 §4.2). */
 const networkPath: Problem = { code: 'BAD_REQUEST', detail: 'The path behind the version begins with //.' };
 
-/** Whether a request is the gateway's to answer, in a server where it is a guest: what looks like a version is. */
+/** Whether a gateway inside another server answers this request: one that names a version, or asks for discovery. */
 export function isGatewayPath(url: string, { live, isDiscovery }: GatewayContext): boolean {
   const target = parseRequestTarget(url);
   if (typeof target === 'string') return true;
@@ -37,17 +37,18 @@ export function isGatewayPath(url: string, { live, isDiscovery }: GatewayContext
   return namesVersion(origin, live.snapshot.gateway.basePath) || isDiscovery(origin.slice(0, pathEnd), live.snapshot);
 }
 
-/** Whether a path begins with something that has the form of a version, known or not. */
+/** Whether the first segment below `basePath` has the form of a version, configured or not. */
 export function namesVersion(origin: string, basePath: string): boolean {
   const inside = pathBelow(origin, basePath);
   return inside !== undefined && looksLikeVersion(firstSegment(inside));
 }
 
-/** By now the message is known to be sound, so that it may be answered in detail. */
-export function refuseUnknown(exchange: Exchange): StepOutcome | undefined {
-  if (exchange.activeVersion) return undefined;
-  if (isDiscovery(exchange)) return { kind: 'discovery' };
-  const { snapshot } = exchange.live;
+/** Runs after `checkMessage`: only a valid message gets an answer with details. */
+export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefined {
+  const { activeVersion, origin, pathEnd, live, context } = exchange;
+  if (activeVersion) return undefined;
+  const { snapshot } = live;
+  if (context.isDiscovery(origin.slice(0, pathEnd), snapshot)) return { kind: 'discovery' };
   const { basePath, publicUrl = '' } = snapshot.gateway;
   const versions = snapshot.byMajor.map((version) => ({
     version: version.name,
@@ -57,6 +58,37 @@ export function refuseUnknown(exchange: Exchange): StepOutcome | undefined {
   return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION', members: { versions } } };
 }
 
-function isDiscovery({ origin, pathEnd, live, context }: Exchange): boolean {
-  return context.isDiscovery(origin.slice(0, pathEnd), live.snapshot);
+/** Answers 410 for a retired version, and names its successor. */
+export function refuseRetired(exchange: Exchange): StepOutcome | undefined {
+  const { activeVersion, now, fields, method } = exchange;
+  if (activeVersion === undefined || activeVersion.stage(now) !== 'retired') return undefined;
+  activeVersion.use.lastRefused = now;
+  if (method === 'OPTIONS' && fields.origin !== undefined && fields.preflightMethod !== undefined) {
+    // A browser hides the 410 from the page if the preflight is refused.
+    return { kind: 'empty', status: 204, fields: preflightFields(fields.preflightMethod, fields.preflightHeaders) };
+  }
+  const { version } = activeVersion;
+  const { basePath, publicUrl = '' } = exchange.live.snapshot.gateway;
+  const successor = activeVersion.successor(now);
+  const guide = guidePath(version, successor, exchange.live.snapshot);
+  const info = version.info ?? (guide && `${publicUrl}${guide}`);
+  const members = {
+    version: version.name,
+    ...(version.deprecation === undefined ? {} : { deprecation: rfc3339(version.deprecation) }),
+    ...(version.sunset === undefined ? {} : { sunset: rfc3339(version.sunset) }),
+    ...(successor === undefined ? {} : { successor: `${publicUrl}${basePath}/${successor.name}` }),
+    ...(info === undefined ? {} : { info }),
+  };
+  // A short lifetime, so that a version that is restored is reachable soon.
+  return { kind: 'problem', problem: { code: 'VERSION_RETIRED', members, fields: ['Cache-Control', 'max-age=60'] } };
+}
+
+function preflightFields(method: string, headers: string | undefined): string[] {
+  const fields = ['Access-Control-Allow-Methods', method, 'Access-Control-Max-Age', '60'];
+  if (headers !== undefined) fields.push('Access-Control-Allow-Headers', headers);
+  return fields;
+}
+
+function rfc3339(instant: number): string {
+  return new Date(instant).toISOString().replace('.000Z', 'Z');
 }

@@ -1,73 +1,65 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Forwarding } from '../forwarding/http.ts';
 import { lingerAfter } from '../forwarding/lingering.ts';
 import type { Problem } from '../problems/problem.ts';
-import { waitForRoom } from './admissionQueue.ts';
 import { answerEmpty, answerProblem, overloaded } from './answer.ts';
-import { Exchange } from './exchange.ts';
-import type { GatewayContext } from './live.ts';
+import type { GatewayContext } from './context.ts';
+import { Exchange, type StepOutcome } from './exchange.ts';
 import { runInOrder } from './pipeliningOrder.ts';
-import { type StepOutcome, walk } from './steps.ts';
-import { ForwardedExchange } from './underway.ts';
+import { endExchange } from './record.ts';
+import { runSteps } from './steps.ts';
 
-/** Takes a request through the steps and then to its target, once those before it on its connection are answered. */
-export function handle(
+/** Handles a request as soon as those before it on its connection are answered. */
+export function handleRequest(
   req: IncomingMessage,
   res: ServerResponse,
   context: GatewayContext,
   expectsContinue = false,
 ): void {
-  // The parser may have read on behind a message that ended the connection: nobody is to act on that.
+  // The parser may have read on behind a message that ended the connection.
   if (!req.socket.writable) return;
-  // A response has its socket from the start unless others are before it, which is nearly always. When its turn comes,
-  // another snapshot may be at work.
-  if (res.socket !== null) run(new Exchange(req, res, context, expectsContinue));
+  // A response has its socket from the start unless others are before it, which is rare. The exchange is made only when it
+  // starts, because a reload may come first.
+  if (res.socket !== null) runExchange(new Exchange(req, res, context, expectsContinue));
   else {
     runInOrder(req, res, (hadRoom) => {
       const exchange = new Exchange(req, res, context, expectsContinue);
-      if (hadRoom) run(exchange);
-      else refuse(exchange);
+      if (hadRoom) runExchange(exchange);
+      else refusePipelined(exchange);
     });
   }
 }
 
-/** The rest of `handle`, for every transport. */
-export function run(exchange: Exchange): void {
+/** Runs the steps, then forwards or answers. Plain requests and upgrades both come here. */
+export function runExchange(exchange: Exchange): void {
   track(exchange);
-  const verdict = walk(exchange);
-  if (verdict === undefined) forward(exchange);
-  else answer(exchange, verdict);
+  const outcome = runSteps(exchange);
+  if (outcome === undefined) forward(exchange);
+  else applyOutcome(exchange, outcome);
 }
 
 /** All connections together have pipelined too much. Nothing behind this request has been parsed. */
-function refuse(exchange: Exchange): void {
+function refusePipelined(exchange: Exchange): void {
   track(exchange);
   lingerAfter(exchange.res);
   answerProblem(exchange, { ...overloaded, detail: 'Too many pipelined requests wait for their turn.' }, true);
 }
 
-function track(exchange: Exchange): void {
-  const res: Tracked = exchange.res;
-  res[tracked] = exchange;
-  exchange.context.unrecorded += 1;
-  // One listener for all responses, instead of a closure each.
-  res.on('close', onClose);
-}
-
-function answer(exchange: Exchange, verdict: StepOutcome): void {
+function applyOutcome(exchange: Exchange, outcome: StepOutcome): void {
   const { req, res, context } = exchange;
-  switch (verdict.kind) {
+  switch (outcome.kind) {
     case 'problem':
-      answerProblem(exchange, verdict.problem, verdict.closes);
+      answerProblem(exchange, outcome.problem, outcome.closes);
       break;
     case 'empty':
-      answerEmpty(exchange, verdict.status, verdict.fields);
+      answerEmpty(exchange, outcome.status, outcome.fields);
       break;
     case 'wait':
-      if (!waitForRoom(exchange, (room) => proceed(exchange, room))) answerProblem(exchange, overloaded);
+      waitForRoom(exchange);
       break;
     case 'discovery':
       if (exchange.hasBody) {
-        // Nobody reads it, and its sender need not finish.
+        // Discovery reads no body. The client need not send it to its end.
         res.setHeader('Connection', 'close');
         lingerAfter(res);
       }
@@ -77,41 +69,59 @@ function answer(exchange: Exchange, verdict: StepOutcome): void {
   }
 }
 
-/** A request that has waited is looked at again, and does not wait twice. */
-function proceed(exchange: Exchange, room: boolean): void {
-  const verdict = room ? walk(exchange) : undefined;
-  if (!room || verdict?.kind === 'wait') answerProblem(exchange, overloaded);
-  else if (verdict === undefined) forward(exchange);
-  else answer(exchange, verdict);
+/** Queues a request for `limits.queue` at most. It runs the steps again when there is room, and does not wait twice. */
+function waitForRoom(exchange: Exchange): void {
+  const { activeVersion, res } = exchange;
+  const wait = activeVersion?.version.limits.queue ?? 0;
+  const queued = wait === 0 ? undefined : activeVersion?.use.queue.add(wait, (admitted) => resume(exchange, admitted));
+  if (queued) res.once('close', () => queued.leave());
+  else answerProblem(exchange, overloaded);
 }
 
-/** A property, because a WeakMap with an entry a request is work for the garbage collector. */
-const tracked = Symbol('exchange');
-
-interface Tracked extends ServerResponse {
-  [tracked]?: Exchange;
+function resume(exchange: Exchange, admitted: boolean): void {
+  const outcome = admitted ? runSteps(exchange) : undefined;
+  if (!admitted || outcome?.kind === 'wait') answerProblem(exchange, overloaded);
+  else if (outcome === undefined) forward(exchange);
+  else applyOutcome(exchange, outcome);
 }
 
 function forward(exchange: Exchange): void {
-  const one = new ForwardedExchange(exchange);
-  exchange.enter(one);
-  one.forwarding.start();
+  const forwarding = new Forwarding(exchange);
+  exchange.forwarding = forwarding;
+  exchange.activeVersion?.use.enter(exchange);
+  forwarding.start();
 }
 
-/** The response is out, or its client has left. */
-function onClose(this: Tracked): void {
+/** A property, because one WeakMap entry for each request is work for the garbage collector. */
+const tracked = Symbol('exchange');
+
+interface TrackedResponse extends ServerResponse {
+  [tracked]?: Exchange | undefined;
+}
+
+function track(exchange: Exchange): void {
+  const res: TrackedResponse = exchange.res;
+  res[tracked] = exchange;
+  exchange.context.unrecorded += 1;
+  // One listener shared by all responses, instead of a closure for each.
+  res.on('close', onClose);
+}
+
+/** The response is complete, or the client has left. Every exchange ends here. */
+function onClose(this: TrackedResponse): void {
   const exchange = this[tracked];
   if (!exchange) return;
-  exchange.inFlight?.forwarding?.abort();
-  exchange.leave();
+  this[tracked] = undefined;
+  exchange.forwarding?.abort();
+  endExchange(exchange);
   exchange.context.unrecorded -= 1;
 }
 
-/** The request of `res` turns out to be broken while it is on its way: says so, or returns false if it is not ours. */
-export function refuseUnderway(res: Tracked, problem: Problem): boolean {
+/** Answers with `problem` because the body of a request in flight is broken. False if the request is not in flight. */
+export function refuseInFlight(res: TrackedResponse, problem: Problem): boolean {
   const exchange = res[tracked];
-  if (!exchange?.inFlight?.forwarding) return false;
-  exchange.inFlight.forwarding.abort();
+  if (!exchange?.forwarding) return false;
+  exchange.forwarding.abort();
   answerProblem(exchange, problem, true);
   return true;
 }

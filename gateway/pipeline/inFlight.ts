@@ -1,62 +1,57 @@
 import type { Target } from '../upstream/target.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
 import type { CountedExchange } from '../usage/counting/countedExchange.ts';
+import { AdmissionQueue } from './admissionQueue.ts';
 
-/** Somebody who waits for room. */
-export interface QueuedRequest {
-  take(): void;
-}
-
-/** A request or stream on its way. */
+/** A request that has a target, or an open stream or tunnel, as others see it: whoever counts it or ends it. */
 export interface InFlight {
   /** The segment, `v1`. */
-  readonly version: string;
+  readonly versionName: string;
   /** Undefined if the application answers the request itself. */
-  readonly target: Target | undefined;
-  /** Set once it is counted, which is before its end if it is long. */
+  readonly chosenTarget: Target | undefined;
+  /** Set once it is counted, which happens before its end if it is long. */
   counted: OpenRequest | undefined;
-  /** Of the response; 0 while there is none. */
+  /** Of the response; 0 before there is one. */
   readonly status: number;
   /** What can be counted of it now. */
-  soFar(): CountedExchange;
-  /** Nobody wants it any more: what would go on for ever ends now, in good order. Safe to call twice. */
+  countedSoFar(): CountedExchange;
+  /** Its version, its target or the gateway is going away: ends endless streams in good order. Safe to call twice. */
   goAway(): void;
-  /** It has had its time to finish. */
+  /** Its time to finish is over: ends it at once. */
   cut(): void;
 }
 
-/** How a version is being used, kept by name over every reload. */
+/** How a version is being used. Kept by version name across reloads. */
 export class VersionUse {
   readonly inFlight = new Set<InFlight>();
+  readonly queue = new AdmissionQueue();
   #lastServed: number | undefined;
   /** When the last request was answered 410, epoch ms; undefined: never since the start. */
   lastRefused: number | undefined;
-  /** Who waits because a limit is reached, the first one first. */
-  readonly queue: QueuedRequest[] = [];
 
   get inFlightCount(): number {
     return this.inFlight.size;
   }
 
-  /** When a request or stream was last on its way, epoch ms: `now` while one is. Undefined: never since the start. */
+  /** When a request or stream was last in flight, epoch ms: `now` while one is. Undefined: never since the start. */
   lastServed(now: number): number | undefined {
     return this.inFlightCount > 0 ? now : this.#lastServed;
   }
 
-  /** The clock was set forward by so many ms: the instants that it gave before follow. */
-  clockWasSet(by: number): void {
-    if (this.#lastServed !== undefined) this.#lastServed += by;
-    if (this.lastRefused !== undefined) this.lastRefused += by;
+  /** The wall clock was set forward by `ms`: moves the instants that it gave before. */
+  clockWasSet(ms: number): void {
+    if (this.#lastServed !== undefined) this.#lastServed += ms;
+    if (this.lastRefused !== undefined) this.lastRefused += ms;
   }
 
-  enter(one: InFlight): void {
-    this.inFlight.add(one);
+  enter(exchange: InFlight): void {
+    this.inFlight.add(exchange);
   }
 
-  /** Safe to call twice. Its place goes to whoever has waited longest. `now`: epoch ms. */
-  leave(one: InFlight, now: number): void {
-    if (!this.inFlight.delete(one)) return;
+  /** Frees a place for the queue. Safe to call twice. `now`: epoch ms. */
+  leave(exchange: InFlight, now: number): void {
+    if (!this.inFlight.delete(exchange)) return;
     this.#lastServed = now;
-    this.queue[0]?.take();
+    this.queue.admitNext();
   }
 }

@@ -3,20 +3,20 @@ import ipaddr from 'ipaddr.js';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Peer } from '../forwarding/requestHead.ts';
 
-/** The other end of a client's connection, and whether its word about others counts. */
-export interface JudgedPeer extends Peer {
+/** The other end of a client connection, and whether its forwarding headers are trusted. */
+export interface ClientPeer extends Peer {
   readonly trusted: boolean;
-  /** Is told to come back over TLS only: never over plain HTTP, where anybody could have said it (RFC 6797 §7.2). */
+  /** Whether responses carry Strict-Transport-Security. Never over plain HTTP (RFC 6797 §7.2). */
   readonly hsts: boolean;
-  /** For whose settings this was decided. */
+  /** The snapshot whose settings apply. */
   readonly snapshot: Snapshot;
 }
 
-const judged = new WeakMap<Socket, JudgedPeer>();
+const peers = new WeakMap<Socket, ClientPeer>();
 
-/** Decided once a connection and snapshot. */
-export function peerOf(socket: Socket, snapshot: Snapshot): JudgedPeer {
-  const known = judged.get(socket);
+/** Computed once for each connection and snapshot. */
+export function peerOf(socket: Socket, snapshot: Snapshot): ClientPeer {
+  const known = peers.get(socket);
   if (known?.snapshot === snapshot) return known;
   const address = plain(socket.remoteAddress);
   const secure = 'encrypted' in socket;
@@ -28,23 +28,22 @@ export function peerOf(socket: Socket, snapshot: Snapshot): JudgedPeer {
     hsts: secure && snapshot.gateway.tls?.hsts === true,
     snapshot,
   };
-  judged.set(socket, peer);
+  peers.set(socket, peer);
   return peer;
 }
 
-// More proxies than any real chain has. A client may send thousands of entries, and each costs a comparison.
-const mostProxies = 32;
+// Longer than any real chain of proxies. A client may send thousands of entries, and each costs a comparison.
+const maxProxies = 32;
 
 /**
- * The address of the client: what the trusted proxies vouch for in `X-Forwarded-For`, else that of the peer. The list is
- * read from the right, since each proxy appends the address that it saw: the first one that is not a trusted proxy is the
- * client's, and whatever stands before it is only claimed.
+ * The address of the client. `X-Forwarded-For` is read from the right, because each proxy appends the address that it saw:
+ * the first address that is not a trusted proxy is the client's. Entries to its left are not trustworthy.
  */
-export function clientAddressOf(peer: JudgedPeer, forwardedFor: string | undefined): string {
+export function clientAddressOf(peer: ClientPeer, forwardedFor: string | undefined): string {
   if (!peer.trusted || forwardedFor === undefined) return peer.address;
   const hops = forwardedFor.split(',');
   let { address } = peer;
-  for (let at = hops.length - 1; at >= Math.max(0, hops.length - mostProxies); at -= 1) {
+  for (let at = hops.length - 1; at >= Math.max(0, hops.length - maxProxies); at -= 1) {
     const hop = addressIn(hops[at] as string);
     if (hop === undefined) break;
     address = hop;
@@ -62,7 +61,7 @@ function addressIn(entry: string): string | undefined {
 
 /** `::ffff:192.0.2.1`, which a dual-stack socket reports, is 192.0.2.1. */
 function plain(address: string | undefined): string {
-  // The socket has no address once the client has left.
+  // A socket has no address after the client has left.
   if (address === undefined) return 'unknown';
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }

@@ -1,36 +1,35 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
-import type { ParserError } from './parserProblem.ts';
 
-// How far a connection is read ahead of the response that it waits for.
-const mostWaiting = 16;
-const mostBytes = 64 * 1024;
-// The same while many connections pipeline: parsed requests cost time and memory, and none of them can be run yet.
-const mostWhenCrowded = 2;
-// Where the parser is another server's, the connection is closed instead.
-const mostUnstopped = 1000;
-// The bytes that pipelined requests may take, over all connections of a process. Beyond them the answer is 503.
-const mostOverall = Math.min(64 * 2 ** 20, getHeapStatistics().heap_size_limit / 8);
+// How many requests, and bytes of them, may wait on a connection before its parser is paused.
+const maxWaiting = 16;
+const maxBytes = 64 * 1024;
+// The same while many connections pipeline: parsed requests cost time and memory before they can run.
+const maxWaitingCrowded = 2;
+// The parser of another application's server cannot be paused: beyond this its connection is closed.
+const maxWaitingUnpausable = 1000;
+// The memory of pipelined requests on all connections of the process. Beyond it the answer is 503.
+const maxTotalBytes = Math.min(64 * 2 ** 20, getHeapStatistics().heap_size_limit / 8);
 
-const crowded = mostOverall / 16;
+const crowdedBytes = maxTotalBytes / 16;
 
-// Estimates. node:http makes two streams for a request, and reads up to two chunks of a body that nobody consumes.
+// Estimates. node:http makes two streams for a request, and reads up to two chunks of a body before it is consumed.
 const bytesOfRequest = 2048;
 const bytesOfField = 64;
-const mostOfBody = 128 * 1024;
+const maxBodyBytes = 128 * 1024;
 
-/** llhttp's error for a pause. A callback that returns it pauses the parser at this very byte. */
+/** llhttp's error for a pause. A callback that returns it pauses the parser at the current byte. */
 const pause = { number: 21, code: 'HPE_PAUSED' } as const;
 
-/** What node:http does not document of its sockets; `test/wire/pipelinedFlood.test.ts` notices a change. */
+/** Undocumented properties of sockets of node:http. `test/wire/pipelinedFlood.test.ts` detects a change. */
 interface ParsedSocket extends Socket {
   readonly parser?: {
-    /** Called for each message once its head is complete; returns what llhttp is to do. */
+    /** Called for each message when its head is complete. The result is an instruction for llhttp. */
     onIncoming: ((req: ParsedMessage, keepAlive: boolean) => number) | null;
     resume(): void;
   } | null;
-  /** node:http has stopped reading, and will resume reading and parsing once the client takes its responses. */
+  /** node:http has paused reading, and resumes reading and parsing once the client reads its responses. */
   _paused: boolean;
 }
 
@@ -38,25 +37,32 @@ interface ParsedMessage extends IncomingMessage {
   readonly upgrade?: boolean | null;
 }
 
-const stopping = new WeakSet<object>();
+/** What node's parser reports with an error. */
+export interface ParserError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
+}
+
+const pausableServers = new WeakSet<object>();
 const connections = new WeakMap<Socket, ReadAhead>();
 
-// Over all connections of this process.
-let overall = 0;
+// Of all connections of this process.
+let totalBytes = 0;
 
 /**
- * What one connection has sent ahead of its turn. When that is too much, the parser stops behind the current head: what
- * follows stays bytes, and is read no further than `mostBytes`, so that TCP holds the client back.
+ * The pipelined requests of one connection that wait for earlier responses. If they are too many, the parser is paused
+ * behind the current head. What follows is kept unparsed, up to `maxBytes`; then reading stops, and TCP slows the client.
  */
 class ReadAhead {
   readonly #socket: ParsedSocket;
-  readonly #stops: boolean;
+  readonly #canPause: boolean;
   #waiting = 0;
-  /** Of the requests that wait. */
+  /** Estimated size of the waiting requests. */
   #bytes = 0;
   #unparsed: Buffer[] = [];
   #unparsedBytes = 0;
-  #stopped = false;
+  #paused = false;
   #latest: IncomingMessage | undefined;
   #refused: IncomingMessage | undefined;
 
@@ -64,81 +70,80 @@ class ReadAhead {
     this.#socket = socket as ParsedSocket;
     socket.once('close', () => this.#forget());
     const { server } = this.#socket;
-    this.#stops = server !== null && stopping.has(server) && this.#stopParserWhenFull();
+    this.#canPause = server !== null && pausableServers.has(server) && this.#pauseParserWhenFull();
   }
 
-  /** False: there was no room for this request. It is to be answered 503, and to end the connection. */
-  admits(req: IncomingMessage): boolean {
+  /** False: there was no memory for this request. The caller answers 503 and closes the connection. */
+  hadRoom(req: IncomingMessage): boolean {
     return req !== this.#refused;
   }
 
-  /** `req` begins to wait. Returns the bytes that it is charged, for `leave`. */
+  /** `req` begins to wait. Returns the bytes it is charged for; pass them to `leave`. */
   enter(req: IncomingMessage): number {
     const bytes = bytesOf(req);
     this.#latest = req;
     this.#waiting += 1;
     this.#charge(bytes);
-    if (overall > mostOverall) {
+    if (totalBytes > maxTotalBytes) {
       this.#refused ??= req;
       req.resume();
     }
-    // Another server's parser cannot be stopped.
-    if (!this.#stops && (this.#refused || this.#waiting > mostUnstopped)) this.#socket.destroy();
+    if (!this.#canPause && (this.#refused || this.#waiting > maxWaitingUnpausable)) this.#socket.destroy();
     return bytes;
   }
 
-  /** A request waits no longer. */
+  /** A request no longer waits. */
   leave(bytes: number): void {
     this.#waiting -= 1;
     this.#charge(-bytes);
-    if (this.#stopped && !this.#isFull(mayWait() / 2)) process.nextTick(() => this.#readOn());
+    if (this.#paused && !this.#isFull(waitingLimit() / 2)) process.nextTick(() => this.#resume());
   }
 
-  /** Keeps what of `packet` came behind the head at which the parser was stopped. */
+  /** Keeps the part of `packet` behind the head at which the parser was paused. */
   keepUnparsed(packet: Buffer, bytesParsed: number): void {
-    // A parser that is stopped already still reports where it was stopped, in a packet that is long gone.
-    const bytes = this.#stopped ? packet : packet.subarray(bytesParsed);
-    this.#stopped = true;
-    // Only `#readOn` may resume the parser now: node:http would let it read later bytes before these.
+    // A paused parser goes on reporting the old offset, which does not apply to later packets.
+    const bytes = this.#paused ? packet : packet.subarray(bytesParsed);
+    this.#paused = true;
+    // Only `#resume` may resume the parser: node:http would let it read later bytes before these.
     this.#socket._paused = false;
-    if (overall + bytes.length > mostOverall) this.#refused ??= this.#latest;
+    if (totalBytes + bytes.length > maxTotalBytes) this.#refused ??= this.#latest;
     this.#unparsedBytes += bytes.length;
-    // Nobody will parse what comes behind a refusal.
+    // Bytes behind a refusal are never parsed.
     if (this.#refused) {
       this.#dropUnparsed();
     } else {
-      overall += bytes.length;
-      // A small rest of a large chunk would keep the whole chunk.
+      totalBytes += bytes.length;
+      // Copies a small part of a large chunk, which would keep the whole chunk in memory.
       this.#unparsed.push(bytes.length * 2 < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes);
     }
-    // Until then reading goes on, because only by reading is a client noticed that leaves. And behind the last answer,
-    // because closing a socket with unread bytes could destroy that answer.
-    if (this.#unparsedBytes >= mostBytes && !this.#socket.writableEnded) this.#socket.pause();
+    // Reading goes on until then, because only reading notices a client that leaves; and behind the last answer, because
+    // closing a socket with unread bytes resets it, and the answer may be lost.
+    if (this.#unparsedBytes >= maxBytes && !this.#socket.writableEnded) this.#socket.pause();
   }
 
-  #stopParserWhenFull(): boolean {
+  #pauseParserWhenFull(): boolean {
     const { parser } = this.#socket;
     const onIncoming = parser?.onIncoming;
     if (!parser || !onIncoming) return false;
     parser.onIncoming = (req, keepAlive) => {
       const result = onIncoming(req, keepAlive);
-      // What follows an upgrade is not HTTP: node:http hands it over as bytes.
-      return result === 0 && !req.upgrade && this.#isFull(mayWait()) ? pause.number : result;
+      // Not behind an upgrade: what follows is not HTTP, and node:http hands it over as bytes.
+      return result === 0 && !req.upgrade && this.#isFull(waitingLimit()) ? pause.number : result;
     };
     return true;
   }
 
-  #isFull(most: number): boolean {
-    return this.#refused !== undefined || this.#waiting > most || this.#bytes > mostBytes;
+  #isFull(limit: number): boolean {
+    return this.#refused !== undefined || this.#waiting > limit || this.#bytes > maxBytes;
   }
 
-  #readOn(): void {
+  #resume(): void {
     const socket = this.#socket;
-    if (!this.#stopped || this.#isFull(mayWait() / 2) || socket.destroyed || !socket.parser) return;
+    if (!this.#paused || this.#isFull(waitingLimit() / 2) || socket.destroyed || !socket.parser) return;
     const bytes = Buffer.concat(this.#unparsed);
     this.#dropUnparsed();
     this.#unparsedBytes = 0;
-    this.#stopped = false;
+    this.#paused = false;
     socket.parser.resume();
     socket.resume();
     if (bytes.length > 0) socket.emit('data', bytes);
@@ -146,11 +151,11 @@ class ReadAhead {
 
   #charge(bytes: number): void {
     this.#bytes += bytes;
-    overall += bytes;
+    totalBytes += bytes;
   }
 
   #dropUnparsed(): void {
-    for (const { length } of this.#unparsed) overall -= length;
+    for (const { length } of this.#unparsed) totalBytes -= length;
     this.#unparsed = [];
   }
 
@@ -160,12 +165,12 @@ class ReadAhead {
   }
 }
 
-/** How many requests of one connection may wait. Parsing resumes at half of them, so that it goes in batches. */
-function mayWait(): number {
-  return overall > crowded ? mostWhenCrowded : mostWaiting;
+/** How many requests of one connection may wait. Parsing resumes at half of it, so that requests are parsed in batches. */
+function waitingLimit(): number {
+  return totalBytes > crowdedBytes ? maxWaitingCrowded : maxWaiting;
 }
 
-/** Of the connection `socket`, from its first request that has to wait. */
+/** The read-ahead state of a connection, made for its first request that has to wait. */
 export function readAheadOf(socket: Socket): ReadAhead {
   const known = connections.get(socket);
   if (known) return known;
@@ -174,23 +179,23 @@ export function readAheadOf(socket: Socket): ReadAhead {
   return made;
 }
 
-/** Lets the parsers of `server` be stopped. Its `clientError` listener has to ask `isStop`. */
-export function stopParsers(server: Server): void {
-  stopping.add(server);
+/** Allows pausing the parsers of `server`. Its `clientError` listener must call `isParserPause` first. */
+export function allowParserPause(server: Server): void {
+  pausableServers.add(server);
 }
 
-/** Whether a parser's error says that it was stopped here, and is no error of the client. */
-export function isStop({ code, rawPacket, bytesParsed = 0 }: ParserError, socket: Socket): boolean {
+/** Whether an error of the parser only reports our own pause. */
+export function isParserPause({ code, rawPacket, bytesParsed = 0 }: ParserError, socket: Socket): boolean {
   const readAhead = code === pause.code ? connections.get(socket) : undefined;
   if (!readAhead || !rawPacket) return false;
   readAhead.keepUnparsed(rawPacket, bytesParsed);
   return true;
 }
 
-/** The bytes that a request takes while it waits. */
+/** Estimated memory of a waiting request. */
 function bytesOf({ url = '', rawHeaders, headers }: IncomingMessage): number {
   let bytes = bytesOfRequest + url.length + bytesOfField * rawHeaders.length;
   for (const text of rawHeaders) bytes += text.length;
   const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
-  return bytes + (coding === undefined ? Math.min(Number(length) || 0, mostOfBody) : mostOfBody);
+  return bytes + (coding === undefined ? Math.min(Number(length) || 0, maxBodyBytes) : maxBodyBytes);
 }

@@ -1,45 +1,33 @@
-import type { Problem } from '../problems/problem.ts';
-import { checkMessage } from './checkMessage.ts';
-import { chooseTarget } from './chooseTarget.ts';
-import type { Exchange } from './exchange.ts';
-import { findVersion, refuseUnknown } from './findVersion.ts';
-import { limitBody, limitInFlight } from './limits.ts';
-import { answerOptions, refuseLoops, refuseMethods } from './methods.ts';
-import { readTarget } from './readTarget.ts';
-import { refuseRetired } from './refuseRetired.ts';
-
-/** What a step decides, when it ends the exchange. Undefined: the next step has its turn. */
-export type StepOutcome =
-  | { readonly kind: 'problem'; readonly problem: Problem; readonly closes?: boolean }
-  | { readonly kind: 'empty'; readonly status: number; readonly fields: readonly string[] }
-  /** A limit is reached: there may be room in a moment. */
-  | { readonly kind: 'wait' }
-  | { readonly kind: 'discovery' };
+import { chooseTarget, limitInFlight } from './chooseTarget.ts';
+import type { Exchange, StepOutcome } from './exchange.ts';
+import { findVersion, refuseRetired, refuseUnknownVersion } from './findVersion.ts';
+import { answerOptions, checkMessage, limitBody, parseTarget, refuseLoops, refuseMethods } from './validateRequest.ts';
 
 export type Step = (exchange: Exchange) => StepOutcome | undefined;
 
 /**
- * The life of a request until it is sent on, top to bottom. Upgrades walk the same list. The version comes early,
- * so that whatever is refused after it still announces its end.
+ * What happens to a request before it is sent on, in this order. Upgrades run the same steps. The version is found early,
+ * so that every refusal after it carries the version's lifecycle headers.
  */
 export const steps: readonly Step[] = [
-  readTarget,
+  parseTarget,
   findVersion,
   checkMessage,
   refuseMethods,
   refuseLoops,
   answerOptions,
-  refuseUnknown,
+  refuseUnknownVersion,
   refuseRetired,
   limitBody,
   limitInFlight,
   chooseTarget,
 ];
 
-export function walk(exchange: Exchange): StepOutcome | undefined {
+/** Runs the steps until one has an outcome. Undefined: the request goes to its target. */
+export function runSteps(exchange: Exchange): StepOutcome | undefined {
   for (const step of steps) {
-    const verdict = step(exchange);
-    if (verdict !== undefined) return verdict;
+    const outcome = step(exchange);
+    if (outcome !== undefined) return outcome;
   }
   return undefined;
 }

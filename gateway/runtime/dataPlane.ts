@@ -2,9 +2,10 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { Discovery } from '../discovery/app.ts';
 import { isDiscovery } from '../discovery/paths.ts';
 import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
+import { activate } from '../pipeline/activeVersion.ts';
+import { type GatewayContext, newPseudonym } from '../pipeline/context.ts';
 import { Draining } from '../pipeline/draining.ts';
 import type { VersionUse } from '../pipeline/inFlight.ts';
-import { activate, type GatewayContext, newPseudonym } from '../pipeline/live.ts';
 import { type Clock, ClockWatch, systemClock } from '../shared/clock.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
@@ -80,7 +81,7 @@ export class DataPlane {
   #check(): void {
     const { jump } = this.#clockWatch.look();
     if (jump !== 0) for (const use of this.uses.values()) use.clockWasSet(jump);
-    this.draining.look(this.context.live, this.#clock.now());
+    this.draining.endUnwanted(this.context.live, this.#clock.now());
   }
 
   #versions(): VersionReport[] {
@@ -102,6 +103,8 @@ export class DataPlane {
 /** Targets that are no longer configured but still have open requests. */
 function removedTargets(use: VersionUse, targets: readonly Target[]): TargetReport[] {
   const removed = new Set<Target>();
-  for (const { target } of use.inFlight) if (target && !targets.includes(target)) removed.add(target);
+  for (const { chosenTarget } of use.inFlight) {
+    if (chosenTarget && !targets.includes(chosenTarget)) removed.add(chosenTarget);
+  }
   return [...removed].map((target) => ({ ...target.report(), health: 'removed' as const }));
 }

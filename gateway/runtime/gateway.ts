@@ -3,7 +3,7 @@ import { createAdmin } from '../admin/app.ts';
 import { LedgerThread } from '../admin/reading/ledgerThread.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
-import { end, listen, portOf } from '../pipeline/listener.ts';
+import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
@@ -95,7 +95,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     close: async () => {
       stopMonitor();
       stopMaintenance?.();
-      await Promise.all([serving.close(), end(admin), ledgerReader?.close()]);
+      await Promise.all([serving.close(), closeListener(admin), ledgerReader?.close()]);
     },
   };
 }

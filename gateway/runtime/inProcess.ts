@@ -3,9 +3,14 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { createDiscovery } from '../discovery/app.ts';
 import { ejectionsIn } from '../observability/metrics.ts';
 import { followCertificate } from '../pipeline/certificate.ts';
-import { adjustFrontDoor, createFrontDoor } from '../pipeline/frontDoor.ts';
-import { end, listen, portOf } from '../pipeline/listener.ts';
-import type { GatewayContext } from '../pipeline/live.ts';
+import {
+  adjustClientListener,
+  closeListener,
+  createClientListener,
+  listen,
+  portOf,
+} from '../pipeline/clientListener.ts';
+import type { GatewayContext } from '../pipeline/context.ts';
 import { DataPlane } from './dataPlane.ts';
 import { OpenFiles } from './openFiles.ts';
 import type { Serve } from './serving.ts';
@@ -23,7 +28,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const dataPlane = new DataPlane(snapshot, { clock, discovery: createDiscovery });
   const { context, draining } = dataPlane;
   const telemetry = new Telemetry(dataPlane, options, dataPlane.uses);
-  const front = createFrontDoor(snapshot.gateway, context, options.ticketKeys);
+  const front = createClientListener(snapshot.gateway, context, options.ticketKeys);
   try {
     await (options.listen ?? listen)(front, snapshot.gateway.listen);
   } catch (error) {
@@ -44,7 +49,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     },
     apply: async (next) => {
       dataPlane.apply(next);
-      adjustFrontDoor(front, next);
+      adjustClientListener(front, next);
       files.adjust(next);
       await telemetry.applyCurrent();
       return [];
@@ -65,7 +70,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       context.draining = true;
       // Not close() of node:http: it drops idle connections, although the next request may already be on its way.
       const ended = new Promise<void>((resolve) => NetServer.prototype.close.call(front, () => resolve()));
-      draining.all(ms);
+      draining.endAll(ms);
       const over = setTimeout(ms, undefined, { ref: false });
       await Promise.race([ended, setTimeout(Math.min(longestIdleMs, ms / 2), undefined, { ref: false })]);
       // A response that started before the drain leaves its connection idle when it ends.
@@ -77,10 +82,10 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     close: async () => {
       stopFollowing();
       dataPlane.close();
-      draining.cut();
+      draining.cutAll();
       // The answers to interrupted requests leave before their connections are closed.
       await setImmediate();
-      await end(front);
+      await closeListener(front);
       await allRecorded(context);
       await telemetry.close();
     },

@@ -150,7 +150,7 @@ export class Telemetry {
    */
   #countOpen(one: InFlight): void {
     if (!this.#collector) return;
-    one.counted ??= this.#collector.open(one.soFar());
+    one.counted ??= this.#collector.open(one.countedSoFar());
     this.#collector.refresh(one.counted, this.#clock.now(), one.status);
   }
 }

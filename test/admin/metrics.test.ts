@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createAdmin } from '../../gateway/admin/app.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
-import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
+import { closeListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
 import { parseMetrics } from '../observability/parseMetrics.ts';
 import { wellGone } from '../observability/recorded.ts';
 import { ask, message } from '../support/rawClient.ts';
@@ -29,7 +29,7 @@ async function start(): Promise<number> {
   const asked = { reload: outcome, preview: outcome, config: () => config, report, clock: { now: () => 0 } };
   const admin = createServer(createAdmin({ current: snapshot }, { ready: () => true }, asked));
   await listen(admin, snapshot.gateway.admin);
-  onTestFinished(() => end(admin));
+  onTestFinished(() => closeListener(admin));
   return portOf(admin);
 }
 

@@ -5,8 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { followCertificate, readKeyPair } from '../../gateway/pipeline/certificate.ts';
-import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
-import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
+import { closeListener, createClientListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
 import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { startBackend } from '../support/backend.ts';
@@ -47,14 +46,14 @@ async function following(files = filesIn(temporaryFolder()), begin: () => void =
   const snapshot = snapshotFrom({ routes: { '/v1': backend.url }, gateway: { listen: '127.0.0.1:0', tls } });
   const dataPlane = new DataPlane(snapshot);
   const { context } = dataPlane;
-  const front = createFrontDoor(snapshot.gateway, context);
+  const front = createClientListener(snapshot.gateway, context);
   const lines: string[] = [];
   const stop = followCertificate(front, snapshot.gateway.tls, (line) => lines.push(line));
   await listen(front, snapshot.gateway.listen);
   onTestFinished(async () => {
     stop();
     dataPlane.close();
-    await end(front);
+    await closeListener(front);
   });
   const port = portOf(front);
   expect(await nameAt(port)).toBe('one');
@@ -193,7 +192,7 @@ it('a pair that does not fit keeps the gateway from starting, with a reason', ()
   const dataPlane = new DataPlane(snapshot);
   const { context } = dataPlane;
   onTestFinished(() => dataPlane.close());
-  expect(() => createFrontDoor(snapshot.gateway, context)).toThrow(`${files.key} is not the key of ${files.cert}`);
+  expect(() => createClientListener(snapshot.gateway, context)).toThrow(`${files.key} is not the key of ${files.cert}`);
   writeFileSync(files.key, one.key);
   expect(readKeyPair({ ...files, hsts: false })).toEqual(one);
 });

@@ -2,8 +2,7 @@ import { onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { createDiscovery } from '../../gateway/discovery/app.ts';
 import type { ExchangeRecord, Recorder } from '../../gateway/observability/exchangeRecord.ts';
-import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
-import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
+import { closeListener, createClientListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
 import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 
 /** A gateway whose exchanges are recorded; `more`: further sections of its routes.yaml. */
@@ -16,11 +15,11 @@ export async function startRecorded(
   const snapshot = snapshotFrom({ routes, gateway: { listen: '127.0.0.1:0' }, ...more });
   const dataPlane = new DataPlane(snapshot, { discovery: createDiscovery });
   dataPlane.context.recorder = recorder ?? { record: (one) => void facts.push(one) };
-  const front = createFrontDoor(snapshot.gateway, dataPlane.context);
+  const front = createClientListener(snapshot.gateway, dataPlane.context);
   await listen(front, snapshot.gateway.listen);
   onTestFinished(async () => {
     dataPlane.close();
-    await end(front);
+    await closeListener(front);
   });
   return { port: portOf(front), facts };
 }

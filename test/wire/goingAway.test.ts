@@ -3,9 +3,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { createFrontDoor } from '../../gateway/pipeline/frontDoor.ts';
+import { closeListener, createClientListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
 import type { InFlight, VersionUse } from '../../gateway/pipeline/inFlight.ts';
-import { end, listen, portOf } from '../../gateway/pipeline/listener.ts';
 import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 import { type Answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -28,11 +27,11 @@ async function startFrontDoor(upstream: string, version: Record<string, unknown>
   const snapshot = snapshotFrom({ routes: { '/v1': { upstream, ...version } }, gateway: { listen: '127.0.0.1:0' } });
   const dataPlane = new DataPlane(snapshot);
   const { context, uses } = dataPlane;
-  const front = createFrontDoor(snapshot.gateway, context);
+  const front = createClientListener(snapshot.gateway, context);
   await listen(front, snapshot.gateway.listen);
   onTestFinished(async () => {
     dataPlane.close();
-    await end(front);
+    await closeListener(front);
   });
   const use = uses.get('v1') as VersionUse;
   const each = async (tell: (one: InFlight) => void, count = 1): Promise<void> => {

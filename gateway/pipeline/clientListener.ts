@@ -1,0 +1,100 @@
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { GatewaySettings, HostPort, Snapshot } from '../config/snapshot.ts';
+import { readKeyPair } from './certificate.ts';
+import type { GatewayContext } from './context.ts';
+import { handleRequest } from './http.ts';
+import { refuseConnection } from './parserErrors.ts';
+import { currentResponse } from './pipeliningOrder.ts';
+import { allowParserPause, isParserPause } from './readAhead.ts';
+import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
+
+/** The HTTP server that clients connect to: node's strict parser, with our own limits and answers. */
+export function createClientListener(settings: GatewaySettings, context: GatewayContext, ticketKeys?: Buffer): Server {
+  const onRequest = (req: IncomingMessage, res: ServerResponse): void => handleRequest(req, res, context);
+  const { tls } = settings;
+  const server: Server = tls
+    ? createTlsServer(
+        {
+          ...optionsFor(settings),
+          ...readKeyPair(tls),
+          ...(ticketKeys && { ticketKeys }),
+          ALPNProtocols: ['http/1.1'],
+          handshakeTimeout: settings.timeouts.head || 0x7fff_ffff,
+        },
+        onRequest,
+      )
+    : createServer(optionsFor(settings), onRequest);
+  // No limit: the default of 2,000 drops fields silently. `checkMessage` counts them.
+  server.maxHeadersCount = 0;
+  server.timeout = longestWriteIdle(context.live.snapshot);
+  allowParserPause(server);
+  return server
+    .on('checkContinue', (req, res) => handleRequest(req, res, context, true))
+    .on('checkExpectation', onRequest)
+    .on('upgrade', (req, socket, head) => handleUpgrade(req, socket as Socket, head, context))
+    .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, context))
+    .on('timeout', endIfStuck)
+    .on('clientError', (error, socket) => {
+      if (!isParserPause(error, socket as Socket)) refuseConnection(error, socket as Socket, context);
+    });
+}
+
+/**
+ * Closes a connection without traffic if it is idle, or if the client does not read its response. A connection that waits
+ * for a backend, or for the next event of a stream, stays open.
+ */
+function endIfStuck(socket: Socket): void {
+  if (currentResponse(socket) === undefined || socket.writableLength > 0) socket.destroy();
+}
+
+/** Applies the settings of a new snapshot that can change while the listener is open; the others need a restart. */
+export function adjustClientListener(server: Server, snapshot: Snapshot): void {
+  const { timeouts } = snapshot.gateway;
+  server.timeout = longestWriteIdle(snapshot);
+  server.headersTimeout = timeouts.head;
+  server.keepAliveTimeout = timeouts.keepAlive;
+}
+
+function longestWriteIdle({ byMajor }: Snapshot): number {
+  return byMajor.reduce((most, { timeouts }) => Math.max(most, timeouts.writeIdle), 0);
+}
+
+function optionsFor({ timeouts, limits }: GatewaySettings): ServerOptions {
+  return {
+    insecureHTTPParser: false,
+    // Above our own limits, so that our answer names the limit that was reached.
+    maxHeaderSize: limits.head + limits.url + 8 * 1024,
+    headersTimeout: timeouts.head,
+    // RequestBody times bodies itself, so that a large upload that makes progress never times out.
+    requestTimeout: 0,
+    connectionsCheckingInterval: 500,
+    keepAliveTimeout: timeouts.keepAlive,
+    requireHostHeader: false,
+    noDelay: true,
+    // Skips the stream machinery for requests without a body.
+    optimizeEmptyRequests: true,
+    shouldUpgradeCallback: shouldUpgrade,
+  };
+}
+
+/** @throws system errors such as EADDRINUSE. */
+export function listen(server: Server, { host, port }: HostPort): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+export function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+/** Closes the server, if it listens, and all its connections. */
+export function closeListener(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
+}

@@ -1,0 +1,94 @@
+import { isAuthority } from '../http1/grammar.ts';
+import type { Problem } from '../problems/problem.ts';
+import { parseRequestTarget } from '../routing/requestTarget.ts';
+import type { Exchange, StepOutcome } from './exchange.ts';
+
+const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
+// Far more than any client sends, and few enough for loops over them.
+const maxFields = 1000;
+
+/** Parses the request target (RFC 9112 §3.2), and refuses what another server might read differently. */
+export function parseTarget(exchange: Exchange): StepOutcome | undefined {
+  const target = exchange.req.url ?? '';
+  const isOptions = exchange.method === 'OPTIONS';
+  if (isOptions && target === '*') {
+    exchange.origin = '*';
+    return undefined;
+  }
+  if (exchange.method === 'CONNECT') return undefined;
+  const result = parseRequestTarget(target);
+  if (typeof result === 'string') {
+    return { kind: 'problem', problem: { code: 'BAD_REQUEST', detail: `${capitalized(result)}.` }, closes: true };
+  }
+  // An absolute URL without a path means the server as a whole, too (RFC 9112 §3.2.4).
+  exchange.origin = isOptions && /^https?:\/\/[^/?]+$/i.test(target) ? '*' : result.origin;
+  exchange.pathEnd = result.pathEnd;
+  if (result.authority !== undefined) exchange.host = result.authority;
+  return undefined;
+}
+
+/** Refuses messages that node:http accepts although they are ambiguous or too large. */
+export function checkMessage(exchange: Exchange): StepOutcome | undefined {
+  const problem = messageProblem(exchange);
+  return problem && { kind: 'problem', problem, closes: true };
+}
+
+function messageProblem({ req, fields, live, upgrade }: Exchange): Problem | undefined {
+  const { limits } = live.snapshot.gateway;
+  const urlLength = (req.url as string).length;
+  if (req.httpVersionMajor !== 1 || req.httpVersionMinor > 1) return { code: 'HTTP_VERSION_UNSUPPORTED' };
+  if (urlLength > limits.url) return { code: 'TARGET_TOO_LONG' };
+  if (fields.size + urlLength > limits.head || fields.count > maxFields) return { code: 'HEAD_TOO_LARGE' };
+  // RFC 9112 §3.2: exactly one; HTTP/1.0 may do without.
+  if (fields.hosts !== 1 && !(fields.hosts === 0 && req.httpVersionMinor === 0)) {
+    return { code: 'BAD_REQUEST', detail: 'A request has exactly one Host field.' };
+  }
+  if (fields.hosts === 1 && !isAuthority(fields.host)) {
+    return { code: 'BAD_REQUEST', detail: 'The Host field is not a host with an optional port.' };
+  }
+  const transferEncoding = fields.transferEncoding?.toLowerCase();
+  if (transferEncoding !== undefined) {
+    // RFC 9112 §6.1: in HTTP/1.0, or together with Content-Length, the framing is faulty.
+    if (req.httpVersionMinor === 0 || fields.contentLength !== undefined || upgrade) {
+      return { code: 'BAD_REQUEST', detail: 'Transfer-Encoding does not go with the rest of this message.' };
+    }
+    if (transferEncoding !== 'chunked') {
+      return { code: 'METHOD_NOT_IMPLEMENTED', detail: 'The only transfer coding that is implemented is chunked.' };
+    }
+  }
+  if (fields.contentLength !== undefined && !/^[0-9]+$/.test(fields.contentLength)) {
+    return { code: 'BAD_REQUEST', detail: 'Content-Length is not one number.' };
+  }
+  if (fields.expect !== undefined && req.httpVersionMinor === 1 && fields.expect.toLowerCase() !== '100-continue') {
+    return { code: 'EXPECTATION_FAILED' };
+  }
+  return undefined;
+}
+
+/** CONNECT would make the gateway an open proxy, and TRACE shows fields to scripts that may not see them. */
+export function refuseMethods({ method }: Exchange): StepOutcome | undefined {
+  if (method !== 'CONNECT' && method !== 'TRACE') return undefined;
+  return { kind: 'problem', problem: { code: 'METHOD_NOT_ALLOWED', fields: ['Allow', allowedMethods] }, closes: true };
+}
+
+/** Our own name in Via means that the request has come back (RFC 9110 §7.6.3). */
+export function refuseLoops({ fields, context }: Exchange): StepOutcome | undefined {
+  if (fields.via === '' || !fields.via.includes(context.pseudonym)) return undefined;
+  return { kind: 'problem', problem: { code: 'LOOP' } };
+}
+
+/** The gateway itself answers `OPTIONS *`, and an OPTIONS whose Max-Forwards is 0 (RFC 9110 §7.6.2). */
+export function answerOptions({ method, origin, fields }: Exchange): StepOutcome | undefined {
+  if (method !== 'OPTIONS' || (origin !== '*' && !/^0+$/.test(fields.maxForwards ?? ''))) return undefined;
+  return { kind: 'empty', status: 204, fields: ['Allow', allowedMethods] };
+}
+
+/** Refuses a body by its Content-Length before it is read. RequestBody counts those without a length. */
+export function limitBody({ fields, bodyLimit }: Exchange): StepOutcome | undefined {
+  if (fields.contentLength === undefined || Number(fields.contentLength) <= bodyLimit) return undefined;
+  return { kind: 'problem', problem: { code: 'BODY_TOO_LARGE' } };
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
