@@ -1,8 +1,8 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { openContract } from '../compat/document/open.ts';
 import { CompareError } from '../compat/failure.ts';
-import { buildGuide } from '../compat/guide/buildGuide.ts';
-import type { End, Guide } from '../compat/guide/guide.ts';
+import { buildGuide } from '../compat/guide/build.ts';
+import type { Guide, VersionEnd } from '../compat/guide/guide.ts';
 import { guideAsMarkdown } from '../compat/guide/markdown.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { movedTo, renamings } from '../lifecycle/guide.ts';
@@ -17,7 +17,7 @@ export interface GuideRequest {
   readonly to: VersionContract;
   /** The entries of the `moved` tables, of each major from `from` to `to`. */
   readonly moved: readonly (readonly (readonly [template: string, value: string | null])[])[];
-  readonly end: End;
+  readonly end: VersionEnd;
 }
 
 interface VersionContract {
@@ -55,7 +55,7 @@ export async function loadGuide({ from, to, moved, end }: GuideRequest, cwd: str
   const options = { cwd, stdin: () => '', allowRemote: false };
   const [old, now] = [await openContract(from.file, options), await openContract(to.file, options)];
   const tables = moved.map((rows) => new PathTable(rows));
-  return buildGuide({ old, now, from: from.name, to: to.name, moved: (path) => movedTo(path, tables), end });
+  return buildGuide({ old, new: now, from: from.name, to: to.name, moved: (path) => movedTo(path, tables), end });
 }
 
 interface WrittenGuide {

@@ -112,7 +112,7 @@ it('is linked from the index, its JSON and the catalog, below the base path', as
   const { status, body } = await ask(served, `/api${path}`);
   expect(status).toBe(200);
   expect(body).toContain(
-    'Call <code>https://h.example/api/v2</code> in place of <code>https://h.example/api/v1</code>.',
+    'Call <code>https://h.example/api/v2</code> instead of <code>https://h.example/api/v1</code>.',
   );
 });
 

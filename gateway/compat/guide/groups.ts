@@ -1,73 +1,87 @@
 import type { Change, Step } from '../change.ts';
 import type { CollectedChange, Occurrence } from '../collect.ts';
 import type { Route } from '../diff/routes.ts';
-import type { ContractPlace } from '../document/located.ts';
+import { keysTo } from '../document/located.ts';
 import { labelOf } from '../rules/subjects.ts';
-import { split } from './side.ts';
-import { named } from './words.ts';
+import { inBackticks } from './words.ts';
 
-/** Where a change is felt: in a route, below some parts, at a path of a value. */
-export interface Spot {
+/** A change that belongs to a route. */
+export interface RouteOccurrence {
   readonly route: Route;
   readonly steps: readonly Step[];
 }
 
-export interface Member {
+/** Changes of the same subject in the same routes, which a guide lists together. */
+export interface ChangeGroup {
+  readonly subject: string;
+  /** The subject in each route. If there are several, the group is shared. */
+  readonly occurrences: readonly [RouteOccurrence, ...RouteOccurrence[]];
+  readonly changes: GroupedChange[];
+}
+
+export interface GroupedChange {
   readonly change: Change;
-  /** From what the group is about to the change. */
+  /** From the subject of the group to the change. */
   readonly steps: readonly Step[];
-  /** The same as keys of a value, the change's own name included. */
+  /** The same steps as keys of a value, with the name of the change at the end. */
   readonly path: readonly string[];
 }
 
-/** Changes that are told together. */
-export interface Group {
-  readonly subject: string;
-  /** More than one: it is told once for all of them. */
-  readonly spots: readonly [Spot, ...Spot[]];
-  readonly members: Member[];
-}
-
-/** Changes that are worth telling a client, by what they are about. */
-export function groupsOf(changes: readonly CollectedChange[]): Group[] {
-  const groups = new Map<string, Group>();
-  const idOf = numbered();
+/** Groups changes by subject. Changes that belong to no route are left out. */
+export function groupChanges(changes: readonly CollectedChange[]): ChangeGroup[] {
+  const groups = new Map<string, ChangeGroup>();
+  const routeIds = new Map<Route, number>();
+  const idOf = (route: Route): number => {
+    const id = routeIds.get(route) ?? routeIds.size;
+    routeIds.set(route, id);
+    return id;
+  };
   for (const { change, occurrences } of changes) {
-    const spots = occurrences.filter(isInRoute);
-    const [first, ...others] = spots;
+    const [first, ...others] = occurrences.filter(isInRoute);
     if (!first) continue;
     const component = others.length > 0 ? componentOf(change) : undefined;
-    const steps = component?.steps ?? afterFirst(first.steps, change);
-    const about = component ? named(component.name) : subjectOfPart(first.steps, change);
-    const key = JSON.stringify([about, spots.map(({ route }) => idOf(route))]);
-    const base = ([spot, ...more]: readonly [Spot, ...Spot[]]): [Spot, ...Spot[]] => [
-      withoutEnd(spot, steps),
-      ...more.map((one) => withoutEnd(one, steps)),
-    ];
-    const group = groups.get(key) ?? { subject: about, spots: base([first, ...others]), members: [] };
-    group.members.push({ change, steps, path: [...split(steps).path, ...ownPath(change)] });
+    const steps = component?.steps ?? stepsFromSubject(first.steps, change);
+    const subject = component ? inBackticks(component.name) : subjectOfPart(first.steps, change);
+    const key = JSON.stringify([subject, [first, ...others].map(({ route }) => idOf(route))]);
+    const group = groups.get(key) ?? {
+      subject,
+      occurrences: [withoutEnd(first, steps), ...others.map((one) => withoutEnd(one, steps))],
+      changes: [],
+    };
+    group.changes.push({ change, steps, path: [...splitSteps(steps).path, ...ownPath(change)] });
     groups.set(key, group);
   }
   return [...groups.values()];
 }
 
-function isInRoute(occurrence: Occurrence): occurrence is Occurrence & Spot {
+/** Splits steps into the parts that lead to a body, and the path of a value within it. */
+export function splitSteps(steps: readonly Step[]): { readonly parts: string[]; readonly path: string[] } {
+  const at = steps.findIndex(({ kind }) => kind !== 'part');
+  const parts = (at === -1 ? steps : steps.slice(0, at)).map(({ text }) => text);
+  const rest = at === -1 ? [] : steps.slice(at);
+  // A part after a field is an alternative of a choice, which has no path of its own in an example: the path ends at the choice.
+  const end = rest.findIndex(({ kind }) => kind === 'part');
+  return { parts, path: (end === -1 ? rest : rest.slice(0, end)).map(({ text }) => text) };
+}
+
+function isInRoute(occurrence: Occurrence): occurrence is Occurrence & RouteOccurrence {
   return occurrence.route !== undefined;
 }
 
-/** Where the schema that a change is in is told apart by its name: what clients generate types from. */
+/** The named schema of `components` that contains a change: clients often generate types from it. */
 function componentOf({ kind, old, new: now }: Change): { name: string; steps: Step[] } | undefined {
   const place = (old ?? now)?.place;
-  const keys = place ? keysOf(place) : [];
+  const keys = place ? keysTo(place) : [];
   const at = keys.findIndex((key, index) => key === 'components' && keys[index + 1] === 'schemas');
   const name = at === -1 ? undefined : keys[at + 2];
   if (name === undefined) return undefined;
-  const steps = stepsIn(keys.slice(at + 3));
+  const steps = stepsAlong(keys.slice(at + 3));
   if (kind === 'field' && steps.at(-1)?.kind === 'field') steps.pop();
   return { name, steps };
 }
 
-function stepsIn(keys: readonly string[]): Step[] {
+/** The steps into a value that belong to the keys of a schema. */
+function stepsAlong(keys: readonly string[]): Step[] {
   const steps: Step[] = [];
   for (let index = 0; index < keys.length; index += 1) {
     const [key, next] = [keys[index], keys[index + 1]];
@@ -78,19 +92,14 @@ function stepsIn(keys: readonly string[]): Step[] {
   return steps;
 }
 
-function keysOf(place: ContractPlace): string[] {
-  const keys: string[] = [];
-  for (let at = place; at.parent !== undefined; at = at.parent) keys.push(at.key);
-  return keys.reverse();
-}
-
-/** A parameter is told with the others; of all else the first part is the subject. */
-function afterFirst(steps: readonly Step[], change: Change): readonly Step[] {
+/** All parameters of a route are one subject; otherwise the first part is the subject. */
+function stepsFromSubject(steps: readonly Step[], change: Change): readonly Step[] {
   return isAboutParameter(steps, change) || steps[0]?.kind !== 'part' ? steps : steps.slice(1);
 }
 
-function subjectOfPart([first]: readonly Step[], change: Change): string {
-  if (isAboutParameter(first ? [first] : [], change)) return 'Parameters';
+function subjectOfPart(steps: readonly Step[], change: Change): string {
+  const [first] = steps;
+  if (isAboutParameter(steps, change)) return 'Parameters';
   if (change.kind === 'security') return 'Access';
   if (change.kind === 'body') return 'Request body';
   if (first?.kind !== 'part') return /status$/.test(change.kind) ? 'Responses' : 'The route';
@@ -106,18 +115,9 @@ function ownPath(change: Change): string[] {
   return (kind === 'field' || kind === 'presence') && name !== '' ? [labelOf(change)] : [];
 }
 
-/** Steps of a component are a spot's last ones, unless the two took different ways: then the spot is as near as it gets. */
-function withoutEnd({ route, steps }: Spot, end: readonly Step[]): Spot {
+/** Removes the steps within a component. If a route reaches it on another way, its steps stay as they are. */
+function withoutEnd({ route, steps }: RouteOccurrence, end: readonly Step[]): RouteOccurrence {
   const from = steps.length - end.length;
   const isEnd = from >= 0 && end.every(({ text }, index) => steps[from + index]?.text === text);
   return { route, steps: isEnd ? steps.slice(0, from) : steps };
-}
-
-function numbered(): (route: Route) => number {
-  const ids = new Map<Route, number>();
-  return (route) => {
-    const id = ids.get(route) ?? ids.size;
-    ids.set(route, id);
-    return id;
-  };
 }

@@ -1,72 +1,78 @@
 import { type RouteName, routeInWords } from '../diff/routes.ts';
 
 /**
- * What clients of one major have to do to live with the next one. Texts may hold names between backticks, as the
- * sentences of the report do; whoever shows them splits them by `partsOf`.
+ * What clients of one major have to change for the next one. Texts may contain names in backticks, as the sentences of the
+ * report do; `partsOf` splits them.
  */
 export interface Guide {
   /** `v1`. */
   readonly from: string;
   readonly to: string;
-  /** What the older contract calls the API; empty where it does not say. */
+  /** The title of the older contract, or empty. */
   readonly title: string;
-  readonly end: End;
-  /** What needs most work first. */
+  readonly end: VersionEnd;
+  /** The routes that need most work come first. */
   readonly routes: readonly GuideRoute[];
-  /** What concerns several routes, told once. */
+  /** Changes that several routes share, each listed once. */
   readonly shared: readonly Topic[];
 }
 
-/** What routes.yaml says about the end of the older major; instants are epoch milliseconds. */
-export interface End {
+/** What routes.yaml says about the end of the older major. Instants are epoch milliseconds. */
+export interface VersionEnd {
   readonly deprecation: number | undefined;
   readonly sunset: number | undefined;
-  /** Whether its requests are refused once the sunset has passed, or are by now. */
+  /** Whether requests are answered with 410 after the sunset. */
   readonly isGoneAfterwards: boolean;
   readonly isRetired: boolean;
-  /** `https://api.example.com/v1`, or as much of it as is known. */
+  /** `https://api.example.com/v1`, or `/v1` if the host is not known. */
   readonly oldBase: string;
   readonly newBase: string;
 }
 
-export type RouteState = 'gone' | 'changed' | 'moved' | 'new' | 'unchanged';
+export type RouteState = 'removed' | 'changed' | 'moved' | 'new' | 'unchanged';
 
 export interface GuideRoute {
-  /** `get-drinks-id`: lower-case letters, digits and hyphens; unique in its guide. */
+  /** `get-drinks-id`: lower-case letters, digits and hyphens; unique in the guide. */
   readonly anchor: string;
   readonly state: RouteState;
   readonly old: RouteName | undefined;
-  readonly now: RouteName | undefined;
-  /** What the contract says that it is for. */
+  readonly new: RouteName | undefined;
+  /** The `summary` in the contract, or empty. */
   readonly summary: string;
-  /** What there is to say of a route that is gone. */
-  readonly note: string;
-  /** The request line. */
-  readonly call: Sample | undefined;
-  /** Changes of its own. */
+  /** Of a removed route: the name that it probably has now, or empty. */
+  readonly renamedTo: string;
+  /** The request line before and after. */
+  readonly call: BeforeAfter | undefined;
+  /** Changes of this route only. */
   readonly topics: readonly Topic[];
-  readonly shared: readonly { readonly topic: Topic; readonly where: string }[];
+  readonly shared: readonly SharedTopic[];
 }
 
-/** Changes of one thing: a body, the parameters, a schema that several routes share. */
+export interface SharedTopic {
+  readonly topic: Topic;
+  /** The part of the route that the topic affects: "response 200 field `drinks[]`". */
+  readonly where: string;
+}
+
+/** The changes of one thing: a body, the parameters, or a schema that several routes share. */
 export interface Topic {
+  /** Empty unless several routes share it. */
   readonly anchor: string;
   /** "Response 200", "`Cocktail`". */
   readonly subject: string;
-  /** What clients have to act on, or to look at: breaking ones first. */
-  readonly changes: readonly ToldChange[];
-  /** What they may use and need not. */
-  readonly additions: readonly ToldChange[];
-  readonly sample: Sample | undefined;
+  /** Errors and warnings, errors first. */
+  readonly changes: readonly DescribedChange[];
+  /** Changes that need no action. */
+  readonly additions: readonly DescribedChange[];
+  readonly sample: BeforeAfter | undefined;
 }
 
-export interface ToldChange {
+export interface DescribedChange {
   readonly level: 'error' | 'warn' | 'info';
   readonly text: string;
 }
 
-/** The same before and after. */
-export interface Sample {
+export interface BeforeAfter {
   readonly language: 'json' | 'http';
   readonly before: Excerpt | undefined;
   readonly after: Excerpt | undefined;
@@ -74,28 +80,44 @@ export interface Sample {
 
 export interface Excerpt {
   readonly text: string;
-  /** True: no example of the contract says it; made up from the types. */
-  readonly isMadeUp: boolean;
+  /** Whether a value in it is generated from its schema, because the contract has no example of it. */
+  readonly isGenerated: boolean;
 }
 
-/** As clients know it: by its older name, if it has one. */
-export function nameOf({ old, now }: GuideRoute): string {
+/** The older name of a route, which clients know; of a new route, its new name. */
+export function nameOf({ old, new: now }: GuideRoute): string {
   const name = old ?? now;
   return name ? routeInWords(name) : '';
 }
 
-/** How much there is to look at. */
-export function tasksOf({ topics, shared }: GuideRoute): number {
-  return [...topics, ...shared.map(({ topic }) => topic)].reduce((sum, { changes }) => sum + changes.length, 0);
+/** The new name of a route, if it has another one. */
+export function newNameOf({ old, new: now }: GuideRoute): string | undefined {
+  if (!old || !now) return undefined;
+  const name = routeInWords(now);
+  return name === routeInWords(old) ? undefined : name;
 }
 
-export function isBreaking({ state, topics, shared }: GuideRoute): boolean {
-  const all = [...topics, ...shared.map(({ topic }) => topic)].flatMap(({ changes }) => changes);
-  return state === 'gone' || all.some(({ level }) => level === 'error');
+/** The number of changes to look at. */
+export function changeCount(route: GuideRoute): number {
+  return allTopics(route).reduce((sum, { changes }) => sum + changes.length, 0);
 }
 
-/** By what is shared, the routes that share it. */
-export function sharers({ routes }: Guide): ReadonlyMap<Topic, readonly GuideRoute[]> {
+export function isBreaking(route: GuideRoute): boolean {
+  const changes = allTopics(route).flatMap((topic) => topic.changes);
+  return route.state === 'removed' || changes.some(({ level }) => level === 'error');
+}
+
+/** Whether a route has more to show than its row in the table. */
+export function hasSection(route: GuideRoute): boolean {
+  return route.state === 'removed' || route.state === 'moved' || changeCount(route) > 0;
+}
+
+export function hasChanges({ changes }: Topic): boolean {
+  return changes.length > 0;
+}
+
+/** The routes that share each topic. */
+export function routesByTopic({ routes }: Guide): ReadonlyMap<Topic, readonly GuideRoute[]> {
   const known = new Map<Topic, GuideRoute[]>();
   for (const route of routes) {
     for (const { topic } of route.shared) {
@@ -105,4 +127,8 @@ export function sharers({ routes }: Guide): ReadonlyMap<Topic, readonly GuideRou
     }
   }
   return known;
+}
+
+function allTopics({ topics, shared }: GuideRoute): Topic[] {
+  return [...topics, ...shared.map(({ topic }) => topic)];
 }

@@ -1,117 +1,139 @@
-import { plural } from '../../shared/text.ts';
+import { plural, printable } from '../../shared/text.ts';
 import { type RouteName, routeInWords } from '../diff/routes.ts';
-import { additionsIn } from './additions.ts';
-import { type Guide, type GuideRoute, isBreaking, nameOf, type Sample, sharers, type Topic } from './guide.ts';
-import { codeInMarkdown, escaped, fenced, inMarkdown } from './markdownText.ts';
-import { openingOf, stateInWords } from './opening.ts';
-import { firstOf } from './words.ts';
+import { code, plain, sentence } from '../report/markdownText.ts';
+import {
+  type BeforeAfter,
+  changeCount,
+  type Guide,
+  type GuideRoute,
+  hasChanges,
+  hasSection,
+  isBreaking,
+  nameOf,
+  newNameOf,
+  routesByTopic,
+  type Topic,
+} from './guide.ts';
+import { additionsIn, firstItems, instructionsOf, removalInWords } from './words.ts';
 
-/** The guide for a repository, a wiki or a terminal. */
+/** The guide as Markdown, for a repository, a wiki or a terminal. */
 export function guideAsMarkdown(guide: Guide): string {
-  const { from, to, title, routes, shared } = guide;
-  const changed = routes.filter(hasSection);
-  const places = sharers(guide);
+  const { from, to, title, routes } = guide;
+  const sections = routes.filter(hasSection);
+  const shared = guide.shared.filter(hasChanges);
+  const routesOf = routesByTopic(guide);
   const blocks = [
-    `# ${title === '' ? 'Moving' : `${escaped(title)}: moving`} from ${from} to ${to}`,
+    `# ${title === '' ? 'Moving' : `${textOf(title)}: moving`} from ${from} to ${to}`,
     '## What to do',
-    openingOf(guide)
-      .map((line, index) => `${index + 1}. ${inMarkdown(line)}`)
+    instructionsOf(guide)
+      .map((line, index) => `${index + 1}. ${sentence(line, unlimited)}`)
       .join('\n'),
     '## Routes',
-    table(guide),
-    ...(shared.some(hasTasks) ? ['## What several routes share'] : []),
-    ...shared.filter(hasTasks).flatMap((topic) => sharedSection(topic, places.get(topic) ?? [])),
-    ...(changed.length > 0 ? ['## Route by route'] : []),
-    ...changed.flatMap((route) => section(route)),
-    ...additions(guide),
+    routeTable(guide),
+    ...(shared.length > 0 ? ['## Changes shared by several routes'] : []),
+    ...shared.flatMap((topic) => sharedSection(topic, routesOf.get(topic) ?? [])),
+    ...(sections.length > 0 ? ['## Changes by route'] : []),
+    ...sections.flatMap(routeSection),
+    ...additionsSection(guide),
   ];
   return `${blocks.join('\n\n')}\n`;
 }
 
-/** Whether there is more to say of a route than its row does. */
-export function hasSection({ state, topics, shared }: GuideRoute): boolean {
-  return state === 'gone' || state === 'moved' || topics.some(hasTasks) || shared.some(({ topic }) => hasTasks(topic));
+const unlimited = Number.POSITIVE_INFINITY;
+
+function textOf(text: string): string {
+  return plain(text.replace(/\s+/g, ' '), unlimited);
 }
 
-export function hasTasks({ changes }: Topic): boolean {
-  return changes.length > 0;
+function codeOf(name: RouteName): string {
+  return code(routeInWords(name), unlimited);
 }
 
-function table({ from, to, routes }: Guide): string {
+function routeTable({ from, to, routes }: Guide): string {
   const rows = routes.map((route) => {
-    const { old, now, anchor } = route;
-    const name = cell(old ?? now);
-    const first = old === undefined ? '–' : hasSection(route) ? `[${name}](#${anchor})` : name;
-    const second = now === undefined ? '–' : old && sameName(old, now) ? 'the same' : cell(now);
-    return `| ${first} | ${second} | ${stateInWords(route)} |`;
+    const { old, new: now, anchor } = route;
+    const name = old ? codeOf(old) : '–';
+    const oldCell = old && hasSection(route) ? `[${name}](#${anchor})` : name;
+    const isSame = old && now && newNameOf(route) === undefined;
+    const newCell = isSame ? 'the same' : now ? codeOf(now) : '–';
+    return `| ${oldCell} | ${newCell} | ${stateInWords(route)} |`;
   });
   return [`| in ${from} | in ${to} | |`, '|---|---|---|', ...rows].join('\n');
 }
 
-function cell(name: RouteName | undefined): string {
-  // In a table a bar ends the cell even within code (GFM §4.10).
-  return name ? codeInMarkdown(routeInWords(name)).replaceAll('|', '\\|') : '';
-}
-
-export function sameName(a: RouteName, b: RouteName): boolean {
-  return routeInWords(a) === routeInWords(b);
+/** "moved, 3 changes, breaking". */
+function stateInWords(route: GuideRoute): string {
+  const { state } = route;
+  if (state === 'removed' || state === 'new' || state === 'unchanged') return state;
+  const count = changeCount(route);
+  if (count === 0) return state === 'changed' ? 'additions only' : state;
+  return `${state === 'moved' ? 'moved, ' : ''}${plural(count, 'change')}${isBreaking(route) ? ', breaking' : ''}`;
 }
 
 function sharedSection(topic: Topic, routes: readonly GuideRoute[]): string[] {
-  const { shown, more } = firstOf(routes);
+  const { shown, more } = firstItems(routes);
   const places = shown.map((route) => {
     const { where = '' } = route.shared.find((one) => one.topic === topic) ?? {};
-    return `${codeInMarkdown(nameOf(route))} (${inMarkdown(where)})`;
+    return `${code(nameOf(route), unlimited)} (${sentence(where, unlimited)})`;
   });
-  const heading = `<a id="${topic.anchor}"></a>\n### ${inMarkdown(topic.subject)}`;
-  return [heading, `In ${plural(routes.length, 'route')}: ${places.join(', ')}${more}.`, ...told(topic)];
+  const heading = `<a id="${topic.anchor}"></a>\n### ${sentence(topic.subject, unlimited)}`;
+  return [heading, `In ${plural(routes.length, 'route')}: ${places.join(', ')}${more}.`, ...topicBlocks(topic)];
 }
 
-function section(route: GuideRoute): string[] {
-  const { anchor, old, now, note, call, topics, shared, summary } = route;
-  const arrow = old && now && !sameName(old, now) ? ` is now ${codeInMarkdown(routeInWords(now))}` : '';
-  const name = codeInMarkdown(nameOf(route));
-  const mark = isBreaking(route) ? '' : ' (nothing breaks)';
-  const blocks = [`<a id="${anchor}"></a>\n### ${name}${arrow}${mark}`];
-  if (summary !== '') blocks.push(`*${escaped(summary)}*`);
-  if (now === undefined)
-    blocks.push(`It is gone, and nothing takes its place${note === '' ? '' : `; it ${inMarkdown(note)}`}.`);
-  if (call) blocks.push(sample(call));
-  const links = shared.filter(({ topic }) => hasTasks(topic));
+function routeSection(route: GuideRoute): string[] {
+  const { anchor, new: now, call, topics, shared, summary } = route;
+  const newName = newNameOf(route);
+  const arrow = newName === undefined ? '' : ` is now ${code(newName, unlimited)}`;
+  const mark = isBreaking(route) ? '' : ' (not breaking)';
+  const blocks = [`<a id="${anchor}"></a>\n### ${code(nameOf(route), unlimited)}${arrow}${mark}`];
+  if (summary !== '') blocks.push(`*${textOf(summary)}*`);
+  if (now === undefined) blocks.push(sentence(removalInWords(route), unlimited));
+  if (call) blocks.push(beforeAfter(call));
+  const links = shared.filter(({ topic }) => hasChanges(topic));
   if (links.length > 0) {
-    const { shown, more } = firstOf(links);
-    const items = shown.map(
-      ({ topic, where }) => `[${inMarkdown(topic.subject)}](#${topic.anchor}) in ${inMarkdown(where)}`,
-    );
-    blocks.push(`What it shares with other routes: ${items.join(', ')}${more}.`);
+    const { shown, more } = firstItems(links);
+    const items = shown.map(({ topic, where }) => {
+      return `[${sentence(topic.subject, unlimited)}](#${topic.anchor}) in ${sentence(where, unlimited)}`;
+    });
+    blocks.push(`Changes shared with other routes: ${items.join(', ')}${more}.`);
   }
-  for (const topic of topics.filter(hasTasks)) blocks.push(`**${inMarkdown(topic.subject)}**`, ...told(topic));
+  for (const topic of topics.filter(hasChanges)) {
+    blocks.push(`**${sentence(topic.subject, unlimited)}**`, ...topicBlocks(topic));
+  }
   return blocks;
 }
 
-function told({ changes, sample: shown }: Topic): string[] {
-  const items = changes.map(({ level, text }) => `- ${level === 'error' ? '**Breaking:** ' : ''}${inMarkdown(text)}`);
-  return [items.join('\n'), ...(shown ? [sample(shown)] : [])];
+function topicBlocks({ changes, sample }: Topic): string[] {
+  const items = changes.map(({ level, text }) => {
+    return `- ${level === 'error' ? '**Breaking:** ' : ''}${sentence(text, unlimited)}`;
+  });
+  return [items.join('\n'), ...(sample ? [beforeAfter(sample)] : [])];
 }
 
-function sample({ language, before, after }: Sample): string {
-  const blocks = [
+function beforeAfter({ language, before, after }: BeforeAfter): string {
+  const excerpts = [
     ['Before', before],
     ['After', after],
   ] as const;
-  return blocks
+  return excerpts
     .flatMap(([title, excerpt]) => {
       if (excerpt === undefined) return [];
-      return [`${title}${excerpt.isMadeUp ? ' (made up from the types)' : ''}:`, fenced(excerpt.text, language)];
+      const origin = excerpt.isGenerated ? ' (generated from the schema)' : '';
+      return [`${title}${origin}:`, codeBlock(excerpt.text, language)];
     })
     .join('\n\n');
 }
 
-function additions(guide: Guide): string[] {
-  const groups = additionsIn(guide);
-  if (groups.length === 0) return [];
-  const items = groups.flatMap(({ subject, texts }) =>
-    texts.map((text) => `- ${inMarkdown(subject)}: ${inMarkdown(text)}`),
+function additionsSection(guide: Guide): string[] {
+  const items = additionsIn(guide).flatMap(({ subject, texts }) =>
+    texts.map((text) => `- ${sentence(subject, unlimited)}: ${sentence(text, unlimited)}`),
   );
-  return ['## Additions', 'Nothing to do: these may be used, and need not be.', items.join('\n')];
+  return items.length === 0 ? [] : ['## Additions', 'No action is needed for these.', items.join('\n')];
+}
+
+/** A fenced block. Its fence is longer than any run of backticks in the text (CommonMark §4.5). */
+export function codeBlock(text: string, language: string): string {
+  const longestRun = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(Math.max(longestRun + 1, 3));
+  return `${fence}${language}\n${text.split('\n').map(printable).join('\n')}\n${fence}`;
 }

@@ -1,32 +1,29 @@
 import type { Change } from '../change.ts';
-import { cut, interestIn, type Piece } from './cut.ts';
-import type { Group, Spot } from './groups.ts';
-import type { Excerpt, Sample, Topic } from './guide.ts';
-import { type Made, partOf } from './made.ts';
-import { type Body, type Side, split } from './side.ts';
-import { toldChanges } from './told.ts';
-import { valueAt } from './values.ts';
+import type { Route } from '../diff/routes.ts';
+import { levelOf, predicateOf } from '../rules/rules.ts';
+import { labelOf, subjectOf } from '../rules/subjects.ts';
+import { renameInWords } from '../rules/words.ts';
+import { canonical } from '../schema/canonical.ts';
+import { type ContractExamples, type ExampleBody, valueAt } from './examples.ts';
+import { excerptsOf, type OldAndNew } from './excerpts.ts';
+import { type ChangeGroup, type GroupedChange, type RouteOccurrence, splitSteps } from './groups.ts';
+import type { BeforeAfter, DescribedChange, Topic } from './guide.ts';
+import { inBackticks } from './words.ts';
 
-/** The two contracts, and how a route of the newer one was called in the older. */
-export interface Contracts {
-  readonly old: Side;
-  readonly now: Side;
-  readonly was: ReadonlyMap<Spot['route'], Spot['route']>;
+export interface TopicContext {
+  readonly contracts: OldAndNew<ContractExamples>;
+  /** For each route of the newer contract, the route of the older one that it replaces. */
+  readonly oldRoutes: ReadonlyMap<Route, Route>;
+  /** For each removal that looks like a rename, the new name. */
+  readonly renames: ReadonlyMap<Change, string>;
 }
 
-const mostLines = 40;
-
-/** A group in words, with an example of what it is about. */
-export function topicOf(
-  group: Group,
-  anchor: string,
-  contracts: Contracts,
-  renames: ReadonlyMap<Change, string>,
-): Topic {
-  const { spot, bodies } = bestSpot(group, contracts);
-  const { path: base } = split(spot.steps);
-  const [before, after] = [bodies.before, bodies.after].map((body) => valueAt(body?.example, base));
-  const changes = toldChanges(group, { before, after }, renames);
+/** Describes the changes of a group, with excerpts of the examples before and after. */
+export function topicOf(group: ChangeGroup, anchor: string, context: TopicContext): Topic {
+  const { occurrence, bodies } = bestExamples(group, context);
+  const base = splitSteps(occurrence.steps).path;
+  const examples = { old: valueAt(bodies.old?.example, base), new: valueAt(bodies.new?.example, base) };
+  const changes = describeChanges(group, examples, context.renames);
   return {
     anchor,
     subject: group.subject,
@@ -36,53 +33,133 @@ export function topicOf(
   };
 }
 
-interface Bodies {
-  readonly before: Body | undefined;
-  readonly after: Body | undefined;
-}
+type Bodies = OldAndNew<ExampleBody | undefined>;
 
-/** Where both contracts have an example, if there is such a place. */
-function bestSpot({ spots, members }: Group, contracts: Contracts): { spot: Spot; bodies: Bodies } {
-  const [first] = spots;
-  const tried = spots.slice(0, 20).map((spot) => {
-    const { parts, path } = split([...spot.steps, ...(members[0]?.steps ?? [])]);
-    const bodies = bodiesAt(spot, parts, contracts);
-    const found = [bodies.before, bodies.after].filter(
+// A shared schema may be in hundreds of routes.
+const maxOccurrencesTried = 20;
+
+/** The route in which most of the two contracts have an example. */
+function bestExamples(
+  { occurrences, changes }: ChangeGroup,
+  context: TopicContext,
+): { occurrence: RouteOccurrence; bodies: Bodies } {
+  const candidates = occurrences.slice(0, maxOccurrencesTried).map((occurrence) => {
+    const { parts, path } = splitSteps([...occurrence.steps, ...(changes[0]?.steps ?? [])]);
+    const bodies = bodiesAt(occurrence.route, parts, context);
+    const withExample = [bodies.old, bodies.new].filter(
       (body) => valueAt(body?.example, path.slice(0, -1)) !== undefined,
     );
-    return { spot, bodies, count: found.length };
+    return { occurrence, bodies, count: withExample.length };
   });
-  const [best] = tried.sort((a, b) => b.count - a.count);
-  return best ?? { spot: first, bodies: { before: undefined, after: undefined } };
+  const [best] = candidates.sort((a, b) => b.count - a.count);
+  return best ?? { occurrence: occurrences[0], bodies: { old: undefined, new: undefined } };
 }
 
-function bodiesAt({ route }: Spot, parts: readonly string[], { old, now, was }: Contracts): Bodies {
-  const before = was.get(route);
-  return { before: before && old.body(before, parts), after: now.body(route, parts) };
+function bodiesAt(route: Route, parts: readonly string[], { contracts, oldRoutes }: TopicContext): Bodies {
+  const oldRoute = oldRoutes.get(route);
+  return { old: oldRoute && contracts.old.bodyAt(oldRoute, parts), new: contracts.new.bodyAt(route, parts) };
 }
 
-/** Of a body only: what else there is fits into its sentence. */
-function sampleOf({ members }: Group, base: readonly string[], { before, after }: Bodies): Sample | undefined {
-  const paths = members
-    .filter(({ steps, change }) => !steps.some(({ text }) => text.startsWith('header ')) && change.kind !== 'header')
-    .filter(({ change }) => change.kind !== 'media_type' && change.kind !== 'parameter')
-    .map(({ path }) => path);
-  if (paths.length === 0) return undefined;
-  const interest = interestIn(paths);
-  const pieceOf = (body: Body | undefined): Piece | undefined =>
-    body && cut(valueAt(body.example, base), madeAt(body.made, base), interest);
-  const [old, now] = [before, after].map((body) => excerptOf(pieceOf(body)));
-  if (!old && !now) return undefined;
-  return old?.text === now?.text ? undefined : { language: 'json', before: old, after: now };
+/** Only bodies have excerpts. The sentence about a header, parameter or media type is enough. */
+function sampleOf({ changes }: ChangeGroup, base: readonly string[], bodies: Bodies): BeforeAfter | undefined {
+  const inBodies = changes
+    .filter(({ steps }) => !steps.some(({ text }) => text.startsWith('header ')))
+    .filter(({ change: { kind } }) => kind !== 'header' && kind !== 'media_type' && kind !== 'parameter');
+  if (inBodies.length === 0) return undefined;
+  return excerptsOf(
+    bodies,
+    base,
+    inBodies.map(({ path }) => path),
+  );
 }
 
-function madeAt(made: Made | undefined, path: readonly string[]): Made | undefined {
-  return path.reduce<Made | undefined>((at, key) => partOf(at, key), made);
+const severityOrder = { error: 0, warn: 1, info: 2 } as const;
+
+/** One sentence for each change, errors first. A rename is described once, as a removal that names the new field. */
+function describeChanges(
+  group: ChangeGroup,
+  examples: OldAndNew<unknown>,
+  namesAfter: ReadonlyMap<Change, string>,
+): DescribedChange[] {
+  const renames = pairRenames(group.changes, examples, namesAfter);
+  const additions = new Set(renames.values());
+  const described = group.changes
+    .filter((one) => !additions.has(one))
+    .map((one): DescribedChange => {
+      const addition = renames.get(one);
+      // A required new field is an error under its new name even if the removal of the old field is none.
+      const levels = [one, ...(addition ? [addition] : [])].map(({ change }) => levelOf(change));
+      const [level = 'info'] = levels.sort((a, b) => severityOrder[a] - severityOrder[b]);
+      const rename = renameClause(addition, namesAfter.get(one.change));
+      return { level, text: `${sentenceFor(one)}${valuesInWords(one, examples)}${rename}` };
+    });
+  return described.sort((a, b) => severityOrder[a.level] - severityOrder[b.level]);
 }
 
-function excerptOf(piece: Piece | undefined): Excerpt | undefined {
-  if (piece === undefined) return undefined;
-  const lines = JSON.stringify(piece.value, null, 2).split('\n');
-  const shown = lines.length > mostLines ? [...lines.slice(0, mostLines - 1), '…'] : lines;
-  return { text: shown.join('\n'), isMadeUp: piece.isMadeUp };
+function sentenceFor({ change, steps }: GroupedChange): string {
+  const subject = subjectOf(steps, change);
+  return `${subject === '' ? 'it' : subject} ${predicateOf(change)}`;
+}
+
+function renameClause(addition: GroupedChange | undefined, name: string | undefined): string {
+  if (addition === undefined) return name === undefined ? '' : `; it ${renameInWords(name)}`;
+  const { change } = addition;
+  const isRequired = change.effect === 'added_required' && change.direction === 'request';
+  return `; it looks renamed to ${inBackticks(labelOf(change))}${isRequired ? ', which is required' : ''}`;
+}
+
+const kindsShownByValues: ReadonlySet<string> = new Set(['type', 'limit', 'value', 'values', 'structure']);
+
+/** ": `"9.50"` before, `9.5` now", if both examples have a short value; otherwise empty. */
+function valuesInWords({ change, path }: GroupedChange, examples: OldAndNew<unknown>): string {
+  const [before, after] = [valueAt(examples.old, path), valueAt(examples.new, path)];
+  if (!kindsShownByValues.has(change.kind) || !isShort(before) || !isShort(after) || before === after) return '';
+  return `: ${inBackticks(JSON.stringify(before))} before, ${inBackticks(JSON.stringify(after))} now`;
+}
+
+function isShort(value: unknown): boolean {
+  return value !== undefined && (value === null || typeof value !== 'object') && String(value).length <= 40;
+}
+
+/**
+ * Pairs removed fields, parameters and headers with added ones beside them: by a similar name, or by the same value in the
+ * examples of both contracts.
+ */
+function pairRenames(
+  changes: readonly GroupedChange[],
+  examples: OldAndNew<unknown>,
+  namesAfter: ReadonlyMap<Change, string>,
+): ReadonlyMap<GroupedChange, GroupedChange> {
+  const renames = new Map<GroupedChange, GroupedChange>();
+  const candidates = changes.filter(({ change }) => canBeRenamed(change));
+  const added = candidates.filter(({ change }) => /^added/.test(change.effect));
+  for (const removed of candidates.filter(({ change }) => !/^added/.test(change.effect))) {
+    const siblings = added.filter((one) => one.change.kind === removed.change.kind && areSiblings(one, removed));
+    const value = valueAt(examples.old, removed.path);
+    const sameValue = siblings.filter((one) => {
+      return isDistinctive(value) && canonical(valueAt(examples.new, one.path)) === canonical(value);
+    });
+    const name = namesAfter.get(removed.change);
+    // The label of a parameter is a phrase with backticks, which is not a name.
+    const sameName = siblings.filter(({ change }) => labelOf(change) === name && !name.includes('`'));
+    const [best, ...others] = sameName.length > 0 ? sameName : sameValue;
+    if (best && others.length === 0 && ![...renames.values()].includes(best)) renames.set(removed, best);
+  }
+  return renames;
+}
+
+function canBeRenamed({ kind, effect }: Change): boolean {
+  return (kind === 'field' || kind === 'parameter' || kind === 'header') && !/^(required|optional)$/.test(effect);
+}
+
+function areSiblings(a: GroupedChange, b: GroupedChange): boolean {
+  const [left, right] = [a, b].map(({ path, change }) => `${change.direction} ${path.slice(0, -1).join('\n')}`);
+  return left === right;
+}
+
+/** False for values such as `true`, `0` and `[]`, which unrelated fields often share. */
+function isDistinctive(value: unknown): boolean {
+  if (typeof value === 'string') return value.length > 1;
+  if (typeof value === 'number') return Math.abs(value) > 1;
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 }

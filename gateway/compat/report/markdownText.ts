@@ -33,5 +33,5 @@ export function sentence(text: string, length?: number): string {
 }
 
 function referenced(text: string): string {
-  return text.replace(/[^\p{L}\p{N} ,./:(){}'"→…-]|:(?=\/\/)|(?<=www)\./giu, (one) => `&#${one.codePointAt(0)};`);
+  return text.replace(/[^\p{L}\p{N} ,;?./:(){}'"→…-]|:(?=\/\/)|(?<=www)\./giu, (one) => `&#${one.codePointAt(0)};`);
 }

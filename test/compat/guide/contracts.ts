@@ -1,4 +1,4 @@
-import { buildGuide } from '../../../gateway/compat/guide/buildGuide.ts';
+import { buildGuide } from '../../../gateway/compat/guide/build.ts';
 import type { Guide, GuideRoute, Topic } from '../../../gateway/compat/guide/guide.ts';
 import { documentsOf, type Json } from '../support/comparing.ts';
 
@@ -11,18 +11,18 @@ export const end = {
   newBase: '/v2',
 };
 
-/** The guide between two contracts of which only paths and components are given. */
+/** The guide between two contracts, of which only paths and components are given. */
 export function guideBetween(
   old: { readonly paths: Json; readonly components?: Json; readonly title?: string },
   now: { readonly paths: Json; readonly components?: Json },
   moved: Readonly<Record<string, string | null>> = {},
 ): Guide {
   const documents = ({ title = 'drinks', ...rest }: typeof old, name: string) =>
-    // As from two files: no two parts are the same object.
+    // The two contracts must not share objects.
     documentsOf(JSON.parse(JSON.stringify({ openapi: '3.1.0', info: { title, version: '1.0.0' }, ...rest })), name);
   return buildGuide({
     old: documents(old, 'old'),
-    now: documents(now, 'new'),
+    new: documents(now, 'new'),
     from: 'v1',
     to: 'v2',
     moved: (path) => (Object.hasOwn(moved, path) ? (moved[path] ?? null) : path),
@@ -30,13 +30,13 @@ export function guideBetween(
   });
 }
 
-/** One route that gives JSON of a schema, with the example of its media type. */
+/** An operation with a JSON response, and an example of its media type. */
 export function giving(schema: unknown, example?: unknown, more: Json = {}): Json {
   const media = example === undefined ? { schema } : { schema, example };
   return { ...more, responses: { 200: { description: 'fine', content: { 'application/json': media } } } };
 }
 
-/** One that takes it. */
+/** An operation with a JSON request body. */
 export function taking(schema: unknown, example?: unknown): Json {
   const media = example === undefined ? { schema } : { schema, example };
   return {
@@ -59,7 +59,7 @@ export function only(guide: Guide): GuideRoute {
 
 export function onlyTopic({ topics }: GuideRoute): Topic {
   const [topic, ...others] = topics;
-  if (!topic || others.length > 0) throw new Error(`not one topic but ${topics.length}`);
+  if (!topic || others.length > 0) throw new Error(`the route has ${topics.length} topics`);
   return topic;
 }
 

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { guideAsMarkdown } from '../../../gateway/compat/guide/markdown.ts';
-import { codeInMarkdown, escaped, fenced } from '../../../gateway/compat/guide/markdownText.ts';
+import { codeBlock, guideAsMarkdown } from '../../../gateway/compat/guide/markdown.ts';
 import { done, end, giving, guideBetween, object } from './contracts.ts';
 
 const old = {
@@ -24,31 +23,31 @@ const now = {
   },
 };
 
-it('says what to do, then shows each route', () => {
+it('contains instructions, a table of the routes and the changes of each', () => {
   const guide = guideBetween(old, now, { '/drinks/{id}': '/cocktails/{id}', '/search': null });
   expect(guideAsMarkdown(guide)).toBe(`# drinks: moving from v1 to v2
 
 ## What to do
 
-1. Call \`/v2\` in place of \`/v1\`.
-2. Do it before 30 June 2029, 23:59 UTC: from then on requests to v1 are no longer promised to be answered. It is deprecated from 30 June 2026 on.
-3. Look through the routes that you call. Of the 3 routes of v1 there is 1 with breaking changes, 1 under another path and 1 that is gone.
-4. Ignore what you do not know in the responses of v2: what is only new is listed at the end.
+1. Call \`/v2\` instead of \`/v1\`.
+2. Move before 30 June 2029, 23:59 UTC: after that, requests to v1 may not be answered. It is deprecated from 30 June 2026.
+3. Check the routes that you call. Of the 3 routes of v1, 1 has breaking changes, 1 has another path and 1 was removed.
+4. Ignore unknown fields in the responses of v2. Additions are listed at the end.
 
 ## Routes
 
 | in v1 | in v2 | |
 |---|---|---|
-| [\`GET /search\`](#get-search) | – | gone |
+| [\`GET /search\`](#get-search) | – | removed |
 | [\`GET /drinks\`](#get-drinks) | the same | 1 change, breaking |
 | [\`GET /drinks/{id}\`](#get-drinks-id) | \`GET /cocktails/{id}\` | moved |
 
-## Route by route
+## Changes by route
 
 <a id="get-search"></a>
 ### \`GET /search\`
 
-It is gone, and nothing takes its place.
+This route was removed without a replacement.
 
 <a id="get-drinks"></a>
 ### \`GET /drinks\`
@@ -77,7 +76,7 @@ After:
 \`\`\`
 
 <a id="get-drinks-id"></a>
-### \`GET /drinks/{id}\` is now \`GET /cocktails/{id}\` (nothing breaks)
+### \`GET /drinks/{id}\` is now \`GET /cocktails/{id}\` (not breaking)
 
 Before:
 
@@ -93,45 +92,28 @@ GET /v2/cocktails/{id}
 
 ## Additions
 
-Nothing to do: these may be used, and need not be.
+No action is needed for these.
 
 - \`GET /drinks\`, response 200: field \`glass\` is new
 `);
 });
 
 it.each([
-  [{ isGoneAfterwards: true }, 'from then on requests to v1 are answered with 410 Gone'],
-  [{ isRetired: true }, 'Do it now: v1 is retired, and every request to it is answered with 410 Gone.'],
-  [{ sunset: undefined }, 'v1 is deprecated from 30 June 2026 on. Its end has no date yet.'],
-])('says of the end what routes.yaml says: %o', (difference, expected) => {
+  [{ isGoneAfterwards: true }, 'after that, requests to v1 are answered with 410 Gone'],
+  [{ isRetired: true }, 'Move now: v1 is retired, and every request to it is answered with 410 Gone.'],
+  [{ sunset: undefined }, 'v1 is deprecated from 30 June 2026. It has no sunset date yet.'],
+])('describes the dates of routes.yaml: %o', (difference, expected) => {
   expect(guideAsMarkdown({ ...guideBetween(old, now), end: { ...end, ...difference } })).toContain(expected);
 });
 
-it('says that nothing has to be done where nothing breaks', () => {
-  expect(guideAsMarkdown(guideBetween(old, old))).toContain('none of the 3 routes of v1 breaks.');
+it('says that nothing else is required without breaking changes', () => {
+  expect(guideAsMarkdown(guideBetween(old, old))).toContain('none of the 3 routes of v1 has breaking changes.');
 });
 
-it.each([
-  ['<script>alert(1)</script>', '\\<script\\>alert(1)\\</script\\>'],
-  ['[click](https://evil.example)', '\\[click\\](https\\://evil.example)'],
-  ['**bold** _it_ ~~gone~~ $x$', '\\*\\*bold\\*\\* \\_it\\_ \\~\\~gone\\~\\~ \\$x\\$'],
-  ['a | b', 'a \\| b'],
-  ['www.evil.example ada@evil.example :bomb:', 'www\\.evil.example ada\\@evil.example \\:bomb:'],
-  ['one\n\n# two', 'one \\# two'],
-  ['&lt; \\', '\\&lt; \\\\'],
-  ['\u202eevil\u0007', '\\\\u\\{202e\\}evil\\\\x07'],
-])('lets a text mean itself: %j', (text, expected) => expect(escaped(text)).toBe(expected));
+it('uses a fence that is longer than those in the text', () =>
+  expect(codeBlock('a\n```\nb', 'json')).toBe('````json\na\n```\nb\n````'));
 
-it.each([
-  ['plain', '`plain`'],
-  ['with ` one', '``with ` one``'],
-  ['``` three', '```` ``` three ````'],
-  ['two\nlines', '`two lines`'],
-])('ends code where it ends: %j', (text, expected) => expect(codeInMarkdown(text)).toBe(expected));
-
-it('fences what has fences in it', () => expect(fenced('a\n```\nb', 'json')).toBe('````json\na\n```\nb\n````'));
-
-it('lets nothing of a contract become structure', () => {
+it('escapes every text of a contract', () => {
   const evil = '`x` | <img src=x onerror=alert(1)>\n\n# [a](javascript:b) ```';
   const hostile = {
     title: evil,
@@ -150,12 +132,14 @@ it('lets nothing of a contract become structure', () => {
   const shape = (text = '') =>
     text.split('\n').map((line) => /^(#+ |\| |\||- |\d\. |```+|<a id=|\*\*|$)?/.exec(line)?.[0].replace(/`+/, '```'));
   expect(shape(bad)).toEqual(shape(good));
-  // Outside of code nothing is left that begins a tag or a link.
+  // Outside of code there is no tag or link of the contract.
   const prose = (bad ?? '').replace(/(`{3,})json\n[\s\S]*?\n\1$/gm, '').replace(/(`+)[^\n]*?[^`]\1(?!`)/g, '');
-  expect(prose).not.toMatch(/(?<!\\)<(?!a id="|\/a>)|(?<!\\)\]\((?!#)/);
+  expect(prose).not.toMatch(/<(?!a id="|\/a>|\/?code>)|\]\((?!#)/);
 });
 
-it('keeps a bar in a path within its cell', () => {
+it('keeps a vertical bar in a path within its table cell', () => {
   const paths = { '/a|b': { get: done } };
-  expect(guideAsMarkdown(guideBetween({ paths }, { paths }))).toContain('\n| `GET /a\\|b` | the same | unchanged |\n');
+  expect(guideAsMarkdown(guideBetween({ paths }, { paths }))).toContain(
+    '\n| <code>GET /a&#124;b</code> | the same | unchanged |\n',
+  );
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { isBreaking, tasksOf } from '../../../gateway/compat/guide/guide.ts';
+import { changeCount, isBreaking } from '../../../gateway/compat/guide/guide.ts';
 import { done, giving, guideBetween, object, only, onlyTopic, taking, texts } from './contracts.ts';
 
 const string = { type: 'string' };
 const number = { type: 'number' };
 
-describe('what became of the routes', () => {
+describe('the routes', () => {
   const drinks = { get: giving(object({ id: string })) };
 
-  it('tells them apart, with the most work first', () => {
+  it('have a state, and those with the most work come first', () => {
     const id = { name: 'id', in: 'path', required: true, schema: { type: 'integer' }, example: 7 };
     const guide = guideBetween(
       {
@@ -31,8 +31,8 @@ describe('what became of the routes', () => {
       },
       { '/old/{id}': '/new/{id}', '/search': null },
     );
-    expect(guide.routes.map((route) => [route.old?.path, route.state, route.now?.path, isBreaking(route)])).toEqual([
-      ['/search', 'gone', undefined, true],
+    expect(guide.routes.map((route) => [route.old?.path, route.state, route.new?.path, isBreaking(route)])).toEqual([
+      ['/search', 'removed', undefined, true],
       ['/less', 'changed', '/less', true],
       ['/old/{id}', 'moved', '/new/{key}', false],
       ['/more', 'changed', '/more', false],
@@ -45,22 +45,22 @@ describe('what became of the routes', () => {
     });
   });
 
-  it('shows what changed in a route that moved', () => {
+  it('have their changes even if they moved', () => {
     const guide = guideBetween(
       { paths: { '/a': { get: giving(object({ price: string })) } } },
       { paths: { '/b': { get: giving(object({ price: number })) } } },
       { '/a': '/b' },
     );
     expect(guide.routes).toHaveLength(1);
-    expect([only(guide).state, tasksOf(only(guide))]).toEqual(['moved', 1]);
+    expect([only(guide).state, changeCount(only(guide))]).toEqual(['moved', 1]);
   });
 
-  it('calls a route gone that is said to have moved to nowhere, whatever is there', () => {
+  it('are removed if `moved` says null, even if the path still exists', () => {
     const guide = guideBetween({ paths: { '/a': { get: done } } }, { paths: { '/a': { get: done } } }, { '/a': null });
-    expect(guide.routes.map(({ state }) => state)).toEqual(['gone', 'new']);
+    expect(guide.routes.map(({ state }) => state)).toEqual(['removed', 'new']);
   });
 
-  it('does not take another name of a parameter, or another description, for work', () => {
+  it('are unchanged if only a parameter name or a description changed', () => {
     const guide = guideBetween(
       { paths: { '/a/{id}': { get: { summary: 'One', ...done } } } },
       { paths: { '/a/{key}': { get: { summary: 'Another', ...done } } } },
@@ -68,7 +68,7 @@ describe('what became of the routes', () => {
     expect(guide.routes.map(({ state }) => state)).toEqual(['unchanged']);
   });
 
-  it('gives each an anchor of its own', () => {
+  it('have unique anchors', () => {
     const guide = guideBetween(
       { paths: { '/a-b': { get: done }, '/a/b': { get: done }, '/ä': { get: done } } },
       { paths: {} },
@@ -77,8 +77,8 @@ describe('what became of the routes', () => {
   });
 });
 
-describe('how a change is told', () => {
-  it('says what the examples say of a type that changed', () => {
+describe('a change', () => {
+  it('of a type is shown by the values of the examples', () => {
     const guide = guideBetween(
       { paths: { '/a': { get: giving(object({ price: string }), { price: '9.50' }) } } },
       { paths: { '/a': { get: giving(object({ price: number }), { price: 9.5 }) } } },
@@ -91,27 +91,27 @@ describe('how a change is told', () => {
   const old = object({ title: string, bar: string });
   const now = object({ name: string, bar: string });
 
-  it('takes a field for renamed whose examples have the same value', () => {
+  it('is a rename if the examples have the same value', () => {
     const guide = guideBetween(
       { paths: { '/a': { post: taking(old, { title: 'Negroni', bar: 'Ada' }) } } },
       { paths: { '/a': { post: taking(now, { name: 'Negroni', bar: 'Ada' }) } } },
     );
     const topic = onlyTopic(only(guide));
     expect(topic.changes).toEqual([
-      { level: 'error', text: 'field `title` was removed; it looks renamed to `name`, which has to be sent' },
+      { level: 'error', text: 'field `title` was removed; it looks renamed to `name`, which is required' },
     ]);
     expect(topic.sample).toEqual({
       language: 'json',
-      before: { text: '{\n  "title": "Negroni"\n}', isMadeUp: false },
-      after: { text: '{\n  "name": "Negroni"\n}', isMadeUp: false },
+      before: { text: '{\n  "title": "Negroni"\n}', isGenerated: false },
+      after: { text: '{\n  "name": "Negroni"\n}', isGenerated: false },
     });
   });
 
   it.each([
     ['the values differ', { title: 'Negroni' }, { name: 'Mojito' }],
-    ['the value tells nothing', { title: '' }, { name: '' }],
+    ['the value is not distinctive', { title: '' }, { name: '' }],
     ['only one contract has an example', { title: 'Negroni' }, undefined],
-  ])('does not where %s', (_why, before, after) => {
+  ])('is no rename if %s', (_why, before, after) => {
     const guide = guideBetween(
       { paths: { '/a': { get: giving(object({ title: string }), before) } } },
       { paths: { '/a': { get: giving(object({ name: string }), after) } } },
@@ -119,7 +119,7 @@ describe('how a change is told', () => {
     expect(texts(onlyTopic(only(guide)))).toEqual(['field `title` was removed']);
   });
 
-  it('does not where two fields have the value', () => {
+  it('is no rename if two fields have the value', () => {
     const guide = guideBetween(
       { paths: { '/a': { get: giving(object({ title: string }), { title: 'Negroni' }) } } },
       {
@@ -131,7 +131,7 @@ describe('how a change is told', () => {
     expect(texts(onlyTopic(only(guide)))).toEqual(['field `title` was removed']);
   });
 
-  it('shows the query that a parameter asks for', () => {
+  it('of a required parameter is shown in the request line', () => {
     const base = { name: 'base', in: 'query', schema: { enum: ['a b', 'rum'] } };
     const guide = guideBetween(
       { paths: { '/a': { get: { parameters: [base], ...done } } } },
@@ -141,7 +141,7 @@ describe('how a change is told', () => {
     expect(only(guide).call).toMatchObject({ before: { text: 'GET /v1/a' }, after: { text: 'GET /v2/a?base=a%20b' } });
   });
 
-  it('puts what is only new apart', () => {
+  it('that only adds something is listed apart', () => {
     const guide = guideBetween(
       { paths: { '/a': { get: giving(object({ id: string })) } } },
       { paths: { '/a': { get: giving(object({ id: string, glass: string })) } } },
@@ -150,7 +150,7 @@ describe('how a change is told', () => {
   });
 });
 
-describe('what several routes share', () => {
+describe('a schema that several routes share', () => {
   const ref = { $ref: '#/components/schemas/Drink' };
   const paths = {
     '/drinks': { get: giving(object({ drinks: { type: 'array', items: ref } })) },
@@ -165,14 +165,14 @@ describe('what several routes share', () => {
     },
   );
 
-  it('is told once, with the example of whichever route has one', () => {
+  it('is described once, with the example of a route that has one', () => {
     expect(guide.shared.map((topic) => [topic.subject, texts(topic)])).toEqual([
       ['`Drink`', ['field `title` was removed; it looks renamed to `name`']],
     ]);
-    expect(guide.shared[0]?.sample?.before).toEqual({ text: '{\n  "title": "Mojito"\n}', isMadeUp: false });
+    expect(guide.shared[0]?.sample?.before).toEqual({ text: '{\n  "title": "Mojito"\n}', isGenerated: false });
   });
 
-  it('says of each route where it is', () => {
+  it('has a place in each route', () => {
     const places = guide.routes.map(({ old, topics, shared }) => [
       old?.path,
       topics.length,

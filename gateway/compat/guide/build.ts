@@ -1,0 +1,143 @@
+import { collectChanges } from '../collect.ts';
+import { compareContracts, type RouteComparison } from '../diff/contracts.ts';
+import { type Route, routeInWords, withoutNames } from '../diff/routes.ts';
+import type { Documents } from '../document/documents.ts';
+import { below } from '../document/located.ts';
+import { renamesIn } from '../judge/renames.ts';
+import { levelOf, ruleFor } from '../rules/rules.ts';
+import { subjectOf } from '../rules/subjects.ts';
+import { ContractExamples } from './examples.ts';
+import { type OldAndNew, requestLines } from './excerpts.ts';
+import { type ChangeGroup, groupChanges } from './groups.ts';
+import {
+  changeCount,
+  type Guide,
+  type GuideRoute,
+  isBreaking,
+  type RouteState,
+  type Topic,
+  type VersionEnd,
+} from './guide.ts';
+import { type TopicContext, topicOf } from './topics.ts';
+
+export interface GuideInput {
+  readonly old: Documents;
+  readonly new: Documents;
+  /** `v1`. */
+  readonly from: string;
+  readonly to: string;
+  /** The path in the newer major of a path of the older one; null if it was removed. */
+  readonly moved: (path: string) => string | null;
+  readonly end: VersionEnd;
+}
+
+/** Compares two majors and describes the changes for clients. @throws CompareError for a broken `$ref` */
+export function buildGuide({ old, new: now, from, to, moved, end }: GuideInput): Guide {
+  const comparison = compareContracts(old, now, levelOf, { old: from, new: to, moved });
+  const context: RouteContext = {
+    contracts: { old: new ContractExamples(old), new: new ContractExamples(now) },
+    oldRoutes: new Map(comparison.routes.flatMap(({ route, was }) => (was ? [[route, was] as const] : []))),
+    renames: renamesIn(comparison),
+    anchors: new Set(),
+    bases: { old: end.oldBase, new: end.newBase },
+  };
+  const changes = collectChanges(comparison).filter(({ change }) => {
+    return change.kind !== 'route' && !unlistedRules.has(ruleFor(change).id);
+  });
+  const topics = groupChanges(changes).map((group): GroupTopic => {
+    const isShared = group.occurrences.length > 1;
+    const anchor = isShared ? uniqueAnchor(`shared ${group.subject}`, context.anchors) : '';
+    return { group, isShared, topic: topicOf(group, anchor, context) };
+  });
+  const topicsByRoute = new Map<Route, GroupTopic[]>(comparison.routes.map(({ route }) => [route, []]));
+  for (const one of topics) for (const { route } of one.group.occurrences) topicsByRoute.get(route)?.push(one);
+  const routes = comparison.routes.map((one) => guideRoute(one, topicsByRoute.get(one.route) ?? [], context));
+  return {
+    from,
+    to,
+    title: stringOrEmpty(below(below(old.root, 'info'), 'title').value),
+    end,
+    routes: routes.sort((a, b) => workRank(a) - workRank(b)),
+    shared: topics.filter(({ isShared }) => isShared).map(({ topic }) => topic),
+  };
+}
+
+/** Changes under these rules do not affect clients. */
+const unlistedRules: ReadonlySet<string> = new Set(['docs-only', 'path-param-renamed', 'structure-equivalent']);
+
+interface GroupTopic {
+  readonly group: ChangeGroup;
+  readonly isShared: boolean;
+  readonly topic: Topic;
+}
+
+interface RouteContext extends TopicContext {
+  /** The anchors that are in use. */
+  readonly anchors: Set<string>;
+  readonly bases: OldAndNew<string>;
+}
+
+function guideRoute(
+  { route, was, comparison }: RouteComparison,
+  topics: readonly GroupTopic[],
+  { anchors, contracts, bases, renames }: RouteContext,
+): GuideRoute {
+  const [first] = comparison.changes;
+  const isRemoved = first?.kind === 'route' && first.effect === 'removed';
+  const ownTopics = topics.filter(({ isShared }) => !isShared).map(({ topic }) => topic);
+  const isMoved = was !== undefined && was.path !== route.path && withoutNames(was.path) !== withoutNames(route.path);
+  const showsCall = isMoved || ownTopics.some(({ subject }) => subject === 'Parameters');
+  return {
+    anchor: uniqueAnchor(routeInWords(was ?? route), anchors),
+    state: isRemoved ? 'removed' : isMoved ? 'moved' : stateOf(was !== undefined, topics.length),
+    old: was,
+    new: isRemoved ? undefined : route,
+    summary: stringOrEmpty(below((was ?? route).operation, 'summary').value),
+    renamedTo: (isRemoved && renames.get(first)) || '',
+    call: showsCall && was ? requestLines({ old: was, new: route }, contracts, bases) : undefined,
+    topics: ownTopics,
+    shared: topics
+      .filter(({ isShared }) => isShared)
+      .map(({ group, topic }) => ({
+        topic,
+        // A getter, since only the first few are shown: hundreds of routes may share hundreds of schemas.
+        get where() {
+          const occurrence = group.occurrences.find((one) => one.route === route);
+          return occurrence ? subjectOf(occurrence.steps) : '';
+        },
+      })),
+  };
+}
+
+function stateOf(existed: boolean, changes: number): RouteState {
+  if (!existed) return 'new';
+  return changes > 0 ? 'changed' : 'unchanged';
+}
+
+/** The lower, the more work for clients. */
+function workRank(route: GuideRoute): number {
+  const { state } = route;
+  if (state === 'removed') return 0;
+  if (isBreaking(route)) return 1;
+  if (state === 'moved') return 2;
+  if (changeCount(route) > 0) return 3;
+  return state === 'changed' ? 4 : state === 'new' ? 5 : 6;
+}
+
+/** An anchor of lower-case letters, digits and hyphens. Adds it to `anchors`. */
+function uniqueAnchor(text: string, anchors: Set<string>): string {
+  const plain =
+    text
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-|-$/g, '')
+      .slice(0, 80) || 'route';
+  let anchor = plain;
+  for (let count = 2; anchors.has(anchor); count += 1) anchor = `${plain}-${count}`;
+  anchors.add(anchor);
+  return anchor;
+}
+
+function stringOrEmpty(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

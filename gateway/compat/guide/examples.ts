@@ -1,0 +1,203 @@
+import type { Direction } from '../change.ts';
+import type { Route } from '../diff/routes.ts';
+import type { Documents } from '../document/documents.ts';
+import { below, entriesOf, isList, isMap, itemsOf, type Located, ownValue } from '../document/located.ts';
+import type { Schema } from '../schema/schema.ts';
+import { Schemas } from '../schema/schemas.ts';
+
+/** The example of a body, a header or a parameter in the contract, and the value that its schema alone would give. */
+export interface ExampleBody {
+  readonly example: unknown;
+  readonly generated: GeneratedValue | undefined;
+}
+
+/** Finds and generates example values in one contract. */
+export class ContractExamples {
+  readonly #documents: Documents;
+  readonly #schemas: Schemas;
+
+  constructor(documents: Documents) {
+    this.#documents = documents;
+    this.#schemas = new Schemas(documents);
+  }
+
+  /** `parts` lead to the body or header: `['response 200', 'media type …']`. Undefined if there is none. */
+  bodyAt(route: Route, parts: readonly string[]): ExampleBody | undefined {
+    const [part = '', ...others] = parts;
+    const isRequest = part === 'request body';
+    const direction = isRequest ? 'request' : 'response';
+    const holder = isRequest ? this.#requestBody(route) : this.#response(route, part);
+    if (holder === undefined) return undefined;
+    const [next = ''] = others;
+    if (next.startsWith('header ')) return this.#header(holder, next.slice('header `'.length, -1), direction);
+    const media = this.#mediaType(holder, next);
+    // Any other part is an alternative of a choice, and an example shows only one alternative.
+    return media && (others.length === 0 || isMediaType(next)) ? this.#body(media, direction) : undefined;
+  }
+
+  /** The parameters of the operation, then those of its path item. */
+  parametersOf({ operation, item }: Route): Located[] {
+    return [operation, item].flatMap((holder) =>
+      itemsOf(below(holder, 'parameters')).map((parameter) => this.#documents.resolve(parameter)),
+    );
+  }
+
+  valueOfParameter(parameter: Located): unknown {
+    return this.#exampleIn(parameter) ?? this.#generated(below(parameter, 'schema'), 'request')?.value;
+  }
+
+  #body(media: Located, direction: Direction): ExampleBody {
+    return { example: this.#exampleIn(media), generated: this.#generated(below(media, 'schema'), direction) };
+  }
+
+  #generated(schema: Located, direction: Direction): GeneratedValue | undefined {
+    return schema.value === undefined ? undefined : generateFrom(this.#schemas.of(schema), direction);
+  }
+
+  #header(holder: Located, name: string, direction: Direction): ExampleBody | undefined {
+    const headers = entriesOf(below(holder, 'headers'));
+    const header = headers.find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+    return header && this.#body(this.#documents.resolve(header), direction);
+  }
+
+  #requestBody({ operation }: Route): Located | undefined {
+    const body = below(operation, 'requestBody');
+    return isMap(body.value) ? this.#documents.resolve(body) : undefined;
+  }
+
+  #response({ operation }: Route, part: string): Located | undefined {
+    if (!part.startsWith('response ')) return undefined;
+    const status = part.slice('response '.length);
+    const responses = below(operation, 'responses');
+    const keys = [status, status.toLowerCase(), `${status.slice(0, 1)}XX`, 'default'];
+    const response = keys.map((key) => below(responses, key)).find(({ value }) => isMap(value));
+    return response && this.#documents.resolve(response);
+  }
+
+  /** The named media type, or else the first JSON one. */
+  #mediaType(holder: Located, name: string): Located | undefined {
+    const types = entriesOf(below(holder, 'content'));
+    const named = types.find(([type]) => type.toLowerCase().replace(/\s/g, '') === name);
+    return (named ?? types.find(([type]) => /[/+]json/i.test(type)))?.[1];
+  }
+
+  #exampleIn(holder: Located): unknown {
+    const example = below(holder, 'example').value;
+    if (example !== undefined) return example;
+    const [first] = entriesOf(below(holder, 'examples'));
+    if (first === undefined) return undefined;
+    const { value } = this.#documents.resolve(first[1]);
+    return isMap(value) ? value['value'] : undefined;
+  }
+}
+
+function isMediaType(text: string): boolean {
+  return /^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+(;|$)/.test(text);
+}
+
+/** The value at a path, in which `[]` is the first item of a list. */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  let at = value;
+  for (const key of path) {
+    if (isList(at)) at = key.startsWith('[') ? at[0] : undefined;
+    else at = isMap(at) ? ownValue(at, key) : undefined;
+  }
+  return at;
+}
+
+/** A value that was generated from a schema. */
+export interface GeneratedValue {
+  readonly value: unknown;
+  /** False if the contract has all of it, as an example, a default or an enum value. */
+  readonly isGenerated: boolean;
+  /** The values it was assembled from. */
+  readonly fields?: ReadonlyMap<string, GeneratedValue>;
+  readonly item?: GeneratedValue;
+}
+
+/** The generated value at a key, in which `[]` is the item of a list. */
+export function generatedBelow(whole: GeneratedValue | undefined, key: string): GeneratedValue | undefined {
+  const part = key.startsWith('[') ? (whole?.item ?? whole?.fields?.get(key)) : whole?.fields?.get(key);
+  const value = valueAt(whole?.value, [key]);
+  return part ?? (whole && value !== undefined ? { value, isGenerated: whole.isGenerated } : undefined);
+}
+
+// Enough to show the shape of a value. A schema may be recursive, or have thousands of fields.
+const maxDepth = 6;
+const maxFields = 60;
+
+const formatExamples: Readonly<Record<string, string>> = {
+  'date-time': '2030-01-31T12:00:00Z',
+  date: '2030-01-31',
+  time: '12:00:00Z',
+  uuid: '00000000-0000-4000-8000-000000000000',
+  email: 'somebody@example.com',
+  uri: 'https://example.com/',
+  'uri-reference': '/path',
+};
+
+/**
+ * A value that fits a schema in most cases: its example, its default, its first enum value, or a value of its type. Patterns
+ * and limits other than `minimum` are not considered.
+ */
+function generateFrom(schema: Schema, direction: Direction, above: readonly Schema[] = []): GeneratedValue | undefined {
+  if (above.includes(schema) || above.length > maxDepth) return undefined;
+  const given = exampleOf(schema);
+  if (given) return given;
+  const { view } = schema;
+  const [first] = view.values?.values() ?? [];
+  if (first) return { value: first.value, isGenerated: false };
+  const within = [...above, schema];
+  const [alternative] = view.choices[0]?.alternatives ?? [];
+  const base = alternative && generateFrom(alternative.schema, direction, within);
+  if (view.types?.has('object') || view.properties.size > 0) return generateObject(schema, base, direction, within);
+  if (base) return base;
+  if (view.types?.has('array')) {
+    const item = view.items && generateFrom(view.items.schema, direction, within);
+    return { value: item ? [item.value] : [], isGenerated: item?.isGenerated ?? true, ...(item ? { item } : {}) };
+  }
+  return { value: generateScalar(schema), isGenerated: true };
+}
+
+function exampleOf({ parts }: Schema): GeneratedValue | undefined {
+  for (const { map } of parts) {
+    const { example, examples, default: byDefault } = map as Record<'example' | 'examples' | 'default', unknown>;
+    const value = example ?? (isList(examples) ? examples[0] : undefined) ?? map['const'] ?? byDefault;
+    if (value !== undefined) return { value, isGenerated: false };
+  }
+  return undefined;
+}
+
+/** `base`: the value of the first alternative of the schema, to which the fields are added. */
+function generateObject(
+  { view }: Schema,
+  base: GeneratedValue | undefined,
+  direction: Direction,
+  within: readonly Schema[],
+): GeneratedValue {
+  const hidden = direction === 'request' ? 'readOnly' : 'writeOnly';
+  const fields = [...view.properties].slice(0, maxFields).flatMap(([name, field]): [string, GeneratedValue][] => {
+    const value = field.has(hidden) ? undefined : generateFrom(field.schema, direction, within);
+    return value ? [[name, value]] : [];
+  });
+  const own = Object.fromEntries(fields.map(([name, { value }]) => [name, value]));
+  const isGenerated =
+    fields.some(([, field]) => field.isGenerated) || base?.isGenerated === true || (fields.length === 0 && !base);
+  return {
+    value: { ...(typeof base?.value === 'object' ? base.value : {}), ...own },
+    isGenerated,
+    fields: new Map([...(base?.fields ?? []), ...fields]),
+  };
+}
+
+function generateScalar({ view, parts }: Schema): unknown {
+  const minimum = parts.map(({ map }) => map['minimum']).find((value) => typeof value === 'number');
+  if (view.types?.has('string')) {
+    const format = parts.map(({ map }) => map['format']).find((value) => typeof value === 'string') ?? '';
+    return Object.hasOwn(formatExamples, format) ? formatExamples[format] : 'text';
+  }
+  if (view.types?.has('integer')) return minimum ?? 1;
+  if (view.types?.has('number')) return minimum ?? 1.5;
+  if (view.types?.has('boolean')) return true;
+  return view.nullable ? null : 'any value';
+}

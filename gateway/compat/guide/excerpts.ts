@@ -1,0 +1,128 @@
+import type { Route } from '../diff/routes.ts';
+import { isList, isMap, type Located, ownValue } from '../document/located.ts';
+import { type ContractExamples, type ExampleBody, type GeneratedValue, generatedBelow, valueAt } from './examples.ts';
+import type { BeforeAfter, Excerpt } from './guide.ts';
+
+/** A value of each contract, or the two contracts themselves. */
+export interface OldAndNew<T> {
+  readonly old: T;
+  readonly new: T;
+}
+
+const maxLines = 40;
+
+/**
+ * The parts of two bodies that the changes at `paths` affect. `base` leads from the bodies to the value that the paths
+ * begin at. Undefined if the excerpts are the same or there are none.
+ */
+export function excerptsOf(
+  bodies: OldAndNew<ExampleBody | undefined>,
+  base: readonly string[],
+  paths: readonly (readonly string[])[],
+): BeforeAfter | undefined {
+  const selection = selectionOf(paths);
+  const excerptOf = (body: ExampleBody | undefined): Excerpt | undefined => {
+    const fallback = base.reduce<GeneratedValue | undefined>(generatedBelow, body?.generated);
+    const part = body && select(valueAt(body.example, base), fallback, selection);
+    if (part === undefined) return undefined;
+    const lines = JSON.stringify(part.value, null, 2).split('\n');
+    const shown = lines.length > maxLines ? [...lines.slice(0, maxLines - 1), '…'] : lines;
+    return { text: shown.join('\n'), isGenerated: part.isGenerated };
+  };
+  const [before, after] = [excerptOf(bodies.old), excerptOf(bodies.new)];
+  return before?.text === after?.text ? undefined : { language: 'json', before, after };
+}
+
+/** Which parts of a value to show. */
+interface Selection {
+  /** Below these keys; `[]` is the first item of a list, `*` any key. */
+  readonly keys: Map<string, Selection>;
+  isWhole: boolean;
+}
+
+function selectionOf(paths: readonly (readonly string[])[]): Selection {
+  const root: Selection = { keys: new Map(), isWhole: false };
+  for (const path of paths) {
+    let at = root;
+    for (const key of path) {
+      const next = at.keys.get(key) ?? { keys: new Map(), isWhole: false };
+      at.keys.set(key, next);
+      at = next;
+    }
+    at.isWhole = true;
+  }
+  return root;
+}
+
+/** The selected parts of `value`; a part that it lacks comes from `fallback`. Undefined if neither has any of them. */
+function select(
+  value: unknown,
+  fallback: GeneratedValue | undefined,
+  selection: Selection,
+): GeneratedValue | undefined {
+  if (selection.isWhole || selection.keys.size === 0) return whole(value, fallback);
+  if (isList(value) || (value === undefined && isList(fallback?.value))) return selectItem(value, fallback, selection);
+  if (!isMap(value) && !isMap(fallback?.value)) return whole(value, fallback);
+  const own = isMap(value) ? value : {};
+  // In the order of the example, followed by the fields that it lacks.
+  const names = [...new Set([...Object.keys(own), ...selection.keys.keys()])];
+  const parts = names.flatMap((name): [string, GeneratedValue][] => {
+    const inner = selection.keys.get(name) ?? selection.keys.get('*');
+    const part = inner && select(ownValue(own, name), generatedBelow(fallback, name), inner);
+    return part ? [[name, part]] : [];
+  });
+  if (parts.length === 0) return undefined;
+  return {
+    value: Object.fromEntries(parts.map(([name, part]) => [name, part.value])),
+    isGenerated: parts.some(([, part]) => part.isGenerated),
+  };
+}
+
+/** A list with its first item only. */
+function selectItem(
+  value: unknown,
+  fallback: GeneratedValue | undefined,
+  selection: Selection,
+): GeneratedValue | undefined {
+  const [key, inner] = [...selection.keys].find(([name]) => name.startsWith('[')) ?? [];
+  if (key === undefined || inner === undefined) return undefined;
+  const part = select(isList(value) ? value[0] : undefined, generatedBelow(fallback, key), inner);
+  return part && { value: [part.value], isGenerated: part.isGenerated };
+}
+
+function whole(value: unknown, fallback: GeneratedValue | undefined): GeneratedValue | undefined {
+  return value === undefined ? fallback : { value, isGenerated: false };
+}
+
+/** The request lines of a route in both contracts, with example values for path parameters and required query parameters. */
+export function requestLines(
+  routes: OldAndNew<Route>,
+  contracts: OldAndNew<ContractExamples>,
+  bases: OldAndNew<string>,
+): BeforeAfter | undefined {
+  if (routes.old.kind !== 'route') return undefined;
+  const lineOf = (side: 'old' | 'new'): Excerpt => {
+    const text = `${routes[side].method} ${bases[side]}${requestTarget(routes[side], contracts[side])}`;
+    return { text, isGenerated: false };
+  };
+  return { language: 'http', before: lineOf('old'), after: lineOf('new') };
+}
+
+function requestTarget(route: Route, contract: ContractExamples): string {
+  const parameters = contract.parametersOf(route);
+  const encodedValue = (parameter: Located | undefined): string | undefined => {
+    const value = parameter && contract.valueOfParameter(parameter);
+    const isScalar = value !== undefined && value !== null && typeof value !== 'object';
+    return isScalar ? encodeURIComponent(String(value)) : undefined;
+  };
+  const path = route.path.replace(/\{([^{}]*)\}/g, (placeholder, name: string) => {
+    const parameter = parameters.find(({ value }) => isMap(value) && value['in'] === 'path' && value['name'] === name);
+    return encodedValue(parameter) ?? placeholder;
+  });
+  const query = parameters.flatMap((parameter) => {
+    const { value } = parameter;
+    if (!isMap(value) || value['in'] !== 'query' || value['required'] !== true) return [];
+    return [`${encodeURIComponent(String(value['name']))}=${encodedValue(parameter) ?? '…'}`];
+  });
+  return query.length === 0 ? path : `${path}?${query.join('&')}`;
+}
