@@ -1,82 +1,126 @@
 import type { RequestListener } from 'node:http';
-import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type RequestHandler, type Router } from 'express';
+import helmet from 'helmet';
 import type { Snapshot } from '../config/snapshot.ts';
 import { TrafficSamples } from '../observability/recentTraffic.ts';
 import { sendProblem } from '../problems/problem.ts';
-import { Attempts } from './attempts.ts';
-import { believeProxies } from './clientAddress.ts';
-import { login } from './dashboard/login.ts';
-import { dashboard } from './dashboard/router.ts';
-import { securityFields } from './dashboard/securityFields.ts';
+import { TokenAttempts, trustProxies } from './caller.ts';
+import { dashboardRoutes, loginRoutes } from './dashboard/routes.ts';
 import { Sessions } from './dashboard/sessions.ts';
-import { admission, guard, oneHost } from './guard.ts';
+import { admission, guard, singleHost } from './guard.ts';
 import { LastUse } from './lastUse.ts';
-import { metrics } from './metrics.ts';
-import { type Operations, operations, statusOf } from './operations.ts';
-import { probes, type Readiness } from './probes.ts';
+import { metricsRoute } from './metrics.ts';
+import type { AdminContext, Operations } from './operations.ts';
+import { operatorRoutes } from './operatorRoutes.ts';
+import { statusOf } from './status.ts';
 
-/** The operators' side of the gateway, on its own listener. */
+export interface Readiness {
+  /** False while the gateway starts and while it drains: then load balancers must not send it traffic. */
+  ready(): boolean;
+}
+
+/** The application of the admin listener. */
 export function createAdmin(
   live: { readonly current: Snapshot },
-  state: Readiness,
-  asked: Operations,
+  readiness: Readiness,
+  operations: Operations,
 ): RequestListener {
+  const { clock } = operations;
   const app = express();
   app.disable('x-powered-by');
   app.enable('strict routing');
   app.enable('case sensitive routing');
-  app.use(believeProxies(app, live));
-  app.use(securityFields);
-  app.use(notKept);
-  app.use(oneHost);
-  // Probes come before the guard: an orchestrator has no token, and calls by the address of a container.
-  app.use(probes(state));
+  app.use(trustProxies(app, live));
+  app.use(securityHeaders);
+  app.use(noStore);
+  app.use(singleHost);
+  // Before the guard: an orchestrator has no token and calls by the address of a container.
+  app.use(probeRoutes(readiness));
   const sessions = new Sessions();
-  const attempts = new Attempts();
-  const lastUse = new LastUse(() => asked.usage);
-  const traffic = new TrafficSamples(asked.monotonic);
-  const admits = admission(live, sessions, attempts, asked.clock);
-  app.use(login(live, sessions, attempts, asked.clock));
-  app.use(guard(live, admits, attempts, asked.clock));
-  app.use(
-    dashboard(
-      {
-        status: () => statusOf(live, asked, lastUse, traffic),
-        ready: () => state.ready(),
-        admits,
-        clock: asked.clock,
-      },
-      sessions,
-    ),
-  );
-  app.use(operations(live, asked, lastUse, traffic, admits));
-  app.use(metrics(live, asked, lastUse));
-  app.use(nothingHere);
-  app.use(lastResort);
+  const attempts = new TokenAttempts();
+  const admits = admission(live, sessions, attempts, clock);
+  const context: AdminContext = {
+    live,
+    operations,
+    lastUse: new LastUse(() => operations.usage),
+    traffic: new TrafficSamples(operations.monotonic),
+    admits,
+  };
+  app.use(loginRoutes(live, sessions, attempts, clock));
+  app.use(guard(live, admits, attempts, clock));
+  const watched = { status: () => statusOf(context), ready: () => readiness.ready(), admits, clock };
+  app.use(dashboardRoutes(watched, sessions));
+  app.use(operatorRoutes(context));
+  app.use(metricsRoute(context));
+  app.use(notFound);
+  app.use(onError);
   return (req, res) => app(req, res);
 }
 
-const notKept: RequestHandler = (_req, res, next) => {
+/** A browser may only show the dashboard, and may load nothing from other origins. */
+const securityHeaders = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      'default-src': ["'none'"],
+      'script-src': ["'self'"],
+      'style-src': ["'self'"],
+      'img-src': ["'self'"],
+      'connect-src': ["'self'"],
+      'form-action': ["'self'"],
+      'base-uri': ["'none'"],
+      'frame-ancestors': ["'none'"],
+    },
+  },
+  xFrameOptions: { action: 'deny' },
+  referrerPolicy: { policy: 'no-referrer' },
+  // Browsers apply these three on https only, and log warnings on the plain HTTP of this listener.
+  crossOriginOpenerPolicy: false,
+  originAgentCluster: false,
+  strictTransportSecurity: false,
+});
+
+const noStore: RequestHandler = (_req, res, next) => {
   res.set('Cache-Control', 'no-store');
   next();
 };
 
-const nothingHere: RequestHandler = (_req, res) =>
-  sendProblem(res, 'NOT_FOUND', 'The admin listener has nothing under this path.');
-
-/** As Express's reader of bodies says it. */
-function isUnparsed(error: unknown): boolean {
-  return error instanceof SyntaxError && 'type' in error && error.type === 'entity.parse.failed';
+/** `/healthz`: the process runs. `/readyz`: it accepts traffic. */
+function probeRoutes(readiness: Readiness): Router {
+  const router = express.Router({ strict: true, caseSensitive: true });
+  addProbe(router, '/healthz', (_req, res) => {
+    res.type('text/plain').send('ok');
+  });
+  addProbe(router, '/readyz', (_req, res) => {
+    if (readiness.ready()) res.json({ ready: true });
+    else res.status(503).json({ ready: false, reason: 'The gateway is starting or draining.' });
+  });
+  return router;
 }
 
-const lastResort: ErrorRequestHandler = (error, _req, res, _next) => {
-  // Express's own answer would show a stack.
+function addProbe(router: Router, path: string, handler: RequestHandler): void {
+  router.get(path, handler);
+  router.all(path, (_req, res) => {
+    res.set('Allow', 'GET, HEAD');
+    sendProblem(res, 'METHOD_NOT_ALLOWED', 'A probe only accepts GET and HEAD.');
+  });
+}
+
+const notFound: RequestHandler = (_req, res) =>
+  sendProblem(res, 'NOT_FOUND', 'The admin listener has nothing at this path.');
+
+/** Replaces Express's own error page, which would show a stack trace. */
+const onError: ErrorRequestHandler = (error, _req, res, _next) => {
   const { status } = error as { status?: number };
   if (res.headersSent) res.destroy();
-  else if (status === 413) sendProblem(res, 'BODY_TOO_LARGE', 'The body is longer than this operation takes.');
-  else if (error instanceof URIError)
-    sendProblem(res, 'BAD_REQUEST', 'The path has a percent sign that begins no UTF-8.');
+  else if (status === 413) sendProblem(res, 'BODY_TOO_LARGE', 'The body is longer than this operation accepts.');
+  else if (error instanceof URIError) sendProblem(res, 'BAD_REQUEST', 'The path has an invalid percent-encoding.');
   else if (status !== undefined && status < 500)
-    sendProblem(res, 'BAD_REQUEST', isUnparsed(error) ? 'The body is not JSON.' : 'The request cannot be read.');
-  else sendProblem(res, 'INTERNAL_ERROR', 'The answer could not be made.');
+    sendProblem(res, 'BAD_REQUEST', isJsonError(error) ? 'The body is not JSON.' : 'The request cannot be parsed.');
+  else sendProblem(res, 'INTERNAL_ERROR', 'The request failed.');
 };
+
+/** The error of Express's body parser for invalid JSON. */
+function isJsonError(error: unknown): boolean {
+  return error instanceof SyntaxError && 'type' in error && error.type === 'entity.parse.failed';
+}

@@ -3,75 +3,80 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
-import type { Attempts } from './attempts.ts';
-import { clientAddress } from './clientAddress.ts';
-import { sameOrigin } from './dashboard/sameOrigin.ts';
-import { sessionOf } from './dashboard/sessionCookie.ts';
-import type { Sessions } from './dashboard/sessions.ts';
-import { sameSecret } from './secret.ts';
+import { clientAddress, isSameOrigin, isSameSecret, type TokenAttempts } from './caller.ts';
+import { type Sessions, sessionOf } from './dashboard/sessions.ts';
 
-/** What lets a request in: the token, a login with it, or where it comes from. */
+/** Why a request is admitted: the token, a login session, or because it comes from this machine; undefined: it is not. */
 export type Admits = (req: Request) => 'token' | 'session' | 'machine' | undefined;
 
 /**
- * Lets in who holds the token. Where there is none, or `admin_loopback` is open, also who calls from this machine by a
- * loopback name. The name counts because a web page can make a browser here call us by a name of its own that resolves to
- * 127.0.0.1 (DNS rebinding); the address counts because anybody who reaches us from outside can claim `Host: localhost`.
- * Neither tells a proxy on this machine that sends the upstream's name as Host: so a token, once set, is asked of everybody.
+ * Admits requests with the token. If there is none, or `admin_loopback` is open, it also admits requests from this machine
+ * to a loopback name. The name is checked because a web page can make a browser on this machine send requests to a name of
+ * its own that resolves to 127.0.0.1 (DNS rebinding). The address is checked because anyone can send `Host: localhost`.
+ * Neither check detects a proxy on this machine that sends the upstream's name as Host. So once a token is set, every
+ * request needs it.
  */
 export function admission(
   live: { readonly current: Snapshot },
   sessions: Sessions,
-  attempts: Attempts,
+  attempts: TokenAttempts,
   clock: Clock,
 ): Admits {
   return (req) => {
     const { adminToken, adminLoopback } = live.current.gateway;
     const given = bearer(req);
-    if (adminToken !== undefined && given !== undefined && sameSecret(given, adminToken)) {
-      if (attempts.believes(clientAddress(req), adminToken, clock.now())) return 'token';
+    if (adminToken !== undefined && given !== undefined && isSameSecret(given, adminToken)) {
+      if (attempts.accepts(clientAddress(req), adminToken, clock.now())) return 'token';
     }
     const session = sessionOf(req);
-    const logged =
-      adminToken !== undefined && session !== undefined && sessions.holds(session, adminToken, clock.now());
-    if (logged) return 'session';
-    const here = adminToken === undefined || adminLoopback === 'open';
-    if (here && isFromHere(req)) return 'machine';
+    const isLoggedIn =
+      adminToken !== undefined && session !== undefined && sessions.isValid(session, adminToken, clock.now());
+    if (isLoggedIn) return 'session';
+    const isLoopbackOpen = adminToken === undefined || adminLoopback === 'open';
+    if (isLoopbackOpen && isFromThisMachine(req)) return 'machine';
     return undefined;
   };
 }
 
-/** Refuses whom `admits` does not let in; a browser is shown the way to the login, where there is one. */
+/** Refuses requests that `admits` does not admit. Redirects a browser to the login form if a token is set. */
 export function guard(
   live: { readonly current: Snapshot },
   admits: Admits,
-  attempts: Attempts,
+  attempts: TokenAttempts,
   clock: Clock,
 ): RequestHandler {
   return (req, res, next) => {
     const by = admits(req);
     const { adminToken } = live.current.gateway;
     if (by === 'token') attempts.succeed(clientAddress(req), adminToken as string);
-    if (by !== undefined && isOwn(req, by)) next();
-    else if (by !== undefined) sendProblem(res, 'FORBIDDEN', 'Only a page of this very origin may change something.');
+    if (by !== undefined && isSafeFromCsrf(req, by)) next();
+    else if (by !== undefined)
+      sendProblem(res, 'FORBIDDEN', 'A browser may send this request only from the dashboard.');
     else if (adminToken !== undefined && bearer(req) !== undefined) refuseToken(req, res, attempts, clock.now());
     else if (adminToken !== undefined && req.path === '/' && req.method === 'GET') res.redirect(303, '/login');
-    else sendProblem(res, 'FORBIDDEN', adminToken === undefined ? callFromHere : sendToken);
+    else sendProblem(res, 'FORBIDDEN', adminToken === undefined ? callFromThisMachine : sendToken);
   };
 }
 
 const sendToken = 'Send gateway.admin_token as a bearer token.';
-const callFromHere =
+const callFromThisMachine =
   'Call from this machine by a loopback name, not through a proxy. For calls from elsewhere set gateway.admin_token.';
 
-/** Two Host fields are read differently by a proxy and by us (RFC 9112 §3.2). */
-export const oneHost: RequestHandler = ({ rawHeaders }, res, next) => {
+/** A proxy and this gateway may each use another of two Host fields (RFC 9112 §3.2). */
+export const singleHost: RequestHandler = ({ rawHeaders }, res, next) => {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hosts > 1) sendProblem(res, 'BAD_REQUEST', 'A request has exactly one Host field.');
   else next();
 };
 
-function refuseToken(req: Request, res: Response, attempts: Attempts, now: number): void {
+/** Requires JSON: a form on another site can send a POST, but not with this type (CSRF). */
+export const requireJson: RequestHandler = (req, res, next) => {
+  // Not req.is(), which is false for a request without a body.
+  if (/^application\/json\s*(?:;|$)/i.test(req.get('content-type') ?? '')) next();
+  else sendProblem(res, 'UNSUPPORTED_MEDIA_TYPE', 'Send it with Content-Type: application/json; the body may be {}.');
+};
+
+function refuseToken(req: Request, res: Response, attempts: TokenAttempts, now: number): void {
   const address = clientAddress(req);
   const wait = Math.ceil(attempts.wait(address, now) / 1_000);
   attempts.fail(address, now);
@@ -83,22 +88,23 @@ function refuseToken(req: Request, res: Response, attempts: Attempts, now: numbe
   sendProblem(res, 'TOO_MANY_ATTEMPTS', `Too many wrong tokens came from your address. Try again in ${wait} seconds.`);
 }
 
-// A browser adds a cookie, and the address of its machine, to what another site makes it send (CSRF); never a bearer.
-function isOwn(req: IncomingMessage, by: 'token' | 'session' | 'machine'): boolean {
+// A page of another site can make a browser send a request with the session cookie and from this machine (CSRF), but never
+// with a bearer token.
+function isSafeFromCsrf(req: IncomingMessage, by: 'token' | 'session' | 'machine'): boolean {
   if (by === 'token' || req.method === 'GET' || req.method === 'HEAD') return true;
-  return sameOrigin(req) ?? by === 'machine';
+  return isSameOrigin(req) ?? by === 'machine';
 }
 
-function isFromHere({ headers, socket }: IncomingMessage): boolean {
-  return !isPassedOn(headers) && isLoopbackAddress(socket.remoteAddress) && isLoopbackHost(headers.host);
+function isFromThisMachine({ headers, socket }: IncomingMessage): boolean {
+  return !isProxied(headers) && isLoopbackAddress(socket.remoteAddress) && isLoopbackHost(headers.host);
 }
 
-/** Only a proxy adds these, and not every proxy does. */
-function isPassedOn(headers: IncomingHttpHeaders): boolean {
+/** Only proxies add these fields, but not every proxy does. */
+function isProxied(headers: IncomingHttpHeaders): boolean {
   return ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'].some((name) => name in headers);
 }
 
-/** Whether a Host field names this machine by loopback: `localhost`, 127.0.0.0/8 or `[::1]`, with any port. */
+/** Whether a Host field is a loopback name: `localhost`, 127.0.0.0/8 or `[::1]`, with any port. */
 export function isLoopbackHost(host: string | undefined): boolean {
   return host !== undefined && /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i.test(host);
 }

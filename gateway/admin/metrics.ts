@@ -1,26 +1,118 @@
 import express, { type Router } from 'express';
-import type { Snapshot } from '../config/snapshot.ts';
-import { exposition, metricsType } from '../observability/exposition.ts';
-import { gauges } from './gauges.ts';
-import type { LastUse } from './lastUse.ts';
-import { ledgerGauges } from './ledgerState.ts';
-import type { Operations } from './operations.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { stageOf } from '../lifecycle/stage.ts';
+import {
+  exposition,
+  type MetricSample,
+  type MetricValues,
+  metricOf,
+  metricsType,
+} from '../observability/exposition.ts';
+import type { MetricName } from '../observability/metricTable.ts';
+import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
+import type { LedgerState } from '../usage/ledger/writableLedger.ts';
+import type { AdminContext } from './operations.ts';
 
-/** `GET /metrics`: what the processes have counted, and what the gateway is. */
-export function metrics(
-  live: { readonly current: Snapshot },
-  asked: Pick<Operations, 'report' | 'config' | 'clock' | 'usage'>,
-  lastUse: LastUse,
-): Router {
+const dayMs = 86_400_000;
+
+/** `GET /metrics`: the counts of all processes, and the gateway's current state. */
+export function metricsRoute({ live, operations, lastUse }: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/metrics', async (_req, res) => {
-    const report = await asked.report(true);
-    const parts = [...report.workers.map((worker) => worker.metrics ?? []), ...(report.absent ?? [])];
-    const now = asked.clock.now();
-    const known = await lastUse.in(report, live.current, now);
-    const state = [...gauges(live.current, known, asked.config(), now), ...ledgerGauges(asked.usage)];
-    const text = await exposition([...parts, state]);
+    const report = await operations.report(true);
+    const counts = [...report.workers.map((worker) => worker.metrics ?? []), ...(report.absent ?? [])];
+    const now = operations.clock.now();
+    const withLastUse = await lastUse.addTo(report, live.current, now);
+    const state = [...gauges(live.current, withLastUse, operations.config(), now), ...ledgerGauges(operations.usage)];
+    const text = await exposition([...counts, state]);
     res.set('Content-Type', metricsType).send(text);
   });
   return router;
+}
+
+/** The metrics that are computed from the configuration and the gateway's state at `now`, not counted. */
+export function gauges(
+  snapshot: Snapshot,
+  { versions, workers }: ServingReport,
+  config: ConfigStatus,
+  now: number,
+): MetricValues[] {
+  const each = (name: MetricName, value: (report: VersionReport) => number | undefined): MetricValues =>
+    metricOf(
+      name,
+      versions.flatMap((report) => sample({ version: report.name }, value(report))),
+    );
+  const eachTarget = (name: MetricName, value: (report: TargetReport) => number): MetricValues =>
+    metricOf(
+      name,
+      versions.flatMap(({ name: version, targets }) =>
+        targets.map((target) => ({ labels: { version, target: target.url }, value: value(target) })),
+      ),
+    );
+  const settings = ({ name }: VersionReport): Version | undefined => snapshot.versions.get(name);
+  return [
+    each('version_gateway_requests_in_flight', ({ inFlight }) => inFlight),
+    each('version_gateway_requests_waiting', ({ waiting }) => waiting),
+    each('version_gateway_last_request_timestamp_seconds', ({ lastServed }) => seconds(lastServed)),
+    each('version_gateway_deprecated_version_in_use', (report) =>
+      inUse(settings(report), report, snapshot.guard.quiet || dayMs, now),
+    ),
+    each('version_gateway_days_until_sunset', (report) => daysUntil(settings(report)?.sunset, now)),
+    eachTarget('version_gateway_target_up', ({ health, reachable }) =>
+      health === 'healthy' && reachable !== false ? 1 : 0,
+    ),
+    metricOf('version_gateway_workers_unresponsive', [
+      { labels: {}, value: workers.filter(({ unresponsiveSince }) => unresponsiveSince !== undefined).length },
+    ]),
+    ...configGauges(config),
+  ];
+}
+
+function configGauges({ generation, loadedAt, failures = 0, lastFailure }: ConfigStatus): MetricValues[] {
+  const one = (name: MetricName, value: number): MetricValues => metricOf(name, [{ labels: {}, value }]);
+  return [
+    metricOf('version_gateway_config_reloads_total', [
+      { labels: { result: 'ok' }, value: generation - 1 },
+      { labels: { result: 'failed' }, value: failures },
+    ]),
+    one('version_gateway_config_generation', generation),
+    one('version_gateway_config_last_reload_successful', lastFailure ? 0 : 1),
+    one('version_gateway_config_last_success_timestamp_seconds', loadedAt / 1000),
+  ];
+}
+
+/** 1 if a deprecated or sunset version was used within `quiet`; undefined in other stages. */
+function inUse(version: Version | undefined, { lastServed, lastUsed }: VersionReport, quiet: number, now: number) {
+  const stage = version && stageOf(version, now);
+  if (stage !== 'deprecated' && stage !== 'sunset') return undefined;
+  const last = lastUsed === undefined ? lastServed : (lastUsed ?? undefined);
+  return last !== undefined && now - last < quiet ? 1 : 0;
+}
+
+function daysUntil(instant: number | undefined, now: number): number | undefined {
+  return instant === undefined ? undefined : (instant - now) / dayMs;
+}
+
+function seconds(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : ms / 1000;
+}
+
+function sample(labels: MetricSample['labels'], value: number | undefined): MetricSample[] {
+  return value === undefined ? [] : [{ labels, value }];
+}
+
+type LedgerGauges = Pick<LedgerState, 'problem' | 'incident' | 'held' | 'foldedHere'>;
+
+export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
+  if (!ledger) return [];
+  return [
+    metricOf('version_gateway_ledger_up', [{ labels: {}, value: ledger.problem === undefined ? 1 : 0 }]),
+    metricOf(
+      'version_gateway_ledger_last_incident_timestamp_seconds',
+      ledger.incident ? [{ labels: {}, value: ledger.incident.at / 1000 }] : [],
+    ),
+    metricOf('version_gateway_ledger_held_rows', [{ labels: {}, value: ledger.held }]),
+    // Added to the requests that the processes folded before the ledger received them.
+    metricOf('version_gateway_usage_folded_requests_total', [{ labels: {}, value: ledger.foldedHere }]),
+  ];
 }

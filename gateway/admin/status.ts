@@ -3,9 +3,26 @@ import { stageOf } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
+import type { LedgerState } from '../usage/ledger/writableLedger.ts';
+import type { AdminContext } from './operations.ts';
 
-/** What `/api/status` says of the configuration at work. */
-export function configOf({ fingerprint, generation, loadedAt, trigger, forced, lastFailure }: ConfigStatus): object {
+/** The body of `GET /api/status`. */
+export async function statusOf({ live, operations, lastUse, traffic }: AdminContext): Promise<object> {
+  const { clock, usage } = operations;
+  const isDue = traffic.isDue;
+  const counted = await operations.report(isDue);
+  if (isDue) traffic.add(counted);
+  const report = await lastUse.addTo(counted, live.current, clock.now());
+  return {
+    config: configStatus(operations.config()),
+    workers: workersStatus(report),
+    usage: ledgerStatus(usage, clock.now()),
+    versions: versionsStatus(live.current, report, clock.now()),
+    traffic: trafficStatus(traffic.recent),
+  };
+}
+
+function configStatus({ fingerprint, generation, loadedAt, trigger, forced, lastFailure }: ConfigStatus): object {
   return {
     fingerprint,
     generation,
@@ -16,7 +33,7 @@ export function configOf({ fingerprint, generation, loadedAt, trigger, forced, l
   };
 }
 
-export function workersOf({ workers }: ServingReport): object[] {
+function workersStatus({ workers }: ServingReport): object[] {
   return workers.map(({ pid, since, unresponsiveSince }) => ({
     pid,
     since: instant(since),
@@ -24,8 +41,22 @@ export function workersOf({ workers }: ServingReport): object[] {
   }));
 }
 
-/** Rates and latencies as `/api/status` answers them; null: they are not known yet. */
-export function trafficOf(recent: RecentTraffic | undefined): object | null {
+// Long enough for an operator who looks the next morning.
+const recentIncidentMs = 24 * 3_600_000;
+
+/** Null: no ledger is kept. */
+function ledgerStatus(
+  ledger: Pick<LedgerState, 'problem' | 'incident' | 'held'> | undefined,
+  now: number,
+): object | null {
+  if (!ledger) return null;
+  const { problem, incident, held } = ledger;
+  const recent = incident && Math.abs(now - incident.at) < recentIncidentMs ? incident.text : null;
+  return { problem: problem ?? recent, held_rows: held };
+}
+
+/** Null: the rates are not known yet. */
+function trafficStatus(recent: RecentTraffic | undefined): object | null {
   if (!recent) return null;
   return {
     span_ms: Math.round(recent.spanMs),
@@ -43,13 +74,13 @@ function rounded(ms: number | undefined): number | null {
   return ms === undefined ? null : Number(ms.toPrecision(3));
 }
 
-/** What `/api/status` says of every version that is served, or of which something is still under way. */
-export function versionsOf(snapshot: Snapshot, report: ServingReport, now: number): object[] {
+/** The versions of routes.yaml, and removed ones that still have requests in flight. */
+function versionsStatus(snapshot: Snapshot, report: ServingReport, now: number): object[] {
   const { byMajor, versions } = snapshot;
   const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
-  // What a worker holds is known only while it answers.
+  // The requests in flight of a worker that does not answer are unknown.
   const isKnown = report.workers.every(({ unresponsiveSince }) => unresponsiveSince === undefined);
-  const statusOf = (name: string, version: Version | undefined, own: VersionReport | undefined): object => ({
+  const statusOfVersion = (name: string, version: Version | undefined, own: VersionReport | undefined): object => ({
     ...versionStatus(name, version, own, now, isKnown),
     unreachable: unreachable.has(name),
     stopped_before_retired: unreachable.get(name)?.stoppedBeforeRetired ?? false,
@@ -58,8 +89,8 @@ export function versionsOf(snapshot: Snapshot, report: ServingReport, now: numbe
   const reports = new Map(report.versions.map((one) => [one.name, one]));
   const gone = report.versions.filter(({ name }) => !versions.has(name));
   return [
-    ...byMajor.map((version) => statusOf(version.name, version, reports.get(version.name))),
-    ...gone.map((one) => statusOf(one.name, undefined, one)),
+    ...byMajor.map((version) => statusOfVersion(version.name, version, reports.get(version.name))),
+    ...gone.map((one) => statusOfVersion(one.name, undefined, one)),
   ];
 }
 

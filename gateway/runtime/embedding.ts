@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { LedgerThread } from '../admin/reading/ledgerThread.ts';
+import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
 import { loadSnapshot, readRoutes, snapshotFrom } from '../config/load.ts';
 import { LoadThread } from '../config/loadThread.ts';
 import { digestOf } from '../config/namedFiles.ts';
@@ -85,7 +85,7 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
 interface OpenLedger {
   readonly ledger: ThreadedLedger;
   readonly telemetry: Telemetry;
-  readonly reader: LedgerThread;
+  readonly reader: ThreadedLedgerClient;
   stopMaintenance(): void;
 }
 
@@ -103,11 +103,11 @@ class EmbeddedLedger {
       context.recorder = telemetry.recorder;
       for (const exchange of waiting) telemetry.recorder.record(exchange);
       const stopMaintenance = maintainLedger(ledger, clock, () => void telemetry.resalt());
-      return { ledger, telemetry, reader: new LedgerThread(ledger), stopMaintenance };
+      return { ledger, telemetry, reader: new ThreadedLedgerClient(ledger), stopMaintenance };
     });
   }
 
-  async reader(): Promise<LedgerThread> {
+  async reader(): Promise<ThreadedLedgerClient> {
     return (await this.#opened).reader;
   }
 

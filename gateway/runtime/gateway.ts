@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { createAdmin } from '../admin/app.ts';
-import { LedgerThread } from '../admin/reading/ledgerThread.ts';
+import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
@@ -45,7 +45,7 @@ export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
 export async function startGateway(snapshot: Snapshot, options: GatewayOptions = {}): Promise<RunningGateway> {
   const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
   const usage = ledger && sinkOf(ledger);
-  const ledgerReader = ledger && new LedgerThread(ledger);
+  const ledgerReader = ledger && new ThreadedLedgerClient(ledger);
   const serving = await serve(snapshot, { clock, notice, usage, logs: options.logs ?? false });
   const reloader = new Reloader({
     source: serving,

@@ -1,4 +1,4 @@
-import type { LedgerDesk } from '../admin/reading/questions.ts';
+import type { LedgerClient } from '../admin/reading/ledgerClient.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { UseFacts } from '../lifecycle/reloadGuard.ts';
 import type { Serving } from './serving.ts';
@@ -13,14 +13,14 @@ const skewMs = 5_000;
 export async function versionUsage(
   snapshot: Snapshot,
   serving: Pick<Serving, 'flush' | 'report'>,
-  ledger: LedgerDesk | undefined,
+  ledger: LedgerClient | undefined,
   now: number,
 ): Promise<UseFacts> {
   const isFlushed = await serving.flush();
   const { versions } = await serving.report();
   const since = now - snapshot.guard.quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used in its place.
-  const rows = await ledger?.ask('use', snapshot, { since, now }).catch(() => undefined);
+  const rows = await ledger?.query('recentUse', snapshot, { since, now }).catch(() => undefined);
   const isComplete = isFlushed && rows !== undefined && ledger?.problem === undefined && ledger?.held === 0;
   const recorded = new Map(rows?.map((row) => [row.version, row]));
   return {

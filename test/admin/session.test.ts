@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { createAdmin } from '../../gateway/admin/app.ts';
-import { Attempts } from '../../gateway/admin/attempts.ts';
+import { TokenAttempts } from '../../gateway/admin/caller.ts';
 import { Sessions, sessionLifetime } from '../../gateway/admin/dashboard/sessions.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { serve } from '../discovery/server.ts';
@@ -317,7 +317,7 @@ it('opens no more sessions than it can keep', () => {
   const first = sessions.open(token, start);
   const second = sessions.open(token, start);
   for (let at = 0; at < 999; at += 1) sessions.open(token, start);
-  expect([sessions.holds(first, token, start), sessions.holds(second, token, start)]).toEqual([false, true]);
+  expect([sessions.isValid(first, token, start), sessions.isValid(second, token, start)]).toEqual([false, true]);
 });
 
 it.each([
@@ -327,13 +327,13 @@ it.each([
   ['10.0.0.9', '10.0.0.10', false],
   ['::ffff:10.0.0.9', '::ffff:10.0.0.10', false],
 ])('counts the attempts of %s and %s together: %s', (one, other, together) => {
-  const attempts = new Attempts();
+  const attempts = new TokenAttempts();
   for (let at = 0; at < 5; at += 1) attempts.fail(one, start);
   expect(attempts.wait(other, start) > 0).toBe(together);
 });
 
 it('remembers no more addresses than it can keep', () => {
-  const attempts = new Attempts();
+  const attempts = new TokenAttempts();
   const guess = (address: string) => {
     for (let at = 0; at < 5; at += 1) attempts.fail(address, start);
   };

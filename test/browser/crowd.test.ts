@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { LedgerThread } from '../../gateway/admin/reading/ledgerThread.ts';
+import { ThreadedLedgerClient } from '../../gateway/admin/reading/threadedClient.ts';
 import { crowded } from '../admin/reading/crowd.ts';
 import { serve } from '../discovery/server.ts';
 import { launchChromium, open } from './chromium.ts';
@@ -10,9 +10,9 @@ const patience = 60_000;
 it('shows a version with 50,000 clients soon, and asks for no more than it shows', { timeout: 300_000 }, async () => {
   const browser = await launchChromium();
   onTestFinished(() => browser.close());
-  const desk = new LedgerThread(crowded(50_000, now).ledger);
-  onTestFinished(() => desk.close());
-  const { url } = await serve(Object.assign(scene(), { desk }).listener);
+  const ledgerClient = new ThreadedLedgerClient(crowded(50_000, now).ledger);
+  onTestFinished(() => ledgerClient.close());
+  const { url } = await serve(Object.assign(scene(), { ledgerClient }).listener);
   const page = await browser.newPage({ locale: 'en-GB' });
   page.setDefaultTimeout(patience);
   await page.clock.setFixedTime(now);

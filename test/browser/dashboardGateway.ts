@@ -1,12 +1,12 @@
 import type { RequestListener } from 'node:http';
 import { createAdmin } from '../../gateway/admin/app.ts';
-import type { LedgerDesk } from '../../gateway/admin/reading/questions.ts';
+import type { LedgerClient } from '../../gateway/admin/reading/ledgerClient.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
 import type { ConfigStatus, TargetReport, WorkerReport } from '../../gateway/observability/report.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { wellGone } from '../observability/recorded.ts';
-import { deskOf } from '../support/deskOf.ts';
+import { directLedgerClient } from '../support/directLedgerClient.ts';
 import { sampleUsage } from './sampleUsage.ts';
 
 export const now = Date.parse('2026-11-21T10:20:00Z');
@@ -31,7 +31,7 @@ export interface Scene {
   ready: boolean;
   usage: UsageQueries | undefined;
   /** In place of `usage`. */
-  desk?: LedgerDesk;
+  ledgerClient?: LedgerClient;
   reloads: number;
   outcome: { readonly kind: string };
   workers: readonly WorkerReport[];
@@ -97,7 +97,7 @@ export function scene(
       clock: { now: () => state.clock.now() },
       monotonic: () => elapsed,
       get usage() {
-        return state.desk ?? (state.usage && deskOf(state.usage));
+        return state.ledgerClient ?? (state.usage && directLedgerClient(state.usage));
       },
     },
   );

@@ -144,7 +144,7 @@ describe('exits 2', () => {
     [['/v1', '--format', 'csv'], 'Allowed choices are text, json, markdown.'],
     [
       ['/v9'],
-      'answered 404.  No such version: neither the configuration nor the ledger knows it.  The configuration has /v1, /v2, /v3.\n',
+      'answered 404.  No such version: it is neither in the configuration nor in the ledger.  The configuration has /v1, /v2, /v3.\n',
     ],
   ])('for %j', async (args, words) => {
     const { code, stdout, stderr } = await canRetire(args);

@@ -209,7 +209,7 @@ describe('exits 2', () => {
     [['--since', '7'], 'has no unit. Write 7s or 7ms.'],
     [['--by', 'name'], 'Allowed choices are version, client, route, day, migration.'],
     [['--format', 'markdown'], 'Allowed choices are text, json, csv.'],
-    [['/v9'], 'answered 400.  `version`: neither the configuration nor the ledger knows it.'],
+    [['/v9'], 'answered 400.  `version`: it is neither in the configuration nor in the ledger.'],
     [['/v2', '--by', 'migration'], 'answered 400.  `version`: /v2 has no successor'],
   ])('for %j', async (args, words) => {
     const { code, stdout, stderr } = await usage(args);

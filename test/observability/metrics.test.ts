@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { gauges } from '../../gateway/admin/gauges.ts';
-import { ledgerGauges } from '../../gateway/admin/ledgerState.ts';
+import { gauges, ledgerGauges } from '../../gateway/admin/metrics.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
 import { exposition } from '../../gateway/observability/exposition.ts';

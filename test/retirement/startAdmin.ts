@@ -6,7 +6,7 @@ import { createAdmin } from '../../gateway/admin/app.ts';
 import type { Operations } from '../../gateway/admin/operations.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
-import { deskOf } from '../support/deskOf.ts';
+import { directLedgerClient } from '../support/directLedgerClient.ts';
 
 /** The admin listener of a gateway with these routes and this ledger: its host:port. */
 export async function startAdmin(
@@ -25,7 +25,7 @@ export async function startAdmin(
     config: unasked,
     report: async () => ({ versions: [], workers: [] }),
     clock: { now: () => now },
-    usage: usage && deskOf(usage),
+    usage: usage && directLedgerClient(usage),
   };
   const server = createServer(createAdmin({ current }, { ready: () => true }, operations)).listen(0, '127.0.0.1');
   await once(server, 'listening');

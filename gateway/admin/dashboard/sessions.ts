@@ -1,34 +1,35 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 
-/** How long a browser that logged in is let in without asking again, ms: a working day. */
+/** How long a login lasts, ms: a working day. */
 export const sessionLifetime = 8 * 3_600_000;
 
-// Whoever opens one holds the token already; this only keeps a script that logs in for ever from filling the memory.
-const mostSessions = 1_000;
+// Only holders of the token can open sessions; this bounds the memory if a script logs in again and again.
+const maxSessions = 1_000;
 
 interface Session {
   readonly until: number;
-  /** What was the token then: a session does not outlive it. */
+  /** The token at the login. The session ends when the token changes. */
   readonly token: string;
 }
 
-/** Browsers that have shown the admin token. They are forgotten with the process. Instants in epoch ms. */
+/** The login sessions of browsers, in memory only. Instants in epoch ms. */
 export class Sessions {
-  // By the digest of the id: how long a look-up takes says nothing about the ids themselves.
+  // Keyed by a digest, so that the time of a look-up reveals nothing about the ids.
   readonly #open = new Map<string, Session>();
 
-  /** @returns the id that the browser is to show from now on. */
+  /** @returns the id of the new session */
   open(token: string, now: number): string {
     for (const [key, { until }] of this.#open) if (until <= now) this.#open.delete(key);
     const [oldest] = this.#open.keys();
-    if (oldest !== undefined && this.#open.size >= mostSessions) this.#open.delete(oldest);
+    if (oldest !== undefined && this.#open.size >= maxSessions) this.#open.delete(oldest);
     const id = randomBytes(32).toString('base64url');
     this.#open.set(keyOf(id), { until: now + sessionLifetime, token });
     return id;
   }
 
-  /** Whether `id` stands for somebody who showed `token`, the one of this moment. */
-  holds(id: string, token: string, now: number): boolean {
+  /** `token`: the current one. */
+  isValid(id: string, token: string, now: number): boolean {
     const session = this.#open.get(keyOf(id));
     return session !== undefined && session.until > now && session.token === token;
   }
@@ -40,4 +41,23 @@ export class Sessions {
 
 function keyOf(id: string): string {
   return createHash('sha256').update(id).digest('base64');
+}
+
+const cookieName = 'version_gateway_session';
+
+/** The session id in the cookie of a request; undefined: there is none. */
+export function sessionOf({ headers }: IncomingMessage): string | undefined {
+  return new RegExp(`(?:^|;) *${cookieName}=([\\w-]{43})(?:;|$)`).exec(headers.cookie ?? '')?.[1];
+}
+
+/** The Set-Cookie value that gives the browser this session id; '' removes the cookie (RFC 6265 §4.1). */
+export function sessionCookie(req: IncomingMessage, id: string): string {
+  const age = id === '' ? 0 : sessionLifetime / 1_000;
+  const secure = isSecure(req) ? '; Secure' : '';
+  return `${cookieName}=${id}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+// This listener speaks plain HTTP, so a proxy terminates TLS. A client that forges the field only loses its own cookie.
+function isSecure({ headers }: IncomingMessage): boolean {
+  return /^https\b/i.test(headers.origin ?? String(headers['x-forwarded-proto'] ?? ''));
 }

@@ -2,6 +2,7 @@ import { reasonOf } from '../../config/fault.ts';
 import { nameLine } from '../../config/names.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { stageOf } from '../../lifecycle/stage.ts';
+import { successorOf } from '../../lifecycle/successor.ts';
 import { clientsUsing, gatherFacts, ignoredBy } from '../../retirement/facts.ts';
 import { judge } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
@@ -10,101 +11,118 @@ import { nameClient } from '../../usage/clientNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
 import { usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
-import { BadParameter } from '../badParameter.ts';
-import { durationIn, expectOnly, nobodyKnows, questionIn, removedIn } from '../question.ts';
-import type { Answers, ClientNaming, Kind, LastUseFacts, Objection, Page, Questions } from './questions.ts';
+import {
+  type AnswerBody,
+  type AnswerProblem,
+  type ClientNaming,
+  type LastUseTimes,
+  type LedgerAnswers,
+  type LedgerQueries,
+  type LedgerQueryKind,
+  unknownVersion,
+} from './ledgerClient.ts';
 
-type Answer<Asked extends Kind> = (
+/** Runs in the reading thread. Tests call it directly. */
+export function answerTo<Kind extends LedgerQueryKind>(
+  kind: Kind,
   queries: UsageQueries,
   snapshot: Snapshot,
-  question: Questions[Asked],
-) => Answers[Asked];
+  parameters: LedgerQueries[Kind],
+): LedgerAnswers[Kind] {
+  return answers[kind](queries, snapshot, parameters);
+}
 
-const answers: { readonly [Asked in Kind]: Answer<Asked> } = {
-  usage: (queries, snapshot, { query, format, now }) =>
-    orObjection(() => {
-      const report = usageReport(queries, questionIn(query, snapshot, queries, now));
-      if (format === 'json') return page(JSON.stringify(report));
-      return { ...page(usageCsv(report)), csv: `usage-by-${report.by}.csv` };
-    }),
+const answers: {
+  readonly [Kind in LedgerQueryKind]: (
+    queries: UsageQueries,
+    snapshot: Snapshot,
+    parameters: LedgerQueries[Kind],
+  ) => LedgerAnswers[Kind];
+} = {
+  usage: (queries, snapshot, { format, ...params }) => {
+    const { by, version, until } = params;
+    const unknown = version === undefined ? undefined : unknownVersionIn(queries, snapshot, version);
+    if (unknown !== undefined) return { problem: 'BAD_REQUEST', detail: `\`version\`: ${unknown}` };
+    const successor = (name: string): string | undefined => successorName(name, snapshot, until);
+    if (by === 'migration' && version !== undefined && successor(version) === undefined) {
+      const detail = `\`version\`: /${version} has no successor to which its clients could move.`;
+      return { problem: 'BAD_REQUEST', detail };
+    }
+    const report = usageReport(queries, { ...params, successor });
+    if (format === 'json') return bodyOf(JSON.stringify(report));
+    return { ...bodyOf(usageCsv(report)), csv: `usage-by-${report.by}.csv` };
+  },
 
-  retirement: (queries, snapshot, { name, query, report, now }) =>
-    orObjection(() => {
-      if (!snapshot.versions.has(name) && !removedIn(queries, snapshot).includes(name)) {
-        return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${nobodyKnows(queries, snapshot)}` };
-      }
-      expectOnly(query, ['quiet']);
-      const quiet = durationIn(query, 'quiet') ?? snapshot.retire.quiet;
-      return page(JSON.stringify(verdictJson(judge(gatherFacts({ name }, { snapshot, queries, report }, quiet, now)))));
-    }),
+  retirement: (queries, snapshot, { version, quiet, report, now }) => {
+    const unknown = unknownVersionIn(queries, snapshot, version);
+    if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
+    const facts = gatherFacts({ name: version }, { snapshot, queries, report }, quiet, now);
+    return bodyOf(JSON.stringify(verdictJson(judge(facts))));
+  },
 
-  use: (queries, snapshot, { since, now }) =>
+  recentUse: (queries, snapshot, { since, now }) =>
     queries.totals(since).map(({ version: name }) => {
       const version = snapshot.versions.get(name);
       const isRetired = version !== undefined && stageOf(version, now) === 'retired';
       const ignored = snapshot.retire.ignoreClients;
-      const callers = clientsUsing(name, queries, since, { ignored, isRetired });
-      const last = callers.reduce<number | undefined>((latest, one) => Math.max(latest ?? 0, one.last), undefined);
-      return { version: name, last, clients: clientsInWords(callers, now) };
+      const clients = clientsUsing(name, queries, since, { ignored, isRetired });
+      const last = clients.reduce<number | undefined>((latest, one) => Math.max(latest ?? 0, one.last), undefined);
+      return { version: name, last, clients: clientsInWords(clients, now) };
     }),
 
-  // Here and not where clients are served: to read and write a large file takes a while.
-  name: (_queries, { usage: { names } }, naming) => (names === undefined ? unnamed(naming) : nameIn(names, naming)),
+  // In the thread, because reading and writing a large file takes a while.
+  name: (_queries, { usage: { names } }, naming) => (names === undefined ? noNamesFile(naming) : nameIn(names, naming)),
 
   lastUse: (queries, snapshot) => {
     const used = queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients));
-    const versions = queries.totals(0).map(({ version, served, last }): [string, LastUseFacts] => {
+    const versions = queries.totals(0).map(({ version, served, last }): [string, LastUseTimes] => {
       return [version, { served: served > 0 ? last : undefined, used: used.get(version) }];
     });
     return queries.problem === undefined ? new Map(versions) : undefined;
   },
 };
 
-/** Pure, but for what it asks: the same wherever it is worked out. */
-export function answerTo<Asked extends Kind>(
-  kind: Asked,
-  queries: UsageQueries,
-  snapshot: Snapshot,
-  question: Questions[Asked],
-): Answers[Asked] {
-  return answers[kind](queries, snapshot, question);
+/** @returns the explanation if neither routes.yaml nor the ledger has the version */
+function unknownVersionIn(queries: UsageQueries, snapshot: Snapshot, version: string): string | undefined {
+  if (snapshot.versions.has(version)) return undefined;
+  const known = queries.totals(0).map((one) => one.version);
+  const removed = known.filter((name) => name !== '' && !snapshot.versions.has(name)).sort();
+  return removed.includes(version) ? undefined : unknownVersion(snapshot, removed);
 }
 
-/** A parameter that is wrong is objected to, by its name. */
-function orObjection(answer: () => Page | Objection): Page | Objection {
-  try {
-    return answer();
-  } catch (error) {
-    if (!(error instanceof BadParameter)) throw error;
-    return { problem: 'BAD_REQUEST', detail: error.message };
-  }
+/** The clients of a removed version move to the lowest version above it that is not retired. */
+function successorName(name: string, snapshot: Snapshot, now: number): string | undefined {
+  if (name === '') return undefined;
+  const version = snapshot.versions.get(name);
+  if (version) return successorOf(version, snapshot, now)?.name;
+  return snapshot.byMajor.find(({ major, retired }) => major > Number(name.slice(1)) && !retired)?.name;
 }
 
-function unnamed({ client, name }: ClientNaming): Objection {
+function noNamesFile({ client, name }: ClientNaming): AnswerProblem {
   const detail =
-    'routes.yaml names no file for the names of clients. Create one with this line, and name it: usage: { names: names.yaml }.';
+    'routes.yaml sets no file of client names. Create one with this line, and set usage: { names: names.yaml }.';
   return { problem: 'NAME_NOT_SAVED', detail, members: { line: nameLine(client, name) } };
 }
 
-function nameIn(file: string, { client, name, was }: ClientNaming): Page | Objection {
-  const notSaved = (reason: string): Objection => {
+function nameIn(file: string, { client, name, was }: ClientNaming): AnswerBody | AnswerProblem {
+  const notSaved = (reason: string): AnswerProblem => {
     const remedy = name === '' ? 'Remove the line of the client by hand.' : 'Add the line by hand.';
     const members = name === '' ? {} : { line: nameLine(client, name) };
     return { problem: 'NAME_NOT_SAVED', detail: `${file} cannot be edited: ${reason}. ${remedy}`, members };
   };
   try {
-    const naming = nameClient(file, client, name, was);
-    if (naming.kind === 'refused') return notSaved(naming.reason);
-    if (naming.kind === 'saved') return page(JSON.stringify({ client, name: name === '' ? null : name }));
-    const now = naming.name === '' ? 'has no name any more' : `is called ${JSON.stringify(naming.name)} now`;
-    const detail = `Somebody else has changed the name: ${client} ${now}. Look at it, and try again.`;
-    return { problem: 'NAME_CHANGED', detail, members: { name: naming.name === '' ? null : naming.name } };
+    const result = nameClient(file, client, name, was);
+    if (result.kind === 'refused') return notSaved(result.reason);
+    if (result.kind === 'saved') return bodyOf(JSON.stringify({ client, name: name === '' ? null : name }));
+    const now = result.name === '' ? 'no longer has a name' : `is now called ${JSON.stringify(result.name)}`;
+    const detail = `The name was changed in the meantime: ${client} ${now}. Check it and try again.`;
+    return { problem: 'NAME_CHANGED', detail, members: { name: result.name === '' ? null : result.name } };
   } catch (error) {
     return notSaved(reasonOf(error));
   }
 }
 
-// Memory of its own, so that a thread can hand it over as it is.
-function page(text: string): Page {
+// With its own buffer, which can be transferred to another thread.
+function bodyOf(text: string): AnswerBody {
   return { body: new TextEncoder().encode(text) };
 }

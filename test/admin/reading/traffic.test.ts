@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { answerTo } from '../../../gateway/admin/reading/answers.ts';
+import { parseUsageQuery } from '../../../gateway/admin/usageQueryParams.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { startGateway } from '../../../gateway/runtime/gateway.ts';
 import { startBackend } from '../../support/backend.ts';
@@ -39,7 +40,7 @@ it('a question about 50,000 clients is answered outside the serving thread', asy
   };
   const here = await cpuOf(() => {
     for (const by of ['client', 'migration'])
-      answerTo('usage', queries, snapshot, { query: { by, version: 'v1' }, format: 'json', now });
+      answerTo('usage', queries, snapshot, { ...parseUsageQuery({ by, version: 'v1' }, now), format: 'json' });
   });
   await ask();
   expect(await cpuOf(ask), `ms of CPU, where the same answers cost ${here} ms in one thread`).toBeLessThan(here / 2);

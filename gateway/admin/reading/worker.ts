@@ -3,23 +3,23 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
 import { LedgerReader } from '../../usage/ledger/reader.ts';
 import { answerTo } from './answers.ts';
-import type { Order, Reply } from './orders.ts';
+import type { ReaderReply, ReaderRequest } from './ledgerClient.ts';
 
-// The thread in which a ledger is read: a question to SQLite holds up whoever asks it, and here nobody else waits.
+// The entry point of the thread that reads the ledger. SQLite blocks its thread; here it delays no request.
 
 let snapshot: Snapshot | undefined;
 let reader: LedgerReader | undefined;
 
-parentPort?.on('message', ({ kind, question, snapshot: next, ledger }: Order) => {
+parentPort?.on('message', ({ kind, parameters, snapshot: next, ledger }: ReaderRequest) => {
   if (next) snapshot = fromPlain(next);
-  const queries = opened(ledger);
-  const work = (): Reply['answer'] => answerTo(kind, queries, snapshot as Snapshot, question);
-  const answer = queries.snapshot(work);
-  const reply: Reply = { answer };
+  const queries = readerOf(ledger);
+  const answer = queries.snapshot(() => answerTo(kind, queries, snapshot as Snapshot, parameters));
+  const reply: ReaderReply = { answer };
   parentPort?.postMessage(reply, answer !== undefined && 'body' in answer ? [answer.body.buffer] : []);
 });
 
-function opened({ file, names, problem, held }: Order['ledger']): LedgerReader {
+/** The open reader, or a new one if the file was replaced. */
+function readerOf({ file, names, problem, held }: ReaderRequest['ledger']): LedgerReader {
   if (reader?.isCurrent === false) {
     reader.close();
     reader = undefined;

@@ -1,0 +1,143 @@
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { sendProblem } from '../problems/problem.ts';
+import { requireJson } from './guard.ts';
+import type { AdminContext } from './operations.ts';
+import {
+  type AnswerBody,
+  type AnswerProblem,
+  type ClientNaming,
+  LedgerTimeoutError,
+  unknownVersion,
+} from './reading/ledgerClient.ts';
+import { statusOf } from './status.ts';
+import { InvalidParameterError, parseRetirementQuery, parseUsageQuery } from './usageQueryParams.ts';
+
+/** `/api/status`, `/api/reload`, `/api/usage` and `/api/versions`: the API behind the dashboard and the CLI. */
+export function operatorRoutes(context: AdminContext): Router {
+  const router = express.Router({ strict: true, caseSensitive: true });
+  router.get('/api/status', async (_req, res) => {
+    res.json(await statusOf(context));
+  });
+  addReload(router, context);
+  addUsage(router, context);
+  addNaming(router, context);
+  addRetirement(router, context);
+  return router;
+}
+
+// By the outcome of a reload: applied, invalid file, or refused by the reload guard.
+const reloadStatuses: Readonly<Record<string, number>> = {
+  reloaded: 200,
+  incomplete: 202,
+  unchanged: 200,
+  faulty: 422,
+  refused: 409,
+};
+
+function addReload(router: Router, { operations }: AdminContext): void {
+  router.post('/api/reload', requireJson, async (_req, res) => {
+    const outcome = await operations.reload();
+    res.status(reloadStatuses[outcome.kind] ?? 500).json(outcome);
+  });
+  // A routes.yaml of 10,000 versions is smaller.
+  router.post('/api/reload/preview', requireJson, express.json({ limit: '4mb' }), async (req, res) => {
+    const { routes_yaml: text } = req.body as { routes_yaml?: unknown };
+    if (text !== undefined && typeof text !== 'string') {
+      const detail = '`routes_yaml` must be the text of the file to check, or absent for the file of the gateway.';
+      sendProblem(res, 'BAD_REQUEST', detail);
+      return;
+    }
+    res.json(await operations.preview(text));
+  });
+}
+
+/** `GET /api/usage` and `GET /api/usage.csv`. */
+function addUsage(router: Router, { live, operations }: AdminContext): void {
+  const send = (format: 'json' | 'csv'): RequestHandler => {
+    return ({ query }, res) =>
+      sendAnswer(res, () => {
+        const { usage, clock } = operations;
+        return usage?.query('usage', live.current, { ...parseUsageQuery(query, clock.now()), format });
+      });
+  };
+  router.get('/api/usage', send('json'));
+  router.get('/api/usage.csv', send('csv'));
+}
+
+/** `GET /api/versions/{version}/retirement`: the verdict whether a version may be retired. */
+function addRetirement(router: Router, { live, operations }: AdminContext): void {
+  router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
+    // So that requests of the last seconds are in the ledger.
+    await operations.flush?.();
+    const report = await operations.report();
+    const snapshot = live.current;
+    const { version } = params;
+    if (!operations.usage && !snapshot.versions.has(version)) {
+      sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${unknownVersion(snapshot, [])}`);
+      return;
+    }
+    await sendAnswer(res, () =>
+      operations.usage?.query('retirement', snapshot, {
+        version,
+        quiet: parseRetirementQuery(query) ?? snapshot.retire.quiet,
+        report,
+        now: operations.clock.now(),
+      }),
+    );
+  });
+}
+
+const maxClientLength = 300;
+const maxNameLength = 100;
+
+/** `POST /api/usage/names`: changes the name of a client in the file `usage.names`. */
+function addNaming(router: Router, { live, operations, admits }: AdminContext): void {
+  const requireToken: RequestHandler = (req, res, next) => {
+    if (admits(req) !== 'machine') next();
+    else sendProblem(res, 'FORBIDDEN', 'Naming a client changes a file. Set gateway.admin_token and log in with it.');
+  };
+  router.post('/api/usage/names', requireJson, requireToken, express.json({ limit: '16kb' }), async (req, res) => {
+    const naming = parseNaming(req);
+    if (typeof naming === 'string') sendProblem(res, 'BAD_REQUEST', naming);
+    else await sendAnswer(res, () => operations.usage?.query('name', live.current, naming));
+  });
+}
+
+/** @returns what is wrong with the body, if it is invalid */
+function parseNaming({ body }: Request): ClientNaming | string {
+  const { client, name, was = '' } = (body ?? {}) as Record<string, unknown>;
+  if (!isLine(client, maxClientLength) || client === '')
+    return `\`client\` must be a client of the ledger, one line of at most ${maxClientLength} characters.`;
+  if (!isLine(name, maxNameLength))
+    return `\`name\` must be one line of at most ${maxNameLength} characters. An empty name removes it.`;
+  if (typeof was !== 'string') return '`was` must be the previous name, or empty.';
+  return { client, name: name.trim(), was };
+}
+
+function isLine(text: unknown, maxLength: number): text is string {
+  return typeof text === 'string' && text.length <= maxLength && !/[\p{Cc}\u2028\u2029]/u.test(text);
+}
+
+/** Sends the answer of the ledger, or the reason why there is none. `query` returns undefined if no ledger is kept. */
+async function sendAnswer(res: Response, query: () => Promise<AnswerBody | AnswerProblem> | undefined): Promise<void> {
+  try {
+    const answer = await query();
+    if (answer === undefined)
+      sendProblem(res, 'NO_LEDGER', 'This gateway keeps no usage ledger, so it has no usage data.');
+    else if ('problem' in answer) sendProblem(res, answer.problem, answer.detail, answer.members);
+    else sendBody(res, answer);
+  } catch (error) {
+    if (error instanceof InvalidParameterError) sendProblem(res, 'BAD_REQUEST', error.message);
+    else if (error instanceof LedgerTimeoutError) {
+      res.set('Retry-After', '30');
+      sendProblem(res, 'LEDGER_UNANSWERED', error.message);
+    } else throw error;
+  }
+}
+
+// Not Express's send(), which would compute an ETag over megabytes that no client caches.
+function sendBody(res: Response, { body, csv }: AnswerBody): void {
+  if (csv === undefined) res.type('json');
+  else res.attachment(csv).type('text/csv');
+  res.set('Content-Length', String(body.byteLength)).end(body);
+}

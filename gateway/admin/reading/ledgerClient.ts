@@ -1,0 +1,116 @@
+import type { Snapshot } from '../../config/snapshot.ts';
+import type { PlainSnapshot } from '../../config/transfer.ts';
+import type { ServingReport } from '../../observability/report.ts';
+import type { ProblemCode } from '../../problems/catalogue.ts';
+import type { LedgerState } from '../../usage/ledger/writableLedger.ts';
+import type { UsageQueryParams } from '../usageQueryParams.ts';
+
+/** Queries on the ledger and their parameters, as plain data that can be sent to a thread. Instants in epoch ms. */
+export interface LedgerQueries {
+  /** `GET /api/usage`, and the same as CSV. */
+  readonly usage: UsageQueryParams & { readonly format: 'json' | 'csv' };
+  /** `GET /api/versions/{version}/retirement`. `quiet` in ms. */
+  readonly retirement: {
+    readonly version: string;
+    readonly quiet: number;
+    readonly report: ServingReport;
+    readonly now: number;
+  };
+  /** `POST /api/usage/names`. */
+  readonly name: ClientNaming;
+  /** For the reload guard: the use of each version since an instant. */
+  readonly recentUse: { readonly since: number; readonly now: number };
+  /** When each version was last served and last used. */
+  readonly lastUse: Readonly<Record<never, never>>;
+}
+
+export type LedgerQueryKind = keyof LedgerQueries;
+
+/** The results of the queries. Bodies are encoded in the thread, so that the main thread only has to send them. */
+export interface LedgerAnswers {
+  readonly usage: AnswerBody | AnswerProblem;
+  readonly retirement: AnswerBody | AnswerProblem;
+  readonly name: AnswerBody | AnswerProblem;
+  readonly recentUse: readonly RecentUse[];
+  /** Undefined: the ledger cannot be read. */
+  readonly lastUse: ReadonlyMap<string, LastUseTimes> | undefined;
+}
+
+export interface AnswerBody {
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** The name of the CSV file; undefined: the body is JSON. */
+  readonly csv?: string | undefined;
+}
+
+/** A query that has no result. */
+export interface AnswerProblem {
+  readonly problem: ProblemCode;
+  readonly detail: string;
+  /** Extension members (RFC 9457 §3.2). */
+  readonly members?: Readonly<Record<string, unknown>>;
+}
+
+/** A new name for a client; '' removes it. */
+export interface ClientNaming {
+  readonly client: string;
+  readonly name: string;
+  /** The name that the operator saw. */
+  readonly was: string;
+}
+
+export interface RecentUse {
+  readonly version: string;
+  /** The last request of a client that counts; see `clientsUsing`. Undefined: there is none. */
+  readonly last: number | undefined;
+  /** The clients in words; undefined: there are none. */
+  readonly clients: string | undefined;
+}
+
+export interface LastUseTimes {
+  /** The last request of a version that was ever served. It may have been refused. */
+  readonly served: number | undefined;
+  /** The last request that did not fail, of a client that is not ignored. */
+  readonly used: number | undefined;
+}
+
+/** Runs queries on the ledger, one after the other. */
+export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' | 'held' | 'foldedHere'> {
+  /** @throws LedgerTimeoutError */
+  query<Kind extends LedgerQueryKind>(
+    kind: Kind,
+    snapshot: Snapshot,
+    parameters: LedgerQueries[Kind],
+  ): Promise<LedgerAnswers[Kind]>;
+}
+
+/** The ledger was too slow, or the thread that reads it ended. The message is a sentence for people. */
+export class LedgerTimeoutError extends Error {
+  override readonly name = 'LedgerTimeoutError';
+}
+
+/** Explains that a version is unknown. `removed`: the versions that only the ledger has. */
+export function unknownVersion(snapshot: Snapshot, removed: readonly string[]): string {
+  const listed = snapshot.byMajor.map(({ name }) => `/${name}`).join(', ');
+  const inLedger = removed.slice(0, 20).map((name) => `/${name}`);
+  const also = inLedger.length > 0 ? `; the ledger also has ${inLedger.join(', ')}` : '';
+  return `it is neither in the configuration nor in the ledger.  The configuration has ${listed}${also}.`;
+}
+
+/** A message to the thread that reads the ledger. */
+export interface ReaderRequest {
+  readonly kind: LedgerQueryKind;
+  readonly parameters: LedgerQueries[LedgerQueryKind];
+  /** The snapshot as plain data; undefined: the same as in the previous message. */
+  readonly snapshot: PlainSnapshot | undefined;
+  readonly ledger: {
+    readonly file: string;
+    readonly names: string | undefined;
+    /** Why it cannot be written. */
+    readonly problem: string | undefined;
+    readonly held: number;
+  };
+}
+
+export interface ReaderReply {
+  readonly answer: LedgerAnswers[LedgerQueryKind];
+}

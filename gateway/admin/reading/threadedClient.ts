@@ -1,0 +1,129 @@
+import { Worker } from 'node:worker_threads';
+import type { Snapshot } from '../../config/snapshot.ts';
+import { toPlain } from '../../config/transfer.ts';
+import type { Incident, WritableLedger } from '../../usage/ledger/writableLedger.ts';
+import {
+  type LedgerAnswers,
+  type LedgerClient,
+  type LedgerQueries,
+  type LedgerQueryKind,
+  LedgerTimeoutError,
+  type ReaderReply,
+  type ReaderRequest,
+} from './ledgerClient.ts';
+
+// A query may wait this long until it starts, and as long again for its answer.
+const defaultTimeoutMs = 30_000;
+
+/** TypeScript in the sources, JavaScript in the built package, like this file. */
+const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+
+interface PendingQuery {
+  readonly worker: Worker;
+  readonly resolve: (answer: LedgerAnswers[LedgerQueryKind]) => void;
+  readonly reject: (error: LedgerTimeoutError) => void;
+}
+
+/** Runs queries in a thread, so that no query delays the traffic, however long it takes. */
+export class ThreadedLedgerClient implements LedgerClient {
+  readonly #ledger: WritableLedger;
+  readonly #timeoutMs: number;
+  #worker: Worker | undefined;
+  /** The snapshot that the thread has. */
+  #sentSnapshot: Snapshot | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #pending: PendingQuery | undefined;
+  #isClosed = false;
+
+  constructor(ledger: WritableLedger, timeoutMs = defaultTimeoutMs) {
+    this.#ledger = ledger;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  get problem(): string | undefined {
+    return this.#ledger.problem;
+  }
+
+  get incident(): Incident | undefined {
+    return this.#ledger.incident;
+  }
+
+  get held(): number {
+    return this.#ledger.held;
+  }
+
+  get foldedHere(): number {
+    return this.#ledger.foldedHere;
+  }
+
+  query<Kind extends LedgerQueryKind>(
+    kind: Kind,
+    snapshot: Snapshot,
+    parameters: LedgerQueries[Kind],
+  ): Promise<LedgerAnswers[Kind]> {
+    const since = performance.now();
+    // One after the other, because the thread runs one at a time and each query has its own timeout.
+    const answer = this.#last.then(() => {
+      if (performance.now() - since > this.#timeoutMs)
+        throw new LedgerTimeoutError('Too many queries are waiting for the usage ledger.');
+      return this.#run(kind, snapshot, parameters);
+    });
+    this.#last = answer.catch(() => {});
+    return answer as Promise<LedgerAnswers[Kind]>;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#worker?.terminate();
+  }
+
+  async #run(
+    kind: LedgerQueryKind,
+    snapshot: Snapshot,
+    parameters: LedgerQueries[LedgerQueryKind],
+  ): Promise<LedgerAnswers[LedgerQueryKind]> {
+    // So that rows in memory are in the answer.
+    await this.#ledger.flush();
+    if (this.#isClosed) throw new LedgerTimeoutError('The gateway stops.');
+    const worker = this.#startedWorker();
+    const { promise, resolve, reject } = Promise.withResolvers<LedgerAnswers[LedgerQueryKind]>();
+    this.#pending = { worker, resolve, reject };
+    const timer = setTimeout(() => {
+      this.#onEnd(worker, `The usage ledger was not read within ${this.#timeoutMs / 1000} s.`);
+      void worker.terminate();
+    }, this.#timeoutMs).unref();
+    worker.postMessage(this.#requestFor(kind, snapshot, parameters));
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  #startedWorker(): Worker {
+    if (this.#worker) return this.#worker;
+    const worker = new Worker(workerFile);
+    this.#worker = worker;
+    const ended = 'The thread that reads the usage ledger has ended';
+    worker.on('message', ({ answer }: ReaderReply) => this.#pendingOf(worker)?.resolve(answer));
+    worker.on('error', (error) => this.#onEnd(worker, `${ended}: ${error instanceof Error ? error.message : error}.`));
+    worker.on('exit', () => this.#onEnd(worker, `${ended}.`));
+    worker.unref();
+    return worker;
+  }
+
+  #pendingOf(worker: Worker): PendingQuery | undefined {
+    return this.#pending?.worker === worker ? this.#pending : undefined;
+  }
+
+  /** The next query starts a new thread. */
+  #onEnd(worker: Worker, message: string): void {
+    this.#pendingOf(worker)?.reject(new LedgerTimeoutError(message));
+    if (this.#worker !== worker) return;
+    this.#worker = this.#sentSnapshot = undefined;
+  }
+
+  #requestFor(kind: LedgerQueryKind, snapshot: Snapshot, parameters: LedgerQueries[LedgerQueryKind]): ReaderRequest {
+    const { settings, problem, held } = this.#ledger;
+    const isNew = snapshot !== this.#sentSnapshot;
+    this.#sentSnapshot = snapshot;
+    const ledger = { file: settings.store, names: settings.names, problem, held };
+    return { kind, parameters, snapshot: isNew ? toPlain(snapshot) : undefined, ledger };
+  }
+}

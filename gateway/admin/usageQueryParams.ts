@@ -1,0 +1,119 @@
+import type { Request } from 'express';
+import { period } from '../config/schema/units.ts';
+import { type Grouping, groupings, sortable, states, type UsagePage } from '../usage/report/usagePage.ts';
+
+/** The parameters of `GET /api/usage`, parsed. Plain data: it is sent to the thread that reads the ledger. */
+export interface UsageQueryParams {
+  readonly by: Grouping;
+  /** The path segment, `v1`, not yet checked; undefined: every version. */
+  readonly version: string | undefined;
+  /** Epoch ms. */
+  readonly since: number;
+  readonly until: number;
+  readonly step: 'hour' | 'day';
+  /** Undefined: all rows. */
+  readonly page: UsagePage | undefined;
+}
+
+/** An invalid query parameter. The message begins with its name. */
+export class InvalidParameterError extends Error {
+  override readonly name = 'InvalidParameterError';
+}
+
+const pageParameters = ['limit', 'offset', 'sort', 'filter', 'state'] as const;
+const defaultPeriodMs = 30 * 86_400_000;
+const maxLimit = 100_000;
+
+type Query = Request['query'];
+
+/** @throws InvalidParameterError */
+export function parseUsageQuery(query: Query, now: number): UsageQueryParams {
+  refuseOthers(query, ['since', 'by', 'version', 'step', ...pageParameters]);
+  const version = textOf(query, 'version')?.replace(/^\//, '');
+  const by = oneOf(query, 'by', groupings) ?? (version === undefined ? 'version' : 'client');
+  const step = oneOf(query, 'step', ['day', 'hour'] as const);
+  if (step !== undefined && by !== 'day') throw new InvalidParameterError('`step` requires by=day.');
+  const since = Math.max(0, now - (durationOf(query, 'since') ?? defaultPeriodMs));
+  return { by, version, since, until: now, step: step ?? 'day', page: pageOf(query, by) };
+}
+
+/** The quiet period of `GET /api/versions/{version}/retirement`, ms; undefined: not given. @throws InvalidParameterError */
+export function parseRetirementQuery(query: Query): number | undefined {
+  refuseOthers(query, ['quiet']);
+  return durationOf(query, 'quiet');
+}
+
+/** A misspelt parameter would otherwise count as absent. */
+function refuseOthers(query: Query, names: readonly string[]): void {
+  const unknown = Object.keys(query).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  const known = names.map((name) => `\`${name}\``).join(', ');
+  throw new InvalidParameterError(`\`${unknown.slice(0, 40)}\` is not a parameter of this resource. It has ${known}.`);
+}
+
+function textOf(query: Query, name: string): string | undefined {
+  const value = query[name];
+  if (value === undefined || typeof value === 'string') return value;
+  throw new InvalidParameterError(`\`${name}\` must be given once, as text.`);
+}
+
+function oneOf<Word extends string>(query: Query, name: string, words: readonly Word[]): Word | undefined {
+  const text = textOf(query, name);
+  const word = words.find((one) => one === text);
+  if (text !== undefined && word === undefined)
+    throw new InvalidParameterError(`\`${name}\` must be one of ${words.join(', ')}.`);
+  return word;
+}
+
+/** ms */
+function durationOf(query: Query, name: string): number | undefined {
+  const text = textOf(query, name);
+  if (text === undefined) return undefined;
+  const { success, data } = period.safeParse(text);
+  if (!success)
+    throw new InvalidParameterError(`\`${name}\` must be a duration from 1ms to 36500d, such as 7d or 36h.`);
+  return data;
+}
+
+function pageOf(query: Query, by: Grouping): UsagePage | undefined {
+  const [first] = pageParameters.filter((name) => textOf(query, name) !== undefined);
+  if (first === undefined) return undefined;
+  const columns = sortable[by];
+  if (!columns) {
+    const groupingsWithPages = Object.keys(sortable).map((one) => `by=${one}`);
+    throw new InvalidParameterError(`\`${first}\` requires ${groupingsWithPages.join(', ')}.`);
+  }
+  return {
+    limit: integerOf(query, 'limit', 1, maxLimit),
+    offset: integerOf(query, 'offset', 0, Number.POSITIVE_INFINITY),
+    sort: sortOf(query, columns),
+    filter: textOf(query, 'filter'),
+    state: stateOf(query, by),
+  };
+}
+
+function integerOf(query: Query, name: string, min: number, max: number): number | undefined {
+  const text = textOf(query, name);
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  if (/^\d{1,9}$/.test(text) && number >= min && number <= max) return number;
+  const range = max === Number.POSITIVE_INFINITY ? `of at least ${min}` : `from ${min} to ${max}`;
+  throw new InvalidParameterError(`\`${name}\` must be a whole number ${range}.`);
+}
+
+/** `requests`: ascending, `-requests`: descending. */
+function sortOf(query: Query, columns: readonly string[]): UsagePage['sort'] {
+  const text = textOf(query, 'sort');
+  if (text === undefined) return undefined;
+  const column = text.replace(/^-/, '');
+  if (columns.includes(column)) return { column, downwards: text.startsWith('-') };
+  throw new InvalidParameterError(
+    `\`sort\` must be one of ${columns.join(', ')}, or \`-\` and one of them to reverse.`,
+  );
+}
+
+function stateOf(query: Query, by: Grouping): UsagePage['state'] {
+  if (by === 'route' && textOf(query, 'state') !== undefined)
+    throw new InvalidParameterError('`state` requires by=client or by=migration.');
+  return oneOf(query, 'state', states);
+}

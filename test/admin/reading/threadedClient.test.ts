@@ -1,0 +1,90 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { expect, it, onTestFinished } from 'vitest';
+import type { LedgerClient } from '../../../gateway/admin/reading/ledgerClient.ts';
+import { ThreadedLedgerClient } from '../../../gateway/admin/reading/threadedClient.ts';
+import { parseUsageQuery } from '../../../gateway/admin/usageQueryParams.ts';
+import { snapshotFrom } from '../../../gateway/config/load.ts';
+import type { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { hour, ledgerWith } from '../../retirement/ledger.ts';
+import { row } from '../../retirement/rows.ts';
+import { crowded } from './crowd.ts';
+
+const now = Date.now();
+const upstream = 'http://127.0.0.1:3001';
+const snapshot = snapshotFrom({ routes: { '/v1': { upstream, deprecation: '2026-01-01' }, '/v2': upstream } });
+
+function clientOf(ledger: Ledger, timeoutMs?: number): ThreadedLedgerClient {
+  const client = new ThreadedLedgerClient(ledger, timeoutMs);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+async function usage(client: LedgerClient, query: Record<string, string> = { version: 'v1' }) {
+  const answer = await client.query('usage', snapshot, { ...parseUsageQuery(query, now), format: 'json' });
+  if (!('body' in answer)) throw new Error(answer.detail);
+  return JSON.parse(new TextDecoder().decode(answer.body)) as {
+    problem: string | null;
+    held: number;
+    total: number;
+    rows: { client: string; requests: number }[];
+  };
+}
+
+it('answers with the requests that were just counted', async () => {
+  const { ledger } = ledgerWith([row('v1', 'a', now - hour)], now - 3 * hour);
+  const client = clientOf(ledger);
+  expect((await usage(client)).rows).toMatchObject([{ client: 'a', requests: 1 }]);
+  ledger.add([row('v1', 'b', now - hour, { requests: 2 })]);
+  expect((await usage(client)).rows).toMatchObject([{ client: 'b', requests: 2 }, { client: 'a' }]);
+});
+
+it('reads the new file after the ledger was removed', async () => {
+  const { ledger, file } = ledgerWith([row('v1', 'a', now - hour)], now - 3 * hour);
+  const client = clientOf(ledger);
+  await usage(client);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+  const { problem, rows } = await usage(client);
+  expect([problem, rows]).toEqual([null, []]);
+  expect(client.incident?.text).toContain(`${file} was open when it was removed`);
+});
+
+it('reports the problem of the thread that writes the ledger', async () => {
+  const { ledger, file } = ledgerWith([row('v1', 'a', now - hour)], now - 3 * hour);
+  const client = clientOf(ledger);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+  writeFileSync(file, 'SQLite format 3\0 of somebody else'.padEnd(4096, '\0'));
+  ledger.settings = { ...ledger.settings, store: `${file}/x` };
+  ledger.add([row('v1', 'b', now - hour)]);
+  const { problem, held } = await usage(client);
+  expect(problem).toContain('cannot be written');
+  expect(held).toBe(1);
+});
+
+it('ends a query that takes too long, and answers the next one', async () => {
+  const { ledger } = crowded(20_000, now);
+  const client = clientOf(ledger, 20);
+  const [first] = await Promise.allSettled([usage(client, { by: 'client' })]);
+  expect(first).toMatchObject({ status: 'rejected', reason: { name: 'LedgerTimeoutError' } });
+  expect(String((first as PromiseRejectedResult).reason)).toContain('was not read within 0.02 s');
+  const other = clientOf(ledger);
+  expect((await usage(other, { version: 'v1', limit: '1' })).total).toBe(20_000);
+});
+
+it('starts a new thread after one ended', async () => {
+  const { ledger } = ledgerWith([row('v1', 'a', now - hour)], now - 3 * hour);
+  const client = clientOf(ledger);
+  // Without a report the query throws, which ends the thread.
+  const broken = client.query('retirement', snapshot, { version: 'v1', quiet: hour, report: null as never, now });
+  await expect(broken).rejects.toThrow(/The thread that reads the usage ledger has ended: /);
+  expect((await usage(client)).rows).toHaveLength(1);
+});
+
+it('answers queries in their order, and none once it is closed', async () => {
+  const { ledger } = ledgerWith([row('v1', 'a', now - hour)], now - 3 * hour);
+  const client = clientOf(ledger);
+  const done: string[] = [];
+  await Promise.all(['v1', 'v2', 'v1'].map((version) => usage(client, { version }).then(() => done.push(version))));
+  expect(done).toEqual(['v1', 'v2', 'v1']);
+  await client.close();
+  await expect(usage(client)).rejects.toThrow('The gateway stops.');
+});

@@ -1,0 +1,18 @@
+import { answerTo } from '../../gateway/admin/reading/answers.ts';
+import type { LedgerClient } from '../../gateway/admin/reading/ledgerClient.ts';
+import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
+
+/** A ledger client that runs its queries at once, without a thread. */
+export function directLedgerClient(queries: UsageQueries): LedgerClient {
+  return {
+    get problem() {
+      return queries.problem;
+    },
+    get held() {
+      return queries.held;
+    },
+    incident: undefined,
+    foldedHere: 0,
+    query: async (kind, snapshot, parameters) => answerTo(kind, queries, snapshot, parameters),
+  };
+}
