@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   edgesPerThousandLines,
@@ -21,6 +21,9 @@ const lines = [
   ['problems', 'shared', 'http1'],
 ];
 
+/** The folders of compat/ form a pipeline: each imports only those before it, and files next to them. */
+const compatOrder = ['source', 'document', 'schema', 'diff', 'rules', 'judge', 'report', 'guide'];
+
 /** Who may import a package that decides how things are built. */
 const owners: Record<string, readonly string[]> = {
   express: ['admin', 'discovery'],
@@ -42,6 +45,16 @@ describe('the gateway', () => {
     'imports downwards: %s',
     (_name, one) => expect(isDownwards(one), 'imports point down the list in ARCHITECTURE.md').toBe(true),
   );
+
+  it('compares contracts in the order of the folders of compat', () => {
+    const stageOf = (file: string): number => compatOrder.indexOf(file.split('/')[2] ?? '');
+    const strays = imports
+      .filter(({ from, to }) => [from, to].every((file) => file.startsWith('gateway/compat/')))
+      .filter(({ from, to }) => stageOf(to) > stageOf(from))
+      .map(({ from, to }) => `${from} imports ${to}`);
+    expect(strays).toEqual([]);
+    expect(readdirSync('gateway/compat').toSorted()).toEqual([...compatOrder, 'failure.ts'].toSorted());
+  });
 
   it('leaves each package to the folder that owns it', () => {
     const strays = imports

@@ -1,5 +1,5 @@
-import type { Comparison, Direction, Step } from '../change.ts';
 import { below, entriesOf, isMap, type Located } from '../document/located.ts';
+import type { Comparison, Direction, Step } from './change.ts';
 import { addChange, addPart, compareDocs } from './comparison.ts';
 import { type Caller, type ContractPair, directionsOf } from './contractPair.ts';
 import { compareEncodings, hasEncodings, normalizedType } from './encodings.ts';

@@ -1,9 +1,9 @@
-import type { Change, ChangeDetail } from '../change.ts';
 import type { Located } from '../document/located.ts';
 import { unionOfTypes } from '../schema/choices.ts';
 import type { JsonType } from '../schema/keywords.ts';
 import type { Alternative, Choice } from '../schema/schema.ts';
 import { isWithin } from '../schema/types.ts';
+import type { Change, ChangeDetail } from './change.ts';
 import { compareExpanded, dropMovedChanges, outlineOf } from './expandedChoices.ts';
 import { isOverlapAdded } from './oneOfOverlap.ts';
 import { pairAlternatives, pairChoices } from './pairing.ts';

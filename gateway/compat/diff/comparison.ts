@@ -1,6 +1,6 @@
-import type { Change, ChangeOf, Comparison, Kind, SeverityOf, Step } from '../change.ts';
 import { isMap, type Located } from '../document/located.ts';
 import { isDocs, isEqual } from '../schema/canonical.ts';
+import type { Change, ChangeOf, Comparison, Kind, SeverityOf, Step } from './change.ts';
 
 export function emptyComparison(): Comparison {
   return { changes: [], parts: [], isDone: false };

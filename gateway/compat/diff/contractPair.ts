@@ -1,10 +1,10 @@
-import type { Comparison, Direction, SeverityOf } from '../change.ts';
 import type { Documents } from '../document/documents.ts';
 import type { SubtreeEquality } from '../document/identicalSubtrees.ts';
 import type { Located } from '../document/located.ts';
 import { unionOfTypes } from '../schema/choices.ts';
 import type { Schema } from '../schema/schema.ts';
 import { Schemas } from '../schema/schemas.ts';
+import type { Comparison, Direction, SeverityOf } from './change.ts';
 import { emptyComparison } from './comparison.ts';
 import type { Wire } from './schemaPair.ts';
 import { SchemaComparer } from './schemas.ts';

@@ -1,9 +1,9 @@
-import type { Comparison, SeverityOf } from '../change.ts';
 import type { Documents } from '../document/documents.ts';
 import { IdenticalSubtrees, type SubtreeEquality } from '../document/identicalSubtrees.ts';
 import { below, type Located } from '../document/located.ts';
 import { withinTheStack } from '../failure.ts';
 import { basePathsMoved, type Servers, serversOf } from './basePaths.ts';
+import type { Comparison, SeverityOf } from './change.ts';
 import { addChange, compareAsDocs, compareDocs, emptyComparison } from './comparison.ts';
 import { ContractPair } from './contractPair.ts';
 import { compareOperations } from './operations.ts';

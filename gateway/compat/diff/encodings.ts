@@ -1,9 +1,9 @@
-import type { Comparison, Direction } from '../change.ts';
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, type Located } from '../document/located.ts';
 import { canonical, isEqual, substance } from '../schema/canonical.ts';
 import { unionOfTypes } from '../schema/choices.ts';
 import type { Schema, View } from '../schema/schema.ts';
+import type { Comparison, Direction } from './change.ts';
 import { addChange, addPart, compareAsDocs, emptyComparison } from './comparison.ts';
 import type { ContractPair } from './contractPair.ts';
 import { isBinary } from './types.ts';

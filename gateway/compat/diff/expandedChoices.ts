@@ -1,7 +1,7 @@
-import type { AlternativeOutline, Comparison } from '../change.ts';
 import { acceptsNull, expandAlternatives, unionOfTypes } from '../schema/choices.ts';
 import type { Schema } from '../schema/schema.ts';
 import { isWithin } from '../schema/types.ts';
+import type { AlternativeOutline, Comparison } from './change.ts';
 import { comparisonOf, countBreaking, firstBreaking } from './comparison.ts';
 import { losesToOverlap } from './oneOfOverlap.ts';
 import type { SchemaPair } from './schemaPair.ts';

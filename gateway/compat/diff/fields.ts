@@ -1,6 +1,6 @@
-import type { Direction, Step } from '../change.ts';
 import { acceptsAnyType } from '../schema/choices.ts';
 import type { SubschemaRef, View } from '../schema/schema.ts';
+import type { Direction, Step } from './change.ts';
 import { addPart, comparisonOf } from './comparison.ts';
 import type { SchemaPair } from './schemaPair.ts';
 

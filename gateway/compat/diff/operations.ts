@@ -1,8 +1,8 @@
-import type { Comparison } from '../change.ts';
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, isMap, type Located } from '../document/located.ts';
 import { canonical, substance } from '../schema/canonical.ts';
 import { compareBodies } from './bodies.ts';
+import type { Comparison } from './change.ts';
 import { addChange, addPart, compareAsDocs, compareDocs, emptyComparison } from './comparison.ts';
 import type { Caller, ContractPair } from './contractPair.ts';
 import { compareParameters } from './parameters.ts';

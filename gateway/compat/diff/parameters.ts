@@ -1,7 +1,7 @@
-import type { Comparison, Direction, Serialization } from '../change.ts';
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
 import { compareContent } from './bodies.ts';
+import type { Comparison, Direction, Serialization } from './change.ts';
 import { addChange, addPart, compareDocs } from './comparison.ts';
 import { type Caller, type ContractPair, directionsOf } from './contractPair.ts';
 import { parameterNames, type Route } from './routes.ts';

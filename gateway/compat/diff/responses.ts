@@ -1,6 +1,6 @@
-import type { Comparison } from '../change.ts';
 import { below, entriesOf, isMap, type Located } from '../document/located.ts';
 import { compareContent } from './bodies.ts';
+import type { Comparison } from './change.ts';
 import { addChange, addPart, compareAsDocs, compareDocs } from './comparison.ts';
 import { type Caller, type ContractPair, directionsOf } from './contractPair.ts';
 import { compareHeaders } from './parameters.ts';

@@ -1,7 +1,7 @@
-import type { ChangeDetail, ChangeOf, Comparison, Direction, Kind, SeverityOf, Step } from '../change.ts';
 import type { SubtreeEquality } from '../document/identicalSubtrees.ts';
 import type { Located } from '../document/located.ts';
 import type { Schema, SubschemaRef, View } from '../schema/schema.ts';
+import type { ChangeDetail, ChangeOf, Comparison, Direction, Kind, SeverityOf, Step } from './change.ts';
 import { addPart, countBreaking, isCompatible, isUnchanged } from './comparison.ts';
 
 /**

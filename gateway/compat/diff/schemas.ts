@@ -1,6 +1,6 @@
-import type { Comparison, SeverityOf } from '../change.ts';
 import type { SubtreeEquality } from '../document/identicalSubtrees.ts';
 import type { Schema } from '../schema/schema.ts';
+import type { Comparison, SeverityOf } from './change.ts';
 import { compareChoices } from './choices.ts';
 import { compareDocs, emptyComparison } from './comparison.ts';
 import { compareConditions } from './conditions.ts';

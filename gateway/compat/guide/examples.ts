@@ -1,4 +1,4 @@
-import type { Direction } from '../change.ts';
+import type { Direction } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, isMap, itemsOf, type Located, ownValue } from '../document/located.ts';

@@ -1,8 +1,9 @@
-import type { Change, Step } from '../change.ts';
-import type { CollectedChange, Occurrence } from '../collect.ts';
+import type { Change, Step } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
 import { keysTo } from '../document/located.ts';
-import { labelOf } from '../rules/subjects.ts';
+import type { CollectedChange } from '../judge/collect.ts';
+import type { Occurrence } from '../rules/rules.ts';
+import { labelOf } from '../rules/words.ts';
 import { inBackticks } from './words.ts';
 
 /** A change that belongs to a route. */

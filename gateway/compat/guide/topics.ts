@@ -1,8 +1,7 @@
-import type { Change } from '../change.ts';
+import type { Change } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
 import { levelOf, predicateOf } from '../rules/rules.ts';
-import { labelOf, subjectOf } from '../rules/subjects.ts';
-import { renameInWords } from '../rules/words.ts';
+import { labelOf, renameInWords, subjectOf } from '../rules/words.ts';
 import { canonical } from '../schema/canonical.ts';
 import { type ContractExamples, type ExampleBody, valueAt } from './examples.ts';
 import { excerptsOf, type OldAndNew } from './excerpts.ts';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { type CollectedChange, collectChanges } from '../collect.ts';
+import type { Severity } from '../diff/change.ts';
 import type { ContractComparison } from '../diff/contracts.ts';
 import { type RouteName, routeInWords } from '../diff/routes.ts';
 import { type ContractPlace, type Located, pointerOf } from '../document/located.ts';
 import { withinTheStack } from '../failure.ts';
-import { nameInWords, type RuleId, type RuleLevel, ruleFor } from '../rules/rules.ts';
-import { sentenceOf } from '../rules/sentence.ts';
-import { subjectOf } from '../rules/subjects.ts';
+import { nameInWords, type RuleId, type RuleLevel, ruleFor, sentenceOf } from '../rules/rules.ts';
+import { subjectOf } from '../rules/words.ts';
+import { type CollectedChange, collectChanges } from './collect.ts';
 import { renamesIn } from './renames.ts';
 
 /** The old or the new side of a finding. */
@@ -19,7 +19,7 @@ export interface Site {
 /** One change, as a rule judges it. */
 export interface Finding {
   readonly rule: RuleId;
-  readonly level: Exclude<RuleLevel, 'off'>;
+  readonly level: Severity;
   /** "GET /drinks: response 200 field `price` was a string and is now a number". */
   readonly sentence: string;
   /** "response 200 field `price`"; empty for a route as a whole. */

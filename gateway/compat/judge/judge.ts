@@ -5,7 +5,7 @@ import { below } from '../document/located.ts';
 import { positionsOf } from '../document/positions.ts';
 import type { TextPosition } from '../document/textPositions.ts';
 import { basisOf, levelOf } from '../rules/rules.ts';
-import { needlessMajorSentence } from '../rules/sentence.ts';
+import { needlessMajorSentence } from '../rules/words.ts';
 import type { ExemptedFinding, Exemptions, StaleExemption } from './exemptions.ts';
 import { type Finding, findingsOf, fingerprintOf, isBreaking, type LevelOverrides } from './findings.ts';
 

@@ -1,8 +1,8 @@
-import type { Change, Comparison } from '../change.ts';
+import type { Change, Comparison } from '../diff/change.ts';
 import type { ContractComparison, RouteComparison } from '../diff/contracts.ts';
 import { routeInWords } from '../diff/routes.ts';
 import { below } from '../document/located.ts';
-import { labelOf } from '../rules/subjects.ts';
+import { labelOf } from '../rules/words.ts';
 import { substance } from '../schema/canonical.ts';
 
 const leastSimilarity = 0.5;

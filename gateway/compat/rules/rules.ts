@@ -1,6 +1,15 @@
-import type { Change, Direction, Effects, Kind } from '../change.ts';
-import { labelOf, subjectOf } from './subjects.ts';
-import { defaultInWords, limitInWords, quoted, securityInWords, structureInWords, typesInWords } from './words.ts';
+import type { Change, Direction, Effects, Kind, Severity, Step } from '../diff/change.ts';
+import { type Route, routeInWords } from '../diff/routes.ts';
+import {
+  defaultInWords,
+  labelOf,
+  limitInWords,
+  quoted,
+  securityInWords,
+  structureInWords,
+  subjectOf,
+  typesInWords,
+} from './words.ts';
 
 export const ruleLevels = ['error', 'warn', 'info', 'off'] as const;
 /** `error`: not allowed within a major. `warn`: the versioning rules do not cover it. `info`: compatible. */
@@ -15,7 +24,7 @@ type Predicate = string | ((change: Change) => string);
 export interface Rule<Id extends string = string> {
   readonly id: Id;
   /** The default; `compat.rules` of routes.yaml and `--rule` override it. */
-  readonly level: Exclude<RuleLevel, 'off'>;
+  readonly level: Severity;
   /** `core`: stated in the versioning rules. `extended`: follows from them. `silent`: not covered by them. */
   readonly basis: 'core' | 'extended' | 'silent' | 'compatible';
   readonly direction: 'request' | 'response' | 'either';
@@ -213,6 +222,22 @@ export function levelOf(change: Change): Rule['level'] {
 export function predicateOf(change: Change): string {
   const { predicate } = rowFor(change);
   return typeof predicate === 'string' ? predicate : predicate(change);
+}
+
+/** Where a change takes effect. */
+export interface Occurrence {
+  /** Undefined: outside all routes. */
+  readonly route: Route | undefined;
+  /** From the route to the change. */
+  readonly steps: readonly Step[];
+}
+
+/** "GET /drinks: response 200 field `price` was a string and is now a number". */
+export function sentenceOf(change: Change, { route, steps }: Occurrence): string {
+  const subject = subjectOf(steps, change);
+  const predicate = predicateOf(change);
+  if (route === undefined) return `${subject || 'the document'} ${predicate}`;
+  return subject === '' ? `${routeInWords(route)} ${predicate}` : `${routeInWords(route)}: ${subject} ${predicate}`;
 }
 
 /** What changed, in words. A change of structure names the breaking change within it. */

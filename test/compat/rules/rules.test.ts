@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { Change, Direction, Effects } from '../../../gateway/compat/change.ts';
+import type { Change, Direction, Effects } from '../../../gateway/compat/diff/change.ts';
 import { predicateOf, type RuleId, ruleFor, rules } from '../../../gateway/compat/rules/rules.ts';
 import { renameInWords } from '../../../gateway/compat/rules/words.ts';
 import { findingsBetween } from '../support/comparing.ts';

@@ -1,34 +1,26 @@
-import type { Change, Comparison, Step } from './change.ts';
-import type { ContractComparison } from './diff/contracts.ts';
-import type { Route } from './diff/routes.ts';
-import { pointerOf } from './document/located.ts';
-import { nameInWords } from './rules/rules.ts';
-
-/** Where a change makes itself felt. */
-export interface Occurrence {
-  /** Undefined: in what belongs to no route. */
-  readonly route: Route | undefined;
-  /** From the route to the change. */
-  readonly steps: readonly Step[];
-}
+import type { Change, Comparison, Step } from '../diff/change.ts';
+import type { ContractComparison } from '../diff/contracts.ts';
+import type { Route } from '../diff/routes.ts';
+import { pointerOf } from '../document/located.ts';
+import { nameInWords, type Occurrence } from '../rules/rules.ts';
 
 export interface CollectedChange {
   readonly change: Change;
-  /** One a route, in the order of the contract; never empty. */
+  /** One for each route, in the order of the contract. */
   readonly occurrences: readonly [Occurrence, ...Occurrence[]];
 }
 
-/** Every change once, with all routes that it reaches; what two comparisons find at the same places is one change. */
+/** Each change once, with all routes that it affects. Equal changes at the same places count as one. */
 export function collectChanges({ document, routes }: ContractComparison): CollectedChange[] {
   const collected = new Map<string, { change: Change; occurrences: [Occurrence, ...Occurrence[]] }>();
   const identities = new Map<Change, string>();
-  const matters = withChanges([document, ...routes.map(({ comparison }) => comparison)]);
+  const changed = withChanges([document, ...routes.map(({ comparison }) => comparison)]);
   const gather = (root: Comparison, route: Route | undefined): void => {
     const seen = new Set<Comparison>();
     const waiting: { comparison: Comparison; steps: readonly Step[] }[] = [{ comparison: root, steps: [] }];
     for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
       const { comparison, steps } = at;
-      if (seen.has(comparison) || !matters.has(comparison)) continue;
+      if (seen.has(comparison) || !changed.has(comparison)) continue;
       seen.add(comparison);
       for (const change of comparison.changes) {
         const identity = identities.get(change) ?? identityOf(change);
@@ -53,11 +45,11 @@ function identityOf(change: Change): string {
   return [kind, effect, direction, nameInWords(change), ...pointers].join('\n');
 }
 
-/** The comparisons in which, or in whose parts, anything differs. */
+/** The comparisons that contain a change, in themselves or in a part. */
 function withChanges(roots: readonly Comparison[]): Set<Comparison> {
   const holders = new Map<Comparison, Comparison[]>();
   const known = new Set(roots);
-  // The set grows while it is walked.
+  // The loop adds to the set.
   for (const whole of known) {
     for (const { comparison } of whole.parts) {
       known.add(comparison);
@@ -66,7 +58,7 @@ function withChanges(roots: readonly Comparison[]): Set<Comparison> {
       else holders.set(comparison, [whole]);
     }
   }
-  const matters = new Set([...known].filter(({ changes }) => changes.length > 0));
-  for (const part of matters) for (const whole of holders.get(part) ?? []) matters.add(whole);
-  return matters;
+  const changed = new Set([...known].filter(({ changes }) => changes.length > 0));
+  for (const part of changed) for (const whole of holders.get(part) ?? []) changed.add(whole);
+  return changed;
 }

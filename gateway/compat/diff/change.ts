@@ -1,4 +1,4 @@
-import type { Located } from './document/located.ts';
+import type { Located } from '../document/located.ts';
 
 /** `request`: towards the API. `response`: from it. For webhooks and callbacks, the API sends the requests. */
 export type Direction = 'request' | 'response';
