@@ -31,7 +31,9 @@ it('warns of a limit that is too low, says once that it is reached, and answers 
   const gateway = await startLimited(72, backend.url);
   expect(gateway.output()).toMatch(/warning: the limit of 72 open files is lower than the 4000 .* ulimit -n/);
   const clients = await Promise.all(Array.from({ length: 60 }, () => connectTo(gateway.port)));
-  const [, room] = await gateway.printed(/a connection was refused\..*leaves room for (\d+) connections.*ulimit -n/);
+  const [, room] = await gateway.printed(
+    /a connection was refused\..*leaves room for (\d+) client connections.*ulimit -n/,
+  );
   const isOpen = ({ socket }: RawClient): boolean => !socket.destroyed && !socket.readableEnded;
   await eventually(() => expect(clients.filter(isOpen)).toHaveLength(Number(room)), 20_000);
   const accepted = clients.filter(isOpen);
