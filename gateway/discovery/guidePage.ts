@@ -15,15 +15,9 @@ import {
 } from '../compat/guide/guide.ts';
 import { additionsIn, firstItems, instructionsOf, partsOf, removalInWords } from '../compat/guide/words.ts';
 import { plural, printable } from '../shared/text.ts';
+import type { GuideLinks } from './guideRequest.ts';
 import { Html, html } from './html.ts';
 import { guideStyle, icon } from './style.ts';
-
-/** The pages that a guide links to. A guide in a local file has no links. */
-export interface GuideLinks {
-  readonly index: string;
-  readonly markdown: string;
-  readonly contracts: readonly { readonly version: string; readonly href: string }[];
-}
 
 /** The guide as a page for browsers, without scripts. */
 export function guidePage(guide: Guide, links?: GuideLinks): string {

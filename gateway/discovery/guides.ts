@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
 import type { RequestHandler, Response } from 'express';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { guidePath } from '../lifecycle/guide.ts';
@@ -6,7 +7,7 @@ import { stageOf } from '../lifecycle/stage.ts';
 import { successorOf } from '../lifecycle/successor.ts';
 import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
-import { guideRequest, writeGuideInThread } from './guideThread.ts';
+import { type GuideThreadData, guideRequest, type WrittenGuide } from './guideRequest.ts';
 import { contractPath, indexPath } from './paths.ts';
 import { guidePolicy } from './style.ts';
 
@@ -77,8 +78,26 @@ async function render({ from, to, path }: GuideVersions, snapshot: Snapshot, now
     return href === undefined ? [] : [{ version: version.name, href }];
   });
   const links = { index: indexPath(snapshot), markdown: `${path}.md`, contracts };
-  const { html, markdown } = await writeGuideInThread(guideRequest(from, to, snapshot, now), links);
+  const { html, markdown } = await writeGuideInThread({ guide: guideRequest(from, to, snapshot, now), links });
   return { html: bodyOf(html), markdown: bodyOf(markdown) };
+}
+
+// In the built package the thread's file is JavaScript, like this one.
+const threadFile = new URL(import.meta.url.endsWith('.ts') ? './guideThread.ts' : './guideThread.js', import.meta.url);
+
+/**
+ * Writes a guide in a new thread: contracts of a megabyte take a second, which would delay all other requests. The modules
+ * that compare contracts are loaded only there.
+ * @throws every error of the thread
+ */
+function writeGuideInThread(workerData: GuideThreadData): Promise<WrittenGuide> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(threadFile, { workerData, execArgv: [] });
+    thread.unref();
+    thread.once('message', resolve);
+    thread.once('error', reject);
+    thread.once('exit', () => reject(new Error('The thread ended without a guide.')));
+  });
 }
 
 function bodyOf(text: string): ResponseBody {

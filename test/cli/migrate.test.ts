@@ -75,7 +75,7 @@ it('writes Markdown', async () => {
   const { code, stdout, stderr } = await runIn(folder(), ['migrate', '/v1', 'v2']);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/^# Cocktails: moving from v1 to v2\n/);
-  expect(stdout).toContain('| [`GET /b`](#get-b) | – | gone |');
+  expect(stdout).toContain('| [`GET /b`](#get-b) | – | removed |');
 });
 
 it('writes a page into a file', async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { overviewOf } from '../../gateway/discovery/overview.ts';
-import { axisOf, timeline } from '../../gateway/discovery/timeline.ts';
+import { axisOf, timeline } from '../../gateway/discovery/page.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
 const upstream = 'http://127.0.0.1:3001';

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
-import { type GuideRequest, guideRequest } from '../../discovery/guideThread.ts';
+import { type GuideRequest, guideRequest } from '../../discovery/guideRequest.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { snapshotOf } from '../configFile.ts';
 import { type Io, UsageError } from '../io.ts';

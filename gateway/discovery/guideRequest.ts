@@ -1,0 +1,63 @@
+import { CompareError } from '../compat/failure.ts';
+import type { VersionEnd } from '../compat/guide/guide.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { renamings } from '../lifecycle/guide.ts';
+import { stageOf } from '../lifecycle/stage.ts';
+import { versionPath } from './paths.ts';
+
+/** Which guide to write, as plain data that can be sent to a thread. */
+export interface GuideRequest {
+  readonly from: VersionContract;
+  readonly to: VersionContract;
+  /** The entries of the `moved` tables, of each major from `from` to `to`. */
+  readonly moved: readonly (readonly (readonly [template: string, value: string | null])[])[];
+  readonly end: VersionEnd;
+}
+
+interface VersionContract {
+  readonly name: string;
+  /** Absolute, or relative to the folder that `loadGuide` is given. */
+  readonly file: string;
+}
+
+/** The pages that a guide links to. A guide in a local file has no links. */
+export interface GuideLinks {
+  readonly index: string;
+  readonly markdown: string;
+  readonly contracts: readonly { readonly version: string; readonly href: string }[];
+}
+
+/** What the thread that writes a guide is started with. */
+export interface GuideThreadData {
+  readonly guide: GuideRequest;
+  readonly links: GuideLinks;
+}
+
+/** What it sends back: a guide in both formats. */
+export interface WrittenGuide {
+  readonly html: string;
+  readonly markdown: string;
+}
+
+/** @throws CompareError for a version without a contract */
+export function guideRequest(from: Version, to: Version, snapshot: Snapshot, now: number): GuideRequest {
+  const { publicUrl = '' } = snapshot.gateway;
+  return {
+    from: contractOf(from),
+    to: contractOf(to),
+    moved: renamings(from, to, snapshot).map((table) => table.entries()),
+    end: {
+      deprecation: from.deprecation,
+      sunset: from.sunset,
+      isGoneAfterwards: from.afterSunset === 'gone',
+      isRetired: stageOf(from, now) === 'retired',
+      oldBase: publicUrl + versionPath(from, snapshot),
+      newBase: publicUrl + versionPath(to, snapshot),
+    },
+  };
+}
+
+function contractOf({ name, contract }: Version): VersionContract {
+  if (contract) return { name, file: contract.file };
+  throw new CompareError(`/${name}`, 'has no contract in routes.yaml', `Set routes./${name}.contract.`);
+}
