@@ -1,15 +1,22 @@
 import type { Located } from '../document/located.ts';
-import { unionOfTypes } from '../schema/choices.ts';
-import type { JsonType } from '../schema/keywords.ts';
-import type { Alternative, Choice } from '../schema/schema.ts';
-import { isWithin } from '../schema/types.ts';
-import type { Change, ChangeDetail } from './change.ts';
-import { compareExpanded, dropMovedChanges, outlineOf } from './expandedChoices.ts';
-import { isOverlapAdded } from './oneOfOverlap.ts';
-import { pairAlternatives, pairChoices } from './pairing.ts';
-import type { SchemaPair } from './schemaPair.ts';
+import { acceptsNull, expandAlternatives, unionOfTypes } from '../schema/choices.ts';
+import { isWithin, type JsonType } from '../schema/keywords.ts';
+import type { Alternative, Choice, Schema } from '../schema/schema.ts';
+import {
+  type AlternativeOutline,
+  type Change,
+  type ChangeDetail,
+  type Comparison,
+  comparisonOf,
+  countBreaking,
+  firstBreaking,
+} from './change.ts';
+import { type AlternativePairs, pairAlternatives, pairChoices } from './pairing.ts';
+import { isSentAsText, type SchemaPair } from './schemaPair.ts';
+import { addNullChange } from './types.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;
+type Fits = (old: Schema, now: Schema) => boolean;
 
 /**
  * Compares `oneOf` and `anyOf`. The keywords beside them are compared before. Changes that only moved between the choice
@@ -90,4 +97,158 @@ function haveDistinctTypes(alternatives: readonly Alternative[]): boolean {
     for (const type of types) seen.add(type);
     return isNew;
   });
+}
+
+/**
+ * Compares schemas whose choices differ in number. Each is expanded into all the alternatives it stands for, with the
+ * keywords beside the choice merged into each: an object that became a choice of objects is compared with each of them.
+ */
+function compareExpanded(pair: SchemaPair): void {
+  const { oldSchema, newSchema, isRequest } = pair;
+  const [old, now] = [expandAlternatives(oldSchema), expandAlternatives(newSchema)];
+  dropChanges(pair);
+  const places = [oldSchema.located, newSchema.located] as const;
+  if (old === undefined || now === undefined) {
+    pair.addChange('structure', 'changed', '', ...places);
+    return;
+  }
+  const fits: Fits = (before, after) => pair.countBreakingBetween(before, after) === 0;
+  const [lost, gained] = unmatched(old, now, fits);
+  if (isSound(pair, old, now, fits)) {
+    pair.addChange('structure', 'equivalent', '', ...places);
+    return;
+  }
+  const hasNewType = gained.some((one) => !isWithin(unionOfTypes(one), unionOfTypes(oldSchema)));
+  if (!isRequest && hasNewType) pair.addChange('type', 'wider', 'type', ...places);
+  else if (!isRequest && lost.length === 0) {
+    pair.addChange('alternative', 'added', '', ...places, { is: 'alternatives', alternatives: gained.map(outlineOf) });
+  } else if (isRequest) addStructureChange(pair, nearest(pair, lost, now));
+  else if (!addLostField(pair, nearest(pair, old, gained))) addStructureChange(pair, nearest(pair, old, gained));
+}
+
+/** What identifies an alternative without a name. */
+function outlineOf({ view }: Schema): AlternativeOutline {
+  return {
+    values: view.values && [...view.values.keys()].slice(0, 3),
+    types: view.types && [...view.types],
+    fields: [...view.properties.keys()].slice(0, 3),
+  };
+}
+
+/** Drops the changes of a schema with choices if they only moved between a choice and the keywords beside it. */
+function dropMovedChanges(pair: SchemaPair): void {
+  const { oldSchema, newSchema, into } = pair;
+  if (acceptsNull(oldSchema) !== acceptsNull(newSchema)) return;
+  // `anyOf` became `oneOf`: that change stays.
+  if (into.changes.some(({ kind, effect }) => kind === 'structure' && effect === 'changed')) return;
+  const [old, now] = [expandAlternatives(oldSchema), expandAlternatives(newSchema)];
+  if (old === undefined || now === undefined) return;
+  const rest = unmatched(old, now, (before, after) => pair.isUnchanged(before, after));
+  const isSame = rest.every(({ length }) => length === 0) && !losesToOverlap(pair, old, now);
+  // Stricter than "not breaking": objects with only optional fields fit each other by JSON Schema even if they have no
+  // field in common.
+  const fits: Fits = (before, after) => pair.isReplaceable(before, after);
+  if (!isSame && (!pair.isBreaking || !isSound(pair, old, now, fits))) return;
+  dropChanges(pair);
+  pair.addChange('structure', 'equivalent', '', oldSchema.located, newSchema.located);
+}
+
+/** Whether every old request is still valid, or every new response was possible before. */
+function isSound(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[], fits: Fits): boolean {
+  const [lost, gained] = unmatched(old, now, fits);
+  return pair.isRequest ? lost.length === 0 && !losesToOverlap(pair, old, now) : gained.length === 0;
+}
+
+/** The old schemas that fit no new one, and the new schemas that no old one fits. */
+function unmatched(old: readonly Schema[], now: readonly Schema[], fits: Fits): [lost: Schema[], gained: Schema[]] {
+  const lost = old.filter((before) => !now.some((after) => fits(before, after)));
+  const gained = now.filter((after) => !old.some((before) => fits(before, after)));
+  return [lost, gained];
+}
+
+/** Drops the changes found so far, which saw only the keywords beside the choice. Descriptions and null remain. */
+function dropChanges(pair: SchemaPair): void {
+  const { changes, parts } = pair.into;
+  const docs = changes.filter(({ kind }) => kind === 'docs');
+  changes.splice(0, changes.length, ...docs);
+  parts.length = 0;
+  const [wasNull, isNull] = [acceptsNull(pair.oldSchema), acceptsNull(pair.newSchema)];
+  if (wasNull !== isNull) addNullChange(pair, isNull);
+}
+
+/** The comparison with the fewest breaking changes. */
+function nearest(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): Comparison | undefined {
+  const comparisons = old.flatMap((before) => now.map((after) => pair.compared(before, after)));
+  return comparisons.sort((a, b) => countBreaking(a, pair.severityOf) - countBreaking(b, pair.severityOf))[0];
+}
+
+/** Adds a change for a removed field if nothing else is breaking. False: the structure is the change. */
+function addLostField(pair: SchemaPair, best: Comparison | undefined): boolean {
+  const worst = best && firstBreaking(best, pair.severityOf);
+  if (!best || worst?.change.kind !== 'field' || countBreaking(best, pair.severityOf) !== 1) return false;
+  const comparison = worst.steps.reduceRight<Comparison>(
+    (inner, step) => ({ changes: [], parts: [{ step, comparison: inner }], isDone: true }),
+    comparisonOf(worst.change),
+  );
+  pair.into.parts.push({ step: undefined, comparison });
+  return true;
+}
+
+function addStructureChange(pair: SchemaPair, best: Comparison | undefined): void {
+  const cause = best && firstBreaking(best, pair.severityOf);
+  const places = [pair.oldSchema.located, pair.newSchema.located] as const;
+  pair.addChange('structure', 'changed', '', ...places, cause && { is: 'cause', ...cause });
+}
+
+// A `oneOf` rejects values that match two of its alternatives.
+
+// Beyond so many pairs, overlaps are not searched.
+const mostPairs = 400;
+const scalars: ReadonlySet<JsonType> = new Set(['boolean', 'integer', 'number', 'string']);
+
+/** Whether a new `oneOf` rejects values that were valid before, because two of its alternatives match them. */
+function losesToOverlap(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
+  const { new: after, old: before } = pair;
+  if (!after.choices.some(({ keyword }) => keyword === 'oneOf') || after.at('discriminator')) return false;
+  if (before.choices.some(({ keyword }) => keyword === 'oneOf')) return false;
+  return old.some((one) => {
+    const including = now.filter((other) => includes(pair, other, one));
+    const overlapping = now.filter((other) => !including.includes(other) && isScalarPartOf(pair, other, one));
+    return including.length > 1 || (including.length === 1 && overlapping.length > 0);
+  });
+}
+
+/**
+ * Whether an alternative added to a `oneOf` overlaps with one that was there. Only scalar alternatives are examined: an
+ * overlap of objects cannot be told for certain.
+ */
+function isOverlapAdded(pair: SchemaPair, { kept, added }: AlternativePairs, old: Choice, now: Choice): boolean {
+  if (now.keyword !== 'oneOf' || pair.new.at('discriminator')) return false;
+  const keptScalars = kept.filter(([before]) => isScalar(before.schema));
+  const addedScalars = added.filter(({ schema }) => isScalar(schema));
+  if (keptScalars.length * addedScalars.length > mostPairs) return false;
+  return keptScalars.some(([before, after]) =>
+    addedScalars.some(({ schema }) => {
+      const isPart = isScalarPartOf(pair, schema, before.schema);
+      const part = isPart ? schema : before.schema;
+      if (!isPart && !isScalarPartOf(pair, part, schema)) return false;
+      if (pair.countBreakingBetween(before.schema, after.schema) > 0) return false;
+      // Values that matched two of the old alternatives were invalid before.
+      return old.alternatives.filter((one) => isScalarPartOf(pair, part, one.schema)).length === 1;
+    }),
+  );
+}
+
+/** Whether `whole` accepts all values of `part`. The types are compared as well: in a URL, 7 is not a part of "text". */
+function includes(pair: SchemaPair, whole: Schema, part: Schema): boolean {
+  return isWithin(unionOfTypes(part), unionOfTypes(whole)) && pair.isReplaceable(part, whole);
+}
+
+function isScalarPartOf(pair: SchemaPair, part: Schema, whole: Schema): boolean {
+  if (!pair.isRequest || isSentAsText(pair.use)) return false;
+  return isScalar(part) && isScalar(whole) && includes(pair, whole, part);
+}
+
+function isScalar({ view: { types, choices, conditions } }: Schema): boolean {
+  return types !== undefined && isWithin(types, scalars) && choices.length === 0 && conditions.size === 0;
 }

@@ -4,20 +4,14 @@ import type { Located } from '../document/located.ts';
 import { unionOfTypes } from '../schema/choices.ts';
 import type { Schema } from '../schema/schema.ts';
 import { Schemas } from '../schema/schemas.ts';
-import type { Comparison, Direction, SeverityOf } from './change.ts';
-import { emptyComparison } from './comparison.ts';
-import type { Wire } from './schemaPair.ts';
-import { SchemaComparer } from './schemas.ts';
-
-/** Who sends the requests of an operation. The API does so for webhooks and callbacks. */
-export type Caller = 'client' | 'api';
-
-/** The directions of what requests and responses contain. */
-export function directionsOf(caller: Caller): { readonly request: Direction; readonly response: Direction } {
-  return caller === 'client'
-    ? { request: 'request', response: 'response' }
-    : { request: 'response', response: 'request' };
-}
+import { type Comparison, compareDocs, type Direction, emptyComparison, type SeverityOf } from './change.ts';
+import { compareChoices } from './choices.ts';
+import { compareConditions } from './conditions.ts';
+import { compareDiscriminators } from './discriminators.ts';
+import { compareFields, compareItems } from './fields.ts';
+import { compareLimits, compareValues } from './limits.ts';
+import { SchemaPair, type SchemaUse, type Wire } from './schemaPair.ts';
+import { compareNotations, compareTypes } from './types.ts';
 
 type CompareLocated = (old: Located, now: Located, into: Comparison) => void;
 
@@ -76,4 +70,53 @@ export class ContractPair {
   compareUnlessIdentical(aspect: string, old: Located, now: Located, compare: CompareLocated): Comparison | undefined {
     return this.#identical.are(old, now) ? undefined : this.compareOnce(aspect, old, now, compare);
   }
+}
+
+// In this order: choices take back changes that the aspects before them found. See `dropMovedChanges`.
+const aspects = [
+  compareValues,
+  compareLimits,
+  compareFields,
+  compareItems,
+  compareConditions,
+  compareChoices,
+  compareNotations,
+  compareDiscriminators,
+];
+
+/**
+ * Compares each pair of schemas once for each use, so that a component shared by many routes is compared once and
+ * recursion ends. A pair that contains itself finds its own unfinished comparison, which counts as unchanged.
+ */
+class SchemaComparer {
+  readonly #identical: SubtreeEquality;
+  readonly #severityOf: SeverityOf;
+  readonly #known = new Map<Schema, Map<Schema, Map<string, Comparison>>>();
+
+  constructor(identical: SubtreeEquality, severityOf: SeverityOf) {
+    this.#identical = identical;
+    this.#severityOf = severityOf;
+  }
+
+  readonly compare = (old: Schema, now: Schema, use: SchemaUse): Comparison => {
+    const withOld = this.#known.get(old) ?? new Map<Schema, Map<string, Comparison>>();
+    const withBoth = withOld.get(now) ?? new Map<string, Comparison>();
+    const key = `${use.direction} ${use.wire}`;
+    const known = withBoth.get(key);
+    if (known) return known;
+    const into = emptyComparison();
+    this.#known.set(old, withOld.set(now, withBoth.set(key, into)));
+    const [identical, severityOf, compare] = [this.#identical, this.#severityOf, this.compare];
+    const pair = new SchemaPair({ old, new: now, use, into, identical, severityOf, compare });
+    compareDescriptions(old, now, into);
+    if (compareTypes(pair)) for (const compareAspect of aspects) compareAspect(pair);
+    into.isDone = true;
+    return into;
+  };
+}
+
+/** Part by part, if there are as many as before. */
+function compareDescriptions({ parts: before }: Schema, { parts: after }: Schema, into: Comparison): void {
+  if (before.length !== after.length) return;
+  for (const [index, { located }] of before.entries()) compareDocs(located, after[index]?.located ?? located, into);
 }

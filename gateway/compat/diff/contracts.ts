@@ -3,8 +3,7 @@ import { IdenticalSubtrees, type SubtreeEquality } from '../document/identicalSu
 import { below, type Located } from '../document/located.ts';
 import { withinTheStack } from '../failure.ts';
 import { basePathsMoved, type Servers, serversOf } from './basePaths.ts';
-import type { Comparison, SeverityOf } from './change.ts';
-import { addChange, compareAsDocs, compareDocs, emptyComparison } from './comparison.ts';
+import { addChange, type Comparison, compareAsDocs, compareDocs, emptyComparison, type SeverityOf } from './change.ts';
 import { ContractPair } from './contractPair.ts';
 import { compareOperations } from './operations.ts';
 import { type Route, routesOf, withoutNames } from './routes.ts';

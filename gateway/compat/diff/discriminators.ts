@@ -1,5 +1,5 @@
 import { below, type Located } from '../document/located.ts';
-import { discriminatorValuesOf, mappingOf, nameOf, targetsOf } from '../schema/discriminators.ts';
+import { discriminatorValuesOf, mappingOf, nameOf, targetsOf } from '../schema/choices.ts';
 import { pairAlternatives, pairChoices } from './pairing.ts';
 import type { SchemaPair } from './schemaPair.ts';
 

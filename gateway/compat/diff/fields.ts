@@ -1,7 +1,6 @@
 import { acceptsAnyType } from '../schema/choices.ts';
 import type { SubschemaRef, View } from '../schema/schema.ts';
-import type { Direction, Step } from './change.ts';
-import { addPart, comparisonOf } from './comparison.ts';
+import { addPart, comparisonOf, type Direction, type Step } from './change.ts';
 import type { SchemaPair } from './schemaPair.ts';
 
 type Fields = ReadonlyMap<string, SubschemaRef>;

@@ -1,16 +1,30 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, isMap, type Located } from '../document/located.ts';
 import { canonical, substance } from '../schema/canonical.ts';
-import { compareBodies } from './bodies.ts';
-import type { Comparison } from './change.ts';
-import { addChange, addPart, compareAsDocs, compareDocs, emptyComparison } from './comparison.ts';
-import type { Caller, ContractPair } from './contractPair.ts';
-import { compareParameters } from './parameters.ts';
-import { compareResponses } from './responses.ts';
-import { addOperations, parameterNames, type Route, routeInWords } from './routes.ts';
+import {
+  addChange,
+  addPart,
+  type Comparison,
+  compareAsDocs,
+  compareDocs,
+  emptyComparison,
+  type Step,
+} from './change.ts';
+import { compareContent } from './content.ts';
+import type { ContractPair } from './contractPair.ts';
+import { compareHeaders, compareParameters } from './parameters.ts';
+import {
+  addOperations,
+  type Caller,
+  callerOf,
+  directionsOf,
+  parameterNames,
+  type Route,
+  routeInWords,
+} from './routes.ts';
 
 export function compareOperations(old: Route, now: Route, contracts: ContractPair): Comparison {
-  const caller: Caller = now.kind === 'route' ? 'client' : 'api';
+  const caller = callerOf(now);
   const into = emptyComparison();
   const [before, after] = [old.operation, now.operation];
   compareDocs(before, after, into);
@@ -32,6 +46,141 @@ function compareParameterNames(old: Route, now: Route, into: Comparison): void {
   if (before.join(', ') === after.join(', ')) return;
   const detail = { is: 'names', old: before, new: after } as const;
   addChange(into, { kind: 'path_name', effect: 'changed', detail, old: old.item, new: now.item });
+}
+
+const step: Step = { kind: 'part', text: 'request body' };
+
+/** Compares request bodies. The body of a webhook is a field of what clients receive. */
+function compareBodies(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
+  const isClient = caller === 'client';
+  if (isMap(old.value) && isMap(now.value)) {
+    const comparison = contracts.compareUnlessIdentical(`body ${caller}`, old, now, (before, after, body) =>
+      compareBody(before, after, caller, contracts, body),
+    );
+    addPart(into, step, comparison);
+  } else if (isMap(old.value)) {
+    if (isClient) addChange(into, { kind: 'body', effect: 'removed', old, new: undefined });
+    else addBodyField(into, 'removed', old, undefined);
+  } else if (isMap(now.value)) {
+    const effect = isRequired(contracts.new.resolve(now)) ? 'added_required' : 'added';
+    if (isClient) addChange(into, { kind: 'body', effect, old: undefined, new: now });
+    else addBodyField(into, effect, undefined, now);
+  }
+}
+
+function addBodyField(
+  into: Comparison,
+  effect: 'added' | 'added_required' | 'removed',
+  old: Located | undefined,
+  now: Located | undefined,
+): void {
+  addChange(into, { kind: 'field', effect, direction: 'response', name: 'body', old, new: now });
+}
+
+function compareBody(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
+  compareDocs(old, now, into);
+  if (isRequired(old) !== isRequired(now)) {
+    const effect = isRequired(now) ? 'required' : 'optional';
+    const places = { old: below(old, 'required'), new: below(now, 'required') };
+    if (caller === 'client') addChange(into, { kind: 'body', effect, ...places });
+    else addChange(into, { kind: 'presence', effect, direction: 'response', name: 'body', ...places });
+  }
+  compareContent(below(old, 'content'), below(now, 'content'), directionsOf(caller).request, contracts, into);
+}
+
+function isRequired({ value }: Located): boolean {
+  return isMap(value) && value['required'] === true;
+}
+
+/**
+ * Compares responses by status. `2XX` includes every 2xx without an entry of its own, and `default` every error. A
+ * contract with `default` alone may mean successful responses by it, too.
+ */
+function compareResponses(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
+  const [before, after] = [statusesOf(old), statusesOf(now)];
+  for (const [status, response] of before) {
+    const kept = after.get(status) ?? keptBy(status, after);
+    if (kept) compareResponse(status, response, kept, caller, contracts, into);
+    // The statuses that remain of a range are compared with it below.
+    else if (includesAny(status, after)) addLimit('narrower', status, caller, into, response, undefined);
+    else addWhole('removed', status, caller, into, response, undefined);
+  }
+  for (const [status, response] of after) {
+    if (before.has(status)) continue;
+    const wider = including(status, before);
+    if (wider) compareResponse(status, wider, response, caller, contracts, into);
+    else addWhole('added', status, caller, into, undefined, response);
+  }
+}
+
+function compareResponse(
+  status: string,
+  old: Located,
+  now: Located,
+  caller: Caller,
+  contracts: ContractPair,
+  into: Comparison,
+): void {
+  const comparison = contracts.compareUnlessIdentical(`response ${caller}`, old, now, (before, after, own) => {
+    compareDocs(before, after, own);
+    // Links only suggest further requests. Their targets are compared as routes.
+    compareAsDocs('links', below(before, 'links'), below(after, 'links'), own);
+    const direction = directionsOf(caller).response;
+    compareHeaders(below(before, 'headers'), below(after, 'headers'), direction, contracts, own);
+    compareContent(below(before, 'content'), below(after, 'content'), direction, contracts, own);
+  });
+  addPart(into, { kind: 'part', text: `response ${status}` }, comparison);
+}
+
+/** Adds a change for a whole response. Clients respond to webhooks: a status the API no longer accepts limits them. */
+function addWhole(
+  effect: 'added' | 'removed',
+  status: string,
+  caller: Caller,
+  into: Comparison,
+  old: Located | undefined,
+  now: Located | undefined,
+): void {
+  if (caller === 'api') addLimit(effect === 'added' ? 'wider' : 'narrower', status, caller, into, old, now);
+  else {
+    const kind = /^[123]/.test(status) ? 'status' : 'error_status';
+    addChange(into, { kind, effect, name: status, old, new: now });
+  }
+}
+
+function addLimit(
+  effect: 'wider' | 'narrower',
+  status: string,
+  caller: Caller,
+  into: Comparison,
+  old: Located | undefined,
+  now: Located | undefined,
+): void {
+  const direction = directionsOf(caller).response;
+  const detail = { is: 'status', status } as const;
+  addChange(into, { kind: 'limit', effect, direction, name: 'status', detail, old, new: now });
+}
+
+/** The entry that includes a status without an entry of its own. `default` does not keep a successful status. */
+function keptBy(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
+  return /^[123]/.test(status) ? others.get(`${status.slice(0, 1)}XX`) : including(status, others);
+}
+
+function including(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
+  if (status === 'default') return undefined;
+  const isError = /^[45]/.test(status);
+  const hasSuccess = [...others.keys()].some((other) => /^[123]/.test(other));
+  return others.get(`${status.slice(0, 1)}XX`) ?? (isError || !hasSuccess ? others.get('default') : undefined);
+}
+
+/** Whether `status` is a range that includes one of the others. */
+function includesAny(status: string, others: ReadonlyMap<string, Located>): boolean {
+  return status.endsWith('XX') && [...others.keys()].some((other) => other.startsWith(status.slice(0, 1)));
+}
+
+function statusesOf(responses: Located): Map<string, Located> {
+  const known = entriesOf(responses).filter(([status, { value }]) => !status.startsWith('x-') && isMap(value));
+  return new Map(known.map(([status, response]) => [status === 'default' ? status : status.toUpperCase(), response]));
 }
 
 /** Compares the security requirements of the operation, or else those of the whole API. */

@@ -1,5 +1,4 @@
-import { contentKey } from '../schema/choices.ts';
-import { mappingOf, nameOf } from '../schema/discriminators.ts';
+import { contentKey, mappingOf, nameOf } from '../schema/choices.ts';
 import type { Alternative, Choice } from '../schema/schema.ts';
 import type { SchemaPair } from './schemaPair.ts';
 

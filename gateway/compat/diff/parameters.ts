@@ -1,10 +1,9 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
-import { compareContent } from './bodies.ts';
-import type { Comparison, Direction, Serialization } from './change.ts';
-import { addChange, addPart, compareDocs } from './comparison.ts';
-import { type Caller, type ContractPair, directionsOf } from './contractPair.ts';
-import { parameterNames, type Route } from './routes.ts';
+import { addChange, addPart, type Comparison, compareDocs, type Direction, type Serialization } from './change.ts';
+import { compareContent } from './content.ts';
+import type { ContractPair } from './contractPair.ts';
+import { type Caller, directionsOf, parameterNames, type Route } from './routes.ts';
 
 interface Parameter {
   readonly name: string;

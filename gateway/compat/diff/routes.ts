@@ -1,6 +1,7 @@
 import { withoutVersion } from '../../shared/pathTemplate.ts';
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, type Located } from '../document/located.ts';
+import type { Direction } from './change.ts';
 
 /** An operation of a contract. */
 export interface Route {
@@ -51,6 +52,20 @@ export function addOperations(
       into.set(`${kind} ${route.method} ${path}`, route);
     }
   }
+}
+
+/** Who sends the requests of an operation. The API does so for webhooks and callbacks. */
+export type Caller = 'client' | 'api';
+
+export function callerOf({ kind }: Route): Caller {
+  return kind === 'route' ? 'client' : 'api';
+}
+
+/** The directions of what requests and responses contain. */
+export function directionsOf(caller: Caller): { readonly request: Direction; readonly response: Direction } {
+  return caller === 'client'
+    ? { request: 'request', response: 'response' }
+    : { request: 'response', response: 'request' };
 }
 
 /** `/drinks/{id}` → `/drinks/{}` */

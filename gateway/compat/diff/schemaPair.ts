@@ -1,8 +1,19 @@
 import type { SubtreeEquality } from '../document/identicalSubtrees.ts';
 import type { Located } from '../document/located.ts';
 import type { Schema, SubschemaRef, View } from '../schema/schema.ts';
-import type { ChangeDetail, ChangeOf, Comparison, Direction, Kind, SeverityOf, Step } from './change.ts';
-import { addPart, countBreaking, isCompatible, isUnchanged } from './comparison.ts';
+import {
+  addPart,
+  type ChangeDetail,
+  type ChangeOf,
+  type Comparison,
+  countBreaking,
+  type Direction,
+  isCompatible,
+  isUnchanged,
+  type Kind,
+  type SeverityOf,
+  type Step,
+} from './change.ts';
 
 /**
  * How values are written. In URLs, headers and forms (`text`, `multipart`) the number 7 and the string "7" look alike;

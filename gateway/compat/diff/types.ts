@@ -1,8 +1,7 @@
 import { isEqual } from '../schema/canonical.ts';
 import { acceptsAnyType } from '../schema/choices.ts';
-import type { JsonType } from '../schema/keywords.ts';
+import { isWithin, type JsonType } from '../schema/keywords.ts';
 import type { View } from '../schema/schema.ts';
-import { isWithin } from '../schema/types.ts';
 import { isSentAsText, type SchemaPair, type SchemaUse } from './schemaPair.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;

@@ -1,8 +1,7 @@
-import { below, itemsOf, type Located, refOf } from '../document/located.ts';
+import { below, entriesOf, itemsOf, type Located, refOf } from '../document/located.ts';
 import { isDocs, substance } from './canonical.ts';
-import { inapplicableKeywords, type JsonType } from './keywords.ts';
+import { inapplicableKeywords, isWithin, type JsonType } from './keywords.ts';
 import type { Alternative, Choice, Schema, SchemaLookup, View } from './schema.ts';
-import { isWithin } from './types.ts';
 
 /** The `oneOf`s and `anyOf`s of a schema. One with a single alternative is merged into the schema instead. */
 export function choicesOf(schema: Schema, lookup: SchemaLookup): readonly Choice[] {
@@ -134,4 +133,48 @@ function splitByType(schema: Schema): Schema[] {
   if (types === undefined || (types.size === 1 && !nullable)) return [schema];
   const distinct = [...types].filter((type) => type !== 'integer' || !types.has('number'));
   return distinct.map((type) => schema.narrowedTo(type, inapplicableKeywords[type]));
+}
+
+/** The `mapping` of the discriminator: its values and their targets. */
+export function mappingOf(view: View): ReadonlyMap<string, Located> {
+  const discriminator = view.at('discriminator');
+  return new Map(discriminator ? entriesOf(below(discriminator, 'mapping')) : []);
+}
+
+/** `#/components/schemas/Cat` and `Cat` are the same target. */
+export function nameOf(target: unknown): string {
+  return String(target).replace(/^.*\//s, '');
+}
+
+/** The schemas that the discriminator chooses from, by name. */
+export function targetsOf(schema: Schema): ReadonlyMap<string, Located> {
+  if (schema.view.choices.length === 0) {
+    const mapped = schema.isSubtype ? [] : [...mappingOf(schema.view).values()];
+    return new Map([...schema.subtypes, ...mapped.map((target) => [nameOf(target.value), target] as const)]);
+  }
+  return new Map(
+    alternativesOf(schema).flatMap(({ ref, at }) => (ref === undefined ? [] : [[nameOf(ref), at] as const])),
+  );
+}
+
+/** The values of the discriminator: those in the mapping, and the name of each alternative that the mapping omits. */
+export function discriminatorValuesOf(schema: Schema): ReadonlyMap<string, Located> {
+  const mapping = mappingOf(schema.view);
+  const mapped = new Set([...mapping.values()].map(({ value }) => nameOf(value)));
+  const names = alternativesOf(schema)
+    .filter((one) => isChosenByName(one, schema) && !mapped.has(nameOf(one.ref)))
+    .map(({ ref = '', at }) => [nameOf(ref), { ...at, value: ref }] as const);
+  return new Map([...names, ...mapping]);
+}
+
+/** Only components have names. Where the discriminating field has an `enum`, its values are sent instead. */
+function isChosenByName({ ref, schema }: Alternative, whole: Schema): boolean {
+  if (ref === undefined || !/#\/components\/schemas\/[^/]+$/.test(ref)) return false;
+  const discriminator = whole.view.at('discriminator');
+  const field = schema.view.properties.get(String(discriminator && below(discriminator, 'propertyName').value));
+  return field?.schema.view.values === undefined;
+}
+
+function alternativesOf({ view }: Schema): Alternative[] {
+  return view.choices.flatMap(({ alternatives }) => alternatives);
 }

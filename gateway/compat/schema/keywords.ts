@@ -4,6 +4,13 @@ import { isDocs, substance } from './canonical.ts';
 /** The types of JSON. Whole numbers are a type of their own; null is kept apart from all types. */
 export type JsonType = 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
 
+/** Whether every value of the types `inner` has a type of `outer`. Undefined: any type. */
+export function isWithin(inner: ReadonlySet<JsonType> | undefined, outer: ReadonlySet<JsonType> | undefined): boolean {
+  if (outer === undefined) return true;
+  if (inner === undefined) return false;
+  return [...inner].every((type) => outer.has(type) || (type === 'integer' && outer.has('number')));
+}
+
 /** The keywords of all parts of a schema, without descriptions. A keyword that several parts have has several values. */
 export type Keywords = ReadonlyMap<string, readonly Located[]>;
 

@@ -1,8 +1,7 @@
 import type { Documents } from '../document/documents.ts';
-import { below, isList, isMap, itemsOf, type JsonMap, type Located, refOf } from '../document/located.ts';
+import { below, entriesOf, isList, isMap, itemsOf, type JsonMap, type Located, refOf } from '../document/located.ts';
 import { CompareError } from '../failure.ts';
 import { isDocs } from './canonical.ts';
-import { DiscriminatorSubtypes } from './discriminators.ts';
 import { type Choice, Schema, type SchemaLookup, type SchemaPart, type View } from './schema.ts';
 import { viewOf } from './view.ts';
 
@@ -156,4 +155,52 @@ function keyOf(parts: readonly SchemaPart[]): string {
     .map(({ id }) => id)
     .sort((a, b) => a - b)
     .join(',');
+}
+
+/**
+ * The named schemas that extend another one by `allOf`. They are the implicit alternatives of a base schema with a
+ * discriminator, and the name of each is its value of the discriminator.
+ */
+class DiscriminatorSubtypes {
+  readonly #documents: Documents;
+  #direct: Map<unknown, Located[]> | undefined;
+
+  constructor(documents: Documents) {
+    this.#documents = documents;
+  }
+
+  /** By name, with the subtypes of subtypes. `parent`: one of the named schemas. */
+  of(parent: unknown): ReadonlyMap<string, Located> {
+    this.#direct ??= this.#findDirect();
+    const subtypes = new Map<string, Located>();
+    const waiting = [...(this.#direct.get(parent) ?? [])];
+    for (let subtype = waiting.pop(); subtype !== undefined; subtype = waiting.pop()) {
+      if (subtypes.has(subtype.place.key) || subtype.value === parent) continue;
+      subtypes.set(subtype.place.key, subtype);
+      waiting.push(...(this.#direct.get(this.#target(subtype)?.value) ?? []));
+    }
+    return subtypes;
+  }
+
+  #findDirect(): Map<unknown, Located[]> {
+    const direct = new Map<unknown, Located[]>();
+    for (const [, named] of entriesOf(below(below(this.#documents.root, 'components'), 'schemas'))) {
+      const subtype = this.#target(named);
+      for (const one of subtype ? itemsOf(below(subtype, 'allOf')) : []) {
+        const parent = refOf(one.value) === undefined ? undefined : this.#target(one);
+        if (parent) direct.set(parent.value, [...(direct.get(parent.value) ?? []), named]);
+      }
+    }
+    return direct;
+  }
+
+  /** Undefined for a broken `$ref`. It is reported where the comparison reads it. */
+  #target(located: Located): Located | undefined {
+    try {
+      return this.#documents.resolve(located);
+    } catch (error) {
+      if (error instanceof CompareError) return undefined;
+      throw error;
+    }
+  }
 }

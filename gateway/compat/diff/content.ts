@@ -3,10 +3,96 @@ import { below, entriesOf, isMap, type Located } from '../document/located.ts';
 import { canonical, isEqual, substance } from '../schema/canonical.ts';
 import { unionOfTypes } from '../schema/choices.ts';
 import type { Schema, View } from '../schema/schema.ts';
-import type { Comparison, Direction } from './change.ts';
-import { addChange, addPart, compareAsDocs, emptyComparison } from './comparison.ts';
+import {
+  addChange,
+  addPart,
+  type Comparison,
+  compareAsDocs,
+  compareDocs,
+  type Direction,
+  emptyComparison,
+} from './change.ts';
 import type { ContractPair } from './contractPair.ts';
+import type { Wire } from './schemaPair.ts';
 import { isBinary } from './types.ts';
+
+/** Compares bodies by media type. A range such as `application/*` includes the types it matches. */
+export function compareContent(
+  old: Located,
+  now: Located,
+  direction: Direction,
+  contracts: ContractPair,
+  into: Comparison,
+): void {
+  const [before, after] = [mediaTypesOf(old), mediaTypesOf(now)];
+  const isOnly = before.size < 2 && after.size < 2;
+  for (const [type, media] of before) {
+    const kept = after.get(type) ?? including(type, after);
+    // A response that narrows a range to some of its types: they are compared with the range below.
+    if (kept === undefined && direction === 'response' && includesAny(type, after)) continue;
+    if (kept === undefined)
+      addChange(into, { kind: 'media_type', effect: 'removed', direction, name: type, old: media, new: undefined });
+    else {
+      const comparison = compareMedia(type, media, kept, direction, contracts);
+      addPart(into, isOnly ? undefined : { kind: 'part', text: type }, comparison);
+    }
+  }
+  for (const [type, media] of after) {
+    if (before.has(type)) continue;
+    const wider = including(type, before);
+    if (wider) addPart(into, { kind: 'part', text: type }, compareMedia(type, wider, media, direction, contracts));
+    else addChange(into, { kind: 'media_type', effect: 'added', direction, name: type, old: undefined, new: media });
+  }
+}
+
+function compareMedia(
+  type: string,
+  old: Located,
+  now: Located,
+  direction: Direction,
+  contracts: ContractPair,
+): Comparison | undefined {
+  const wire = wireOf(type);
+  // Encodings depend on the media type itself, everything else on the wire only.
+  const aspect = `media ${direction} ${hasEncodings(type) ? type : wire}`;
+  return contracts.compareUnlessIdentical(aspect, old, now, (before, after, into) => {
+    const compareAt = (keyword: string): Comparison | undefined =>
+      contracts.compareSchemas(below(before, keyword), below(after, keyword), direction, wire);
+    compareDocs(before, after, into);
+    addPart(into, undefined, compareAt('schema'));
+    addPart(into, { kind: 'items', text: '[]' }, compareAt('itemSchema'));
+    compareEncodings(type, before, after, direction, contracts, into);
+  });
+}
+
+function mediaTypesOf(content: Located): Map<string, Located> {
+  return new Map(entriesOf(content).map(([type, media]) => [normalizedType(type), media]));
+}
+
+/** The entry for the same type with or without parameters, or for a range that includes it. */
+function including(type: string, others: ReadonlyMap<string, Located>): Located | undefined {
+  const bare = withoutParameters(type);
+  const [main = ''] = bare.split('/', 1);
+  const same = bare === type ? [...others].find(([other]) => withoutParameters(other) === bare)?.[1] : others.get(bare);
+  return same ?? others.get(`${main}/*`) ?? others.get('*/*');
+}
+
+/** Whether `type` is a range that includes one of the others. */
+function includesAny(type: string, others: ReadonlyMap<string, Located>): boolean {
+  const prefix = type === '*/*' ? '' : type.slice(0, -1);
+  return type.endsWith('/*') && [...others.keys()].some((other) => other.startsWith(prefix));
+}
+
+function withoutParameters(type: string): string {
+  return type.split(';', 1)[0] ?? '';
+}
+
+function wireOf(type: string): Wire {
+  if (type.startsWith('multipart/')) return 'multipart';
+  if (/^(application\/x-www-form-urlencoded|text\/(?!json|xml))/.test(type)) return 'text';
+  if (/[/+]xml(;|$)/.test(type)) return 'xml';
+  return /^(application\/(octet-stream|pdf|zip|gzip)|(image|audio|video|font)\/)/.test(type) ? 'bytes' : 'json';
+}
 
 /** How one field of a form is written, with defaults filled in. */
 interface FieldEncoding {
@@ -28,7 +114,7 @@ const styleKeywords = ['style', 'explode', 'allowReserved'] as const;
 const nestedKeywords = ['encoding', 'prefixEncoding', 'itemEncoding'] as const;
 
 /** In lower case, without blanks and `charset`. */
-export function normalizedType(type: string): string {
+function normalizedType(type: string): string {
   return type
     .toLowerCase()
     .replace(/\s/g, '')
@@ -36,12 +122,12 @@ export function normalizedType(type: string): string {
 }
 
 /** Whether `encoding` has an effect on a media type. */
-export function hasEncodings(type: string): boolean {
+function hasEncodings(type: string): boolean {
   return type.startsWith('multipart/') || type.startsWith(urlencoded) || type.includes('*');
 }
 
 /** Compares how the fields of a form are written. `old` and `now`: the media types named `type`. */
-export function compareEncodings(
+function compareEncodings(
   type: string,
   old: Located,
   now: Located,
