@@ -134,9 +134,9 @@ function inTrouble(shown: Scene): Partial<Scene> {
 
 it('draws the life of every version, newest first, with what is left of it', async () => {
   const { page } = await drawn();
-  const lives = page.locator('.lives li');
-  expect(await lives.locator('strong').allTextContents()).toEqual(['v3', 'v2', 'v1', 'v0']);
-  const text = (await lives.nth(2).innerText()).replace(/\s+/g, ' ');
+  const lifecycle = page.locator('.lifecycle li');
+  expect(await lifecycle.locator('strong').allTextContents()).toEqual(['v3', 'v2', 'v1', 'v0']);
+  const text = (await lifecycle.nth(2).innerText()).replace(/\s+/g, ' ');
   expect(text).toBe('v1 Deprecated Deprecation 1 Mar 2026 265 days ago Sunset 30 Jun 2027 221 days left');
   const [today, line] = await page.evaluate<[number, number]>(`[
     document.querySelector('.axis .now'), document.querySelector('li.life line.today'),
@@ -149,7 +149,7 @@ it('says whether the version that is on its way out can go, and what is missing'
   expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
   expect(await page.locator('#verdict .answer').textContent()).toBe('Not yet: keep v1 running.');
   expect(await page.locator('#verdict .reasons li').count()).toBeGreaterThan(0);
-  expect(await page.locator('#decline').textContent()).toMatch(/Falling: zero on \d+ \w+ 202\d at this rate/);
+  expect(await page.locator('#trend').textContent()).toMatch(/Falling: zero on \d+ \w+ 202\d at this rate/);
 });
 
 it('shows the routes that the successor lacks', async () => {
@@ -293,9 +293,9 @@ describe('after a version is retired', () => {
 
   it('has no days left', async () => {
     const { page } = await drawn({}, refusing());
-    const life = page.locator('.lives li', { hasText: 'v1' });
+    const life = page.locator('.lifecycle li', { hasText: 'v1' });
     expect((await life.innerText()).replace(/\s+/g, ' ')).toContain('Sunset 30 Jun 2027 in 220 days');
-    expect(await page.locator('.lives').innerText()).not.toContain('left');
+    expect(await page.locator('.lifecycle').innerText()).not.toContain('left');
   });
 
   it('opens on the one that was called last', async () => {
@@ -348,11 +348,11 @@ it('has one colour for a version, wherever it is shown and whichever others are'
     page.evaluate<string[]>(
       `[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => getComputedStyle(one).fill)`,
     );
-  const [v1] = await colors('.lives li:nth-child(3) .swatch');
+  const [v1] = await colors('.lifecycle li:nth-child(3) .swatch');
   expect(await colors('#traffic .legend li:first-child .swatch')).toEqual([v1]);
   expect(await colors('#rates tbody tr:first-child .swatch')).toEqual([v1]);
   expect((await colors('#clients .spark polygon'))[0]).toBe(v1);
-  expect(new Set([...(await colors('.lives .swatch')), ...(await colors('#traffic .swatch'))]).size).toBe(4);
+  expect(new Set([...(await colors('.lifecycle .swatch')), ...(await colors('#traffic .swatch'))]).size).toBe(4);
 });
 
 it('shows rates and latencies of each version, and over what time', async () => {
@@ -426,7 +426,7 @@ describe('in the C locale', () => {
     page.on('pageerror', (error) => complaints.push(error.message));
     await open(page, url);
     await page.locator('#traffic canvas').waitFor();
-    await page.locator('#decline canvas').waitFor();
+    await page.locator('#trend canvas').waitFor();
     expect(complaints).toEqual([]);
   });
 });
@@ -450,7 +450,7 @@ it('shows what a hostile client calls itself, and runs none of it', async () => 
 
 it('changes while it is looked at', async () => {
   const { page, shown } = await drawn();
-  const backend = page.locator('#targets tr', { hasText: '127.0.0.1:3001' });
+  const backend = page.locator('#backends tr', { hasText: '127.0.0.1:3001' });
   expect(await backend.innerText()).toContain('Healthy');
   shown.target = { ...shown.target, reachable: false, inFlight: 77 };
   await backend.getByText('Unreachable').waitFor();
@@ -479,7 +479,7 @@ it.each([
 
 it('leaves a table scrolled to where its reader has scrolled it', async () => {
   const { page, shown } = await drawn({ viewport: { width: 660, height: 844 } });
-  const table = page.locator('#targets .scroll');
+  const table = page.locator('#backends .scroll');
   const left = await table.evaluate((one) => {
     one.scrollTo(90, 0);
     return one.scrollLeft;
@@ -581,7 +581,7 @@ it('asks now and then where there is no stream for it', async () => {
   const { page } = await drawn({}, { ...shown, listener });
   await page.getByText('Updating by polling').waitFor();
   shown.target = { ...shown.target, inFlight: 77 };
-  await page.locator('#targets td', { hasText: /^77$/ }).waitFor();
+  await page.locator('#backends td', { hasText: /^77$/ }).waitFor();
 });
 
 it('takes up no connection while nobody looks at it', async () => {
@@ -630,7 +630,7 @@ it('says that nothing can be had of a gateway that is gone before it said anythi
   const listener: RequestListener = (req, res) =>
     req.url?.startsWith('/api') ? req.socket.destroy() : shown.listener(req, res);
   const { page } = await visit({}, { ...shown, listener });
-  await page.locator('#lives').getByText('The gateway does not answer.').waitFor();
+  await page.locator('#lifecycle').getByText('The gateway does not answer.').waitFor();
   expect(await page.locator('main .waiting').count()).toBe(0);
   await page.screenshot({ path: join(screenshots, 'gone.png'), fullPage: true });
 });
@@ -658,7 +658,7 @@ it('shows what a real gateway does at this moment', async () => {
   const page = await browser.newPage({ locale: 'en-GB' });
   onTestFinished(() => page.close());
   await open(page, `http://127.0.0.1:${gateway.adminPort}/`);
-  const row = page.locator('#targets tr', { hasText: backend });
+  const row = page.locator('#backends tr', { hasText: backend });
   await row.waitFor();
   const response = fetch(`${gateway.url}/v1/cocktails`);
   await row.locator('td.number', { hasText: /^1$/ }).first().waitFor();
@@ -666,8 +666,8 @@ it('shows what a real gateway does at this moment', async () => {
   expect(await (await response).text()).toBe('ok');
   await row.locator('td.number', { hasText: /^0$/ }).first().waitFor();
   expect((await fetch(`${gateway.url}/v2/cocktails`)).status).toBe(502);
-  await page.locator('#targets').getByText('Unreachable').waitFor();
-  expect(await page.locator('.lives li .badge').allTextContents()).toEqual(['Active', 'Deprecated']);
+  await page.locator('#backends').getByText('Unreachable').waitFor();
+  expect(await page.locator('.lifecycle li .badge').allTextContents()).toEqual(['Active', 'Deprecated']);
 });
 
 describe('where a token is asked for', () => {
@@ -807,7 +807,7 @@ describe('without anything to show', () => {
     const { page } = await visit({}, Object.assign(scene(), { usage: undefined }));
     await page.locator('#verdict').getByText('Usage is not recorded.').waitFor();
     await page.locator('#traffic').getByText('Usage is not recorded.').waitFor();
-    expect(await page.locator('#targets tbody tr').count()).toBe(4);
+    expect(await page.locator('#backends tbody tr').count()).toBe(4);
     await page.screenshot({ path: join(screenshots, 'no-ledger.png'), fullPage: true });
   });
 });

@@ -1,5 +1,7 @@
-/** What the gateway refused, in its own words. */
-export class Refused extends Error {
+/** @import { Status } from './types.js' */
+
+/** An error response of the gateway, with its own text. */
+export class ApiError extends Error {
   /**
    * @param {number} status
    * @param {{ code?: string, title?: string, detail?: string }} problem
@@ -16,21 +18,23 @@ export class Refused extends Error {
  * @param {string} path
  * @param {AbortSignal} [signal]
  * @returns {Promise<Body>}
- * @throws {Refused} when the gateway says no
- * @throws {TypeError} when it does not answer
+ * @throws {ApiError} for a response other than 2xx
+ * @throws {TypeError} without a response
  */
-export async function ask(path, signal) {
+export async function getJson(path, signal) {
   const response = await fetch(path, { headers: { Accept: 'application/json' }, ...(signal && { signal }) });
-  await admit(response);
-  return response.json();
+  if (response.ok) return response.json();
+  // The session has expired.
+  if (response.status === 403) location.replace('/login');
+  throw new ApiError(response.status, await response.json().catch(() => ({})));
 }
 
 /**
- * A call that changes something; a refusal has a body of its own.
+ * For calls that change something. It does not throw for an error response: its body is specific to the call.
  * @param {string} path
  * @param {object} [body]
  */
-export async function tell(path, body = {}) {
+export async function post(path, body = {}) {
   const response = await fetch(path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -44,14 +48,121 @@ export async function tell(path, body = {}) {
  * @param {Record<string, string>} parameters
  * @param {string} [path]
  */
-export function usage(parameters, path = '/api/usage') {
+export function usageUrl(parameters, path = '/api/usage') {
   return `${path}?${new URLSearchParams(parameters)}`;
 }
 
-/** @param {Response} response */
-async function admit(response) {
-  if (response.ok) return;
-  // The login has run out: the page itself leads to the form.
-  if (response.status === 403) location.replace('/login');
-  throw new Refused(response.status, await response.json().catch(() => ({})));
+/** For responses that do not need the ledger. */
+const defaultTimeoutMs = 10_000;
+/** The gateway gives up a ledger query after 30 s in the queue and 30 s of work. */
+export const ledgerTimeoutMs = 65_000;
+
+/** Requests that replace each other: starting one aborts the one before it. */
+export class LatestRequest {
+  /** @type {AbortController|undefined} */
+  #current;
+  #timeoutMs;
+
+  /** @param {number} [timeoutMs] */
+  constructor(timeoutMs = defaultTimeoutMs) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** @returns {{ readonly signal: AbortSignal, readonly isOutdated: boolean }} `isOutdated`: another one was started */
+  start() {
+    this.#current?.abort();
+    const controller = new AbortController();
+    this.#current = controller;
+    return {
+      signal: AbortSignal.any([controller.signal, AbortSignal.timeout(this.#timeoutMs)]),
+      get isOutdated() {
+        return controller.signal.aborted;
+      },
+    };
+  }
+}
+
+const retryAfterMs = { first: 2_000, longest: 30_000 };
+
+/** Runs an action again after a failure. The delay doubles with each failure in a row. */
+export class Retry {
+  #action;
+  #delay = retryAfterMs.first;
+  /** @type {number|undefined} */
+  #timer;
+
+  /** @param {() => void} action */
+  constructor(action) {
+    this.#action = action;
+  }
+
+  /** @param {unknown} error */
+  failed(error) {
+    clearTimeout(this.#timer);
+    // Any other error response stays the same until something changes.
+    if (error instanceof ApiError && error.code !== 'LEDGER_UNANSWERED') return;
+    this.#timer = setTimeout(this.#action, this.#delay);
+    this.#delay = Math.min(retryAfterMs.longest, this.#delay * 2);
+  }
+
+  succeeded() {
+    clearTimeout(this.#timer);
+    this.#delay = retryAfterMs.first;
+  }
+}
+
+/** The gateway sends an event every 5 s. Three missing events mean that the connection is broken. */
+const silenceMs = 15_000;
+// The delay doubles with each failure, so that not all pages reconnect at once when a gateway comes back.
+const reconnectAfterMs = { first: 1_000, longest: 30_000 };
+
+/**
+ * Reads `/api/events` while the page is visible, and reconnects whenever the stream ends.
+ * @param {{ status(status: Status): void, access(by: string): void, lost(): void }} listener
+ */
+export function subscribeToStatus(listener) {
+  /** @type {EventSource|undefined} */
+  let source;
+  /** For the next event, or for the next attempt to connect. @type {number|undefined} */
+  let timer;
+  let delay = reconnectAfterMs.first;
+  const disconnect = () => {
+    clearTimeout(timer);
+    source?.close();
+    source = undefined;
+  };
+  const reconnect = () => {
+    disconnect();
+    listener.lost();
+    timer = setTimeout(connect, delay * (0.75 + Math.random() / 2));
+    delay = Math.min(reconnectAfterMs.longest, delay * 2);
+  };
+  const expectEvent = () => {
+    clearTimeout(timer);
+    timer = setTimeout(reconnect, silenceMs);
+  };
+  const connect = () => {
+    disconnect();
+    source = new EventSource('/api/events');
+    expectEvent();
+    source.addEventListener('error', reconnect);
+    source.addEventListener('access', ({ data }) => listener.access(data));
+    source.addEventListener('status', ({ data }) => {
+      delay = reconnectAfterMs.first;
+      expectEvent();
+      listener.status(JSON.parse(data));
+    });
+  };
+  // A browser opens six connections to an origin, for all its tabs: hidden pages must not occupy them.
+  const followVisibility = () => {
+    delay = reconnectAfterMs.first;
+    if (document.hidden) disconnect();
+    else connect();
+  };
+  followVisibility();
+  document.addEventListener('visibilitychange', followVisibility);
+  addEventListener('online', followVisibility);
+  addEventListener('pagehide', disconnect);
+  // A page restored from the back/forward cache is shown as it was, with its stream closed.
+  addEventListener('pageshow', ({ persisted }) => persisted && followVisibility());
 }

@@ -1,7 +1,7 @@
 import { el } from './dom.js';
-import { dateTime, several } from './format.js';
+import { dateTime, plural } from './format.js';
 
-/** @import { Failure, Ledger, Status, VersionStatus } from './shapes.js' */
+/** @import { Failure, Ledger, Status, VersionStatus } from './types.js' */
 
 /** @type {Record<string, string>} */
 export const triggers = {
@@ -12,21 +12,23 @@ export const triggers = {
 };
 
 /**
- * What an operator has to look at, worst first: rejected edits, workers that do not answer, backends that are down, the ledger, overridden guards.
+ * What an operator has to act on, most urgent first: rejected edits, unresponsive workers, unavailable backends, ledger
+ * problems, overridden guards.
  * @param {Status} status
  */
 export function attention({ config, usage, versions, workers }) {
   return [
     config.last_failure && rejectedEdit(config.last_failure),
-    ...workers.flatMap(stuck),
-    ...versions.flatMap(backends),
-    ledger(usage),
+    ...workers.flatMap(unresponsive),
+    ...versions.flatMap(unavailableBackends),
+    ledgerProblem(usage),
     config.forced.length > 0 && forced(config.forced),
   ].filter((part) => part !== null && part !== false);
 }
 
 /**
- * What `attention` depends on. Counts that change all the time are left out: a live region is read aloud when it changes.
+ * The data that `attention` depends on, without counts that change all the time: a screen reader reads a live region
+ * aloud whenever it changes.
  * @param {Status} status
  * @param {number} now
  */
@@ -62,20 +64,20 @@ function rejectedEdit({ at, trigger, reasons }) {
 }
 
 /** @param {Status['workers'][number]} worker */
-function stuck({ pid, unresponsive_since: since = null }) {
+function unresponsive({ pid, unresponsive_since: since = null }) {
   if (since === null) return [];
   const title = `Worker ${pid} has not answered since ${dateTime(Date.parse(since))}`;
   return [
     el(
       'div',
       { class: 'problem' },
-      el('p', {}, el('strong', {}, title), '. What it holds is not known: no version is safe to stop.'),
+      el('p', {}, el('strong', {}, title), '. Its requests in flight are not known, so no version is safe to stop.'),
     ),
   ];
 }
 
 /** @param {VersionStatus} version */
-function backends({ version, targets, stopped_before_retired: wasStopped }) {
+function unavailableBackends({ version, targets, stopped_before_retired: wasStopped }) {
   const down = targets.filter(
     ({ health, reachable }) => health !== 'removed' && (health !== 'healthy' || reachable === false),
   );
@@ -109,10 +111,10 @@ function backends({ version, targets, stopped_before_retired: wasStopped }) {
 }
 
 /** @param {Ledger|null|undefined} ledger */
-function ledger(ledger) {
+function ledgerProblem(ledger) {
   const { problem = null, held_rows: held = 0 } = ledger ?? {};
   if (problem === null && held === 0) return null;
-  const waiting = `${several(held, 'row waits', 'rows wait')} in memory. A crash would lose them.`;
+  const waiting = `${plural(held, 'row is', 'rows are')} waiting in memory. A crash would lose them.`;
   return el(
     'div',
     { class: problem === null ? 'problem mild' : 'problem' },

@@ -1,16 +1,16 @@
 // Runs before the other scripts.
 
-// Chromium takes the language from the environment: under LANG=C.UTF-8 it is `en-US@posix`, which Intl refuses with a
-// RangeError, and uPlot asks Intl while it loads. This page writes English in any case.
+// Chromium takes the language from the environment. Under LANG=C.UTF-8 it is `en-US@posix`, for which Intl throws a
+// RangeError, and uPlot calls Intl while it loads. This page is in English anyway.
 try {
   Intl.getCanonicalLocales(navigator.language);
 } catch {
   Object.defineProperty(navigator, 'language', { value: 'en', configurable: true });
 }
 
-// One module that cannot be loaded stops all of them. A browser drops every request under way when the network changes
-// (ERR_NETWORK_CHANGED), which also happens to a laptop that changes its Wi-Fi: load the page again.
-// Each attempt in a row waits twice as long as the one before it, up to a minute.
+// If one module fails to load, none of them runs. A browser aborts all requests when the network changes
+// (ERR_NETWORK_CHANGED), for example when a laptop changes its Wi-Fi, so the page is loaded again.
+// The delay doubles with each attempt in a row, up to a minute.
 const attempts = 'failed-loads';
 let isWaiting = false;
 addEventListener(

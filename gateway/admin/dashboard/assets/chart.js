@@ -1,18 +1,17 @@
 import { empty } from './dom.js';
-import { brief } from './format.js';
-import { color, fade, font, hatch } from './shades.js';
+import { compact } from './format.js';
 
 /** @typedef {{ label: string, color: string, fill?: boolean, dashed?: boolean, stepped?: boolean }} Series */
 
 /**
- * A chart over UTC time that follows the width of its place and the colours of the page.
+ * A chart over UTC time that follows the width of its container and the colours of the page.
  * @param {HTMLElement} target
- * @param {{ data: (number|null)[][], series: Series[], height: number, hover?: (index: number|null) => void, pale?: readonly (readonly [from: number, to: number])[], unknown?: { until: number, text: string } | undefined }} what
- *   `data`: instants in seconds first, then one list a series; `pale`: spans that are not counted to their end;
- *   `unknown`: until when nothing is known, in seconds, and what to say of it
- * @returns {() => void} takes it away
+ * @param {{ data: (number|null)[][], series: Series[], height: number, hover?: (index: number|null) => void, incomplete?: readonly (readonly [from: number, to: number])[], unrecorded?: { until: number, text: string } | undefined }} options
+ *   `data`: times in seconds, then one list per series; `incomplete`: spans whose counts are not final;
+ *   `unrecorded`: the end of the time without records, in seconds, and its label
+ * @returns {() => void} removes the chart
  */
-export function chart(target, { data, series, height, hover = () => {}, pale = [], unknown }) {
+export function chart(target, { data, series, height, hover = () => {}, incomplete = [], unrecorded }) {
   const uPlot = /** @type {any} */ (globalThis).uPlot;
   if (!uPlot) {
     target.append(empty('This browser could not draw the chart.'));
@@ -47,14 +46,14 @@ export function chart(target, { data, series, height, hover = () => {}, pale = [
             size: 48,
             space: 36,
             incrs: [1, 2, 5].flatMap((one) => powers.map((ten) => one * ten)).sort((a, b) => a - b),
-            values: (/** @type {unknown} */ _plot, /** @type {number[]} */ all) => all.map(brief),
+            values: (/** @type {unknown} */ _plot, /** @type {number[]} */ all) => all.map(compact),
           },
         ],
         series: [{}, ...series.map((one) => line(one, uPlot))],
         hooks: {
           draw: [
-            (/** @type {any} */ drawn) => unknown && hatch(drawn, unknown),
-            (/** @type {any} */ drawn) => fade(drawn, pale),
+            (/** @type {any} */ drawn) => unrecorded && hatch(drawn, unrecorded),
+            (/** @type {any} */ drawn) => fade(drawn, incomplete),
           ],
           setCursor: [(/** @type {{ cursor: { idx: number|null } }} */ { cursor }) => hover(cursor.idx ?? null)],
         },
@@ -107,12 +106,68 @@ const months = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric
 const hours = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 
 /**
- * One line an instant: an hour, a day or a month, whichever the distance of two labels is.
+ * Labels as hours, days or months, depending on the distance between two labels.
  * @param {unknown} _plot
  * @param {number[]} all
  */
 function labels(_plot, all) {
   const step = (all[1] ?? 0) - (all[0] ?? 0);
-  const spelled = step < 86_400 ? hours : step < 28 * 86_400 ? days : months;
-  return all.map((seconds) => (step < 86_400 && seconds % 86_400 === 0 ? days : spelled).format(seconds * 1_000));
+  const format = step < 86_400 ? hours : step < 28 * 86_400 ? days : months;
+  return all.map((seconds) => (step < 86_400 && seconds % 86_400 === 0 ? days : format).format(seconds * 1_000));
+}
+
+const font = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Open Sans", sans-serif';
+
+/**
+ * Fades spans of time.
+ * @param {any} plot
+ * @param {readonly (readonly [from: number, to: number])[]} spans
+ */
+function fade({ ctx, bbox, valToPos }, spans) {
+  ctx.save();
+  ctx.fillStyle = color('--card');
+  ctx.globalAlpha = 0.6;
+  for (const [from, to] of spans) {
+    const left = Math.max(bbox.left, valToPos(from, 'x', true));
+    ctx.fillRect(left, bbox.top, Math.min(bbox.left + bbox.width, valToPos(to, 'x', true)) - left + 1, bbox.height);
+  }
+  ctx.restore();
+}
+
+/**
+ * Draws stripes over the time without records.
+ * @param {any} plot
+ * @param {{ until: number, text: string }} unrecorded
+ */
+function hatch({ ctx, bbox, valToPos, pxRatio }, { until, text }) {
+  const ratio = pxRatio ?? devicePixelRatio;
+  const width = Math.min(bbox.width, valToPos(until, 'x', true) - bbox.left);
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, width, bbox.height);
+  ctx.clip();
+  ctx.strokeStyle = color('--line');
+  ctx.lineWidth = ratio;
+  ctx.beginPath();
+  for (let x = -bbox.height; x < width; x += 10 * ratio) {
+    ctx.moveTo(bbox.left + x, bbox.top + bbox.height);
+    ctx.lineTo(bbox.left + x + bbox.height, bbox.top);
+  }
+  ctx.stroke();
+  ctx.font = font.replace('12', String(12 * ratio));
+  ctx.textAlign = 'center';
+  ctx.textBaseline = 'middle';
+  const room = ctx.measureText(text).width + 16 * ratio;
+  if (room < width) {
+    ctx.fillStyle = color('--card');
+    ctx.fillRect(bbox.left + (width - room) / 2, bbox.top + bbox.height / 2 - 12 * ratio, room, 24 * ratio);
+    ctx.fillStyle = color('--soft');
+    ctx.fillText(text, bbox.left + width / 2, bbox.top + bbox.height / 2);
+  }
+  ctx.restore();
+}
+
+/** A colour of the page's style sheet. @param {string} name */
+function color(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }

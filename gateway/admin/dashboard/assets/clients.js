@@ -1,38 +1,37 @@
-import { usage } from './api.js';
-import { columns } from './clientColumns.js';
+import { usageUrl } from './api.js';
+import { columns, migrationLabels } from './clientCells.js';
 import { el, empty } from './dom.js';
-import { count } from './format.js';
-import { sortable } from './sortable.js';
-import { wording } from './wording.js';
+import { count, plural } from './format.js';
+import { sortable } from './table.js';
 
-/** @import { ClientRow, Usage } from './shapes.js' */
+/** @import { ClientRow, Usage } from './types.js' */
 
-/** How long to wait for the next letter before the gateway is asked, ms. */
-const pause = 250;
+/** Delay between the last key press in the filter and the request, ms. */
+const typingDelay = 250;
 
 /**
- * The table of clients that call a version, with a filter over names and states. There may be many thousands: the
- * gateway filters and sorts them, and one page at a time is drawn.
+ * The table of the clients that call a version, with a filter by name and state. There may be many thousands, so the
+ * gateway filters, sorts and pages them.
  * @param {string} version
  * @param {string|undefined} successor
  * @param {boolean} isRetired
- * @param {() => void} changed another page of them is wanted
- * @param {(client: ClientRow) => HTMLElement|null} rename the button that names a client; null: naming is not possible
+ * @param {() => void} queryChanged called when other rows are needed
+ * @param {(client: ClientRow) => HTMLElement|null} rename creates the button to name a client; null where that is not allowed
  */
-export function clients(version, successor, isRetired, changed, rename) {
+export function clients(version, successor, isRetired, queryChanged, rename) {
   let now = 0;
-  let waits = 0;
-  const words = wording(version, successor);
+  let timer = 0;
+  const labels = migrationLabels(version, successor);
   const table = sortable(
     `Clients of ${version}`,
-    columns(words, isRetired, () => now, rename),
+    columns(labels, isRetired, () => now, rename),
     1,
     ({ client }) => client,
-    changed,
+    queryChanged,
   );
-  const anew = () => {
-    table.begin();
-    changed();
+  const filterChanged = () => {
+    table.firstPage();
+    queryChanged();
   };
   const search = el('input', {
     type: 'search',
@@ -41,26 +40,26 @@ export function clients(version, successor, isRetired, changed, rename) {
     autocomplete: 'off',
     spellcheck: 'false',
     input: () => {
-      clearTimeout(waits);
-      waits = setTimeout(anew, pause);
+      clearTimeout(timer);
+      timer = setTimeout(filterChanged, typingDelay);
     },
   });
   const state = el(
     'select',
-    { id: 'client-state', change: anew },
+    { id: 'client-state', change: filterChanged },
     isRetired && el('option', { value: 'refused' }, 'Refused'),
     el('option', { value: 'here' }, isRetired ? `Called ${version} in the last 30 days` : `Still on ${version}`),
-    ...Object.entries(words).map(([value, text]) => el('option', { value }, text)),
+    ...Object.entries(labels).map(([value, text]) => el('option', { value }, text)),
     el('option', { value: 'any' }, 'All clients'),
   );
-  const found = el('p', { class: 'soft', role: 'status' });
-  const nobody = el('div');
-  const doubts = el('div', { class: 'doubts' });
-  const csv = usage({ by: 'client', version, since: '30d' }, '/api/usage.csv');
+  const matches = el('p', { class: 'soft', role: 'status' });
+  const emptyNotice = el('div');
+  const warnings = el('div', { class: 'warnings' });
+  const csv = usageUrl({ by: 'client', version, since: '30d' }, '/api/usage.csv');
   const root = el(
     'div',
     {},
-    doubts,
+    warnings,
     el(
       'div',
       { class: 'tools' },
@@ -68,41 +67,60 @@ export function clients(version, successor, isRetired, changed, rename) {
       search,
       el('label', { for: 'client-state', class: 'quiet' }, 'Clients to show'),
       state,
-      found,
+      matches,
       el('a', { href: csv, download: `clients-of-${version}.csv` }, 'Export as CSV'),
     ),
-    nobody,
+    emptyNotice,
     table.root,
   );
   return {
     root,
     draw: table.draw,
-    /** Where the rows are to be had that the reader wants to see. */
-    get wanted() {
-      const { sort, limit } = table.wanted;
+    /** The URL of the rows to show. */
+    get url() {
+      const { sort, limit } = table.query;
       const filter = search.value.trim();
-      const asked = { by: 'client', version, state: state.value, sort, limit: String(limit) };
-      return usage(filter === '' ? asked : { ...asked, filter });
+      const parameters = { by: 'client', version, state: state.value, sort, limit: String(limit) };
+      return usageUrl(filter === '' ? parameters : { ...parameters, filter });
     },
-    /**
-     * @param {Usage<ClientRow>} answer
-     * @param {readonly Node[]} said what limits the answer
-     */
-    fill({ rows, total = rows.length, total_unfiltered: all = total, until }, said) {
+    /** @param {Usage<ClientRow>} answer */
+    fill(answer) {
+      const { rows, total = rows.length, total_unfiltered: all = total, until } = answer;
       now = Date.parse(until);
-      doubts.replaceChildren(...said);
+      warnings.replaceChildren(...usageWarnings(answer));
       const share = `${count(total)} of ${count(all)}`;
-      // A screen reader says it aloud whenever it is set, whether it is another or not.
-      if (found.textContent !== share) found.textContent = share;
+      // A screen reader reads it aloud whenever it is set, even to the same text.
+      if (matches.textContent !== share) matches.textContent = share;
       table.root.hidden = total === 0;
-      const none =
+      const text =
         all > 0
           ? isRetired && state.value === 'refused'
             ? 'No client was refused in the last 30 days.'
             : 'No client matches.'
           : `No client called ${version} in the last 30 days.`;
-      nobody.replaceChildren(...(total > 0 ? [] : [empty(none)]));
+      emptyNotice.replaceChildren(...(total > 0 ? [] : [empty(text)]));
       table.fill(rows, total);
     },
   };
+}
+
+/**
+ * Why the list of clients may be incomplete. A ledger that cannot be written is reported at the top of the page.
+ * @param {{ problem: string|null, folded?: number, problems?: readonly string[] }} usage
+ */
+function usageWarnings({ problem, folded = 0, problems = [] }) {
+  return [
+    ...problems.filter((text) => text !== problem).map((text) => el('p', { class: 'problem mild' }, text)),
+    ...(folded > 0
+      ? [
+          el(
+            'p',
+            { class: 'problem mild' },
+            `${plural(folded, 'request comes', 'requests come')} from clients beyond `,
+            el('code', {}, 'usage.max_clients'),
+            ', which are counted together.',
+          ),
+        ]
+      : []),
+  ];
 }

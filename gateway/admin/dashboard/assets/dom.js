@@ -1,7 +1,10 @@
+import { ApiError } from './api.js';
+import { ago, dateTime } from './format.js';
+
 /** @typedef {Node|string|number|null|undefined|false} Child */
 
 /**
- * An element. Whatever is said in it is text: nothing that a client sent is ever read as markup.
+ * Creates an element. Strings become text nodes: data from clients is never parsed as markup.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
  * @param {Record<string, string|number|boolean|null|undefined|((event: Event) => void)>} [attributes]
@@ -31,7 +34,7 @@ export function svg(name, attributes = {}, ...children) {
 }
 
 /**
- * The place that index.html has for a part of the page.
+ * The element of index.html that holds a part of the page.
  * @param {string} id
  */
 export function place(id) {
@@ -59,7 +62,7 @@ function set(made, key, value) {
 }
 
 /**
- * What is not there is left out, so that a condition can stand for its part.
+ * Drops null, undefined, false and empty strings, so that `condition && element` can be a child.
  * @param {readonly Child[]} children
  */
 function parts(children) {
@@ -67,4 +70,82 @@ function parts(children) {
     if (child === null || child === undefined || child === false || child === '') return [];
     return [typeof child === 'number' ? String(child) : child];
   });
+}
+
+/**
+ * Radio buttons in the form of a row of buttons.
+ * @param {string} name
+ * @param {string} legend
+ * @param {readonly (readonly [value: string, label: string])[]} options
+ * @param {string} chosen
+ * @param {(value: string) => void} choose
+ */
+export function segmented(name, legend, options, chosen, choose) {
+  return el(
+    'fieldset',
+    { class: 'segmented' },
+    el('legend', { class: 'quiet' }, legend),
+    ...options.map(([value, label]) =>
+      el(
+        'label',
+        {},
+        el('input', { type: 'radio', name, value, checked: value === chosen, change: () => choose(value) }),
+        el('span', {}, label),
+      ),
+    ),
+  );
+}
+
+/**
+ * How long ago something happened, with the exact time as a tooltip.
+ * @param {string|null} iso
+ * @param {number} now
+ */
+export function timeAgo(iso, now) {
+  if (iso === null) return ago(iso, now);
+  return el('time', { datetime: iso, title: `${dateTime(Date.parse(iso))} UTC` }, ago(iso, now));
+}
+
+/**
+ * A sample of the colour that a version has in the charts.
+ * @param {string} version
+ */
+export function swatch(version) {
+  return svg(
+    'svg',
+    { class: `swatch version-${colorOf(version)}`, 'aria-hidden': true },
+    svg('rect', { width: '100%', height: '100%', rx: 2 }),
+  );
+}
+
+/**
+ * The number of a version's colour, 1 to 6, or 0 for requests without a version. It depends on the version alone, so a
+ * version has the same colour in every chart.
+ * @param {string} version
+ */
+export function colorOf(version) {
+  const major = Number(version.slice(1));
+  return version === '' || !Number.isInteger(major) ? 0 : ((major + 5) % 6) + 1;
+}
+
+/**
+ * An entry of a `dl.facts`.
+ * @param {string} name
+ * @param {string} value
+ * @param {string} detail
+ */
+export function fact(name, value, detail) {
+  return el('div', {}, el('dt', {}, name), el('dd', {}, value, ' ', el('small', {}, detail)));
+}
+
+/**
+ * Shown in place of a part of the page that could not be loaded.
+ * @param {unknown} error
+ */
+export function errorNotice(error) {
+  if (error instanceof ApiError && error.code === 'NO_LEDGER')
+    return empty('Usage is not recorded.', 'This gateway runs without a usage ledger.');
+  if (error instanceof ApiError && error.status === 404) return empty('Not available.', error.message);
+  const text = error instanceof ApiError ? error.message : 'The gateway does not answer. This page keeps trying.';
+  return el('p', { class: 'problem' }, text);
 }

@@ -1,30 +1,35 @@
 export const day = 86_400_000;
 
-const counted = new Intl.NumberFormat('en');
-const rounded = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
-const shared = new Intl.NumberFormat('en', { style: 'percent', maximumSignificantDigits: 2 });
-const measured = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
-const spelled = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
-const near = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
+const numbers = new Intl.NumberFormat('en');
+const compactNumbers = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const percents = new Intl.NumberFormat('en', { style: 'percent', maximumSignificantDigits: 2 });
+const threeDigits = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
+const fullDates = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
+const dayMonths = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const times = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 
 /** @param {number} number */
-export const count = (number) => counted.format(number);
+export const count = (number) => numbers.format(number);
 
 /** @param {number} number */
-export const brief = (number) => rounded.format(number);
+export const compact = (number) => compactNumbers.format(number);
 
 /** @param {number} share from 0 to 1 */
-export const percent = (share) => (share > 0 && share < 0.0001 ? 'below 0.01%' : shared.format(share));
+export const percent = (share) => (share > 0 && share < 0.0001 ? 'below 0.01%' : percents.format(share));
 
 /** @param {number} instant */
-export const date = (instant) => spelled.format(instant);
+export const date = (instant) => fullDates.format(instant);
 
-/** Within the last year. @param {number} instant */
-export const dayMonth = (instant) => near.format(instant);
+/** For a date within the last year. @param {number} instant */
+export const dayMonth = (instant) => dayMonths.format(instant);
 
 /** @param {number} instant */
-export const dateTime = (instant) => `${spelled.format(instant)}, ${clock.format(instant)}`;
+export const dateTime = (instant) => `${fullDates.format(instant)}, ${times.format(instant)}`;
 
 /**
  * `3 clients`, `1 client`.
@@ -32,10 +37,10 @@ export const dateTime = (instant) => `${spelled.format(instant)}, ${clock.format
  * @param {string} one
  * @param {string} [many]
  */
-export const several = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
 /**
- * A length of time in one unit: `7 days`, `90 s`.
+ * A duration in one unit: `7 days`, `90 s`.
  * @param {number} ms
  */
 export function period(ms) {
@@ -44,44 +49,44 @@ export function period(ms) {
     ['hour', 3_600_000],
     ['minute', 60_000],
   ]))
-    if (ms >= 2 * length || (ms >= length && ms % length === 0)) return several(Math.round(ms / length), unit);
+    if (ms >= 2 * length || (ms >= length && ms % length === 0)) return plural(Math.round(ms / length), unit);
   return `${count(Math.round(ms / 1_000))} s`;
 }
 
 /** Requests per second. @param {number} perSecond */
-export const rate = (perSecond) => (perSecond > 0 && perSecond < 0.01 ? 'below 0.01' : measured.format(perSecond));
+export const rate = (perSecond) => (perSecond > 0 && perSecond < 0.01 ? 'below 0.01' : threeDigits.format(perSecond));
 
 /** @param {number|null} ms */
 export function milliseconds(ms) {
   if (ms === null) return '–';
-  // The highest bound of the histogram.
+  // The upper bound of the histogram.
   if (ms >= 60_000) return '60 s or more';
-  return ms < 1_000 ? `${measured.format(ms)} ms` : `${measured.format(ms / 1_000)} s`;
+  return ms < 1_000 ? `${threeDigits.format(ms)} ms` : `${threeDigits.format(ms / 1_000)} s`;
 }
 
 /**
- * How far away a date is, in whole days: `586 days left`.
+ * The time to or since an instant in whole days: `586 days left`, `3 days ago`.
  * @param {number} instant
  * @param {number} now
  */
-export function distance(instant, now) {
+export function timeLeft(instant, now) {
   const days = Math.floor(Math.abs(instant - now) / day);
   if (days === 0) return instant > now ? 'less than a day left' : 'less than a day ago';
-  return `${several(days, 'day')} ${instant > now ? 'left' : 'ago'}`;
+  return `${plural(days, 'day')} ${instant > now ? 'left' : 'ago'}`;
 }
 
 /**
- * How far away a date is: `in 586 days`, `3 days ago`.
+ * The same as `in 586 days`, `3 days ago`.
  * @param {number} instant
  * @param {number} now
  */
 export function fromNow(instant, now) {
-  if (instant <= now) return distance(instant, now);
-  return instant - now < day ? 'within a day' : `in ${several(Math.floor((instant - now) / day), 'day')}`;
+  if (instant <= now) return timeLeft(instant, now);
+  return instant - now < day ? 'within a day' : `in ${plural(Math.floor((instant - now) / day), 'day')}`;
 }
 
 /**
- * How long ago something was, in the largest unit that fits.
+ * The time since an instant, in the largest unit that fits.
  * @param {string|null} iso
  * @param {number} now
  */
@@ -91,5 +96,5 @@ export function ago(iso, now) {
   if (passed < 60_000) return 'just now';
   if (passed < 3_600_000) return `${Math.floor(passed / 60_000)} min ago`;
   if (passed < day) return `${Math.floor(passed / 3_600_000)} h ago`;
-  return `${several(Math.floor(passed / day), 'day')} ago`;
+  return `${plural(Math.floor(passed / day), 'day')} ago`;
 }

@@ -1,87 +1,81 @@
-import { ask, tell } from './api.js';
+import { getJson, LatestRequest, post, subscribeToStatus } from './api.js';
 import { attention, attentionFacts } from './attention.js';
-import { el, empty, place } from './dom.js';
-import { Flow } from './flow.js';
-import { gateway } from './gateway.js';
-import { Latest } from './latest.js';
-import { watch } from './live.js';
-import { lives } from './lives.js';
-import { rates } from './rates.js';
-import { reloadWith } from './reload.js';
-import { Retiring } from './retiring.js';
-import { targets } from './targets.js';
-import { trouble } from './trouble.js';
+import { el, empty, errorNotice, place } from './dom.js';
+import { lifecycle } from './lifecycle.js';
+import { RetirementSection } from './retirement.js';
+import { backends, gatewayFacts, rates } from './status.js';
+import { TrafficSection } from './traffic.js';
 
-/** @import { Status } from './shapes.js' */
+/** @import { Status } from './types.js' */
 
-const retiring = new Retiring();
-const flow = new Flow();
-const backends = targets();
-const speeds = rates();
+const retirementSection = new RetirementSection();
+const trafficSection = new TrafficSection();
+const backendTable = backends();
+const ratesTable = rates();
 const connection = place('connection');
-/** What each part was drawn from. A part is drawn anew only when that changed. @type {Map<string, string>} */
+/** The data that each part shows, as JSON. A part is redrawn only when its data change. @type {Map<string, string>} */
 const drawn = new Map();
-/** How often the ledger is asked, ms; the stream of events does not cover it. */
-const every = 30_000;
-const poll = new Latest();
+/** Usage is polled, because the event stream does not contain it. */
+const pollIntervalMs = 30_000;
+const statusRequest = new LatestRequest();
 let generation = 0;
 let refreshed = Date.now();
 
 place('host').textContent = `version-gateway · ${location.host}`;
-reloadWith(/** @type {HTMLButtonElement} */ (place('reload')), place('outcome'));
+setUpReload(/** @type {HTMLButtonElement} */ (place('reload')), place('outcome'));
 place('logout').addEventListener('click', async () => {
-  const { status } = await tell('/logout').catch(() => ({ status: 0 }));
+  const { status } = await post('/logout').catch(() => ({ status: 0 }));
   // 403: the session had expired.
   if (status === 204 || status === 403) location.replace('/login');
   else
     place('outcome').replaceChildren(
-      el('p', { class: 'problem' }, 'You are still logged in: the gateway does not answer.'),
+      el('p', { class: 'problem' }, 'The gateway does not answer, so you are still logged in.'),
     );
 });
 
-watch({
+subscribeToStatus({
   access(by) {
-    // A browser that was admitted by its address has no session to end.
+    // A browser that was admitted by its address has no session.
     place('logout').hidden = by !== 'session';
-    retiring.access(by);
+    retirementSection.access(by);
   },
   status(status) {
-    poll.begin();
+    statusRequest.start();
     if (connection.className.includes('lost')) refresh();
-    say('live', 'Live');
+    showConnection('live', 'Live');
     show(status);
   },
-  lost: () => void withoutStream(),
+  lost: () => void pollStatus(),
 });
 
-void flow.refresh();
-setInterval(refresh, every);
-document.addEventListener('visibilitychange', () => Date.now() - refreshed > every && refresh());
+void trafficSection.refresh();
+setInterval(refresh, pollIntervalMs);
+document.addEventListener('visibilitychange', () => Date.now() - refreshed > pollIntervalMs && refresh());
 
-/** Asks once without the stream: it may be refused while requests are answered. An expired session leads to the form. */
-async function withoutStream() {
-  const question = poll.begin();
-  if (!connection.className.includes('polled')) say('lost', 'Connection lost, retrying…');
+/** Requests the status once: the stream may be refused while other requests succeed. An expired session opens the login form. */
+async function pollStatus() {
+  const request = statusRequest.start();
+  if (!connection.className.includes('polled')) showConnection('lost', 'Connection lost, retrying…');
   try {
     /** @type {Status} */
-    const status = await ask('/api/status', question.signal);
-    if (question.isOver) return;
-    say('polled', 'Updating by polling');
+    const status = await getJson('/api/status', request.signal);
+    if (request.isOutdated) return;
+    showConnection('polled', 'Updating by polling');
     show(status);
   } catch (error) {
-    if (question.isOver) return;
-    say('lost', 'Connection lost, retrying…');
+    if (request.isOutdated) return;
+    showConnection('lost', 'Connection lost, retrying…');
     if (drawn.size > 0) return;
-    for (const id of ['lives', 'rates', 'targets', 'gateway', 'verdict', 'decline', 'clients', 'routes'])
-      place(id).replaceChildren(id === 'lives' ? trouble(error) : empty('Not known.'));
+    for (const id of ['lifecycle', 'rates', 'backends', 'gateway', 'verdict', 'trend', 'clients', 'routes'])
+      place(id).replaceChildren(id === 'lifecycle' ? errorNotice(error) : empty('Not available.'));
   }
 }
 
 function refresh() {
   if (document.hidden) return;
   refreshed = Date.now();
-  void retiring.refresh();
-  void flow.refresh();
+  void retirementSection.refresh();
+  void trafficSection.refresh();
 }
 
 /** @param {Status} status */
@@ -91,30 +85,30 @@ function show(status) {
   document.title = `${versions.length} versions · version-gateway`;
   const days = Math.floor(now / 86_400_000);
   draw(
-    'lives',
+    'lifecycle',
     [days, versions.map(({ version, stage, deprecation, sunset }) => [version, stage, deprecation, sunset])],
-    () => [lives(versions, now)],
+    () => [lifecycle(versions, now)],
   );
-  draw('targets', '', () => [backends.root]);
-  backends.fill(versions, now);
+  draw('backends', '', () => [backendTable.root]);
+  backendTable.fill(versions, now);
   draw('attention', attentionFacts(status, now), () => attention(status));
-  draw('rates', '', () => [speeds.root]);
-  speeds.fill(status.traffic);
-  draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => [gateway(status, now)]);
+  draw('rates', '', () => [ratesTable.root]);
+  ratesTable.fill(status.traffic);
+  draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => [gatewayFacts(status, now)]);
   if (generation !== 0 && generation !== config.generation) refresh();
   generation = config.generation;
-  void retiring.versions(versions);
+  void retirementSection.versions(versions);
 }
 
 /**
  * @param {string} id
- * @param {unknown} facts what the part is drawn from
+ * @param {unknown} data the data that the part shows
  * @param {() => readonly Node[]} make
  */
-function draw(id, facts, make) {
-  const said = JSON.stringify(facts);
-  if (drawn.get(id) === said) return;
-  drawn.set(id, said);
+function draw(id, data, make) {
+  const json = JSON.stringify(data);
+  if (drawn.get(id) === json) return;
+  drawn.set(id, json);
   place(id).replaceChildren(...make());
 }
 
@@ -122,9 +116,74 @@ function draw(id, facts, make) {
  * @param {'live'|'polled'|'lost'} state
  * @param {string} text
  */
-function say(state, text) {
+function showConnection(state, text) {
   if (connection.textContent === text) return;
   connection.className = `connection ${state}`;
   connection.textContent = text;
   document.body.classList.toggle('stale', state === 'lost');
+}
+
+/**
+ * Lets `button` reload routes.yaml and shows the result in `outcome`.
+ * @param {HTMLButtonElement} button
+ * @param {HTMLElement} outcome
+ */
+function setUpReload(button, outcome) {
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    outcome.replaceChildren(el('p', { class: 'soft' }, 'Reading routes.yaml…'));
+    try {
+      const { body } = await post('/api/reload');
+      outcome.replaceChildren(reloadResult(body));
+    } catch {
+      outcome.replaceChildren(
+        el('p', { class: 'problem' }, 'The gateway does not answer. The result of the reload is unknown.'),
+      );
+    }
+    button.disabled = false;
+  });
+}
+
+/** @param {{ kind?: string, changes?: string[], unconfirmed?: string[], faults?: string[], refusals?: { version: string, message: string }[], detail?: string }} outcome */
+function reloadResult(outcome) {
+  const { kind } = outcome;
+  if (kind === 'unchanged')
+    return el(
+      'p',
+      { class: 'notice' },
+      'routes.yaml has the same meaning as the active configuration. Nothing changed.',
+    );
+  if (kind === 'reloaded')
+    return el(
+      'div',
+      { class: 'notice' },
+      el('p', {}, 'Reloaded. The new configuration is in effect.'),
+      list(outcome.changes),
+    );
+  if (kind === 'incomplete')
+    return el(
+      'div',
+      { class: 'problem' },
+      el('p', {}, 'The new configuration is active, but not in every worker yet:'),
+      list(outcome.unconfirmed),
+      list(outcome.changes),
+    );
+  const title =
+    kind === 'refused'
+      ? 'Rejected by the guard:'
+      : kind === 'faulty'
+        ? 'Rejected, because the file has faults:'
+        : (outcome.detail ?? 'The reload failed.');
+  return el(
+    'div',
+    { class: 'problem' },
+    el('p', {}, title),
+    list(outcome.faults ?? outcome.refusals?.map(({ version, message }) => `${version}: ${message}`)),
+  );
+}
+
+/** @param {readonly string[]|undefined} items */
+function list(items) {
+  if (items === undefined || items.length === 0) return null;
+  return el('ul', {}, ...items.map((one) => el('li', {}, one)));
 }

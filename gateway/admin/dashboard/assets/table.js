@@ -1,11 +1,12 @@
 import { el } from './dom.js';
+import { count } from './format.js';
 
 /** @import { Child } from './dom.js' */
 
-// On a phone each row is a block of its own, and CSS takes the roles of table elements away: so they are spelled out.
+// On a phone CSS makes each row a block, which removes the implicit roles of table elements. So they are set explicitly.
 
 /**
- * A table that scrolls sideways where it is too wide, and is stacked on a phone.
+ * A table that scrolls sideways when it is too wide, and becomes a list of blocks on a phone.
  * @param {string} caption
  * @param {readonly HTMLTableCellElement[]} heads
  * @param {HTMLElement} body
@@ -33,8 +34,8 @@ export function head(content, { number } = {}) {
 }
 
 /**
- * @param {string} key what the row is recognised by when it is drawn anew
- * @param {readonly { title: string, number?: boolean | undefined, content: Child | readonly Child[] }[]} cells the first one names the row
+ * @param {string} key identifies the row across updates
+ * @param {readonly { title: string, number?: boolean | undefined, content: Child | readonly Child[] }[]} cells the first cell is the row's header
  */
 export function row(key, cells) {
   return el(
@@ -50,4 +51,130 @@ export function row(key, cells) {
       );
     }),
   );
+}
+
+/**
+ * Replaces the rows of a table, and keeps elements that have not changed: the focus, the selection and open details
+ * must survive an update.
+ * @param {HTMLElement} body
+ * @param {readonly HTMLTableRowElement[]} fresh each with a `data-key`
+ */
+export function updateRows(body, fresh) {
+  const old = new Map([...body.querySelectorAll('tr')].map((row) => [row.dataset['key'], row]));
+  fresh.forEach((row, at) => {
+    const kept = old.get(row.dataset['key']);
+    if (kept) update(kept, row);
+    const next = kept ?? row;
+    // Moving a row removes its focus, even to the same place.
+    if (body.children[at] !== next) body.insertBefore(next, body.children[at] ?? null);
+    old.delete(row.dataset['key']);
+  });
+  for (const row of old.values()) row.remove();
+}
+
+/**
+ * @param {HTMLTableRowElement} kept
+ * @param {HTMLTableRowElement} fresh
+ */
+function update(kept, fresh) {
+  const cells = [...fresh.children];
+  [...kept.children].forEach((cell, at) => {
+    const next = cells[at];
+    if (next && !cell.isEqualNode(next)) cell.replaceWith(next);
+  });
+}
+
+/**
+ * @template Row
+ * @typedef {{ title: string, name?: string, number?: boolean, sort?: (row: Row) => string|number, cell(row: Row): import('./dom.js').Child }} Column
+ *   `name`: the sort key of the API
+ */
+
+/** Rows per page. */
+const page = 50;
+
+/**
+ * A table that is sorted by clicking its column headers. It keeps its order when the rows are replaced.
+ * @template Row
+ * @param {string} caption
+ * @param {readonly Column<Row>[]} columns
+ * @param {number} sortedBy index of the column to sort by at first, descending
+ * @param {(row: Row) => string} key identifies a row across updates
+ * @param {() => void} [queryChanged] the caller sorts and pages, and has to provide the rows of the new `query`
+ */
+export function sortable(caption, columns, sortedBy, key, queryChanged) {
+  let [by, ascending, shown] = [sortedBy, false, page];
+  /** @type {readonly Row[]} */
+  let rows = [];
+  let total = 0;
+  const body = el('tbody');
+  const heads = columns.map(({ title, number, sort }, index) =>
+    head(sort ? el('button', { type: 'button', click: () => sortBy(index) }, title) : title, { number }),
+  );
+  const more = el('button', { type: 'button', class: 'more', hidden: true, click: () => extend() }, 'Show more');
+  const root = el('div', {}, table(caption, heads, body), more);
+  const extend = () => {
+    shown += page;
+    apply();
+  };
+  /** @param {number} index */
+  const sortBy = (index) => {
+    ascending = by === index ? !ascending : columns[index]?.number !== true;
+    by = index;
+    apply();
+  };
+  const apply = () => {
+    draw();
+    queryChanged?.();
+  };
+  const draw = () => {
+    heads.forEach((one, index) => {
+      if (index === by) one.setAttribute('aria-sort', ascending ? 'ascending' : 'descending');
+      else one.removeAttribute('aria-sort');
+    });
+    const value = columns[by]?.sort ?? (() => 0);
+    const sorted = queryChanged ? rows : rows.toSorted((a, b) => (ascending ? 1 : -1) * compare(value(a), value(b)));
+    updateRows(
+      body,
+      sorted.slice(0, shown).map((one) =>
+        row(
+          key(one),
+          columns.map(({ title, number, cell }) => ({ title, number, content: cell(one) })),
+        ),
+      ),
+    );
+    more.hidden = total <= shown;
+    more.textContent = `Show more (${count(Math.min(shown, rows.length))} of ${count(total)})`;
+  };
+  return {
+    root,
+    draw,
+    /** The order and number of rows to show, for a caller that sorts. */
+    get query() {
+      return { sort: `${ascending ? '' : '-'}${columns[by]?.name ?? ''}`, limit: shown };
+    },
+    /** Back to the first page. */
+    firstPage() {
+      shown = page;
+    },
+    /**
+     * @param {readonly Row[]} next
+     * @param {number} [all] the number of rows on all pages
+     */
+    fill(next, all = next.length) {
+      [rows, total] = [next, all];
+      draw();
+    },
+  };
+}
+
+// Created once: sorting thousands of rows calls it very often.
+const collator = new Intl.Collator('en', { numeric: true });
+
+/**
+ * @param {string|number} a
+ * @param {string|number} b
+ */
+function compare(a, b) {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));
 }

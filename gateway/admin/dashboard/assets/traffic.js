@@ -1,37 +1,83 @@
+import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, Retry, usageUrl } from './api.js';
 import { chart } from './chart.js';
-import { el, empty } from './dom.js';
+import { colorOf, el, empty, errorNotice, place, segmented, swatch } from './dom.js';
 import { count, date, dateTime, percent } from './format.js';
-import { firstKnown, partial, unknownUntil } from './known.js';
-import { swatch } from './swatch.js';
-import { colorOf } from './versionColor.js';
 
-/** @import { Day, Usage } from './shapes.js' */
+/** @import { Day, Usage } from './types.js' */
 
-export const ranges = /** @type {const} */ ([
+/** The section with the traffic of all versions over a selectable period. */
+export class TrafficSection {
+  #range = '30d';
+  /** The range that the chart shows; '' without a chart. */
+  #drawnRange = '';
+  #request = new LatestRequest(ledgerTimeoutMs);
+  #retry = new Retry(() => void this.refresh());
+  #removeChart = () => {};
+
+  constructor() {
+    place('range').replaceChildren(
+      segmented('range', 'Time', ranges, this.#range, (range) => {
+        this.#range = range;
+        void this.refresh();
+      }),
+    );
+  }
+
+  async refresh() {
+    const [range, target] = [this.#range, place('traffic')];
+    const request = this.#request.start();
+    const step = stepOf(range);
+    target.ariaBusy = String(range !== this.#drawnRange);
+    // Do not redraw while the pointer is over the chart.
+    if (range === this.#drawnRange && target.querySelector('.u-over:hover')) return;
+    try {
+      /** @type {Usage<Day & { version: string }>} */
+      const usage = await getJson(usageUrl({ by: 'day', step, since: range }), request.signal);
+      if (request.isOutdated) return;
+      this.#removeChart();
+      this.#removeChart = drawTraffic(target, usage, step);
+      this.#drawnRange = range;
+      this.#retry.succeeded();
+    } catch (error) {
+      if (request.isOutdated) return;
+      this.#retry.failed(error);
+      // Keep the old chart while the gateway does not answer; the page header shows that the connection is lost.
+      if (this.#drawnRange === range && !(error instanceof ApiError)) return;
+      this.#drawnRange = '';
+      this.#removeChart();
+      this.#removeChart = () => {};
+      target.replaceChildren(errorNotice(error));
+    } finally {
+      if (!request.isOutdated) target.ariaBusy = 'false';
+    }
+  }
+}
+
+const ranges = /** @type {const} */ ([
   ['24h', '24 h'],
   ['7d', '7 d'],
   ['30d', '30 d'],
   ['365d', '1 y'],
 ]);
 
-/** Hours where days would be too few to see anything. @param {string} range */
-export const stepOf = (range) => (range === '24h' || range === '7d' ? 'hour' : 'day');
+/** Short ranges have too few days for a chart. @param {string} range */
+const stepOf = (range) => (range === '24h' || range === '7d' ? 'hour' : 'day');
 
 /**
- * Requests of every version, stacked.
+ * A stacked chart of the requests to every version.
  * @param {HTMLElement} target
  * @param {Usage<Day & { version: string }>} usage
  * @param {'hour'|'day'} step
- * @returns {() => void} takes it away
+ * @returns {() => void} removes the chart
  */
-export function traffic(target, usage, step) {
+function drawTraffic(target, usage, step) {
   const names = [...new Set(usage.rows.map(({ version }) => version))].sort(byMajor);
   if (names.length === 0) {
     target.replaceChildren(empty('No requests in this period.', 'Versions appear here when clients call them.'));
     return () => {};
   }
-  const { times, counts } = table(usage, names, step);
-  const known = firstKnown(usage, times);
+  const { times, counts } = countsByStep(usage, names, step);
+  const firstRecorded = firstRecordedStep(usage, times);
   const totals = counts.map((row) => row.slice(0, -1).reduce((sum, one) => sum + one, 0));
   const all = totals.reduce((sum, one) => sum + one, 0);
   const values = names.map((_name, index) => el('span', { class: 'value' }, amount(totals[index] ?? 0, all)));
@@ -43,31 +89,31 @@ export function traffic(target, usage, step) {
   );
   /** @param {number|null} at */
   const show = (at) => {
-    const column = at === null || at < known ? undefined : counts.map((row) => row[at] ?? 0);
+    const column = at === null || at < firstRecorded ? undefined : counts.map((row) => row[at] ?? 0);
     const sum = column?.reduce((one, other) => one + other, 0) ?? 0;
     names.forEach((_name, index) => {
       values[index]?.replaceChildren(column ? count(column[index] ?? 0) : amount(totals[index] ?? 0, all));
     });
-    const spelled = step === 'hour' ? dateTime : date;
-    const place = spelled((times[at ?? 0] ?? 0) * 1_000);
-    if (at !== null && at < known) when.textContent = `${place}: not recorded`;
-    else when.textContent = column ? `${place}: ${count(sum)}` : span(usage, all, step);
+    const format = step === 'hour' ? dateTime : date;
+    const start = format((times[at ?? 0] ?? 0) * 1_000);
+    if (at !== null && at < firstRecorded) when.textContent = `${start}: not recorded`;
+    else when.textContent = column ? `${start}: ${count(sum)}` : summary(usage, all, step);
   };
-  const place = el('div', {
+  const canvas = el('div', {
     class: 'chart',
     role: 'img',
     'aria-label': `Requests by version: ${names.map((name, index) => `${name || 'no version'} ${count(totals[index] ?? 0)}`).join(', ')}`,
   });
-  target.replaceChildren(legend, when, place);
+  target.replaceChildren(legend, when, canvas);
   show(null);
-  // The highest sum first, so that each lower one is painted over it.
+  // The highest sum first: each lower one is painted over it.
   const order = names.map((_name, index) => index).reverse();
-  return chart(place, {
+  return chart(canvas, {
     data: [
       times,
       ...order.map((upTo) =>
         times.map((_time, at) =>
-          at < known ? null : counts.slice(0, upTo + 1).reduce((sum, row) => sum + (row[at] ?? 0), 0),
+          at < firstRecorded ? null : counts.slice(0, upTo + 1).reduce((sum, row) => sum + (row[at] ?? 0), 0),
         ),
       ),
     ],
@@ -79,22 +125,22 @@ export function traffic(target, usage, step) {
     })),
     height: 260,
     hover: show,
-    pale: partial(usage, times),
-    unknown: unknownUntil(usage, times),
+    incomplete: incompleteSpans(usage, times),
+    unrecorded: unrecordedTime(usage, times),
   });
 }
 
 /**
- * Spans without requests are left out by the API; here they are zeros.
+ * The requests of each version by step. The API omits steps without requests; here they are 0.
  * @param {Usage<Day & { version: string }>} usage
  * @param {readonly string[]} names
  * @param {'hour'|'day'} step
  */
-function table({ rows, since, until }, names, step) {
+function countsByStep({ rows, since, until }, names, step) {
   const width = step === 'hour' ? 3_600_000 : 86_400_000;
   const start = Math.floor(Date.parse(since) / width);
   const steps = Math.floor(Date.parse(until) / width) - start + 1;
-  // One more, where the last step ends.
+  // One more: the end of the last step.
   const times = Array.from({ length: steps + 1 }, (_nothing, at) => ((start + at) * width) / 1_000);
   const counts = names.map(() => Array.from({ length: steps + 1 }, () => 0));
   for (const { version, at, requests } of rows) {
@@ -119,7 +165,7 @@ function amount(requests, all) {
  * @param {number} all
  * @param {'hour'|'day'} step
  */
-function span({ since, covered_since: covered }, all, step) {
+function summary({ since, covered_since: covered }, all, step) {
   const short = covered !== null && Date.parse(covered) > Date.parse(since);
   return `${count(all)} requests since ${dateTime(Date.parse(short ? covered : since))}${short ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
 }
@@ -130,4 +176,44 @@ function span({ since, covered_since: covered }, all, step) {
  */
 function byMajor(a, b) {
   return Number(a.slice(1) || -1) - Number(b.slice(1) || -1);
+}
+
+/**
+ * The first and the last step, if they are not recorded completely. Their lower counts are no decline.
+ * @param {{ since: string, until: string, covered_since: string|null }} usage
+ * @param {readonly number[]} times
+ * @returns {(readonly [number, number])[]}
+ */
+function incompleteSpans({ since, until, covered_since: covered }, times) {
+  const from = Math.max(Date.parse(since), Date.parse(covered ?? since)) / 1_000;
+  return times.slice(1).flatMap((end, at) => {
+    const start = times[at] ?? end;
+    const cut = (start < from && from < end) || Date.parse(until) / 1_000 < end;
+    return cut ? [/** @type {const} */ ([start, end])] : [];
+  });
+}
+
+/**
+ * The index of the step in which recording started. Earlier steps have no data, which is not the same as no requests.
+ * @param {{ covered_since: string|null }} usage
+ * @param {readonly number[]} times
+ */
+function firstRecordedStep({ covered_since: covered }, times) {
+  if (covered === null) return 0;
+  const began = Date.parse(covered) / 1_000;
+  return Math.max(
+    0,
+    times.findIndex((_start, at) => (times[at + 1] ?? Number.POSITIVE_INFINITY) > began),
+  );
+}
+
+/**
+ * @param {{ since: string, covered_since: string|null }} usage
+ * @param {readonly number[]} times
+ */
+function unrecordedTime(usage, times) {
+  const until = times[firstRecordedStep(usage, times)] ?? 0;
+  const { covered_since: covered } = usage;
+  if (covered === null || until <= (times[0] ?? 0)) return undefined;
+  return { until, text: `Recorded since ${date(Date.parse(covered))}` };
 }

@@ -1,26 +1,25 @@
-import { el } from './dom.js';
-import { count, date, dateTime, dayMonth, distance, percent, period, several } from './format.js';
-import { fact } from './gateway.js';
+import { chart } from './chart.js';
+import { colorOf, el, empty, fact } from './dom.js';
+import { count, date, dateTime, day, dayMonth, percent, period, plural, timeLeft } from './format.js';
 
-/** @import { Remark, Retirement } from './shapes.js' */
+/** @import { Remark, Retirement, Trend } from './types.js' */
 
 /**
- * Whether a version can be retired and why. Clients, routes and the trend have tables and a chart of their own, so the
- * sentences here only point to them.
+ * Whether a version can be retired, and why. The details are in the tables and the chart beside it.
  * @param {Retirement} retirement
  */
 export function verdict(retirement) {
   const { reasons, notes } = retirement;
-  const [tone, words] = headline(retirement);
-  const why = reasons.flatMap((reason) => sentence(reason, retirement));
-  // The figures have what is in flight; only a reason needs a sentence.
-  const besides = notes.filter(({ code }) => code !== 'in_flight').flatMap((note) => sentence(note, retirement));
+  const [tone, answer] = headline(retirement);
+  const reasonTexts = reasons.flatMap((reason) => sentence(reason, retirement));
+  // `figures` shows the requests in flight; they need a sentence only as a reason.
+  const noteTexts = notes.filter(({ code }) => code !== 'in_flight').flatMap((note) => sentence(note, retirement));
   return el(
     'div',
     {},
-    el('p', { class: `answer ${tone}` }, words),
-    why.length > 0 && list('reasons', why),
-    besides.length > 0 && list('notes', besides),
+    el('p', { class: `answer ${tone}` }, answer),
+    reasonTexts.length > 0 && list('reasons', reasonTexts),
+    noteTexts.length > 0 && list('notes', noteTexts),
   );
 }
 
@@ -42,14 +41,14 @@ export function figures({ facts }) {
 
 /**
  * @param {Retirement} retirement
- * @returns {readonly [tone: string, words: string]}
+ * @returns {readonly [tone: string, answer: string]}
  */
 function headline({ version, answer, facts }) {
   if (facts.stage === 'retired') {
     if (facts.refused === 0) return ['yes', `${version} is retired, and no client calls it.`];
     return [
       'not-yet',
-      `${version} is retired, and ${several(facts.refused_count, 'client still calls', 'clients still call')} it.`,
+      `${version} is retired, and ${plural(facts.refused_count, 'client still calls', 'clients still call')} it.`,
     ];
   }
   if (answer === 'yes') return ['yes', `Yes, ${version} can be retired.`];
@@ -58,26 +57,26 @@ function headline({ version, answer, facts }) {
 }
 
 /**
- * In the words of this page, by the code of the remark. A code that is not known here is shown as the gateway words it.
+ * The text for a remark, by its code. For an unknown code the text of the gateway is used.
  * @param {Remark} remark
  * @param {Retirement} retirement
- * @returns {readonly string[]} empty: another part of the page shows it
+ * @returns {readonly string[]} empty if another part of the page shows it
  */
 function sentence({ code, text }, { version, facts, asked_at: now }) {
   const quiet = `the last ${period(facts.quiet)}`;
-  const clients = several(facts.client_count, 'client');
+  const clients = plural(facts.client_count, 'client');
   switch (code) {
     case 'retired_already':
     case 'trend':
     case 'no_counterpart':
       return [];
     case 'in_flight':
-      return [`${several(facts.in_flight, 'request is', 'requests are')} in flight.`];
+      return [`${plural(facts.in_flight, 'request is', 'requests are')} in flight.`];
     case 'no_sunset':
       return [`No sunset date is set, so clients do not know when ${version} ends.`];
     case 'sunset_ahead': {
       const at = Date.parse(facts.sunset ?? now);
-      return [`The sunset is ${date(at)}: ${distance(at, Date.parse(now))}.`];
+      return [`The sunset is ${date(at)}: ${timeLeft(at, Date.parse(now))}.`];
     }
     case 'ledger_empty':
       return ['The usage ledger is empty.'];
@@ -87,7 +86,7 @@ function sentence({ code, text }, { version, facts, asked_at: now }) {
       ];
     case 'clients_left':
       return [
-        `${clients} made ${several(facts.requests, 'request')} in ${quiet}, ${percent(facts.share)} of all requests. They are listed below.`,
+        `${clients} made ${plural(facts.requests, 'request')} in ${quiet}, ${percent(facts.share)} of all requests. They are listed below.`,
       ];
     case 'below_max_share':
       return [
@@ -97,7 +96,7 @@ function sentence({ code, text }, { version, facts, asked_at: now }) {
       return [`No client has called ${version} in ${quiet}.`];
     case 'still_knocking':
       if (facts.refused === 0) return [`No request was refused in ${quiet}.`];
-      return [`${several(facts.refused, 'request was', 'requests were')} answered with 410 in ${quiet}.`];
+      return [`${plural(facts.refused, 'request was', 'requests were')} answered with 410 in ${quiet}.`];
     case 'own_ledger':
       return ['Only requests through this gateway are counted.'];
     default:
@@ -111,4 +110,84 @@ function sentence({ code, text }, { version, facts, asked_at: now }) {
  */
 function list(name, sentences) {
   return el('ul', { class: name }, ...sentences.map((text) => el('li', {}, text)));
+}
+
+/** The projection is drawn for at most this many times the recorded days. */
+const longestProjection = 2;
+
+/**
+ * A chart of the requests to a version per day, with a projection to zero.
+ * @param {HTMLElement} target
+ * @param {string} version
+ * @param {Trend} trend
+ * @returns {() => void} removes the chart
+ */
+export function drawTrend(target, version, trend) {
+  const { days } = trend;
+  if (days.length === 0) {
+    target.replaceChildren(empty('No complete day has been recorded yet.', 'The trend appears after three weeks.'));
+    return () => {};
+  }
+  if (trend.kind === 'none' && days.every(({ requests }) => requests === 0)) {
+    target.replaceChildren(empty(`No requests to ${version} in the recorded days.`));
+    return () => {};
+  }
+  const canvas = el('div', {
+    class: 'chart',
+    role: 'img',
+    'aria-label': `Requests to ${version} per day: ${days.map(({ requests }) => requests).join(', ')}`,
+  });
+  target.replaceChildren(
+    el('p', { class: 'big' }, trendText(trend)),
+    el('p', { class: 'soft' }, trendDetail(trend)),
+    canvas,
+  );
+  const recorded = days.map(({ at }) => Date.parse(at));
+  const [start, edge] = projection(trend, recorded);
+  const data = [
+    [...recorded, edge?.at ?? []].flat().map((at) => at / 1_000),
+    [...days.map(({ requests }) => requests), edge ? null : []].flat(),
+    [...days.slice(1).map(() => null), start?.requests ?? null, edge?.requests ?? []].flat(),
+  ];
+  return chart(canvas, {
+    data,
+    series: [
+      { label: 'requests', color: `--version-${colorOf(version)}` },
+      { label: 'projected', color: '--soft', dashed: true },
+    ],
+    height: 220,
+  });
+}
+
+/**
+ * The line from the last recorded day down to zero, or its visible part.
+ * @param {Trend} trend
+ * @param {readonly number[]} recorded
+ */
+function projection({ zero, per_day: perDay }, recorded) {
+  const from = recorded.at(-1) ?? 0;
+  const to = zero === null ? 0 : Date.parse(zero);
+  if (to <= from || perDay === null) return [];
+  const edge = Math.min(to, from + longestProjection * Math.max(7 * day, from - (recorded[0] ?? from)));
+  return [from, edge].map((at) => ({ at, requests: (-perDay * (to - at)) / day }));
+}
+
+/** @param {Trend} trend */
+function trendText({ kind, zero }) {
+  if (kind === 'falling')
+    return zero === null
+      ? 'Falling, but more slowly each week.'
+      : `Falling: zero on ${date(Date.parse(zero))} at this rate.`;
+  if (kind === 'not falling') return 'Not falling.';
+  if (kind === 'not clear') return 'Fewer than the week before. The trend is not clear yet.';
+  if (kind === 'none') return 'No request in the last seven days.';
+  return 'Not enough days for a trend.';
+}
+
+/** @param {Trend} trend */
+function trendDetail({ per_day: perDay, days }) {
+  const span = `${days.length} complete ${days.length === 1 ? 'day' : 'days'}`;
+  if (perDay === null) return `Based on ${span}.`;
+  const less = Math.abs(perDay) < 1 ? 'Less than one request' : `About ${count(Math.round(-perDay))} requests`;
+  return `${less} fewer each day over the last three weeks.`;
 }

@@ -1,12 +1,10 @@
-import { axis } from './axis.js';
-import { el, empty, svg } from './dom.js';
-import { date, day, distance, fromNow } from './format.js';
-import { swatch } from './swatch.js';
+import { el, empty, svg, swatch } from './dom.js';
+import { date, day, fromNow, timeLeft } from './format.js';
 
-/** @import { VersionStatus } from './shapes.js' */
+/** @import { VersionStatus } from './types.js' */
 
 /** @type {Record<string, string>} */
-export const stages = {
+const stages = {
   active: 'Active',
   announced: 'Deprecation announced',
   deprecated: 'Deprecated',
@@ -15,15 +13,15 @@ export const stages = {
   removed: 'Removed',
 };
 
-// Room on both sides, in per cent: for the time before the first date and after the last one.
+// Where the first and the last date are on the axis, in per cent.
 const [first, last] = [8, 92];
 
 /**
- * Every version's lifecycle as a bar over one axis of time.
+ * The lifecycle of every version as a bar on a common time axis.
  * @param {readonly VersionStatus[]} versions
  * @param {number} now
  */
-export function lives(versions, now) {
+export function lifecycle(versions, now) {
   if (versions.length === 0) return empty('No version is configured.');
   const dates = versions.flatMap(({ deprecation, sunset }) =>
     [deprecation, sunset].map(instant).filter(Number.isFinite),
@@ -34,10 +32,10 @@ export function lives(versions, now) {
   const x = (at) => Math.max(0, Math.min(100, first + ((at - from) / (to - from)) * (last - first)));
   return el(
     'div',
-    { class: 'lives' },
-    el('div', { class: 'life axis', 'aria-hidden': true }, el('span'), axis(from, to, now, x), el('span')),
+    { class: 'lifecycle' },
+    el('div', { class: 'lifecycle-row axis', 'aria-hidden': true }, el('span'), axis(from, to, now, x), el('span')),
     el('ol', {}, ...versions.toReversed().map((version) => row(version, now, x))),
-    key(),
+    legend(),
   );
 }
 
@@ -50,38 +48,36 @@ function row(version, now, x) {
   const { stage, deprecation, sunset } = version;
   const retired = stage === 'retired' || stage === 'removed';
   const end = retired ? Math.min(finite(sunset), now) : Number.POSITIVE_INFINITY;
-  const leaving = x(Math.min(finite(deprecation), end));
-  const overdue = x(Math.min(finite(sunset), end));
-  const stop = x(end);
+  const deprecatedAt = x(Math.min(finite(deprecation), end));
+  const sunsetAt = x(Math.min(finite(sunset), end));
+  const retiredAt = x(end);
   const bars = [
     bar('track', 0, 100),
-    bar('served', 0, leaving),
-    bar('leaving', leaving, overdue),
-    bar('overdue', overdue, stop),
-    // What is yet to come may still be changed.
+    bar('in-service', 0, deprecatedAt),
+    bar('ending', deprecatedAt, sunsetAt),
+    bar('overdue', sunsetAt, retiredAt),
+    // The future is paler: its dates may still change.
     svg('rect', { class: 'future', x: `${x(now)}%`, y: 0, width: `${100 - x(now)}%`, height: 28 }),
   ];
   const today = svg('line', { class: 'today', x1: `${x(now)}%`, x2: `${x(now)}%`, y1: 0, y2: 28 });
   return el(
     'li',
-    { class: 'life' },
+    { class: 'lifecycle-row' },
     el('div', { class: 'name' }, swatch(version.version), el('strong', {}, version.version), badge(stage)),
     svg('svg', { 'aria-hidden': true, focusable: 'false' }, ...bars, today),
     el(
       'div',
       { class: 'dates' },
-      ...dated('Deprecation', deprecation, now, fromNow),
+      ...dateLine('Deprecation', deprecation, now, fromNow),
       // A retired version has no days left, whatever date was announced.
-      ...dated('Sunset', sunset, now, retired ? fromNow : distance),
-      ...undated(version),
+      ...dateLine('Sunset', sunset, now, retired ? fromNow : timeLeft),
+      ...missingDates(version),
     ),
   );
 }
 
-/**
- * @param {string} stage
- */
-export function badge(stage) {
+/** @param {string} stage */
+function badge(stage) {
   return el('span', { class: `badge ${stage}` }, stages[stage] ?? stage);
 }
 
@@ -89,9 +85,9 @@ export function badge(stage) {
  * @param {string} name
  * @param {string|null} iso
  * @param {number} now
- * @param {(at: number, now: number) => string} away
+ * @param {(at: number, now: number) => string} relative
  */
-function dated(name, iso, now, away) {
+function dateLine(name, iso, now, relative) {
   if (iso === null) return [];
   const at = instant(iso);
   return [
@@ -102,22 +98,22 @@ function dated(name, iso, now, away) {
       ' ',
       el('time', { datetime: iso }, date(at)),
       ' ',
-      el('small', {}, away(at, now)),
+      el('small', {}, relative(at, now)),
     ),
   ];
 }
 
 /** @param {VersionStatus} version */
-function undated({ deprecation, sunset, stage }) {
+function missingDates({ deprecation, sunset, stage }) {
   if (deprecation === null && sunset === null)
     return [el('p', { class: 'soft' }, stage === 'active' ? 'No end date' : 'No dates')];
   return sunset === null ? [el('p', { class: 'soft' }, 'No sunset date')] : [];
 }
 
-function key() {
+function legend() {
   const samples = [
-    ['served', 'in service'],
-    ['leaving', 'deprecated'],
+    ['in-service', 'in service'],
+    ['ending', 'deprecated'],
     ['overdue', 'past its sunset, still served'],
   ];
   return el(
@@ -128,10 +124,10 @@ function key() {
 }
 
 /** @type {Record<string, number>} */
-const heights = { track: 1, served: 8, leaving: 5, overdue: 2 };
+const heights = { track: 1, 'in-service': 8, ending: 5, overdue: 2 };
 
 /**
- * The parts differ in height too, not by colour alone.
+ * A part of a bar. The parts differ in height, and not by colour alone.
  * @param {string} kind
  * @param {number} from
  * @param {number} to
@@ -145,3 +141,45 @@ function bar(kind, from, to) {
 const instant = (iso) => (iso === null ? Number.NaN : Date.parse(iso));
 /** @param {string|null} iso */
 const finite = (iso) => (iso === null ? Number.POSITIVE_INFINITY : Date.parse(iso));
+
+/**
+ * The axis, with years, quarters or months, and today's date.
+ * @param {number} from
+ * @param {number} to
+ * @param {number} now
+ * @param {(at: number) => number} x
+ */
+function axis(from, to, now, x) {
+  const months = Math.ceil((to - from) / (30.4 * day) / 5);
+  const step = [1, 3, 6, 12, 24, 60].find((one) => one >= months) ?? 120;
+  const start = new Date(from);
+  const ticks = [];
+  for (let month = 0; ; month += step) {
+    const year = start.getUTCFullYear();
+    const at = step < 12 ? Date.UTC(year, month, 1) : Date.UTC(year + month / 12, 0, 1);
+    if (at > to) break;
+    if (at >= from) ticks.push(at);
+  }
+  return svg(
+    'svg',
+    { focusable: 'false' },
+    svg('text', { class: 'now', x: `${x(now)}%`, y: 12, 'text-anchor': anchor(x(now)) }, `today, ${date(now)}`),
+    svg('line', { class: 'today', x1: `${x(now)}%`, x2: `${x(now)}%`, y1: 18, y2: 38 }),
+    ...ticks.map((at) => svg('line', { class: 'tick', x1: `${x(at)}%`, x2: `${x(at)}%`, y1: 34, y2: 38 })),
+    // A year right beside today's line could be read as the date of that line.
+    ...ticks
+      .filter((at) => Math.abs(x(at) - x(now)) > 7)
+      .map((at) => svg('text', { x: `${x(at)}%`, y: 30, 'text-anchor': 'middle' }, label(at, step))),
+  );
+}
+
+/** Keeps a label within the edges. @param {number} x in per cent */
+const anchor = (x) => (x > 80 ? 'end' : x < 20 ? 'start' : 'middle');
+
+/**
+ * @param {number} at
+ * @param {number} step in months
+ */
+function label(at, step) {
+  return step < 12 ? date(at).slice(2) : String(new Date(at).getUTCFullYear());
+}

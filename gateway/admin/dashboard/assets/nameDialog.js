@@ -1,11 +1,11 @@
-import { Refused, tell } from './api.js';
-import { clientName } from './clientName.js';
+import { ApiError, post } from './api.js';
+import { clientName } from './clientCells.js';
 import { el } from './dom.js';
 
-/** @import { ClientRow } from './shapes.js' */
+/** @import { ClientRow } from './types.js' */
 
-/** Lets an operator who holds the token name a client; the gateway writes the name into usage.names. */
-export class Naming {
+/** The dialog to name a client, for operators with the token. The gateway writes the name to the usage.names file. */
+export class NameDialog {
   #saved;
   #isAllowed = false;
   /** @type {ClientRow|undefined} */
@@ -28,9 +28,9 @@ export class Naming {
       el(
         'p',
         { class: 'soft' },
-        'It is stored in the file of ',
+        'It is stored in the ',
         el('code', {}, 'usage.names'),
-        '. Leave it empty to remove the name.',
+        ' file. Leave it empty to remove the name.',
       ),
       this.#outcome,
       el(
@@ -48,13 +48,13 @@ export class Naming {
     document.body.append(this.#dialog);
   }
 
-  /** @param {string} by what admitted this browser: naming needs the token, by a session or in a header */
+  /** @param {string} by how this browser was admitted: naming requires the token, in a session or a header */
   access(by) {
     this.#isAllowed = by !== 'machine';
   }
 
   /**
-   * The button that names a client; null where this browser may not.
+   * Creates the button to name a client; null if this browser is not allowed to.
    * @param {ClientRow} client
    */
   button(client) {
@@ -86,14 +86,15 @@ export class Naming {
     this.#save.disabled = true;
     try {
       const body = { client: client.client, name: this.#input.value.trim(), was: client.name ?? '' };
-      const answer = await tell('/api/usage/names', body);
-      if (answer.status === 200) {
+      const response = await post('/api/usage/names', body);
+      if (response.status === 200) {
         this.#dialog.close();
         this.#saved();
-      } else this.#outcome.replaceChildren(...refusal(new Refused(answer.status, answer.body), answer.body.line));
+      } else
+        this.#outcome.replaceChildren(...errorParts(new ApiError(response.status, response.body), response.body.line));
     } catch {
       this.#outcome.replaceChildren(
-        el('p', { class: 'problem' }, 'The gateway does not answer. The name may not be saved.'),
+        el('p', { class: 'problem' }, 'The gateway does not answer. The name may not have been saved.'),
       );
     }
     this.#save.disabled = false;
@@ -101,12 +102,12 @@ export class Naming {
 }
 
 /**
- * @param {Refused} refused
- * @param {string|undefined} line what to add to the file by hand
+ * @param {ApiError} error
+ * @param {string|undefined} line the line to add to the file by hand
  */
-function refusal(refused, line) {
+function errorParts(error, line) {
   return [
-    el('p', { class: 'problem' }, refused.message),
-    ...(line === undefined ? [] : [el('p', { class: 'soft' }, 'The line to add by hand:'), el('pre', {}, line)]),
+    el('p', { class: 'problem' }, error.message),
+    ...(line === undefined ? [] : [el('p', { class: 'soft' }, 'Add this line by hand:'), el('pre', {}, line)]),
   ];
 }

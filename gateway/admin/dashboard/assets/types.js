@@ -1,4 +1,4 @@
-// What the admin API answers, as far as the page reads it. Instants are ISO 8601 texts.
+// Responses of the admin API, with the fields that the page reads. Times are ISO 8601 strings.
 
 /**
  * @typedef {{ url: string, health: string, ejected_until: string|null, reachable: boolean|null, in_flight: number, connections: number, last_error?: string|null, last_error_at?: string|null }} Target

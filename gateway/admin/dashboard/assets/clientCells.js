@@ -1,0 +1,178 @@
+import { colorOf, el, svg, timeAgo } from './dom.js';
+import { count, day } from './format.js';
+
+/** @import { Column } from './table.js' */
+/** @import { ClientRow } from './types.js' */
+
+/**
+ * @param {Record<string, string>} labels a label for each state of migration
+ * @param {boolean} isRetired whether requests get 410
+ * @param {() => number} now
+ * @param {(client: ClientRow) => HTMLElement|null} rename
+ * @returns {Column<ClientRow>[]}
+ */
+export function columns(labels, isRetired, now, rename) {
+  /** @type {Set<string>} */
+  const open = new Set();
+  return [
+    {
+      title: 'Client',
+      name: 'client',
+      sort: nameOf,
+      cell: (one) =>
+        el(
+          'span',
+          { class: 'client' },
+          ...(one.name === null ? clientName(one.client) : [one.name]),
+          rename(one),
+          one.name !== null && el('small', {}, ...clientName(one.client)),
+        ),
+    },
+    {
+      title: 'Requests',
+      name: 'requests',
+      number: true,
+      sort: ({ requests }) => requests,
+      cell: ({ requests }) => count(requests),
+    },
+    ...(isRetired ? [refused] : []),
+    {
+      title: 'Last seen',
+      name: 'last',
+      sort: ({ last }) => (last === null ? 0 : Date.parse(last)),
+      number: true,
+      cell: ({ last }) => timeAgo(last, now()),
+    },
+    {
+      title: 'Migration',
+      name: 'state',
+      sort: ({ state = '' }) => labels[state] ?? state,
+      cell: ({ state = '' }) => el('span', { class: `state ${state.replace(' ', '-')}` }, labels[state] ?? state),
+    },
+    { title: 'Routes', name: 'routes', sort: ({ routes }) => routes, cell: (caller) => usedRoutes(caller, open) },
+    {
+      title: 'Errors',
+      name: 'errors',
+      number: true,
+      sort: ({ errors }) => errors,
+      cell: ({ errors }) => count(errors),
+    },
+    { title: '30 days', cell: ({ version, days }) => days && sparkline(version, days, now()) },
+  ];
+}
+
+/** Requests that got 410. @type {Column<ClientRow>} */
+const refused = {
+  title: 'Refused',
+  name: 'refused',
+  number: true,
+  sort: (caller) => caller.refused,
+  cell: (caller) => count(caller.refused),
+};
+
+/** @param {ClientRow} caller */
+const nameOf = ({ name, client }) => name ?? client;
+
+/**
+ * A label for each state of migration.
+ * @param {string} version
+ * @param {string|undefined} successor
+ * @returns {Record<string, string>}
+ */
+export function migrationLabels(version, successor) {
+  if (successor === undefined) return { stayed: `${version} only`, failing: 'Only errors (4xx)' };
+  return {
+    stayed: `${version} only`,
+    both: `${version} and ${successor}`,
+    'went back': `Went back to ${version}`,
+    moved: `Moved to ${successor}`,
+    'successor only': `${successor} only`,
+    failing: 'Only errors (4xx)',
+  };
+}
+
+// A tag has 17 characters with its #. Longer words must wrap on a small screen.
+const longestUnbroken = 24;
+
+/**
+ * A client as the ledger names it, `x-api-key:#4f2a91c07be05d3a`. A line may break after the colon only.
+ * @param {string} client
+ */
+export function clientName(client) {
+  const colon = client.indexOf(':') + 1;
+  return [client.slice(0, colon), client.slice(colon)].flatMap((part, index) => [
+    index > 0 && colon > 0 && el('wbr'),
+    el('span', { class: part.length > longestUnbroken ? '' : 'unbroken' }, part),
+  ]);
+}
+
+/**
+ * The routes that a client uses: the first one, and the others behind a disclosure.
+ * @param {{ client: string, routes: number, top_routes?: readonly { route: string, requests: number }[]|null|undefined }} caller
+ * @param {Set<string>} open the clients whose routes are disclosed
+ */
+function usedRoutes({ client, routes, top_routes: named }, open) {
+  const [first] = named ?? [];
+  if (!named || !first) return count(routes);
+  if (named.length === 1 && routes <= 1) return el('code', { class: 'path' }, first.route);
+  const unnamed = routes - named.length;
+  const onToggle = (/** @type {Event} */ { currentTarget }) => {
+    if (/** @type {HTMLDetailsElement} */ (currentTarget).open) open.add(client);
+    else open.delete(client);
+  };
+  return el(
+    'details',
+    { class: 'routes', open: open.has(client), toggle: onToggle },
+    el(
+      'summary',
+      {},
+      el('code', { class: 'path' }, first.route),
+      ' ',
+      el('span', { class: 'soft' }, `+${count(routes - 1)}`),
+    ),
+    el(
+      'ul',
+      {},
+      ...named
+        .slice(1)
+        .map(({ route, requests }) =>
+          el('li', {}, el('code', { class: 'path' }, route), ' ', el('span', { class: 'soft' }, count(requests))),
+        ),
+      unnamed > 0 && el('li', { class: 'soft' }, `${count(unnamed)} more`),
+    ),
+  );
+}
+
+const [width, height] = [96, 24];
+
+/**
+ * The requests of 30 days as a small line chart. It is hidden from screen readers, as the table has the total.
+ * @param {string} version
+ * @param {readonly { at: string, requests: number }[]} days
+ * @param {number} now
+ */
+function sparkline(version, days, now) {
+  const today = Math.floor(now / day);
+  const counts = Array.from({ length: 30 }, () => 0);
+  for (const { at, requests } of days) {
+    const index = 29 - (today - Math.floor(Date.parse(at) / day));
+    if (index in counts) counts[index] = requests;
+  }
+  const most = Math.max(1, ...counts);
+  const points = counts.map(
+    (one, at) => `${((at / 29) * (width - 4) + 2).toFixed(1)},${(height - 3 - (one / most) * (height - 6)).toFixed(1)}`,
+  );
+  return svg(
+    'svg',
+    {
+      class: `spark version-${colorOf(version)}`,
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      'aria-hidden': true,
+      focusable: 'false',
+    },
+    svg('polygon', { points: `2,${height - 3} ${points.join(' ')} ${width - 2},${height - 3}` }),
+    svg('polyline', { points: points.join(' ') }),
+  );
+}

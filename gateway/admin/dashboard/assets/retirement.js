@@ -1,0 +1,181 @@
+import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, Retry, usageUrl } from './api.js';
+import { clients } from './clients.js';
+import { el, empty, errorNotice, place, segmented } from './dom.js';
+import { NameDialog } from './nameDialog.js';
+import { routes } from './routes.js';
+import { drawTrend, figures, verdict } from './verdict.js';
+
+/** @import { ClientRow, Retirement, RouteRow, Usage, VersionStatus, VersionTotal } from './types.js' */
+
+/** The stages of a version that will be retired, most urgent first. */
+const endingStages = ['sunset', 'deprecated', 'announced'];
+
+const parts = ['verdict', 'trend', 'clients', 'routes'];
+
+/** The section about the retirement of one version. */
+export class RetirementSection {
+  /** The versions in the picker. @type {string|undefined} */
+  #names;
+  #verdictRequest = new LatestRequest(ledgerTimeoutMs);
+  #clientsRequest = new LatestRequest(ledgerTimeoutMs);
+  #routesRequest = new LatestRequest(ledgerTimeoutMs);
+  #retry = new Retry(() => void this.refresh());
+  #nameDialog = new NameDialog(() => void this.#listClients());
+  #version = '';
+  #stage = '';
+  #removeTrend = () => {};
+  #drawnData = '';
+  /** @type {ReturnType<typeof clients>|undefined} */
+  #clients;
+  /** @type {ReturnType<typeof routes>|undefined} */
+  #routes;
+
+  /** @param {string} by how this browser was admitted */
+  access(by) {
+    this.#nameDialog.access(by);
+    this.#clients?.draw();
+  }
+
+  /** @param {readonly VersionStatus[]} all */
+  async versions(all) {
+    // A version that was removed from routes.yaml has no verdict.
+    const versions = all.filter(({ stage }) => stage !== 'removed');
+    const names = versions.map(({ version }) => version);
+    if (this.#names === names.join()) return;
+    this.#names = names.join();
+    const fromUrl = location.hash.slice(1);
+    const chosen = [this.#version, fromUrl].find((name) => names.includes(name)) ?? (await firstOf(versions));
+    // Another status arrived meanwhile.
+    if (this.#names !== names.join()) return;
+    const options = names.map((name) => /** @type {const} */ ([name, name]));
+    place('picker').replaceChildren(segmented('version', 'Version', options, chosen, (name) => this.#choose(name)));
+    this.#choose(chosen);
+  }
+
+  /** @param {string} version */
+  #choose(version) {
+    this.#version = version;
+    this.#clients = this.#routes = undefined;
+    this.#drawnData = '';
+    history.replaceState(null, '', `#${version}`);
+    place('h-retire').textContent = version === '' ? 'Retirement' : `Retirement of ${version}`;
+    place('h-clients').textContent = `Clients that call ${version}`;
+    for (const id of parts) place(id).replaceChildren(el('p', { class: 'waiting' }, 'Loading…'));
+    if (version === '') for (const id of parts) place(id).replaceChildren(empty('No version is configured.'));
+    else void this.refresh();
+  }
+
+  async refresh() {
+    const version = this.#version;
+    if (version === '') return;
+    const request = this.#verdictRequest.start();
+    try {
+      // First and alone: it is the most important response, and the ledger runs one query at a time.
+      /** @type {Retirement} */
+      const retirement = await getJson(`/api/versions/${encodeURIComponent(version)}/retirement`, request.signal);
+      if (request.isOutdated) return;
+      this.#retry.succeeded();
+      this.#drawVerdict(retirement);
+      this.#createTables(retirement);
+      await this.#listClients();
+      if (!request.isOutdated) await this.#listRoutes(retirement);
+    } catch (error) {
+      if (request.isOutdated) return;
+      this.#retry.failed(error);
+      // Keep the old figures while the gateway does not answer; the page header shows that the connection is lost.
+      if (this.#drawnData !== '' && !(error instanceof ApiError)) return;
+      this.#clear();
+      place('verdict').replaceChildren(errorNotice(error));
+      for (const id of ['trend', 'clients', 'routes']) place(id).replaceChildren(empty('Not available.'));
+    }
+  }
+
+  /** @param {Retirement} retirement */
+  #drawVerdict(retirement) {
+    const data = JSON.stringify([retirement.answer, retirement.reasons, retirement.notes, retirement.facts]);
+    if (data === this.#drawnData) return;
+    this.#removeTrend();
+    const isRetired = retirement.facts.stage === 'retired';
+    place('h-verdict').textContent = isRetired ? 'After the retirement' : 'Can it be retired?';
+    place('h-clients').textContent = `Clients that ${isRetired ? 'still call' : 'call'} ${retirement.version}`;
+    place('verdict').replaceChildren(verdict(retirement), figures(retirement));
+    this.#removeTrend = drawTrend(place('trend'), retirement.version, retirement.facts.trend);
+    this.#drawnData = data;
+  }
+
+  /** @param {Retirement} retirement */
+  #createTables({ version, facts: { stage, successor } }) {
+    // A retired version has other columns.
+    if (stage !== this.#stage) this.#clients = undefined;
+    this.#stage = stage;
+    this.#clients ??= clients(
+      version,
+      successor?.version,
+      stage === 'retired',
+      () => void this.#listClients(),
+      (client) => this.#nameDialog.button(client),
+    );
+    this.#routes ??= routes(version);
+  }
+
+  async #listClients() {
+    const table = this.#clients;
+    if (!table) return;
+    const request = this.#clientsRequest.start();
+    try {
+      /** @type {Usage<ClientRow>} */
+      const usage = await getJson(table.url, request.signal);
+      if (request.isOutdated || table !== this.#clients) return;
+      table.fill(usage);
+      if (!table.root.isConnected) place('clients').replaceChildren(table.root);
+    } catch (error) {
+      if (request.isOutdated) return;
+      this.#retry.failed(error);
+      if (!table.root.isConnected) place('clients').replaceChildren(errorNotice(error));
+    }
+  }
+
+  /** @param {Retirement} retirement */
+  async #listRoutes({ version, facts }) {
+    const table = this.#routes;
+    const request = this.#routesRequest.start();
+    try {
+      /** @type {Usage<RouteRow>} */
+      const { rows, until } = await getJson(usageUrl({ by: 'route', version }), request.signal);
+      if (request.isOutdated || !table || table !== this.#routes) return;
+      table.fill(rows, facts, Date.parse(until));
+      if (!table.root.isConnected) place('routes').replaceChildren(table.root);
+    } catch (error) {
+      if (request.isOutdated) return;
+      this.#retry.failed(error);
+      if (!table?.root.isConnected) place('routes').replaceChildren(errorNotice(error));
+    }
+  }
+
+  #clear() {
+    this.#removeTrend();
+    this.#removeTrend = () => {};
+    this.#clients = this.#routes = undefined;
+    this.#drawnData = '';
+  }
+}
+
+/**
+ * The version to show first: the next one to retire, else the retired one with the latest request, else the oldest.
+ * @param {readonly VersionStatus[]} versions lowest first
+ */
+async function firstOf(versions) {
+  const [next] = endingStages.flatMap((stage) => versions.filter((one) => one.stage === stage));
+  if (next) return next.version;
+  const retired = versions.filter(({ stage }) => stage === 'retired').map(({ version }) => version);
+  if (retired.length < 2) return retired[0] ?? versions[0]?.version ?? '';
+  try {
+    /** @type {Usage<VersionTotal>} */
+    const { rows } = await getJson(usageUrl({ by: 'version', since: '30d' }), AbortSignal.timeout(ledgerTimeoutMs));
+    const called = rows.filter(({ version }) => retired.includes(version));
+    const [last] = called.toSorted((a, b) => Date.parse(b.last) - Date.parse(a.last));
+    return last?.version ?? retired.at(-1) ?? '';
+  } catch {
+    return retired.at(-1) ?? '';
+  }
+}

@@ -1,0 +1,138 @@
+import { triggers } from './attention.js';
+import { el, empty, fact, swatch, timeAgo } from './dom.js';
+import { ago, count, dateTime, milliseconds, percent, period, plural, rate } from './format.js';
+import { head, row, table, updateRows } from './table.js';
+
+/** @import { Status, Target, Traffic, VersionRates, VersionStatus } from './types.js' */
+
+const backendTitles = ['Backend', 'Version', 'Health', 'In flight', 'Connections', 'Version last served'];
+const numericTitles = new Set(['In flight', 'Connections']);
+
+/** The table of backends and their health. `fill` updates the rows; the table keeps its scroll position. */
+export function backends() {
+  const body = el('tbody');
+  const frame = table(
+    'Backends',
+    backendTitles.map((title) => head(title, { number: numericTitles.has(title) })),
+    body,
+  );
+  const emptyNotice = empty('No backend is configured.');
+  return {
+    root: el('div', {}, emptyNotice, frame),
+    /**
+     * @param {readonly VersionStatus[]} versions
+     * @param {number} now
+     */
+    fill(versions, now) {
+      const rows = versions.flatMap((version) => version.targets.map((target) => backendRow(version, target, now)));
+      emptyNotice.hidden = rows.length > 0;
+      frame.hidden = rows.length === 0;
+      updateRows(body, rows);
+    },
+  };
+}
+
+/**
+ * @param {VersionStatus} version
+ * @param {Target} target
+ * @param {number} now
+ */
+function backendRow({ version, last_served: served }, target, now) {
+  const cells = [
+    el('code', { class: 'url' }, target.url),
+    [swatch(version), ' ', version],
+    [health(target, now), lastError(target, now)],
+    count(target.in_flight),
+    count(target.connections),
+    timeAgo(served, now),
+  ];
+  return row(
+    `${version} ${target.url}`,
+    cells.map((content, index) => {
+      const title = backendTitles[index] ?? '';
+      return { title, number: numericTitles.has(title), content };
+    }),
+  );
+}
+
+/**
+ * @param {Target} target
+ * @param {number} now
+ */
+function lastError({ last_error: error, last_error_at: at = null }, now) {
+  return error && el('small', {}, error, at !== null && ' · ', at !== null && timeAgo(at, now));
+}
+
+/**
+ * @param {Target} target
+ * @param {number} now
+ */
+function health({ health: state, reachable, ejected_until: until }, now) {
+  if (reachable === false) return el('span', { class: 'state went-back' }, 'Unreachable');
+  if (state === 'healthy') return el('span', { class: 'state moved' }, 'Healthy');
+  if (state === 'unhealthy') return el('span', { class: 'state went-back' }, 'Unhealthy');
+  const left = until === null ? 0 : Math.max(0, Math.ceil((Date.parse(until) - now) / 1_000));
+  return el('span', { class: 'state both' }, left > 0 ? `Ejected for ${left} s` : 'Ejected');
+}
+
+/** The table of requests per second, error shares and latencies by version. */
+export function rates() {
+  const body = el('tbody');
+  const titles = ['Requests/s', 'Errors (5xx)', 'p50', 'p99'];
+  const frame = table(
+    'Rate and latency by version',
+    [head('Version'), ...titles.map((title) => head(title, { number: true }))],
+    body,
+  );
+  const note = el('p', { class: 'soft' });
+  const emptyNotice = empty('No request since the gateway started.');
+  return {
+    root: el('div', {}, emptyNotice, frame, note),
+    /** @param {Traffic|null|undefined} traffic */
+    fill(traffic) {
+      const versions = traffic?.versions ?? [];
+      emptyNotice.hidden = versions.length > 0;
+      frame.hidden = note.hidden = versions.length === 0;
+      note.textContent = `Average over ${period(traffic?.span_ms ?? 0)}, all worker processes together. p50 and p99 are estimated from a histogram without event streams and WebSockets.`;
+      updateRows(
+        body,
+        versions.toSorted((a, b) => major(a) - major(b)).map((one) => ratesRow(one, titles)),
+      );
+    },
+  };
+}
+
+/**
+ * @param {VersionRates} rates
+ * @param {readonly string[]} titles
+ */
+function ratesRow({ version, requests_per_second: perSecond, error_share: errors, p50_ms: p50, p99_ms: p99 }, titles) {
+  const known = version !== 'unknown';
+  const values = [rate(perSecond), errors === null ? '–' : percent(errors), milliseconds(p50), milliseconds(p99)];
+  return row(version, [
+    { title: 'Version', content: [swatch(known ? version : ''), ' ', known ? version : 'no version'] },
+    ...values.map((content, index) => ({ title: titles[index] ?? '', number: true, content })),
+  ]);
+}
+
+/** @param {VersionRates} rates */
+const major = ({ version }) => (version === 'unknown' ? Number.POSITIVE_INFINITY : Number(version.slice(1)));
+
+/**
+ * The active configuration and the worker processes.
+ * @param {Status} status
+ * @param {number} now
+ */
+export function gatewayFacts({ config, workers }, now) {
+  return el(
+    'dl',
+    { class: 'facts' },
+    fact('Configuration', `Generation ${count(config.generation)}`, config.fingerprint.slice(0, 12)),
+    fact('In effect since', dateTime(Date.parse(config.loaded_at)), triggers[config.trigger] ?? config.trigger),
+    fact(
+      'Workers',
+      plural(workers.length, 'process', 'processes'),
+      workers.map(({ pid, since }) => `${pid}, started ${ago(since, now)}`).join(' · '),
+    ),
+  );
+}
