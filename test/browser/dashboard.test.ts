@@ -139,7 +139,7 @@ it('draws the life of every version, newest first, with what is left of it', asy
   const text = (await lifecycle.nth(2).innerText()).replace(/\s+/g, ' ');
   expect(text).toBe('v1 Deprecated Deprecation 1 Mar 2026 265 days ago Sunset 30 Jun 2027 221 days left');
   const [today, line] = await page.evaluate<[number, number]>(`[
-    document.querySelector('.axis .now'), document.querySelector('li.life line.today'),
+    document.querySelector('.axis .now'), document.querySelector('li.lifecycle-row line.today'),
   ].map((one) => { const { left, right } = one.getBoundingClientRect(); return (left + right) / 2; })`);
   expect(Math.abs(today - line)).toBeLessThan(2);
 });
@@ -501,7 +501,7 @@ it('says that the ledger cannot be written for as long as it cannot', async () =
   const problem = 'ENOSPC: no space left on device, usage.db <script>window.ran=1</script>';
   shown.usage = { ...sampleUsage(now), problem, held: 1_234 };
   await notice.getByText(problem).waitFor();
-  expect(await notice.innerText()).toContain('1,234 rows wait in memory');
+  expect(await notice.innerText()).toContain('1,234 rows are waiting in memory');
   await page.screenshot({ path: join(screenshots, 'ledger.png') });
   shown.usage = sampleUsage(now);
   await notice.waitFor({ state: 'hidden' });
