@@ -3,11 +3,11 @@ import type { ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import { type RetirementFacts, requestsOf } from './facts.ts';
 
-type Named = Pick<ClientUse, 'client' | 'name' | 'last' | 'requests'>;
-type Asked = Pick<RetirementFacts, 'clients' | 'others'>;
+type ListedClient = Pick<ClientUse, 'client' | 'name' | 'last' | 'requests'>;
+type Clients = Pick<RetirementFacts, 'clients' | 'others'>;
 
-const mostNamed = 5;
-const mostRoutes = 2;
+const maxListedClients = 5;
+const maxListedRoutes = 2;
 
 /** A share of 0 to 1 as a percentage that is never rounded to nothing: `2.3%`, `less than 0.01%`. */
 export function percent(share: number): string {
@@ -30,53 +30,54 @@ export function secondOf(instant: number): string {
   return new Date(instant).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
-/** A client that only has an earlier request open made none. */
+/** A client whose only open request began earlier has no new request. */
 function requestsInWords(requests: number): string {
   return requests > 0 ? plural(requests, 'request') : 'no new request';
 }
 
-/** Up to five, the biggest first: `ios-app (last asked 3 h ago, 1,204 requests), …`. Fit to be printed. */
-export function named<One extends Named>(
-  clients: readonly One[],
+/** Up to five clients in their order: `ios-app (last call 3 h ago, 1,204 requests), …`. Safe to print. */
+export function listOf<Client extends ListedClient>(
+  clients: readonly Client[],
   now: number,
-  details: (one: One) => string = ({ requests }) => requestsInWords(requests),
+  details: (client: Client) => string = ({ requests }) => requestsInWords(requests),
 ): string {
-  const words = clients.slice(0, mostNamed).map((one) => {
-    return `${printableExcerpt(one.name ?? one.client)} (last asked ${ago(one.last, now)}, ${details(one)})`;
+  const words = clients.slice(0, maxListedClients).map((one) => {
+    return `${printableExcerpt(one.name ?? one.client)} (last call ${ago(one.last, now)}, ${details(one)})`;
   });
   const more = clients.length - words.length;
   return words.join(', ') + (more > 0 ? ` and ${grouped(more)} more` : '');
 }
 
-/** `50,001 clients`; `At least 50,001 clients` where more were not told apart. */
-export function howMany({ clients, others }: Asked): string {
+/** `50,001 clients`; `At least 50,001 clients` if others are not told apart. */
+export function clientCount({ clients, others }: Clients): string {
   return others === undefined
     ? plural(clients.length, 'client')
     : `At least ${plural(Math.max(1, clients.length), 'client')}`;
 }
 
-/** Who is told apart, and what the rest did. Fit to be printed. */
-export function who({ clients, others, now }: Asked & { readonly now: number }): string {
+/** The list of clients, and the requests of those that are not told apart. Safe to print. */
+export function clientsAndOthers({ clients, others, now }: Clients & { readonly now: number }): string {
   const rest = others === undefined ? [] : [othersInWords(others)];
   const details = (one: ClientUse): string => requestsInWords(requestsOf([one]));
-  return [...(clients.length > 0 ? [named(clients, now, details)] : []), ...rest].join('; and ');
+  return [...(clients.length > 0 ? [listOf(clients, now, details)] : []), ...rest].join('; and ');
 }
 
-/** `100,507 requests of clients beyond usage.max_clients, which were not told apart` */
+/** `100,507 requests of clients beyond usage.max_clients, which are not told apart` */
 export function othersInWords(others: ClientUse): string {
-  return `${plural(requestsOf([others]), 'request')} of clients beyond usage.max_clients, which were not told apart`;
+  return `${plural(requestsOf([others]), 'request')} of clients beyond usage.max_clients, which are not told apart`;
 }
 
-/** `7: GET /drinks (1,204), GET /old (3)`: how many routes, and the most used of them. Fit to be printed. */
+/** `7: GET /drinks (1,204), GET /old (3)`: the number of routes, and the most used ones. Safe to print. */
 export function routesInWords(routes: number, top: readonly { route: string; requests: number }[]): string {
-  const words = top.slice(0, mostRoutes).map(({ route, requests }) => {
+  const words = top.slice(0, maxListedRoutes).map(({ route, requests }) => {
     return `${printableExcerpt(route, 40)} (${grouped(requests)})`;
   });
   return words.length === 0 ? String(routes) : `${routes}: ${words.join(', ')}`;
 }
 
-/** For a sentence: `clients: ios-app (last asked 3 h ago, 1,204 requests)`. Undefined: nobody. */
-export function clientsInWords(callers: readonly ClientUse[], now: number): string | undefined {
-  if (callers.length === 0) return undefined;
-  return `clients: ${who({ clients: callers.filter(isSingleClient), others: callers.find((one) => !isSingleClient(one)), now })}`;
+/** `clients: ios-app (last call 3 h ago, 1,204 requests)`; undefined: there are none. */
+export function clientsInWords(uses: readonly ClientUse[], now: number): string | undefined {
+  if (uses.length === 0) return undefined;
+  const [clients, others] = [uses.filter(isSingleClient), uses.find((one) => !isSingleClient(one))];
+  return `clients: ${clientsAndOthers({ clients, others, now })}`;
 }

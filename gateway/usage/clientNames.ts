@@ -14,7 +14,6 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { reasonOf } from '../config/fault.ts';
-import { digestOf, digestOfFailure } from '../config/namedFiles.ts';
 import { parseNames, withName } from '../config/names.ts';
 import { readRegularFile } from '../shared/fileSystem.ts';
 

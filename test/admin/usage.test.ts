@@ -262,7 +262,7 @@ describe('/api/versions/v1/retirement', () => {
     expect(reasons).toEqual([
       {
         code: 'clients_left',
-        text: expect.stringMatching(/^1 client made 8 requests .+: x-client-id:ios \(last asked 1 day ago/),
+        text: expect.stringMatching(/^1 client made 8 requests .+: x-client-id:ios \(last call 1 day ago/),
       },
     ]);
     expect(notes.map(({ code }: { code: string }) => code)).toEqual(['ignored', 'trend', 'new_clients', 'own_ledger']);

@@ -26,14 +26,14 @@ describe('can-retire', () => {
     const { code, stdout, stderr } = await canRetire([version]);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(
-      /^Can \/v1 be retired\? {2}yes\n\n {2}No client that counts has asked for \/v1 in the last 7 days\.\n/,
+      /^Can \/v1 be retired\? {2}yes\n\n {2}No client that counts called \/v1 in the last 7 days\.\n/,
     );
-    expect(stdout).toContain('This is the ledger of this gateway alone');
+    expect(stdout).toContain('The ledger only has the requests to this gateway');
   });
 
   it.each([
     ['no', '/v1', [ios], '1 client made 1,204 requests to /v1 in the last 7 days, 100% of all: x-client-id:ios'],
-    ['not yet', '/v2', [ios], 'The sunset of /v2, 2026-12-01, lies ahead.'],
+    ['not yet', '/v2', [ios], 'The sunset of /v2, 2026-12-01, is in the future.'],
     ['not yet', '/v3', [ios], 'No sunset is set for /v3'],
   ])('exits 1 for %s', async (answer, version, rows, words) => {
     const { code, stdout } = await canRetire([version], rows);
@@ -63,7 +63,7 @@ describe('can-retire', () => {
     const { code, stdout } = await canRetire(['/v1'], rows);
     expect(code).toBe(1);
     expect(stdout).toContain(
-      '  At least 1 client made 5,204 requests to /v1 in the last 7 days, 100% of all: x-client-id:ios (last asked 3 h ago, 1,204 requests); and 4,000 requests of clients beyond usage.max_clients, which were not told apart.\n',
+      '  At least 1 client made 5,204 requests to /v1 in the last 7 days, 100% of all: x-client-id:ios (last call 3 h ago, 1,204 requests); and 4,000 requests of clients beyond usage.max_clients, which are not told apart.\n',
     );
     expect(stdout).toContain('  clients      at least 1\n');
     expect(stdout).not.toMatch(/other clients/);
@@ -74,7 +74,7 @@ describe('can-retire', () => {
     const { code, stdout } = await canRetire(['/v0'], rows);
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /^Can \/v0 be retired\? {2}no\n\n {2}\/v0 is not in routes\.yaml any more: who calls it gets 404\.\n {2}1 client made 3 requests to \/v0 in the last 7 days, 100% of all: x-client-id:ios/,
+      /^Can \/v0 be retired\? {2}no\n\n {2}\/v0 is not in routes\.yaml any more, so its clients get 404\.\n {2}1 client made 3 requests to \/v0 in the last 7 days, 100% of all: x-client-id:ios/,
     );
     expect(stdout).toContain('  stage        removed\n');
   });
@@ -85,7 +85,7 @@ describe('can-retire', () => {
     const expected = await canRetire(['/v1'], visits(99, 69, 39, 9));
     expect(expected.code).toBe(1);
     expect(expected.stdout).toMatch(
-      /^Can \/v1 be retired\? {2}not yet\n\n {2}1 client of \/v1 usually pauses for about 7 days .+: x-client-id:payroll \(last asked 9 days ago, usually every 30 days, 160 requests\)\.\n/,
+      /^Can \/v1 be retired\? {2}not yet\n\n {2}1 client of \/v1 usually pauses for about 7 days .+: x-client-id:payroll \(last call 9 days ago, usually every 30 days, 160 requests\)\.\n/,
     );
     expect((await canRetire(['/v1'], visits(99, 92, 85, 78))).code).toBe(0);
   });
@@ -94,7 +94,7 @@ describe('can-retire', () => {
     const { code, stdout } = await canRetire(['/v1'], [row('v1', 'x-client-id:once', now - 9 * day, { requests: 40 })]);
     expect(code).toBe(0);
     expect(stdout).toContain(
-      '\n  Called before the last 7 days and not since: x-client-id:once (last asked 9 days ago, 40 requests).\n',
+      '\n  Clients that called before the last 7 days and not since: x-client-id:once (last call 9 days ago, 40 requests).\n',
     );
   });
 

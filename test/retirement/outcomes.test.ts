@@ -86,7 +86,7 @@ describe('a client that only fails', () => {
     expect(facts.routes_without_counterpart).toEqual([]);
     const text = await run('can-retire', '/v1');
     expect(text).toContain(
-      'every request was answered 4xx: x-client-id:scanner (last asked just now, 2 failed requests)',
+      'every request was answered 4xx: x-client-id:scanner (last call just now, 2 failed requests)',
     );
     expect(await run('usage', '/v1', '--by', 'migration')).toMatch(/x-client-id:scanner +failing /);
     expect(await run('usage', '/v1', '--by', 'client')).toMatch(/x-client-id:scanner +2 +2 +2 /);
@@ -104,7 +104,7 @@ describe('a client that only fails', () => {
     expect(facts.requests).toBe(1);
     expect(await inUse()).toBe(1);
     expect(await edit({ retired: true })).toMatchObject({
-      refusals: [{ message: expect.stringContaining('clients: x-client-id:shop (last asked just now, 1 request)') }],
+      refusals: [{ message: expect.stringContaining('clients: x-client-id:shop (last call just now, 1 request)') }],
     });
   });
 });
@@ -133,7 +133,7 @@ describe('an outage of the backend is no yes', () => {
     expect(await call('scanner', '/v1/wp-login')).toBe(status);
     const { answer, reasons, facts } = await verdict();
     expect([answer, reasons[0].code, facts.failing_count]).toEqual(['not yet', 'all_fail', 2]);
-    expect(reasons[0].text).toContain('x-client-id:shop (last asked just now, last served 2 min ago)');
+    expect(reasons[0].text).toContain('x-client-id:shop (last call just now, last served 2 min ago)');
     expect(reasons[0].text).not.toContain('scanner');
     backend.status = 0;
     expect(await call('shop', '/v1/drinks')).toBe(200);
@@ -168,7 +168,7 @@ it('who was refused by a retired version is listed with the count, and who was s
   ]);
   const text = await run('can-retire', '/v1');
   expect(text).toContain(
-    '4 requests to /v1 refused in the last 1 min: x-client-id:straggler (last asked just now, 3 refused), x-client-id:other',
+    '4 requests to /v1 refused in the last 1 min: x-client-id:straggler (last call just now, 3 refused), x-client-id:other',
   );
   expect(text).toMatch(
     / {2}client +refused +last call\n {2}x-client-id:straggler +3 +just now\n {2}x-client-id:other +1 +just now\n/,

@@ -110,37 +110,37 @@ describe('the answer', () => {
 
 describe('the reasons', () => {
   it.each<[Partial<RetirementFacts>, string]>([
-    [{}, 'No client that counts has asked for /v1 in the last 7 days.'],
+    [{}, 'No client that counts called /v1 in the last 7 days.'],
     [
       { clients: [ios] },
-      '1 client made 1,204 requests to /v1 in the last 7 days, 12% of all: ios-app (last asked 3 h ago, 1,204 requests).',
+      '1 client made 1,204 requests to /v1 in the last 7 days, 12% of all: ios-app (last call 3 h ago, 1,204 requests).',
     ],
     [
       { clients: [client('a', 1)] },
-      '1 client still calls /v1 and will be cut off: a (last asked 3 h ago, 1 request). That is 0.01% of all in the last 7 days, and 0.1% is let pass (retire.max_share).',
+      '1 client still calls /v1 and will be cut off: a (last call 3 h ago, 1 request). That is 0.01% of all requests in the last 7 days; retire.max_share allows 0.1%.',
     ],
     [
       { clients: [client('a', 1000), client('b', 10)], others: client('other clients', 4000) },
-      'At least 2 clients made 5,010 requests to /v1 in the last 7 days, 50.1% of all: a (last asked 3 h ago, 1,000 requests), b (last asked 3 h ago, 10 requests); and 4,000 requests of clients beyond usage.max_clients, which were not told apart.',
+      'At least 2 clients made 5,010 requests to /v1 in the last 7 days, 50.1% of all: a (last call 3 h ago, 1,000 requests), b (last call 3 h ago, 10 requests); and 4,000 requests of clients beyond usage.max_clients, which are not told apart.',
     ],
     [
       { others: client('other clients', 4000) },
-      'At least 1 client made 4,000 requests to /v1 in the last 7 days, 40% of all: 4,000 requests of clients beyond usage.max_clients, which were not told apart.',
+      'At least 1 client made 4,000 requests to /v1 in the last 7 days, 40% of all: 4,000 requests of clients beyond usage.max_clients, which are not told apart.',
     ],
     [
       { infrequent: [monthly] },
-      '1 client of /v1 usually pauses for about 7 days or longer and may call again (retire.rhythm): payroll (last asked 9 days ago, usually every 30 days, 40 requests).',
+      '1 client of /v1 usually pauses for about 7 days or longer and may call again (retire.rhythm): payroll (last call 9 days ago, usually every 30 days, 40 requests).',
     ],
-    [{ sunset: now + day }, 'The sunset of /v1, 2026-11-22, lies ahead.'],
+    [{ sunset: now + day }, 'The sunset of /v1, 2026-11-22, is in the future.'],
     [
       { coveredSince: now - 2 * day },
       'The usage ledger begins at 2026-11-19T12:00:00Z; it will cover the last 7 days at 2026-11-26T12:00:00Z.',
     ],
     [
       { coveredSince: now - 2 * day, retention: day },
-      'The usage ledger begins at 2026-11-19T12:00:00Z; it never covers the quiet period, as usage.retention is shorter.',
+      'The usage ledger begins at 2026-11-19T12:00:00Z; it can never cover the quiet period, because usage.retention is shorter.',
     ],
-    [{ inFlight: 2 }, 'Still under way on /v1: 2 in flight, though nobody that counts has asked in the last 7 days.'],
+    [{ inFlight: 2 }, '/v1 has 2 requests in flight, although no client that counts called it in the last 7 days.'],
   ])('say so: %o', (facts, text) => expect(judge({ ...quiet, ...facts }).reasons[0]?.text).toBe(text));
 
   it('name five clients and count the others', () => {
@@ -192,6 +192,6 @@ describe('the notes', () => {
   it('count what was refused', () => {
     const clients = [client('served', 1000), client('a', 10, { refused: 6 })];
     const [note] = judge({ ...quiet, stage: 'retired', clients, refused: clients.slice(1) }).notes;
-    expect(note?.text).toBe('6 requests to /v1 refused in the last 7 days: a (last asked 3 h ago, 6 refused).');
+    expect(note?.text).toBe('6 requests to /v1 refused in the last 7 days: a (last call 3 h ago, 6 refused).');
   });
 });

@@ -39,14 +39,14 @@ describe('clients in words', () => {
       now,
     );
     expect(words).toBe(
-      'clients: ios-app (last asked 3 h ago, 1,204 requests), user-agent:curl (last asked 3 h ago, 1 request)',
+      'clients: ios-app (last call 3 h ago, 1,204 requests), user-agent:curl (last call 3 h ago, 1 request)',
     );
     expect(asked.at(-1)).toEqual(['v1', 7]);
   });
 
   it('are there without requests, when an earlier one went on', () => {
     expect(clientsInWords(clientsUsing('v1', queries(client('x', 0)), 0), now)).toBe(
-      'clients: x (last asked 3 h ago, no new request)',
+      'clients: x (last call 3 h ago, no new request)',
     );
   });
 
