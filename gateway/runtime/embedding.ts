@@ -12,9 +12,8 @@ import { systemClock as clock } from '../shared/clock.ts';
 import { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
 import { DataPlane } from './dataPlane.ts';
 import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
-import { outcomeLines, Reloader } from './reload.ts';
+import { outcomeLines, Reloader, versionUsage } from './reload.ts';
 import { Telemetry } from './telemetry.ts';
-import { versionUsage } from './versionUsage.ts';
 
 // Exchanges that end while the ledger is opened, which may take seconds on a slow disk.
 const maxWaiting = 10_000;

@@ -2,16 +2,17 @@ import { createServer } from 'node:http';
 import { createAdmin } from '../admin/app.ts';
 import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
 import type { Snapshot } from '../config/snapshot.ts';
+import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
-import { systemClock } from '../shared/clock.ts';
+import { type Clock, systemClock } from '../shared/clock.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
 import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
-import { Reloader, type ReloadOutcome } from './reload.ts';
-import type { Serve, ServeOptions } from './serving.ts';
-import { monitorStoppedVersions } from './stoppedVersionMonitor.ts';
-import { versionUsage } from './versionUsage.ts';
+import { Reloader, type ReloadOutcome, versionUsage } from './reload.ts';
+import type { Serve, ServeOptions, Serving } from './serving.ts';
+
+const unreachableCheckMs = 1000;
 
 export interface RunningGateway {
   /** The bound ports; they differ from the configured ones if those are 0. */
@@ -98,4 +99,24 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       await Promise.all([serving.close(), closeListener(admin), ledgerReader?.close()]);
     },
   };
+}
+
+/** Reports once when no target of a version can be reached, and once when one can be again. Returns a function that stops it. */
+function monitorStoppedVersions(serving: Serving, clock: Clock, notice: (line: string) => void): () => void {
+  let known = new Map<string, boolean>();
+  const check = async (): Promise<void> => {
+    const found = unreachableVersions(serving.current, await serving.report(), clock.now());
+    const now = new Map(found.map((one) => [one.version, one.stoppedBeforeRetired]));
+    for (const [name, stopped] of now) {
+      if (known.get(name) === stopped) continue;
+      const what = `no target of /${name} can be reached`;
+      notice(stopped ? `/${name} was stopped before it was retired: ${what}` : what);
+    }
+    for (const name of known.keys())
+      if (!now.has(name)) notice(`/${name} can be reached again, or is no longer served`);
+    known = now;
+  };
+  // A report fails only while the gateway is stopping.
+  const timer = setInterval(() => void check().catch(() => {}), unreachableCheckMs).unref();
+  return () => clearInterval(timer);
 }

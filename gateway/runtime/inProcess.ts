@@ -27,7 +27,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
   const dataPlane = new DataPlane(snapshot, { clock, discovery: createDiscovery });
   const { context, draining } = dataPlane;
-  const telemetry = new Telemetry(dataPlane, options, dataPlane.uses);
+  const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => files.onRecord(exchange));
   const front = createClientListener(snapshot.gateway, context, options.ticketKeys);
   try {
     await (options.listen ?? listen)(front, snapshot.gateway.listen);
@@ -37,7 +37,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     throw error;
   }
   const files = new OpenFiles(front, snapshot, notice);
-  context.recorder = files.watching(telemetry.recorder);
+  context.recorder = telemetry.recorder;
   const stopFollowing = followCertificate(front, snapshot.gateway.tls, notice);
   return {
     port: portOf(front),

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { ExchangeRecord, Recorder } from '../observability/exchangeRecord.ts';
+import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 
 const noticeEveryMs = 60_000;
 /** Reserved for files, logs and the admin listener: an eighth of the limit, up to this many. */
@@ -35,15 +35,9 @@ export class OpenFiles {
     this.#front.maxConnections = Math.max(1, available - forBackends);
   }
 
-  /** Wraps a recorder: notices requests that failed because no connection to a backend could be opened. */
-  watching(recorder: Recorder): Recorder {
-    return {
-      ...recorder,
-      record: (exchange: ExchangeRecord) => {
-        if (exchange.problem === 'OVERLOADED' && exchange.cause?.includes('MFILE')) this.#onExhausted(exchange.cause);
-        recorder.record(exchange);
-      },
-    };
+  /** Notices requests that failed because no connection to a backend could be opened. */
+  onRecord({ problem, cause }: ExchangeRecord): void {
+    if (problem === 'OVERLOADED' && cause?.includes('MFILE')) this.#onExhausted(cause);
   }
 
   /** Reports it at once, then at most once a minute. */

@@ -28,6 +28,7 @@ export class Telemetry {
   readonly #batches = new RecordBatches((exchange) => this.#record(exchange));
   readonly #clock: Clock;
   readonly #uses: ReadonlyMap<string, VersionUse>;
+  readonly #onRecord: (exchange: ExchangeRecord) => void;
   readonly #usage: ServeOptions['usage'];
   readonly #timer: NodeJS.Timeout | undefined;
   // Of the snapshot before, until the exchanges that ended with it are recorded.
@@ -35,16 +36,18 @@ export class Telemetry {
   /** The settings and salt that the collector uses, as text to compare. */
   #collectorKey: string;
 
-  /** `source`: the holder of the current snapshot. `uses`: the open requests of each version. */
+  /** `source`: holds the current snapshot. `uses`: the open requests of each version. `onRecord`: called for each record. */
   constructor(
     source: { readonly current: Snapshot },
     { clock, notice, usage, logs }: ServeOptions,
     uses: ReadonlyMap<string, VersionUse> = new Map(),
+    onRecord: (exchange: ExchangeRecord) => void = () => {},
   ) {
     const { usage: settings, log, gateway } = source.current;
     this.#source = source;
     this.#clock = clock;
     this.#uses = uses;
+    this.#onRecord = onRecord;
     this.#basePath = gateway.basePath;
     this.#usage = usage;
     this.#collectorKey = this.#currentKey();
@@ -113,6 +116,7 @@ export class Telemetry {
 
   #record(exchange: ExchangeRecord): void {
     this.#metrics.record(exchange);
+    this.#onRecord(exchange);
     // Only the version of the request was wrong.
     const hasUnknownVersion = exchange.problem === 'UNKNOWN_VERSION';
     const unlisted = hasUnknownVersion ? this.#unlisted.find(exchange.path, this.#basePath, exchange.at) : undefined;
