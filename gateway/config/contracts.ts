@@ -1,8 +1,7 @@
-import { LineCounter, parseDocument } from 'yaml';
 import { largestContract } from '../shared/fileSystem.ts';
 import { PathTable } from '../shared/pathTable.ts';
 import { withoutVersion } from '../shared/pathTemplate.ts';
-import { withoutQuotation } from '../shared/yamlSyntax.ts';
+import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
 import type { NamedFiles } from './namedFiles.ts';
 import type { Contract, Snapshot } from './snapshot.ts';
 
@@ -95,26 +94,20 @@ function isMap(value: unknown): value is Record<string, unknown> {
 
 // JSON is tried first where it is likely: its parser is far quicker, and a contract may be long.
 function parse(text: string): unknown {
-  if (!/^\s*\{/.test(text)) return parseYaml(text);
+  if (!/^\s*\{/.test(text)) return valueOfYaml(text);
   try {
     return JSON.parse(text);
   } catch {
-    return parseYaml(text);
+    return valueOfYaml(text);
   }
 }
 
-function parseYaml(text: string): unknown {
-  const counter = new LineCounter();
+function valueOfYaml(text: string): unknown {
   try {
-    const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, logLevel: 'silent' });
-    const [error] = document.errors;
-    if (!error) return document.toJS({ maxAliasCount: 1000 });
-    const { line, col } = counter.linePos(error.pos[0]);
-    return {
-      problem: `is not YAML at ${line}:${col}: ${withoutQuotation(error.message)}`,
-      remedy: 'Correct that document.',
-    };
-  } catch {
-    return { problem: 'cannot be unfolded: it is nested or aliased too deeply', remedy: 'Correct that document.' };
+    return parseYaml(text).root;
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    const { line, column } = error.position;
+    return { problem: `${error.message} (line ${line}, column ${column})`, remedy: error.remedy };
   }
 }

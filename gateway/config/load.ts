@@ -4,12 +4,11 @@ import { readRegularFile } from '../shared/fileSystem.ts';
 import type { ParsedContracts } from './contracts.ts';
 import { ConfigError, UnreadableFileError } from './fault.ts';
 import { realPathOf } from './location.ts';
-import { type Reading, readObject, readYaml } from './readDocument.ts';
+import { type Reading, readObject, readYaml, wholeFileFault } from './readDocument.ts';
 import { hostPort } from './schema/network.ts';
 import type { Snapshot } from './snapshot.ts';
 import { placeKey } from './source.ts';
 import { type ConfigResult, validate } from './validate.ts';
-import { documentFault } from './yamlFaults.ts';
 
 /**
  * Reads a routes.yaml.
@@ -55,8 +54,7 @@ export function parseConfig(text: string | Uint8Array, file: string, around: Par
     const reading = override(readYaml(decoded, file, folder, env), overrides);
     return validate(reading, clock.now(), { forwards, parsed });
   }
-  const source = { file, folder, tree: null, places: new Map() };
-  return { snapshot: undefined, faults: [documentFault(source, 'bytes')], warnings: [] };
+  return { snapshot: undefined, faults: [wholeFileFault(file, 'encoding')], warnings: [] };
 }
 
 /** The content of a routes.yaml, wherever it really is. @throws UnreadableFileError, which names it as `file` */

@@ -1,84 +1,123 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node, parseDocument } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from 'yaml';
+import {
+  type KeyAndValue,
+  type Position,
+  pairsOf,
+  positionAt,
+  positionOf,
+  readYamlText,
+  type YamlProblem,
+  type YamlText,
+} from '../shared/yaml/yamlText.ts';
 import { Expanded, expand } from './expand.ts';
-import type { Fault, Path } from './fault.ts';
-import { faultAt, type Place, placeKey, type Source } from './source.ts';
-import { documentFault, syntaxFault } from './yamlFaults.ts';
-import { isNothing, openYaml, positionAt } from './yamlText.ts';
+import { type Fault, mask, type Path, printable } from './fault.ts';
+import { faultAt, formatPath, type Place, placeKey, type Source } from './source.ts';
 
-/** Reads the text of a routes.yaml, expands its variables and notes where everything stands. */
+/** Reads the text of a routes.yaml, expands its variables and records the position of each value. */
 export function readYaml(text: string, file: string, folder: string, env: NodeJS.ProcessEnv): Reading {
   const places = new Map<string, Place>();
   const source: Source = { file, folder, tree: null, places };
-  const opened = openYaml(text, source);
-  if (Array.isArray(opened)) return refusal(source, opened);
-  const { document, counter, complaints } = opened;
-  if (!document) return refusal(source, [documentFault(source, 'empty')]);
-
-  const walker: Walker = { document, counter, places, source, env, faults: [] };
-  const tree = walk(walker, document.contents, []);
-  const faults = complaints.map(([error, position]) => syntaxFault(source, error, position));
-  return { source: { ...source, tree }, faults: [...faults, ...walker.faults], broken: false };
-}
-
-function refusal(source: Source, faults: Fault[]): Reading {
-  return { source, faults, broken: true };
+  const yaml = readYamlText(text);
+  if (!yaml.isReadable) return { source, faults: faultsOf(yaml, text, file), broken: true };
+  if (!yaml.root) return { source, faults: [wholeFileFault(file, 'empty')], broken: true };
+  const walker: Walker = { yaml, places, source, env, faults: [] };
+  const tree = walk(walker, yaml.root, []);
+  const problems = yaml.problems.map((problem) => yamlFault(file, yaml, problem, pathOfKeyAt(places, yaml, problem)));
+  return { source: { ...source, tree }, faults: [...problems, ...walker.faults], broken: false };
 }
 
 interface Walker {
-  readonly document: Document.Parsed;
-  readonly counter: LineCounter;
+  readonly yaml: YamlText;
   readonly places: Map<string, Place>;
   readonly source: Source;
   readonly env: NodeJS.ProcessEnv;
   readonly faults: Fault[];
 }
 
-function walk(walker: Walker, node: Node | null, path: Path, key?: Node): unknown {
-  const target = isAlias(node) ? node.resolve(walker.document) : node;
-  const position = place(walker, node, path, key);
-  if (position) walker.places.set(placeKey(path), position);
-  if (isAlias(node) && !target) walker.faults.push(danglingAlias(walker.source, path));
+function walk(walker: Walker, node: Node | null, path: Path, key?: Node | null): unknown {
+  const { yaml, source, faults } = walker;
+  const target = isAlias(node) ? yaml.aliases.get(node) : node;
+  walker.places.set(placeKey(path), placeOf(walker, node, path, key));
+  if (isAlias(node) && !target) faults.push(faultAt(source, path, ...missingAnchor));
   if (isSeq(target)) return target.items.map((item, index) => walk(walker, item as Node | null, [...path, index]));
-  if (isMap(target)) return walkMap(walker, target.items as { key: Node; value: Node | null }[], path);
+  if (isMap(target)) return walkMap(walker, pairsOf(target), path);
   if (!isScalar(target)) return null;
   if (typeof target.value !== 'string') return target.value;
   const scalar = expandScalar(target.value, target.type === 'PLAIN', walker.env);
-  for (const { message, remedy } of scalar.problems) walker.faults.push(faultAt(walker.source, path, message, remedy));
+  for (const { message, remedy } of scalar.problems) faults.push(faultAt(source, path, message, remedy));
   return scalar.value;
 }
 
-function walkMap(walker: Walker, items: { key: Node; value: Node | null }[], path: Path): Record<string, unknown> {
+function walkMap(walker: Walker, pairs: readonly KeyAndValue[], path: Path): Record<string, unknown> {
+  const { source, faults } = walker;
   const map: Record<string, unknown> = Object.create(null);
-  for (const { key, value } of items) {
+  for (const { key, value } of pairs) {
     const name: unknown = isScalar(key) ? key.value : undefined;
     const at = [...path, String(name ?? 'null')];
-    if (typeof name !== 'string' || name === '__proto__') {
-      const position = place(walker, value, at, key);
-      if (position) walker.places.set(placeKey(at), position);
-      walker.faults.push(name === '__proto__' ? protoFault(walker.source, path) : nonTextKey(walker.source, at));
-    } else {
+    if (typeof name === 'string' && name !== '__proto__') {
       map[name] = walk(walker, value, at, key);
+      continue;
     }
+    walker.places.set(placeKey(at), placeOf(walker, value, at, key));
+    const remedy = 'Write it in quotes, or remove it.';
+    faults.push(
+      name === '__proto__' ? protoFault(source, path) : faultAt(source, at, 'A key has to be a text.', remedy, 'key'),
+    );
   }
   return map;
 }
 
-function danglingAlias(source: Source, path: Path): Fault {
-  const remedy = 'Define it first, or put the value in quotes if it begins with an asterisk.';
-  return faultAt(source, path, 'This alias has no anchor.', remedy);
+function placeOf({ yaml: { lines } }: Walker, node: Node | null, path: Path, key?: Node | null): Place {
+  const fallback = node?.range && path.length > 0 ? positionAt(lines, node.range[0]) : { line: 1, column: 1 };
+  return { key: positionOf(lines, null, key), value: positionOf(lines, node, key) ?? fallback };
 }
 
-function nonTextKey(source: Source, path: Path): Fault {
-  return faultAt(source, path, 'A key has to be a text.', 'Write it in quotes, or remove it.', 'key');
+/** The faults of a text that is not read any further. */
+export function faultsOf(yaml: YamlText, text: string, file: string): Fault[] {
+  // Within brackets the parser takes the brace of `${NAME}` for a map.
+  const variables = yaml.problems.filter(({ offset }) => text.startsWith('$\x7b', offset - 1));
+  return variables.length > 0
+    ? variables.map(({ offset }) => wholeFileFault(file, 'variable', positionAt(yaml.lines, offset)))
+    : yaml.problems.map((problem) => yamlFault(file, yaml, problem));
 }
 
-/** A block that begins on a later line, and a value that is not there, stand where their key is. */
-function place(walker: Walker, node: Node | null, path: Path, key?: Node): Place | undefined {
-  const keyAt = key?.range ? positionAt(walker.counter, key.range[0]) : undefined;
-  const isBlock = (isMap(node) || isSeq(node)) && node.flow !== true;
-  const valueAt = node?.range && !isBlock && !isNothing(node) ? positionAt(walker.counter, node.range[0]) : keyAt;
-  const fallback = node?.range && path.length > 0 ? positionAt(walker.counter, node.range[0]) : { line: 1, column: 1 };
-  return { key: keyAt, value: valueAt ?? fallback };
+export function yamlFault(file: string, yaml: YamlText, problem: YamlProblem, path: Path = []): Fault {
+  return {
+    file,
+    ...positionAt(yaml.lines, problem.offset),
+    path: printable(formatPath(path)),
+    value: undefined,
+    message: printable(mask(`The file ${problem.message}.`)),
+    remedy: problem.remedy,
+  };
+}
+
+const wholeFileProblems = {
+  empty: ['The file is empty.', 'Write at least one route, such as `routes: { /v1: http://127.0.0.1:3001 }`.'],
+  encoding: ['The file is not UTF-8.', 'Save it as UTF-8.'],
+  variable: ['The file is not YAML: within brackets, the brace of a variable begins a map.', 'Put it in quotes.'],
+} as const;
+
+export function wholeFileFault(
+  file: string,
+  kind: keyof typeof wholeFileProblems,
+  position: Position = { line: 1, column: 1 },
+): Fault {
+  const [message, remedy] = wholeFileProblems[kind];
+  return { file, ...position, path: '', value: undefined, message, remedy };
+}
+
+/** Message and remedy. */
+export const missingAnchor = [
+  'This alias has no anchor.',
+  'Define the anchor first, or put the value in quotes if it begins with an asterisk.',
+] as const;
+
+function pathOfKeyAt(places: Source['places'], yaml: YamlText, { code, offset }: YamlProblem): Path | undefined {
+  if (code !== 'DUPLICATE_KEY') return undefined;
+  const { line, column } = positionAt(yaml.lines, offset);
+  const [found] = [...places].find(([, { key }]) => key?.line === line && key.column === column) ?? [];
+  return found === undefined ? undefined : (JSON.parse(found) as Path);
 }
 
 export interface Reading {

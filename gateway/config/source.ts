@@ -1,3 +1,4 @@
+import type { Position } from '../shared/yaml/yamlText.ts';
 import { Expanded } from './expand.ts';
 import type { Fault } from './fault.ts';
 import { mask, type Path, printable, show } from './fault.ts';
@@ -19,11 +20,6 @@ export interface Source {
 export interface Place {
   readonly key: Position | undefined;
   readonly value: Position;
-}
-
-export interface Position {
-  readonly line: number;
-  readonly column: number;
 }
 
 export function placeKey(path: Path): string {

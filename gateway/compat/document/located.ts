@@ -1,4 +1,4 @@
-import type { YamlTree } from './yamlTree.ts';
+import type { YamlText } from '../../shared/yaml/yamlText.ts';
 
 /** One parsed file of a contract. */
 export interface ContractFile {
@@ -8,7 +8,7 @@ export interface ContractFile {
   /** The source text without a byte order mark; undefined for a file that was not parsed from text. */
   readonly text?: string;
   /** Undefined for JSON. */
-  readonly yaml?: YamlTree;
+  readonly yaml?: YamlText;
 }
 
 /** The path of a value in a contract file, as a linked list: only the few paths that are reported become text. */

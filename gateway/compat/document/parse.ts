@@ -1,7 +1,7 @@
+import { parseYaml, YamlError } from '../../shared/yaml/yamlValue.ts';
 import { CompareError } from '../failure.ts';
 import { findJsonError } from './jsonSyntax.ts';
 import type { ContractFile } from './located.ts';
-import { parseYaml, SyntaxRefusal, tooDeep } from './parseYaml.ts';
 import { positionAt } from './textPositions.ts';
 
 // The JSON parser has no limit of its own, but the recursive functions that read its result would overflow the stack.
@@ -13,10 +13,10 @@ const maxAmbiguousLength = 2_000_000;
 export function parseFile(name: string, text: string): ContractFile {
   try {
     const parsed = /^\s*\{/.test(text) ? parseBraces(text) : parseYaml(text);
-    if (depthOf(parsed.root, 1) > maxDepth) throw tooDeep(0);
+    if (depthOf(parsed.root, 1) > maxDepth) throw tooDeep();
     return { name, text, ...parsed };
   } catch (error) {
-    if (!(error instanceof SyntaxRefusal)) throw error;
+    if (!(error instanceof YamlError)) throw error;
     const { line, column } = positionAt(text, error.offset);
     throw new CompareError(`${name}:${line}:${column}`, error.message, error.remedy);
   }
@@ -27,17 +27,21 @@ function parseBraces(text: string): Pick<ContractFile, 'root' | 'yaml'> {
   try {
     return { root: JSON.parse(text) };
   } catch (error) {
-    if (error instanceof RangeError) throw tooDeep(0);
+    if (error instanceof RangeError) throw tooDeep();
   }
   const jsonError = findJsonError(text);
-  const asJson = new SyntaxRefusal(jsonError?.offset ?? 0, `is not JSON: ${jsonError?.message}`, 'Correct the syntax.');
+  const asJson = new YamlError(jsonError?.offset ?? 0, `is not JSON: ${jsonError?.message}`, 'Correct the syntax.');
   if (text.length > maxAmbiguousLength) throw asJson;
   try {
     return parseYaml(text);
   } catch (error) {
-    if (!(error instanceof SyntaxRefusal)) throw error;
+    if (!(error instanceof YamlError)) throw error;
     throw error.offset > asJson.offset ? error : asJson;
   }
+}
+
+function tooDeep(): YamlError {
+  return new YamlError(0, 'is nested too deeply to be read', 'Close the brackets that were left open.');
 }
 
 /** How deeply maps and lists are nested. Stops counting above the limit. */

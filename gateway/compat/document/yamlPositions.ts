@@ -1,15 +1,16 @@
-import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
+import { isAlias, isMap, isSeq, type Node } from 'yaml';
+import { type KeyAndValue, keyText, pairsOf, type YamlText } from '../../shared/yaml/yamlText.ts';
+import { isMergeKey } from '../../shared/yaml/yamlValue.ts';
 import type { SearchTree } from './textPositions.ts';
-import { isMergeKey, keyText, type YamlTree } from './yamlTree.ts';
 
-/** Notes where what is wanted stands; what is aliased stands at its anchor. */
-export function findInYaml({ root, targets }: YamlTree, wanted: SearchTree): void {
-  const meant = (node: Node | null): Node | null => (isAlias(node) ? (targets.get(node) ?? null) : node);
+/** Records the offset of each wanted place. An aliased value is at its anchor. */
+export function findInYaml({ root, aliases }: YamlText, wanted: SearchTree): void {
+  const targetOf = (node: Node | null): Node | null => (isAlias(node) ? (aliases.get(node) ?? null) : node);
 
   const find = (node: Node | null, into: SearchTree): void => {
-    const target = meant(node);
+    const target = targetOf(node);
     if (into.inner.size === 0) return;
-    if (isMap(target)) findKeys(target.items as { key: Node; value: Node | null }[], into);
+    if (isMap(target)) findKeys(pairsOf(target), into);
     if (!isSeq(target)) return;
     for (const [key, inner] of into.inner) {
       const item = target.items[Number(key)] as Node | null | undefined;
@@ -19,20 +20,20 @@ export function findInYaml({ root, targets }: YamlTree, wanted: SearchTree): voi
     }
   };
 
-  const findKeys = (pairs: readonly { key: Node; value: Node | null }[], into: SearchTree): void => {
+  const findKeys = (pairs: readonly KeyAndValue[], into: SearchTree): void => {
     for (const { key, value } of pairs) {
-      const name = meant(key);
-      const inner = isScalar(name) && !isMergeKey(key) ? into.inner.get(keyText(name)) : undefined;
+      const name = isMergeKey(key) ? undefined : keyText(key, aliases);
+      const inner = name === undefined ? undefined : into.inner.get(name);
       if (!inner) continue;
-      inner.offset = key.range?.[0];
+      inner.offset = key?.range?.[0];
       find(value, inner);
     }
-    for (const { key, value } of pairs) if (isMergeKey(key)) findMerged(meant(value), into);
+    for (const { key, value } of pairs) if (isMergeKey(key)) findMerged(targetOf(value), into);
   };
 
-  /** Of what is merged, only what the map and those before it do not have. */
+  /** A merged map adds only the keys that the map itself, and the maps merged before it, lack. */
   const findMerged = (node: Node | null, into: SearchTree): void => {
-    if (isSeq(node)) for (const item of node.items) findMerged(meant(item as Node | null), into);
+    if (isSeq(node)) for (const item of node.items) findMerged(targetOf(item as Node | null), into);
     const open = [...into.inner].filter(([, { offset }]) => offset === undefined);
     if (isMap(node) && open.length > 0) find(node, { inner: new Map(open), offset: undefined });
   };

@@ -11,8 +11,8 @@ export interface Interpolated {
 
 export interface Missing {
   readonly name: string;
-  /** What the file has Compose say of it: the text after `:?`. */
-  readonly says: string;
+  /** The text after `:?`, which Compose prints. */
+  readonly reason: string;
 }
 
 /** A value that somebody has yet to set. It is fit for a token and for the host of a URL, and equal to no real one. */
@@ -60,7 +60,7 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     if (operator === '+') return isGiven ? replace(word, depth + 1) : '';
     if (isGiven) return value;
     if (operator === '-') return replace(word, depth + 1);
-    missing.push({ name, says: word.trim() });
+    missing.push({ name, reason: word.trim() });
     return opaque;
   };
   const lookUp = (name: string): string => {

@@ -38,11 +38,11 @@ it.each([
   ['${GONE:?}', 'GONE', ''],
   ['${EMPTY:?say it}', 'EMPTY', 'say it'],
   ['${GONE?make one: (x; y) > .env}', 'GONE', 'make one: (x; y) > .env'],
-])('has something stand in for %s', (input, name, says) => {
+])('has something stand in for %s', (input, name, reason) => {
   expect(interpolate(`a${input}b`, variables)).toEqual({
     text: `a${opaque}b`,
     unset: [],
-    missing: [{ name, says }],
+    missing: [{ name, reason }],
     problems: [],
   });
 });

@@ -1,0 +1,123 @@
+import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
+import {
+  type KeyAndValue,
+  keyText,
+  type Position,
+  pairsOf,
+  positionAt,
+  readYamlText,
+  type YamlText,
+} from './yamlText.ts';
+
+// Contracts of public APIs with many aliases stay below this.
+const mostValues = 1_000_000;
+
+/** Why a text has no value, and where. The message follows the name of the file: `is not YAML: …`. */
+export class YamlError extends Error {
+  override readonly name = 'YamlError';
+  readonly offset: number;
+  readonly position: Position;
+  readonly remedy: string;
+
+  constructor(offset: number, message: string, remedy: string, lines?: YamlText['lines']) {
+    super(message);
+    this.offset = offset;
+    this.position = lines ? positionAt(lines, offset) : { line: 1, column: 1 };
+    this.remedy = remedy;
+  }
+}
+
+/**
+ * Reads a YAML document as maps, lists and scalars, for documents of many MiB. Merge keys are followed. An aliased value
+ * is one object, however often it is used. Any problem, an unknown tag such as `!include` too, is an error.
+ * @throws YamlError
+ */
+export function parseYaml(text: string): { readonly root: unknown; readonly yaml: YamlText } {
+  const yaml = readYamlText(text, mostValues);
+  const [problem] = yaml.problems;
+  if (problem) throw new YamlError(problem.offset, problem.message, problem.remedy, yaml.lines);
+  try {
+    return { root: new ValueReader(yaml).read(yaml.root), yaml };
+  } catch (error) {
+    if (error instanceof RangeError) {
+      throw new YamlError(0, 'is nested too deeply to be read', 'Close the brackets that were left open.');
+    }
+    throw error;
+  }
+}
+
+class ValueReader {
+  readonly #yaml: YamlText;
+  /** Values that an alias may stand for. */
+  readonly #anchored = new Map<Node, unknown>();
+
+  constructor(yaml: YamlText) {
+    this.#yaml = yaml;
+  }
+
+  read(node: Node | null): unknown {
+    if (node === null) return null;
+    // Most nodes are scalars without an anchor.
+    if (isScalar(node) && node.anchor === undefined) return node.value;
+    if (isAlias(node)) {
+      const target = this.#yaml.aliases.get(node);
+      if (target) return this.#anchored.get(target);
+      const remedy = 'Define it above, or put the value in quotes if it begins with an asterisk.';
+      throw this.#errorAt(node, `has an alias without an anchor: *${node.source}`, remedy);
+    }
+    const value = this.#plain(node);
+    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined) this.#anchored.set(node, value);
+    return value;
+  }
+
+  #plain(node: Node): unknown {
+    if (isSeq(node)) return node.items.map((item) => this.read(item as Node | null));
+    if (isMap(node)) return this.#map(pairsOf(node));
+    return isScalar(node) ? node.value : null;
+  }
+
+  #map(pairs: readonly KeyAndValue[]): Record<string, unknown> {
+    const map: Record<string, unknown> = {};
+    const merged: Record<string, unknown>[] = [];
+    for (const { key, value } of pairs) {
+      // A key may have an anchor, or be an alias without one.
+      this.read(key);
+      const name = keyText(key, this.#yaml.aliases);
+      if (name === undefined)
+        throw this.#errorAt(key, 'has a key that is no text', 'Write it as a text, or remove it.');
+      const inner = this.read(value);
+      if (isMergeKey(key)) merged.push(...this.#mapsToMerge(inner, key));
+      else put(map, name, inner);
+    }
+    for (const one of merged) {
+      for (const [name, value] of Object.entries(one)) if (!Object.hasOwn(map, name)) put(map, name, value);
+    }
+    return map;
+  }
+
+  #mapsToMerge(value: unknown, key: Node | null): Record<string, unknown>[] {
+    const maps: unknown[] = Array.isArray(value) ? value : [value];
+    return maps.map((map) => {
+      if (typeof map === 'object' && map !== null && !Array.isArray(map)) return map as Record<string, unknown>;
+      throw this.#errorAt(key, 'merges something that is no map into another one', 'Name a map behind `<<:`.');
+    });
+  }
+
+  #errorAt(node: Node | null, message: string, remedy: string): YamlError {
+    return new YamlError(node?.range?.[0] ?? 0, message, remedy, this.#yaml.lines);
+  }
+}
+
+/** `<<`, which YAML 1.2 has no longer; readers of OpenAPI documents still follow it. */
+export function isMergeKey(key: Node | null): boolean {
+  return isScalar(key) && key.value === '<<' && key.type === 'PLAIN';
+}
+
+/** An assignment to `__proto__` would change the prototype. */
+function put(map: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === '__proto__') {
+    Object.defineProperty(map, name, { value, enumerable: true, configurable: true, writable: true });
+  } else {
+    map[name] = value;
+  }
+}
