@@ -1,34 +1,29 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Change, Direction, Effects } from '../../../gateway/compat/diff/change.ts';
 import { predicateOf, type RuleId, ruleFor, rules } from '../../../gateway/compat/rules/rules.ts';
 import { renameInWords } from '../../../gateway/compat/rules/words.ts';
 import { findingsBetween } from '../support/comparing.ts';
+import { contractPairs, pathOf, withExpected } from '../support/contractPairs.ts';
 
-const folder = 'test/fixtures/compat';
-const cases = readdirSync(folder).sort();
-// It is about two majors as a whole, not about anything that differs between two contracts.
-const untold: ReadonlySet<RuleId> = new Set(['major-without-breaking-change']);
-
-function read(name: string, file: string): string {
-  return readFileSync(`${folder}/${name}/${file}`, 'utf8');
-}
+const pairs = contractPairs();
+// Reported for two majors as a whole, so that no pair of contracts shows it.
+const withoutPair: ReadonlySet<RuleId> = new Set(['major-without-breaking-change']);
 
 describe('a pair of contracts', () => {
-  it.each(cases)('%s tells exactly what is expected', (name) => {
-    const findings = findingsBetween(parse(read(name, 'old.yaml')), parse(read(name, 'new.yaml')));
-    const told = findings.map(
+  // `npx vitest run test/compat/rules -u` writes the findings into the fixtures.
+  it.each(pairs)('$name has the expected findings', async ({ name, old, new: now }) => {
+    const findings = findingsBetween(parse(old), parse(now));
+    const lines = findings.map(
       ({ level, rule, sentence, renamedTo }) =>
         `${level} ${rule}: ${sentence}${renamedTo === undefined ? '' : ` (${renameInWords(renamedTo)})`}\n`,
     );
-    expect(told.join('')).toBe(read(name, 'expected.txt'));
+    await expect(withExpected(name, lines.join(''))).toMatchFileSnapshot(`../../../${pathOf(name)}`);
     expect(findings.map(({ rule }) => rule)).toContain(ruleOf(name));
   });
 
-  it.each(cases)('%s has a fingerprint of its own for each finding', (name) => {
-    const findings = findingsBetween(parse(read(name, 'old.yaml')), parse(read(name, 'new.yaml')));
-    const fingerprints = findings.map(({ fingerprint }) => fingerprint);
+  it.each(pairs)('$name has a fingerprint of its own for each finding', ({ old, new: now }) => {
+    const fingerprints = findingsBetween(parse(old), parse(now)).map(({ fingerprint }) => fingerprint);
     expect(new Set(fingerprints).size).toBe(fingerprints.length);
     for (const fingerprint of fingerprints) expect(fingerprint).toMatch(/^[0-9a-f]{16}$/);
   });
@@ -39,13 +34,16 @@ function ruleOf(name: string): string {
 }
 
 describe('the rules', () => {
-  it.each(rules.map(({ id }) => id).filter((id) => !untold.has(id)))('%s is shown by a pair of contracts', (id) => {
-    expect(cases.map(ruleOf)).toContain(id);
-  });
+  it.each(rules.map(({ id }) => id).filter((id) => !withoutPair.has(id)))(
+    '%s is shown by a pair of contracts',
+    (id) => {
+      expect(pairs.map(({ name }) => ruleOf(name))).toContain(id);
+    },
+  );
 
-  it('have no pairs for rules that are none', () => {
+  it('have no pairs for unknown rules', () => {
     const known = new Set<string>(rules.map(({ id }) => id));
-    expect(cases.filter((name) => !known.has(ruleOf(name)))).toEqual([]);
+    expect(pairs.map(({ name }) => ruleOf(name)).filter((id) => !known.has(id))).toEqual([]);
   });
 });
 
