@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript for whatever Node is installed: it finds one that can run the gateway, and hands over to it.
+// Plain JavaScript that any Node can run: it runs the gateway in this Node, or in a newer one if this is too old.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,9 +16,9 @@ const entry = entryPoint();
 if (entry === undefined)
   fail(`neither dist/main.js nor gateway/main.ts is in ${root}; build or install the package again`);
 else if (Number(process.versions.node.split('.')[0]) >= oldest) await run(entry);
-else handOver(entry);
+else runInNewerNode(entry);
 
-// In a checkout the sources are what counts, for dist/ may be stale; below node_modules Node does not run TypeScript.
+// A checkout runs its sources, because dist/ may be stale. Below node_modules Node does not run TypeScript.
 function entryPoint() {
   const source = join(root, 'gateway', 'main.ts');
   const built = join(root, 'dist', 'main.js');
@@ -26,15 +26,15 @@ function entryPoint() {
 }
 
 async function run(main) {
-  // Before the first file in TypeScript: without the cache, what reads that is loaded, and takes as long as all the rest.
-  // Nodes that are too old do not have it, so it is not named at the top.
+  // Enabled before the first TypeScript file: loading the TypeScript parser takes as long as all the rest.
+  // Imported here, because an old Node does not export it and would fail at a static import.
   const { enableCompileCache } = await import('node:module');
   enableCompileCache();
   stopWithNpx(() => process.kill(process.pid, 'SIGTERM'));
   await import(pathToFileURL(main).href);
 }
 
-function handOver(main) {
+function runInNewerNode(main) {
   const node = isCheckout ? checkoutNode() : undefined;
   if (node === undefined) {
     const orElse = isCheckout ? ', or run npm ci with optional dependencies' : '';
@@ -44,7 +44,7 @@ function handOver(main) {
   const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
   const isTerminal = [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']) {
-    // A terminal sends its own signals to the child as well, and a second SIGINT would mean "at once".
+    // A terminal signals the child, too, and a second SIGINT would end it at once.
     const isSentByTerminal = isTerminal && (signal === 'SIGINT' || signal === 'SIGQUIT');
     process.on(signal, () => !isSentByTerminal && child.kill(signal));
   }
@@ -55,7 +55,7 @@ function handOver(main) {
   });
 }
 
-// npx runs the command in a shell and sends signals to that shell alone, which ends without passing them on.
+// npx runs the command in a shell and signals only that shell, which ends without forwarding the signal.
 function stopWithNpx(stop) {
   if (process.env.npm_lifecycle_event !== 'npx') return;
   const shell = process.ppid;
@@ -66,7 +66,8 @@ function stopWithNpx(stop) {
   }, 500).unref();
 }
 
-// The Node that tools/node brings. The published package depends on none: it would replace that of its consumer's scripts.
+// The Node installed by tools/node. The published package has no such dependency: it would replace the Node of the
+// consumer's npm scripts.
 function checkoutNode() {
   try {
     const name = `node-${process.platform}-${process.arch}`;

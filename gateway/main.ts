@@ -1,7 +1,7 @@
 import { enableCompileCache } from 'node:module';
 import { text } from 'node:stream/consumers';
 
-// For whom bin/ has not done it: a command that is over in a moment would spend most of it on compiling.
+// bin/ does this, too, but main.ts can be started directly. A short command would spend most of its time compiling.
 enableCompileCache();
 const { run } = await import('./cli/run.ts');
 const { ignoreClosedPipes } = await import('./cli/io.ts');

@@ -1,37 +1,43 @@
-// `npm start`: the gateway and both sample services. A signal, or the end of one of them, stops all three.
-// Plain JavaScript that an old Node can run too, so that it prints the message and no stack trace.
+// `npm start`: runs the gateway and both sample services. A signal, or the end of one of them, stops all three.
+// Plain JavaScript, so that an old Node can run it far enough to print what is needed.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const oldest = Number(/\d+/.exec(JSON.parse(readFileSync('package.json', 'utf8')).engines.node)[0]);
-// One Ctrl+C arrives twice, from the terminal and from npm: within this time two signals count as one.
+// Ctrl+C arrives twice, from the terminal and from npm: two signals within this time count as one.
 const sameSignalMs = 1000;
 const flushMs = 1000;
 const running = new Map();
 let stoppedAt;
 
-if (Number(process.versions.node.split('.')[0]) >= oldest) startAll();
-else {
+const options = process.argv.slice(2);
+const wrongPort = ['PORT', 'V1_PORT', 'V2_PORT'].find((name) => !isPort(process.env[name]));
+
+if (Number(process.versions.node.split('.')[0]) < oldest) {
   const remedy = 'install it, or run npm ci with optional dependencies';
-  report(`Node ${oldest} or later is needed, and this is ${process.version}; ${remedy}.`);
-  process.exitCode = 2;
-}
+  refuse(`Node ${oldest} or later is needed, and this is ${process.version}; ${remedy}.`);
+} else if (options.includes('--help') || options.includes('-h')) {
+  process.stdout.write('PORT, V1_PORT and V2_PORT set the ports. npm start passes these options to the gateway:\n\n');
+  spawn(process.execPath, ['gateway/main.ts', 'start', '--help'], { stdio: 'inherit' });
+} else if (wrongPort !== undefined) {
+  refuse(`${wrongPort}=${process.env[wrongPort]} is not a port.  Set it to a number from 0 to 65535.`);
+} else startAll();
 
 function startAll() {
-  // PORT is the gateway's. The services would listen on it as well if they inherited it.
+  // PORT is the gateway's. The services must not inherit it: they would listen on the same port.
   const { PORT = '', V1_PORT = '3001', V2_PORT = '3002', ...env } = process.env;
   const listen = PORT === '' ? [] : ['--listen', `127.0.0.1:${PORT}`];
   start('v1', ['services/v1/server.ts'], { ...env, PORT: V1_PORT }, 'V1_PORT chooses another port.');
   start('v2', ['services/v2/server.ts'], { ...env, PORT: V2_PORT }, 'V2_PORT chooses another port.');
-  start('gateway', ['gateway/main.ts', 'start', ...listen, ...process.argv.slice(2)], {
+  start('gateway', ['gateway/main.ts', 'start', ...listen, ...options], {
     V1_URL: `http://127.0.0.1:${V1_PORT}`,
     V2_URL: `http://127.0.0.1:${V2_PORT}`,
     LOG_FORMAT: 'pretty',
     ...env,
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (stoppedAt ? force() : stop()));
-  // Nobody reads on, as in `npm start | head`.
+  // The reader has closed the pipe, as in `npm start | head`.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', stop);
   // npm cannot forward SIGKILL. `exec` in the script makes npm the parent, with no shell between.
   const parent = process.ppid;
@@ -39,7 +45,7 @@ function startAll() {
 }
 
 function start(name, args, env, remedy = '') {
-  // In a process group of its own it gets no signal from the terminal, only ours.
+  // In its own process group the child gets signals from here only, and none from the terminal.
   const child = spawn(process.execPath, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   running.set(name, child);
   for (const output of ['stdout', 'stderr'])
@@ -58,23 +64,33 @@ function start(name, args, env, remedy = '') {
   });
 }
 
-/** Asks the processes to finish what is in progress. */
+/** Lets the processes finish their requests in flight. */
 function stop() {
   if (stoppedAt !== undefined) return;
   stoppedAt = Date.now();
   for (const child of running.values()) child.kill('SIGTERM');
 }
 
-/** For the second signal. */
+/** On the second signal. */
 function force() {
   if (Date.now() - stoppedAt < sameSignalMs) return;
   for (const child of running.values()) child.kill('SIGKILL');
 }
 
-/** Lines that nobody reads would keep the process running. */
+/** Exits even if output is pending that nothing reads: it would keep the process running. */
 function exit() {
   setTimeout(() => process.exit(), flushMs).unref();
   process.stdout.write('', () => process.exit());
+}
+
+/** Unset, empty, or a number from 0 to 65535. */
+function isPort(text = '') {
+  return text === '' || (/^\d{1,5}$/.test(text) && Number(text) <= 65535);
+}
+
+function refuse(line) {
+  report(line);
+  process.exitCode = 2;
 }
 
 function report(line) {

@@ -104,3 +104,16 @@ it('says which Node is needed on one that is too old', async () => {
   expect(await once(start.child, 'close')).toEqual([2, null]);
   expect(start.output()).toMatch(/^npm start: Node 24 or later is needed, and this is .*npm ci with optional.*\n$/);
 });
+
+it('prints the help of the gateway and starts nothing', async () => {
+  const start = run(process.execPath, ['tools/start.js', '--help']);
+  expect(await once(start.child, 'close')).toEqual([0, null]);
+  expect(start.output()).toMatch(/^PORT, V1_PORT and V2_PORT set the ports\..*Usage: version-gateway start/s);
+  expect(start.output()).not.toContain('[gateway]');
+});
+
+it.each(['PORT', 'V1_PORT', 'V2_PORT'])('names %s if it is not a port', async (name) => {
+  const start = run(process.execPath, ['tools/start.js'], { [name]: 'abc' });
+  expect(await once(start.child, 'close')).toEqual([2, null]);
+  expect(start.output()).toBe(`npm start: ${name}=abc is not a port.  Set it to a number from 0 to 65535.\n`);
+});
