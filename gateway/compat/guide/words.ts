@@ -46,7 +46,7 @@ function datesInWords(from: string, { deprecation, sunset, isGoneAfterwards, isR
   const start = deprecation === undefined ? undefined : dateInWords(deprecation);
   if (sunset !== undefined) {
     const then = isGoneAfterwards ? 'are answered with 410 Gone' : 'may not be answered';
-    const deprecated = start === undefined ? '' : ` It is deprecated from ${start}.`;
+    const deprecated = start === undefined ? '' : ` ${from} is deprecated from ${start}.`;
     return [`Move before ${dateInWords(sunset)}: after that, requests to ${from} ${then}.${deprecated}`];
   }
   return start === undefined ? [] : [`${from} is deprecated from ${start}. It has no sunset date yet.`];

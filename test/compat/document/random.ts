@@ -1,4 +1,4 @@
-/** The same numbers again for the same seed (mulberry32). */
+/** A generator of random numbers (mulberry32): the same seed gives the same numbers. */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -32,7 +32,7 @@ const pieces = [
 ];
 const blanks = ['', '', ' ', '\n', '\r\n  ', '\t', ' \n \n'];
 
-/** A map of JSON, with its blanks, line ends and escapes where they may be. */
+/** A random JSON map, with random blanks, line ends and escapes. */
 export function randomJson(random: () => number): string {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const blank = (): string => pick(blanks);
