@@ -10,23 +10,17 @@ export interface ContractPart {
 
 type PartKind = 'schema' | 'other';
 
-const schemaKeys = `schema itemSchema items prefixItems additionalItems additionalProperties unevaluatedItems
-  unevaluatedProperties propertyNames contains contentSchema not if then else allOf anyOf oneOf`.split(/\s+/);
-const schemaMapKeys = 'properties patternProperties dependentSchemas $defs definitions schemas'.split(' ');
-const otherMapKeys = `paths webhooks responses parameters examples requestBodies headers securitySchemes links callbacks
-  pathItems mediaTypes content encoding additionalOperations variables`.split(/\s+/);
-const dataKeys = 'example default enum const value mapping'.split(' ');
-
-/**
- * What is at a key: a part, or a map from names to parts (`isMapOfParts`). Undefined for plain data; a key that is not in
- * the table is a part of kind `other`.
- */
-const meanings = new Map<string, { readonly kind: PartKind; readonly isMapOfParts: boolean } | undefined>([
-  ...schemaKeys.map((key) => [key, { kind: 'schema', isMapOfParts: false }] as const),
-  ...schemaMapKeys.map((key) => [key, { kind: 'schema', isMapOfParts: true }] as const),
-  ...otherMapKeys.map((key) => [key, { kind: 'other', isMapOfParts: true }] as const),
-  ...dataKeys.map((key) => [key, undefined] as const),
-]);
+// A key that is in none of these sets holds a part of kind `other`.
+const schemaKeys = new Set(
+  `schema itemSchema items prefixItems additionalItems additionalProperties unevaluatedItems unevaluatedProperties
+  propertyNames contains contentSchema not if then else allOf anyOf oneOf`.split(/\s+/),
+);
+const schemaMapKeys = new Set('properties patternProperties dependentSchemas $defs definitions schemas'.split(' '));
+const otherMapKeys = new Set(
+  `paths webhooks responses parameters examples requestBodies headers securitySchemes links callbacks pathItems mediaTypes
+  content encoding additionalOperations variables`.split(/\s+/),
+);
+const dataKeys = new Set('example default enum const value mapping'.split(' '));
 
 /** Every part of a contract once, including those in the other files that its `$ref`s lead to. */
 export function partsOf(documents: Documents): ContractPart[] {
@@ -51,10 +45,10 @@ function innerParts({ located }: ContractPart): ContractPart[] {
   return Object.keys(located.value).flatMap((key): ContractPart[] => {
     if (key.startsWith('x-')) return [];
     const inner = below(located, key);
-    const meaning = meanings.has(key) ? meanings.get(key) : { kind: 'other' as const, isMapOfParts: false };
     // `examples` is a list of data in a schema, and a map of parts elsewhere.
-    if (meaning === undefined || (key === 'examples' && isList(inner.value))) return [];
-    const { kind, isMapOfParts } = meaning;
+    if (dataKeys.has(key) || (key === 'examples' && isList(inner.value))) return [];
+    const kind = schemaKeys.has(key) || schemaMapKeys.has(key) ? 'schema' : 'other';
+    const isMapOfParts = schemaMapKeys.has(key) || otherMapKeys.has(key);
     if (!isMapOfParts || !isMap(inner.value)) return [{ located: inner, kind }];
     return Object.keys(inner.value).map((name) => ({ located: below(inner, name), kind }));
   });

@@ -1,7 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { posix } from 'node:path';
 import { largestContract } from '../../shared/fileSystem.ts';
-import { git, readBlobs, resolveRevision } from './gitObjects.ts';
-import { type FileSource, locatingErrors, MissingFileError, SourceError, type SourceFile } from './source.ts';
+import { type FileSource, locatingErrors, MissingFileError, SourceError, type SourceFile, tooLarge } from './source.ts';
 
 /** `REVISION:path`. A revision may contain colons within braces, as in `HEAD@{12:00}`. */
 export interface GitReference {
@@ -124,4 +124,128 @@ export function workingTreeOf(cwd: string): string | undefined {
 function insideRepository(path: string): string {
   if (!/^(?:\.\.(?:\/|$)|\/)/.test(path)) return path;
   throw new SourceError('lies outside the repository', "Keep the contract's files in the repository.");
+}
+
+interface GitResult {
+  readonly stdout: Buffer;
+  /** The first line of git's error message; undefined if git succeeded. */
+  readonly failure: string | undefined;
+}
+
+// In a partial clone, git may have to fetch the objects first.
+const timeoutMs = 60_000;
+
+/**
+ * Runs git without a shell. Pass user input in `input`, never in `args`, where git could take it for an option.
+ * @throws SourceError if git cannot be run
+ */
+function git(args: readonly string[], cwd: string, input = '', maxBuffer = 10_000_000): GitResult {
+  const env = { ...process.env, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' };
+  const options = { cwd, input, env, maxBuffer, timeout: timeoutMs };
+  const { error, status, stdout, stderr } = spawnSync('git', [...args], options);
+  if (error && 'code' in error && error.code === 'ENOENT') {
+    throw new SourceError('must be read from git, which is not installed', 'Install git, or name a file.');
+  }
+  if (error) throw new SourceError(`cannot be read from git: ${error.message}`, 'Try again.');
+  const [firstLine = ''] = stderr.toString('utf8').trim().split('\n');
+  const failure = firstLine.replace(/^fatal: /, '') || 'git failed';
+  return { stdout, failure: status === 0 ? undefined : failure };
+}
+
+/** The object id of a revision such as `HEAD^{tree}`; undefined if it does not exist. */
+function resolveRevision(revision: string, cwd: string): string | undefined {
+  if (/[\n\0]/.test(revision)) return undefined;
+  const { stdout } = git(['cat-file', '--batch-check'], cwd, `${revision}\n`);
+  return /^([0-9a-f]{40,64}) \S+ \d+\n$/.exec(stdout.toString('latin1'))?.[1];
+}
+
+/** Reads files of a tree in two git calls: the first one returns the sizes, so that no large file is read. */
+function readBlobs(
+  tree: string,
+  paths: readonly string[],
+  cwd: string,
+  maxBytes: number,
+): Map<string, Uint8Array | SourceError> {
+  const results = new Map<string, Uint8Array | SourceError>();
+  for (const path of paths) results.set(path, errorFor('missing'));
+  const validPaths = paths.filter((path) => path !== '' && !/[\n\0]/.test(path));
+  const sizes = catFile('--batch-check', tree, validPaths, cwd, 1000 + 300 * validPaths.length);
+  let total = 0;
+  const readable = validPaths.filter((path, index) => {
+    const { kind, size } = sizes[index] ?? { kind: 'missing', size: 0 };
+    if (kind === 'blob' && size <= maxBytes) {
+      total += size + 300;
+      return true;
+    }
+    results.set(path, kind === 'blob' ? tooLarge(size, maxBytes) : errorFor(kind));
+    return false;
+  });
+  const contents = catFile('--batch', tree, readable, cwd, total);
+  for (const [index, path] of readable.entries()) results.set(path, contents[index]?.bytes ?? errorFor('missing'));
+  return results;
+}
+
+interface GitObject {
+  /** `blob`, `tree` or `missing`, or what is wrong with a symbolic link. */
+  readonly kind: string;
+  readonly size: number;
+  /** Empty for `--batch-check`. */
+  readonly bytes: Uint8Array;
+}
+
+function catFile(
+  mode: '--batch-check' | '--batch',
+  tree: string,
+  paths: readonly string[],
+  cwd: string,
+  maxBuffer: number,
+): GitObject[] {
+  if (paths.length === 0) return [];
+  const names = paths.map((path) => `${tree}:${path}\n`);
+  // git repeats the name of a missing object in its answer.
+  const maxOutput = names.reduce((sum, name) => sum + Buffer.byteLength(name), maxBuffer);
+  const { stdout, failure } = git(['cat-file', mode, '--follow-symlinks'], cwd, names.join(''), maxOutput);
+  if (failure !== undefined) throw new SourceError(`cannot be read from git: ${failure}`, 'Check the repository.');
+  return parseBatch(stdout, mode === '--batch');
+}
+
+const newline = 0x0a;
+const headerPattern = /^(\S+) (\S+)(?: (\d+))?$/;
+const linkKinds = new Set(['symlink', 'dangling', 'loop', 'notdir']);
+
+/**
+ * Parses the output of `git cat-file --batch` or `--batch-check`:
+ *
+ *     <id> blob <size>          then, with --batch, <size> bytes and a newline
+ *     <name> missing
+ *     dangling <size>           then <size> bytes and a newline, even with --batch-check; the same for other broken links
+ */
+function parseBatch(output: Buffer, withBytes: boolean): GitObject[] {
+  const objects: GitObject[] = [];
+  for (let at = 0; at < output.length; ) {
+    const end = output.indexOf(newline, at);
+    const header = output.toString('utf8', at, end);
+    at = end + 1;
+    const isMissing = / (?:missing|ambiguous)$/.test(header);
+    const [, first = '', second = 'missing', third = '0'] = isMissing ? [] : (headerPattern.exec(header) ?? []);
+    const isLink = linkKinds.has(first);
+    const kind = isLink ? first : second;
+    const size = Number(isLink ? second : third);
+    const hasBytes = isLink || (withBytes && kind !== 'missing');
+    objects.push({ kind, size, bytes: output.subarray(at, hasBytes ? at + size : at) });
+    if (hasBytes) at += size + 1;
+  }
+  return objects;
+}
+
+function errorFor(kind: string): SourceError {
+  if (kind === 'symlink') {
+    return new SourceError(
+      'is a link that leads out of the repository',
+      "Keep the contract's files in the repository.",
+    );
+  }
+  if (kind === 'tree') return new SourceError('is a folder, not a file', 'Name a file.');
+  if (kind === 'dangling' || kind === 'loop') return new SourceError('is a broken link', 'Correct the link.');
+  return new MissingFileError('does not exist in that commit', 'Correct the path, or the commit.');
 }
