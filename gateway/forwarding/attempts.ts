@@ -4,9 +4,9 @@ import type { SecondTarget } from '../upstream/pool.ts';
 import type { Failure } from './failure.ts';
 import type { Outbound } from './outbound.ts';
 
-/** The connections that one exchange is tried on, one after the other, and what its targets are to be held to for it. */
+/** The connections that an exchange is tried on, one after the other. Reports their success and failure to the targets. */
 export class Attempts {
-  /** The present one. */
+  /** Of the current attempt. */
   connection!: Connection;
   readonly #outbound: Outbound;
   readonly #handler: ResponseHandler;
@@ -17,34 +17,34 @@ export class Attempts {
     this.#handler = handler;
   }
 
-  first(): void {
+  start(): void {
     const { target, timeouts } = this.#outbound;
     this.#send(target.connections.acquire(timeouts.connect));
   }
 
-  connected(): void {
+  onConnected(): void {
     const { health } = this.#outbound.target;
     if (health.troubled) health.connected();
   }
 
-  /** The head of the response is here. */
-  answered(): void {
+  /** The head of the response has arrived. */
+  onAnswered(): void {
     const { target, stats } = this.#outbound;
     stats.answeredAfter = performance.now() - stats.sentAt;
     if (target.health.troubled) target.health.succeeded();
   }
 
-  /** The present one has failed, by the fault of `fault`. */
-  failed({ kind, cause }: WireFailure, fault: Failure['fault']): void {
-    if (fault !== 'target' || crossed(kind, this.connection)) return;
-    this.#outbound.target.health.failed(neverReached(kind), cause);
+  /** The current attempt has failed. */
+  onFailure({ kind, cause }: WireFailure, fault: Failure['fault']): void {
+    if (fault !== 'target' || wasClosedWhileIdle(kind, this.connection)) return;
+    this.#outbound.target.health.failed(neverConnected(kind), cause);
   }
 
-  /** Tries once more after this failure, if that cannot do a thing twice. `bodyBegun`: some of the body has been taken. */
-  again(kind: WireFailureKind, bodyBegun: boolean): boolean {
+  /** Sends the request again, if that is safe after this failure. False: it is not. */
+  retry(kind: WireFailureKind, bodyStarted: boolean): boolean {
     const { attempts, method, hasBody, target } = this.#outbound;
     if (this.#count >= attempts) return false;
-    const where = secondTry(kind, { method, hasBody, bodyBegun, connection: this.connection });
+    const where = retryWhere(kind, { method, hasBody, bodyStarted, connection: this.connection });
     if (where === 'nowhere' || !this.#outbound.chooseAgain(where)) return false;
     target.inFlight -= 1;
     this.#outbound.stats.retries += 1;
@@ -52,8 +52,8 @@ export class Attempts {
     return true;
   }
 
-  /** The target is done with it, one way or the other. */
-  over(): void {
+  /** The exchange no longer occupies the target. */
+  finish(): void {
     this.#outbound.target.inFlight -= 1;
   }
 
@@ -67,39 +67,41 @@ export class Attempts {
   }
 }
 
-/** What has happened so far, as far as a second try depends on it. */
+/** The state of a failed attempt that decides about a retry. */
 export interface Attempt {
   readonly method: string;
   readonly hasBody: boolean;
-  /** Some of the body has been taken from the client: it cannot be sent again. */
-  readonly bodyBegun: boolean;
+  /** Some of the body has been read from the client, and cannot be sent again. */
+  readonly bodyStarted: boolean;
   readonly connection: Pick<Connection, 'earlierExchanges' | 'responseBegun'>;
 }
 
-/** `free`: no target is in trouble, so it does not come out of the budget. */
-export type SecondTry = SecondTarget | 'nowhere';
+/** Where to retry. `free`: the target is not at fault, so the retry is not charged to the budget. */
+export type RetryWhere = SecondTarget | 'nowhere';
 
 /**
- * Only where a second try cannot do a thing twice: no connection was made, so not a byte has left; or the connection
- * was lost before it answered a safe request (RFC 9110 §9.2.2). A kept one may have been closed behind our back
- * (RFC 9112 §9.3.1); a fresh one was lost by its target, which need not be asked the same again.
+ * Where a request may be sent again without being executed twice: if no connection was made, so nothing was sent; or if
+ * the connection was lost before it answered a safe request (RFC 9110 §9.2.2). A reused connection may have been closed
+ * while it was idle (RFC 9112 §9.3.1). A new one was lost by its target, so the retry goes to another target.
  */
-export function secondTry(kind: WireFailureKind, { method, hasBody, bodyBegun, connection }: Attempt): SecondTry {
-  if (bodyBegun) return 'nowhere';
-  // All addresses of its name were tried: to wait for the same target once more would only double the time-out.
+export function retryWhere(kind: WireFailureKind, { method, hasBody, bodyStarted, connection }: Attempt): RetryWhere {
+  if (bodyStarted) return 'nowhere';
+  // All addresses of the host were tried. Waiting for the same target again would only double the timeout.
   if (kind === 'connect-timeout') return 'elsewhere';
-  if (neverReached(kind) || kind === 'untrusted') return 'anywhere';
+  if (neverConnected(kind) || kind === 'untrusted') return 'anywhere';
   const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
   if (kind !== 'lost' || connection.responseBegun || hasBody || !safe) return 'nowhere';
   return connection.earlierExchanges > 0 ? 'free' : 'elsewhere';
 }
 
-/** Nobody was there. */
-export function neverReached(kind: WireFailureKind): boolean {
+export function neverConnected(kind: WireFailureKind): boolean {
   return kind === 'unreachable' || kind === 'connect-timeout';
 }
 
-/** A kept connection was closed behind our back: two parties crossed on the wire, and neither is at fault. */
-export function crossed(kind: WireFailureKind, { earlierExchanges, responseBegun }: Attempt['connection']): boolean {
+/** A reused connection was closed by the target just when the request was sent. That is not a failure of the target. */
+export function wasClosedWhileIdle(
+  kind: WireFailureKind,
+  { earlierExchanges, responseBegun }: Attempt['connection'],
+): boolean {
   return kind === 'lost' && earlierExchanges > 0 && !responseBegun;
 }

@@ -7,53 +7,53 @@ import { lingerAfter } from './lingering.ts';
 import type { Outbound } from './outbound.ts';
 import { forwardableTrailers, responseFields } from './responseFields.ts';
 
-/** The client's side of an exchange: what comes from the target goes out here. */
+/** Writes the response of a target to the client. */
 export class ClientResponse {
-  /** The head is out: no other answer can be given. */
-  begun = false;
-  /** A stream that goes on for as long as nobody ends it. */
+  /** The head is sent: no other answer is possible. */
+  started = false;
+  /** A stream of events without a length: it has no end of its own. */
   endless = false;
-  /** How long the target may be silent within it, ms; 0 for ever. */
-  pause = 0;
+  /** How long the target may pause within the body, ms; 0 for ever. */
+  idleTimeout = 0;
   readonly #outbound: Outbound;
   readonly #onDrain: () => void;
   #listensForDrain = false;
 
-  /** `onDrain`: the client has read, after `write` said that it lags. */
+  /** `onDrain`: the client has caught up, after `write` returned false. */
   constructor(outbound: Outbound, onDrain: () => void) {
     this.#outbound = outbound;
     this.#onDrain = onDrain;
   }
 
-  /** RFC 9110 §15.2: to HTTP/1.1 only; a 100 is dropped, since `Expect` was answered by us. */
-  inform(head: ResponseHead): void {
+  /** RFC 9110 §15.2: to HTTP/1.1 only. A 100 is dropped, because the gateway itself answers `Expect`. */
+  sendInformation(head: ResponseHead): void {
     const { req, res } = this.#outbound;
     if (head.status === 100 || req.httpVersionMinor === 0) return;
     const plan = { ...this.#outbound.responsePlan(), lifecycle: undefined, hsts: false };
     res.writeInformation(head.status, responseFields(head, plan));
   }
 
-  /** `bodyUnread`: the client is still sending, and will not be listened to for long. */
-  whole(head: ResponseHead, body: string, bodyUnread: boolean): void {
+  /** Sends a response that arrived as a whole. `bodyUnread`: the client is still sending its body. */
+  sendComplete(head: ResponseHead, body: string, bodyUnread: boolean): void {
     this.#writeHead(head, bodyUnread);
     this.#outbound.stats.bytesOut += body.length;
     this.#outbound.res.end(body, 'latin1');
     this.#destroyUnlessRead();
   }
 
-  begin(head: ResponseHead, bodyUnread: boolean): void {
+  start(head: ResponseHead, bodyUnread: boolean): void {
     const { streamIdle, idle } = this.#outbound.timeouts;
     const events = isEventStream(head);
-    // One whose length was said cannot be ended before.
+    // A response with Content-Length cannot end early.
     this.endless = events && head.contentLength < 0;
     this.#outbound.stats.streamed = events;
-    this.pause = events ? streamIdle : idle;
+    this.idleTimeout = events ? streamIdle : idle;
     this.#writeHead(head, bodyUnread);
-    // An empty write sends the head now, as latin1, which flushHeaders() would not.
+    // An empty write sends the head now, as latin1; flushHeaders() would use UTF-8.
     this.#outbound.res.write('', 'latin1');
   }
 
-  /** False when the client does not keep up: `onDrain` follows. */
+  /** False if the client does not keep up: `onDrain` follows. */
   write(chunk: Buffer): boolean {
     const { res, stats } = this.#outbound;
     stats.bytesOut += chunk.length;
@@ -70,11 +70,11 @@ export class ClientResponse {
     this.#destroyUnlessRead();
   }
 
-  /** The rest will never come, and the client must not take what it has for the whole (RFC 9112 §8). */
-  breakOff(failure: Failure): void {
+  /** Ends an incomplete response so that the client notices (RFC 9112 §8). */
+  abort(failure: Failure): void {
     const { res, req, stats } = this.#outbound;
     stats.failure = failure;
-    // To HTTP/1.0 the end of the connection is the end of the body: only a reset tells them apart.
+    // In HTTP/1.0 the end of the connection may be the end of the body: only a reset is different.
     if (req.httpVersionMinor === 0 && res.socket) reset(res.socket);
     else res.destroy();
   }
@@ -88,30 +88,29 @@ export class ClientResponse {
       lingerAfter(res);
     }
     res.writeHead(head.status, head.reason, fields);
-    this.begun = true;
+    this.started = true;
   }
 
-  /** The response is all in our hands, and what is left of it is short: the client has `write_idle` for all of it. */
+  /** The rest of the response is in memory. The client has `write_idle` to read all of it. */
   #destroyUnlessRead(): void {
     const { res, timeouts } = this.#outbound;
     if (res.writableFinished || (res.socket?.writableLength ?? 0) === 0) return;
-    watchClient(res, timeouts.writeIdle);
+    destroyAfter(res, timeouts.writeIdle);
   }
 }
 
-/** Only plain TCP can be reset; TLS says by itself that its end was none. */
+/** Only plain TCP can be reset. TLS detects a truncation by itself. */
 function reset(socket: Socket): void {
   if ('encrypted' in socket || socket.remoteAddress === undefined) socket.destroy();
   else socket.resetAndDestroy();
 }
 
-function watchClient(res: ServerResponse, ms: number): void {
-  const waiting = { deadline: deadlineIn(ms), onDeadline: () => void res.destroy() };
-  watchDeadline(waiting);
-  res.once('close', () => unwatchDeadline(waiting));
+function destroyAfter(res: ServerResponse, ms: number): void {
+  const timed = { deadline: deadlineIn(ms), onDeadline: () => void res.destroy() };
+  watchDeadline(timed);
+  res.once('close', () => unwatchDeadline(timed));
 }
 
-/** A stream of events may be silent for as long as nothing happens. */
 function isEventStream({ names, fields }: ResponseHead): boolean {
   const at = names.indexOf('content-type');
   return at !== -1 && /^text\/event-stream\b/i.test(fields[at * 2 + 1] as string);

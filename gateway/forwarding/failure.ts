@@ -1,14 +1,14 @@
 import type { WireFailure } from '../http1/responseHandler.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 
-/** What went wrong between us and a target, or us and the client, said once. */
+/** Why an exchange failed on the wire, between the gateway and its target or its client. */
 export interface Failure {
   readonly code: ProblemCode;
-  /** Only a target's own fault counts against its health. */
+  /** Only `target` counts against the target's health. */
   readonly fault: 'client' | 'gateway' | 'target';
-  /** False: not a byte of the request has left, so another target may have it. */
+  /** False: nothing of the request was sent, so another target may get it. */
   readonly requestSent: boolean;
-  /** For the log; never shown to a client. */
+  /** For the log; never sent to a client. */
   readonly cause: string;
 }
 
@@ -21,10 +21,10 @@ export const bodyTooLarge: Failure = {
 
 export const cutOff: Failure = { code: 'CUT_OFF', fault: 'gateway', requestSent: true, cause: 'over gateway.drain' };
 
-/** What a connection was waiting for when its time was up. */
-export type Waited = 'target' | 'client';
+/** Which side had to send or read when a timeout passed. */
+export type AwaitedParty = 'target' | 'client';
 
-export function classify({ kind, cause }: WireFailure, waited: Waited): Failure {
+export function failureOf({ kind, cause }: WireFailure, waited: AwaitedParty): Failure {
   switch (kind) {
     case 'unreachable':
       return { code: 'TARGET_REFUSED', fault: 'target', requestSent: false, cause };

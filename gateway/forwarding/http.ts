@@ -2,7 +2,7 @@ import type { ResponseHandler, WireFailure } from '../http1/responseHandler.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { Attempts } from './attempts.ts';
 import { ClientResponse } from './clientResponse.ts';
-import { bodyTooLarge, classify, cutOff, type Failure, type Waited } from './failure.ts';
+import { type AwaitedParty, bodyTooLarge, cutOff, type Failure, failureOf } from './failure.ts';
 import type { Outbound } from './outbound.ts';
 import { RequestBody } from './requestBody.ts';
 import { openTunnel, type Tunnel } from './tunnel.ts';
@@ -11,15 +11,15 @@ import { openTunnel, type Tunnel } from './tunnel.ts';
 // 2  body   client ──► gateway ──► target    RequestBody, while 3 and 4 may run already
 // 3  head   client ◄── gateway ◄── target    `onInformation`…, then `onHead` or `onWhole`
 // 4  body   client ◄── gateway ◄── target    `onData`…, then `onEnd`
-/** Carries one exchange between a client and a target. */
+/** Forwards one exchange between a client and a target. */
 export class Forwarding implements ResponseHandler {
   readonly #outbound: Outbound;
   readonly #response: ClientResponse;
   readonly #attempts: Attempts;
   #body: RequestBody | undefined;
-  // Who has to move next: whose fault it is when nobody does.
-  #waited: Waited = 'target';
-  #over = false;
+  // The side that has to act next: a timeout is its fault.
+  #awaited: AwaitedParty = 'target';
+  #ended = false;
   #tunnel: Tunnel | undefined;
   #goingAway = false;
 
@@ -27,53 +27,53 @@ export class Forwarding implements ResponseHandler {
     this.#outbound = outbound;
     this.#attempts = new Attempts(outbound, this);
     this.#response = new ClientResponse(outbound, () => {
-      if (this.#over) return;
-      this.#waitFor('target', this.#response.pause);
+      if (this.#ended) return;
+      this.#waitFor('target', this.#response.idleTimeout);
       this.#attempts.connection.socket.resume();
     });
   }
 
   start(): void {
-    this.#attempts.first();
+    this.#attempts.start();
   }
 
-  /** The client has left, or the gateway is done with it. Safe to call twice. */
+  /** The client has left, or the gateway has answered instead. Safe to call twice. */
   abort(): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     this.#finish();
     this.#attempts.connection.destroy();
   }
 
-  /** Its version is no longer wanted: what would go on for ever ends now, in good order. Safe to call twice. */
+  /** Its version, target or gateway goes away: ends an endless stream in good order. Safe to call twice. */
   goAway(): void {
     this.#goingAway = true;
     this.#tunnel?.goAway();
-    if (!this.#response.endless || this.#over) return;
+    if (!this.#response.endless || this.#ended) return;
     this.#response.end([]);
     this.abort();
   }
 
-  /** It has had its time to finish. */
+  /** The time to finish is over. */
   cut(): void {
     if (this.#tunnel) this.#tunnel.cut();
-    else if (!this.#over) this.#fail(cutOff);
+    else if (!this.#ended) this.#fail(cutOff);
   }
 
   onConnected(): void {
     const { res, hasBody, expectsContinue } = this.#outbound;
-    this.#attempts.connected();
-    // Not a byte of the body is taken before a target is there for it: until then another one may be tried.
+    this.#attempts.onConnected();
+    // The body is not read before there is a connection: until then another target may be tried.
     if (!hasBody || this.#body) return;
     if (expectsContinue) res.writeContinue();
     this.#body = new RequestBody(this.#outbound, this.#attempts.connection, this);
   }
 
   onBodyWaitsForClient(ms: number): void {
-    if (!this.#response.begun) this.#waitFor('client', ms);
+    if (!this.#response.started) this.#waitFor('client', ms);
   }
 
   onBodyWaitsForTarget(): void {
-    if (!this.#response.begun) this.#waitFor('target', this.#outbound.timeouts.firstByte);
+    if (!this.#response.started) this.#waitFor('target', this.#outbound.timeouts.firstByte);
   }
 
   onBodyTooLarge(): void {
@@ -85,65 +85,65 @@ export class Forwarding implements ResponseHandler {
   }
 
   onInformation(head: ResponseHead): void {
-    this.#response.inform(head);
+    this.#response.sendInformation(head);
   }
 
-  onWhole(head: ResponseHead, body: string): void {
-    if (this.#over) return;
-    this.#attempts.answered();
-    this.#response.whole(head, body, this.#body?.done === false);
+  onComplete(head: ResponseHead, body: string): void {
+    if (this.#ended) return;
+    this.#attempts.onAnswered();
+    this.#response.sendComplete(head, body, this.#body?.done === false);
     this.#finish();
   }
 
   onHead(head: ResponseHead): void {
-    if (this.#over) return;
-    this.#attempts.answered();
+    if (this.#ended) return;
+    this.#attempts.onAnswered();
     if (head.status !== 101) this.#begin(head);
-    else if (!this.#outbound.upgrade) this.onFailure({ kind: 'malformed', cause: 'a 101 that nobody asked for' });
+    else if (!this.#outbound.upgrade) this.onFailure({ kind: 'malformed', cause: 'a 101 without an upgrade request' });
     else this.#tunnel = openTunnel(this.#outbound, this.#attempts.connection, head, () => this.#finish());
     if (this.#goingAway) this.goAway();
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#over) return false;
+    if (this.#ended) return false;
     if (this.#response.write(chunk)) return true;
     this.#waitFor('client', this.#outbound.timeouts.writeIdle);
     return false;
   }
 
   onEnd(trailers: readonly string[]): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     this.#response.end(trailers);
     this.#finish();
   }
 
   onFailure(failure: WireFailure): void {
-    if (this.#over) return;
-    const classified = classify(failure, this.#waited);
-    this.#attempts.failed(failure, classified.fault);
-    if (this.#response.begun || !this.#attempts.again(failure.kind, this.#body !== undefined)) this.#fail(classified);
+    if (this.#ended) return;
+    const classified = failureOf(failure, this.#awaited);
+    this.#attempts.onFailure(failure, classified.fault);
+    if (this.#response.started || !this.#attempts.retry(failure.kind, this.#body !== undefined)) this.#fail(classified);
   }
 
-  #waitFor(waited: Waited, ms: number): void {
-    this.#waited = waited;
-    this.#attempts.connection.expect(ms);
+  #waitFor(party: AwaitedParty, ms: number): void {
+    this.#awaited = party;
+    this.#attempts.connection.setIdleTimeout(ms);
   }
 
   #begin(head: ResponseHead): void {
-    this.#response.begin(head, this.#body?.done === false);
-    this.#waitFor('target', this.#response.pause);
+    this.#response.start(head, this.#body?.done === false);
+    this.#waitFor('target', this.#response.idleTimeout);
   }
 
   #fail(failure: Failure): void {
     this.#finish();
     this.#attempts.connection.destroy();
-    if (!this.#response.begun) this.#outbound.onFailure(failure);
-    else this.#response.breakOff(failure);
+    if (!this.#response.started) this.#outbound.onFailure(failure);
+    else this.#response.abort(failure);
   }
 
   #finish(): void {
     this.#body?.stop();
-    this.#over = true;
-    this.#attempts.over();
+    this.#ended = true;
+    this.#attempts.finish();
   }
 }

@@ -1,22 +1,22 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-// How long we listen on to a client that is answered already. Long enough for the answer to be read.
+// How long the gateway reads on after its answer: long enough for the client to read it.
 const lingerMs = 2000;
 
 /**
- * Ends the connection once `res` is sent, although the client is still sending: closing a socket with unread bytes
- * resets it, and the reset can overtake the answer (RFC 9112 §9.6). So our side is closed first, and what still
- * comes is thrown away for a while. The caller says `Connection: close`.
+ * Closes the connection after `res`, although the client is still sending. Closing a socket with unread bytes resets it,
+ * and the client may lose the answer (RFC 9112 §9.6): so the sending side is closed first, and what still arrives is
+ * discarded for a while. The caller sends `Connection: close`.
  */
 export function lingerAfter(res: ServerResponse): void {
   const { socket } = res;
   if (!socket) return;
-  // node:http calls this one when the last response of a connection is out.
+  // node:http calls destroySoon() after the last response of a connection.
   socket.destroySoon = endAndDrain;
 }
 
-/** Says the last word on a socket that no response holds, and lingers as well. */
+/** Ends the sending side of a socket without a response, and discards what still arrives for a while. */
 export function endAndDrain(this: Socket): void {
   this.end();
   this.resume();

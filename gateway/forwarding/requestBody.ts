@@ -3,21 +3,20 @@ import type { Socket } from 'node:net';
 import type { Connection } from '../http1/connection.ts';
 import type { ExchangeStats, Outbound } from './outbound.ts';
 
-/** Who is told how the body ends. */
 export interface BodyEvents {
   onBodyTooLarge(): void;
-  /** The client's next bytes are waited for, `ms` at most; 0 for ever. */
+  /** The next bytes of the client are awaited, for `ms` at most; 0 for ever. */
   onBodyWaitsForClient(ms: number): void;
-  /** Room at the target is waited for, or its answer. */
+  /** The target has to read, or to answer. */
   onBodyWaitsForTarget(): void;
 }
 
-// A client that drips must not hold a backend for ever, and may be slow all the same: beyond a minute in all, its pauses
-// have to be earned, at 500 bytes a second.
+// A client may be slow, but must not occupy a backend for ever. Its pauses may add up to a minute; beyond that they have to
+// be earned, at 500 bytes a second.
 const graceMs = 60_000;
 const msPerByte = 2;
 
-/** Streams a request body to a target, with back-pressure; never more than `bodyLimit` bytes of it. */
+/** Streams a request body to a target, with back-pressure, up to `bodyLimit` bytes. */
 export class RequestBody {
   done = false;
   readonly #req: IncomingMessage;
@@ -27,9 +26,9 @@ export class RequestBody {
   readonly #events: BodyEvents;
   readonly #idle: number;
   readonly #stats: ExchangeStats;
-  // How long the client may still pause in all, and since when it does.
+  // How long the client may still pause in total, ms, and since when it does.
   #allowance = graceMs;
-  #waitsSince = 0;
+  #pausedSince = 0;
 
   constructor({ req, bodyLimit, bodyIdle, stats }: Outbound, connection: Connection, events: BodyEvents) {
     this.#req = req;
@@ -43,14 +42,14 @@ export class RequestBody {
     req.on('data', this.#onData).on('end', this.#onEnd);
   }
 
-  /** The target has taken what it was given. */
+  /** The target has read what was written. */
   onDrain(): void {
     if (this.done) return;
     this.#waitForClient();
     this.#req.resume();
   }
 
-  /** Nobody wants the rest: it is read and thrown away. */
+  /** Discards the rest of the body. */
   stop(): void {
     if (this.done) return;
     this.done = true;
@@ -65,8 +64,8 @@ export class RequestBody {
       this.#events.onBodyTooLarge();
       return;
     }
-    const waited = performance.now() - this.#waitsSince;
-    this.#allowance = Math.min(graceMs, this.#allowance - waited + chunk.length * msPerByte);
+    const paused = performance.now() - this.#pausedSince;
+    this.#allowance = Math.min(graceMs, this.#allowance - paused + chunk.length * msPerByte);
     if (this.#send(chunk)) {
       this.#waitForClient();
       return;
@@ -77,14 +76,14 @@ export class RequestBody {
 
   readonly #onEnd = (): void => {
     this.done = true;
-    // Request trailers are dropped: nobody has checked what they claim.
+    // Request trailers are dropped: they may contain fields that are not checked.
     if (this.#chunked) this.#socket.write('0\r\n\r\n');
-    this.#connection.finish();
+    this.#connection.requestComplete();
     this.#events.onBodyWaitsForTarget();
   };
 
   #waitForClient(): void {
-    this.#waitsSince = performance.now();
+    this.#pausedSince = performance.now();
     this.#events.onBodyWaitsForClient(this.#idle === 0 ? 0 : Math.max(1, Math.min(this.#idle, this.#allowance)));
   }
 

@@ -1,6 +1,6 @@
 import type { RequestFields } from './requestFields.ts';
 
-/** What the head of the request to the target is made of. */
+/** The input for the head of the request to the target. */
 export interface RequestHeadParts {
   readonly method: string;
   /** Path and query for the target. */
@@ -8,31 +8,31 @@ export interface RequestHeadParts {
   readonly fields: RequestFields;
   /** The Host to send: the client's own, or that of an absolute-form target. */
   readonly host: string;
-  /** What the client asked for, '' when it named no host. */
+  /** The authority that the client asked for; '' if it named none. */
   readonly askedHost: string;
   readonly id: string;
   /** The `traceparent` to send; the client's own keeps its `tracestate`. */
   readonly traceparent: string;
-  /** `1.1` or `1.0`: what the client spoke, for Via (RFC 9110 §7.6.3). */
+  /** `1.1` or `1.0`: the client's version, for Via (RFC 9110 §7.6.3). */
   readonly httpVersion: string;
   readonly peer: Peer;
-  /** What was removed from the path, '' for nothing. */
+  /** The prefix that was removed from the path; '' for none. */
   readonly removedPrefix: string;
   readonly pseudonym: string;
-  /** A protocol to switch to, '' for none. */
+  /** The protocol to switch to; '' for none. */
   readonly upgrade: string;
 }
 
-/** The other end of a client's connection. */
+/** The other end of a client connection. */
 export interface Peer {
   /** Without the IPv4-mapped prefix; `unknown` once the client has left (RFC 7239 §6.2). */
   readonly address: string;
   readonly scheme: 'http' | 'https';
-  /** The port that it reached us on. */
+  /** Our port of the connection. */
   readonly port: number;
 }
 
-/** The head of the request as the target receives it, blank line included; latin1. */
+/** The head of the request to the target, blank line included; latin1. */
 export function requestHead(parts: RequestHeadParts): string {
   const { method, path, fields, host, id, httpVersion, peer, pseudonym } = parts;
   const via = fields.via === '' ? '' : `${fields.via}, `;
@@ -54,7 +54,7 @@ function hostLine(host: string): string {
   return host === '' ? '' : `X-Forwarded-Host: ${host}\r\n`;
 }
 
-/** A trusted peer's lists go on, with what we know behind them. */
+/** Appends our values to the lists of a trusted peer. */
 function appended(lists: ReadonlyMap<string, string>, host: string, removedPrefix: string, peer: Peer): string {
   const rows: [name: string, ours: string][] = [
     ['X-Forwarded-For', peer.address],
@@ -71,7 +71,7 @@ function appended(lists: ReadonlyMap<string, string>, host: string, removedPrefi
   return lines;
 }
 
-/** A `tracestate` belongs to the `traceparent` that it came with, and goes with it (W3C Trace Context §3.3). */
+/** A `tracestate` is passed on only with the `traceparent` it came with (W3C Trace Context §3.3). */
 function tracing({ traceparent, fields }: RequestHeadParts): string {
   const kept = fields.tracestate !== undefined && fields.traceparent === traceparent;
   return `traceparent: ${traceparent}\r\n${kept ? `tracestate: ${fields.tracestate}\r\n` : ''}`;
@@ -81,12 +81,12 @@ function switching({ upgrade }: RequestHeadParts): string {
   return upgrade === '' ? '' : `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
 }
 
-// RFC 9110 §7.6.2 lets each recipient have a largest value of its own.
-const mostHops = 1_000_000;
+// RFC 9110 §7.6.2 allows recipients a maximum of their own.
+const maxHops = 1_000_000;
 
-/** RFC 9110 §7.6.2: for OPTIONS and TRACE a hop counts down, for others the field means nothing to us. */
+/** RFC 9110 §7.6.2: each hop decrements Max-Forwards of OPTIONS and TRACE; for other methods it has no meaning. */
 function hopsLeft({ method, fields: { maxForwards } }: RequestHeadParts): string {
   if (maxForwards === undefined) return '';
   const counts = method === 'OPTIONS' && /^[0-9]+$/.test(maxForwards);
-  return `Max-Forwards: ${counts ? Math.min(Number(maxForwards) - 1, mostHops) : maxForwards}\r\n`;
+  return `Max-Forwards: ${counts ? Math.min(Number(maxForwards) - 1, maxHops) : maxForwards}\r\n`;
 }

@@ -4,15 +4,16 @@ import { randomBytes, randomFillSync } from 'node:crypto';
 const wellFormed = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
 const lengthOfVersion00 = 55;
 
-// Of a trace id and a parent id, in hexadecimal digits.
+// A trace id and a parent id, in hexadecimal digits. Random digits are made for 128 of them at once: a call for each would
+// cost more than everything else here.
 const digits = 48;
 const pool = Buffer.alloc(128 * 24);
-let fresh = '';
-let taken = 0;
+let randomDigits = '';
+let used = 0;
 
 /**
- * The client's `traceparent` where it is valid, else the beginning of a new trace. A new one is sampled: backends follow
- * this flag (W3C Trace Context §3.2.2.5.1), and without it those that traced such requests before would stop.
+ * The client's `traceparent` if it is valid, else that of a new trace. A new trace is marked as sampled: backends follow
+ * this flag (W3C Trace Context §3.2.2.5.1), and would trace nothing without it.
  */
 export function traceparentFrom(given: string | undefined): string {
   if (
@@ -22,14 +23,13 @@ export function traceparentFrom(given: string | undefined): string {
   ) {
     return given;
   }
-  // Ids of 24 bytes are cut from a supply: a call for each of them would cost more than all the rest of it.
-  if (taken + digits > fresh.length) {
-    fresh = randomFillSync(pool).toString('hex');
-    taken = 0;
+  if (used + digits > randomDigits.length) {
+    randomDigits = randomFillSync(pool).toString('hex');
+    used = 0;
   }
-  const parentAt = taken + 32;
-  const traceparent = `00-${fresh.slice(taken, parentAt)}-${fresh.slice(parentAt, parentAt + 16)}-01`;
-  taken += digits;
+  const parentAt = used + 32;
+  const traceparent = `00-${randomDigits.slice(used, parentAt)}-${randomDigits.slice(parentAt, parentAt + 16)}-01`;
+  used += digits;
   return traceparent;
 }
 
@@ -38,15 +38,15 @@ export function traceIdOf(traceparent: string): string {
   return traceparent.slice(3, 35);
 }
 
-// Random once a process and counted from there: unique everywhere, and a request costs no randomness.
+// Random for each process, followed by a counter: unique everywhere without randomness for each request.
 const prefix = randomBytes(9).toString('base64url');
 let count = 0;
 
-const harmless = /^[\w.:=+/@-]{1,128}$/;
+const safeId = /^[\w.:=+/@-]{1,128}$/;
 
-/** The client's own id where it may go into logs and fields as it is, else a new one. */
+/** The client's id if it is safe in logs and header fields, else a new one. */
 export function requestIdFrom(given: string): string {
-  if (given !== '' && harmless.test(given)) return given;
+  if (given !== '' && safeId.test(given)) return given;
   count += 1;
   return `${prefix}-${count.toString(36)}`;
 }

@@ -10,17 +10,17 @@ import {
   rewriteRefresh,
 } from './rewrite.ts';
 
-/** What a response is told besides what the backend said. */
+/** How the fields of a backend's response are changed for the client. */
 export interface ResponsePlan {
   /** Undefined for a version whose prefix is forwarded. */
   readonly rewriting: Rewriting | undefined;
   readonly origins: Origins;
-  /** Undefined for an active version: then the backend's own three fields pass. */
+  /** Undefined for an active version: the backend's own lifecycle fields pass. */
   readonly lifecycle: LifecycleFields | undefined;
   readonly pseudonym: string;
-  /** Whether trailers can follow: the client speaks HTTP/1.1, and did not ask for the head alone. */
+  /** Whether trailers can follow: the client speaks HTTP/1.1, and the method is not HEAD. */
   readonly trailers: boolean;
-  /** Whether to say Strict-Transport-Security, where the backend does not. */
+  /** Whether to add Strict-Transport-Security, if the backend does not send it. */
   readonly hsts: boolean;
 }
 
@@ -35,8 +35,8 @@ export interface LifecycleFields {
 const exposed = ['Deprecation', 'Sunset', 'Link'];
 
 /**
- * The fields that the client gets, names and values in turn: the backend's without those of its hop,
- * rewritten where the prefix was stripped, then ours.
+ * The fields for the client, names and values in turn: the backend's without hop-by-hop fields, with the prefix restored
+ * if it was stripped, then ours.
  */
 export function responseFields(head: ResponseHead, plan: ResponsePlan): string[] {
   const { lifecycle, rewriting, origins } = plan;
@@ -56,18 +56,18 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
       case 'te':
       case 'transfer-encoding':
       case 'upgrade':
-      // A field of requests, which node:http would act on.
+      // A request field that node:http would act on.
       case 'expect':
         continue;
       case 'trailer':
         if (!plan.trailers || !head.chunked || head.status === 204 || head.status === 304) continue;
         break;
       case 'content-length':
-        // RFC 9110 §8.6: never with 1xx and 204; a 304 is read more safely without.
+        // RFC 9110 §8.6: not allowed in 1xx and 204. Some clients expect a body if a 304 has it.
         if (head.status < 200 || head.status === 204 || head.status === 304) continue;
         break;
       case 'content-disposition':
-        // Behind a Content-Length, node:http reads its bytes as UTF-8 and breaks them: so it goes first.
+        // Placed first: behind a Content-Length, node:http would encode its bytes as UTF-8.
         if (!/[\x80-\xff]/.test(value)) break;
         out.unshift(name, value);
         continue;
@@ -97,8 +97,8 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
 }
 
 /**
- * Adds what a version says about its end to the fields of somebody else's response, names and values in turn. Deprecation
- * and Sunset replace those that are there: two values would make both unreadable. Links go behind the others.
+ * Adds the lifecycle fields of a version to the response of a backend or an application. Deprecation and Sunset replace
+ * existing values, because two values would make both unreadable. Links are appended.
  */
 export function mergeLifecycleFields(fields: string[], lifecycle: LifecycleFields): void {
   let sunset: string | undefined;
@@ -123,7 +123,7 @@ export function mergeLifecycleFields(fields: string[], lifecycle: LifecycleField
   if (crossOrigin) expose(fields);
 }
 
-/** Names and values of our own answers: the same three fields, behind nobody else's. */
+/** Adds the lifecycle fields to an answer of the gateway itself. */
 export function addLifecycleFields(out: string[], lifecycle: LifecycleFields, backendSunset?: string): void {
   if (lifecycle.deprecation !== undefined) out.push('Deprecation', lifecycle.deprecation);
   const sunset = lifecycle.sunset ?? backendSunset;
@@ -131,7 +131,7 @@ export function addLifecycleFields(out: string[], lifecycle: LifecycleFields, ba
   for (const link of lifecycle.links) out.push('Link', link);
 }
 
-/** Scripts of other origins read only what is exposed to them (Fetch §3.3.3). */
+/** Scripts of other origins can read exposed fields only (Fetch §3.3.3). */
 export const exposedNames = exposed.join(', ');
 
 function expose(out: string[]): void {
@@ -148,27 +148,27 @@ function expose(out: string[]): void {
   else if (missing.length > 0) out[last + 1] = [out[last + 1], ...missing].filter((name) => name !== '').join(', ');
 }
 
-/** Only the first of several that can be read, and never one before the deprecation (RFC 9745 §4). */
+/** A backend's Sunset: the first that is a valid date, unless it is before the deprecation (RFC 9745 §4). */
 function usableSunset(value: string, { sunset, deprecatedAt }: LifecycleFields): string | undefined {
   const at = sunset === undefined ? parseHttpDate(value) : undefined;
   return at === undefined || (deprecatedAt !== undefined && at < deprecatedAt) ? undefined : httpDate(at);
 }
 
-// A `Connection` cannot take these from the client: without them the body is another one.
-const framing = new Set(['content-length', 'content-type', 'content-encoding', 'set-cookie']);
+// Not removed even if `Connection` names them: without them the body would have another meaning.
+const undroppable = new Set(['content-length', 'content-type', 'content-encoding', 'set-cookie']);
 
 function namedByConnection(lower: string, { connection }: ResponseHead): boolean {
-  return connection.includes(lower) && !framing.has(lower);
+  return connection.includes(lower) && !undroppable.has(lower);
 }
 
-/** Strict-Transport-Security for a year: of this host alone, since those below it are not ours to speak for (RFC 6797 §6.1). */
+/** A year, for this host only: its subdomains may belong to others (RFC 6797 §6.1). */
 export const transportSecurity = 'max-age=31536000';
 
 /**
- * RFC 9110 §6.5.1: fields that frame, route, authenticate or describe the message mean nothing, or harm, behind it.
- * Nor may a trailer say again what we said in the head.
+ * RFC 9110 §6.5.1: fields for framing, routing, authentication and content, which are useless or harmful as trailers; and
+ * the fields that the gateway sets in the head.
  */
-const forbidden = new Set(
+const forbiddenTrailers = new Set(
   `access-control-allow-credentials access-control-allow-headers access-control-allow-methods
   access-control-allow-origin access-control-expose-headers access-control-max-age content-location deprecation link
   refresh sunset age authorization cache-control connection content-encoding content-length content-range content-type date expires
@@ -176,12 +176,12 @@ const forbidden = new Set(
   transfer-encoding upgrade vary via warning www-authenticate`.split(/\s+/),
 );
 
-/** The trailers that may go on, as node:http takes them. `trailers`: names and values in turn. */
+/** The trailers to pass on, in the form of node:http. `trailers`: names and values in turn. */
 export function forwardableTrailers(trailers: readonly string[]): [name: string, value: string][] {
   const rows: [string, string][] = [];
   for (let at = 0; at < trailers.length; at += 2) {
     const name = trailers[at] as string;
-    if (!forbidden.has(lowerCased(name))) rows.push([name, trailers[at + 1] as string]);
+    if (!forbiddenTrailers.has(lowerCased(name))) rows.push([name, trailers[at + 1] as string]);
   }
   return rows;
 }

@@ -1,6 +1,6 @@
 import { firstSegment, pathBelow } from '../routing/requestTarget.ts';
 
-/** What a stripped version's responses are rewritten with: a backend without its prefix points outside it. */
+/** Restores the prefix in URLs of a response: a backend that does not know its prefix links outside of it. */
 export interface Rewriting {
   /** What was removed from the path: `/v1`, or `/api/v1`. */
   readonly prefix: string;
@@ -8,7 +8,7 @@ export interface Rewriting {
   isVersion(segment: string): boolean;
 }
 
-/** The authorities that mean "here": the backend's own, the one that the client asked, and that of `public_url` or ''. */
+/** The authorities of this API: the backend's, the one that the client asked for, and that of `public_url` or ''. */
 export interface Origins {
   readonly target: string;
   readonly client: string;
@@ -23,24 +23,26 @@ export function rewriteReference(
 ): string {
   const parts = /^((https?:)?\/\/([^/?#]*))?(.*)$/is.exec(reference) ?? [];
   const [, origin = '', scheme = '', authority = '', rest = ''] = parts;
-  const asked = bare(authority, scheme);
-  const isOurs = [origins.client, origins.public].some((ours) => ours !== '' && asked === bare(ours, scheme));
-  const isTarget = asked === bare(origins.target, scheme);
+  const asked = withoutDefaultPort(authority, scheme);
+  const isOurs = [origins.client, origins.public].some(
+    (ours) => ours !== '' && asked === withoutDefaultPort(ours, scheme),
+  );
+  const isTarget = asked === withoutDefaultPort(origins.target, scheme);
   if (origin === '' ? !rest.startsWith('/') : !isOurs && !isTarget) return reference;
   const path = rest.startsWith('/') ? rest : `/${rest}`;
-  // The backend's own origin is nobody else's business: what remains is relative to ours.
+  // The backend's origin is internal. Without it the reference is relative to ours.
   const kept = isOurs ? origin : '';
-  return kept + (isAware(path, basePath, isVersion) ? path : prefix + path);
+  return kept + (hasVersionPrefix(path, basePath, isVersion) ? path : prefix + path);
 }
 
-/** Without the port that its scheme has anyway: `http://a:80` and `http://a` are one origin (RFC 3986 §6.2.3). */
-function bare(authority: string, scheme: string): string {
+/** Without the default port of its scheme: `http://a:80` and `http://a` are the same origin (RFC 3986 §6.2.3). */
+function withoutDefaultPort(authority: string, scheme: string): string {
   const standard = /^https:$/i.test(scheme) ? ':443' : ':80';
   const lower = authority.toLowerCase().replace(/:$/, '');
   return scheme !== '' && lower.endsWith(standard) ? lower.slice(0, -standard.length) : lower;
 }
 
-/** The target of each link, never what stands in quotes (RFC 8288 §3). One pass, whatever a backend sends. */
+/** Rewrites the target of each link, not quoted text (RFC 8288 §3). One pass, because the backend chooses the input. */
 export function rewriteLink(value: string, rewriting: Rewriting, origins: Origins): string {
   let rewritten = '';
   let done = 0;
@@ -66,7 +68,7 @@ function endOfQuoted(value: string, start: number): number {
   return at;
 }
 
-/** `5; url=/x`, with or without quotes; a comma or white space serves as well (HTML §4.2.5.3). */
+/** `5; url=/x`, with or without quotes; a comma or white space may replace the semicolon (HTML §4.2.5.3). */
 export function rewriteRefresh(value: string, rewriting: Rewriting, origins: Origins): string {
   const start = /^[\d.]+[ \t]*(?:[;,]|[ \t])[ \t]*(?:url[ \t]*=[ \t]*)?["']?/i.exec(value)?.[0];
   if (start === undefined) return value;
@@ -76,17 +78,17 @@ export function rewriteRefresh(value: string, rewriting: Rewriting, origins: Ori
   return start + rewriteReference(target, rewriting, origins) + value.slice(start.length + target.length);
 }
 
-/** The Path of a cookie. `__Host-` cookies must keep theirs, and without one the browser's default is right already. */
+/** Rewrites the Path of a cookie. `__Host-` cookies must keep theirs, and without Path the browser's default is right. */
 export function rewriteCookie(value: string, { prefix, basePath, isVersion }: Rewriting): string {
   if (/^\s*__host-/i.test(value)) return value;
   return value.replace(/(;\s*path\s*=\s*)(\/[^;]*)/gi, (whole, start: string, path: string) => {
-    if (isAware(path, basePath, isVersion)) return whole;
+    if (hasVersionPrefix(path, basePath, isVersion)) return whole;
     return `${start}${prefix}${path.trimEnd() === '/' ? '' : path}`;
   });
 }
 
-/** A backend that knows its prefix, or that sends to another major, is right already. */
-function isAware(path: string, basePath: string, isVersion: Rewriting['isVersion']): boolean {
+/** Whether a path names a version already: the backend knows its prefix, or links to another major. */
+function hasVersionPrefix(path: string, basePath: string, isVersion: Rewriting['isVersion']): boolean {
   const ends = path.search(/[?#]/);
   const bare = ends === -1 ? path : path.slice(0, ends);
   if (isVersion(firstSegment(bare.trimEnd()))) return true;

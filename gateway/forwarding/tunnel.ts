@@ -8,7 +8,45 @@ import type { ExchangeStats, Outbound } from './outbound.ts';
 import { responseFields } from './responseFields.ts';
 import { FrameFollower, goingAwayFrame } from './webSocketFrames.ts';
 
-/** What becomes of a 101: two ways between two sockets, and the end of both. `onClose`: both sides are done. */
+/** Turns both connections into a tunnel after a 101 (RFC 9110 §7.8). `onClose`: both sides are closed. */
+export function openTunnel(
+  outbound: Outbound,
+  connection: Connection,
+  head: ResponseHead,
+  onClose: () => void,
+): Tunnel {
+  const { res, upgrade, timeouts } = outbound;
+  const client = res.socket as Socket;
+  res.detachSocket(client);
+  const early = upgrade?.take();
+  const at = head.names.indexOf('upgrade');
+  const protocol = at === -1 ? (upgrade?.protocol ?? '') : (head.fields[at * 2 + 1] as string);
+  client.write(switchingHead(head.reason, protocol, responseFields(head, outbound.responsePlan())), 'latin1');
+  outbound.onSwitched();
+  const tunnel = new Tunnel(client, connection, outbound, protocol.toLowerCase() === 'websocket', () => {
+    onClose();
+    outbound.onTunnelClosed();
+  });
+  connection.handOver(tunnel);
+  connection.setIdleTimeout(timeouts.streamIdle);
+  client
+    .on('data', (chunk: Buffer) => tunnel.fromClient(chunk))
+    .on('drain', () => connection.socket.resume())
+    .on('end', () => tunnel.clientEnded())
+    .on('close', () => tunnel.clientClosed())
+    .resume();
+  if (early && early.length > 0) tunnel.fromClient(early);
+  return tunnel;
+}
+
+function switchingHead(reason: string, protocol: string, fields: readonly string[]): string {
+  let head = `HTTP/1.1 101 ${reason === '' ? 'Switching Protocols' : reason}\r\nConnection: Upgrade\r\n`;
+  head += `Upgrade: ${protocol}\r\n`;
+  for (let index = 0; index < fields.length; index += 2) head += `${fields[index]}: ${fields[index + 1]}\r\n`;
+  return `${head}\r\n`;
+}
+
+/** The two directions between the sockets, and how they end. `onClose`: both sides are closed. */
 export class Tunnel implements ResponseHandler {
   readonly #client: Socket;
   readonly #connection: Connection;
@@ -17,7 +55,7 @@ export class Tunnel implements ResponseHandler {
   readonly #toTarget: TunnelDirection;
   readonly #stats: ExchangeStats;
   readonly #onClose: () => void;
-  // One direction is done. The other may go on, but not in silence for ever.
+  // One direction has ended. The other may go on, with the shorter idle timeout.
   #halfOpen = false;
   #phase: 'open' | 'leaving' | 'lingering' = 'open';
 
@@ -40,7 +78,7 @@ export class Tunnel implements ResponseHandler {
   fromClient(chunk: Buffer): void {
     const { streamIdle, idle } = this.#timeouts;
     this.#stats.bytesIn += chunk.length;
-    this.#connection.expect(this.#halfOpen ? idle : streamIdle);
+    this.#connection.setIdleTimeout(this.#halfOpen ? idle : streamIdle);
     if (!this.#toTarget.pass(chunk)) this.#client.pause();
     if (this.#phase === 'leaving') this.#settle();
   }
@@ -65,26 +103,26 @@ export class Tunnel implements ResponseHandler {
   }
 
   onFailure(): void {
-    this.#toTarget.over = true;
-    // The last words for the client may still be on their way.
-    if (this.#phase === 'leaving' && this.#toClient.over) this.#settle();
+    this.#toTarget.ended = true;
+    // The last frame for the client may still be on its way.
+    if (this.#phase === 'leaving' && this.#toClient.ended) this.#settle();
     else if (this.#phase !== 'lingering') this.#client.destroy();
   }
 
   clientClosed(): void {
     const { socket, closed } = this.#connection;
-    if (closed || this.#phase === 'open' || !this.#toTarget.over) {
+    if (closed || this.#phase === 'open' || !this.#toTarget.ended) {
       this.#connection.destroy();
       this.#onClose();
       return;
     }
-    // Likewise those for the target.
+    // The last frame for the target may still be on its way.
     socket.once('close', this.#onClose);
-    this.#toClient.over = true;
+    this.#toClient.ended = true;
     if (this.#phase === 'leaving') this.#settle();
   }
 
-  /** It is no longer wanted: tells both sides, each as soon as a frame of its direction is whole. Safe to call twice. */
+  /** Sends both sides a Close, each as soon as the current frame of its direction is complete. Safe to call twice. */
   goAway(): void {
     if (this.#phase !== 'open') return;
     this.#phase = 'leaving';
@@ -99,119 +137,78 @@ export class Tunnel implements ResponseHandler {
     this.#client.destroy();
   }
 
-  #end(way: TunnelDirection): void {
+  #end(direction: TunnelDirection): void {
     this.#halfOpen = true;
-    this.#connection.expect(this.#timeouts.idle);
-    way.end();
+    this.#connection.setIdleTimeout(this.#timeouts.idle);
+    direction.end();
     if (this.#phase === 'leaving') this.#settle();
   }
 
-  /** Whoever has been told is listened to all the same: a socket with unread bytes is reset, and its end goes unheard. */
+  /** Goes on reading a side that has got its Close: a socket with unread bytes would be reset, and the Close be lost. */
   #settle(): void {
-    if (this.#toTarget.over) this.#client.resume();
-    if (this.#toClient.over) this.#connection.socket.resume();
-    if (!this.#toTarget.over || !this.#toClient.over) return;
+    if (this.#toTarget.ended) this.#client.resume();
+    if (this.#toClient.ended) this.#connection.socket.resume();
+    if (!this.#toTarget.ended || !this.#toClient.ended) return;
     this.#phase = 'lingering';
     linger(this.#client);
     linger(this.#connection.socket);
   }
 
-  // What belongs to the response that opened the tunnel is over.
+  // Not called in a tunnel: they belong to the response that opened it.
   onConnected(): void {}
   onInformation(): void {}
-  onWhole(): void {}
+  onComplete(): void {}
   onHead(): void {}
 }
 
-/** The time to linger begins when all that was written has left. */
+/** Lingers from the moment at which everything written has been sent. */
 function linger(socket: Socket): void {
   if (socket.destroyed) return;
   socket.end(() => endAndDrain.call(socket));
 }
 
-/** One way through a tunnel. */
-export class TunnelDirection {
-  /** Nothing more goes this way: whatever still comes is thrown away. */
-  over = false;
+/** One direction of a tunnel. */
+class TunnelDirection {
+  /** Nothing more is passed on: what still arrives is discarded. */
+  ended = false;
   readonly #to: Socket;
   readonly #masked: boolean;
   readonly #frames: FrameFollower | undefined;
   #ending = false;
 
-  /** `masked`: it leads to the server of the WebSocket. */
+  /** `masked`: towards the WebSocket server. */
   constructor(to: Socket, isWebSocket: boolean, masked: boolean) {
     this.#to = to;
     this.#masked = masked;
     this.#frames = isWebSocket ? new FrameFollower() : undefined;
   }
 
-  /** False when the other end does not keep up. */
+  /** False if the receiver does not keep up. */
   pass(chunk: Buffer): boolean {
-    if (this.over) return true;
+    if (this.ended) return true;
     const end = this.#frames?.follow(chunk, this.#ending) ?? chunk.length;
     const flowing = this.#to.write(end === chunk.length ? chunk : chunk.subarray(0, end));
     if (this.#ending) this.#endBetweenFrames();
-    return flowing || this.over;
+    return flowing || this.ended;
   }
 
-  /** Ends as soon as that breaks nothing; says of a WebSocket that it is 1001. */
+  /** Ends at the next frame boundary, with status 1001; without WebSocket at once. */
   goAway(): void {
-    if (this.over) return;
+    if (this.ended) return;
     this.#ending = true;
     this.#endBetweenFrames();
   }
 
-  /** There is nothing more to come. What has been passed still arrives. */
+  /** Ends now. What has been passed on still arrives. */
   end(): void {
-    this.over = true;
+    this.ended = true;
     this.#to.end();
   }
 
   #endBetweenFrames(): void {
     if (this.#frames?.between === false) return;
-    // Behind a Close no other frame may come (RFC 6455 §5.5.1).
+    // No frame may follow a Close (RFC 6455 §5.5.1).
     if (this.#frames?.closing === false && this.#to.writable) this.#to.write(goingAwayFrame(this.#masked));
     this.end();
   }
-}
-
-/**
- * What two connections become after a 101 (RFC 9110 §7.8): bytes both ways, whatever they mean.
- * `onClose`: both sides are done.
- */
-export function openTunnel(
-  outbound: Outbound,
-  connection: Connection,
-  head: ResponseHead,
-  onClose: () => void,
-): Tunnel {
-  const { res, upgrade, timeouts } = outbound;
-  const client = res.socket as Socket;
-  res.detachSocket(client);
-  const early = upgrade?.take();
-  const at = head.names.indexOf('upgrade');
-  const protocol = at === -1 ? (upgrade?.protocol ?? '') : (head.fields[at * 2 + 1] as string);
-  client.write(switchingHead(head.reason, protocol, responseFields(head, outbound.responsePlan())), 'latin1');
-  outbound.onSwitched();
-  const tunnel = new Tunnel(client, connection, outbound, protocol.toLowerCase() === 'websocket', () => {
-    onClose();
-    outbound.onTunnelClosed();
-  });
-  connection.handOver(tunnel);
-  connection.expect(timeouts.streamIdle);
-  client
-    .on('data', (chunk: Buffer) => tunnel.fromClient(chunk))
-    .on('drain', () => connection.socket.resume())
-    .on('end', () => tunnel.clientEnded())
-    .on('close', () => tunnel.clientClosed())
-    .resume();
-  if (early && early.length > 0) tunnel.fromClient(early);
-  return tunnel;
-}
-
-function switchingHead(reason: string, protocol: string, fields: readonly string[]): string {
-  let head = `HTTP/1.1 101 ${reason === '' ? 'Switching Protocols' : reason}\r\nConnection: Upgrade\r\n`;
-  head += `Upgrade: ${protocol}\r\n`;
-  for (let index = 0; index < fields.length; index += 2) head += `${fields[index]}: ${fields[index + 1]}\r\n`;
-  return `${head}\r\n`;
 }

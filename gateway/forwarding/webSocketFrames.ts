@@ -1,28 +1,28 @@
 import { randomBytes } from 'node:crypto';
 
 const closeOpcode = 8;
-// RFC 6455 §7.4.1: an endpoint is going away, such as a server that goes down.
+// Status 1001, RFC 6455 §7.4.1: the endpoint is going away, for example because a server stops.
 const goingAway = Buffer.from('\x03\xe9going away', 'latin1');
 
 /**
- * Follows the frames in one direction of a WebSocket (RFC 6455 §5.2), because only between two of them may another one be
- * put. It looks at nothing but their headers, and keeps no bytes.
+ * Finds the frame boundaries in one direction of a WebSocket (RFC 6455 §5.2), because a frame of our own may be inserted
+ * only between two frames. It reads the frame headers only, and keeps no bytes.
  */
 export class FrameFollower {
-  /** A Close has gone by, or is going by: it is the last frame of its direction (RFC 6455 §5.5.1). */
+  /** A Close frame has passed or is passing: it is the last of its direction (RFC 6455 §5.5.1). */
   closing = false;
   #next: 'opcode' | 'length' | 'longLength' | 'rest' = 'opcode';
   #lengthBytes = 0;
   #mask = 0;
-  // Of a long length what has been read of it, of the rest what is still to come: masking key and payload.
+  // While reading a long length: its value so far. Later: the bytes of masking key and payload still to come.
   #size = 0;
 
-  /** Nothing of a frame is outstanding. */
+  /** At a frame boundary. */
   get between(): boolean {
     return this.#next === 'opcode';
   }
 
-  /** Follows `chunk` to its end, or with `toBoundary` until no frame is outstanding; returns how far that is. */
+  /** Reads `chunk` to its end, or with `toBoundary` to the next frame boundary. Returns the offset it has reached. */
   follow(chunk: Buffer, toBoundary: boolean): number {
     let at = 0;
     while (at < chunk.length && !(toBoundary && this.#next === 'opcode')) {
@@ -53,7 +53,7 @@ export class FrameFollower {
       this.#size = 0;
       this.#next = 'longLength';
     } else {
-      // No shifts: 64 bits do not fit them. What a double cannot hold exactly never arrives either.
+      // No shifts, which are limited to 32 bits. Lengths above 2^53 never arrive in practice.
       this.#size = this.#size * 256 + byte;
       this.#lengthBytes -= 1;
       if (this.#lengthBytes === 0) this.#rest(this.#size + this.#mask);
@@ -66,11 +66,11 @@ export class FrameFollower {
   }
 }
 
-/** A Close that says 1001; `masked` as everything must be that goes to a server (RFC 6455 §5.1). */
+/** A Close frame with status 1001. `masked`: required towards a server (RFC 6455 §5.1). */
 export function goingAwayFrame(masked: boolean): Buffer {
   const head = Buffer.of(0x80 | closeOpcode, (masked ? 0x80 : 0) | goingAway.length);
   if (!masked) return Buffer.concat([head, goingAway]);
-  // RFC 6455 §5.3: a key that cannot be foreseen.
+  // RFC 6455 §5.3: the key must be unpredictable.
   const key = randomBytes(4);
   return Buffer.concat([head, key, goingAway.map((byte, at) => byte ^ (key[at % 4] as number))]);
 }

@@ -1,15 +1,15 @@
 import { MalformedResponse, parseTrailers } from './responseHead.ts';
 
-// The longest line that we accept between two chunks, extensions included, and the longest trailer section.
+// The longest chunk size line, extensions included, and the longest trailer section.
 const maxSizeLine = 1024;
 const maxTrailers = 16 * 1024;
 
-// chunk-size [ chunk-ext ] (RFC 9112 §7.1). 13 hex digits stay below 2^53. BWS around `;` and `=` is allowed to exist.
+// chunk-size [ chunk-ext ] (RFC 9112 §7.1). 13 hex digits stay below 2^53. White space around `;` and `=` is allowed.
 const sizeLine = /^0*([0-9A-Fa-f]{1,13})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/;
 
 type Expecting = 'size' | 'data' | 'data-end' | 'trailers' | 'nothing';
 
-/** Takes the chunked coding off a body, strictly: one reading only of every byte (RFC 9112 §7.1). */
+/** Decodes a chunked body strictly, so that no other server could read it differently (RFC 9112 §7.1). */
 export class ChunkedDecoder {
   #expecting: Expecting = 'size';
   #line = '';
@@ -18,8 +18,8 @@ export class ChunkedDecoder {
   trailers: string[] | undefined;
 
   /**
-   * Reads on in `buffer` from `start` to `end`, hands each piece of the body to `emit` as offsets into the buffer,
-   * and returns the offset behind what belongs to this body.
+   * Reads `buffer` from `start` to `end` and calls `emit` with the offsets of each piece of the body. Returns the offset
+   * behind the last byte that belongs to the body.
    * @throws MalformedResponse
    */
   read(buffer: Buffer, start: number, end: number, emit: (start: number, end: number) => void): number {
@@ -38,7 +38,7 @@ export class ChunkedDecoder {
     return at;
   }
 
-  /** A line may arrive in pieces: what there is of it waits in `#line`. */
+  /** A line may arrive in pieces: `#line` keeps its beginning. */
   #readLine(buffer: Buffer, start: number, end: number): number {
     const newline = buffer.subarray(start, end).indexOf(0x0a);
     const stop = newline === -1 ? end : start + newline + 1;
@@ -65,7 +65,7 @@ export class ChunkedDecoder {
         this.#expecting = 'size';
         break;
       default:
-        // Lines gather until the blank one that ends the section.
+        // Collects lines up to the blank one that ends the section.
         if (line !== '\r\n' && !line.endsWith('\r\n\r\n')) return;
         this.trailers = parseTrailers(line === '\r\n' ? '' : line.slice(0, -4));
         this.#expecting = 'nothing';

@@ -4,24 +4,23 @@ import type { ResponseHandler, WireFailureKind } from './responseHandler.ts';
 import { ResponseReader } from './responseReader.ts';
 import { type Endpoint, openSocket, type SocketEvents } from './socket.ts';
 
-/** Who hears of a connection that is free again, or gone. */
 export interface ConnectionOwner {
   onIdle(connection: Connection, keepAliveHint: number | undefined): void;
   onClose(connection: Connection): void;
 }
 
-/** One connection to a target: one exchange at a time, then idle in its pool. */
+/** A connection to a target. It carries one exchange at a time, and is idle in its pool in between. */
 export class Connection implements Timed, SocketEvents {
   deadline = Number.POSITIVE_INFINITY;
-  /** How many exchanges it has carried before the present one: above 0 it may have been closed behind our back. */
+  /** How many exchanges it has carried before the current one. If above 0, the target may have closed it while idle. */
   earlierExchanges = -1;
-  /** For writing bodies to, and for pausing; reading is done here. */
+  /** For writing bodies and for pausing. Only this class reads it. */
   readonly socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #reader = new ResponseReader();
   #endsAs: 'unreachable' | 'exhausted' | 'untrusted' | 'lost' = 'unreachable';
   #requestSent = false;
-  #silence = 0;
+  #idleTimeout = 0;
   #cause = 'closed';
 
   constructor(endpoint: Endpoint, connectTimeout: number, owner: ConnectionOwner) {
@@ -40,37 +39,37 @@ export class Connection implements Timed, SocketEvents {
   }
 
   /**
-   * Sends the head of a request. `bodiless` says that nothing follows it; `expectBody` is false for HEAD.
-   * What the handler does not take within `firstByte` ms of the last byte sent fails with `timeout`.
+   * Sends the head of a request. `bodiless`: no body follows; `expectBody`: false for HEAD. Fails with `timeout` if the
+   * response does not begin within `firstByte` ms.
    */
   send(handler: ResponseHandler, head: string, bodiless: boolean, expectBody: boolean, firstByte: number): void {
     this.earlierExchanges += 1;
-    this.#silence = firstByte;
+    this.#idleTimeout = firstByte;
     this.#requestSent = bodiless;
     this.#reader.begin(handler, expectBody);
     this.socket.write(head, 'latin1');
     if (this.#endsAs !== 'lost') return;
-    this.expect(firstByte);
+    this.setIdleTimeout(firstByte);
     if (!bodiless) handler.onConnected();
   }
 
-  /** From the next byte on another one hears: what a response turns into after a 101. */
+  /** Another handler takes over, from the next byte on: a tunnel after a 101. */
   handOver(handler: ResponseHandler): void {
     this.#reader.handler = handler;
   }
 
-  /** The request is complete. */
-  finish(): void {
+  /** The last byte of the request body is written. */
+  requestComplete(): void {
     this.#requestSent = true;
   }
 
-  /** From now on a silence of `ms` fails the exchange; each read starts it anew. 0 waits for ever. */
-  expect(ms: number): void {
-    this.#silence = ms;
+  /** Fails the exchange after `ms` without a byte, counted from now and from each read. 0: never. */
+  setIdleTimeout(ms: number): void {
+    this.#idleTimeout = ms;
     this.deadline = deadlineIn(ms);
   }
 
-  /** Drops the connection; the handler hears no more. */
+  /** Closes the connection. The handler gets no further calls. */
   destroy(): void {
     this.#reader.handler = undefined;
     this.socket.destroy();
@@ -87,19 +86,19 @@ export class Connection implements Timed, SocketEvents {
 
   onConnected(): void {
     this.#endsAs = 'lost';
-    this.expect(this.#silence);
+    this.setIdleTimeout(this.#idleTimeout);
     this.#reader.handler?.onConnected();
   }
 
   onRead(buffer: Buffer, length: number): boolean {
-    // Nobody asked: bytes behind a response, or a target that speaks first. Either way they answer no request of ours.
+    // Bytes without a request: behind a response, or a target that sends first.
     if (!this.#reader.handler) {
       this.destroy();
       return false;
     }
-    if (this.#reader.inBody) this.deadline = deadlineIn(this.#silence);
+    if (this.#reader.inBody) this.deadline = deadlineIn(this.#idleTimeout);
     const outcome = this.#reader.read(buffer, length);
-    // In the meantime the handler may have given up.
+    // The handler may have destroyed the connection meanwhile.
     if (this.closed || outcome === 'more') return true;
     if (outcome === 'paused') return false;
     if (outcome === 'done') this.#onResponse();
@@ -107,7 +106,7 @@ export class Connection implements Timed, SocketEvents {
     return true;
   }
 
-  /** Frees the connection before it tells: the next request may then use it. */
+  /** Returns the connection to its pool before the handler is called, whose next request may then use it. */
   #onResponse(): void {
     const reader = this.#reader;
     const { handler } = reader;
@@ -115,13 +114,13 @@ export class Connection implements Timed, SocketEvents {
     this.deadline = Number.POSITIVE_INFINITY;
     if (reader.reusable && this.#requestSent && !this.closed) this.#owner.onIdle(this, reader.keepAlive);
     else this.socket.destroy();
-    const refused = handler && reader.deliver(handler);
-    if (refused) handler.onFailure({ kind: 'malformed', cause: refused.message });
+    const error = handler && reader.deliver(handler);
+    if (error) handler.onFailure({ kind: 'malformed', cause: error.message });
   }
 
   onEnd(): void {
     if (!this.#reader.handler) this.socket.destroy();
-    // The other direction of a tunnel may still have something to say.
+    // The other direction of a tunnel may still be open.
     else if (this.#reader.isTunnel) this.#reader.handler.onEnd([]);
     else if (this.#reader.endsWithConnection) this.#onResponse();
     else this.#fail('lost', 'closed by the target');

@@ -2,16 +2,16 @@ import { Connection, type ConnectionOwner } from './connection.ts';
 import { deadlineIn } from './deadlines.ts';
 import type { Endpoint } from './socket.ts';
 
-// A target that announces when it will close is left a second earlier, so that the two never cross on the wire.
-const hintMargin = 1000;
+// A connection is given up this long before the target announced to close it, so that no request is sent into the close.
+const hintMarginMs = 1000;
 
-/** The connections to one target. There is no cap: admission is decided before, by limits that answer 503. */
+/** The connections to one target. Their number is not limited here: `limits` of the version answer 503 before. */
 export class ConnectionPool implements ConnectionOwner {
   readonly #endpoint: Endpoint;
   readonly #open = new Set<Connection>();
-  // The freshest is taken first: the others come to rest and are closed.
+  // The last one is reused first, so that surplus connections time out.
   readonly #idle: Connection[] = [];
-  /** How long an idle connection is kept, in ms; 0 for ever. */
+  /** How long an idle connection is kept, ms; 0 for ever. */
   keepAlive: number;
   #closing = false;
 
@@ -24,13 +24,13 @@ export class ConnectionPool implements ConnectionOwner {
     return this.#open.size;
   }
 
-  /** An idle connection, if there is one that is still open. */
+  /** An idle connection that is still open. */
   reuse(): Connection | undefined {
-    for (let one = this.#idle.pop(); one; one = this.#idle.pop()) if (!one.closed) return one;
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) if (!idle.closed) return idle;
     return undefined;
   }
 
-  /** An idle connection, or a new one, which may take `timeout` ms to stand. */
+  /** An idle connection, or a new one that must connect within `timeout` ms. */
   acquire(timeout: number): Connection {
     return this.reuse() ?? this.connect(timeout);
   }
@@ -42,7 +42,7 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   onIdle(connection: Connection, hint: number | undefined): void {
-    const hinted = hint === undefined ? Number.POSITIVE_INFINITY : hint - hintMargin;
+    const hinted = hint === undefined ? Number.POSITIVE_INFINITY : hint - hintMarginMs;
     if (this.#closing || hinted <= 0) {
       connection.destroy();
       return;
@@ -57,7 +57,7 @@ export class ConnectionPool implements ConnectionOwner {
     if (index !== -1) this.#idle.splice(index, 1);
   }
 
-  /** Idle connections go now, the others when their exchange ends. */
+  /** Closes idle connections now, and the others when their exchange ends. */
   close(): void {
     this.#closing = true;
     for (const connection of this.#idle.splice(0)) connection.destroy();

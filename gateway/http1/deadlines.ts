@@ -1,37 +1,37 @@
-/** Something that waits for another party, until an instant of `performance.now()`; Infinity: for ever. */
+/** Something with a deadline, by `performance.now()`; Infinity: none. */
 export interface Timed {
   deadline: number;
   onDeadline(): void;
 }
 
-// One timer looks at everybody ten times a second. A timer a request would cost more than the request's own waiting:
-// a deadline moves with every chunk and hardly ever passes.
-const everyMs = 100;
-const waiting = new Set<Timed>();
+// One timer checks all deadlines. A deadline moves with every chunk and hardly ever passes, and resetting a timer for each
+// chunk would cost far more.
+const intervalMs = 100;
+const watched = new Set<Timed>();
 let timer: NodeJS.Timeout | undefined;
 
-export function watchDeadline(one: Timed): void {
-  waiting.add(one);
-  timer ??= setInterval(look, everyMs).unref();
+export function watchDeadline(timed: Timed): void {
+  watched.add(timed);
+  timer ??= setInterval(check, intervalMs).unref();
 }
 
-export function unwatchDeadline(one: Timed): void {
-  waiting.delete(one);
-  if (waiting.size > 0) return;
+export function unwatchDeadline(timed: Timed): void {
+  watched.delete(timed);
+  if (watched.size > 0) return;
   clearInterval(timer);
   timer = undefined;
 }
 
-/** The instant `ms` from now; 0 means never. */
+/** The deadline `ms` from now; 0: never. */
 export function deadlineIn(ms: number): number {
   return ms === 0 ? Number.POSITIVE_INFINITY : performance.now() + ms;
 }
 
-function look(): void {
+function check(): void {
   const now = performance.now();
-  for (const one of waiting) {
-    if (one.deadline > now) continue;
-    one.deadline = Number.POSITIVE_INFINITY;
-    one.onDeadline();
+  for (const timed of watched) {
+    if (timed.deadline > now) continue;
+    timed.deadline = Number.POSITIVE_INFINITY;
+    timed.onDeadline();
   }
 }

@@ -3,23 +3,23 @@ import { isIPv6 } from 'node:net';
 /** RFC 9110 §5.6.2. */
 export const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-// No escaped control characters, although the grammar has nothing against them: no host is called so.
+// Stricter than the grammar: no escaped control characters.
 const registeredName = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%(?!7f)[2-9A-Fa-f][0-9A-Fa-f])+$/i;
 const futureAddress = /^v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+$/i;
 const port = /^[0-9]{0,5}$/;
 
-// Nearly every request asks for the same host as the one before.
+// Nearly every request has the same Host as the one before.
 let lastValid = '';
 
 /** `uri-host [ ":" port ]` of RFC 9110 §7.2, not empty: RFC 9110 §4.2.1 has no http URI without a host. */
 export function isAuthority(value: string): boolean {
   if (value === lastValid) return value !== '';
-  if (!fitsGrammar(value)) return false;
+  if (!matchesGrammar(value)) return false;
   lastValid = value;
   return true;
 }
 
-function fitsGrammar(value: string): boolean {
+function matchesGrammar(value: string): boolean {
   const literal = value.startsWith('[');
   const hostEnd = literal ? value.indexOf(']') + 1 : value.indexOf(':');
   if (literal && hostEnd === 0) return false;
@@ -41,8 +41,8 @@ export function listOfTokens(value: string): string[] {
 }
 
 /**
- * Field names that real traffic uses, in the spellings in which it uses them. Looking a name up costs less than
- * lower-casing it, and a hit is one shared string, which a `switch` compares by pointer.
+ * Common field names, in their common spellings. A look-up costs less than lower-casing, and returns a shared string, which
+ * a `switch` compares by pointer.
  */
 const known = new Map<string, string>();
 
@@ -77,7 +77,7 @@ export function lowerCased(name: string): string {
   return known.get(name) ?? name.toLowerCase();
 }
 
-/** The same for a name that may be no token: then undefined. A known name need not be looked at letter by letter. */
+/** Like `lowerCased` for an unchecked name: undefined if it is not a token. Known names need no check. */
 export function checkedLowerCased(name: string): string | undefined {
   return known.get(name) ?? (token.test(name) ? name.toLowerCase() : undefined);
 }

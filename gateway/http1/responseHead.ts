@@ -1,27 +1,37 @@
 import { checkedLowerCased, listOfTokens, token } from './grammar.ts';
 
-/** The head of a response, checked: what is in it may be passed on. */
+/** The head of a valid response. */
 export interface ResponseHead {
   /** Of HTTP/1.x. */
   readonly minor: 0 | 1;
   readonly status: number;
   readonly reason: string;
-  /** Names and values in turn, as received: order, spelling and duplicates kept, a byte a character. */
+  /** Names and values in turn, as received: in order, with duplicates, latin1. */
   readonly fields: readonly string[];
   /** The names of `fields` in lower case, one for each pair. */
   readonly names: readonly string[];
-  /** -1 when the response has no Content-Length. */
+  /** -1 without Content-Length. */
   readonly contentLength: number;
   readonly chunked: boolean;
-  /** The `connection` options, lower-cased; empty nearly always. */
+  /** The options of `Connection`, in lower case; nearly always empty. */
   readonly connection: readonly string[];
   /** Whether the connection may be used again after this message (RFC 9112 §9.3). */
   readonly persistent: boolean;
-  /** What a `Keep-Alive: timeout=` says, in milliseconds; undefined when it says nothing. */
+  /** `Keep-Alive: timeout=`, in ms; undefined without it. */
   readonly keepAlive: number | undefined;
 }
 
-// Bytes that no line of a head may have: controls but HTAB, and CR or LF on their own (RFC 9112 §2.2, RFC 9110 §5.5).
+/** The response breaks RFC 9112 or is ambiguous. None of it may be passed on. */
+export class MalformedResponse extends Error {
+  override readonly name = 'MalformedResponse';
+}
+
+/** An error that a handler throws ends its own exchange only. */
+export function asMalformed(error: unknown): MalformedResponse {
+  return error instanceof MalformedResponse ? error : new MalformedResponse(String(error), { cause: error });
+}
+
+// Bytes that are not allowed in a head: controls except HTAB, and single CR or LF (RFC 9112 §2.2, RFC 9110 §5.5).
 const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 const forbiddenFrom = new RegExp(forbidden, 'g');
 const statusLine = /^HTTP\/1\.([01]) ([1-5][0-9][0-9])(?: (.*))?$/;
@@ -29,8 +39,7 @@ const digits = /^[0-9]{1,15}$/;
 const none: readonly string[] = [];
 
 /**
- * Reads a head, its blank line included. Stricter than a browser on purpose: a proxy that repairs a message
- * decides how others read it.
+ * Parses a head, blank line included. Stricter than a browser: a proxy that repairs a message decides how others read it.
  * @throws MalformedResponse
  */
 export function parseResponseHead(text: string): ResponseHead {
@@ -51,7 +60,7 @@ export function parseResponseHead(text: string): ResponseHead {
     lineEnd = text.indexOf('\r\n', start);
     if (lineEnd === start) break;
     const colon = text.indexOf(':', start);
-    // A line that begins with white space has no token before its colon either: obs-fold ends here (RFC 9112 §5.2).
+    // This refuses obs-fold as well: a line that begins with white space has no token before its colon (RFC 9112 §5.2).
     if (colon === -1 || colon > lineEnd) throw new MalformedResponse('a field line without a colon');
     const name = text.slice(start, colon);
     const lower = checkedLowerCased(name);
@@ -91,13 +100,12 @@ export function parseResponseHead(text: string): ResponseHead {
 }
 
 /**
- * Looks at a head that has only begun, of which `seen` characters were looked at before: one that cannot become valid
- * is not waited for.
+ * Checks an incomplete head, of which `seen` characters were checked before, so that an invalid one fails at once.
  * @throws MalformedResponse
  */
-export function checkBegun(text: string, seen: number): void {
+export function checkPartialHead(text: string, seen: number): void {
   if (text.length > 8 && !text.startsWith('HTTP/1.')) throw new MalformedResponse('not an HTTP/1.x response');
-  // A CR at the end may yet find its LF. From an index on, rather than in a slice: a LF looks back at its CR.
+  // The LF of a CR at the end may still arrive. Not in a slice: the expression looks back from LF to CR.
   forbiddenFrom.lastIndex = Math.max(0, seen - 1);
   const wrong = forbiddenFrom.exec(text);
   if (wrong && !(wrong[0] === '\r' && wrong.index === text.length - 1)) {
@@ -105,7 +113,7 @@ export function checkBegun(text: string, seen: number): void {
   }
 }
 
-/** Reads the trailer section of a chunked body: field lines, no blank line. @throws MalformedResponse */
+/** Parses the trailer section of a chunked body: field lines, no blank line. @throws MalformedResponse */
 export function parseTrailers(text: string): string[] {
   const trailers: string[] = [];
   if (text === '') return trailers;
@@ -123,14 +131,14 @@ function keepAliveOf(value: string): number | undefined {
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
-/** RFC 9112 §6.1: we never ask for another coding than chunked, and a message with both lengths is an attack. */
+/** RFC 9112 §6.1: the gateway requests no coding but chunked, and a message with both lengths may be an attack. */
 function checkTransferEncoding(value: string, contentLength: number, minor: number): void {
   if (value.toLowerCase() !== 'chunked') throw new MalformedResponse('a transfer coding other than one chunked');
   if (contentLength !== -1) throw new MalformedResponse('both Transfer-Encoding and Content-Length');
   if (minor === 0) throw new MalformedResponse('Transfer-Encoding in HTTP/1.0');
 }
 
-/** The text between `start` and `end` without the optional white space around it. */
+/** The text between `start` and `end` without white space around it. */
 function trimmed(text: string, start: number, end: number): string {
   while (start < end && isBlank(text.charCodeAt(start))) start += 1;
   while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
@@ -139,14 +147,4 @@ function trimmed(text: string, start: number, end: number): string {
 
 function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09;
-}
-
-/** The response breaks RFC 9112, or can be read in two ways; nothing of it may be passed on. */
-export class MalformedResponse extends Error {
-  override readonly name = 'MalformedResponse';
-}
-
-/** A response that breaks its handler ends the exchange that it belongs to, and no other. */
-export function asMalformed(error: unknown): MalformedResponse {
-  return error instanceof MalformedResponse ? error : new MalformedResponse(String(error), { cause: error });
 }

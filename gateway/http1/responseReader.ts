@@ -1,22 +1,28 @@
 import { ChunkedDecoder } from './chunked.ts';
 import type { ResponseHandler } from './responseHandler.ts';
-import { asMalformed, checkBegun, MalformedResponse, parseResponseHead, type ResponseHead } from './responseHead.ts';
+import {
+  asMalformed,
+  checkPartialHead,
+  MalformedResponse,
+  parseResponseHead,
+  type ResponseHead,
+} from './responseHead.ts';
 
-// A head beyond this is refused: nginx and HAProxy draw the line at half of it by default.
+// Twice the default limit of nginx and HAProxy.
 const maxHead = 32 * 1024;
-const maxInterim = 32; // more than anybody needs
+const maxInterim = 32;
 
-/** `done`: the response is complete; call `deliver`. A MalformedResponse: it never will be. */
+/** `done`: the response is complete; call `deliver`. */
 export type ReadOutcome = 'more' | 'paused' | 'done' | MalformedResponse;
 
 type BodyKind = 'length' | 'chunked' | 'until-close' | 'tunnel';
 
-/** Reads one response after the other from the bytes of a connection: head, framing (RFC 9112 §6.3), body. */
+/** Parses the responses of a connection one after the other: head, framing (RFC 9112 §6.3), body. */
 export class ResponseReader {
   inBody = false;
   reusable = false;
   keepAlive: number | undefined;
-  /** Who hears of the present response; undefined while there is none. */
+  /** Of the current response; undefined while there is none. */
   handler: ResponseHandler | undefined;
   #expectBody = true;
   #text = '';
@@ -40,7 +46,7 @@ export class ResponseReader {
     return this.inBody || this.#text !== '' || this.#interim > 0;
   }
 
-  /** Whether the end of the connection is a proper end of this response. */
+  /** Whether this response ends properly with the connection. */
   get endsWithConnection(): boolean {
     return this.inBody && this.#kind === 'until-close';
   }
@@ -57,13 +63,13 @@ export class ResponseReader {
     }
   }
 
-  /** Tells the handler that the response is complete, in the one call that fits; returns why it could not take it. */
+  /** Calls `onComplete` or `onEnd` of the handler. Returns the error if it throws. */
   deliver(handler: ResponseHandler): MalformedResponse | undefined {
     const whole = this.#whole;
     const trailers = this.#chunked?.trailers ?? [];
     this.#whole = undefined;
     try {
-      if (whole) handler.onWhole(whole.head, whole.body);
+      if (whole) handler.onComplete(whole.head, whole.body);
       else handler.onEnd(trailers);
       return undefined;
     } catch (error) {
@@ -77,7 +83,7 @@ export class ResponseReader {
     const end = text.indexOf('\r\n\r\n', Math.max(0, before - 3));
     if (end === -1) {
       if (text.length >= maxHead) throw new MalformedResponse('a head that is too large');
-      checkBegun(text, before);
+      checkPartialHead(text, before);
       this.#text = text;
       return 'more';
     }
@@ -104,7 +110,7 @@ export class ResponseReader {
     return available > 0 ? this.#readBody(buffer, at, length) : 'more';
   }
 
-  /** RFC 9112 §6.3, in its order. Negative when only the body itself tells where it ends. */
+  /** RFC 9112 §6.3, in its order. Negative if the length is known only at the end. */
   #bodySize(head: ResponseHead): number {
     if (head.status === 101) return this.#startBody('tunnel', unknownSize);
     if (!this.#expectBody || head.status === 204 || head.status === 304) return this.#startBody('length', 0);
@@ -124,7 +130,7 @@ export class ResponseReader {
 
   #readBody(buffer: Buffer, start: number, length: number): ReadOutcome {
     let flowing = true;
-    // The buffer is everybody's: what the handler may keep is a copy.
+    // All connections share the buffer, so the handler gets a copy.
     const emit = (from: number, to: number): void => {
       flowing = (this.handler?.onData(Buffer.from(buffer.subarray(from, to))) ?? true) && flowing;
     };

@@ -1,14 +1,23 @@
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 
-// All plain connections read into this one buffer: a read and its handling are one synchronous step,
-// and whatever outlives it is copied. A buffer a connection would cost 64 KiB each.
+/** Where to connect. `host`: a name, resolved for each connection, or an address without brackets. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: ConnectionOptions | undefined;
+  /** Replaces the system's resolver. Several addresses are tried in turn. */
+  readonly lookup?: LookupFunction;
+}
+
+// All plain connections read into this buffer, which saves 64 KiB each: a read is handled synchronously, and what is kept
+// longer is copied.
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 export interface SocketEvents {
-  /** `length` bytes of `buffer`, on loan for the duration of the call. False pauses reading until `resume`. */
+  /** `length` bytes of `buffer`, valid during the call only. False pauses reading until `resume`. */
   onRead(buffer: Buffer, length: number): boolean;
-  /** Somebody is there, though with TLS it is not certain yet who. */
+  /** With TLS: the TCP connection is open, the handshake not complete. */
   onReached(): void;
   onConnected(): void;
   onDrain(): void;
@@ -17,9 +26,9 @@ export interface SocketEvents {
   onClose(): void;
 }
 
-/** Opens a connection, in the clear or with TLS. */
+/** Opens a connection, with or without TLS. */
 export function openSocket(endpoint: Endpoint, events: SocketEvents): Socket {
-  const socket = endpoint.tls ? secure(endpoint, events) : plain(endpoint, events);
+  const socket = endpoint.tls ? connectSecure(endpoint, events) : connectPlain(endpoint, events);
   return socket
     .setNoDelay(true)
     .on('drain', () => events.onDrain())
@@ -28,14 +37,14 @@ export function openSocket(endpoint: Endpoint, events: SocketEvents): Socket {
     .on('close', () => events.onClose());
 }
 
-function plain({ host, port, lookup }: Endpoint, events: SocketEvents): Socket {
+function connectPlain({ host, port, lookup }: Endpoint, events: SocketEvents): Socket {
   const callback = (length: number, buffer: Uint8Array): boolean => events.onRead(buffer as Buffer, length);
   const options = { host, port, allowHalfOpen: true, onread: { buffer: readBuffer, callback } };
   const socket = connect(lookup ? { ...options, lookup, autoSelectFamily: true } : options);
   return socket.on('connect', () => events.onConnected());
 }
 
-function secure({ host, port, tls, lookup }: Endpoint, events: SocketEvents): Socket {
+function connectSecure({ host, port, tls, lookup }: Endpoint, events: SocketEvents): Socket {
   const several = lookup && { lookup, autoSelectFamily: true };
   const socket = connectTls({ ...tls, host, port, ALPNProtocols: ['http/1.1'], ...several });
   return socket
@@ -46,17 +55,8 @@ function secure({ host, port, tls, lookup }: Endpoint, events: SocketEvents): So
     .on('secureConnect', () => events.onConnected());
 }
 
-/** Where several addresses were tried, node's error has no message of its own. */
+/** If several addresses were tried, node's error has no message of its own: uses the last one. */
 function lastOf(error: Error): Error {
   const last: unknown = error instanceof AggregateError ? error.errors.at(-1) : undefined;
   return last instanceof Error ? last : error;
-}
-
-/** Where to connect. `host` is a name or an address without brackets; a name is resolved anew for each connection. */
-export interface Endpoint {
-  readonly host: string;
-  readonly port: number;
-  readonly tls: ConnectionOptions | undefined;
-  /** Resolves `host` in the system's place. Where it gives several addresses, they are tried in turn. */
-  readonly lookup?: LookupFunction;
 }

@@ -12,40 +12,43 @@ import {
   type SuccessorPath,
 } from './successor.ts';
 
-/** What the responses of a version say about its end. It holds for all requests of one second. */
+/** What the responses of a version announce about its end. Valid for all requests within a second. */
 export interface Announcement {
   readonly stage: Stage;
   /** `@<unix seconds>` (RFC 9745 §2.1), or undefined. */
   readonly deprecation: string | undefined;
   /** An IMF-fixdate (RFC 8594 §3), or undefined. */
   readonly sunset: string | undefined;
-  /** Link values about the page for people: the same for every path. */
+  /** Link values of the documentation page, the same for every path. */
   readonly pages: readonly string[];
-  /** To the next live major. */
+  /** To the next major that is not retired. */
   readonly toSuccessor: SuccessorPath | undefined;
-  /** From there to the newest live major, where that is another one and can be reached. */
+  /** From there to the latest major, if that is another one and can be reached. */
   readonly onwards: SuccessorPath | undefined;
 }
 
-/** What every version of a snapshot has to say at `now`; nothing while it is active. */
+/** The announcements of a snapshot at `now`. A version that is active has none. */
 export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Version, Announcement> {
   const latest = latestVersion(snapshot, now);
   const announcements = new Map<Version, Announcement>();
   const stages = new Map(snapshot.byMajor.map((version) => [version, stageOf(version, now)]));
   const toLive = new Map<Version, SuccessorPath>();
   const toLatest = new Map<Version, SuccessorPath>();
-  // From the highest major down: successors are higher, so the ways on from them are known already.
+  // From the highest major down: successors are higher, so their paths are known already.
   for (const version of snapshot.byMajor.toReversed()) {
     const next = nextVersion(version, snapshot);
     const further = next && (stages.get(next) === 'retired' ? toLive.get(next) : pathEndingAt(next));
-    const way = next && further && prependStep(version, next, further);
-    if (way) toLive.set(version, way);
-    const onwards = way && toLatest.get(way.end);
+    const path = next && further && prependStep(version, next, further);
+    if (path) toLive.set(version, path);
+    const onwards = path && toLatest.get(path.end);
     if (version === latest) toLatest.set(version, pathEndingAt(version));
-    else if (way && onwards) toLatest.set(version, joinPaths(way, onwards));
+    else if (path && onwards) toLatest.set(version, joinPaths(path, onwards));
     const stage = stages.get(version) ?? 'active';
     if (stage !== 'active')
-      announcements.set(version, announcementOf(version, stage, way, onwards, guidePath(version, way?.end, snapshot)));
+      announcements.set(
+        version,
+        announcementOf(version, stage, path, onwards, guidePath(version, path?.end, snapshot)),
+      );
   }
   return announcements;
 }
@@ -67,7 +70,7 @@ function announcementOf(
   };
 }
 
-/** RFC 9745 §3 and RFC 8594 §6: where people read more. */
+/** Links to documentation (RFC 9745 §3, RFC 8594 §6). */
 function pagesOf({ info, deprecation, sunset }: Version, guide: string | undefined): string[] {
   const page = info ?? guide;
   if (page === undefined) return [];
@@ -94,12 +97,12 @@ export function linksFor(
   return pages.length === 0 ? links : links.concat(pages);
 }
 
-/** Where the prefix is stripped, a path that begins with `//` is answered 400. */
+/** A version whose prefix is stripped answers 400 for a path that begins with `//`. */
 function isRefused(path: string, { prefix }: Version): boolean {
   return prefix === 'strip' && path.startsWith('//');
 }
 
-/** A path may hold these raw on the wire; inside `<…>` they would end the target early (RFC 8288 §3). */
+/** These may be unescaped in a request path, but would end a link target `<…>` early (RFC 8288 §3). */
 function inLink(path: string): string {
   return /[<>"]/.test(path) ? path.replace(/[<>"]/g, encodeURIComponent) : path;
 }

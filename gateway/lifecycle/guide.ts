@@ -5,19 +5,19 @@ import { nextVersion } from './successor.ts';
 
 type Guided = Pick<Version, 'name' | 'guide' | 'contract'>;
 
-/** Where the guide from a version to its successor is served, root-relative; undefined: it is not. */
+/** The root-relative path of the migration guide from a version to its successor; undefined if it is not published. */
 export function guidePath(
   version: Guided,
   successor: Guided | undefined,
   { gateway }: Pick<Snapshot, 'gateway'>,
 ): string | undefined {
-  // The day on which a successor ends makes the next one the successor, which the file was not checked for.
+  // Both are checked here, because the successor changes on the day on which it is retired itself.
   const areOpen = version.contract?.publish === true && successor?.contract?.publish === true;
   if (!version.guide || !areOpen) return undefined;
   return `${gateway.basePath}/guides/${version.name}-to-${successor.name}`;
 }
 
-/** What `moved` says on the way from one version to another, major by major. */
+/** The `moved` tables from one version to another, major by major. */
 export function renamings(from: Version, to: Version, snapshot: Snapshot): PathTable<string | null>[] {
   const tables: PathTable<string | null>[] = [];
   for (let version: Version | undefined = from; version && version !== to; version = nextVersion(version, snapshot)) {
@@ -26,7 +26,7 @@ export function renamings(from: Version, to: Version, snapshot: Snapshot): PathT
   return tables;
 }
 
-/** Where `path` is after all of them; null: nowhere. Unlike a link, a guide needs it even where the contract lacks it. */
+/** `path` after all `moved` tables; null if one removes it. Unlike links, guides need it even if the contract lacks it. */
 export function movedTo(path: string, tables: readonly PathTable<string | null>[]): string | null {
   let at = path;
   for (const table of tables) {

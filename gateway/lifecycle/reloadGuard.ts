@@ -5,20 +5,20 @@ import { ago } from '../shared/text.ts';
 import { stageOf } from './stage.ts';
 import { successorOf } from './successor.ts';
 
-/** Why a valid edit is not taken over: what it breaks, and the line that lets it pass all the same. */
+/** Why a valid edit is not applied, and the line that applies it anyway. */
 export interface Refusal {
   /** The segment: `v1`. */
   readonly version: string;
   readonly message: string;
-  /** To be added to routes.yaml. */
+  /** The line to add to routes.yaml. */
   readonly force: string;
 }
 
-/** What is known of a version's use. */
+/** What is known about the use of versions. */
 export interface UseFacts {
-  /** When it was last called, epoch ms; undefined: never, as far as is known. Of a tombstone, a 410 is a call. */
-  lastAsked(version: string): number | undefined;
-  /** Who asked it lately, in words; undefined: nobody knows. */
+  /** When a version was last called, epoch ms; undefined: not that we know. A call that was answered 410 counts. */
+  lastCalled(version: string): number | undefined;
+  /** Describes its recent clients; undefined if unknown. */
   clients?(version: string): string | undefined;
 }
 
@@ -41,7 +41,7 @@ export function guardReload(before: AcceptedConfig, after: Edited, use: UseFacts
   });
 }
 
-/** The refusals as lines for people: every message, then the one line that lets all of them pass. */
+/** All messages, then the line that applies the edit anyway. */
 export function refusalLines(refusals: readonly Refusal[]): string[] {
   if (refusals.length === 0) return [];
   const versions = [...new Set(refusals.map(({ version }) => version))];
@@ -53,7 +53,7 @@ function forceLine(versions: readonly string[]): string {
   return `guard: { force: { ${versions.map((version) => `/${version}: "${forcePlaceholder}"`).join(', ')} } }`;
 }
 
-/** A reason counts once, in the reload in which its text is new: it must not excuse the next mistake, too. */
+/** Each reason is used once, in the reload in which its text is new, so that it does not force a later edit. */
 function isForced(name: string, before: AcceptedConfig, after: AcceptedConfig): boolean {
   const reason = after.guard.force.get(name);
   return reason !== undefined && reason !== before.guard.force.get(name);
@@ -75,19 +75,19 @@ function endMessages(
   if (old.sunset !== undefined && old.sunset > now) {
     messages.push(`${what} before its announced sunset, ${day(old.sunset)}.${worse}`);
   }
-  // A tombstone without a sunset breaks no date that its clients were told.
+  // A tombstone without a sunset breaks no announced date.
   if (old.sunset === undefined && !wasTombstone) messages.push(`${what}, and no sunset was ever announced.`);
-  const last = use.lastAsked(old.name);
+  const last = use.lastCalled(old.name);
   if (last !== undefined && after.guard.quiet > 0 && now - last < after.guard.quiet) {
     const clients = use.clients?.(old.name);
-    messages.push(`${what}, and was last asked ${ago(last, now)}${clients ? `; ${clients}` : ''}.${worse}`);
+    messages.push(`${what}, and was last called ${ago(last, now)}${clients ? `; ${clients}` : ''}.${worse}`);
   }
   if (version === undefined && !wasTombstone)
     messages.push(`${what}, without having been a tombstone (retired: true).`);
   return messages;
 }
 
-/** Dates that clients have been told. */
+/** Changes of announced dates. */
 function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: Edited, now: number): string[] {
   if (version.sunset === undefined || version.sunset === old.sunset || stageOf(old, now) === 'retired') return [];
   if (old.sunset !== undefined && version.sunset < old.sunset) {
@@ -99,7 +99,7 @@ function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: E
   return [`The sunset of /${old.name}, ${day(version.sunset)}, is less than guard.notice (${days} days) ahead.`];
 }
 
-/** Where clients are sent; only what this edit makes worse. */
+/** Faults of the successor that this edit causes. */
 function successorMessages(
   old: AcceptedVersion,
   version: AcceptedVersion,

@@ -1,7 +1,7 @@
 import type { GatewaySettings, Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf } from './stage.ts';
 
-/** What a new snapshot changes, version by version, in words; empty when it changes nothing that a client can see. */
+/** Describes the changes of a new snapshot, one line for each version; empty if clients cannot notice any. */
 export function changesBetween(before: Snapshot, after: Snapshot, now: number): string[] {
   const changes: string[] = [];
   for (const version of before.byMajor) {
@@ -9,51 +9,51 @@ export function changesBetween(before: Snapshot, after: Snapshot, now: number): 
   }
   for (const version of after.byMajor) {
     const old = before.versions.get(version.name);
-    const words = old ? wordsFor(old, version, now) : [`added, ${stageOf(version, now)}`];
+    const words = old ? describeVersion(old, version, now) : [`added, ${stageOf(version, now)}`];
     if (words.length > 0) changes.push(`/${version.name}: ${words.join(', ')}`);
   }
-  return [...changes, ...gatewayWords(before.gateway, after.gateway)];
+  return [...changes, ...describeGateway(before.gateway, after.gateway)];
 }
 
-// Read when the gateway starts, and not again.
-const fromTheNextStart = ['listen', 'admin', 'workers', 'tls'] as const;
+// Read only when the gateway starts.
+const startOnlyKeys = ['listen', 'admin', 'workers', 'tls'] as const;
 
-function gatewayWords(before: GatewaySettings, after: GatewaySettings): string[] {
+function describeGateway(before: GatewaySettings, after: GatewaySettings): string[] {
   const keys = (Object.keys(after) as (keyof GatewaySettings)[]).filter(
     (key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]),
   );
-  const later = keys.filter((key) => fromTheNextStart.some((one) => one === key));
+  const later = keys.filter((key) => startOnlyKeys.some((one) => one === key));
   return [
     ...(keys.length > later.length ? ['gateway: settings changed'] : []),
-    ...later.map((key) => `gateway.${key}: counts from the next start on`),
+    ...later.map((key) => `gateway.${key}: applied at the next start`),
   ];
 }
 
-function wordsFor(before: Version, after: Version, now: number): string[] {
+function describeVersion(before: Version, after: Version, now: number): string[] {
   const words: string[] = [];
   const [was, is] = [stageOf(before, now), stageOf(after, now)];
   if (was !== is) words.push(`${was} → ${is}`);
-  words.push(...dateWords('deprecation', before.deprecation, after.deprecation));
-  words.push(...dateWords('sunset', before.sunset, after.sunset));
-  words.push(...targetWords(before, after));
+  words.push(...describeDate('deprecation', before.deprecation, after.deprecation));
+  words.push(...describeDate('sunset', before.sunset, after.sunset));
+  words.push(...describeTargets(before, after));
   if (before.prefix !== after.prefix) words.push(`prefix: ${after.prefix}`);
   if (before.successor !== after.successor)
     words.push(`successor ${after.successor ? `/${after.successor}` : 'by order'}`);
   return settingsOf(before) === settingsOf(after) ? words : [...words, 'settings changed'];
 }
 
-function dateWords(name: string, before: number | undefined, after: number | undefined): string[] {
+function describeDate(name: string, before: number | undefined, after: number | undefined): string[] {
   if (before === after) return [];
   return [after === undefined ? `no ${name} any more` : `${name} ${day(after)}`];
 }
 
-function targetWords({ targets: before }: Version, { targets: after }: Version): string[] {
+function describeTargets({ targets: before }: Version, { targets: after }: Version): string[] {
   const [were, are] = [before.map(({ url }) => url), after.map(({ url }) => url)];
   const added = are.filter((url) => !were.includes(url)).map((url) => `target ${url} added`);
   return [...added, ...were.filter((url) => !are.includes(url)).map((url) => `target ${url} removed`)];
 }
 
-/** Everything about a version that has no words of its own. */
+/** The settings of a version that have no description of their own. */
 function settingsOf(version: Version): string {
   const { moved, contract, deprecation, sunset, retired, afterSunset, prefix, successor, targets, ...rest } = version;
   return JSON.stringify([

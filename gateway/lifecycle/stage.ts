@@ -3,11 +3,11 @@ import type { Version } from '../config/snapshot.ts';
 type Dated = Pick<Version, 'deprecation' | 'sunset' | 'afterSunset' | 'retired'>;
 
 /**
- * Where a version stands in its life.
+ * The lifecycle stage of a version.
  * - `active`: nothing is announced
- * - `announced`: its deprecation date lies ahead
+ * - `announced`: before its deprecation date
  * - `deprecated`: past that date
- * - `sunset`: past its sunset, and served all the same (`after_sunset: serve`)
+ * - `sunset`: past its sunset date, but still served (`after_sunset: serve`)
  * - `retired`: answered 410
  */
 export type Stage = 'active' | 'announced' | 'deprecated' | 'sunset' | 'retired';

@@ -8,13 +8,13 @@ interface Lineage<Kind extends AcceptedVersion> {
   readonly byMajor: readonly Kind[];
 }
 
-/** The version after `version`, live or not: the one its file names, else the next higher major. */
+/** The version after `version`, retired or not: its configured `successor`, else the next higher major. */
 export function nextVersion<Kind extends AcceptedVersion>(version: Kind, snapshot: Lineage<Kind>): Kind | undefined {
   if (version.successor !== undefined) return snapshot.versions.get(version.successor);
   return snapshot.byMajor[snapshot.byMajor.indexOf(version) + 1];
 }
 
-/** The version that `version` sends its clients to: the next one that is not retired. */
+/** The version that clients of `version` should move to: the next one that is not retired. */
 export function successorOf<Kind extends AcceptedVersion>(
   version: Kind,
   snapshot: Lineage<Kind>,
@@ -32,9 +32,8 @@ export function latestVersion(snapshot: Snapshot, now: number): Version | undefi
 }
 
 /**
- * The same resource one major further on: through `moved`, else under the same path.
- * `path` has no version and no query: `/drinks/7`. Undefined where there is no counterpart:
- * a `moved` row of null, or a successor whose contract is known not to have it.
+ * The path of the same resource in the next major: by `moved`, else the same path. `path` has no version and no query:
+ * `/drinks/7`. Undefined if there is none: `moved` maps it to null, or the contract of the next major does not have it.
  */
 export function counterpart(path: string, version: Version, next: Version): string | undefined {
   const row = version.moved.find(path);
@@ -46,10 +45,10 @@ export function counterpart(path: string, version: Version, next: Version): stri
   return target;
 }
 
-/** From one version to another, major by major, retired ones included: their renamings still hold. */
+/** The majors from one version to another. Retired ones are included, because their `moved` still applies. */
 export interface SuccessorPath {
   readonly end: Version;
-  /** Only the steps at which a path may change or end; majors that change nothing cost nothing. */
+  /** Only the steps that may change or end a path; others are left out, so that they cost nothing. */
   readonly hop: Hop | undefined;
 }
 
@@ -59,26 +58,26 @@ interface Hop {
   readonly next: Hop | undefined;
 }
 
-/** The way that is already at its end. */
+/** The path without a step. */
 export function pathEndingAt(end: Version): SuccessorPath {
   return { end, hop: undefined };
 }
 
-/** One step, and on from there. */
+/** The step `from` → `to`, followed by `onwards`. */
 export function prependStep(from: Version, to: Version, onwards: SuccessorPath): SuccessorPath {
   const matters = from.moved.size > 0 || (from.contract !== undefined && to.contract !== undefined);
   return { end: onwards.end, hop: matters ? { from, to, next: onwards.hop } : onwards.hop };
 }
 
-/** One way, then the other. */
 export function joinPaths(first: SuccessorPath, second: SuccessorPath): SuccessorPath {
   const prefix = (hop: Hop | undefined): Hop | undefined => hop && { ...hop, next: prefix(hop.next) ?? second.hop };
   return { end: second.end, hop: prefix(first.hop) ?? second.hop };
 }
 
-/** Where `path` is at the end of the way; undefined as soon as a step has no counterpart. */
-export function followPath(way: SuccessorPath, path: string): string | undefined {
+/** The resource `path` at the end; undefined as soon as a step has no counterpart. */
+export function followPath(successorPath: SuccessorPath, path: string): string | undefined {
   let target: string | undefined = path;
-  for (let { hop } = way; hop && target !== undefined; hop = hop.next) target = counterpart(target, hop.from, hop.to);
+  for (let { hop } = successorPath; hop && target !== undefined; hop = hop.next)
+    target = counterpart(target, hop.from, hop.to);
   return target;
 }

@@ -3,13 +3,13 @@ import type { ServingReport, TargetReport } from '../observability/report.ts';
 import { stageOf } from './stage.ts';
 import { successorOf } from './successor.ts';
 
-/** What is wrong with a version that is still served: none of its targets can be reached. */
+/** A version that is not retired, but none of its targets can be reached. */
 export interface UnreachableVersion {
   /** The segment: `v1`. */
   readonly version: string;
   /**
-   * Its clients were told to leave and have a successor that can be reached. Its containers were most likely stopped on
-   * purpose, before the version was retired; otherwise its backend has failed.
+   * True if it is deprecated and has a successor that can be reached: its containers were probably stopped on purpose
+   * before it was retired. False: its backend has failed.
    */
   readonly stoppedBeforeRetired: boolean;
 }
@@ -20,7 +20,7 @@ export function unreachableVersions(
   now: number,
 ): UnreachableVersion[] {
   const targets = new Map(versions.map((one) => [one.name, one.targets]));
-  const isUnreachable = (name: string): boolean => cannotBeReached(targets.get(name) ?? []);
+  const isUnreachable = (name: string): boolean => noneReachable(targets.get(name) ?? []);
   return snapshot.byMajor
     .filter((version) => stageOf(version, now) !== 'retired' && isUnreachable(version.name))
     .map((version) => {
@@ -32,6 +32,6 @@ export function unreachableVersions(
     });
 }
 
-function cannotBeReached(targets: readonly TargetReport[]): boolean {
+function noneReachable(targets: readonly TargetReport[]): boolean {
   return targets.length > 0 && targets.every(({ reachable }) => reachable === false);
 }

@@ -15,7 +15,7 @@ export const catalogue = {
     status: 404,
     title: 'No such API version',
     proxyError: 'destination_not_found',
-    detail: 'The path does not begin with a version that is served here. `versions` lists those that are.',
+    detail: 'The path does not begin with a configured version. `versions` lists them.',
   },
   VERSION_RETIRED: {
     status: 410,
@@ -34,7 +34,7 @@ export const catalogue = {
     title: 'Method not allowed',
     proxyError: 'http_request_denied',
     detail:
-      'CONNECT and TRACE are not served by a gateway, and its own pages can be read only. `Allow` lists the rest.',
+      'The gateway refuses CONNECT and TRACE, and its own pages are read-only. `Allow` lists the allowed methods.',
   },
   REQUEST_TIMED_OUT: {
     status: 408,
@@ -70,7 +70,7 @@ export const catalogue = {
     status: 501,
     title: 'Method not implemented',
     proxyError: 'http_request_denied',
-    detail: 'The gateway does not know this method and cannot tell how it frames its message.',
+    detail: 'The gateway does not know this method, so it cannot tell where the message ends.',
   },
   HTTP_VERSION_UNSUPPORTED: {
     status: 505,
@@ -119,13 +119,13 @@ export const catalogue = {
     status: 503,
     title: 'Too many requests in flight',
     proxyError: 'connection_limit_reached',
-    detail: 'A limit of `limits`, or that of open files, is reached. `Retry-After` says when to come back.',
+    detail: 'A limit of `limits`, or that of open files, is reached. `Retry-After` says when to try again.',
   },
   CUT_OFF: {
     status: 503,
     title: 'The version was taken out of service',
     proxyError: 'connection_terminated',
-    detail: 'The version’s backend, or the gateway itself, is being stopped, and `gateway.drain` was over first.',
+    detail: 'The version’s backend, or the gateway itself, is being stopped, and `gateway.drain` has passed.',
   },
   CONNECT_TIMED_OUT: {
     status: 504,
@@ -143,58 +143,58 @@ export const catalogue = {
   FORBIDDEN: {
     status: 403,
     title: 'Not allowed from here',
-    detail: 'The admin listener serves this machine, and whoever holds its token.',
+    detail: 'The admin listener accepts requests from this machine, or with its token.',
   },
   NOT_FOUND: {
     status: 404,
-    title: 'Nothing here',
-    detail: 'Neither the public index nor the admin listener has anything under this path.',
+    title: 'Not found',
+    detail: 'Neither the public index nor the admin listener has a page at this path.',
   },
   NAME_CHANGED: {
     status: 409,
     title: 'The name was changed meanwhile',
-    detail: 'Somebody else has named the client since it was read. `name` is its name now.',
+    detail: 'Another user has changed the name since it was read. `name` is the current name.',
   },
   NAME_NOT_SAVED: {
     status: 409,
     title: 'The name could not be saved',
-    detail: 'The file of `usage.names` is absent or cannot be edited. `line` is what to add to it by hand.',
+    detail: 'The file of `usage.names` is missing or cannot be edited. `line` is the line to add to it by hand.',
   },
   PRECONDITION_FAILED: {
     status: 412,
-    title: 'Another version by now',
-    detail: 'The contract does not match the conditions of the request.',
+    title: 'Precondition failed',
+    detail: 'The current contract does not match the conditions of the request.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
-    title: 'JSON is asked for',
-    detail: 'Calls to the admin listener that change something are sent as application/json.',
+    title: 'JSON is required',
+    detail: 'Admin calls that change something must be sent as application/json.',
   },
   TOO_MANY_ATTEMPTS: {
     status: 429,
     title: 'Too many wrong tokens',
-    detail: 'The address has shown too many wrong admin tokens within a minute. `Retry-After` says when to come back.',
+    detail: 'The address has sent too many wrong admin tokens within a minute. `Retry-After` says when to try again.',
   },
   INTERNAL_ERROR: {
     status: 500,
     title: 'The gateway failed',
     proxyError: 'proxy_internal_error',
-    detail: 'A page could not be made. The log says why.',
+    detail: 'A page could not be created. The log has the reason.',
   },
   NO_LEDGER: {
     status: 503,
-    title: 'No usage ledger is kept',
-    detail: 'Who calls what is known to a gateway that keeps a ledger; this one does not.',
+    title: 'No usage ledger',
+    detail: 'This gateway keeps no usage ledger, so it does not know its clients.',
   },
   LEDGER_UNANSWERED: {
     status: 503,
     title: 'The usage ledger does not answer',
-    detail: 'The question to the ledger took too long, or could not be answered. `Retry-After` says when to ask again.',
+    detail: 'The query took too long or failed. `Retry-After` says when to try again.',
   },
   CONTRACT_UNREADABLE: {
     status: 503,
     title: 'The contract cannot be read',
-    detail: 'The file of the contract is gone or unreadable at the moment.',
+    detail: 'The contract file is missing or cannot be read at the moment.',
   },
 } as const satisfies Record<string, ProblemKind>;
 

@@ -1,6 +1,6 @@
 import { isAuthority } from '../http1/grammar.ts';
 
-/** A request-target (RFC 9112 §3.2) that may be routed and sent on as it stands. */
+/** A request-target (RFC 9112 §3.2) that may be routed and forwarded unchanged. */
 export interface RequestTarget {
   /** Origin-form, as received: path and query, byte for byte. */
   readonly origin: string;
@@ -10,14 +10,14 @@ export interface RequestTarget {
   readonly authority: string | undefined;
 }
 
-// One pass over the ordinary: no dot, no percent, nothing to look at twice.
+// A path that needs no further check: no dot, no percent sign.
 const ordinaryPath = /^\/(?!\/)[\w~!$&'()*+,;=:@/-]*$/;
 const visible = /^[\x21-\x7e]*$/;
-// Nobody escapes this often in earnest, and each layer costs a pass over the path.
+// More layers of escapes than real clients use. Each costs a pass over the path.
 const maxLayers = 8;
 const escapes = /%(?:([0-9A-Fa-f]{2})|)/g;
 
-/** Reads a request-target, or says in a few words what is wrong with it. */
+/** Parses a request-target. Returns a string that describes the fault if it is refused. */
 export function parseRequestTarget(target: string): RequestTarget | string {
   if (target.startsWith('/')) return readOrigin(target, undefined);
   const scheme = /^https?:\/\//i.exec(target);
@@ -39,7 +39,7 @@ function readOrigin(origin: string, authority: string | undefined): RequestTarge
   return wrong ?? { origin, pathEnd, authority };
 }
 
-/** What would be read differently by the next server, if anything. */
+/** A fault that another server might read differently. */
 function faultOf(path: string): string | undefined {
   if (path.startsWith('//')) return 'the path begins with //';
   if (!visible.test(path)) return 'a byte in the path that no URL may have';
@@ -52,7 +52,7 @@ function faultOf(path: string): string | undefined {
   return faultInLayers(path);
 }
 
-/** Looks for dot segments through every layer of escapes: a backend may decode once more than we do. */
+/** Finds dot segments in every layer of escapes: a backend may decode more than once. */
 function faultInLayers(path: string): string | undefined {
   let layer = path;
   for (let depth = 0; depth < maxLayers; depth += 1) {
@@ -67,8 +67,8 @@ function faultInLayers(path: string): string | undefined {
 }
 
 /**
- * The part of `path` below `basePath`, or undefined when it is not below it. On a segment boundary:
- * `/api` holds `/api`, `/api/x` and `/api?x`, not `/apix`. `basePath` has no trailing slash.
+ * The part of `path` below `basePath`, or undefined if it is not below it. Only at a segment boundary: below `/api` are
+ * `/api`, `/api/x` and `/api?x`, but not `/apix`. `basePath` has no trailing slash.
  */
 export function pathBelow(path: string, basePath: string): string | undefined {
   if (basePath === '') return path;
@@ -79,7 +79,7 @@ export function pathBelow(path: string, basePath: string): string | undefined {
 
 /**
  * The first segment of an origin-form target, as received: `v1` of `/v1/drinks`, of `/v1?x` and of `/v1`.
- * Nothing is decoded or folded, so that `/V1`, `/v01` and `/v1%2fx` find no version.
+ * It is not decoded or lower-cased, so that `/V1`, `/v01` and `/v1%2fx` match no version.
  */
 export function firstSegment(target: string): string {
   for (let at = 1; at < target.length; at += 1) {
@@ -89,7 +89,7 @@ export function firstSegment(target: string): string {
   return target.slice(1);
 }
 
-/** Whether a segment has the form of a version, known or not. */
+/** Whether a segment has the form of a version, configured or not. */
 export function looksLikeVersion(segment: string): boolean {
   return /^v[0-9]/i.test(segment);
 }

@@ -188,7 +188,7 @@ export async function versionUsage(
   const isComplete = isFlushed && rows !== undefined && ledger?.problem === undefined && ledger?.held === 0;
   const recorded = new Map(rows?.map((row) => [row.version, row]));
   return {
-    lastAsked: (name) => {
+    lastCalled: (name) => {
       const reported = versions.find((version) => version.name === name);
       // An open stream is use, no matter when it started.
       if (reported && reported.inFlight > 0) return now;

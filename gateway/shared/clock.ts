@@ -1,21 +1,21 @@
-/** Where the time comes from: epoch milliseconds. Tests bring their own. */
+/** The source of time, in epoch ms. Tests replace it. */
 export interface Clock {
   now(): number;
-  /** Milliseconds of a clock that nobody can set. Without it, nothing notices that `now` was set. */
+  /** A clock that cannot be set, in ms. Without it a change of `now` is not detected. */
   monotonic?(): number;
 }
 
 export const systemClock: Clock = { now: Date.now, monotonic: () => performance.now() };
 
 const toleranceMs = 5_000;
-// NTP slews a clock by at most half a millisecond a second. What is faster than this was set.
+// NTP adjusts a clock by at most 0.5 ms a second. A faster change means that the clock was set.
 const slewPerMs = 0.001;
 
-/** Notices that the wall clock was set: it moves otherwise than the monotonic clock, at once or in several small steps. */
+/** Detects that the wall clock was set, by comparing it with the monotonic clock. */
 export class ClockWatch {
   readonly #clock: Clock;
   #monotonic: number | undefined;
-  /** How far the wall clock is ahead of the monotonic one. It follows a slew, and nothing faster. */
+  /** The wall clock minus the monotonic one. Follows slow adjustments only. */
   #offset: number;
 
   constructor(clock: Clock) {
@@ -25,9 +25,8 @@ export class ClockWatch {
   }
 
   /**
-   * `jump`: by how many ms the clock was set forward (or back, below 0), 0 for a few seconds or less; `elapsed`: how many
-   * ms have really passed since the last look. While a machine sleeps, the monotonic clock of Linux stands still: that
-   * is a jump, too.
+   * `jump`: by how many ms the clock was set forward (below 0: back); 0 for changes of a few seconds. `elapsed`: the real
+   * time since the last call, ms. The sleep of a machine is a jump, too: the monotonic clock of Linux stops meanwhile.
    */
   look(): { readonly jump: number; readonly elapsed: number } {
     const monotonic = this.#clock.monotonic?.();

@@ -1,5 +1,5 @@
 /**
- * Ends this process at once with `code`. The only place that may do so; everything else returns an exit code.
+ * Ends this process at once with `code`. Only for a shutdown that is blocked; everything else returns an exit code.
  *
  * process.exit() waits for libuv's threads. A thread inside getaddrinfo(3) or a blocked write(2) may take minutes, and
  * nothing in Node can interrupt it. execve(2) ends every thread, so the process is replaced by one that only sets the code.

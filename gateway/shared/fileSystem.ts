@@ -6,13 +6,13 @@ const mebibyte = 1024 * 1024;
 
 /** The largest routes.yaml, certificate, file of names and the like. */
 export const largestFile = 8 * mebibyte;
-/** The largest OpenAPI document: several times the largest that are published. */
+/** The largest OpenAPI document: several times the size of the largest published ones. */
 export const largestContract = 64 * mebibyte;
 
-// Opening a named pipe waits for a writer without O_NONBLOCK. Windows has neither the flag nor such files.
+// Without O_NONBLOCK, opening a named pipe waits for a writer. Windows has neither the flag nor such files.
 const readOnly = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** A file that is not read because it is not a regular file, or too large. The message begins with its verb: "is a socket". */
+/** The file is not a regular file, or too large. The message begins with its verb: "is a socket". */
 export class UnsuitableFileError extends Error {
   override readonly name = 'UnsuitableFileError';
   readonly remedy: string;
@@ -24,17 +24,17 @@ export class UnsuitableFileError extends Error {
 }
 
 /**
- * Reads a regular file, following symbolic links, and never blocks on a pipe or a device.
- * @throws UnsuitableFileError, or the error of the system
+ * Reads a regular file, following symbolic links. Never blocks on a pipe or a device.
+ * @throws UnsuitableFileError, or a system error
  */
 export function readRegularFile(path: string, mostBytes = largestFile): Buffer {
-  // Before it is opened: the writer of a pipe, or a device, would notice that.
+  // Checked before opening, which the writer of a pipe, or a device, would notice.
   assertSuitable(statSync(path), mostBytes);
   const file = openSync(path, readOnly);
   try {
     const stats = fstatSync(file);
     assertSuitable(stats, mostBytes);
-    // Files of /proc say that they are empty, and any file may grow while it is read: the end is where no byte comes.
+    // Not by its size: files in /proc have size 0, and a file may grow while it is read.
     let bytes = Buffer.allocUnsafe(Math.max(stats.size, 4096) + 1);
     let length = 0;
     for (;;) {
@@ -51,7 +51,7 @@ export function readRegularFile(path: string, mostBytes = largestFile): Buffer {
 
 /**
  * Reads a regular file in pieces, so that neither reading nor using a large one blocks the event loop.
- * @throws UnsuitableFileError, or the error of the system
+ * @throws UnsuitableFileError, or a system error
  */
 export async function* piecesOfRegularFile(path: string, mostBytes = largestFile): AsyncGenerator<Buffer, void> {
   assertSuitable(await stat(path), mostBytes);
@@ -89,8 +89,8 @@ function kindOf(stats: Stats): string {
 }
 
 /**
- * Makes a folder and those above it. Not by mkdir's `recursive`, which never ends where a file system answers ENOENT for
- * a folder in one that exists, as /proc does. Throws what the system says.
+ * Makes a folder and its parents. Not with `recursive` of mkdir, which loops for ever if a file system answers ENOENT
+ * within an existing folder, as /proc does. @throws system errors
  */
 export function makeFolder(folder: string): void {
   if (isFolder(folder)) return;
@@ -99,7 +99,7 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder);
   } catch (error) {
-    // Another process may have been about the same.
+    // Another process may have made it meanwhile.
     if (!isFolder(folder)) throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** An instant as IMF-fixdate (RFC 9110 §5.6.7): `Fri, 30 Jun 2028 23:59:59 GMT`. ECMAScript fixes this very format. */
+/** An instant as IMF-fixdate (RFC 9110 §5.6.7): `Fri, 30 Jun 2028 23:59:59 GMT`. ECMAScript specifies this format. */
 export function httpDate(instant: number): string {
   return new Date(instant).toUTCString();
 }
@@ -15,8 +15,8 @@ const formats = [
 ];
 
 /**
- * Reads a date in any of the three formats that a recipient has to know; undefined for anything else, and for a day or
- * an hour that does not exist. `now` decides the century of a year of two digits.
+ * Parses a date in the three formats that recipients must accept. Undefined for anything else, and for a day or hour that
+ * does not exist. `now` decides the century of a two-digit year.
  */
 export function parseHttpDate(text: string, now = Date.now()): number | undefined {
   for (const format of formats) {
@@ -29,7 +29,7 @@ export function parseHttpDate(text: string, now = Date.now()): number | undefine
 function instantOf(parts: Record<string, string>, now: number): number | undefined {
   const [date, hour, minute] = [Number(parts['day']), Number(parts['h']), Number(parts['m'])];
   const month = months.indexOf(parts['month'] ?? '');
-  // A leap second is legal, and no clock of ours has it.
+  // Leap seconds are valid, but Date does not have them.
   const second = Math.min(Number(parts['s']), 59);
   const instant = new Date(0);
   instant.setUTCFullYear(yearOf(parts['year'] ?? '', now), month, date);
@@ -38,7 +38,7 @@ function instantOf(parts: Record<string, string>, now: number): number | undefin
   return exists && Number(parts['s']) <= 60 ? instant.getTime() : undefined;
 }
 
-/** RFC 9110 §5.6.7: what seems more than 50 years ahead was in the century before. */
+/** RFC 9110 §5.6.7: a year more than 50 years ahead belongs to the previous century. */
 function yearOf(digits: string, now: number): number {
   if (digits.length === 4) return Number(digits);
   const thisYear = new Date(now).getUTCFullYear();

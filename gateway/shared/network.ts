@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** The network an address is in, /24 or /48, since the address itself may be a person's; '' for what is no address. */
+/** The /24 or /48 network of an address, because an address may identify a person. '' if it is not an address. */
 export function networkOf(address: string): string {
   if (isIPv4(address)) return `${address.slice(0, address.lastIndexOf('.'))}.0/24`;
   if (!isIPv6(address)) return '';
@@ -12,7 +12,7 @@ export function networkOf(address: string): string {
   return `${groups.join(':')}::/48`;
 }
 
-/** All eight, in lower case and without leading zeros (RFC 5952 §4). */
+/** All eight groups, in lower case and without leading zeros (RFC 5952 §4). */
 function groupsOf(address: string): string[] {
   const [head = '', tail = ''] = address.split('::').map((half) => half.replace(/[\d.]+\.[\d.]+$/, '0:0'));
   const before = head === '' ? [] : head.split(':');

@@ -4,8 +4,8 @@ import { type SegmentPattern, segmentPattern, segmentsOf, valuesIn } from './pat
 const sliceMs = 4;
 
 /**
- * Path templates (`/drinks/{id}`) with a value each, looked up by a concrete path. A trie by segment, so that a look-up
- * costs the parts of it that fit the path, and not the number of templates.
+ * Path templates (`/drinks/{id}`) with values, looked up by a concrete path. A trie of segments, so that the cost of a
+ * look-up does not depend on the number of templates.
  */
 export class PathTable<Value> {
   readonly #root: Node<Value> = emptyNode();
@@ -16,7 +16,7 @@ export class PathTable<Value> {
     Object.freeze(this);
   }
 
-  /** The same in slices of a few milliseconds, between which the event loop turns: for tables of any size. */
+  /** Like the constructor for large tables: lets the event loop run every few milliseconds. */
   static async inSlices<Value>(
     entries: Iterable<readonly [template: string, value: Value]>,
   ): Promise<PathTable<Value>> {
@@ -40,8 +40,7 @@ export class PathTable<Value> {
   }
 
   /**
-   * The row whose template fits `path` (no query), or undefined. The more literal a segment, the sooner it is tried,
-   * as OpenAPI 3.1 §4.8.8 asks: `/drinks/mine`, then `/drinks/{id}.json`, then `/drinks/{id}`.
+   * The row whose template matches `path` (no query). More literal segments are tried first (OpenAPI 3.1 §4.8.8): `/drinks/mine`, then `/drinks/{id}.json`, then `/drinks/{id}`.
    */
   find(path: string): PathMatch<Value> | undefined {
     if (this.#entries.length === 0) return undefined;
@@ -51,7 +50,7 @@ export class PathTable<Value> {
   #add(template: string, value: Value): void {
     let node = this.#root;
     for (const segment of segmentsOf(template)) node = childFor(node, segment);
-    // Of two templates that fit the same paths the first one counts.
+    // If two templates match the same paths, the first one counts.
     node.row ??= (path) => ({ template, value, path });
     this.#entries.push([template, value]);
   }
@@ -66,7 +65,7 @@ export interface PathMatch<Value> {
 
 interface Node<Value> {
   readonly literal: Map<string, Node<Value>>;
-  /** `{id}.json`: parameters with text around them. */
+  /** Parameters with text around them: `{id}.json`. */
   readonly mixed: { readonly pattern: SegmentPattern; readonly node: Node<Value> }[];
   parameter: Node<Value> | undefined;
   row: ((path: string) => PathMatch<Value>) | undefined;
@@ -109,7 +108,7 @@ function descend<Value>(node: Node<Value>, segments: readonly string[], depth: n
     const below = valuesIn(segment, pattern) ? descend(child, segments, depth + 1) : undefined;
     if (below) return below;
   }
-  // An empty segment is no value: `/drinks/` is not `/drinks/{id}`.
+  // A parameter is never empty: `/drinks/` does not match `/drinks/{id}`.
   return node.parameter && segment !== '' ? descend(node.parameter, segments, depth + 1) : undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a segment of a path has to look like, and the names of the parameters in it. */
+/** A segment of a path template that has parameters. */
 export interface SegmentPattern {
   /** The text before, between and after the parameters: one more than there are names. */
   readonly literals: readonly string[];
@@ -12,17 +12,17 @@ export function segmentsOf(path: string): string[] {
   return path.slice(path.startsWith('/') ? 1 : 0).split('/');
 }
 
-// A pattern is compiled once. Contracts that are edited again and again bring new ones, so the cache has a limit.
+// Patterns are compiled once. The cache is limited, because edited contracts bring new ones.
 const patterns = new Map<string, SegmentPattern | undefined>();
-const mostPatterns = 10_000;
+const maxPatterns = 10_000;
 
-/** Of a segment of a template; undefined for one without a parameter. */
+/** The pattern of a template's segment; undefined if it has no parameter. */
 export function segmentPattern(segment: string): SegmentPattern | undefined {
   if (!segment.includes('{')) return undefined;
   const known = patterns.get(segment);
   if (known !== undefined || patterns.has(segment)) return known;
   const pattern = compile(segment);
-  if (patterns.size >= mostPatterns) patterns.clear();
+  if (patterns.size >= maxPatterns) patterns.clear();
   patterns.set(segment, pattern);
   return pattern;
 }
@@ -33,8 +33,8 @@ function compile(segment: string): SegmentPattern | undefined {
 }
 
 /**
- * The values of a segment's parameters, none of them empty; undefined where it does not fit. Each literal is looked for
- * once, from where the last one ended: a regular expression would try every way to divide a client's path.
+ * The values of a segment's parameters, none of them empty; undefined if it does not match. Searches each literal once,
+ * from the end of the last one: a regular expression could take exponential time on a path that a client chooses.
  */
 export function valuesIn(segment: string, { literals }: SegmentPattern): string[] | undefined {
   const [first = '', ...others] = literals;
@@ -52,8 +52,8 @@ export function valuesIn(segment: string, { literals }: SegmentPattern): string[
 }
 
 /**
- * `to`, with the values that `path` has for the parameters of `from`, which fits it. A parameter that `from` does not
- * name takes the next value that no name has taken. Undefined where there is none left.
+ * The template `to` with the parameter values of `path`, which matches the template `from`. A parameter that `from` does
+ * not have takes the next value without a counterpart; undefined if there is none.
  */
 export function translatePath(path: string, from: string, to: string): string | undefined {
   const values = valuesOf(path, from);
@@ -79,7 +79,7 @@ function valuesOf(path: string, template: string): [name: string, value: string]
   });
 }
 
-/** `/v1/drinks` in a contract of `v1` means `/drinks`: some write their own version into their paths. */
+/** `/v1/drinks` → `/drinks`: some contracts repeat their own version in their paths. */
 export function withoutVersion(path: string, version: string): string {
   if (path === `/${version}`) return '/';
   return path.startsWith(`/${version}/`) ? path.slice(version.length + 1) : path;

@@ -8,18 +8,18 @@ const units = [
 
 /** How long before `now` an instant was (both epoch ms), in its largest unit: `3 min ago`. */
 export function ago(instant: number, now: number): string {
-  // The clock of the machine that was asked may be ahead of ours.
+  // The clock of another machine may be ahead of ours.
   const passed = Math.max(0, now - instant);
   return passed < 1000 ? 'just now' : `${inLargestUnit(passed)} ago`;
 }
 
-/** A length of time (ms), rounded down to its largest unit: `29 days`, `3 min`. */
+/** A duration in ms, rounded down to its largest unit: `29 days`, `3 min`. */
 export function inLargestUnit(ms: number): string {
   const [length, unit] = units.find(([one]) => ms >= one) ?? units[4];
   return withUnit(Math.floor(ms / length), unit);
 }
 
-/** A length of time (ms) in the largest unit that gives a whole number: `7 days`, `36 h`. */
+/** A duration in ms, in the largest unit that gives a whole number: `7 days`, `36 h`. */
 export function inWholeUnits(ms: number): string {
   const [length, unit] = units.find(([one]) => ms >= one && ms % one === 0) ?? units[4];
   return withUnit(ms / length, unit);
@@ -34,29 +34,26 @@ export function plural(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `1,204`, of a whole number. `Intl` would do it too, but to load it costs a short command more than all its work. */
+/** A whole number as `1,204`. Not with `Intl`, which takes longer to load than a short command takes to run. */
 export function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
-// Beyond control characters: what turns or hides text (bidirectional overrides, zero widths), lone surrogates, and
-// separators that some programs take for the end of a line.
-const dangerous = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+// Control characters; characters that reverse or hide text (bidirectional overrides, zero widths); lone surrogates; and
+// separators that some programs treat as line ends.
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 
-/**
- * What a client calls itself, fit to be printed: whatever could move a cursor, end a line or turn the text around is
- * written as an escape.
- */
+/** Untrusted text that is safe to print: characters that could move the cursor, end the line or reverse text are escaped. */
 export function printable(text: string): string {
-  return text.replace(dangerous, (character) => {
+  return text.replace(unprintable, (character) => {
     const code = character.codePointAt(0) ?? 0;
     return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;
   });
 }
 
-/** The same, and no longer than `length` characters, so that one client cannot fill a page. */
+/** Like `printable`, and at most `length` characters long, so that one client cannot fill a page. */
 export function printableExcerpt(text: string, length = 60): string {
-  // Cut before it is escaped as well: a User-Agent may be as long as a request's head.
+  // Cut before escaping as well: a User-Agent may be as long as the head of a request.
   const characters = [...printable(text.slice(0, 4 * length))];
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : characters.join('');
 }

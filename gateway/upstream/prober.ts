@@ -103,7 +103,7 @@ class Probe implements ResponseHandler {
 
   onInformation(): void {}
 
-  onWhole({ status }: ResponseHead): void {
+  onComplete({ status }: ResponseHead): void {
     this.#answered(status);
   }
 

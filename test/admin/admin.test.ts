@@ -89,7 +89,7 @@ describe('probes', () => {
 it.each(['/nothing', '/healthz/', '/HEALTHZ'])('has nothing at %s', async (path) => {
   const { status, headers, body } = await ask(await startAdmin(), path);
   expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
-  expect(JSON.parse(body)).toMatchObject({ status: 404, title: 'Nothing here', detail: expect.any(String) });
+  expect(JSON.parse(body)).toMatchObject({ status: 404, title: 'Not found', detail: expect.any(String) });
 });
 
 it.each(['/healthz', '/readyz', '/nothing'])('%s is not kept, sniffed, framed or signed', async (path) => {

@@ -30,7 +30,7 @@ it.each([
   expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
   expect(JSON.parse(body)).toMatchObject({
     type: 'urn:version-gateway:problem:not-found',
-    title: 'Nothing here',
+    title: 'Not found',
     status: 404,
     detail: 'No contract is published under this name.',
   });

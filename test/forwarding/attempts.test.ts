@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { crossed, type SecondTry, secondTry } from '../../gateway/forwarding/attempts.ts';
+import { wasClosedWhileIdle, type RetryWhere, retryWhere } from '../../gateway/forwarding/attempts.ts';
 import type { Connection } from '../../gateway/http1/connection.ts';
 import { ConnectionPool } from '../../gateway/http1/connectionPool.ts';
 import { exchange, startBackend } from '../http1/backend.ts';
@@ -32,10 +32,10 @@ const draining = {
   'kept, in the middle of its body': [ok, 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab'],
 } as const;
 
-const request = { method: 'GET', hasBody: false, bodyBegun: false };
+const request = { method: 'GET', hasBody: false, bodyStarted: false };
 
 describe('a lost connection', () => {
-  it.each<[how: keyof typeof draining, where: SecondTry, crossing: boolean]>([
+  it.each<[how: keyof typeof draining, where: RetryWhere, crossing: boolean]>([
     ['fresh', 'elsewhere', false],
     ['fresh, in the middle of its head', 'nowhere', false],
     ['kept', 'free', true],
@@ -45,11 +45,11 @@ describe('a lost connection', () => {
     ['kept, in the middle of its body', 'nowhere', false],
   ])('that was %s is replaced %s; no fault of anybody: %s', async (how, where, crossing) => {
     const connection = await lost(...draining[how]);
-    expect(secondTry('lost', { ...request, connection })).toBe(where);
-    expect(crossed('lost', connection)).toBe(crossing);
+    expect(retryWhere('lost', { ...request, connection })).toBe(where);
+    expect(wasClosedWhileIdle('lost', connection)).toBe(crossing);
   });
 
-  it.each<[method: string, hasBody: boolean, kept: SecondTry, fresh: SecondTry]>([
+  it.each<[method: string, hasBody: boolean, kept: RetryWhere, fresh: RetryWhere]>([
     ['GET', false, 'free', 'elsewhere'],
     ['HEAD', false, 'free', 'elsewhere'],
     ['OPTIONS', false, 'free', 'elsewhere'],
@@ -64,9 +64,9 @@ describe('a lost connection', () => {
   ])(
     'is replaced for %s, with a body %s: %s when it was kept, %s when it was fresh',
     (method, hasBody, kept, fresh) => {
-      const attempt = { method, hasBody, bodyBegun: false };
-      expect(secondTry('lost', { ...attempt, connection: { earlierExchanges: 1, responseBegun: false } })).toBe(kept);
-      expect(secondTry('lost', { ...attempt, connection: { earlierExchanges: 0, responseBegun: false } })).toBe(fresh);
+      const attempt = { method, hasBody, bodyStarted: false };
+      expect(retryWhere('lost', { ...attempt, connection: { earlierExchanges: 1, responseBegun: false } })).toBe(kept);
+      expect(retryWhere('lost', { ...attempt, connection: { earlierExchanges: 0, responseBegun: false } })).toBe(fresh);
     },
   );
 });
@@ -86,12 +86,12 @@ describe('another failure', () => {
     ['timeout', 'GET', false, false, false],
   ] as const)(
     '%s, of %s with a body %s that has begun %s, is tried again: %s',
-    (kind, method, hasBody, bodyBegun, expected) => {
+    (kind, method, hasBody, bodyStarted, expected) => {
       const connection = { earlierExchanges: 1, responseBegun: false };
-      const where = secondTry(kind, { method, hasBody, bodyBegun, connection });
+      const where = retryWhere(kind, { method, hasBody, bodyStarted, connection });
       const there = kind === 'connect-timeout' ? 'elsewhere' : 'anywhere';
       expect(where).toBe(expected ? there : 'nowhere');
-      expect(crossed(kind, connection)).toBe(kind === 'lost');
+      expect(wasClosedWhileIdle(kind, connection)).toBe(kind === 'lost');
     },
   );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classify, type Failure, type Waited } from '../../gateway/forwarding/failure.ts';
+import { failureOf, type Failure, type AwaitedParty } from '../../gateway/forwarding/failure.ts';
 import type { WireFailureKind } from '../../gateway/http1/responseHandler.ts';
 import { catalogue } from '../../gateway/problems/catalogue.ts';
 
@@ -17,18 +17,18 @@ const kinds = Object.keys(expected) as WireFailureKind[];
 
 describe.each(kinds)('a failure of the kind %s', (kind) => {
   it('is the fault of the target it waited for', () =>
-    expect(classify({ kind, cause: 'why' }, 'target')).toEqual({ ...expected[kind], cause: 'why' }));
+    expect(failureOf({ kind, cause: 'why' }, 'target')).toEqual({ ...expected[kind], cause: 'why' }));
 
   it('is only a time-out the fault of a client', () => {
     const late = { code: 'REQUEST_TIMED_OUT', fault: 'client', requestSent: true };
-    expect(classify({ kind, cause: 'why' }, 'client')).toEqual({
+    expect(failureOf({ kind, cause: 'why' }, 'client')).toEqual({
       ...(kind === 'timeout' ? late : expected[kind]),
       cause: 'why',
     });
   });
 });
 
-it.each<[kind: WireFailureKind, waited: Waited, status: number]>([
+it.each<[kind: WireFailureKind, waited: AwaitedParty, status: number]>([
   ['unreachable', 'target', 502],
   ['lost', 'target', 502],
   ['malformed', 'target', 502],
@@ -36,5 +36,5 @@ it.each<[kind: WireFailureKind, waited: Waited, status: number]>([
   ['timeout', 'target', 504],
   ['timeout', 'client', 408],
 ])('%s while the %s was waited for is answered %i', (kind, waited, status) =>
-  expect(catalogue[classify({ kind, cause: '' }, waited).code].status).toBe(status),
+  expect(catalogue[failureOf({ kind, cause: '' }, waited).code].status).toBe(status),
 );

@@ -61,7 +61,7 @@ class Recorder implements ResponseHandler {
     return true;
   }
 
-  onWhole({ status }: ResponseHead, body: string): void {
+  onComplete({ status }: ResponseHead, body: string): void {
     this.#resolve({ status, body, failure: undefined });
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkBegun, MalformedResponse, parseResponseHead, parseTrailers } from '../../gateway/http1/responseHead.ts';
+import { checkPartialHead, MalformedResponse, parseResponseHead, parseTrailers } from '../../gateway/http1/responseHead.ts';
 
 function head(...lines: string[]): ReturnType<typeof parseResponseHead> {
   return parseResponseHead(`${lines.join('\r\n')}\r\n\r\n`);
@@ -195,7 +195,7 @@ describe('a head that has only begun', () => {
 
   it('is waited for, wherever it stops', () => {
     for (let length = 0; length <= whole.length; length += 1) {
-      expect(() => checkBegun(whole.slice(0, length), 0)).not.toThrow();
+      expect(() => checkPartialHead(whole.slice(0, length), 0)).not.toThrow();
     }
   });
 
@@ -207,7 +207,7 @@ describe('a head that has only begun', () => {
     ['a bare LF', 'HTTP/1.1 200 OK\n'],
     ['a bare CR, once something is behind it', 'HTTP/1.1 200 OK\r\nX: a\rb'],
     ['CR CR', 'HTTP/1.1 200 OK\r\r'],
-  ])('is not waited for with %s', (_name, text) => expect(() => checkBegun(text, 0)).toThrow(MalformedResponse));
+  ])('is not waited for with %s', (_name, text) => expect(() => checkPartialHead(text, 0)).toThrow(MalformedResponse));
 
   const pieces: [name: string, seen: string, more: string][] = [
     ['a LF', 'HTTP/1.1 200 OK\r', '\n'],
@@ -217,8 +217,8 @@ describe('a head that has only begun', () => {
   ];
 
   it.each(pieces)('is waited for when a piece brings %s', (_name, seen, more) => {
-    expect(() => checkBegun(seen, 0)).not.toThrow();
-    expect(() => checkBegun(seen + more, seen.length)).not.toThrow();
+    expect(() => checkPartialHead(seen, 0)).not.toThrow();
+    expect(() => checkPartialHead(seen + more, seen.length)).not.toThrow();
   });
 
   it.each([
@@ -229,13 +229,13 @@ describe('a head that has only begun', () => {
     ['a LF further on', 'HTTP/1.1 200 OK\r', '\nX: a\nY'],
     ['the rest of another protocol', 'HTTP/', '2.0 '],
   ])('is not waited for when a piece brings %s', (_name, seen, more) => {
-    expect(() => checkBegun(seen, 0)).not.toThrow();
-    expect(() => checkBegun(seen + more, seen.length)).toThrow(MalformedResponse);
+    expect(() => checkPartialHead(seen, 0)).not.toThrow();
+    expect(() => checkPartialHead(seen + more, seen.length)).toThrow(MalformedResponse);
   });
 
   it('is told from another one each time', () => {
-    expect(() => checkBegun('HTTP/1.1 200 OK\r\nX: \0', 0)).toThrow(MalformedResponse);
-    expect(() => checkBegun('HTTP/1.1 \0', 0)).toThrow(MalformedResponse);
+    expect(() => checkPartialHead('HTTP/1.1 200 OK\r\nX: \0', 0)).toThrow(MalformedResponse);
+    expect(() => checkPartialHead('HTTP/1.1 \0', 0)).toThrow(MalformedResponse);
   });
 });
 

@@ -6,7 +6,7 @@ import { guardReload, type UseFacts } from '../../gateway/lifecycle/reloadGuard.
 const now = Date.parse('2026-11-21T12:00:00Z');
 const day = 86_400_000;
 const upstream = 'http://127.0.0.1:3001';
-const never: UseFacts = { lastAsked: () => undefined };
+const never: UseFacts = { lastCalled: () => undefined };
 
 type Routes = Record<string, object | string>;
 
@@ -108,23 +108,23 @@ describe('an edit is refused', () => {
   it.each([
     ['within guard.quiet', now - day + 1000, 1],
     ['before that', now - day, 0],
-  ])('that retires what was asked for %s', (_name, lastAsked, count) => {
-    const use = { lastAsked: (name: string) => (name === 'v1' ? lastAsked : undefined) };
+  ])('that retires what was asked for %s', (_name, lastCalled, count) => {
+    const use = { lastCalled: (name: string) => (name === 'v1' ? lastCalled : undefined) };
     expect(messages({ '/v1': ended }, { '/v1': { ...ended, retired: true } }, use)).toHaveLength(count);
   });
 
   it('that removes a tombstone that answered 410 within guard.quiet', () => {
     const before = { '/v1': { ...ended, retired: true } };
-    const use = { lastAsked: () => now - 3000, clients: () => 'clients: shop' };
+    const use = { lastCalled: () => now - 3000, clients: () => 'clients: shop' };
     expect(messages(before, {}, use)).toEqual([
-      '/v1 is removed, and was last asked 3 s ago; clients: shop. Its clients would get 404 in place of 410.',
+      '/v1 is removed, and was last called 3 s ago; clients: shop. Its clients would get 404 in place of 410.',
     ]);
-    expect(messages(before, {}, { lastAsked: () => now - day })).toEqual([]);
+    expect(messages(before, {}, { lastCalled: () => now - day })).toEqual([]);
     expect(messages(before, before, use)).toEqual([]);
   });
 
   it('unless guard.quiet is off', () => {
-    const use = { lastAsked: () => now };
+    const use = { lastCalled: () => now };
     const after = { '/v1': { ...ended, retired: true } };
     expect(messages({ '/v1': ended }, after, use, { guard: { quiet: 'off' } })).toEqual([]);
   });

@@ -67,7 +67,7 @@ const malformed: [name: string, bytes: string][] = [
   ['a head of 300 kB in one value', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(300_000)}\r\n${ok}`],
   ['a head of 300 kB in many fields', `HTTP/1.1 200 OK\r\n${'X-A: aaaaaaaaaaaaa\r\n'.repeat(15_000)}${ok}`],
   ['a status line of 300 kB', `HTTP/1.1 200 ${'a'.repeat(300_000)}\r\n${ok}`],
-  ['a 101 that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'],
+  ['a 101 without an upgrade request', 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'],
   ['a 101 without anything', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
   ['a malformed 103', `HTTP/1.1 103 Early Hints\r\nLink : x\r\n\r\nHTTP/1.1 200 OK\r\n${ok}`],
 ];

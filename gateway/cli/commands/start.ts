@@ -132,7 +132,7 @@ function acceptedConfigWarnings(snapshot: Snapshot, now: number): string[] {
   const { promises, warning } = readAccepted(snapshot.usage.store);
   if (promises === undefined) return warning === undefined ? [] : [warning];
   // Times of the last requests are known only while a gateway runs.
-  return guardReload(promises, snapshot, { lastAsked: () => undefined }, now).map(({ message }) => message);
+  return guardReload(promises, snapshot, { lastCalled: () => undefined }, now).map(({ message }) => message);
 }
 
 /** Saves every accepted configuration for the next start. Warns of a failure unless it is the same as the last one. */
