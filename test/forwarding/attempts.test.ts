@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { wasClosedWhileIdle, type RetryWhere, retryWhere } from '../../gateway/forwarding/attempts.ts';
+import { type RetryWhere, retryWhere, wasClosedWhileIdle } from '../../gateway/forwarding/attempts.ts';
 import type { Connection } from '../../gateway/http1/connection.ts';
 import { ConnectionPool } from '../../gateway/http1/connectionPool.ts';
 import { exchange, startBackend } from '../http1/backend.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failureOf, type Failure, type AwaitedParty } from '../../gateway/forwarding/failure.ts';
+import { type AwaitedParty, type Failure, failureOf } from '../../gateway/forwarding/failure.ts';
 import type { WireFailureKind } from '../../gateway/http1/responseHandler.ts';
 import { catalogue } from '../../gateway/problems/catalogue.ts';
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { checkPartialHead, MalformedResponse, parseResponseHead, parseTrailers } from '../../gateway/http1/responseHead.ts';
+import {
+  checkPartialHead,
+  MalformedResponse,
+  parseResponseHead,
+  parseTrailers,
+} from '../../gateway/http1/responseHead.ts';
 
 function head(...lines: string[]): ReturnType<typeof parseResponseHead> {
   return parseResponseHead(`${lines.join('\r\n')}\r\n\r\n`);
