@@ -23,16 +23,16 @@ export interface VersionLifecycle {
   close(): Promise<void>;
 }
 
-/** Express keeps the target as received here, and takes the path of the mount from `req.url`. */
+/** Express keeps the request target in `originalUrl`, and removes the mount path from `url`. */
 interface MountedRequest extends IncomingMessage {
   readonly originalUrl?: string;
 }
 
 /**
- * What a version gateway says and counts, for an application that answers or forwards requests itself. Responses of an
- * announced, deprecated or sunset version get `Deprecation`, `Sunset` and `Link`; an unknown version is answered 404, a
- * retired one 410; everything else is passed on to `next` and counted. `config` is the path of a routes.yaml, or an object
- * of the same shape. Its versions need no `upstream`; one that is there is ignored.
+ * The version lifecycle for an application that answers or forwards requests itself. Responses of an announced, deprecated
+ * or sunset version get `Deprecation`, `Sunset` and `Link`. An unknown version is answered 404, a retired one 410. All other
+ * requests are passed to `next` and counted. `config` is the path of a routes.yaml, or an object of the same shape. Its
+ * versions need no `upstream`; an existing one is ignored.
  * @throws ConfigError with every fault of the file; UnreadableFileError if it cannot be read
  */
 export function versionLifecycle(config: string | object, options: VersionLifecycleOptions = {}): VersionLifecycle {
@@ -42,7 +42,7 @@ export function versionLifecycle(config: string | object, options: VersionLifecy
   const upgrade =
     <Stream extends Duplex>(listener: UpgradeListener<Stream>): UpgradeListener<Stream> =>
     (req, socket, head) =>
-      // node:http hands over a net.Socket, or a TLSSocket, which is one.
+      // node:http passes a net.Socket, or a TLSSocket, which is one.
       interceptUpgrade(req, socket as Duplex as Socket, context, () => listener(req, socket, head));
   return Object.assign(middleware, { upgrade, close });
 }

@@ -101,7 +101,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   };
 }
 
-/** Reports once when no target of a version can be reached, and once when one can be again. Returns a function that stops it. */
+/** Reports when no target of a version can be reached, and when one can be again. Returns a function that stops it. */
 function monitorStoppedVersions(serving: Serving, clock: Clock, notice: (line: string) => void): () => void {
   let known = new Map<string, boolean>();
   const check = async (): Promise<void> => {

@@ -6,7 +6,7 @@ import type { UsageSink } from './serving.ts';
 const heartbeatMs = 5000;
 const maintenanceMs = 3_600_000;
 
-/** Schedules the ledger's heartbeat and hourly maintenance. `onSalt`: the salt has changed. Returns a function that stops both. */
+/** Schedules heartbeat and hourly maintenance. `onSalt`: the salt has changed. Returns a function that stops both. */
 export function maintainLedger(ledger: WritableLedger, clock: Clock, onSalt: () => void): () => void {
   let { salt } = ledger;
   const beat = (): void => {

@@ -5,13 +5,13 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
 import { closeListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
 import { parseMetrics } from '../observability/parseMetrics.ts';
-import { wellGone } from '../observability/recorded.ts';
+import { successfulExchange } from '../observability/recorded.ts';
 import { ask, message } from '../support/rawClient.ts';
 import { singleValueOf } from '../support/response.ts';
 
 async function start(): Promise<number> {
   const metrics = new Metrics();
-  metrics.record(wellGone);
+  metrics.record(successfulExchange);
   const snapshot = snapshotFrom({
     routes: { '/v1': 'http://127.0.0.1:3001' },
     gateway: { admin: '127.0.0.1:0', admin_token: 'correct-horse' },

@@ -5,7 +5,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
 import type { ConfigStatus, TargetReport, WorkerReport } from '../../gateway/observability/report.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
-import { wellGone } from '../observability/recorded.ts';
+import { successfulExchange } from '../observability/recorded.ts';
 import { directLedgerClient } from '../support/directLedgerClient.ts';
 import { sampleUsage } from './sampleUsage.ts';
 
@@ -110,7 +110,7 @@ function busyMinute(): Metrics {
   const metrics = new Metrics();
   const record = (version: string, times: number, duration: (nth: number) => number, failing = 0): void => {
     for (let nth = 0; nth < times; nth += 1)
-      metrics.record({ ...wellGone, version, duration: duration(nth), status: nth < failing ? 502 : 200 });
+      metrics.record({ ...successfulExchange, version, duration: duration(nth), status: nth < failing ? 502 : 200 });
   };
   record('v1', 192, (nth) => (nth % 60 === 0 ? 1_900 : 60 + (nth % 50)), 5);
   record('v2', 1_260, (nth) => (nth % 40 === 0 ? 220 : 9 + (nth % 9)));

@@ -11,12 +11,12 @@ import { logLine, prettyLine, type ShownSettings } from '../../gateway/observabi
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
-import { startRecorded, wellGone } from './recorded.ts';
+import { startRecorded, successfulExchange } from './recorded.ts';
 
 const shown = { address: 'full', query: true, redact: [] } as const;
 
 function lineOf(facts: Partial<ExchangeRecord>, settings: Partial<ShownSettings> = {}, client?: string): string {
-  return logLine({ ...wellGone, ...facts }, 'info', { ...shown, ...settings }, client);
+  return logLine({ ...successfulExchange, ...facts }, 'info', { ...shown, ...settings }, client);
 }
 
 async function temporaryFile(): Promise<string> {
@@ -129,7 +129,7 @@ describe('a line for a terminal', () => {
     ['warn', 33],
     ['error', 31],
   ] as const)('has level %s in colour %i, if colours are wanted', (level, colour) => {
-    const json = logLine(wellGone, level, shown);
+    const json = logLine(successfulExchange, level, shown);
     const message =
       'GET /v1/drinks/7 → 200 in 12.346 ms  v1 (active)  client 192.0.2.7  http://127.0.0.1:3001  id id-1';
     const name = level.toUpperCase();
@@ -163,7 +163,7 @@ describe('the log', () => {
     const file = await temporaryFile();
     const log = new AccessLog(settingsFor(file, { sample: 0 }), () => {});
     for (const one of [{}, { status: 404 }, { fault: 'client' as const }, { problem: 'LOOP' as const }, {}]) {
-      log.record({ ...wellGone, ...one });
+      log.record({ ...successfulExchange, ...one });
     }
     await log.close();
     expect(await linesIn(file)).toHaveLength(3);
@@ -172,10 +172,10 @@ describe('the log', () => {
   it('goes on in a new file when the old one was renamed', async () => {
     const file = await temporaryFile();
     const log = new AccessLog(settingsFor(file), () => {});
-    log.record(wellGone);
+    log.record(successfulExchange);
     await rename(file, `${file}.1`);
     await log.reopen();
-    log.record({ ...wellGone, id: 'id-2' });
+    log.record({ ...successfulExchange, id: 'id-2' });
     await log.close();
     expect([await linesIn(`${file}.1`), await linesIn(file)]).toMatchObject([[{ id: 'id-1' }], [{ id: 'id-2' }]]);
   });
@@ -183,13 +183,13 @@ describe('the log', () => {
   it('follows its settings', async () => {
     const file = await temporaryFile();
     const log = new AccessLog(settingsFor(file), () => {});
-    log.record(wellGone);
+    log.record(successfulExchange);
     await log.apply(settingsFor(file, { access: 'off' }));
-    log.record(wellGone);
+    log.record(successfulExchange);
     await log.apply(settingsFor(file, { query: false }));
-    log.record({ ...wellGone, query: 'a' });
+    log.record({ ...successfulExchange, query: 'a' });
     await log.close();
-    log.record(wellGone);
+    log.record(successfulExchange);
     expect((await linesIn(file)).map(({ query }) => query)).toEqual([undefined, undefined]);
   });
 
@@ -199,7 +199,7 @@ describe('the log', () => {
     async (file) => {
       const said: string[] = [];
       const log = new AccessLog(settingsFor(file), (line) => said.push(line));
-      log.record(wellGone);
+      log.record(successfulExchange);
       await log.close();
       expect(said).toEqual([expect.stringMatching(/^the access log cannot be opened and will be retried: E/)]);
       expect(log.dropped).toBe(1);
@@ -209,7 +209,7 @@ describe('the log', () => {
   it('survives a full disk, and says so once', async () => {
     const said: string[] = [];
     const log = new AccessLog(settingsFor('/dev/full'), (line) => said.push(line));
-    for (let count = 0; count < 200; count += 1) log.record(wellGone);
+    for (let count = 0; count < 200; count += 1) log.record(successfulExchange);
     await log.close();
     expect(said).toEqual([expect.stringMatching(/^the access log cannot be written: ENOSPC/)]);
     expect(log.dropped).toBe(200);
@@ -222,14 +222,14 @@ describe('the log', () => {
     await writeFile(dirname(file), '');
     const log = new AccessLog(settingsFor(file), (line) => said.push(line), 20);
     onTestFinished(() => log.close());
-    log.record(wellGone);
-    log.record(wellGone);
+    log.record(successfulExchange);
+    log.record(successfulExchange);
     expect(said).toEqual([expect.stringMatching(/^the access log cannot be opened and will be retried: E/)]);
     await rm(dirname(file));
     await eventually(() =>
       expect(said.slice(1)).toEqual(['the access log is open again: 2 lines were dropped so far']),
     );
-    log.record({ ...wellGone, id: 'id-3' });
+    log.record({ ...successfulExchange, id: 'id-3' });
     await log.close();
     expect(await linesIn(file)).toMatchObject([{ id: 'id-3' }]);
     expect(log.dropped).toBe(2);
@@ -242,7 +242,7 @@ describe('the log', () => {
     onTestFinished(() => log.close());
     await rm(dirname(file), { recursive: true });
     await eventually(() => expect(said).toEqual(['the access log file was removed or replaced: it is opened again']));
-    log.record(wellGone);
+    log.record(successfulExchange);
     await log.close();
     expect(await linesIn(file)).toHaveLength(1);
   });
@@ -255,11 +255,11 @@ describe('the log', () => {
     const log = new AccessLog(settingsFor(file), (line) => said.push(line), 20);
     onTestFinished(() => log.close());
     // More than waits for more.
-    for (let count = 0; count < 500; count += 1) log.record(wellGone);
+    for (let count = 0; count < 500; count += 1) log.record(successfulExchange);
     await eventually(() => expect(said).toEqual([expect.stringMatching(/^the access log cannot be written: ENOSPC/)]));
     await rm(file);
     await eventually(() => expect(said.at(-1)).toMatch(/^the access log is open again/));
-    log.record(wellGone);
+    log.record(successfulExchange);
     await eventually(() => expect(log.dropped).toBe(500));
     await log.close();
     expect(await linesIn(file)).toHaveLength(1);
@@ -280,10 +280,10 @@ describe('the log', () => {
     const file = join(disk, 'access.log');
     const said: string[] = [];
     const log = new AccessLog(settingsFor(file), (line) => said.push(line));
-    for (let count = 0; count < 1000; count += 1) log.record(wellGone);
+    for (let count = 0; count < 1000; count += 1) log.record(successfulExchange);
     await eventually(() => expect(said).toEqual([expect.stringMatching(/^the access log cannot be written: ENOSPC/)]));
     execFileSync('mount', ['-o', 'remount,size=64m', disk]);
-    log.record(wellGone);
+    log.record(successfulExchange);
     await eventually(() => expect(said.slice(1)).toEqual(['the access log can be written again']));
     await log.close();
     expect(await linesIn(file)).toHaveLength(1001);
@@ -298,9 +298,9 @@ describe('the log', () => {
     const reader = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const log = new AccessLog(settingsFor(file), (line) => said.push(line));
     await reader.close();
-    for (let count = 0; count < 300; count += 1) log.record(wellGone);
+    for (let count = 0; count < 300; count += 1) log.record(successfulExchange);
     await eventually(() => expect(said).toEqual([expect.stringMatching(/^the access log cannot be written: EPIPE/)]));
-    for (let count = 0; count < 300; count += 1) log.record(wellGone);
+    for (let count = 0; count < 300; count += 1) log.record(successfulExchange);
     await log.close();
     expect(log.dropped).toBe(600);
     expect(said).toHaveLength(1);
@@ -310,10 +310,10 @@ describe('the log', () => {
     const file = await temporaryFile();
     const log = new AccessLog(settingsFor(file, { format: 'pretty' }), () => {});
     const failed = { status: 502, problem: 'TARGET_FAILED', fault: 'target', cause: 'closed', retries: 2 } as const;
-    log.record({ ...wellGone, ...failed }, 'x-client-id:ios');
+    log.record({ ...successfulExchange, ...failed }, 'x-client-id:ios');
     await log.close();
     expect(await readFile(file, 'utf8')).toBe(
-      `[08:00:00.042] ERROR: GET /v1/drinks/7 → 502 in 12.346 ms  v1 (${wellGone.stage})  client x-client-id:ios  http://127.0.0.1:3001  2 retries  TARGET_FAILED  by the target’s fault: closed  id ${wellGone.id}\n`,
+      `[08:00:00.042] ERROR: GET /v1/drinks/7 → 502 in 12.346 ms  v1 (${successfulExchange.stage})  client x-client-id:ios  http://127.0.0.1:3001  2 retries  TARGET_FAILED  by the target’s fault: closed  id ${successfulExchange.id}\n`,
     );
   });
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { RecordBatches } from '../../gateway/observability/exchangeRecord.ts';
-import { wellGone } from './recorded.ts';
+import { successfulExchange } from './recorded.ts';
 
 function batches(): { readonly into: RecordBatches; readonly taken: string[] } {
   const taken: string[] = [];
@@ -10,7 +10,7 @@ function batches(): { readonly into: RecordBatches; readonly taken: string[] } {
 
 function record(into: RecordBatches, count: number, from = 0): string[] {
   const ids = Array.from({ length: count }, (_unused, index) => `${from + index}`);
-  for (const id of ids) into.record({ ...wellGone, id });
+  for (const id of ids) into.record({ ...successfulExchange, id });
   return ids;
 }
 
@@ -37,7 +37,7 @@ it('hands on many at once, in their order, and each of them once', async () => {
 it('keeps what is recorded while others are handed on', () => {
   const taken: string[] = [];
   const into: RecordBatches = new RecordBatches(({ id }) => {
-    if (taken.push(id) === 1) into.record({ ...wellGone, id: 'meanwhile' });
+    if (taken.push(id) === 1) into.record({ ...successfulExchange, id: 'meanwhile' });
   });
   record(into, 1);
   into.flush();

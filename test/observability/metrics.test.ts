@@ -14,11 +14,11 @@ import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { parseMetrics } from './parseMetrics.ts';
-import { startRecorded, wellGone } from './recorded.ts';
+import { startRecorded, successfulExchange } from './recorded.ts';
 
 function counted(...facts: Partial<ExchangeRecord>[]): Metrics {
   const metrics = new Metrics();
-  for (const one of facts) metrics.record({ ...wellGone, ...one });
+  for (const one of facts) metrics.record({ ...successfulExchange, ...one });
   return metrics;
 }
 
@@ -89,7 +89,7 @@ async function ofProcess() {
   const usage = { salt: '', take: () => {} };
   const telemetry = new Telemetry({ current: snapshot }, { clock: systemClock, notice: () => {}, logs: false, usage });
   onTestFinished(() => telemetry.close());
-  telemetry.recorder.record(wellGone);
+  telemetry.recorder.record(successfulExchange);
   return [...(await telemetry.metrics()), ...ejectionsIn(report)];
 }
 
@@ -168,7 +168,7 @@ describe('what is counted', () => {
     const metrics = new Metrics();
     metrics.switched('v1');
     metrics.switched('v1');
-    metrics.record({ ...wellGone, status: 101 });
+    metrics.record({ ...successfulExchange, status: 101 });
     const { value } = await read(metrics);
     expect(value('version_gateway_upgrades_open', { version: 'v1' })).toBe(1);
     expect(value('version_gateway_request_duration_seconds_count', { version: 'v1' })).toBe(0);

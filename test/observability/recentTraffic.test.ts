@@ -2,15 +2,15 @@ import { expect, it } from 'vitest';
 import { Metrics } from '../../gateway/observability/metrics.ts';
 import { TrafficSamples } from '../../gateway/observability/recentTraffic.ts';
 import type { ServingReport } from '../../gateway/observability/report.ts';
-import { wellGone } from './recorded.ts';
+import { successfulExchange } from './recorded.ts';
 
 async function reportOf(...processes: Metrics[]): Promise<ServingReport> {
   const metrics = await Promise.all(processes.map((one) => one.json()));
   return { versions: [], workers: metrics.map((values, pid) => ({ pid, since: 0, metrics: values })) };
 }
 
-function record(metrics: Metrics, times: number, facts: Partial<typeof wellGone>): void {
-  for (let at = 0; at < times; at += 1) metrics.record({ ...wellGone, ...facts });
+function record(metrics: Metrics, times: number, facts: Partial<typeof successfulExchange>): void {
+  for (let at = 0; at < times; at += 1) metrics.record({ ...successfulExchange, ...facts });
 }
 
 it('adds up rates and latencies of all workers since the start', async () => {

@@ -24,8 +24,8 @@ export async function startRecorded(
   return { port: portOf(front), facts };
 }
 
-/** One that went well, to be varied. */
-export const wellGone: ExchangeRecord = {
+/** An exchange without failure, to be varied by tests. */
+export const successfulExchange: ExchangeRecord = {
   id: 'id-1',
   at: Date.parse('2026-11-21T08:00:00.042Z'),
   version: 'v1',

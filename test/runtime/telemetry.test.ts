@@ -6,7 +6,7 @@ import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
 import { temporaryFolder } from '../config/temporary.ts';
-import { wellGone } from '../observability/recorded.ts';
+import { successfulExchange } from '../observability/recorded.ts';
 
 function telemetry() {
   const file = join(temporaryFolder(), 'access.log');
@@ -26,17 +26,17 @@ function telemetry() {
 it('shows what was recorded a moment ago to whoever asks', async () => {
   const { own, requests } = telemetry();
   for (let count = 1; count <= 3; count += 1) {
-    own.recorder.record(wellGone);
+    own.recorder.record(successfulExchange);
     expect(await requests()).toBe(count);
   }
 });
 
 it('writes what was recorded before the log was opened anew into the file as it was', async () => {
   const { own, file } = telemetry();
-  own.recorder.record(wellGone);
+  own.recorder.record(successfulExchange);
   renameSync(file, `${file}.1`);
   await own.reopenLogs();
-  own.recorder.record({ ...wellGone, id: 'id-2' });
+  own.recorder.record({ ...successfulExchange, id: 'id-2' });
   await own.close();
   expect(readFileSync(`${file}.1`, 'utf8')).toMatch(/^\{.*"id":"id-1".*\}\n$/);
   expect(readFileSync(file, 'utf8')).toMatch(/^\{.*"id":"id-2".*\}\n$/);
@@ -44,10 +44,10 @@ it('writes what was recorded before the log was opened anew into the file as it 
 
 it('counts what was recorded before a reload as the settings were', async () => {
   const { own, source, taken } = telemetry();
-  own.recorder.record({ ...wellGone, rawHeaders: ['X-Client-Id', 'app'] });
+  own.recorder.record({ ...successfulExchange, rawHeaders: ['X-Client-Id', 'app'] });
   source.current = { ...source.current, usage: { ...source.current.usage, identify: [] } };
   await own.applyCurrent();
-  own.recorder.record({ ...wellGone, rawHeaders: ['X-Client-Id', 'app'] });
+  own.recorder.record({ ...successfulExchange, rawHeaders: ['X-Client-Id', 'app'] });
   await own.close();
   expect(taken.map(({ client, requests }) => [client, requests])).toEqual([
     ['x-client-id:app', 1],
