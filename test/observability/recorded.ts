@@ -10,18 +10,18 @@ export async function startRecorded(
   routes: Readonly<Record<string, unknown>>,
   more: Readonly<Record<string, unknown>> = {},
   recorder?: Recorder,
-): Promise<{ port: number; facts: ExchangeRecord[] }> {
-  const facts: ExchangeRecord[] = [];
+): Promise<{ port: number; records: ExchangeRecord[] }> {
+  const records: ExchangeRecord[] = [];
   const snapshot = snapshotFrom({ routes, gateway: { listen: '127.0.0.1:0' }, ...more });
   const dataPlane = new DataPlane(snapshot, { discovery: createDiscovery });
-  dataPlane.context.recorder = recorder ?? { record: (one) => void facts.push(one) };
+  dataPlane.context.recorder = recorder ?? { record: (one) => void records.push(one) };
   const front = createClientListener(snapshot.gateway, dataPlane.context);
   await listen(front, snapshot.gateway.listen);
   onTestFinished(async () => {
     dataPlane.close();
     await closeListener(front);
   });
-  return { port: portOf(front), facts };
+  return { port: portOf(front), records };
 }
 
 /** An exchange without failure, to be varied by tests. */

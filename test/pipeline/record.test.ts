@@ -18,7 +18,7 @@ interface Ending {
   readonly backend?: Answer;
   readonly defaults?: object;
   readonly does: (client: RawClient) => Promise<unknown>;
-  readonly facts: Partial<ExchangeRecord>;
+  readonly record: Partial<ExchangeRecord>;
 }
 
 const said = (bytes: string, method?: string) => (client: RawClient) => {
@@ -32,7 +32,7 @@ const upstream = expect.any(Number);
 const draining: Record<string, Ending> = {
   'a whole answer': {
     does: said(get('/v1/drinks/7?sort=a')),
-    facts: {
+    record: {
       version: 'v1',
       stage: 'active',
       method: 'GET',
@@ -51,49 +51,49 @@ const draining: Record<string, Ending> = {
   'an answer in chunks': {
     backend: 'HTTP/1.1 201 C\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n',
     does: said(post('/v1/x', 'hello')),
-    facts: { method: 'POST', status: 201, bytesIn: 5, bytesOut: 7 },
+    record: { method: 'POST', status: 201, bytesIn: 5, bytesOut: 7 },
   },
   'a chunked request': {
     does: said(chunked('/v1/x', '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n')),
-    facts: { status: 200, bytesIn: 5 },
+    record: { status: 200, bytesIn: 5 },
   },
   'a HEAD': {
     backend: 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n',
     does: said(message('HEAD /v1/x HTTP/1.1', 'Host: a'), 'HEAD'),
-    facts: { method: 'HEAD', status: 200, bytesOut: 0, fault: undefined },
+    record: { method: 'HEAD', status: 200, bytesOut: 0, fault: undefined },
   },
   'an error of the target': {
     backend: answer(500, 'oops'),
     does: said(get('/v1/x')),
-    facts: { status: 500, served: true, problem: undefined, fault: undefined, bytesOut: 4 },
+    record: { status: 500, served: true, problem: undefined, fault: undefined, bytesOut: 4 },
   },
   'an unknown version': {
     does: said(get('/v9/x')),
-    facts: { ...unserved, version: '', stage: undefined, path: '/v9/x', status: 404, problem: 'UNKNOWN_VERSION' },
+    record: { ...unserved, version: '', stage: undefined, path: '/v9/x', status: 404, problem: 'UNKNOWN_VERSION' },
   },
   'a tombstone': {
     does: said(get('/v0/x')),
-    facts: { ...unserved, version: 'v0', stage: 'retired', status: 410, problem: 'VERSION_RETIRED' },
+    record: { ...unserved, version: 'v0', stage: 'retired', status: 410, problem: 'VERSION_RETIRED' },
   },
   'a refused request target': {
     does: said(get('/v1/%zz/../x?q')),
-    facts: { ...unserved, path: '/v1/%zz/../x', query: 'q', status: 400, problem: 'BAD_REQUEST' },
+    record: { ...unserved, path: '/v1/%zz/../x', query: 'q', status: 400, problem: 'BAD_REQUEST' },
   },
   'OPTIONS *': {
     does: said(message('OPTIONS * HTTP/1.1', 'Host: a')),
-    facts: { ...unserved, version: '', path: '*', status: 204, problem: undefined, bytesOut: 0 },
+    record: { ...unserved, version: '', path: '*', status: 204, problem: undefined, bytesOut: 0 },
   },
   'a page of the gateway’s own': {
     does: async (client) => {
       const response = await said(get('/', 'Accept: application/json'))(client);
       expect(Number(response.body.length)).toBeGreaterThan(10);
     },
-    facts: { ...unserved, version: '', path: '/', status: 200, problem: undefined, bytesOut: expect.any(Number) },
+    record: { ...unserved, version: '', path: '/', status: 200, problem: undefined, bytesOut: expect.any(Number) },
   },
   'a target that breaks the protocol': {
     backend: 'hello\r\n\r\n',
     does: said(get('/v1/x')),
-    facts: { status: 502, problem: 'TARGET_MALFORMED', fault: 'target', served: false, cause: expect.any(String) },
+    record: { status: 502, problem: 'TARGET_MALFORMED', fault: 'target', served: false, cause: expect.any(String) },
   },
   'a target that breaks off': {
     backend: [{ write: 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc' }, { reset: true }],
@@ -101,22 +101,22 @@ const draining: Record<string, Ending> = {
       client.send(get('/v1/x'));
       await client.abortedResponse();
     },
-    facts: { status: 200, problem: undefined, fault: 'target', served: true, bytesOut: 3 },
+    record: { status: 200, problem: undefined, fault: 'target', served: true, bytesOut: 3 },
   },
   'a target that is silent': {
     backend: () => undefined,
     defaults: { timeouts: { first_byte: '50ms' } },
     does: said(get('/v1/x')),
-    facts: { status: 504, problem: 'TARGET_TIMED_OUT', fault: 'target', served: false, upstream: undefined },
+    record: { status: 504, problem: 'TARGET_TIMED_OUT', fault: 'target', served: false, upstream: undefined },
   },
   'a body over its limit': {
     defaults: { limits: { body: '4B' } },
     does: said(chunked('/v1/x', '9\r\nabcdefghi\r\n0\r\n\r\n')),
-    facts: { status: 413, problem: 'BODY_TOO_LARGE', fault: 'client' },
+    record: { status: 413, problem: 'BODY_TOO_LARGE', fault: 'client' },
   },
   'a body that turns out to be broken': {
     does: said(chunked('/v1/x', '3\r\nabc\r\nzz\r\n')),
-    facts: { status: 400, problem: 'BAD_REQUEST' },
+    record: { status: 400, problem: 'BAD_REQUEST' },
   },
   'a client that leaves before the answer': {
     backend: () => undefined,
@@ -125,7 +125,7 @@ const draining: Record<string, Ending> = {
       await sleep(30);
       client.reset();
     },
-    facts: { status: 499, problem: undefined, fault: 'client', served: false, bytesOut: 0 },
+    record: { status: 499, problem: undefined, fault: 'client', served: false, bytesOut: 0 },
   },
   'a client that leaves within the answer': {
     backend: [{ write: 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc' }],
@@ -134,7 +134,7 @@ const draining: Record<string, Ending> = {
       await eventually(() => expect(client.pending).toContain('abc'));
       client.reset();
     },
-    facts: { status: 200, fault: 'client', served: true, bytesOut: 3 },
+    record: { status: 200, fault: 'client', served: true, bytesOut: 3 },
   },
   'a stream of events that its reader leaves': {
     backend: [
@@ -145,7 +145,7 @@ const draining: Record<string, Ending> = {
       await eventually(() => expect(client.pending).toContain('abc'));
       client.reset();
     },
-    facts: { status: 200, fault: undefined, cause: undefined, streamed: true, served: true, bytesOut: 3 },
+    record: { status: 200, fault: undefined, cause: undefined, streamed: true, served: true, bytesOut: 3 },
   },
   'a stream of events that its target breaks off': {
     backend: [
@@ -156,7 +156,7 @@ const draining: Record<string, Ending> = {
       client.send(get('/v1/x'));
       await client.abortedResponse();
     },
-    facts: { status: 200, fault: 'target', streamed: true, served: true, bytesOut: 3 },
+    record: { status: 200, fault: 'target', streamed: true, served: true, bytesOut: 3 },
   },
   'a tunnel that its client closes': {
     backend: (request) => (request.raw.includes('Upgrade') ? echo : okAnswer),
@@ -168,45 +168,48 @@ const draining: Record<string, Ending> = {
       client.end();
       await client.closed();
     },
-    facts: { status: 101, served: true, bytesIn: 5, bytesOut: 5, fault: undefined, problem: undefined },
+    record: { status: 101, served: true, bytesIn: 5, bytesOut: 5, fault: undefined, problem: undefined },
   },
   'an upgrade that the target declines': {
     backend: answer(426, 'no'),
     does: said(upgrade),
-    facts: { status: 426, served: true, bytesOut: 2, fault: undefined },
+    record: { status: 426, served: true, bytesOut: 2, fault: undefined },
   },
 };
 
 describe('an exchange is recorded once, with what became of it:', () => {
-  it.each(Object.entries(draining))('%s', async (_name, { backend: script = okAnswer, defaults = {}, does, facts }) => {
-    const backend = await startBackend(script);
-    const routes = { '/v1': backend.url, '/v0': { retired: true } };
-    const gateway = await startRecorded(routes, { defaults });
-    await does(await connectTo(gateway.port));
-    await eventually(() => expect(gateway.facts.length).toBeGreaterThan(0));
-    // One more would come in the same turn, or when the connections are closed.
-    await sleep(20);
-    expect(gateway.facts).toHaveLength(1);
-    const expected = facts.status === 101 || facts.served ? { target: backend.url, ...facts } : facts;
-    expect(gateway.facts[0]).toMatchObject(expected);
-    expect(gateway.facts[0]).toMatchObject({
-      id: expect.stringMatching(/^[\w-]+$/),
-      address: '127.0.0.1',
-      duration: expect.any(Number),
-      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
-      rawHeaders: expect.arrayContaining(['Host']),
-    });
-  });
+  it.each(Object.entries(draining))(
+    '%s',
+    async (_name, { backend: script = okAnswer, defaults = {}, does, record }) => {
+      const backend = await startBackend(script);
+      const routes = { '/v1': backend.url, '/v0': { retired: true } };
+      const gateway = await startRecorded(routes, { defaults });
+      await does(await connectTo(gateway.port));
+      await eventually(() => expect(gateway.records.length).toBeGreaterThan(0));
+      // One more would come in the same turn, or when the connections are closed.
+      await sleep(20);
+      expect(gateway.records).toHaveLength(1);
+      const expected = record.status === 101 || record.served ? { target: backend.url, ...record } : record;
+      expect(gateway.records[0]).toMatchObject(expected);
+      expect(gateway.records[0]).toMatchObject({
+        id: expect.stringMatching(/^[\w-]+$/),
+        address: '127.0.0.1',
+        duration: expect.any(Number),
+        traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+        rawHeaders: expect.arrayContaining(['Host']),
+      });
+    },
+  );
 });
 
 it('counts the second try, and names the target that was asked last', async () => {
   const backend = await startBackend();
-  const { port, facts } = await startRecorded({ '/v1': { upstream: [await refusedUrl(), backend.url] } });
+  const { port, records } = await startRecorded({ '/v1': { upstream: [await refusedUrl(), backend.url] } });
   await ask(port, get('/v1/a'));
   await ask(port, get('/v1/b'));
-  await eventually(() => expect(facts).toHaveLength(2));
-  expect(facts.map(({ retries }) => retries).sort()).toEqual([0, 1]);
-  expect(facts.map(({ target, status, fault }) => [target, status, fault])).toEqual([
+  await eventually(() => expect(records).toHaveLength(2));
+  expect(records.map(({ retries }) => retries).sort()).toEqual([0, 1]);
+  expect(records.map(({ target, status, fault }) => [target, status, fault])).toEqual([
     [backend.url, 200, undefined],
     [backend.url, 200, undefined],
   ]);
@@ -214,11 +217,11 @@ it('counts the second try, and names the target that was asked last', async () =
 
 it('records each of several requests on one connection', async () => {
   const backend = await startBackend();
-  const { port, facts } = await startRecorded({ '/v1': backend.url });
+  const { port, records } = await startRecorded({ '/v1': backend.url });
   const client = await connectTo(port);
   client.send(get('/v1/1') + get('/v1/2') + get('/nothing'));
   for (let count = 0; count < 3; count += 1) await client.response();
-  await eventually(() => expect(facts.map(({ path }) => path)).toEqual(['/v1/1', '/v1/2', '/nothing']));
+  await eventually(() => expect(records.map(({ path }) => path)).toEqual(['/v1/1', '/v1/2', '/nothing']));
 });
 
 it('tells of a tunnel when it opens, and records it when it closes', async () => {
@@ -238,7 +241,7 @@ it('tells of a tunnel when it opens, and records it when it closes', async () =>
 
 it('records a client that leaves while it waits for its turn', async () => {
   const backend = await startBackend(() => undefined);
-  const { port, facts } = await startRecorded(
+  const { port, records } = await startRecorded(
     { '/v1': backend.url },
     { defaults: { limits: { in_flight: 1, queue: '5s' } } },
   );
@@ -248,8 +251,8 @@ it('records a client that leaves while it waits for its turn', async () => {
   waiting.send(get('/v1/second'));
   await sleep(30);
   waiting.reset();
-  await eventually(() => expect(facts).toHaveLength(1));
-  expect(facts[0]).toMatchObject({ path: '/v1/second', status: 499, fault: 'client', target: undefined });
+  await eventually(() => expect(records).toHaveLength(1));
+  expect(records[0]).toMatchObject({ path: '/v1/second', status: 499, fault: 'client', target: undefined });
 });
 
 it.each([
@@ -258,8 +261,8 @@ it.each([
   [message('GET /v1/x HTTP/1.1', 'Host: a', `X: ${'x'.repeat(70_000)}`), 431, 'HEAD_TOO_LARGE'],
 ])('records what could not be read: %j', async (bytes, status, problem) => {
   const backend = await startBackend();
-  const { port, facts } = await startRecorded({ '/v1': backend.url });
+  const { port, records } = await startRecorded({ '/v1': backend.url });
   await ask(port, bytes);
-  await eventually(() => expect(facts).toHaveLength(1));
-  expect(facts[0]).toMatchObject({ status, problem, version: '', path: '', fault: 'client', address: '127.0.0.1' });
+  await eventually(() => expect(records).toHaveLength(1));
+  expect(records[0]).toMatchObject({ status, problem, version: '', path: '', fault: 'client', address: '127.0.0.1' });
 });

@@ -188,10 +188,10 @@ describe.each(['http', 'https'])('a target behind %s whose responses the gateway
 
     const tls = { ca: join(folder, 'api.test.made.crt'), servername: 'api.test' };
     const version = scheme === 'http' ? { upstream: url } : { upstream: url, tls };
-    const { port, facts } = await startRecorded({ '/v1': version });
+    const { port, records } = await startRecorded({ '/v1': version });
     // A response whose head was already passed on is cut off.
     await ask(port, get('/v1/x')).catch(() => {});
-    await eventually(() => expect(facts).toMatchObject([{ fault: 'target', cause: expect.stringContaining(cause) }]));
+    await eventually(() => expect(records).toMatchObject([{ fault: 'target', cause: expect.stringContaining(cause) }]));
 
     const target = loaded(registryOfTest(), { '/v1': { ...version, health: quick } });
     await eventually(() => expect(target.report()).toMatchObject({ health: 'unhealthy', reachable: true }));
