@@ -6,9 +6,10 @@ import { onlyFails } from '../usage/counting/countedExchange.ts';
 import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';
 import type { ClientUse, PastClient, RouteUse, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
+import { type CountedClients, type IsIgnored, ignoredBy, isUsing, requestsOf } from './countedClients.ts';
 
 /** Everything that the verdict about one version depends on. Instants in epoch ms, durations in ms. */
-export interface RetirementFacts {
+export interface RetirementFacts extends CountedClients {
   /** The path segment: `v1`. */
   readonly version: string;
   readonly now: number;
@@ -26,12 +27,6 @@ export interface RetirementFacts {
   readonly coveredSince: number | undefined;
   /** Why the ledger cannot be written or read. */
   readonly problem: string | undefined;
-  /** Requests to all versions in the quiet period, without failed ones and without those that named no known version. */
-  readonly allRequests: number;
-  /** The clients that used the version and are not ignored; most requests first. */
-  readonly clients: readonly ClientUse[];
-  /** The sum of the clients above the limit; some of `clients` may also be counted in it. */
-  readonly others: ClientUse | undefined;
   /** Clients whose requests were all answered 4xx. They do not count as users of the version. */
   readonly failing: readonly ClientUse[];
   /**
@@ -70,58 +65,6 @@ export interface SuccessorFacts {
   readonly targets: number;
   /** The targets that are healthy and reachable. */
   readonly healthy: number;
-}
-
-/** Requests that did not fail. */
-export function requestsOf(uses: readonly Pick<ClientUse, 'requests' | 'failing'>[]): number {
-  return uses.reduce((sum, { requests, failing }) => sum + requests - failing, 0);
-}
-
-export function refusedOf(clients: readonly ClientUse[]): number {
-  return clients.reduce((sum, { refused }) => sum + refused, 0);
-}
-
-/** The clients whose requests count, including the sum of those above the limit. */
-export function countedUses({ clients, others }: Pick<RetirementFacts, 'clients' | 'others'>): readonly ClientUse[] {
-  return others === undefined ? clients : [...clients, others];
-}
-
-/** The version's share of all requests, 0 to 1; 0 if there are none. */
-export function shareOf(facts: Pick<RetirementFacts, 'clients' | 'others' | 'allRequests'>): number {
-  return facts.allRequests === 0 ? 0 : requestsOf(countedUses(facts)) / facts.allRequests;
-}
-
-export type IsIgnored = (client: Pick<ClientUse, 'client' | 'name'>) => boolean;
-
-/**
- * Whether a client is in `retire.ignore_clients`. The list may contain a client's name in the ledger
- * (`user-agent:kube-probe`), that name without its kind (`kube-probe`), or its name in `usage.names`.
- */
-export function ignoredBy(names: readonly string[]): IsIgnored {
-  const known = new Set(names);
-  return ({ client, name }) =>
-    known.has(client) || known.has(client.slice(client.indexOf(':') + 1)) || (name !== undefined && known.has(name));
-}
-
-/**
- * The clients that use a version since an instant (epoch ms), without ignored ones and without those that only fail. A
- * retired version answers 410 to all requests, so every client counts that still sends some.
- */
-export function clientsUsing(
-  version: string,
-  queries: Pick<UsageQueries, 'byClient'>,
-  since: number,
-  { ignored = [], isRetired = false }: { readonly ignored?: readonly string[]; readonly isRetired?: boolean } = {},
-): ClientUse[] {
-  const isIgnored = ignoredBy(ignored);
-  return queries
-    .byClient(version, since)
-    .filter((one) => !isIgnored(one) && (isRetired ? one.last >= since : isUsing(one, since)));
-}
-
-/** A request without a recorded outcome counts as use: it is still open, or the gateway crashed. */
-function isUsing({ used = 0, failing, last }: ClientUse, since: number): boolean {
-  return used >= since || (failing === 0 && last >= since);
 }
 
 const hourMs = 3_600_000;

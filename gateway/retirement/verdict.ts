@@ -1,14 +1,7 @@
 import { ago, grouped, inLargestUnit, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import type { Trend } from '../usage/report/trend.ts';
-import {
-  countedUses,
-  type RetirementFacts,
-  type RouteInContract,
-  refusedOf,
-  requestsOf,
-  type SuccessorFacts,
-  shareOf,
-} from './facts.ts';
+import { countedUses, refusedOf, requestsOf, shareOf } from './countedClients.ts';
+import type { RetirementFacts, RouteInContract, SuccessorFacts } from './facts.ts';
 import { clientCount, clientsAndOthers, dayOf, listOf, othersInWords, percent, secondOf, theLast } from './words.ts';
 
 const dayMs = 86_400_000;

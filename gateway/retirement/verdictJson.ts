@@ -1,14 +1,7 @@
 import { clientJson } from '../usage/report/usagePage.ts';
 import type { PastClient } from '../usage/usageQueries.ts';
-import {
-  countedUses,
-  type RetirementFacts,
-  type RouteInContract,
-  refusedOf,
-  requestsOf,
-  type SuccessorFacts,
-  shareOf,
-} from './facts.ts';
+import { countedUses, refusedOf, requestsOf, shareOf } from './countedClients.ts';
+import type { RetirementFacts, RouteInContract, SuccessorFacts } from './facts.ts';
 import type { Verdict } from './verdict.ts';
 
 // Per list. The counts tell how many there are.

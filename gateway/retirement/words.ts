@@ -1,10 +1,10 @@
 import { ago, grouped, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import type { ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
-import { type RetirementFacts, requestsOf } from './facts.ts';
+import { type CountedClients, requestsOf } from './countedClients.ts';
 
 type ListedClient = Pick<ClientUse, 'client' | 'name' | 'last' | 'requests'>;
-type Clients = Pick<RetirementFacts, 'clients' | 'others'>;
+type Clients = Pick<CountedClients, 'clients' | 'others'>;
 
 const maxListedClients = 5;
 const maxListedRoutes = 2;

@@ -66,12 +66,12 @@ describe('probes', () => {
     expect([status, body, headers['content-type']]).toEqual([200, 'ok', 'text/plain; charset=utf-8']);
   });
 
-  it('is ready when the gateway says so', async () => {
+  it('is ready when the gateway is', async () => {
     const { status, body } = await ask(await startAdmin(), '/readyz');
     expect([status, JSON.parse(body)]).toEqual([200, { ready: true }]);
   });
 
-  it('says why it is not ready', async () => {
+  it('reports why it is not ready', async () => {
     const { status, body } = await ask(await startAdmin({ ready: false }), '/readyz');
     expect([status, JSON.parse(body)]).toEqual([503, { ready: false, reason: 'The gateway is starting or draining.' }]);
   });
@@ -80,7 +80,7 @@ describe('probes', () => {
     expect((await ask(await startAdmin({ from: '10.0.0.9' }), path, { host: 'pod-7.example' })).status).toBe(200);
   });
 
-  it('can be read only', async () => {
+  it('only accepts GET and HEAD', async () => {
     const { status, headers } = await ask(await startAdmin(), '/readyz', {}, 'POST');
     expect([status, headers['allow'], headers['content-type']]).toEqual([405, 'GET, HEAD', 'application/problem+json']);
   });
@@ -92,19 +92,22 @@ it.each(['/nothing', '/healthz/', '/HEALTHZ'])('has nothing at %s', async (path)
   expect(JSON.parse(body)).toMatchObject({ status: 404, title: 'Not found', detail: expect.any(String) });
 });
 
-it.each(['/healthz', '/readyz', '/nothing'])('%s is not kept, sniffed, framed or signed', async (path) => {
-  const { headers } = await ask(await startAdmin(), path);
-  expect(headers).toMatchObject({
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-    'x-frame-options': 'DENY',
-    'referrer-policy': 'no-referrer',
-  });
-  expect(headers).not.toHaveProperty('x-powered-by');
-});
+it.each(['/healthz', '/readyz', '/nothing'])(
+  '%s may not be cached, sniffed or framed, and does not name Express',
+  async (path) => {
+    const { headers } = await ask(await startAdmin(), path);
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+    });
+    expect(headers).not.toHaveProperty('x-powered-by');
+  },
+);
 
 // 404 stands for "let in": there is nothing behind the guard at this path.
-describe('who is let in', () => {
+describe('requests that are admitted', () => {
   const bearer = { authorization: `Bearer ${token}` };
 
   it.each([
@@ -150,7 +153,7 @@ describe('who is let in', () => {
     ['GET', '/'],
     ['GET', '/api/usage'],
     ['POST', '/api/reload'],
-  ])('not %s %s behind nginx with its default proxy_pass', async (method, path) => {
+  ])('do not include %s %s behind nginx with its default proxy_pass', async (method, path) => {
     // Its Host is the name of the upstream, it adds no forwarding field, and it asks in HTTP/1.0.
     const port = await startAdmin({ token });
     const json = ['Content-Type: application/json', 'Content-Length: 2'];
@@ -162,7 +165,7 @@ describe('who is let in', () => {
     expect(status).toBe(path === '/' ? 303 : 403);
   });
 
-  it('says how, with a token and without one', async () => {
+  it('explains a refusal, with and without a token', async () => {
     const detail = async (settings: Settings): Promise<string> =>
       JSON.parse((await ask(await startAdmin(settings), '/api/status', { host: 'gw.example' })).body).detail;
     expect(await detail({ token })).toBe('Send gateway.admin_token as a bearer token.');

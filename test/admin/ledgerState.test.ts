@@ -48,7 +48,7 @@ async function start(store: string, more: Readonly<Record<string, unknown>> = {}
   };
 }
 
-it('what was in use before the start is in use', async () => {
+it('shows use from before the start', async () => {
   const store = join(temporaryFolder(), 'usage.db');
   const last = Date.now() - hourMs;
   const before = Ledger.open({ store, retention: 400 * dayMs }, { clock: systemClock });
@@ -70,7 +70,7 @@ it('what was in use before the start is in use', async () => {
   }, 60_000);
 }, 90_000);
 
-it('a ledger that cannot be written is told of, and so is its recovery', async () => {
+it('reports a ledger that cannot be written, and its recovery', async () => {
   const store = join(temporaryFolder(), 'kept', 'usage.db');
   // Where its folder should be, there is a file.
   writeFileSync(dirname(store), '');
@@ -92,7 +92,7 @@ it('a ledger that cannot be written is told of, and so is its recovery', async (
   expect((await status()).usage).toEqual({ problem: null, held_rows: 0 });
 });
 
-it('a ledger that is overwritten while it is open is told of, after its recovery, too', async () => {
+it('reports a ledger that was overwritten while it was open, also after its recovery', async () => {
   const store = join(temporaryFolder(), 'usage.db');
   const { ledger, scrape, status } = await start(store);
   ledger.add([served('v1', Date.now())]);
@@ -110,7 +110,7 @@ it('a ledger that is overwritten while it is open is told of, after its recovery
   expect(value('version_gateway_ledger_up', {})).toBe(1);
 });
 
-it('requests of clients that are too many are counted, be it before the ledger or in it', async () => {
+it('counts folded requests, whether folded before the ledger or in it', async () => {
   const { ledger, port, scrape } = await start(join(temporaryFolder(), 'usage.db'), { max_clients: 2 });
   // The process tells two of them apart, and the ledger two of all that its processes and hours bring.
   const others = Array.from({ length: 30 }, (_one, n) => served('v4', Date.now(), `other-${n}`));
@@ -125,7 +125,7 @@ it('requests of clients that are too many are counted, be it before the ledger o
   expect(value('version_gateway_ledger_up', {})).toBe(1);
 });
 
-it('the status says when a version was last served, as the metrics do, after a restart, too', async () => {
+it('status and metrics show when a version was last served, also after a restart', async () => {
   const store = join(temporaryFolder(), 'usage.db');
   const last = Date.now() - hourMs;
   const before = Ledger.open({ store, retention: 400 * dayMs }, { clock: systemClock });

@@ -33,7 +33,7 @@ async function start(): Promise<number> {
   return portOf(admin);
 }
 
-it('shows what the processes have counted, and what the gateway is', async () => {
+it('shows the counts of the processes and the state of the gateway', async () => {
   const response = await ask(
     await start(),
     message('GET /metrics HTTP/1.1', 'Host: localhost', 'Authorization: Bearer correct-horse'),
@@ -49,7 +49,7 @@ it.each([
   ['without a token', [], 403],
   ['with another', ['Authorization: Bearer horse'], 403],
   ['with the token', ['Authorization: Bearer correct-horse'], 200],
-])('%s it answers strangers %s', async (_name, fields, status) => {
+])('%s requests from elsewhere get %s', async (_name, fields, status) => {
   const response = await ask(await start(), message('GET /metrics HTTP/1.1', 'Host: gateway.example', ...fields));
   expect(response.status).toBe(status);
 });

@@ -75,16 +75,16 @@ async function startAdmin() {
   return { state, open, ask, logIn, cookie };
 }
 
-describe('where no token is set', () => {
-  it.each(['/', '/login', '/assets/style.css'])('%s is refused to other names', async (path) => {
+describe('without a token', () => {
+  it.each(['/', '/login', '/assets/style.css'])('%s is refused for other host names', async (path) => {
     const { ask, state } = await startAdmin();
     state.token = undefined;
     expect((await ask('GET', path)).status).toBe(403);
   });
 });
 
-describe('a browser that is not let in', () => {
-  it('is led from the page to the form, and nothing else is said to it', async () => {
+describe('a browser that is not logged in', () => {
+  it('is redirected to the login form', async () => {
     const { ask } = await startAdmin();
     const { status, headers } = await ask('GET', '/');
     expect([status, headers['location']]).toEqual([303, '/login']);
@@ -92,7 +92,7 @@ describe('a browser that is not let in', () => {
       expect([path, (await ask('GET', path)).status]).toEqual([path, 403]);
   });
 
-  it('gets a form with nothing that runs, and a policy that lets nothing run', async () => {
+  it('gets a form without scripts, and a policy that forbids them', async () => {
     const { ask } = await startAdmin();
     const { status, headers, body } = await ask('GET', '/login');
     expect([status, body.includes('<script')]).toEqual([200, false]);
@@ -104,7 +104,7 @@ describe('a browser that is not let in', () => {
     ['a wrong token', `${token}x`],
     ['none', ''],
     ['markup', '<img src=x onerror=alert(1)>'],
-  ])('is told so when it sends %s, and gets no cookie', async (_name, given) => {
+  ])('gets an error and no cookie for %s', async (_name, given) => {
     const { logIn } = await startAdmin();
     const { status, headers, body } = await logIn(given);
     expect([status, headers['set-cookie'], body.includes('onerror')]).toEqual([401, undefined, false]);
@@ -138,7 +138,7 @@ describe('a browser that is not let in', () => {
     expect((await logIn()).status).toBe(303);
   });
 
-  it('is counted by itself behind a proxy that is trusted, and only there', async () => {
+  it('is counted by its own address behind a trusted proxy only', async () => {
     const { logIn, state } = await startAdmin();
     const from = (address: string, given?: string) => logIn(given, { 'x-forwarded-for': address });
     state.proxies = ['10.0.0.0/24'];
@@ -153,7 +153,7 @@ describe('a browser that is not let in', () => {
     expect((await from('192.0.2.9')).status).toBe(429);
   });
 
-  it('is counted by the address of the proxy where that passes on no address', async () => {
+  it('is counted by the address of a proxy that forwards none', async () => {
     const { logIn, state } = await startAdmin();
     state.proxies = ['10.0.0.0/24'];
     for (let attempt = 0; attempt < 5; attempt += 1)
@@ -161,7 +161,7 @@ describe('a browser that is not let in', () => {
     expect((await logIn(token, { 'x-forwarded-for': 'nobody-at-all' })).status).toBe(429);
   });
 
-  it('sends a form that is too long in vain', async () => {
+  it('cannot send a form that is too long', async () => {
     const { logIn } = await startAdmin();
     expect((await logIn('x'.repeat(5_000))).status).toBe(413);
   });
@@ -170,7 +170,7 @@ describe('a browser that is not let in', () => {
 describe('a bearer token', () => {
   const bearer = (given: string) => ({ authorization: `Bearer ${given}` });
 
-  it('that is wrong may be shown five times a minute; then the right one has to wait as well', async () => {
+  it('that is wrong is accepted five times a minute; then the right one has to wait as well', async () => {
     const { ask, state } = await startAdmin();
     for (let attempt = 0; attempt < 5; attempt += 1) {
       expect((await ask('GET', '/api/status', bearer(`wrong-${attempt}`))).status).toBe(403);
@@ -188,7 +188,7 @@ describe('a bearer token', () => {
     expect((await ask('GET', '/api/status', bearer(token))).status).toBe(200);
   });
 
-  it('opens for a scraper always, however many wrong ones come from its address', async () => {
+  it('always admits a scraper, however many wrong ones come from its address', async () => {
     const { ask, state } = await startAdmin();
     expect((await ask('GET', '/metrics', bearer(token))).status).toBe(200);
     for (let attempt = 0; attempt < 20; attempt += 1) await ask('GET', '/metrics', bearer('wrong'));
@@ -198,14 +198,14 @@ describe('a bearer token', () => {
     expect((await ask('GET', '/metrics', bearer(state.token))).status).toBe(429);
   });
 
-  it('and the form count together', async () => {
+  it('counts together with the form', async () => {
     const { ask, logIn } = await startAdmin();
     for (let attempt = 0; attempt < 3; attempt += 1) await ask('GET', '/api/status', bearer('wrong'));
     for (let attempt = 0; attempt < 2; attempt += 1) expect((await logIn('wrong')).status).toBe(401);
     expect((await logIn('wrong')).status).toBe(429);
   });
 
-  it('costs nobody who has another way in', async () => {
+  it('does not lock out sessions and this machine', async () => {
     const { ask, cookie } = await startAdmin();
     const headers = { cookie: await cookie(), ...bearer('stale') };
     for (let attempt = 0; attempt < 9; attempt += 1)
@@ -214,7 +214,7 @@ describe('a bearer token', () => {
 });
 
 describe('a session', () => {
-  it('is a cookie that scripts and other sites do not get', async () => {
+  it('is a cookie that scripts and other sites cannot read', async () => {
     const { logIn } = await startAdmin();
     const { status, headers } = await logIn();
     expect([status, headers['location']]).toEqual([303, '/']);
@@ -226,12 +226,12 @@ describe('a session', () => {
   it.each([
     [{ origin: `https://${host}` }],
     [{ 'sec-fetch-site': 'same-origin', 'x-forwarded-proto': 'https', origin: `https://${host}` }],
-  ])('is for https alone where that is how the browser came: %o', async (headers) => {
+  ])('is limited to https if the browser uses it: %o', async (headers) => {
     const { logIn } = await startAdmin();
     expect((await logIn(token, headers)).headers['set-cookie']?.[0]).toMatch(/; Secure$/);
   });
 
-  it('lets in under any name, for eight hours', async () => {
+  it('is valid under any host name, for eight hours', async () => {
     const { ask, cookie, state } = await startAdmin();
     const headers = { cookie: `theme=dark; ${await cookie()}` };
     expect((await ask('GET', '/', headers)).status).toBe(200);
@@ -250,7 +250,7 @@ describe('a session', () => {
     expect((await ask('GET', '/api/status', headers)).status).toBe(403);
   });
 
-  it('is nobody else’s to guess', async () => {
+  it('cannot be guessed', async () => {
     const { ask, cookie } = await startAdmin();
     const given = await cookie();
     for (const made of [
@@ -271,7 +271,7 @@ describe('a session', () => {
     ['another port of this host', { 'content-type': 'application/json', origin: 'http://gateway.example' }, 403],
     ['a sibling host', { 'content-type': 'application/json', 'sec-fetch-site': 'same-site', origin }, 403],
     ['who does not say where from', { 'content-type': 'application/json' }, 403],
-  ])('changes something for %s: %j', async (_name, headers, expected) => {
+  ])('may send a POST from %s: %j', async (_name, headers, expected) => {
     const { ask, cookie, state } = await startAdmin();
     const { status } = await ask(
       'POST',
@@ -282,14 +282,14 @@ describe('a session', () => {
     expect([status, state.reloads]).toEqual([expected, expected === 200 ? 1 : 0]);
   });
 
-  it('is not needed with a bearer token, wherever that comes from', async () => {
+  it('is not needed with a bearer token, from any origin', async () => {
     const { ask, state } = await startAdmin();
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     expect((await ask('POST', '/api/reload', headers, '{}')).status).toBe(200);
     expect(state.reloads).toBe(1);
   });
 
-  it('ends at the logout, for the browser and for us', async () => {
+  it('ends at the logout', async () => {
     const { ask, cookie } = await startAdmin();
     const headers = { cookie: await cookie(), origin, 'content-type': 'application/json' };
     const { status, headers: answered } = await ask('POST', '/logout', headers, '{}');
@@ -300,7 +300,7 @@ describe('a session', () => {
     expect((await ask('GET', '/api/status', headers)).status).toBe(403);
   });
 
-  it('does not change from this machine what a page of another site asks for', async () => {
+  it('is no way for a page of another site to change something from this machine', async () => {
     const { ask, state } = await startAdmin();
     state.address = '127.0.0.1';
     state.token = undefined;
@@ -312,7 +312,7 @@ describe('a session', () => {
   });
 });
 
-it('opens no more sessions than it can keep', () => {
+it('limits the number of sessions', () => {
   const sessions = new Sessions();
   const first = sessions.open(token, start);
   const second = sessions.open(token, start);
@@ -332,7 +332,7 @@ it.each([
   expect(attempts.wait(other, start) > 0).toBe(together);
 });
 
-it('remembers no more addresses than it can keep', () => {
+it('limits the number of addresses', () => {
   const attempts = new TokenAttempts();
   const guess = (address: string) => {
     for (let at = 0; at < 5; at += 1) attempts.fail(address, start);
@@ -344,7 +344,7 @@ it('remembers no more addresses than it can keep', () => {
 });
 
 describe('the events', () => {
-  it('tell who is let in by what, what the status is, and what it becomes', async () => {
+  it('send the access, the status and each change of it', async () => {
     const { open, cookie, state } = await startAdmin();
     const stream = await open('GET', '/api/events', { cookie: await cookie() });
     let heard = '';
@@ -372,7 +372,7 @@ describe('the events', () => {
     expect(await text(stream)).toContain('event: status');
   });
 
-  it('are refused to a gateway that drains, to other sites, and to one reader too many', async () => {
+  it('are refused while draining, to other sites, and above the limit', async () => {
     const { open, ask, cookie, state } = await startAdmin();
     const headers = { cookie: await cookie() };
     expect((await ask('GET', '/api/events', { ...headers, 'sec-fetch-site': 'cross-site' })).status).toBe(403);

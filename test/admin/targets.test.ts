@@ -29,7 +29,7 @@ async function rude(treat: (socket: Socket) => void): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 }
 
-it('a target that nobody has asked has no error', async () => {
+it('a target without requests has no error', async () => {
   expect(await lastErrorOf(await refusedUrl(), 0)).toMatchObject({ last_error: null, last_error_at: null });
 });
 
@@ -38,14 +38,14 @@ it.each([
   ['resets them', () => rude((socket) => socket.resetAndDestroy()), /ECONNRESET/],
   ['closes them', () => rude((socket) => socket.end()), /closed/],
   ['breaks HTTP', () => rude((socket) => socket.end('nonsense\r\n\r\n')), /\w/],
-])('of a target that %s the status says so, and when', async (_what, url, expected) => {
+])('the status shows when a target %s', async (_what, url, expected) => {
   const start = Date.now();
   const target = await lastErrorOf(await url(), 1);
   expect(target?.last_error).toMatch(expected);
   expect(Date.parse(target?.last_error_at ?? '')).toBeGreaterThanOrEqual(start);
 });
 
-it('of what several processes say the newest counts', () => {
+it('the status shows the newest error of several processes', () => {
   const target = { url: 'a', inFlight: 0, connections: 0, reachable: true, health: 'healthy', ejectedUntil: undefined };
   const of = (...errors: (number | undefined)[]) =>
     mergeReports(

@@ -32,7 +32,7 @@ async function get(path: string, usage: UsageQueries = ledgerWith(rows, now - 10
 const wide = { routes: 1, served: 1, errors: 0 };
 
 describe('/api/usage', () => {
-  it('is of all versions over 30 days, and says what the ledger covers', async () => {
+  it('shows all versions over 30 days, and what the ledger covers', async () => {
     const { status, json } = await get('/api/usage');
     expect([status, json()]).toEqual([
       200,
@@ -173,7 +173,7 @@ describe('/api/usage', () => {
     expect([status, json().rows]).toEqual([200, expected]);
   });
 
-  it('takes the days of the 50 biggest clients only', async () => {
+  it('has the days of the 50 clients with the most requests only', async () => {
     const many = Array.from({ length: 51 }, (_one, index) =>
       row('v1', `c${index}`, now - hour, { requests: 99 - index }),
     );
@@ -182,7 +182,7 @@ describe('/api/usage', () => {
     expect([days.length, days[49]?.length, days[50]]).toEqual([51, 1, null]);
   });
 
-  it('says what keeps the ledger from being written', async () => {
+  it('reports why the ledger cannot be written', async () => {
     const { ledger, file } = ledgerWith(rows, now);
     rmSync(dirname(file), { recursive: true });
     writeFileSync(dirname(file), 'no folder');
@@ -213,7 +213,7 @@ describe('/api/usage', () => {
     ['version=', '`version`: it is neither'],
     ['version=v2&by=migration', '`version`: /v2 has no successor'],
     ['sice=7d', '`sice` is not a parameter of this resource. It has `since`'],
-  ])('?%s is refused by name', async (query, detail) => {
+  ])('?%s is refused with the parameter’s name', async (query, detail) => {
     for (const path of ['/api/usage', '/api/usage.csv']) {
       const { status, type, json } = await get(`${path}?${query}`);
       expect([status, type, json().detail]).toEqual([400, 'application/problem+json', expect.stringContaining(detail)]);
@@ -255,7 +255,7 @@ describe('/api/usage.csv', () => {
 });
 
 describe('/api/versions/v1/retirement', () => {
-  it('is a verdict with what it rests on', async () => {
+  it('is a verdict with its facts', async () => {
     const { status, json } = await get('/api/versions/v1/retirement', undefined, { ignore_clients: ['curl'] });
     const { reasons, notes, facts, ...rest } = json();
     expect([status, rest]).toEqual([200, { version: 'v1', answer: 'no', asked_at: '2026-11-21T12:34:56.000Z' }]);
@@ -304,7 +304,7 @@ describe('/api/versions/v1/retirement', () => {
   it.each([
     ['7d', 'yes', ['removed'], 15],
     ['50d', 'no', ['removed', 'clients_left'], 16],
-  ])('is a verdict on one that the file lists no more, too: %s', async (quiet, answer, codes, all) => {
+  ])('is also a verdict about a removed version: %s', async (quiet, answer, codes, all) => {
     const { status, json } = await get(`/api/versions/v0/retirement?quiet=${quiet}`);
     const { reasons, facts } = json();
     expect([status, json().answer, facts.stage, facts.successor]).toEqual([200, answer, 'removed', null]);
@@ -315,7 +315,7 @@ describe('/api/versions/v1/retirement', () => {
   it.each([
     ['30m', 'yes'],
     ['90m', 'no'],
-  ])('takes a quiet period of its own: %s', async (quiet, answer) => {
+  ])('accepts a quiet period: %s', async (quiet, answer) => {
     const { json } = await get(`/api/versions/v1/retirement?quiet=${quiet}`);
     expect(json().answer).toBe(answer);
   });

@@ -31,7 +31,7 @@ async function page(query: string): Promise<[shown: string[], total: number, all
   return [rows.map(({ client, route }) => client?.split(':')[1] ?? route ?? ''), total, total_unfiltered];
 }
 
-describe('a page of the usage', () => {
+describe('a page of the usage report', () => {
   it.each<[string, string[], number, number]>([
     ['version=v1', ['a', 'b', 'Curl'], 3, 3],
     ['version=v1&limit=2', ['a', 'b'], 3, 3],
@@ -51,12 +51,12 @@ describe('a page of the usage', () => {
     ['version=v1&by=route&filter=old', ['GET /old'], 1, 2],
   ])('?%s', async (query, ...expected) => expect(await page(query)).toEqual(expected));
 
-  it('holds the days of those that are shown', async () => {
+  it('has the days of the clients on it', async () => {
     const { rows } = JSON.parse((await ask('version=v1&sort=requests&limit=1')).text);
     expect(rows).toMatchObject([{ client: 'user-agent:Curl', days: [{ requests: 5 }] }]);
   });
 
-  it('is what a CSV has, too', async () => {
+  it('applies to CSV as well', async () => {
     const { text } = await ask('version=v1&filter=curl', '/api/usage.csv');
     expect(text.split('\r\n').slice(1)).toEqual([expect.stringContaining('Curl'), '']);
   });
@@ -75,7 +75,7 @@ describe('a page of the usage', () => {
     ['by=day&limit=5', 'limit'],
     ['by=version&filter=v', 'filter'],
     ['version=v1&page=2', 'page'],
-  ])('?%s is refused by name', async (query, name) => {
+  ])('?%s is refused with the parameter’s name', async (query, name) => {
     const { status, text } = await ask(query.includes('by=') ? query : `version=v1&${query}`);
     expect([status, JSON.parse(text).detail]).toEqual([400, expect.stringMatching(new RegExp(`^\`${name}\``))]);
   });

@@ -73,7 +73,7 @@ async function start(retire: object = {}) {
 }
 
 describe('a client that only fails', () => {
-  it('is listed and does not keep its version, whoever is asked', async () => {
+  it('is listed, but does not prevent retirement', async () => {
     const { call, wait, run, verdict, edit, inUse } = await start();
     expect(await call('shop', '/v1/drinks')).toBe(200);
     wait(120);
@@ -94,7 +94,7 @@ describe('a client that only fails', () => {
     expect(await edit({ retired: true })).toMatchObject({ kind: 'reloaded' });
   });
 
-  it('is a client like the others once it was served', async () => {
+  it('counts once it was served', async () => {
     const { call, wait, verdict, edit, inUse } = await start();
     wait(120);
     expect(await call('shop', '/v1/nothing')).toBe(404);
@@ -109,7 +109,7 @@ describe('a client that only fails', () => {
   });
 });
 
-describe('an outage of the backend is no yes', () => {
+describe('an outage of the backend does not allow retirement', () => {
   it.each([
     ['a backend that is gone', (backend: { close(): void }) => backend.close(), 502],
     ['a backend that answers 500', (backend: { status: number }) => Object.assign(backend, { status: 500 }), 500],
@@ -124,7 +124,7 @@ describe('an outage of the backend is no yes', () => {
     expect(await edit({ retired: true })).toMatchObject({ kind: 'refused' });
   });
 
-  it.each([404, 401])('something that answers %d in its place', async (status) => {
+  it.each([404, 401])('of a proxy that answers %d instead', async (status) => {
     const { backend, call, wait, verdict } = await start();
     expect(await call('shop', '/v1/drinks')).toBe(200);
     backend.status = status;
@@ -140,7 +140,7 @@ describe('an outage of the backend is no yes', () => {
     expect((await verdict()).answer).toBe('no');
   });
 
-  it('unless what fails never worked, or its client is ignored', async () => {
+  it('unless the failing route never worked, or its client is ignored', async () => {
     const { backend, call, wait, verdict } = await start({ ignore_clients: ['probe'] });
     for (const client of ['probe', 'web']) expect(await call(client, '/v1/drinks')).toBe(200);
     wait(120);
@@ -154,7 +154,7 @@ describe('an outage of the backend is no yes', () => {
   });
 });
 
-it('who was refused by a retired version is listed with the count, and who was served before is not', async () => {
+it('lists the clients that a retired version refused, but not those served before', async () => {
   const { call, run, verdict, edit } = await start();
   for (let n = 0; n < 12; n += 1) expect(await call('big', '/v1/drinks')).toBe(200);
   expect(await edit({ retired: true }, { '/v1': 'a test' })).toMatchObject({ kind: 'reloaded' });

@@ -60,10 +60,10 @@ describe('the answer', () => {
     ['the sunset is this very moment', { sunset: now }, 'yes', ['nobody_left']],
     ['a share at the limit', { clients: [client('a', 10)] }, 'yes', ['below_max_share']],
     ['a share above it', { clients: [client('a', 11)] }, 'no', ['clients_left']],
-    ['a share of those who are not told apart', { others: client('other clients', 11) }, 'no', ['clients_left']],
+    ['a share of clients that are not told apart', { others: client('other clients', 11) }, 'no', ['clients_left']],
     ['few of them', { others: client('other clients', 10) }, 'yes', ['below_max_share']],
     ['both together', { clients: [client('a', 6)], others: client('other clients', 5) }, 'no', ['clients_left']],
-    ['no share is let pass', { clients: [client('a', 1)], maxShare: 0 }, 'no', ['clients_left']],
+    ['no share is allowed', { clients: [client('a', 1)], maxShare: 0 }, 'no', ['clients_left']],
     ['nobody calls anything else', { clients: [client('a', 1)], allRequests: 1 }, 'no', ['clients_left']],
     ['only ignored clients', { ignored: [client('probe', 9000)] }, 'yes', ['nobody_left']],
     ['a stream from before', { inFlight: 1 }, 'no', ['in_flight']],
@@ -141,7 +141,7 @@ describe('the reasons', () => {
       'The usage ledger begins at 2026-11-19T12:00:00Z; it can never cover the quiet period, because usage.retention is shorter.',
     ],
     [{ inFlight: 2 }, '/v1 has 2 requests in flight, although no client that counts called it in the last 7 days.'],
-  ])('say so: %o', (facts, text) => expect(judge({ ...quiet, ...facts }).reasons[0]?.text).toBe(text));
+  ])('for %o', (facts, text) => expect(judge({ ...quiet, ...facts }).reasons[0]?.text).toBe(text));
 
   it('name five clients and count the others', () => {
     const clients = Array.from({ length: 1007 }, (_one, index) => client(`c${index}`, 100));
@@ -149,7 +149,7 @@ describe('the reasons', () => {
     expect(reason?.text).toMatch(/: c0 \(.+\), c1 .+, c2 .+, c3 .+, c4 \([^)]+\) and 1,002 more\.$/);
   });
 
-  it('hold nothing that moves a cursor, however a client calls itself', () => {
+  it('contain no control characters of a client name', () => {
     const hostile = client(`\x1b[2J\r\n\u202e\u2028${'x'.repeat(5000)}`, 5000);
     const facts = { ...quiet, clients: [hostile], ignored: [hostile], newClients: [hostile], problem: '\x07' };
     const { reasons, notes } = judge(facts);
@@ -189,7 +189,7 @@ describe('the notes', () => {
     ['who knocks there', { stage: 'retired', clients: [ios], refused: [ios] }, ['still_knocking', 'own_ledger']],
   ])('say %s', (_what, facts, expected) => expect(codes(facts)).toEqual(expected));
 
-  it('count what was refused', () => {
+  it('count refused requests', () => {
     const clients = [client('served', 1000), client('a', 10, { refused: 6 })];
     const [note] = judge({ ...quiet, stage: 'retired', clients, refused: clients.slice(1) }).notes;
     expect(note?.text).toBe('6 requests to /v1 refused in the last 7 days: a (last call 3 h ago, 6 refused).');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clientsUsing, ignoredBy } from '../../gateway/retirement/facts.ts';
+import { clientsUsing, ignoredBy } from '../../gateway/retirement/countedClients.ts';
 import { clientsInWords, percent } from '../../gateway/retirement/words.ts';
 import { inWholeUnits } from '../../gateway/shared/text.ts';
 import { migrationState } from '../../gateway/usage/report/migration.ts';
@@ -33,7 +33,7 @@ describe('clients in words', () => {
     },
   });
 
-  it('are those since then', () => {
+  it('are those since the instant', () => {
     const words = clientsInWords(
       clientsUsing('v1', queries(client('x', 1204, 'ios-app'), client('user-agent:curl', 1)), 7),
       now,
@@ -44,22 +44,22 @@ describe('clients in words', () => {
     expect(asked.at(-1)).toEqual(['v1', 7]);
   });
 
-  it('are there without requests, when an earlier one went on', () => {
+  it('include clients whose earlier request continues', () => {
     expect(clientsInWords(clientsUsing('v1', queries(client('x', 0)), 0), now)).toBe(
       'clients: x (last call 3 h ago, no new request)',
     );
   });
 
-  it('are not there when nobody asked', () =>
+  it('are undefined without requests', () =>
     expect(clientsInWords(clientsUsing('v1', queries(), 0), now)).toBeUndefined());
 
-  it('are not there when they only failed, unless the version is a tombstone', () => {
+  it('leave out clients that only failed, unless the version is retired', () => {
     const failing = queries({ ...client('scanner', 2), failing: 2, used: undefined });
     expect(clientsUsing('v1', failing, 1)).toEqual([]);
     expect(clientsUsing('v1', failing, 1, { isRetired: true })).toMatchObject([{ client: 'scanner' }]);
   });
 
-  it('are not there when only ignored ones did', () => {
+  it('leave out ignored clients', () => {
     expect(
       clientsInWords(clientsUsing('v1', queries(client('user-agent:probe', 1)), 0, { ignored: ['probe'] }), now),
     ).toBeUndefined();
@@ -76,7 +76,7 @@ it.each([
   expect(ignoredBy(['probe'])({ client, name })).toBe(expected);
 });
 
-it('is ignored by what the ledger calls it', () => {
+it('is ignored by its name in the ledger', () => {
   expect(ignoredBy(['user-agent:probe'])({ client: 'user-agent:probe', name: undefined })).toBe(true);
   expect(ignoredBy(['user-agent:probe'])({ client: 'x-client-id:probe', name: undefined })).toBe(false);
 });

@@ -21,7 +21,7 @@ describe('a file of names', () => {
     );
   });
 
-  it.each(['', '# nobody yet\n', '{}'])('may name nobody: %j', (text) => {
+  it.each(['', '# nobody yet\n', '{}'])('may be empty: %j', (text) => {
     expect(parseNames(text)).toEqual(new Map());
   });
 
@@ -67,7 +67,7 @@ it('names the clients of the ledger', () => {
   expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ name: undefined }]);
 });
 
-it('names a key by the tag with which it was counted, be that a short one of an earlier release', () => {
+it('matches a key by its tag, including a short tag of an earlier release', () => {
   const file = join(temporaryFolder(), 'names.yaml');
   writeFileSync(file, '"x-api-key:#4f2a91c0": Ann\n"x-api-key:#4f2a91c07be05d3a": Ann, since');
   const { ledger } = openLedger({ names: file });
@@ -80,7 +80,7 @@ it('names a key by the tag with which it was counted, be that a short one of an 
   ).toEqual(['Ann', 'Ann, since', undefined]);
 });
 
-it('may be gone', () => {
+it('may be missing', () => {
   const file = join(temporaryFolder(), 'names.yaml');
   writeFileSync(file, 'a: Ann');
   const names = new ClientNames();

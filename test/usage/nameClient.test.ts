@@ -21,7 +21,7 @@ function fileWith(text: string): string {
   return file;
 }
 
-it('names a client, keeps comments and the mode, and leaves nothing beside the file', () => {
+it('names a client, keeps comments and the mode, and leaves no other file', () => {
   const file = fileWith('# Partners\nk: Ann # by mail\n');
   chmodSync(file, 0o640);
   expect(nameClient(file, 'x-api-key:#4f', 'Bob', '')).toEqual({ kind: 'saved' });
@@ -30,7 +30,7 @@ it('names a client, keeps comments and the mode, and leaves nothing beside the f
   expect(readdirSync(join(file, '..'))).toEqual(['names.yaml']);
 });
 
-it('tells of a name that somebody else has given meanwhile, and changes nothing', () => {
+it('reports a name that changed in the meantime, and writes nothing', () => {
   const file = fileWith('k: Ann\n');
   expect(nameClient(file, 'k', 'Bob', '')).toEqual({ kind: 'conflict', name: 'Ann' });
   expect(nameClient(file, 'gone', 'Bob', 'Carl')).toEqual({ kind: 'conflict', name: '' });
@@ -89,7 +89,7 @@ describe.runIf(canMount())('a file that is mounted', () => {
     expect(nameMounted(false)).toEqual({ printed: '{"kind":"saved"}', text: '# Partners\nk: "Bob"\n' });
   });
 
-  it('is left alone where it is read-only', () => {
+  it('is not changed if it is read-only', () => {
     expect(nameMounted(true)).toEqual({ printed: 'EROFS', text: '# Partners\nk: Ann\n' });
   });
 });

@@ -86,7 +86,7 @@ const counts = ({ requests, errors, served, first, last }: ReturnType<LedgerRead
   last: last - noon,
 });
 
-it('a stream is in the ledger while it is open, in every hour, and is counted once', async () => {
+it('an open stream is in the ledger in every hour, and is counted once', async () => {
   const { clock, ledger, open, write, inFlight } = await start();
   const used = (since: number) => readLedger(ledger).byClient('v1', since).map(counts);
   const client = await open('/v1/events', 'abc');
@@ -111,7 +111,7 @@ it('a stream is in the ledger while it is open, in every hour, and is counted on
 it.each([
   ['a tunnel', '/v1/tunnel', '101', { requests: 1, errors: 0, served: 1 }],
   ['a request that nobody answers', '/v1/silent', '', { requests: 1, errors: 1, served: 0 }],
-])('%s is counted when it begins, and what became of it when it ends', async (_name, path, begins, expected) => {
+])('%s is counted when it begins, and its outcome when it ends', async (_name, path, begins, expected) => {
   const { clock, ledger, open, write, inFlight } = await start();
   const client = await open(path, begins, 'Connection: Upgrade', 'Upgrade: echo');
   await write();
@@ -123,7 +123,7 @@ it.each([
   expect(readLedger(ledger).byClient('v1', 0).map(counts)).toMatchObject([{ ...expected, first: 0, last: 2 * hourMs }]);
 });
 
-it('an upload that is still on its way is counted', async () => {
+it('an upload that has not ended is counted', async () => {
   const { ledger, backend, gateway, write } = await start();
   const client = await connectTo(gateway.port);
   client.send(message('POST /v1/upload HTTP/1.1', 'Host: a', 'X-Client-Id: writer', 'Content-Length: 9'));
@@ -139,7 +139,7 @@ it('an upload that is still on its way is counted', async () => {
   expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ requests: 1, errors: 0, served: 1 }]);
 });
 
-it('a reload that identifies clients differently counts nobody twice', async () => {
+it('a reload that identifies clients differently counts no request twice', async () => {
   const { clock, ledger, open, write, inFlight } = await start();
   const client = await open('/v1/events', 'abc');
   await write();
@@ -159,7 +159,7 @@ it('a reload that identifies clients differently counts nobody twice', async () 
   ]);
 });
 
-it('a client that closed its stream within the quiet period keeps its version from being retired', async () => {
+it('a version is not retired if a client closed its stream within the quiet period', async () => {
   const v1 = { deprecation: '2026-01-01', sunset: '2026-02-01' };
   const { clock, gateway, open, write, inFlight, canRetire } = await start({ v1 });
   const retired = { v1: { ...v1, retired: true, upstream: undefined } };

@@ -10,7 +10,7 @@ import { startBackend } from '../support/backend.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { readLedger } from '../support/readLedger.ts';
 
-it('who calls a version that was removed from routes.yaml is named, by usage and can-retire alike', async () => {
+it('usage and can-retire list the clients of a version that was removed from routes.yaml', async () => {
   const { url } = await startBackend();
   const snapshotOf = (routes: object, force = {}) =>
     snapshotFrom({

@@ -26,7 +26,7 @@ function exchange(part: Partial<CountedExchange> & { client?: string } = {}): Co
   };
 }
 
-it('counts requests, errors, what was served, and when', () => {
+it('counts requests, errors and served requests with their times', () => {
   const collector = collectorOf();
   collector.count(exchange({ client: 'shop', at: noon + 5 }));
   collector.count(exchange({ client: 'shop', at: noon + 1, resource: '/drinks/8', status: 503 }));
@@ -70,7 +70,7 @@ it.each([
   expect(collector.take().map(({ failing, refused, used }) => [failing, refused, used])).toEqual([expected]);
 });
 
-it('counts exactly what a slow count of all requests says, whenever the batches are taken', () => {
+it('matches a slow count of all requests, whenever the batches are taken', () => {
   const random = randomOf(7);
   const collector = collectorOf();
   const asked: { key: string; status: number; served: boolean }[] = [];
@@ -96,14 +96,14 @@ it('counts exactly what a slow count of all requests says, whenever the batches 
   }
 });
 
-it('begins another row with another hour, also when the clock was set back', () => {
+it('starts new rows in each hour, also when the clock was set back', () => {
   const collector = collectorOf();
   for (const at of [noon, noon + hourMs, noon - hourMs]) collector.count(exchange({ at }));
   expect(collector.take().map(({ hour }) => hour)).toEqual([noon, noon + hourMs, noon - hourMs]);
 });
 
 describe('requests that began in an earlier hour', () => {
-  it('are counted in it, and cost no regular client its place in a flood', () => {
+  it('are counted in it, and displace no regular client during a flood', () => {
     const collector = collectorOf({ maxClients: 200 });
     const regulars = Array.from({ length: 100 }, (_one, n) => `regular-${n}`);
     const callAll = (at: number): void => {
@@ -128,7 +128,7 @@ describe('requests that began in an earlier hour', () => {
     expect(total(early, 'requests')).toBe(40);
   });
 
-  it('have a row for each hour and route, however they come in between', () => {
+  it('have one row per hour and route, in whatever order they arrive', () => {
     const collector = collectorOf();
     for (let n = 0; n < 60; n++) {
       const at = noon - (n % 3) * hourMs;
@@ -139,7 +139,7 @@ describe('requests that began in an earlier hour', () => {
     for (const { hour, requests, first } of rows) expect([requests, first]).toEqual([10, hour]);
   });
 
-  it('go to the others with a client that loses its place, in their own hours', () => {
+  it('are folded in their own hours when their client is replaced', () => {
     const collector = collectorOf({ maxClients: 1 });
     for (const at of [noon, noon - hourMs]) collector.count(exchange({ client: 'once', at }));
     for (let n = 0; n < 5; n++) collector.count(exchange({ client: 'often' }));
@@ -151,7 +151,7 @@ describe('requests that began in an earlier hour', () => {
     ]);
   });
 
-  it('that do not end mean that the clock was set back: then hours begin again', () => {
+  it('without end mean that the clock was set back, and start a new hour', () => {
     const collector = collectorOf({ maxClients: 1 });
     for (let n = 0; n < 300; n++) collector.count(exchange({ client: 'before', at: noon + 24 * hourMs }));
     const clientAfter = (late: number): string[] => {
@@ -163,8 +163,8 @@ describe('requests that began in an earlier hour', () => {
   });
 });
 
-describe('with more clients than it may tell apart', () => {
-  it('counts newcomers together, and says so', () => {
+describe('with more clients than the limit', () => {
+  it('counts new clients together, and reports how many requests', () => {
     const collector = collectorOf({ maxClients: 2 });
     for (const client of ['a', 'b', 'c', 'd', 'a']) collector.count(exchange({ client }));
     const requests = Object.fromEntries(collector.take().map(({ client, requests }) => [client, requests]));
@@ -172,7 +172,7 @@ describe('with more clients than it may tell apart', () => {
     expect(collector.folded).toBe(2);
   });
 
-  it('does not tell more of them apart because a batch was taken', () => {
+  it('does not track more clients because a batch was taken', () => {
     const collector = collectorOf({ maxClients: 2 });
     const clients = ['a', 'b', 'c', 'd'].flatMap((client) => {
       collector.count(exchange({ client }));
@@ -181,13 +181,13 @@ describe('with more clients than it may tell apart', () => {
     expect(clients).toEqual(['x-client-id:a', 'x-client-id:b', 'other clients', 'other clients']);
   });
 
-  it('has room for each version', () => {
+  it('applies the limit to each version separately', () => {
     const collector = collectorOf({ maxClients: 1 });
     for (const version of ['v1', 'v2']) collector.count(exchange({ version, client: version }));
     expect(collector.take().map(({ client }) => client)).toEqual(['x-client-id:v1', 'x-client-id:v2']);
   });
 
-  it('keeps a place in the next hour for those that called most', () => {
+  it('keeps the clients with the most requests in the next hour', () => {
     const collector = collectorOf({ maxClients: 4 });
     const calls = ['once', 'twice', 'twice', 'often', 'often', 'often', 'thrice', 'thrice', 'thrice'];
     for (const client of calls) collector.count(exchange({ client }));
@@ -206,7 +206,7 @@ describe('with more clients than it may tell apart', () => {
   });
 });
 
-it('names a newcomer that keeps calling in a flood of names that call once, and counts every request', () => {
+it('tracks a new regular client during a flood of clients with one request', () => {
   const maxClients = 500;
   const collector = collectorOf({ maxClients });
   const rows = [];
@@ -226,7 +226,7 @@ it('names a newcomer that keeps calling in a flood of names that call once, and 
   expect(byClient.get('other clients')?.requests).toBe(collector.folded);
 });
 
-it('gives the place of one that called less to one that calls more, with all that was counted of it', () => {
+it('replaces a client with fewer requests, and folds its rows', () => {
   const collector = collectorOf({ maxClients: 2 });
   const calls = ['once', 'often', 'often', 'often', 'new', 'new', 'newer', 'newer', 'new'];
   for (const client of calls) collector.count(exchange({ client, status: client === 'once' ? 500 : 200 }));
@@ -240,7 +240,7 @@ it('gives the place of one that called less to one that calls more, with all tha
   expect(collector.folded).toBe(4);
 });
 
-it('tells fewer clients and routes apart of a version that is not listed, and forgets it after the hour', () => {
+it('applies smaller limits to an unlisted version, and forgets it after the hour', () => {
   const collector = collectorOf({ maxClients: 5_000, maxRoutes: 500 });
   const stray = { version: 'v0', unlisted: true, status: 404 };
   for (let n = 0; n < 3_000; n++) {
@@ -255,7 +255,7 @@ it('tells fewer clients and routes apart of a version that is not listed, and fo
   expect(collector.take().map(({ client }) => client)).toEqual(['x-client-id:c2999']);
 });
 
-it('stays small under a flood of user agents, long ones and broken ones among them', () => {
+it('stays small under a flood of long and malformed user agents', () => {
   const collector = collectorOf({ maxClients: 500, maxRoutes: 20 });
   const random = randomOf(3);
   let requests = 0;
@@ -274,7 +274,7 @@ it('stays small under a flood of user agents, long ones and broken ones among th
   expect(collector.folded).toBeGreaterThan(29_000);
 });
 
-it('tells routes no longer apart when a batch has grown beyond measure', () => {
+it('folds routes when a batch is too large', () => {
   const collector = collectorOf({ maxClients: 1_000, maxRoutes: 1_000 });
   for (let client = 0; client < 400; client++) {
     for (let path = 0; path < 300; path++) {
@@ -287,7 +287,7 @@ it('tells routes no longer apart when a batch has grown beyond measure', () => {
   expect(batch.length).toBeLessThanOrEqual(100_000 + 401);
 });
 
-it('takes over other settings, and keeps what it has counted', () => {
+it('applies new settings, and keeps the counts', () => {
   const collector = collectorOf();
   collector.count(exchange({ client: 'a' }));
   collector.configure({ identify: [{ by: 'address' }], maxClients: 10, maxRoutes: 10 }, 'salt');
@@ -302,7 +302,7 @@ describe('a request that is counted before its end', () => {
       return [(hour - noon) / hourMs, requests, errors, served, first - hour, last - hour];
     });
 
-  it('has one request in its first hour, and in each later one a row that tells when it was seen', () => {
+  it('has one request in its first hour, and a row without requests in each later one', () => {
     const collector = collectorOf();
     const open = collector.open(stream);
     collector.refresh(open, noon + 7, 200);
@@ -317,7 +317,7 @@ describe('a request that is counted before its end', () => {
     ]);
   });
 
-  it('is a use once it is answered, unless it fails', () => {
+  it('counts as use once it is answered, unless it fails', () => {
     const collector = collectorOf();
     const outcome = () => collector.take().map(({ requests, failing, used }) => [requests, failing, used]);
     const slow = collector.open(stream);
@@ -330,7 +330,7 @@ describe('a request that is counted before its end', () => {
     expect(outcome()).toEqual([[1, 0, noon + 20]]);
   });
 
-  it('is counted for whom later settings name, and as one request all the same', () => {
+  it('is counted once when later settings identify its client differently', () => {
     const collector = collectorOf();
     const open = collector.open(stream);
     collector.configure({ identify: [], maxClients: 10, maxRoutes: 10 }, 'other');
@@ -342,7 +342,7 @@ describe('a request that is counted before its end', () => {
     ]);
   });
 
-  it('keeps its client told apart in a flood, and adds nothing to what is folded', () => {
+  it('keeps its client tracked during a flood', () => {
     const collector = collectorOf({ maxClients: 2 });
     for (const client of ['a', 'b']) for (let n = 0; n < 9; n++) collector.count(exchange({ client }));
     const open = collector.open(stream);

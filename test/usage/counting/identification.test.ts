@@ -34,7 +34,7 @@ describe('the client of a request', () => {
     ['a product without a version', ['User-Agent', 'Go-http-client'], 'user-agent:Go-http-client'],
     ['no product', ['User-Agent', '(compatible; x)'], 'unknown'],
     ['a name of another length', ['X-Client-Identity', 'shop'], 'unknown'],
-  ])('is known by %s', (_name, rawHeaders, expected) => {
+  ])('is identified by %s', (_name, rawHeaders, expected) => {
     expect(clientOf(byDefault, rawHeaders)).toBe(expected);
   });
 
@@ -68,7 +68,7 @@ describe('a secret', () => {
     'x-access-token',
     'client-secret',
     'x-whatever',
-  ])('in %s is only a tag', (name) => {
+  ])('in %s is stored as a tag', (name) => {
     expect(clientOf([header(name)], [name, secret])).toMatch(new RegExp(`^${name}:#[0-9a-f]{16}$`));
   });
 
@@ -79,7 +79,7 @@ describe('a secret', () => {
     },
   );
 
-  it('is told apart from 100,000 others', () => {
+  it('has another tag than 100,000 others', () => {
     const identification = new ClientIdentification(byDefault, salt);
     const tags = Array.from({ length: 100_000 }, (_one, n) => identification.clientOf(['X-Api-Key', `key-${n}`], ''));
     expect(new Set(tags).size).toBe(100_000);
@@ -116,7 +116,7 @@ describe('a claim of a JWT', () => {
     ['two parts', 'a.b'],
     ['a very long one', `a.${'A'.repeat(20_000)}.b`],
     ['nested brackets', `a.${Buffer.from('['.repeat(9_000)).toString('base64url')}.b`],
-  ])('may not be there: %s', (_name, token) => {
+  ])('may be missing: %s', (_name, token) => {
     expect(clientOf(bySub, ['Authorization', `Bearer ${token}`])).toBe('unknown');
     expect(clientOf([{ by: 'jwt', claim: 'toString' }], ['Authorization', `Bearer ${token}`])).toBe('unknown');
   });
@@ -140,7 +140,7 @@ describe('a hostile name', () => {
     'a,b;c|d',
   ];
 
-  it.each(hostile)('becomes harmless: %j', (value) => {
+  it.each(hostile)('is made safe to print: %j', (value) => {
     const client = clientOf(byDefault, ['X-Client-Id', value]);
     expect(client).toMatch(/^x-client-id:(?:[0-9A-Za-z][0-9A-Za-z ._:/@+-]*)?~[0-9a-f]{16}$/);
     expect(client.length).toBeLessThanOrEqual('x-client-id:'.length + 64);
@@ -149,7 +149,7 @@ describe('a hostile name', () => {
     );
   });
 
-  it('is another client than a name that looks like it', () => {
+  it('stays different from a similar name', () => {
     const long = 'x'.repeat(100);
     const clients = [`${long}a`, `${long}b`, 'K\u00c3\u00b6ln', 'K\u00c3\u00a4ln'].map((value) =>
       clientOf(byDefault, ['X-Client-Id', value]),

@@ -36,7 +36,7 @@ describe('a path', () => {
     expect(foldPath(path)).toBe(expected);
   });
 
-  it('is short and harmless, whatever it was', () => {
+  it('is short and safe to print, whatever it was', () => {
     for (let code = 0; code < 256; code++) {
       const folded = foldPath(`/a${String.fromCharCode(code).repeat(9)}`.repeat(500));
       expect(folded).toMatch(/^[\w.~:+$/{}*-]{1,410}$/);
@@ -50,7 +50,7 @@ describe('the names of routes', () => {
     ['/drinks/random', true],
   ]);
 
-  it('are those of the contract where it has the path', () => {
+  it('are those of the contract, if it has the path', () => {
     const names = new RouteNames(10);
     expect(names.nameOf('GET', '/drinks/mojito', drinks, 200)).toBe('GET /drinks/{id}');
     expect(names.nameOf('GET', '/drinks/random', drinks, 200)).toBe('GET /drinks/random');
@@ -63,13 +63,13 @@ describe('the names of routes', () => {
     expect(names.nameOf('GET', '/drinks/mojito', drinks, 200)).toBe('GET /drinks/{id}');
   });
 
-  it('are at most so many', () => {
+  it('are limited', () => {
     const names = new RouteNames(3);
     const asked = ['/a', '/b', '/c', '/d', '/e', '/a', '/d'].map((path) => names.nameOf('GET', path, undefined, 200));
     expect(asked).toEqual(['GET /a', 'GET /b', 'GET /c', 'other', 'other', 'GET /a', 'other']);
   });
 
-  it('are left for routes that exist, whatever a scanner asks for', () => {
+  it('stay available for existing routes during a scan', () => {
     const names = new RouteNames(10);
     const scanned = Array.from({ length: 20 }, (_one, n) =>
       names.nameOf('GET', `/scan${'x'.repeat(n)}`, undefined, 404),
@@ -78,7 +78,7 @@ describe('the names of routes', () => {
     expect(names.nameOf('GET', `/scan${'x'.repeat(19)}`, undefined, 200)).toBe(`GET /scan${'x'.repeat(19)}`);
   });
 
-  it.each(['get', 'A'.repeat(1_000), '<b>', ''])('call the odd method %j OTHER', (method) => {
+  it.each(['get', 'A'.repeat(1_000), '<b>', ''])('replace the unusual method %j by OTHER', (method) => {
     expect(new RouteNames(3).nameOf(method, '/a', undefined, 501)).toBe('OTHER /a');
   });
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { TwoGenerationCache } from '../../../gateway/usage/counting/twoGenerationCache.ts';
 
-it('keeps what is asked for, and forgets what is not', () => {
+it('keeps entries that are read, and drops the others', () => {
   const known = new TwoGenerationCache();
   known.set('asked for', 'yes');
   known.set('not asked for', 'yes');
@@ -12,7 +12,7 @@ it('keeps what is asked for, and forgets what is not', () => {
   expect([known.get('asked for'), known.get('not asked for')]).toEqual(['yes', undefined]);
 });
 
-it('keeps few of what is long', () => {
+it('keeps fewer long keys', () => {
   const known = new TwoGenerationCache();
   for (let n = 0; n < 1_000; n++) known.set(`${n}${'x'.repeat(16_000)}`, 'x');
   const kept = Array.from({ length: 1_000 }, (_one, n) => known.get(`${n}${'x'.repeat(16_000)}`) !== undefined);

@@ -30,7 +30,7 @@ it('has a hundred names an hour', () => {
   expect(unlisted.find('/v299', '', noon + hourMs)?.version).toBe('v299');
 });
 
-it('gives no second hundred because a stream of the last hour has ended', () => {
+it('does not start a new hour when a stream of the last one ends', () => {
   const unlisted = new UnlistedVersions();
   for (let n = 0; n < 100; n++) unlisted.find(`/v${n}`, '', noon);
   expect(unlisted.find('/v1', '', noon - hourMs)?.version).toBe('v1');

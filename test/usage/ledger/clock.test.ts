@@ -31,7 +31,7 @@ it.each([
   ['forward by 30 days', 30 * dayMs, 'The clock was set forward by 30 days'],
   ['forward by 6 seconds', 6_000, 'The clock was set forward by 6 s'],
   ['back by 30 days', -30 * dayMs, 'The clock was set back by 30 days'],
-])('what is covered begins anew when the clock is set %s', (_name, by, expected) => {
+])('coverage restarts when the clock is set %s', (_name, by, expected) => {
   const { ledger, clock, notices, pass } = open();
   pass(2 * hourMs);
   clock.time += by + 5_000;
@@ -45,7 +45,7 @@ it.each([
   expect(notices).toHaveLength(1);
 });
 
-it('what is covered begins anew after a pause of the process, and not while the clock is slewed', () => {
+it('coverage restarts after a pause of the process, but not while the clock is slewed', () => {
   const { ledger, clock, pass } = open();
   for (let turn = 0; turn < 2_000; turn += 1) {
     clock.time += 5_003;
@@ -65,7 +65,7 @@ it.each([
   ['while it runs', 800 * dayMs, true],
   ['between two runs', 800 * dayMs, false],
   ['by some hours', 5 * hourMs, true],
-])('requests of the future are of the present once the clock is right: %s', (_name, ahead, isSameRun) => {
+])('entries dated in the future are changed to the present once the clock is right: %s', (_name, ahead, isSameRun) => {
   const wrong = open({ at: noon + ahead });
   const rows = randomBatch(randomOf(3), 400, 20 * dayMs).map((one) => {
     const { hour, first, last } = one;
@@ -100,7 +100,7 @@ it.each([
   expect(requests()).toBe(all + 1);
 });
 
-it('a clock that begins in 1970 changes no date', () => {
+it('a clock that starts in 1970 changes no date', () => {
   const { ledger, store } = open();
   ledger.add([row()]);
   ledger.close();
@@ -113,7 +113,7 @@ it('a clock that begins in 1970 changes no date', () => {
   expect(readLedger(again.ledger).coveredSince()).toBe(noon + hourMs);
 });
 
-it('a request that is dated later than now is written as one of now', () => {
+it('a row with a later date is written with the current time', () => {
   const { ledger } = open();
   ledger.add([row({ first: noon + 800 * dayMs })]);
   expect(readLedger(ledger).totals(0)).toMatchObject([{ last: noon, requests: 1 }]);

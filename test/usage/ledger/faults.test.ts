@@ -25,7 +25,7 @@ import { dayMs, hourMs, noon, randomBatch, randomOf, row, total } from '../model
 import { openLedger } from './ledgerFixture.ts';
 
 describe('a ledger that cannot be written', () => {
-  it('keeps what is counted until its folder can be made', () => {
+  it('keeps the counts until its folder can be created', () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'kept'), 'in the way');
     const { ledger, store, clock, notices } = openLedger({ store: join(folder, 'kept', 'usage.db') });
@@ -83,7 +83,7 @@ describe('a ledger that cannot be written', () => {
     expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 2 }]);
   });
 
-  it('loses nothing to a disk that was full for a while', (context) => {
+  it('loses nothing while the disk is full', (context) => {
     const disk = smallDisk();
     if (disk === undefined) return context.skip('needs the right to mount a file system');
     const { ledger, store, clock } = openLedger({ store: join(disk, 'usage.db') });
@@ -110,7 +110,7 @@ describe('a ledger that cannot be written', () => {
     expect(integrityOf(store)).toBe('ok');
   });
 
-  it('takes up its work when the disk can be written again', (context) => {
+  it('is written again once the disk is writable', (context) => {
     const disk = smallDisk();
     if (disk === undefined) return context.skip('needs the right to mount a file system');
     execFileSync('mount', ['-o', 'remount,ro', disk]);
@@ -124,7 +124,7 @@ describe('a ledger that cannot be written', () => {
     expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 2 }]);
   });
 
-  it('begins again where somebody has removed the file', () => {
+  it('is created again after the file was removed', () => {
     const { ledger, store, clock } = openLedger();
     ledger.add([row()]);
     for (const name of readdirSync(dirname(store))) rmSync(join(dirname(store), name));
@@ -146,7 +146,7 @@ describe('a file that another program changes while it is open', () => {
     ['overwritten with text', (store: string) => writeFileSync(store, 'this is no database'.repeat(1_000))],
     ['overwritten in its middle', (store: string) => overwrite(store, 40_960, 8_192)],
     ['overwritten by another ledger', (store: string) => copyFileSync(openLedger().store, store)],
-  ])('is put aside at the next write, and a new one begins: %s', (_name, change) => {
+  ])('is renamed at the next write, and a new one is created: %s', (_name, change) => {
     const { ledger, store, clock, notices } = openLedger();
     ledger.add(randomBatch(randomOf(1), 400, 10 * dayMs));
     const { salt } = ledger;
@@ -170,7 +170,7 @@ describe('a file that another program changes while it is open', () => {
     ['removed with its journal', (store: string) => ['', '-wal', '-shm'].map((suffix) => rmSync(store + suffix))],
     ['replaced', (store: string) => renameSync(closedLedger(), store)],
     ['left without its journal', (store: string) => rmSync(`${store}-wal`)],
-  ])('keeps a copy of what was counted, and goes on: %s', (_name, change) => {
+  ])('is copied, and a new one is created: %s', (_name, change) => {
     const { ledger, store, clock, notices } = openLedger();
     ledger.add([row({ requests: 7 })]);
     change(store);
@@ -191,7 +191,7 @@ describe('a file that another program changes while it is open', () => {
     expect(integrityOf(store)).toBe('ok');
   });
 
-  it('is the same after another program has moved the journal into it', () => {
+  it('is unchanged after another program checkpointed the journal', () => {
     const { ledger, store, notices } = openLedger();
     for (let turn = 1; turn <= 5; turn += 1) {
       ledger.add([row()]);
@@ -214,7 +214,7 @@ describe('a damaged file', () => {
     ],
     ['cut off', (store: string) => writeFileSync(store, readFileSync(store).subarray(0, 5_000))],
     ['overwritten', (store: string) => writeSync(openSync(store, 'r+'), Buffer.alloc(60_000, 0xab), 0, 60_000, 4_096)],
-  ])('is put aside when it is %s, and a new one begins', (_name, damage) => {
+  ])('is renamed when it is %s, and a new one is created', (_name, damage) => {
     const { ledger: before, store } = openLedger();
     before.add(randomBatch(randomOf(1), 300, 10 * dayMs));
     const { salt } = before;
@@ -232,7 +232,7 @@ describe('a damaged file', () => {
     expect(salt).toHaveLength(32);
   });
 
-  it('is put aside when it is damaged while it is open', () => {
+  it('is renamed when it is damaged while it is open', () => {
     const { ledger, store, notices } = openLedger();
     ledger.add(randomBatch(randomOf(1), 2_000, 100 * dayMs));
     const { salt } = ledger;
@@ -255,7 +255,7 @@ describe('a damaged file', () => {
   });
 });
 
-describe('a file that is not ours', () => {
+describe('a file of another program or release', () => {
   it.each([
     ['another program’s', 'CREATE TABLE notes (text)', 'it belongs to another program'],
     [
@@ -263,7 +263,7 @@ describe('a file that is not ours', () => {
       'PRAGMA application_id = 0x5647554c; PRAGMA user_version = 99',
       'it was written by a later release',
     ],
-  ])('is left alone: %s', (_name, sql, reason) => {
+  ])('is not changed: %s', (_name, sql, reason) => {
     const store = join(temporaryFolder(), 'usage.db');
     const other = new DatabaseSync(store);
     other.exec(sql);
@@ -289,7 +289,7 @@ describe('a file that is not ours', () => {
   });
 });
 
-it('is whole after its process was killed in the middle of writing', async () => {
+it('is intact after its process was killed while writing', async () => {
   const store = join(temporaryFolder(), 'usage.db');
   const script = `
     import { Ledger } from ${JSON.stringify(new URL('../../../gateway/usage/ledger/ledger.ts', import.meta.url).href)};

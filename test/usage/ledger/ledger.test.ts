@@ -53,7 +53,7 @@ describe('the ledger', () => {
     ['the last day', dayMs],
     ['three days', 3 * dayMs + 5 * hourMs],
     ['months', 75 * dayMs],
-  ])('says exactly what was counted in %s', (_name, spanMs) => {
+  ])('returns the exact counts of %s', (_name, spanMs) => {
     const { ledger } = openLedger();
     const random = randomOf(spanMs);
     const rows = Array.from({ length: 8 }, () => randomBatch(random, 150, spanMs));
@@ -67,7 +67,7 @@ describe('the ledger', () => {
     expect(ledger.problem).toBeUndefined();
   });
 
-  it('says the same of whole days after the hours are gone', () => {
+  it('returns the same counts of whole days after the hours were deleted', () => {
     const { ledger, clock } = openLedger();
     const rows = randomBatch(randomOf(5), 900, 20 * dayMs);
     ledger.add(rows);
@@ -83,7 +83,7 @@ describe('the ledger', () => {
     for (const since of days) expectSame(readLedger(ledger), rows, since, since + 5 * dayMs);
   });
 
-  it('has no totals where nothing lies between', () => {
+  it('has no totals for an empty period', () => {
     const { ledger } = openLedger();
     ledger.add([row()]);
     expect([
@@ -93,7 +93,7 @@ describe('the ledger', () => {
     ]).toEqual([[], [], undefined]);
   });
 
-  it('lists the most used first', () => {
+  it('sorts clients by requests', () => {
     const { ledger } = openLedger();
     ledger.add([row({ client: 'a', requests: 2 }), row({ client: 'b', requests: 3 }), row({ client: 'c' })]);
     expect(
@@ -103,7 +103,7 @@ describe('the ledger', () => {
     ).toEqual(['b', 'a', 'c']);
   });
 
-  it('names the routes of the fifty biggest clients', () => {
+  it('lists the routes of the fifty clients with the most requests', () => {
     const { ledger } = openLedger();
     ledger.add(Array.from({ length: 51 }, (_one, n) => row({ client: `c${n}`, requests: 200 - n })));
     const named = readLedger(ledger)
@@ -139,7 +139,7 @@ describe('the ledger', () => {
     expect(readLedger(ledger).clientSeries('v9', 'x-client-id:shop', 0)).toEqual([]);
   });
 
-  it('tells who moved from one version to another', () => {
+  it('compares the requests of each client to two versions', () => {
     const { ledger } = openLedger();
     ledger.add([
       row({ client: 'stays', requests: 9 }),
@@ -178,7 +178,7 @@ describe('the ledger', () => {
     ).toEqual(['stays', 'moves', 'new']);
   });
 
-  it('forgets what is older than the retention, names included', () => {
+  it('deletes what is older than the retention, including names', () => {
     const { ledger, store, clock } = openLedger({ retention: 100 * dayMs }, noon - 150 * dayMs);
     clock.time = noon;
     const old = row({ client: 'gone', route: 'GET /gone', version: 'v0', first: noon - 120 * dayMs });
@@ -211,8 +211,8 @@ describe('the ledger', () => {
   it.each([
     ['a minute', 60_000, noon],
     ['an hour', 3_600_000, noon],
-    ['longer, in which nobody was there to hear', 3_600_001, noon + dayMs + 3_600_001],
-  ])('covers a pause of %s accordingly', (_name, pause, expected) => {
+    ['longer than that', 3_600_001, noon + dayMs + 3_600_001],
+  ])('covers a pause of %s only up to an hour', (_name, pause, expected) => {
     const { ledger, store, clock } = openLedger();
     clock.time = noon + dayMs;
     ledger.add([row()]);
@@ -220,7 +220,7 @@ describe('the ledger', () => {
     expect(readLedger(openLedger({ store }, noon + dayMs + pause).ledger).coveredSince()).toBe(expected);
   });
 
-  it('does not take a pause that is long for the quiet period for silence', () => {
+  it('does not cover a pause that is long compared with the quiet period', () => {
     const { ledger, store, clock } = openLedger();
     clock.time = noon + dayMs;
     ledger.add([row()]);
@@ -230,7 +230,7 @@ describe('the ledger', () => {
     expect(covered).toEqual([noon + dayMs + 12_000, noon + dayMs + 12_000, noon, noon]);
   });
 
-  it('is kept over a restart, with the salt', () => {
+  it('survives a restart, with its salt', () => {
     const { ledger, store } = openLedger();
     ledger.add([row()]);
     const { salt } = ledger;
@@ -241,7 +241,7 @@ describe('the ledger', () => {
     expect(readLedger(again).byClient('v1', 0)).toMatchObject([{ requests: 2 }]);
   });
 
-  it('is nobody else’s to read', () => {
+  it('is readable by its owner only', () => {
     const { ledger, store } = openLedger();
     ledger.add([row()]);
     for (const file of [store, `${store}-wal`, `${store}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -251,7 +251,7 @@ describe('the ledger', () => {
 });
 
 describe('a reader', () => {
-  it('sees what another process writes meanwhile', () => {
+  it('sees what another process writes', () => {
     const { ledger, store } = openLedger();
     const reader = LedgerReader.open(store);
     for (let turn = 1; turn <= 50; turn++) {
@@ -264,7 +264,7 @@ describe('a reader', () => {
     expect(reader.totals(0)).toEqual([]);
   });
 
-  it('reads what a gateway has left', () => {
+  it('reads the file of a gateway that has stopped', () => {
     const { ledger, store } = openLedger();
     ledger.add([row()]);
     ledger.close();

@@ -33,7 +33,7 @@ function earlierLedger(): string {
   return store;
 }
 
-it('takes over the ledger of an earlier release, and what it counts from now on', () => {
+it('migrates the ledger of an earlier release and adds to it', () => {
   const store = earlierLedger();
   const { ledger, notices } = openLedger({ store });
   expect([ledger.problem, ledger.salt, notices]).toEqual([undefined, 'the old salt', []]);
@@ -51,7 +51,7 @@ it('takes over the ledger of an earlier release, and what it counts from now on'
   expect(again.problem).toBeUndefined();
 });
 
-it('counts as use what an earlier release has counted, since it is not known what failed', () => {
+it('treats all requests of an earlier release as use, because it did not record failures', () => {
   const store = earlierLedger();
   const { ledger } = openLedger({ store });
   const at = noon - dayMs;
@@ -82,7 +82,7 @@ it('reads the ledger of an earlier release without changing it', () => {
   expect(readFileSync(store).equals(before)).toBe(true);
 });
 
-it('changes nothing where it cannot change all', () => {
+it('changes nothing if the migration fails', () => {
   const store = earlierLedger();
   const other = new DatabaseSync(store);
   // The second of the new tables is in the way.

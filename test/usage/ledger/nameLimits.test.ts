@@ -75,11 +75,11 @@ function namesADay(store: string, subject: 'client' | 'route'): number[] {
   return rows.map(({ names }) => Number(names));
 }
 
-describe('names that are too many for the ledger', () => {
+describe('names above the limit', () => {
   it.each([
     ['one day', 1, 400],
     ['days of two blocks', 25, 60],
-  ])('are counted as one, and every sum stays: %s', (_name, days, newcomers) => {
+  ])('are folded, and every sum stays the same: %s', (_name, days, newcomers) => {
     const { ledger, store } = openLedger(limits);
     const rows = floodOf(randomOf(days), days, newcomers);
     // As several processes would bring them.
@@ -94,7 +94,7 @@ describe('names that are too many for the ledger', () => {
     expectSums(ledger, rows);
   });
 
-  it('are at most as many as they may be once the hour is over', () => {
+  it('are folded exactly to the limit by the maintenance', () => {
     const { ledger, store } = openLedger(limits);
     ledger.add(Array.from({ length: 23 }, (_one, n) => row({ client: `c${n}`, requests: n + 1 })));
     expect(namesADay(store, 'client')).toEqual([23]);
@@ -113,7 +113,7 @@ describe('names that are too many for the ledger', () => {
     expect(readLedger(ledger).byClient('v1', 0)[0]).toMatchObject({ client: 'c0', requests: 50 });
   });
 
-  it('keep those that call on and on, and the days of those that are too many today', () => {
+  it('keep regular clients, and earlier days of folded clients', () => {
     const { ledger } = openLedger(limits);
     ledger.add([row({ client: 'earlier', first: noon - 3 * dayMs, requests: 4 }), row({ client: 'earlier' })]);
     for (let turn = 0; turn < 30; turn++) {
@@ -135,7 +135,7 @@ describe('names that are too many for the ledger', () => {
     expect(readLedger(ledger).totals(noon)).toMatchObject([{ requests: 1 + 300 * 2 + 30 }]);
   });
 
-  it('keep a client that has a stream open, rather than those that call once', () => {
+  it('keep a client with an open stream rather than clients with one request', () => {
     const { ledger } = openLedger(limits);
     ledger.add([row({ client: 'reader', requests: 0, last: noon + 9 })]);
     ledger.add(Array.from({ length: 40 }, (_one, n) => row({ client: `c${n}` })));
@@ -146,7 +146,7 @@ describe('names that are too many for the ledger', () => {
     ).toContain('reader');
   });
 
-  it('leave the days on which a client only had a stream open', () => {
+  it('keep the days on which a client only had an open stream', () => {
     const { ledger, store } = openLedger(limits);
     const before = noon - 3 * dayMs;
     ledger.add([row({ client: 'reader', first: before, requests: 0 }), row({ client: 'reader' })]);
@@ -160,7 +160,7 @@ describe('names that are too many for the ledger', () => {
     expect(problemsOf(store)).toEqual([]);
   });
 
-  it('are said to be so many requests', () => {
+  it('are reported as a number of requests', () => {
     const { ledger } = openLedger(limits);
     const others = (version: string, first: number) => row({ version, client: 'other clients', first, requests: 5 });
     ledger.add([row(), others('v1', noon), others('v1', noon - 40 * dayMs), others('v2', noon)]);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { HeldRows } from '../../../gateway/usage/ledger/outage.ts';
 import { noon, randomBatch, randomOf, row, total } from '../model.ts';
 
-it('adds up what is about the same', () => {
+it('adds up rows of the same client, route and hour', () => {
   const held = new HeldRows(10);
   const [one, two] = [
     row({ requests: 2, errors: 1, first: noon + 5 }),
@@ -15,7 +15,7 @@ it('adds up what is about the same', () => {
   expect(one.requests).toBe(2);
 });
 
-it('loses no request when there are too many, and stays small', () => {
+it('folds rows above the limit without losing requests', () => {
   const held = new HeldRows(20);
   const rows = randomBatch(randomOf(2), 2_000, 5 * 3_600_000);
   held.hold(rows);

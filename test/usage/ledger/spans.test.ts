@@ -21,7 +21,7 @@ it('covers each hour once, without gaps', () => {
   }
 });
 
-it('takes whole days where there are no hours', () => {
+it('uses whole days if hours are not kept', () => {
   const spans = spansOf(5.5 * dayMs, 7.2 * dayMs, 'day');
   expect(spans).toEqual([{ length: 'day', from: 5, to: 7 }]);
 });
@@ -30,6 +30,6 @@ it('has no short spans at an open end', () => {
   expect(spansOf(29 * dayMs + 5 * hourMs, endless).map(({ length }) => length)).toEqual(['hour', 'block']);
 });
 
-it('covers nothing where nothing lies between', () => {
+it('covers nothing for an empty period', () => {
   expect(spansOf(3 * hourMs, 3 * hourMs)).toEqual([]);
 });

@@ -45,7 +45,7 @@ function hang(folder: string): () => void {
   };
 }
 
-it('has written what was added before once it is flushed, however much that is', async () => {
+it('has written all earlier batches once it is flushed', async () => {
   const { ledger, requests, notices } = await open();
   for (let turn = 0; turn < 20; turn += 1) ledger.add(newNames(1_000, `turn-${turn}`));
   // More than may be on its way: the rest is added up in memory.
@@ -54,7 +54,7 @@ it('has written what was added before once it is flushed, however much that is',
   expect([requests(), ledger.held, ledger.problem, notices]).toEqual([20_000, 0, undefined, []]);
 });
 
-it('writes everything before it closes, and takes nothing after that', async () => {
+it('writes everything before it closes, and accepts nothing afterwards', async () => {
   const { ledger, requests } = await open();
   for (let turn = 0; turn < 10; turn += 1) ledger.add(newNames(1_000, `turn-${turn}`));
   await ledger.close();
@@ -63,7 +63,7 @@ it('writes everything before it closes, and takes nothing after that', async () 
   expect(requests()).toBe(10_000);
 });
 
-it('takes the salt of the file, and settings of a reload', async () => {
+it('uses the salt of the file, and applies the settings of a reload', async () => {
   const { ledger, settings, store } = await open();
   ledger.add([row({ first: Date.now() - 30 * hourMs }), row({ first: Date.now() })]);
   ledger.configure({ ...settings, store: '/elsewhere', retention: hourMs });
@@ -78,7 +78,7 @@ it('takes the salt of the file, and settings of a reload', async () => {
 });
 
 it.each(['dies before it writes', 'dies after it wrote'])(
-  'starts another thread for one that %s, and counts everything once',
+  'starts a new thread after one that %s, and counts everything once',
   async (what) => {
     const { folder, ledger, requests, notices } = await open({ worker: brokenWorker });
     ledger.add(newNames(10, 'before'));
@@ -100,7 +100,7 @@ it.each(['dies before it writes', 'dies after it wrote'])(
   },
 );
 
-it('says that the disk hangs, and loses nothing if it comes back', async () => {
+it('reports that the disk hangs, and loses nothing if it recovers', async () => {
   const { folder, ledger, requests } = await open({ worker: brokenWorker, overdueMs: 100 });
   const comesBack = hang(folder);
   for (let turn = 0; turn < 8; turn += 1) ledger.add(newNames(100, `turn-${turn}`));
@@ -112,7 +112,7 @@ it('says that the disk hangs, and loses nothing if it comes back', async () => {
   await eventually(() => expect([ledger.problem, requests()]).toEqual([undefined, 800]), 30_000);
 });
 
-it('does not wait at its end for a disk that hangs, and says what is lost', async () => {
+it('closes without waiting for a disk that hangs, and reports what is lost', async () => {
   const { folder, ledger, notices } = await open({ worker: brokenWorker, closeMs: 100 });
   const comesBack = hang(folder);
   ledger.add(newNames(100, 'a'));

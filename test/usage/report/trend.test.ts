@@ -10,8 +10,8 @@ function daysOf(...requests: number[]) {
   return requests.map((count, index) => ({ at: today - (requests.length - index) * day, requests: count }));
 }
 
-describe('the days that count', () => {
-  it('are none while nothing is covered', () => expect(completeDays(daysOf(1, 2), undefined, now)).toEqual([]));
+describe('the complete days', () => {
+  it('are none if the ledger is empty', () => expect(completeDays(daysOf(1, 2), undefined, now)).toEqual([]));
 
   it('begin with the first whole day of the ledger', () => {
     const days = completeDays([], today - 3 * day + 1, now);
@@ -24,7 +24,7 @@ describe('the days that count', () => {
     expect(days.every(({ requests }) => requests === 0)).toBe(true);
   });
 
-  it('add up what is counted apart, and never fall below nothing', () => {
+  it('add up counts of the same day, and are never negative', () => {
     const at = today - day;
     const counts = [
       { at, requests: 5 },
@@ -74,7 +74,7 @@ describe('the trend', () => {
     expect(trend.zero === undefined ? undefined : new Date(trend.zero).toISOString().slice(0, 10)).toBe(zero);
   });
 
-  it.each([0, 1, 2, 3, 4, 5, 6])('sees through weekends, whichever weekday it is: %d', (offset) => {
+  it.each([0, 1, 2, 3, 4, 5, 6])('is not affected by weekends, on weekday %d', (offset) => {
     const kindOf = (requests: number[]): string => trendOf(daysOf(...requests), now).kind;
     for (const count of [14, 20, 21, 27, 28, 30]) expect(kindOf(office(count, offset))).toBe('not falling');
     expect(kindOf(office(30, offset, (index) => 1 - index / 33))).toBe('falling');
@@ -82,7 +82,7 @@ describe('the trend', () => {
     expect(kindOf(office(30, offset, (index) => (index < 15 ? 1 : 0.05)))).toBe('not falling');
   });
 
-  it('never names a day while the last days do not fall, wherever the step was', () => {
+  it('has no end while the last days do not fall, wherever the step was', () => {
     for (let since = 0; since <= 30; since++) {
       for (const low of [10, 50, 300, 700]) {
         const flat = trendOf(daysOf(...times(30 - since, 1000), ...times(since, low)), now);
@@ -92,7 +92,7 @@ describe('the trend', () => {
     }
   });
 
-  it('counts by the day', () => {
+  it('changes from one day to the next', () => {
     expect(trendOf(daysOf(...line(3000, -100, 30)), now).perDay).toBeCloseTo(-100);
   });
 });

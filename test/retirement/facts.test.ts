@@ -33,17 +33,17 @@ function factsOf(given: Given) {
 }
 
 describe('the facts', () => {
-  it('begin with the hour in which the quiet period begins', () => {
+  it('start at the hour in which the quiet period starts', () => {
     expect(new Date(factsOf({}).since).toISOString()).toBe('2026-11-14T12:00:00.000Z');
   });
 
-  it('of a period shorter than an hour leave out who asked before it, in the same hour', () => {
+  it('of a period shorter than an hour leave out earlier clients of the same hour', () => {
     const rows = [row('v1', 'before', now - 61_000), row('v1', 'within', now - 59_000)];
     const { since, clients } = factsOf({ rows, quiet: 60_000 });
     expect([since, clients.map(({ client }) => client)]).toEqual([now - 60_000, ['within']]);
   });
 
-  it('count the requests to versions since then', () => {
+  it('count the requests to all versions in the period', () => {
     const rows = [
       row('v1', 'a', now - 8 * day),
       row('v1', 'a', now - 6 * day),
@@ -54,7 +54,7 @@ describe('the facts', () => {
     expect([allRequests, clients.map(({ client, requests }) => [client, requests])]).toEqual([9, [['a', 1]]]);
   });
 
-  it('keep who is ignored apart, in the trend, too', () => {
+  it('leave out ignored clients, also in the trend', () => {
     const rows = [1, 2, 3].flatMap((days) => [
       row('v1', 'x-client-id:probe', now - days * day, { requests: 100 }),
       row('v1', 'a', now - days * day),
@@ -77,7 +77,7 @@ describe('the facts', () => {
     expect(factsOf({ rows, ...given }).newClients?.map(({ client }) => client)).toEqual(expected);
   });
 
-  describe('tell who calls seldom', () => {
+  describe('distinguish infrequent clients', () => {
     const visits = (client: string, ...daysAgo: number[]) =>
       daysAgo.map((days) => row('v1', client, now - days * day, { requests: 10 }));
     const answers = (rows: UsageRow[], retire: object = {}) => {
@@ -109,14 +109,14 @@ describe('the facts', () => {
       ['a client that has called since', visits('x', 100, 70, 40, 9, 1)],
     ])('%s is neither', (_what, rows, retire) => expect(answers(rows, retire)).toEqual([[], []]));
 
-    it('with how long it usually pauses, and what it made', () => {
+    it('with the usual pause and the requests', () => {
       const { infrequent } = factsOf({ rows: visits('x', 101, 70, 40, 9) });
       const times = { first: now - 101 * day, last: now - 9 * day };
       expect(infrequent).toEqual([{ client: 'x', name: undefined, requests: 40, ...times, usualPause: 31 * day }]);
     });
   });
 
-  it('name the routes that end, over every major on the way', () => {
+  it('list the lost routes across several majors', () => {
     const routes = {
       '/v1': { upstream, moved: { '/old': null, '/drinks/{id}': '/cocktails/{id}' } },
       '/v2': { retired: true, moved: { '/cocktails/{id}': null } },
@@ -129,13 +129,13 @@ describe('the facts', () => {
     expect([lost.map(({ route }) => route), successor?.version]).toEqual([['GET /old', 'GET /drinks/{id}'], 'v3']);
   });
 
-  it('name no route where there is no successor', () => {
+  it('list no route without a successor', () => {
     const routes = { '/v1': { upstream, moved: { '/drinks': null } } };
     const { lost, successor } = factsOf({ rows: [row('v1', 'a', now - day)], routes });
     expect([lost, successor]).toEqual([[], undefined]);
   });
 
-  it('say what is under way, and how well the successor is', () => {
+  it('include requests in flight and the health of the successor', () => {
     const target: TargetReport = {
       url: upstream,
       inFlight: 0,
@@ -158,7 +158,7 @@ describe('the facts', () => {
     });
   });
 
-  it('know of a question that the ledger could not answer', () => {
+  it('include the problem of a query that failed', () => {
     let problem: string | undefined;
     const failing = () => {
       problem = 'the disk reports an error';

@@ -39,7 +39,7 @@ async function started(more: Readonly<Record<string, unknown>>) {
   return { ...running, clients, client };
 }
 
-it('names a client of several workers, with the token only, and only if nobody else has', async () => {
+it('names a client with the token, unless the name changed in the meantime', async () => {
   const names = join(temporaryFolder(), 'names.yaml');
   writeFileSync(names, '# Partners\nuser-agent:curl: cron # nightly\n');
   const { admin, client, clients } = await started({ names });
@@ -70,14 +70,14 @@ it('names a client of several workers, with the token only, and only if nobody e
   expect(readFileSync(names, 'utf8')).toBe('# Partners\nuser-agent:curl: cron # nightly\n');
 });
 
-it('says what to add by hand where usage.names is not set', async () => {
+it('shows the line to add if usage.names is not set', async () => {
   const { admin, client } = await started({});
   const { status, body } = await post(admin, { client, name: 'Ann', was: '' });
   expect([status, body['code'], body['line']]).toEqual([409, 'NAME_NOT_SAVED', `"${client}": "Ann"`]);
   expect(body['detail']).toContain('usage: { names: names.yaml }');
 });
 
-it('asks for a token where none is set', async () => {
+it('requires a token to be set', async () => {
   const running = await startWorkers(1, { '/v1': 'http://127.0.0.1:1' });
   const { status, body } = await post(running.admin, { client: 'a', name: 'b', was: '' }, {});
   expect([status, body['detail']]).toEqual([403, expect.stringContaining('Set gateway.admin_token')]);
