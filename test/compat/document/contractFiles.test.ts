@@ -137,7 +137,7 @@ describe('with remote $refs allowed', () => {
     expect(await reasonFor(`${base}/a.yaml`)).toBe('cannot be fetched: ECONNREFUSED');
   });
 
-  it('a password in a URL is mrequested', async () => {
+  it('a password in a URL is masked', async () => {
     const words = await reasonFor('http://barista:s3cret@127.0.0.1:1/a.yaml');
     expect(words).toContain('http://***@127.0.0.1:1/a.yaml');
     expect(words).not.toContain('s3cret');

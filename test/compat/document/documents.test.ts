@@ -67,7 +67,7 @@ describe('a $ref leads to', () => {
   });
 });
 
-describe('a $ref is refused', () => {
+describe('a $ref is rejected', () => {
   const drink = 'x.json#/components/schemas/Drink';
   const outside = 'lies outside the working tree of the contract';
   it.each([
