@@ -1,7 +1,42 @@
+import { isAlias, isMap, isSeq, type Node } from 'yaml';
+import { type KeyAndValue, keyText, pairsOf, type YamlText } from '../../shared/yaml/yamlText.ts';
+import { isMergeKey } from '../../shared/yaml/yamlValue.ts';
 import { endOfString, unquote } from './jsonSyntax.ts';
-import type { ContractFile, ContractPlace } from './located.ts';
-import { positionsAt, type SearchTree, searchTreeFor, type TextPosition } from './textPositions.ts';
-import { findInYaml } from './yamlPositions.ts';
+import { type ContractFile, type ContractPlace, keysTo } from './located.ts';
+
+/** Line and column count from 1; columns count UTF-16 code units. */
+export interface TextPosition {
+  readonly line: number;
+  readonly column: number;
+  /** The offset of the first character of the line. */
+  readonly start: number;
+}
+
+export function positionAt(text: string, offset: number): TextPosition {
+  const { line, start } = advance(text, offset, { line: 1, start: 0 });
+  return { line, column: offset - start + 1, start };
+}
+
+/** The positions of many offsets in one pass over the text. */
+function positionsAt(text: string, offsets: Iterable<number>): Map<number, TextPosition> {
+  const positions = new Map<number, TextPosition>();
+  let at = { line: 1, start: 0 };
+  for (const offset of [...offsets].sort((a, b) => a - b)) {
+    at = advance(text, offset, at);
+    positions.set(offset, { ...at, column: offset - at.start + 1 });
+  }
+  return positions;
+}
+
+/** The line that contains `offset`; `from` is that line or one before it. */
+function advance(text: string, offset: number, from: { line: number; start: number }): { line: number; start: number } {
+  let { line, start } = from;
+  for (let end = text.indexOf('\n', start); end !== -1 && end < offset; end = text.indexOf('\n', start)) {
+    line += 1;
+    start = end + 1;
+  }
+  return { line, start };
+}
 
 /**
  * The text positions of places: of a map entry, the position of its key; of a list item, where it begins. A place that
@@ -22,6 +57,74 @@ export function positionsOf(file: ContractFile, places: readonly ContractPlace[]
 
 function lastOffset(path: readonly SearchTree[]): number {
   return path.findLast(({ offset }) => offset !== undefined)?.offset ?? 0;
+}
+
+/** The places to find in one file, as a tree of keys: one pass finds them all and skips everything else. */
+interface SearchTree {
+  readonly inner: Map<string, SearchTree>;
+  /** The offset of the place in the text; undefined until it is found. */
+  offset: number | undefined;
+}
+
+/** A search tree for `places`, and for each place the nodes from the root of the tree down to it. */
+function searchTreeFor(places: readonly ContractPlace[]): {
+  readonly tree: SearchTree;
+  readonly paths: Map<ContractPlace, SearchTree[]>;
+} {
+  const tree: SearchTree = { inner: new Map(), offset: undefined };
+  const paths = new Map(places.map((place) => [place, addTo(tree, place)]));
+  return { tree, paths };
+}
+
+function addTo(tree: SearchTree, place: ContractPlace): SearchTree[] {
+  const path = [tree];
+  let at = tree;
+  for (const key of keysTo(place)) {
+    const next = at.inner.get(key) ?? { inner: new Map(), offset: undefined };
+    at.inner.set(key, next);
+    path.push(next);
+    at = next;
+  }
+  return path;
+}
+
+/** Sets the offsets of a search tree. An aliased value is at its anchor. */
+function findInYaml({ root, aliases }: YamlText, wanted: SearchTree): void {
+  const targetOf = (node: Node | null): Node | null => (isAlias(node) ? (aliases.get(node) ?? null) : node);
+
+  const find = (node: Node | null, into: SearchTree): void => {
+    const target = targetOf(node);
+    if (into.inner.size === 0) return;
+    if (isMap(target)) findKeys(pairsOf(target), into);
+    if (!isSeq(target)) return;
+    for (const [key, inner] of into.inner) {
+      const item = target.items[Number(key)] as Node | null | undefined;
+      if (item === undefined) continue;
+      inner.offset = item?.range?.[0];
+      find(item, inner);
+    }
+  };
+
+  const findKeys = (pairs: readonly KeyAndValue[], into: SearchTree): void => {
+    for (const { key, value } of pairs) {
+      const name = isMergeKey(key) ? undefined : keyText(key, aliases);
+      const inner = name === undefined ? undefined : into.inner.get(name);
+      if (!inner) continue;
+      inner.offset = key?.range?.[0];
+      find(value, inner);
+    }
+    for (const { key, value } of pairs) if (isMergeKey(key)) findMerged(targetOf(value), into);
+  };
+
+  /** A merged map adds only the keys that the map itself, and the maps merged before it, lack. */
+  const findMerged = (node: Node | null, into: SearchTree): void => {
+    if (isSeq(node)) for (const item of node.items) findMerged(targetOf(item as Node | null), into);
+    const open = [...into.inner].filter(([, { offset }]) => offset === undefined);
+    if (isMap(node) && open.length > 0) find(node, { inner: new Map(open), offset: undefined });
+  };
+
+  wanted.offset = root?.range?.[0] ?? 0;
+  find(root, wanted);
 }
 
 const [openBrace, closeBrace, openBracket, closeBracket] = [123, 125, 91, 93];

@@ -15,7 +15,7 @@ import {
   refOf,
   rootOf,
 } from './located.ts';
-import { positionAt } from './textPositions.ts';
+import { positionAt } from './positions.ts';
 
 /** A mistake in a contract. */
 export interface ContractFault {

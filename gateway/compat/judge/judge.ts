@@ -2,8 +2,8 @@ import { type ContractComparison, compareContracts } from '../diff/contracts.ts'
 import type { RouteName } from '../diff/routes.ts';
 import type { Documents } from '../document/documents.ts';
 import { below } from '../document/located.ts';
+import type { TextPosition } from '../document/positions.ts';
 import { positionsOf } from '../document/positions.ts';
-import type { TextPosition } from '../document/textPositions.ts';
 import { basisOf, levelOf } from '../rules/rules.ts';
 import { needlessMajorSentence } from '../rules/words.ts';
 import type { ExemptedFinding, Exemptions, StaleExemption } from './exemptions.ts';

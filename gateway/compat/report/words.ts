@@ -1,6 +1,6 @@
 import { plural, printable, printableExcerpt } from '../../shared/text.ts';
 import { type RouteName, routeInWords } from '../diff/routes.ts';
-import type { TextPosition } from '../document/textPositions.ts';
+import type { TextPosition } from '../document/positions.ts';
 import type { StaleExemption } from '../judge/exemptions.ts';
 import type { Finding, Site } from '../judge/findings.ts';
 import type { PlacedFinding } from '../judge/judge.ts';

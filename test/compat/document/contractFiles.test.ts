@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Documents } from '../../../gateway/compat/document/documents.ts';
 import type { WebLimits } from '../../../gateway/compat/source/web.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
-import { drinkOf, open, referring, refusal, write } from './opened.ts';
+import { drinkOf, errorMessage, open, referring, write } from './openContract.ts';
 
 const servers: Server[] = [];
 
@@ -51,7 +51,7 @@ function openReferring(
 /** The reason why the `$ref` cannot be followed. */
 async function reasonFor(ref: string, remote?: Partial<WebLimits>): Promise<string> {
   const documents = await openReferring(ref, remote);
-  const words = await refusal(() => drinkOf(documents));
+  const words = await errorMessage(() => drinkOf(documents));
   const head = `x.json#/components/schemas/Drink: refers to ${JSON.stringify(ref)}, which `;
   return words.startsWith(head) ? words.slice(head.length) : words;
 }
@@ -170,6 +170,6 @@ it('without permission nothing is fetched', async () => {
   const folder = temporaryFolder();
   write(folder, { 'x.json': referring(`${await serve(listener)}/a.yaml`) });
   const documents = await open('x.json', folder);
-  expect(await refusal(() => drinkOf(documents))).toContain('is on the web, and is not fetched');
+  expect(await errorMessage(() => drinkOf(documents))).toContain('is on the web, and is not fetched');
   expect(requested).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { routesOf } from '../../../gateway/compat/diff/routes.ts';
 import { below, pointerOf } from '../../../gateway/compat/document/located.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
-import { drinkOf, open, referring, refusal, write } from './opened.ts';
+import { drinkOf, errorMessage, open, referring, write } from './openContract.ts';
 
 const schemas = 'Price: &price\n  type: number\n';
 
@@ -99,16 +99,18 @@ describe('a $ref is rejected', () => {
     symlinkSync('nowhere', join(folder, 'linked-nowhere.yaml'));
     symlinkSync('round.yaml', join(folder, 'round.yaml'));
     const documents = await open('x.json', folder);
-    expect(await refusal(() => drinkOf(documents))).toBe(`${drink}: refers to ${JSON.stringify(ref)}, which ${said}`);
+    expect(await errorMessage(() => drinkOf(documents))).toBe(
+      `${drink}: refers to ${JSON.stringify(ref)}, which ${said}`,
+    );
   });
 
   it('outside the folder, if the contract is in no working tree or is read from standard input', async () => {
     const outer = temporaryFolder();
     write(outer, { 'api/x.json': referring('../schemas.yaml'), 'schemas.yaml': schemas });
     const file = await open('api/x.json', outer);
-    expect(await refusal(() => drinkOf(file))).toContain(outside);
+    expect(await errorMessage(() => drinkOf(file))).toContain(outside);
     const piped = await open('-', join(outer, 'api'), { stdin: () => referring('../schemas.yaml') });
-    expect(await refusal(() => drinkOf(piped))).toContain(outside);
+    expect(await errorMessage(() => drinkOf(piped))).toContain(outside);
     const beside = await open('-', outer, { stdin: () => referring('schemas.yaml#/Price') });
     expect(drinkOf(beside).value).toEqual({ type: 'number' });
   });
@@ -116,7 +118,7 @@ describe('a $ref is rejected', () => {
   it('with the position of the syntax error in the other file', async () => {
     const folder = tree({ 'x.json': referring('y.yaml'), 'y.yaml': 'a: 1\na: 2\n' });
     const documents = await open('x.json', folder);
-    expect(await refusal(() => drinkOf(documents))).toBe('y.yaml:2:1: has the key "a" here for the second time');
+    expect(await errorMessage(() => drinkOf(documents))).toBe('y.yaml:2:1: has the key "a" here for the second time');
   });
 
   it.each([
@@ -132,6 +134,6 @@ describe('a $ref is rejected', () => {
     };
     const folder = tree({ 'x.json': JSON.stringify(round), 'y.json': '{"a":{"$ref":"x.json#/b"}}' });
     const documents = await open('x.json', folder);
-    expect(await refusal(() => drinkOf(documents))).toBe(`${drink}: is a $ref that only leads to other $refs`);
+    expect(await errorMessage(() => drinkOf(documents))).toBe(`${drink}: is a $ref that only leads to other $refs`);
   });
 });

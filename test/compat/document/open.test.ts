@@ -3,7 +3,7 @@ import { mkdirSync, openSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../config/temporary.ts';
-import { open, refusal, write } from './opened.ts';
+import { errorMessage, open, write } from './openContract.ts';
 
 const head = 'openapi: 3.1.0\ninfo: { title: Drinks, version: "1" }\n';
 const utf16 = Buffer.from(`\uFEFF${head}`, 'utf16le');
@@ -72,7 +72,7 @@ describe('a contract is rejected', () => {
   it.each(cases)('%s', async (_what, content, said) => {
     const folder = temporaryFolder();
     write(folder, { 'x.yaml': content });
-    expect((await refusal(open('x.yaml', folder))).slice(0, said.length)).toBe(said);
+    expect((await errorMessage(open('x.yaml', folder))).slice(0, said.length)).toBe(said);
   });
 
   it.each([
@@ -86,7 +86,7 @@ describe('a contract is rejected', () => {
     const folder = temporaryFolder();
     const isJson = kind.includes('JSON');
     write(folder, { 'x.json': isJson ? `{"openapi":"3.1.0","x-deep":${deep}}` : `${head}x-deep:\n  ${deep}\n` });
-    expect(await refusal(open('x.json', folder))).toMatch(/^x\.json:\d+:\d+: is nested too deeply to be read$/);
+    expect(await errorMessage(open('x.json', folder))).toMatch(/^x\.json:\d+:\d+: is nested too deeply to be read$/);
   });
 
   it('a billion laughs, of maps and of lists, without unfolding them', async () => {
@@ -96,7 +96,7 @@ describe('a contract is rejected', () => {
     for (const [open_, close] of ['[]', '{}'].map((pair) => [...pair] as [string, string])) {
       const lines = Array.from({ length: 30 }, (_, i) => level(i + 1, open_, close));
       write(folder, { 'x.yaml': `${head}x-laughs:\n  l0: &l0 lol\n${lines.join('\n')}\n` });
-      const said = await refusal(open('x.yaml', folder));
+      const said = await errorMessage(open('x.yaml', folder));
       expect(said).toMatch(/^x\.yaml:\d+:\d+: has aliases that unfold to far more than the file itself$/);
     }
   });
@@ -106,27 +106,31 @@ describe('a contract is rejected', () => {
     writeFileSync(join(folder, 'x.json'), '');
     truncateSync(join(folder, 'x.json'), 100 * 1024 * 1024);
     const before = process.memoryUsage().arrayBuffers;
-    expect(await refusal(open('x.json', folder))).toBe('x.json: is 100.0 MiB long, and no more than 64.0 MiB are read');
+    expect(await errorMessage(open('x.json', folder))).toBe(
+      'x.json: is 100.0 MiB long, and no more than 64.0 MiB are read',
+    );
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10_000_000);
-    expect(await refusal(open('x.json', folder, { maxBytes: 1024 * 1024 }))).toContain('no more than 1.0 MiB');
+    expect(await errorMessage(open('x.json', folder, { maxBytes: 1024 * 1024 }))).toContain('no more than 1.0 MiB');
   });
 
   it('anything but a regular file', async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'folder'));
     execFileSync('mkfifo', [join(folder, 'pipe')]);
-    expect(await refusal(open('folder', folder))).toBe('folder: is a folder, not a file');
-    expect(await refusal(open('pipe', folder))).toBe('pipe: is a pipe, not a file');
-    expect(await refusal(open('/dev/zero', folder))).toBe('/dev/zero: is a device, not a file');
-    expect(await refusal(open('none.yaml', folder))).toBe('none.yaml: cannot be read: there is no such file');
-    expect(await refusal(open('a\0b', folder))).toContain('cannot be read');
-    expect(await refusal(open('https://example.com/x.yaml', folder))).toBe('https://example.com/x.yaml: is on the web');
+    expect(await errorMessage(open('folder', folder))).toBe('folder: is a folder, not a file');
+    expect(await errorMessage(open('pipe', folder))).toBe('pipe: is a pipe, not a file');
+    expect(await errorMessage(open('/dev/zero', folder))).toBe('/dev/zero: is a device, not a file');
+    expect(await errorMessage(open('none.yaml', folder))).toBe('none.yaml: cannot be read: there is no such file');
+    expect(await errorMessage(open('a\0b', folder))).toContain('cannot be read');
+    expect(await errorMessage(open('https://example.com/x.yaml', folder))).toBe(
+      'https://example.com/x.yaml: is on the web',
+    );
   });
 
   it.skipIf(process.getuid?.() === 0)('a file that may not be read', async () => {
     const folder = temporaryFolder();
     openSync(join(folder, 'x.yaml'), 'w', 0o000);
-    expect(await refusal(open('x.yaml', folder))).toBe('x.yaml: cannot be read: the permissions do not allow it');
+    expect(await errorMessage(open('x.yaml', folder))).toBe('x.yaml: cannot be read: the permissions do not allow it');
   });
 });
 
@@ -151,7 +155,8 @@ describe('a contract is read', () => {
 
   it('from standard input, if it is neither empty nor too large', async () => {
     const folder = temporaryFolder();
-    const said = (text: string): Promise<string> => refusal(open('-', folder, { stdin: () => text, maxBytes: 2000 }));
+    const said = (text: string): Promise<string> =>
+      errorMessage(open('-', folder, { stdin: () => text, maxBytes: 2000 }));
     expect(await said('')).toBe('standard input: is empty, not an OpenAPI document');
     expect(await said('o\0p\0')).toBe('standard input: is not UTF-8');
     expect(await said('é'.repeat(1001))).toMatch(/^standard input: is .* long/);

@@ -5,7 +5,7 @@ import type { Documents } from '../../../gateway/compat/document/documents.ts';
 import { below, pointerOf } from '../../../gateway/compat/document/located.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { contractOf, documentsOf, findingsBetween, type Json, told } from '../support/comparing.ts';
-import { open, refusal, write } from './opened.ts';
+import { errorMessage, open, write } from './openContract.ts';
 
 const id = 'https://a.example/schemas/drink.json';
 const string = { type: 'string' };
@@ -83,7 +83,7 @@ describe('a $ref below an $id', () => {
     ],
     ['a pointer to nothing', referring(`${id}#/nothing`), '/Drink/properties/to', `${id}#/nothing`],
   ])('leads nowhere: %s', async (_what, schema, pointer, ref) => {
-    expect(await refusal(() => targetIn({ Drink: schema }, pointer))).toBe(
+    expect(await errorMessage(() => targetIn({ Drink: schema }, pointer))).toBe(
       `contract#/components/schemas${pointer}: refers to ${JSON.stringify(ref)}, which does not exist`,
     );
   });
@@ -102,7 +102,7 @@ describe('files', () => {
     const folder = temporaryFolder();
     write(folder, { 'x.json': JSON.stringify(contract(schemas)) });
     const documents = await open('x.json', folder);
-    const refused = await refusal(() => targetOf(documents, `${drink}/properties/to`));
+    const refused = await errorMessage(() => targetOf(documents, `${drink}/properties/to`));
     expect(refused).toBe(
       `x.json#${drink}/properties/to: refers to "bar.json", which cannot be read: there is no such file`,
     );

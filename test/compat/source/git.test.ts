@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { below, itemsOf } from '../../../gateway/compat/document/located.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
-import { drinkOf, open, referring, refusal, write } from '../document/opened.ts';
+import { drinkOf, errorMessage, open, referring, write } from '../document/openContract.ts';
 
 const repository = temporaryFolder();
 const path = process.env['PATH'];
@@ -90,7 +90,7 @@ describe('a contract in a commit', () => {
     ['HEAD:api/not text.yaml', 'is not UTF-8: the first invalid bytes are in line 1'],
   ])('%j is rejected: %s', async (reference, said) => {
     const opened = open(reference, repository, { maxBytes: 2 * 1024 * 1024 });
-    expect(await refusal(opened)).toBe(`${reference}: ${said}`);
+    expect(await errorMessage(opened)).toBe(`${reference}: ${said}`);
   });
 
   it('suggests ./ for a file in the current folder', async () => {
@@ -106,12 +106,12 @@ describe('a contract in a commit', () => {
     ['large', 'is 3.0 MiB long, and no more than 2.0 MiB are read'],
   ])('has a $ref that is rejected: %s', async (name, said) => {
     const documents = await open(`HEAD:api/${name}.json`, repository, { maxBytes: 2 * 1024 * 1024 });
-    expect(await refusal(() => drinkOf(documents))).toContain(`, which ${said}`);
+    expect(await errorMessage(() => drinkOf(documents))).toContain(`, which ${said}`);
   });
 
   it('needs a repository', async () => {
     const said = 'HEAD:x.json: cannot be read from git: this is not a git repository';
-    expect(await refusal(open('HEAD:x.json', temporaryFolder()))).toBe(said);
+    expect(await errorMessage(open('HEAD:x.json', temporaryFolder()))).toBe(said);
   });
 
   it('needs git', async () => {
@@ -119,7 +119,7 @@ describe('a contract in a commit', () => {
     mkdirSync(empty);
     process.env['PATH'] = empty;
     const said = 'HEAD:api/x.json: must be read from git, which is not installed';
-    expect(await refusal(open('HEAD:api/x.json', repository))).toBe(said);
+    expect(await errorMessage(open('HEAD:api/x.json', repository))).toBe(said);
   });
 
   it('reads hundreds of files in a few calls of git', async () => {

@@ -17,7 +17,7 @@ export function open(reference: string, cwd: string, options: Partial<OpenOption
 }
 
 /** `where: message` of the CompareError, without its remedy, which must be a sentence. */
-export async function refusal(contract: Promise<Documents> | (() => unknown)): Promise<string> {
+export async function errorMessage(contract: Promise<Documents> | (() => unknown)): Promise<string> {
   try {
     await (typeof contract === 'function' ? contract() : contract);
   } catch (error) {
