@@ -38,7 +38,7 @@ async function linesIn(file: string): Promise<Record<string, unknown>[]> {
 }
 
 describe('a line', () => {
-  it('says what became of the exchange', () => {
+  it('has the fields of the exchange', () => {
     const facts: Partial<ExchangeRecord> = {
       query: 'a=1',
       status: 502,
@@ -72,7 +72,7 @@ describe('a line', () => {
     });
   });
 
-  it('leaves out what there is not', () => {
+  it('leaves out fields without a value', () => {
     const line = JSON.parse(
       lineOf({ version: '', stage: undefined, target: undefined, upstream: undefined, query: 'q' }, { query: false }),
     ) as object;
@@ -82,7 +82,7 @@ describe('a line', () => {
   });
 
   it.each(['\x1b[31m', '\x9b31m', 'a\r\nb', '"},{"x":"', '\\', '\0', '\x7f', 'ÿ', '\u2028', '😀', '\ud800'])(
-    'holds %j in one line of JSON, and nothing that moves a cursor',
+    'has %j in one line of JSON without terminal controls',
     (hostile) => {
       const line = lineOf({ path: `/v1/${hostile}`, query: hostile, cause: hostile });
       expect(line).toMatch(/^[ -~]+\n$/);
@@ -100,13 +100,13 @@ describe('a line', () => {
     ['192.0.2.7', 'network', '192.0.2.0/24'],
     ['unknown', 'network', undefined],
     ['192.0.2.7', 'none', undefined],
-  ] as const)('of the address %s shows as %s: %s', (address, how, expected) => {
+  ] as const)('shows the address %s with log.address %s as %s', (address, how, expected) => {
     const line = JSON.parse(lineOf({ address }, { address: how })) as Record<string, unknown>;
     expect(line['address']).toBe(expected);
     expect('address' in line).toBe(expected !== undefined);
   });
 
-  it('says who it was as the ledger does, and harmlessly', () => {
+  it('names the client like the ledger, with escapes', () => {
     expect(JSON.parse(lineOf({}, {}, 'x-api-key:#4f2a91c0'))).toMatchObject({ client: 'x-api-key:#4f2a91c0' });
     expect(lineOf({}, {}, 'a"\x1b[31m')).toMatch(/^[ -~]+\n$/);
   });
@@ -114,11 +114,11 @@ describe('a line', () => {
   it.each([
     ['a=1&token=2&b=3', 'a=1&token=***&b=3'],
     ['ssn=1', 'ssn=***'],
-  ])('of the query %s shows %s', (query, expected) => {
+  ])('shows the query %s as %s', (query, expected) => {
     expect(JSON.parse(lineOf({ query }, { redact: ['ssn'] }))).toMatchObject({ query: expected });
   });
 
-  it('shows no secret of a path parameter', () => {
+  it('hides secrets in path parameters', () => {
     expect(JSON.parse(lineOf({ path: '/v1/cart;jsessionid=A1' }))).toMatchObject({ path: '/v1/cart;jsessionid=***' });
   });
 });
@@ -139,7 +139,7 @@ describe('a line for a terminal', () => {
 });
 
 describe('the log', () => {
-  it('is written as it is closed, all of it, whatever clients send', async () => {
+  it('is complete after closing, whatever clients send', async () => {
     const file = await temporaryFile();
     const log = new AccessLog(settingsFor(file), () => {});
     const backend = await startBackend();
@@ -159,7 +159,7 @@ describe('the log', () => {
     expect(await readFile(file, 'utf8')).not.toMatch(/secret|[^\n -~]/);
   });
 
-  it('leaves out those that went well as `sample` says, and no others', async () => {
+  it('applies `sample` only to successful exchanges', async () => {
     const file = await temporaryFile();
     const log = new AccessLog(settingsFor(file, { sample: 0 }), () => {});
     for (const one of [{}, { status: 404 }, { fault: 'client' as const }, { problem: 'LOOP' as const }, {}]) {
@@ -169,7 +169,7 @@ describe('the log', () => {
     expect(await linesIn(file)).toHaveLength(3);
   });
 
-  it('goes on in a new file when the old one was renamed', async () => {
+  it('continues in a new file after the old one was renamed', async () => {
     const file = await temporaryFile();
     const log = new AccessLog(settingsFor(file), () => {});
     log.record(successfulExchange);
@@ -180,7 +180,7 @@ describe('the log', () => {
     expect([await linesIn(`${file}.1`), await linesIn(file)]).toMatchObject([[{ id: 'id-1' }], [{ id: 'id-2' }]]);
   });
 
-  it('follows its settings', async () => {
+  it('applies new settings', async () => {
     const file = await temporaryFile();
     const log = new AccessLog(settingsFor(file), () => {});
     log.record(successfulExchange);
@@ -193,9 +193,9 @@ describe('the log', () => {
     expect((await linesIn(file)).map(({ query }) => query)).toEqual([undefined, undefined]);
   });
 
-  // /proc answers ENOENT for a folder in one that exists, which mkdir's own recursion tries again for ever.
+  // In /proc, mkdir fails with ENOENT although the parent exists; a recursive mkdir would retry for ever.
   it.each(['/dev/null/access.log', '/proc/nope/access.log'])(
-    'says why %s cannot be written, and ends nothing',
+    'reports why %s cannot be opened, without throwing',
     async (file) => {
       const said: string[] = [];
       const log = new AccessLog(settingsFor(file), (line) => said.push(line));
@@ -206,7 +206,7 @@ describe('the log', () => {
     },
   );
 
-  it('survives a full disk, and says so once', async () => {
+  it('survives a full disk and reports it once', async () => {
     const said: string[] = [];
     const log = new AccessLog(settingsFor('/dev/full'), (line) => said.push(line));
     for (let count = 0; count < 200; count += 1) log.record(successfulExchange);
@@ -215,10 +215,10 @@ describe('the log', () => {
     expect(log.dropped).toBe(200);
   });
 
-  it('tries a file that cannot be opened again, and says when that is over', async () => {
+  it('retries a file that cannot be opened and reports when it can', async () => {
     const file = await temporaryFile();
     const said: string[] = [];
-    // Where its folder should be, there is a file.
+    // There is a file in place of its folder.
     await writeFile(dirname(file), '');
     const log = new AccessLog(settingsFor(file), (line) => said.push(line), 20);
     onTestFinished(() => log.close());
@@ -235,7 +235,7 @@ describe('the log', () => {
     expect(log.dropped).toBe(2);
   });
 
-  it('begins another file when its own is gone', async () => {
+  it('opens a new file when its file was removed', async () => {
     const file = await temporaryFile();
     const said: string[] = [];
     const log = new AccessLog(settingsFor(file), (line) => said.push(line), 20);
@@ -247,14 +247,14 @@ describe('the log', () => {
     expect(await linesIn(file)).toHaveLength(1);
   });
 
-  it('goes on where there is room, and counts what found none', async () => {
+  it('continues in a new file and counts the lines that were dropped', async () => {
     const file = await temporaryFile();
     const said: string[] = [];
     await mkdir(dirname(file));
     await symlink('/dev/full', file);
     const log = new AccessLog(settingsFor(file), (line) => said.push(line), 20);
     onTestFinished(() => log.close());
-    // More than waits for more.
+    // More lines than one write buffers.
     for (let count = 0; count < 500; count += 1) log.record(successfulExchange);
     await eventually(() => expect(said).toEqual([expect.stringMatching(/^the access log cannot be written: ENOSPC/)]));
     await rm(file);
@@ -266,7 +266,7 @@ describe('the log', () => {
     expect(log.dropped).toBe(500);
   });
 
-  it('loses nothing to a disk that was full for a while', async (context) => {
+  it('loses no line if the disk was full for a while', async (context) => {
     const disk = await mkdtemp(join(tmpdir(), 'small-disk-'));
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], { stdio: 'ignore' });
@@ -290,7 +290,7 @@ describe('the log', () => {
     expect(log.dropped).toBe(0);
   });
 
-  it('counts what a reader that is gone does not read', async () => {
+  it('counts the lines that a closed pipe did not take', async () => {
     const file = await temporaryFile();
     const said: string[] = [];
     await mkdir(dirname(file));
@@ -306,7 +306,7 @@ describe('the log', () => {
     expect(said).toHaveLength(1);
   });
 
-  it('is for people where that is asked for', async () => {
+  it('is readable text if `format: pretty` is set', async () => {
     const file = await temporaryFile();
     const log = new AccessLog(settingsFor(file, { format: 'pretty' }), () => {});
     const failed = { status: 502, problem: 'TARGET_FAILED', fault: 'target', cause: 'closed', retries: 2 } as const;

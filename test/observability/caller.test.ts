@@ -10,7 +10,7 @@ import { startBackend } from '../support/backend.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { readLedger } from '../support/readLedger.ts';
 
-/** The lines of a gateway that was asked this, as `log:` and `usage:` say, and the names that its ledger holds. */
+/** The log lines of a gateway with these `log:` and `usage:` settings after these requests, and the clients in its ledger. */
 async function linesOf(log: object, usage: object, requests: readonly string[], proxies: readonly string[] = []) {
   const folder = temporaryFolder();
   const file = join(folder, 'access.log');
@@ -34,7 +34,7 @@ async function linesOf(log: object, usage: object, requests: readonly string[], 
   return { text, clients, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }
 
-it('a line says who it was in the words of the ledger, and never a secret or an address', async () => {
+it('a line names the client like the ledger, and contains no secret and no address', async () => {
   const { lines, text, clients } = await linesOf({}, {}, [get('/v1/x', 'X-Api-Key: hunter2'), get('/v9/x')]);
   const [first, second] = lines;
   expect(first?.['client']).toMatch(/^x-api-key:#[0-9a-f]{16}$/);
@@ -43,7 +43,7 @@ it('a line says who it was in the words of the ledger, and never a secret or an 
   expect(text).not.toMatch(/hunter2|127\.0\.0\.1"/);
 });
 
-it('names those, too, for whom the ledger has no place', async () => {
+it("names clients beyond the ledger's limit as well", async () => {
   const asked = ['a', 'b', 'c'].map((client) => get('/v1/x', `X-Client-Id: ${client}`));
   const { lines } = await linesOf({}, {}, asked);
   expect(lines.map(({ client }) => client)).toEqual(['x-client-id:a', 'x-client-id:b', 'x-client-id:c']);
@@ -53,7 +53,7 @@ it.each([
   ['full', '127.0.0.1'],
   ['network', '127.0.0.0/24'],
   ['none', undefined],
-])('of the address `log.address: %s` leaves %s', async (address, expected) => {
+])('`log.address: %s` shows the address as %s', async (address, expected) => {
   const { lines } = await linesOf({ address }, {}, [get('/v1/x')]);
   expect(lines.map((line) => line['address'])).toEqual([expected]);
 });
@@ -62,13 +62,13 @@ describe('behind a proxy', () => {
   const usage = { identify: ['address'], max_clients: 100 };
   const asked = Array.from({ length: 8 }, (_one, n) => get('/v1/x', `X-Forwarded-For: 198.51.100.9, 203.0.${n}.1`));
 
-  it('that is trusted, a client has the address that the proxy vouches for', async () => {
+  it('that is trusted, the forwarded address is used', async () => {
     const { clients, lines } = await linesOf({ address: 'full' }, usage, asked, ['loopback']);
     expect(clients.sort()).toEqual(asked.map((_one, n) => `address:203.0.${n}.0/24`));
     expect(lines.map(({ address }) => address)).toEqual(asked.map((_one, n) => `203.0.${n}.1`));
   });
 
-  it('that is not, the address of the proxy counts', async () => {
+  it('that is not trusted, the address of the proxy is used', async () => {
     const { clients, lines } = await linesOf({ address: 'full' }, usage, asked);
     expect(clients).toEqual(['address:127.0.0.0/24']);
     expect(new Set(lines.map(({ address }) => address))).toEqual(new Set(['127.0.0.1']));

@@ -14,7 +14,7 @@ function record(into: RecordBatches, count: number, from = 0): string[] {
   return ids;
 }
 
-it('hands on what has waited for a moment, however little it is', async () => {
+it('passes on a small batch after a short time', async () => {
   const { into, taken } = batches();
   record(into, 1);
   expect(taken).toEqual([]);
@@ -23,7 +23,7 @@ it('hands on what has waited for a moment, however little it is', async () => {
   await expect.poll(() => taken).toEqual(['0', '1', '2']);
 });
 
-it('hands on many at once, in their order, and each of them once', async () => {
+it('passes on large batches at once, in order, each record once', async () => {
   const { into, taken } = batches();
   const all = record(into, 1000);
   const first = taken.length;
@@ -34,7 +34,7 @@ it('hands on many at once, in their order, and each of them once', async () => {
   expect(taken).toHaveLength(1000);
 });
 
-it('keeps what is recorded while others are handed on', () => {
+it('keeps records that arrive while a batch is processed', () => {
   const taken: string[] = [];
   const into: RecordBatches = new RecordBatches(({ id }) => {
     if (taken.push(id) === 1) into.record({ ...successfulExchange, id: 'meanwhile' });

@@ -60,7 +60,7 @@ const report: ServingReport = {
     { ...idle, name: 'v3' },
   ],
 };
-// No path leads through a file: it can never be written.
+// A path through a file can never be written.
 const ledger = Ledger.open({ store: '/dev/null/usage.db', retention: 86_400_000 }, { clock: { now: () => now } });
 const row = {
   version: 'v1',
@@ -84,7 +84,7 @@ const config = {
   lastFailure: { at: now, trigger: 'file', reasons: [] },
 } as const;
 
-/** What a process tells of itself that counts for a ledger and writes a log. */
+/** The metrics of a process that counts usage. */
 async function ofProcess() {
   const usage = { salt: '', take: () => {} };
   const telemetry = new Telemetry({ current: snapshot }, { clock: systemClock, notice: () => {}, logs: false, usage });
@@ -94,7 +94,7 @@ async function ofProcess() {
 }
 
 describe('the text of the metrics', () => {
-  it('has every metric of the table, and each as the table says', async () => {
+  it('has every metric of the table with its type, help and labels', async () => {
     const { families } = parseMetrics(
       await exposition([await ofProcess(), gauges(snapshot, report, config, now), ledgerGauges(ledger)]),
     );
@@ -119,8 +119,8 @@ describe('the text of the metrics', () => {
   });
 });
 
-describe('what is counted', () => {
-  it('is told apart by version, stage, method and class, and by nothing that a client can make up', async () => {
+describe('a count', () => {
+  it('has labels for version, stage, method and class, and none that a client can choose', async () => {
     const { value } = await read(
       counted(
         {},
@@ -149,13 +149,13 @@ describe('what is counted', () => {
     expect(value('version_gateway_problems_total', { version: 'v1', code: 'TARGET_FAILED' })).toBe(1);
   });
 
-  it('has no duration of a stream of events, which is as long as its reader likes', async () => {
+  it('leaves out the duration of event streams', async () => {
     const { value } = await read(counted({ duration: 9 }, { duration: 3_600_000, streamed: true }));
     const of = (name: string) => value(`version_gateway_${name}`, { version: 'v1' });
     expect([of('request_duration_seconds_count'), of('response_bytes_total')]).toEqual([1, 10]);
   });
 
-  it('puts a duration into every bucket that is not below it', async () => {
+  it('adds a duration to every bucket with a higher or equal bound', async () => {
     const name = 'version_gateway_request_duration_seconds';
     const { value } = await read(counted({ duration: 1 }, { duration: 30 }, { duration: 90_000 }));
     const below = (le: string) => value(`${name}_bucket`, { version: 'v1', le });
@@ -164,7 +164,7 @@ describe('what is counted', () => {
     expect(value(`${name}_sum`, { version: 'v1' })).toBeCloseTo(90.031, 6);
   });
 
-  it('has upgrades open between their switch and their end, and no duration of them', async () => {
+  it('counts open upgrades, without their duration', async () => {
     const metrics = new Metrics();
     metrics.switched('v1');
     metrics.switched('v1');
@@ -183,7 +183,7 @@ describe('what is counted', () => {
     expect(value('version_gateway_upstream_duration_seconds_count', { version: 'v1' })).toBe(3);
   });
 
-  it('does not fall when a process is gone, and does not count one twice that was only late', async () => {
+  it('does not decrease when a process ends, and counts a late process once', async () => {
     const totals = new WorkerTotals();
     const worker = async (pid: number) => ({ pid, since: pid, metrics: await counted({}).json() });
     const [first, second] = [await worker(1), await worker(2)];
@@ -202,7 +202,7 @@ describe('what is counted', () => {
   });
 });
 
-describe('what is known without counting', () => {
+describe('a gauge', () => {
   const parts = [gauges(snapshot, report, config, now), ejectionsIn(report), ledgerGauges(ledger)];
   const read = async () => parseMetrics(await exposition(parts));
 
@@ -230,7 +230,7 @@ describe('what is known without counting', () => {
   });
 });
 
-it('counts what goes through a gateway', async () => {
+it('counts the requests of a gateway', async () => {
   const backend = await startBackend();
   const metrics = new Metrics();
   const { port } = await startRecorded({ '/v1': backend.url }, {}, metrics);

@@ -8,8 +8,8 @@ const sampleLine = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (-?(?:\d+(?:\.\d+)?(?:e[+-]
 const oneLabel = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)/gy;
 
 /**
- * Reads the text format strictly: HELP and TYPE once and before the samples, no sample twice, no name that belongs to no
- * family. @throws Error at the first line that is not as it should be
+ * A strict parser of the text format: HELP and TYPE once and before the samples, no duplicate sample, every sample in a
+ * family. @throws Error at the first invalid line
  */
 export function parseMetrics(text: string) {
   const families = new Map<string, Family>();

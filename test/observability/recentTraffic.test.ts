@@ -13,7 +13,7 @@ function record(metrics: Metrics, times: number, facts: Partial<typeof successfu
   for (let at = 0; at < times; at += 1) metrics.record({ ...successfulExchange, ...facts });
 }
 
-it('adds up rates and latencies of all workers since the start', async () => {
+it('aggregates rates and latencies of all workers since the start', async () => {
   let now = 5_000;
   const samples = new TrafficSamples(() => now);
   expect(samples.recent).toBeUndefined();
@@ -37,7 +37,7 @@ it('adds up rates and latencies of all workers since the start', async () => {
   expect(v2).toMatchObject({ version: 'v2', requestsPerSecond: 0.25, errorShare: 0 });
 });
 
-it('looks back a minute, and says how far', async () => {
+it('covers the last minute and reports the span', async () => {
   let now = 0;
   const samples = new TrafficSamples(() => now);
   const metrics = new Metrics();
@@ -49,7 +49,7 @@ it('looks back a minute, and says how far', async () => {
   }
   expect(samples.recent).toMatchObject({ spanMs: 60_000, versions: [{ requestsPerSecond: 2, errorShare: 0 }] });
   expect(samples.recent?.versions[0]?.p99).toBeLessThanOrEqual(5);
-  // Nobody asked for an hour.
+  // No status request for an hour.
   now += 3_600_000;
   expect(samples.isDue).toBe(true);
   samples.add(await reportOf(metrics));
@@ -65,7 +65,7 @@ it('looks back a minute, and says how far', async () => {
   expect(samples.recent?.spanMs).toBe(10_000);
 });
 
-it('shows the highest bound for what is slower, and begins anew when counts are missing', async () => {
+it('shows the highest bound for slower requests, and starts again when counts are missing', async () => {
   let now = 0;
   const samples = new TrafficSamples(() => now);
   const [one, other] = [new Metrics(), new Metrics()];

@@ -20,12 +20,12 @@ const harmless: string[] = [
 ];
 
 describe('the value of a query parameter', () => {
-  it.each(secret)('%s is left out', (name) => {
+  it.each(secret)('is hidden: %s', (name) => {
     expect(redactQuery(`a=1&${name}=hunter2&b=3`, [])).toBe(`a=1&${name}=***&b=3`);
     expect(redactQuery(`a=1;${name}=hunter2`, [])).toBe(`a=1;${name}=***`);
   });
 
-  it.each(harmless)('%j is shown', (name) => {
+  it.each(harmless)('is shown: %j', (name) => {
     expect(redactQuery(`a=1&${name}=2&b=3`, [])).toBe(`a=1&${name}=2&b=3`);
   });
 
@@ -42,7 +42,7 @@ describe('the value of a query parameter', () => {
     ['=hunter2', '=hunter2'],
   ])('in %s: %s', (query, expected) => expect(redactQuery(query, [])).toBe(expected));
 
-  it('is left out by the names of the file in any spelling', () => {
+  it('is hidden for configured names in any spelling', () => {
     const names = ['customer-ref'];
     expect(redactQuery('customer_ref=1&customer[ref]=2&customerRef=3&customer=4', names)).toBe(
       'customer_ref=***&customer[ref]=***&customerRef=***&customer=4',
@@ -63,7 +63,7 @@ describe('the value of a path parameter', () => {
   ])('in %s: %s', (path, expected) => expect(redactPath(path, [])).toBe(expected));
 });
 
-// A client chooses the text. What is quadratic in its length would take 100 times as long, and not 10 times.
+// A client chooses the text. Quadratic time would take 100 times as long for 10 times the length.
 it.each(['a', 'A', 'aA', '%', '%25', '%3d', '[', '=', ':', '://', ';', '&', 'token', 'a.'])(
   '%j over and over is read in one pass',
   (text) => {

@@ -9,7 +9,7 @@ import { echoBackend, host, usageIn } from './embeddedServer.ts';
 
 const patienceMs = 10_000;
 
-/** An app with a page of its own on every path, and a gateway in front of it. */
+/** An app that answers every path, and a gateway in front of it. */
 async function mounted(config: string | object, options?: VersionGatewayOptions): Promise<string> {
   const gateway = createVersionGateway(config, options);
   onTestFinished(() => gateway.close());
@@ -38,7 +38,7 @@ it('leaves the index, the contracts, the guides and the API catalog to its host'
   for (const path of discovered) expect(await textOf(url + path)).toBe(`host ${path}`);
   const answer = await fetch(`${url}/v1/cocktails`);
   expect(await answer.text()).toBe('backend /cocktails');
-  // No link to a guide that nobody serves.
+  // No link to a guide that is not served.
   expect(answer.headers.get('link')).toBe('</v2/cocktails>; rel="successor-version"');
 });
 
@@ -49,13 +49,13 @@ it('answers them with `discovery: true`', async () => {
   expect(await textOf(`${url}/about`)).toBe('host /about');
 });
 
-it('as the whole of a server answers 404 in place of the index', async () => {
+it('without another handler, answers 404 in place of the index', async () => {
   const gateway = createVersionGateway({ routes: { '/v1': await echoBackend() } });
   const { url } = await host((req, res) => gateway(req, res));
   expect([(await fetch(url)).status, await textOf(`${url}/v1/a`)]).toEqual([404, 'backend /a']);
 });
 
-it('with `reload: true` applies edits, and refuses those with a fault or against the guard', async () => {
+it('with `reload: true` applies edits, and refuses invalid ones and those that the guard rejects', async () => {
   const backend = await echoBackend();
   const file = join(temporaryFolder(), 'routes.yaml');
   const write = (v1: string) =>
@@ -83,7 +83,7 @@ it('cannot reload an object', () => {
   );
 });
 
-it('with `ledger: true` counts who calls what', async () => {
+it('with `ledger: true` counts requests by client', async () => {
   const folder = temporaryFolder();
   const gateway = createVersionGateway(
     {

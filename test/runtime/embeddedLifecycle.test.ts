@@ -41,7 +41,7 @@ async function expressHost(fill: (app: Express) => void, lifecycle = lifecycleOf
   return host(app);
 }
 
-/** As sent: every line of a field on its own. */
+/** The field lines as sent. */
 async function rawAnswer(url: string, headers: Record<string, string> = {}) {
   const response = await new Promise<IncomingMessage>((resolve) => request(url, { headers }, resolve));
   const lines = (name: string): string[] =>
@@ -78,7 +78,7 @@ describe('in Express', () => {
     if (status === 201 || status === 202) expect(answered.lines('x-a')).toEqual(['b']);
   });
 
-  it('announces on the 404 of the app, and to HEAD', async () => {
+  it('announces on a 404 of the app and on HEAD', async () => {
     const { url } = await expressHost(() => {});
     for (const method of ['GET', 'HEAD', 'POST']) {
       const { status, headers } = await fetch(`${url}/v1/drinks/7`, { method });
@@ -87,7 +87,7 @@ describe('in Express', () => {
     }
   });
 
-  it('follows the rules of the gateway where the app sends such fields itself', async () => {
+  it('merges with fields of the app like the gateway does with fields of a backend', async () => {
     const fields = {
       Deprecation: '@1',
       Sunset: ['Fri, 01 Jan 2027 00:00:00 GMT', 'x'],
@@ -120,7 +120,7 @@ describe('in Express', () => {
     expect([lines('deprecation'), lines('link')]).toEqual([['@1'], fields.Link]);
   });
 
-  it('answers 404 for an unknown version and 410 for a retired one, and leaves the rest to the app', async () => {
+  it('answers 404 for an unknown version and 410 for a retired one, and passes other requests to the app', async () => {
     const { url } = await expressHost((app) => void app.use((_req, res) => void res.send('app')));
     const unknown = await fetch(`${url}/v9/a`);
     expect([unknown.status, unknown.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
@@ -147,7 +147,7 @@ describe('in Express', () => {
     expect(lines('access-control-expose-headers')).toEqual(['X-Page', 'Deprecation, Sunset, Link']);
   });
 
-  it('takes an odd path for what its first segment says, and forbids it nothing', async () => {
+  it('matches an unusual path by its first segment and never rejects it', async () => {
     const { url } = await expressHost((app) => void app.use((_req, res) => void res.send('app')));
     const { port } = new URL(url);
     for (const [path, status] of [
@@ -182,7 +182,7 @@ describe('in Express', () => {
   });
 });
 
-it('in node:http announces, refuses and leaves the rest alone', async () => {
+it('works in node:http', async () => {
   const lifecycle = lifecycleOf();
   const { url } = await host((req, res) => lifecycle(req, res, () => res.end('mine')));
   const answer = await fetch(`${url}/v1/drinks/7`);
@@ -192,7 +192,7 @@ it('in node:http announces, refuses and leaves the rest alone', async () => {
 });
 
 describe('with http-proxy-middleware', () => {
-  /** A proxy for v1 behind the middleware, and the server with its upgrades. */
+  /** A server with the middleware and, behind it, a proxy to v1, for requests and upgrades. */
   async function proxied(target: string, lifecycle = lifecycleOf()): Promise<string> {
     const proxy = createProxyMiddleware({ target, pathFilter: '/v1/**', pathRewrite: { '^/v1': '' } });
     const { server, url } = await expressHost((app) => void app.use(proxy), lifecycle);
@@ -200,7 +200,7 @@ describe('with http-proxy-middleware', () => {
     return url;
   }
 
-  it('announces on what the backend answers, streams included', async () => {
+  it('announces on responses of the backend, streams included', async () => {
     const backend = await host((req, res) => {
       if (req.url !== '/events') return res.writeHead(418, { Link: '</x>; rel="next"' }).end(req.url);
       res.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
@@ -218,14 +218,14 @@ describe('with http-proxy-middleware', () => {
     await reader?.cancel();
   });
 
-  it('announces on the error of a backend that is gone', async () => {
+  it('announces on the error response for an unreachable backend', async () => {
     const url = await proxied(await refusedUrl());
     const answer = await fetch(`${url}/v1/drinks/7`);
     expect(answer.status).toBeGreaterThanOrEqual(500);
     expect([answer.headers.get('deprecation'), answer.headers.get('link')]).toEqual(['@1782777600', announced.link]);
   });
 
-  it('announces on a 101, carries the connection, and refuses what is retired or unknown', async () => {
+  it('announces on a 101, keeps the connection, and refuses retired or unknown versions', async () => {
     const backend = await host((_req, res) => res.end());
     new WebSocketServer({ server: backend.server }).on('connection', (socket, req) => {
       socket.send(`hello from ${req.url}`);
@@ -256,7 +256,7 @@ describe('with http-proxy-middleware', () => {
     }
   });
 
-  it('announces where the backend answers an upgrade with something else', async () => {
+  it('announces on another response to an upgrade', async () => {
     const backend = await host((_req, res) => res.writeHead(403, { Link: '</x>; rel="next"' }).end('no'));
     const url = (await proxied(backend.url)).replace('http', 'ws');
     const socket = new WebSocket(`${url}/v1/drinks/7`);
@@ -267,14 +267,14 @@ describe('with http-proxy-middleware', () => {
     socket.terminate();
   });
 
-  it('survives an upgrade whose backend is gone', async () => {
+  it('survives an upgrade to an unreachable backend', async () => {
     const url = (await proxied(await refusedUrl())).replace('http', 'ws');
     const socket = new WebSocket(`${url}/v1/chat`);
     await once(socket, 'error');
   });
 });
 
-it('counts what the app serves, refuses and leaves open, by client and route', async () => {
+it('counts served, refused and open requests by client and route', async () => {
   const folder = temporaryFolder();
   const usage = { store: join(folder, 'usage.db'), identify: ['header:x-client'] };
   const lifecycle = lifecycleOf({ routes, usage }, { ledger: true });
@@ -312,7 +312,7 @@ it('counts a stream while it is open', async () => {
     app.get('/v1/events', (_req, res) => void res.type('text/event-stream').write('data: 1\n\n'));
   }, lifecycle);
   const stream = await fetch(`${url}/v1/events`);
-  // What is open is written with the rest; the stream ends with the server.
+  // Open requests are written as well; the stream ends with the server.
   await lifecycle.close();
   expect(await usageIn(folder, '/v1', 'client')).toEqual([expect.objectContaining({ requests: 1, errors: 0 })]);
   await stream.body?.cancel();

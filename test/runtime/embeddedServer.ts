@@ -10,7 +10,7 @@ export interface Host {
   readonly url: string;
 }
 
-/** A server of the test's own, on a port of its own. It is closed with the test. */
+/** A server on a free port. It is closed with the test. */
 export async function host(listener: RequestListener): Promise<Host> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -21,7 +21,7 @@ export async function host(listener: RequestListener): Promise<Host> {
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** A backend that tells what it was asked for. */
+/** A backend that answers with the request target. */
 export async function echoBackend(): Promise<string> {
   return (await host((req, res) => res.end(`backend ${req.url}`))).url;
 }
@@ -33,7 +33,7 @@ export interface UsageRow {
   readonly errors: number;
 }
 
-/** What `version-gateway usage` reads from the ledger in a folder. */
+/** The rows that `version-gateway usage` prints for the ledger in a folder. */
 export async function usageIn(folder: string, version: string, by: 'client' | 'route'): Promise<readonly UsageRow[]> {
   const args = ['usage', version, '--store', join(folder, 'usage.db'), '--by', by, '--format', 'json'];
   const { stdout, stderr, code } = await runIn(folder, args);

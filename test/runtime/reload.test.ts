@@ -11,7 +11,7 @@ import { connectTo, get } from '../support/rawClient.ts';
 
 const ports = 'gateway: { listen: "127.0.0.1:0", admin: "127.0.0.1:0" }\n';
 
-/** A gateway on a file of its own, which `edit` replaces. */
+/** A gateway with its own file, which `edit` replaces. */
 async function start(routes: string) {
   const folder = mkdtempSync(join(tmpdir(), 'reload-'));
   const file = join(folder, 'routes.yaml');
@@ -29,7 +29,7 @@ async function start(routes: string) {
 }
 
 describe('POST /api/reload', () => {
-  it('says what has changed, and serves it', async () => {
+  it('reports the changes and serves them', async () => {
     const old = await startBackend(answer(200, 'old'));
     const young = await startBackend(answer(200, 'young'));
     const { gateway, edit, post, admin } = await start(`  /v1: ${old.url}\n`);
@@ -53,7 +53,7 @@ describe('POST /api/reload', () => {
     });
   });
 
-  it('names every fault of a bad file, and the last good one serves on', async () => {
+  it('reports every fault of an invalid file and keeps serving the previous one', async () => {
     const backend = await startBackend(answer(200, 'still here'));
     const { gateway, edit, post, admin } = await start(`  /v1: ${backend.url}\n`);
     edit('  /v1: ftp://nowhere\n  /V2: http://a\n');
@@ -97,7 +97,7 @@ describe('POST /api/reload', () => {
     expect(config).toMatchObject({ last_failure: null });
   });
 
-  it('keeps a tombstone that its callers still find, until nobody asked within guard.quiet', async () => {
+  it('keeps a tombstone that is still called until guard.quiet has passed', async () => {
     const upstream = 'http://127.0.0.1:1';
     const tombstone = '{ retired: true, deprecation: 2026-01-01, sunset: 2026-02-01 }';
     const { gateway, edit, post } = await start(`  /v1: ${tombstone}\n  /v2: ${upstream}\n`);
@@ -127,14 +127,14 @@ describe('POST /api/reload', () => {
     });
   });
 
-  it('takes JSON only, and says so', async () => {
+  it('accepts only JSON and says so', async () => {
     const { post } = await start('  /v1: http://127.0.0.1:1\n');
     expect((await post('text/plain')).status).toBe(415);
     expect(await (await post()).json()).toEqual({ kind: 'unchanged' });
   });
 });
 
-it('what began before a reload ends with what it began with', async () => {
+it('a request that started before a reload ends with the old snapshot', async () => {
   const slow = await startBackend((request) => [{ wait: 200 }, { write: answer(200, request.target) }]);
   const { gateway, edit } = await start(`  /v1: { upstream: "${slow.url}", prefix: forward }\n`);
   const client = await connectTo(gateway.port);
@@ -152,7 +152,7 @@ it('what began before a reload ends with what it began with', async () => {
   expect((await client.response()).status).toBe(502);
 });
 
-it('a WebSocket on /v2 lives through every edit of /v1', async () => {
+it('a WebSocket on /v2 survives every edit of /v1', async () => {
   const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(data.toString())));
   await once(sockets, 'listening');

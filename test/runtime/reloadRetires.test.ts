@@ -19,7 +19,7 @@ interface VersionStatus {
   readonly targets: readonly { readonly health: string }[];
 }
 
-/** A gateway on a file of its own; versions may be ended without notice. */
+/** A gateway with its own file and a guard that allows retiring a version at once. */
 async function start(routes: Readonly<Record<string, unknown>>, drain = '5s') {
   const folder = mkdtempSync(join(tmpdir(), 'retire-'));
   const file = join(folder, 'routes.yaml');
@@ -28,7 +28,7 @@ async function start(routes: Readonly<Record<string, unknown>>, drain = '5s') {
     edits += 1;
     const force = { '/v1': `a test, edit ${edits}` };
     const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain };
-    // JSON is YAML, too.
+    // JSON is valid YAML.
     writeFileSync(file, JSON.stringify({ gateway, guard: { force }, routes: next }));
   };
   edit(routes);
@@ -82,7 +82,7 @@ async function openSockets(url: string, count: number): Promise<WebSocket[]> {
   return sockets;
 }
 
-it('a version that is retired closes each of its 100 WebSockets with 1001, and none of another version', async () => {
+it('retiring a version closes its 100 WebSockets with 1001 and those of no other version', async () => {
   const service = await startService();
   const { gateway, edit, status, url } = await start({ '/v1': service.url, '/v2': service.url });
   const ending = await openSockets(`${url}/v1`, 100);
@@ -101,7 +101,7 @@ it('a version that is retired closes each of its 100 WebSockets with 1001, and n
   expect(String(echo)).toBe('still here');
 });
 
-it('a finite response of a retired version comes to its end, and a stream of events to a clean one', async () => {
+it('a finite response of a retired version is completed, and an event stream is ended cleanly', async () => {
   const service = await startService();
   const { gateway, edit, status, url } = await start({ '/v1': service.url });
   const events = await fetch(`${url}/v1/events`);
@@ -114,7 +114,7 @@ it('a finite response of a retired version comes to its end, and a stream of eve
   await eventually(async () => expect((await status()).safe_to_stop).toBe(true));
 });
 
-it('what does not end within gateway.drain is cut off with 503', async () => {
+it('a request that does not end within gateway.drain is cut off with 503', async () => {
   const service = await startService(60_000);
   const { gateway, edit, status, url } = await start({ '/v1': service.url }, '200ms');
   const slow = fetch(`${url}/v1/slow`);
@@ -126,7 +126,7 @@ it('what does not end within gateway.drain is cut off with 503', async () => {
   expect(await status()).toMatchObject({ in_flight: 0, safe_to_stop: true });
 });
 
-it('a target that is removed is left, and the streams of the one that stays live on', async () => {
+it('streams to a removed target end, and streams to the remaining one continue', async () => {
   const [going, staying] = [await startService(), await startService()];
   const { gateway, edit, url } = await start({ '/v1': { upstream: [going.url, staying.url] } });
   // Round robin: one each.
@@ -138,7 +138,7 @@ it('a target that is removed is left, and the streams of the one that stays live
   await eventually(() => expect([closed, going.closes, staying.closes]).toEqual([[1001], [1001], []]));
 });
 
-it('a version that ends by its date alone ends its streams, too', async () => {
+it('a version that is retired by its date ends its streams', async () => {
   const service = await startService();
   const sunset = new Date(Date.now() + 1_500).toISOString();
   const { url } = await start({
@@ -150,7 +150,7 @@ it('a version that ends by its date alone ends its streams, too', async () => {
   expect((await fetch(`${url}/v1/x`)).status).toBe(410);
 });
 
-/** A version whose backend is gone, and the same after the backend is back. */
+/** Reports while the backend of a version is stopped, and after it has started again. */
 async function loseBackend(
   routes: (gone: string) => Readonly<Record<string, unknown>>,
   expected: object,
@@ -186,7 +186,7 @@ it.each<[string, (gone: string) => Readonly<Record<string, unknown>>]>([
   ['is active', (gone) => ({ '/v1': gone, '/v2': 'http://127.0.0.1:1' })],
   ['has no successor', (gone) => ({ '/v1': { upstream: gone, ...deprecated } })],
   ['has a retired successor', (gone) => ({ '/v1': { upstream: gone, ...deprecated }, '/v2': { retired: true } })],
-])('of a version that %s it is only said that it cannot be reached', (_what, routes) =>
+])('a version that %s is only reported as unreachable', (_what, routes) =>
   loseBackend(routes, { stopped_before_retired: false }, 'no target of /v1 can be reached'),
 );
 

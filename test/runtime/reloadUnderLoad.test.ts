@@ -9,7 +9,7 @@ import { loadSnapshot } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { eventually } from '../support/eventually.ts';
 
-it('50 reloads under load fail not one request of a version that was not touched', async () => {
+it('50 reloads under load fail no request of an unchanged version', async () => {
   const backend = createServer((_req, res) => res.end('v2')).listen(0, '127.0.0.1');
   await once(backend, 'listening');
   const upstream = `http://127.0.0.1:${(backend.address() as AddressInfo).port}`;
@@ -61,7 +61,7 @@ it('50 reloads under load fail not one request of a version that was not touched
     expect((await gateway.reload('file')).kind).toBe('reloaded');
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  // On a busy machine the reloads may be over before the clients have had their turn.
+  // On a busy machine the reloads may end before the clients have sent requests.
   await eventually(() => expect(served).toBeGreaterThan(500));
   over = true;
   await Promise.all(clients);

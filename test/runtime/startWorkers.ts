@@ -15,7 +15,7 @@ export interface StartedGateway extends Running {
   pids(): Promise<number[]>;
 }
 
-/** The gateway as `start` runs it, with that many workers, on a file and ports of its own. */
+/** The gateway as `start` runs it, with that many workers, its own file and free ports. */
 export async function startWorkers(
   workers: number,
   routes: Readonly<Record<string, unknown>>,
@@ -27,7 +27,7 @@ export async function startWorkers(
   const edit: StartedGateway['edit'] = (next, more) => {
     const ports = { listen: '127.0.0.1:0', admin: '127.0.0.1:0' };
     const gateway = { ...ports, workers, drain: '5s', ...Object(settingsOfGateway) };
-    // JSON is YAML, too.
+    // JSON is valid YAML.
     writeFileSync(
       file,
       JSON.stringify({ gateway, usage: { store: join(folder, 'usage.db') }, routes: next, ...settings, ...more }),
@@ -51,15 +51,15 @@ export async function startWorkers(
 }
 
 export interface Load {
-  /** Statuses, and the codes of errors, each with how often it was seen. */
+  /** Number of responses by status, and of errors by code. */
   readonly seen: Map<string, number>;
-  /** Requests whose new connection was reset before anybody had accepted it, as it seems from here. */
+  /** Requests whose new connection was reset, probably before it was accepted. */
   readonly unaccepted: string[];
-  /** Every request under way is answered first. */
+  /** Waits until open requests are answered. */
   stop(): Promise<void>;
 }
 
-/** `clients` keep-alive connections that ask again and again. `onAnswer` hears of each request that was answered. */
+/** `clients` keep-alive connections that send one request after the other. `onAnswer` is called for each response. */
 export function load(port: number, clients: number, path: string, method = 'GET'): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: clients });
   const seen = new Map<string, number>();
@@ -78,7 +78,7 @@ export function load(port: number, clients: number, path: string, method = 'GET'
           .finally(resolve);
       });
       outgoing.on('error', (error: NodeJS.ErrnoException) => {
-        // It was still in the queue of a listener that closed.
+        // It was in the accept queue of a listener that closed.
         if (error.code === 'ECONNRESET' && !outgoing.reusedSocket) unaccepted.push(target);
         else note(error.code ?? error.message);
         resolve();
@@ -89,7 +89,7 @@ export function load(port: number, clients: number, path: string, method = 'GET'
   const loops = Array.from({ length: clients }, async () => {
     while (!over) {
       await ask();
-      // Nobody is there any more: asking on would only spin.
+      // The gateway has ended; further requests would fail in a busy loop.
       if (seen.has('ECONNREFUSED')) return;
     }
   });

@@ -23,7 +23,7 @@ function telemetry() {
   return { own, file, source, taken, requests };
 }
 
-it('shows what was recorded a moment ago to whoever asks', async () => {
+it('includes the latest exchanges in the metrics', async () => {
   const { own, requests } = telemetry();
   for (let count = 1; count <= 3; count += 1) {
     own.recorder.record(successfulExchange);
@@ -31,7 +31,7 @@ it('shows what was recorded a moment ago to whoever asks', async () => {
   }
 });
 
-it('writes what was recorded before the log was opened anew into the file as it was', async () => {
+it('writes exchanges recorded before the log was reopened to the old file', async () => {
   const { own, file } = telemetry();
   own.recorder.record(successfulExchange);
   renameSync(file, `${file}.1`);
@@ -42,7 +42,7 @@ it('writes what was recorded before the log was opened anew into the file as it 
   expect(readFileSync(file, 'utf8')).toMatch(/^\{.*"id":"id-2".*\}\n$/);
 });
 
-it('counts what was recorded before a reload as the settings were', async () => {
+it('counts exchanges recorded before a reload by the old settings', async () => {
   const { own, source, taken } = telemetry();
   own.recorder.record({ ...successfulExchange, rawHeaders: ['X-Client-Id', 'app'] });
   source.current = { ...source.current, usage: { ...source.current.usage, identify: [] } };

@@ -22,7 +22,7 @@ async function statusOf({ admin }: StartedGateway): Promise<Status> {
   return (await (await fetch(`${admin}/api/status`)).json()) as Status;
 }
 
-/** Asks until `isSo`. */
+/** Polls until `isSo` returns true. */
 async function statusWhen(gateway: StartedGateway, isSo: (status: Status) => boolean): Promise<Status> {
   for (;;) {
     const status = await statusOf(gateway);
@@ -31,7 +31,7 @@ async function statusWhen(gateway: StartedGateway, isSo: (status: Status) => boo
   }
 }
 
-/** Stops one worker as a debugger does, and waits until the gateway knows. */
+/** Stops one worker with SIGSTOP, as a debugger does, and waits until the gateway has noticed. */
 async function freezeOne(gateway: StartedGateway): Promise<number> {
   const [pid] = (await gateway.pids()) as [number];
   process.kill(pid, 'SIGSTOP');
@@ -48,7 +48,7 @@ function isThere(pid: number, signal: NodeJS.Signals | 0 = 0): boolean {
   }
 }
 
-it('a version is not safe to stop, and a reload not complete, while a worker does not answer', patient, async () => {
+it('while a worker does not answer, no version is safe to stop and no reload is complete', patient, async () => {
   const backend = await startBackend(() => undefined);
   const routes = { '/v1': backend.url, '/v2': backend.url, '/v3': backend.url };
   const gateway = await startWorkers(2, routes, { gateway: { worker_timeout: 'off', drain: '1s' } });
@@ -65,7 +65,7 @@ it('a version is not safe to stop, and a reload not complete, while a worker doe
   const { status, outcome } = await reload(gateway);
   if (outcome.kind === 'unchanged') await gateway.printed(/reload \(file\): active, but not in every worker yet/);
   else expect([status, outcome.kind]).toEqual([202, 'incomplete']);
-  // Nobody has ever asked for it: it is only the worker that keeps it from being safe.
+  // It was never called, so only the worker keeps it from being safe to stop.
   expect((await statusOf(gateway)).versions[1]).toMatchObject({ stage: 'retired', in_flight: 0, safe_to_stop: false });
   const { host } = new URL(gateway.admin);
   const waited = await runIn('.', ['status', '--wait', '/v2', '--timeout', '1s', '--admin', host]);
@@ -84,7 +84,7 @@ async function reload({ admin }: StartedGateway): Promise<{ status: number; outc
   return { status: response.status, outcome: (await response.json()) as { kind: string } };
 }
 
-it('status and metrics are answered at once, and no counter falls', patient, async () => {
+it('status and metrics are answered without delay, and no counter decreases', patient, async () => {
   const backend = await startBackend(() => okAnswer);
   const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { worker_timeout: 'off' } });
   for (let count = 0; count < 20; count += 1)
@@ -95,14 +95,14 @@ it('status and metrics are answered at once, and no counter falls', patient, asy
   };
   expect(await counted()).toBe(20);
   await freezeOne(gateway);
-  // To wait five seconds for each of them would be too long for this test.
+  // Waiting five seconds for each would take too long.
   for (let count = 0; count < 15; count += 1) {
     expect(await counted()).toBe(20);
     await statusOf(gateway);
   }
 });
 
-it('a worker that does not answer is replaced, and no request to the others fails', patient, async () => {
+it('an unresponsive worker is replaced, and no request to the others fails', patient, async () => {
   const backend = await startBackend(() => okAnswer);
   const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { worker_timeout: '5s' } });
   const pid = await freezeOne(gateway);
@@ -116,7 +116,7 @@ it('a worker that does not answer is replaced, and no request to the others fail
   expect(isThere(pid)).toBe(false);
 });
 
-it('a shutdown ends a worker that does not answer', patient, async () => {
+it('a shutdown ends an unresponsive worker', patient, async () => {
   const backend = await startBackend(() => okAnswer);
   const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { worker_timeout: 'off', drain: '1s' } });
   const pid = await freezeOne(gateway);
@@ -126,13 +126,13 @@ it('a shutdown ends a worker that does not answer', patient, async () => {
   expect(isThere(pid)).toBe(false);
 });
 
-it('a primary that was suspended itself blames no worker', patient, async () => {
+it('after the primary was suspended, no worker counts as unresponsive', patient, async () => {
   const backend = await startBackend(() => okAnswer);
   const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { worker_timeout: '2s' } });
   const before = await gateway.pids();
   gateway.child.kill('SIGSTOP');
   onTestFinished(() => void gateway.child.kill('SIGCONT'));
-  // Twice as long as a worker may be silent: all of it would count, were time measured.
+  // Twice the time a worker may be silent. If time were measured, all of it would count.
   await sleep(4_000);
   gateway.child.kill('SIGCONT');
   expect((await gateway.pids()).sort()).toEqual(before.sort());

@@ -13,7 +13,7 @@ it(
   () => countExactly(9_000),
 );
 
-it('after SIGKILL the file is sound, and holds all but the last seconds', async () => {
+it('after SIGKILL the ledger file is valid and misses only the last seconds', async () => {
   const { gateway, store } = await startCounted(await startService());
   const agent = new Agent({ keepAlive: true });
   for (let count = 0; count < 200; count += 1) await ask(gateway.port, '/v1/x', 'steady', agent);

@@ -19,7 +19,7 @@ export async function countExactly(total: number): Promise<void> {
   const loops = Array.from({ length: 32 }, async () => {
     while (next < total) {
       const number = next++;
-      // Two strides without a common divisor: every client asks every version, unequally often.
+      // Coprime strides: every client calls every version, with different frequency.
       const client = `client-${(number * 7 + (number % 11)) % clients}`;
       const version = versions[number % 3] as string;
       const key = `${version} x-client-id:${client}`;

@@ -49,7 +49,7 @@ async function openEach(count: number, { backend, gateway }: Awaited<ReturnType<
   return clients;
 }
 
-it('what a worker cuts off, and who leaves it while it drains, is in the ledger and in the log', {
+it('requests that a draining worker cuts off, and clients that leave it, are in the ledger and the log', {
   timeout: 120_000,
 }, async () => {
   const started = await startGateway();
@@ -74,7 +74,7 @@ it('what a worker cuts off, and who leaves it while it drains, is in the ledger 
   expect(lines).toHaveLength(90);
 });
 
-it('who waits for a response that cannot come any more is answered 503', async () => {
+it('a client whose response can no longer arrive is answered 503', async () => {
   const started = await startGateway();
   const silent = (await openEach(5, started)).filter(({ kind }) => kind === 'silent');
   started.gateway.child.kill('SIGUSR2');

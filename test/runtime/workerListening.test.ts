@@ -12,7 +12,7 @@ import { startWorkers } from './startWorkers.ts';
 
 const patient = { timeout: 120_000 };
 
-it('while no worker lives, connections wait instead of being refused', patient, async () => {
+it('while no worker runs, connections wait and are not refused', patient, async () => {
   const backend = await startBackend(answer(200, 'ok'));
   const gateway = await startWorkers(2, { '/v1': backend.url });
   for (const round of [1, 2]) {
@@ -20,12 +20,12 @@ it('while no worker lives, connections wait instead of being refused', patient, 
     const ask = () => fetch(`http://127.0.0.1:${gateway.port}/v1/x`, { headers: { connection: 'close' } });
     const answers = await Promise.all(Array.from({ length: 50 }, ask));
     expect([...new Set(answers.map(({ status }) => status))], `round ${round}`).toEqual([200]);
-    // Until both are there again: the next round is to find two.
+    // Wait for both workers, which the next round needs.
     await eventuallyTwo(gateway.pids);
   }
 });
 
-it('over TLS, too, and a session is resumed with any worker', patient, async () => {
+it('the same over TLS, and any worker can resume a session', patient, async () => {
   const backend = await startBackend(answer(200, 'ok'));
   const folder = temporaryFolder();
   makePair(folder, 'api.test');
@@ -46,7 +46,7 @@ it('over TLS, too, and a session is resumed with any worker', patient, async () 
   for (const socket of sockets) socket.destroy();
 });
 
-it('while it drains, connections are refused', patient, async () => {
+it('while the gateway drains, connections are refused', patient, async () => {
   const backend = await startBackend(() => [{ wait: 3000 }, { write: answer(200, 'ok') }]);
   const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { drain: '10m' } });
   const inFlight = fetch(`http://127.0.0.1:${gateway.port}/v1/slow`);
@@ -57,7 +57,7 @@ it('while it drains, connections are refused', patient, async () => {
   expect((await inFlight).status).toBe(200);
 });
 
-/** Connects again and again until nobody listens. */
+/** Connects repeatedly until connections are refused. */
 async function refused(port: number): Promise<void> {
   let code: string | undefined;
   while (code !== 'ECONNREFUSED') {

@@ -12,7 +12,7 @@ async function scrape(admin: string) {
 const v1 = { version: 'v1' };
 const wellServed = { ...v1, stage: 'active', method: 'GET', class: '2xx' };
 
-it('what workers have counted since the last scrape outlives them', async () => {
+it('counts since the last scrape are kept after a worker ends', async () => {
   const { gateway } = await startCounted(await startService());
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const total = 600;
@@ -20,7 +20,7 @@ it('what workers have counted since the last scrape outlives them', async () => 
   const loops = Array.from({ length: 8 }, async () => {
     while (sent < total) {
       sent += 1;
-      // Nobody has asked for the metrics yet: what the first workers know is known to nobody else.
+      // No scrape yet, so only the first workers have these counts.
       if (sent === total / 2) gateway.child.kill('SIGUSR2');
       await ask(gateway.port, '/v1/x', 'steady', agent);
     }
@@ -41,7 +41,7 @@ it('what workers have counted since the last scrape outlives them', async () => 
   expect(second.value(cpu, {})).toBeGreaterThan(first.value(cpu, {}) ?? 0);
 });
 
-it('ejections are not forgotten with the worker that saw them', async () => {
+it('ejections are kept after the worker that counted them ends', async () => {
   const [dead, alive] = [await refusedUrl(), await startService()];
   const gateway = await startWorkers(2, { '/v1': { upstream: [dead, alive], health: { eject: '1h' } } });
   const agent = new Agent({ keepAlive: true });

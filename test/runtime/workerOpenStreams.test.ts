@@ -46,7 +46,7 @@ it('streams that are open when all workers are killed are in the ledger', async 
   expect(counted()).toEqual(each);
 });
 
-it('streams that were counted while they were open are counted once, though workers are replaced', {
+it('streams that were counted while open are counted once, even if workers are replaced', {
   timeout: 120_000,
 }, async () => {
   const { gateway, streams, counted } = await startStreams();

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { run } from '../support/process.ts';
 import { load, startWorkers } from './startWorkers.ts';
 
-/** Answers everything, and counts how often it was asked what. */
+/** Answers every request and counts them by target. */
 async function startCounting(delayMs = 0) {
   const asked = new Map<string, number>();
   const server = createServer((req, res) => {
@@ -23,7 +23,7 @@ async function startCounting(delayMs = 0) {
   return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-it('a port that is taken is one clear line and exit 1, whoever was to listen', async () => {
+it('a port in use gives one clear line and exit code 1, in one process and with workers', async () => {
   const { port } = await startWorkers(1, { '/v1': 'http://127.0.0.1:1' });
   const other = run(process.execPath, [
     'gateway/main.ts',
@@ -40,7 +40,7 @@ it('a port that is taken is one clear line and exit 1, whoever was to listen', a
   ]);
 });
 
-it('a rolling restart replaces every worker, fails no request and repeats none', async () => {
+it('a rolling restart replaces every worker without failing or repeating a request', async () => {
   const backend = await startCounting();
   const gateway = await startWorkers(2, { '/v1': backend.url });
   const before = await gateway.pids();
@@ -80,7 +80,7 @@ it('a worker that is killed is replaced, and no new connection is refused', asyn
   }, 10_000);
 });
 
-it('an edit reaches every worker, and the counts of all of them add up', async () => {
+it('an edit reaches every worker, and their counts are added', async () => {
   const backend = await startCounting(300);
   const gateway = await startWorkers(3, { '/v1': backend.url });
   gateway.edit({ '/v1': { upstream: backend.url, deprecation: '2026-01-01' } });
@@ -109,7 +109,7 @@ it.each([1, 2])(
     gateway.child.kill('SIGTERM');
     expect(await exit).toEqual([0, null]);
     await Promise.all([gets.stop(), posts.stop()]);
-    // Refused: nobody listens any more. Anything else was asked of somebody, and lost.
+    // Refused: the listener is closed. Any other error is a lost request.
     const outcomes = new Set([...gets.seen.keys(), ...posts.seen.keys()]);
     expect([...outcomes].filter((outcome) => outcome !== '200' && outcome !== 'ECONNREFUSED')).toEqual([]);
     expect(gets.seen.get('200')).toBeGreaterThan(0);
@@ -134,11 +134,11 @@ it('a second signal ends it at once', async () => {
   await gateway.printed(/stops/);
   gateway.child.kill('SIGTERM');
   expect(await exit).toEqual([0, null]);
-  // The answer may still have left, or the connection was closed before.
+  // Either the answer was still sent, or the connection was closed first.
   expect([503, 'TypeError']).toContain(await answer);
 });
 
-it('one process says that it cannot be restarted in turn, and serves on', async () => {
+it('a single process reports that it cannot restart in turn and keeps serving', async () => {
   const backend = await startCounting();
   const gateway = await startWorkers(1, { '/v1': backend.url });
   gateway.child.kill('SIGUSR2');

@@ -14,7 +14,7 @@ import { ask, startService } from './workerCounting.ts';
 
 const key = 'sk-123456789';
 
-/** How often a key was counted under the tag of the ledger's salt, and under others. */
+/** Requests of a key that were counted under the hash with the ledger's salt, and under other hashes. */
 function countedIn(store: string): { right: number; wrong: number } {
   const ledger = LedgerReader.open(store);
   const salted = Ledger.open({ store, retention: 86_400_000 }, { clock: systemClock });
@@ -37,7 +37,7 @@ it.each([1, 2])(
     const [away, kept] = [join(folder, 'away'), join(folder, 'kept')];
     const store = join(kept, 'usage.db');
     Ledger.open({ store: join(away, 'usage.db'), retention: 86_400_000 }, { clock: systemClock }).close();
-    // Where its folder will be, there is a file for the time being.
+    // For now there is a file in place of its folder.
     writeFileSync(kept, '');
     const gateway = await startWorkers(
       workers,
@@ -45,7 +45,7 @@ it.each([1, 2])(
       { log: { access: 'off' }, usage: { store } },
     );
     const send = async (count: number): Promise<void> => {
-      // A connection each, so that every worker has some of them.
+      // A new connection each, so that every worker gets some.
       const agent = new Agent();
       await Promise.all(Array.from({ length: count }, () => ask(gateway.port, '/v1/x', key, agent)));
     };

@@ -34,14 +34,14 @@ function fail(health: TargetHealth, times: number, unreached = false): void {
   for (let time = 0; time < times; time += 1) health.failed(unreached, 'connect ECONNREFUSED');
 }
 
-/** How long it stays out, ms. */
+/** Duration of the ejection in ms. */
 function outFor(health: TargetHealth): number {
   const start = Date.now();
   while (health.state === 'ejected') vi.advanceTimersToNextTimer();
   return Date.now() - start;
 }
 
-describe('a target is taken out', () => {
+describe('a target is ejected', () => {
   it.each([
     ['requests that failed', 3, false, 2],
     ['connections that failed', 3, true, 1],
@@ -57,7 +57,7 @@ describe('a target is taken out', () => {
     expect(health.reachable).toBe(unreached ? false : undefined);
   });
 
-  it('not for failures with a success between them', () => {
+  it('not for failures with a success in between', () => {
     const { health } = healthOf();
     for (let round = 0; round < 5; round += 1) {
       fail(health, 2);
@@ -66,7 +66,7 @@ describe('a target is taken out', () => {
     expect(health.state).toBe('healthy');
   });
 
-  it('not for connections that failed with one between them that stood', () => {
+  it('not for failed connections with a successful one in between', () => {
     const { health } = healthOf({ passiveFailures: 10 });
     for (let round = 0; round < 4; round += 1) {
       fail(health, 1, true);
@@ -75,13 +75,13 @@ describe('a target is taken out', () => {
     expect([health.state, health.reachable]).toEqual(['healthy', true]);
   });
 
-  it('not when there is nobody to take its place', () => {
+  it('not if it is the only target', () => {
     const { health } = healthOf({ alone: true });
     fail(health, 100, true);
     expect([health.state, health.reachable]).toEqual(['healthy', false]);
   });
 
-  it('no longer, once it is the only one', () => {
+  it('no longer once it is the only target', () => {
     const { health } = healthOf();
     fail(health, 3);
     health.configure(settings, true);
@@ -89,8 +89,8 @@ describe('a target is taken out', () => {
   });
 });
 
-describe('a target that is out', () => {
-  it('comes back after its time, which doubles with each failure that follows, up to five minutes', () => {
+describe('an ejected target', () => {
+  it('returns after a time that doubles with each further failure, up to five minutes', () => {
     const { health } = healthOf();
     fail(health, 3);
     const times: number[] = [];
@@ -101,7 +101,7 @@ describe('a target that is out', () => {
     expect(times).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
   });
 
-  it('is not held longer by what was sent before', () => {
+  it('is not ejected for longer by requests sent before the ejection', () => {
     const { health } = healthOf();
     fail(health, 30, true);
     expect(outFor(health)).toBe(10_000);
@@ -109,7 +109,7 @@ describe('a target that is out', () => {
     expect(outFor(health)).toBe(20_000);
   });
 
-  it('is back, and begins anew, as soon as it answers', () => {
+  it('returns, with its counters reset, as soon as it answers', () => {
     const { health } = healthOf();
     fail(health, 3);
     outFor(health);
@@ -123,7 +123,7 @@ describe('a target that is out', () => {
     expect(outFor(health)).toBe(10_000);
   });
 
-  it('is back after a good probe, which does not vouch for the next request', () => {
+  it('returns after a good probe, and the next failed request ejects it again', () => {
     const { health } = healthOf();
     fail(health, 3);
     expect(health.probed(true)).toBe(false);
@@ -134,7 +134,7 @@ describe('a target that is out', () => {
 });
 
 describe('probes', () => {
-  it('take a target out and bring it back, each after so many in a row', () => {
+  it('mark a target unhealthy and healthy, each after the configured number in a row', () => {
     const { health, changes } = healthOf();
     const results = [false, false, true, false, false, false, true, false, true, true, true];
     const seen = results.map((good) => [health.probed(good), health.state === 'healthy']);
@@ -154,7 +154,7 @@ describe('probes', () => {
     expect(changes.count).toBe(2);
   });
 
-  it('that nobody makes any more are forgotten', () => {
+  it('no longer count once probing ends', () => {
     const { health } = healthOf();
     for (let count = 0; count < 3; count += 1) health.probed(false);
     expect(health.state).toBe('unhealthy');
@@ -185,7 +185,7 @@ describe('a pool', () => {
     [3, [2, 0, 1], [0, 1]],
     [4, [3, 1, 0, 2], [0, 2]],
     [5, [4, 3, 2, 1, 0], [0, 1, 2]],
-  ])('of %i, of which %j are ejected in this order, uses %j', (count, ejected, expected) => {
+  ])('of %i targets, ejected in the order %j, uses %j', (count, ejected, expected) => {
     const { all, picks } = poolOf(count);
     for (const index of ejected) {
       const health = all[index]?.health;
@@ -199,14 +199,14 @@ describe('a pool', () => {
   it.each([
     ['try', [0, 1, 2], false],
     ['refuse', [-1], true],
-  ] as const)('of which no probe is good does as it is told: %s', (onNoneHealthy, expected, refuses) => {
+  ] as const)('with only unhealthy targets follows on_none_healthy: %s', (onNoneHealthy, expected, refuses) => {
     const { pool, all, picks } = poolOf(3, onNoneHealthy);
     for (const { health } of all) for (let count = 0; count < 3; count += 1) health.probed(false);
     expect(picks()).toEqual(expected);
     expect(pool.refuses).toBe(refuses);
   });
 
-  it('tries again elsewhere, or not at all, where the target is to be another one', () => {
+  it('retries only at another target if the retry must go elsewhere', () => {
     const { pool, all } = poolOf(2);
     const [first, second] = all;
     if (!first || !second) throw new Error('there are two');
@@ -216,7 +216,7 @@ describe('a pool', () => {
     expect(pool.pickAgain(9, first, 'anywhere', 0)).toBe(first);
   });
 
-  it('lets a second try have the place that its first one has', () => {
+  it('lets a retry use the slot of its first attempt', () => {
     const { pool, all } = poolOf(1);
     const [only] = all;
     if (!only) throw new Error('there is one');
@@ -225,7 +225,7 @@ describe('a pool', () => {
     expect(pool.pickAgain(1, only, 'anywhere', 0)).toBe(only);
   });
 
-  it('has no second try when its budget is spent', () => {
+  it('allows no retry when the budget is used up', () => {
     const { pool, all } = poolOf(2);
     pool.budget.configure({ budget: 0, budgetMin: 0.1 });
     const [first] = all;
@@ -236,7 +236,7 @@ describe('a pool', () => {
   });
 });
 
-it('a target reports what is known of it', () => {
+it('a target reports its state', () => {
   const target = new Target('http://127.0.0.1:3001', tls, undefined, 0);
   const sound = { url: 'http://127.0.0.1:3001', inFlight: 0, connections: 0, ejections: 0 };
   expect(target.report()).toEqual({ ...sound, health: 'healthy', ejectedUntil: undefined, reachable: undefined });

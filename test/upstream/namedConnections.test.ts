@@ -5,7 +5,7 @@ import { NamedConnections, type ResolvedAddress, systemResolve } from '../../gat
 import { exchange } from '../http1/backend.ts';
 import { eventually } from '../support/eventually.ts';
 
-// Time to resolve comes when a test says so; sockets know nothing of it.
+// Only timers are faked, so that a test decides when names are resolved; sockets use real time.
 beforeAll(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 });
@@ -13,7 +13,7 @@ afterAll(() => {
   vi.useRealTimers();
 });
 
-/** One backend a loopback address, all on one port; each answers with its address. */
+/** One backend per loopback address, all on the same port; each answers with its address. */
 async function replicas(...addresses: string[]): Promise<{ port: number; opened: Map<string, number> }> {
   let port = 0;
   const opened = new Map<string, number>();
@@ -36,7 +36,7 @@ async function replicas(...addresses: string[]): Promise<{ port: number; opened:
 const at = (...addresses: string[]): ResolvedAddress[] =>
   addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 
-/** The connections to `replica.test`, which stands for what `answers` says; an answer of nothing fails. */
+/** The connections to `replica.test`, which resolves to the next of `answers`; an empty answer is a failed lookup. */
 async function connectionsTo(port: number, addresses: string[]) {
   let current = at(...addresses);
   let lookups = 0;
@@ -68,8 +68,8 @@ async function ask(connections: NamedConnections, times: number): Promise<string
 
 const [a, b, c] = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
 
-describe('a name', () => {
-  it('of several addresses has them asked in turn, each on its own kept connection', async () => {
+describe('a host name', () => {
+  it('with several addresses uses them in turn, each with a kept connection', async () => {
     const { port, opened } = await replicas(a, b);
     const { connections } = await connectionsTo(port, [a, b]);
     expect(await ask(connections, 6)).toEqual([a, a, a, b, b, b]);
@@ -77,7 +77,7 @@ describe('a name', () => {
     expect(connections.size).toBe(2);
   });
 
-  it('is followed: who has come is asked, and who has gone is asked no more', async () => {
+  it('is resolved again: new addresses are used, and removed ones are not', async () => {
     const { port, opened } = await replicas(a, b, c);
     const { connections, change } = await connectionsTo(port, [a]);
     expect(await ask(connections, 2)).toEqual([a, a]);
@@ -89,7 +89,7 @@ describe('a name', () => {
     await eventually(() => expect(connections.size).toBe(2));
   });
 
-  it('lets what is under way at an address that has gone come to its end', async () => {
+  it('lets requests to a removed address finish', async () => {
     const { port } = await replicas(a, b);
     const { connections, change } = await connectionsTo(port, [a]);
     const connection = connections.acquire(1_000);
@@ -98,7 +98,7 @@ describe('a name', () => {
     expect(connection.closed).toBe(true);
   });
 
-  it('means the last known addresses while nobody knows', async () => {
+  it('keeps the last known addresses while it cannot be resolved', async () => {
     const { port } = await replicas(a, b);
     const { connections, change, lookups } = await connectionsTo(port, [a, b]);
     await change();
@@ -113,19 +113,19 @@ describe('a name', () => {
     ['another IPv4 address', [a, b]],
     ['IPv4, where IPv6 comes first', ['::1', b]],
     ['the last of several', [a, '::1', c, b]],
-  ])('is reached at %s where the others refuse', async (_name, addresses) => {
+  ])('is reached at %s if the other addresses refuse', async (_name, addresses) => {
     const { port } = await replicas(b);
     const { connections } = await connectionsTo(port, addresses);
     expect(new Set(await ask(connections, 2 * addresses.length))).toEqual(new Set([b]));
   });
 
-  it('that is nowhere to be reached says why', async () => {
+  it('with no reachable address reports why', async () => {
     const { port } = await replicas(c);
     const { connections } = await connectionsTo(port, [a, b]);
     expect((await ask(connections, 1))[0]).toMatch(/ECONNREFUSED/);
   });
 
-  it('is looked up no more when nobody uses it', async () => {
+  it('is no longer resolved once it is not used', async () => {
     const { connections, lookups } = await connectionsTo(3001, [a]);
     connections.close();
     const before = lookups();
@@ -134,7 +134,7 @@ describe('a name', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('keeps idle connections for as long as it is told, at every address', async () => {
+  it('keeps idle connections for the configured time at every address', async () => {
     const { port } = await replicas(a, b);
     const { connections, change } = await connectionsTo(port, [a]);
     connections.keepAlive = 1;
@@ -149,7 +149,7 @@ it.each([['localhost']])('%s is reached at 127.0.0.1 by the system', async (host
   const { port } = await replicas('127.0.0.1');
   const connections = new NamedConnections({ host, port, tls: undefined }, 0, systemResolve);
   onTestFinished(() => connections.close());
-  // Before its first lookup has come back, and after.
+  // Before and after its first lookup is done.
   expect(await ask(connections, 1)).toEqual(['127.0.0.1']);
   connections.startRefresh();
   await eventually(() => expect(connections.lookupFrom()).toBeDefined());

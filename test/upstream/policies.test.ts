@@ -5,7 +5,7 @@ import { Target } from '../../gateway/upstream/target.ts';
 
 const tls = { ca: undefined, servername: undefined, verify: true };
 
-/** `a`, `b`, … with these weights, and so many requests under way. */
+/** Targets `a`, `b`, … with these weights and numbers of requests in flight. */
 function members(weights: readonly number[], inFlight: readonly number[] = []): PoolMember[] {
   return weights.map((weight, index) => {
     const target = new Target(`http://${'abc'.charAt(index)}`, tls, undefined, 0);
@@ -19,9 +19,9 @@ function picks(policy: Policy, from: readonly PoolMember[], count: number): stri
 }
 
 describe.each(Object.entries(policies))('%s', (_name, create) => {
-  it('picks nobody from nobody', () => expect(create()([])).toBeUndefined());
+  it('picks nothing from an empty list', () => expect(create()([])).toBeUndefined());
 
-  it('only picks from what it is given, and everybody in the end', () => {
+  it('picks only given members, and each of them at some point', () => {
     const pool = members([1, 1, 1]);
     expect(new Set(picks(create(), pool, 200))).toEqual(new Set('abc'));
     expect(new Set(picks(create(), pool.slice(1), 200))).toEqual(new Set('bc'));

@@ -4,7 +4,7 @@ import { Target } from '../../gateway/upstream/target.ts';
 
 const tls = { ca: undefined, servername: undefined, verify: true };
 
-/** Targets that are busy with so many requests each; none of them connects. */
+/** Targets with these numbers of requests in flight; none of them connects. */
 function targets(...inFlight: number[]): Target[] {
   return inFlight.map((count, index) => {
     const target = new Target(`http://127.0.0.1:${3001 + index}`, tls, undefined, 0);
@@ -35,7 +35,7 @@ describe('a pool', () => {
     expect(picked.map((target) => (target ? all.indexOf(target) : -1))).toEqual(expected);
   });
 
-  it('picks one again as soon as it has room', () => {
+  it('picks a target again as soon as it is below the limit', () => {
     const [only] = targets(2);
     const pool = poolOf(only ? [only] : []);
     expect(pool.pick(2)).toBeUndefined();
@@ -44,7 +44,7 @@ describe('a pool', () => {
   });
 });
 
-it('a pool takes another one than the target that failed, and that one only where it is alone', () => {
+it('a pool picks the target that failed only if it is the only one', () => {
   const [first, second] = targets(0, 0);
   const both = poolOf([first, second].filter((target) => target !== undefined));
   expect([both.pick(2, first), both.pick(2, first), both.pick(2, second)]).toEqual([second, second, first]);
@@ -59,6 +59,6 @@ it.each([
   ['https://backend:443', 'backend'],
   ['https://backend:80', 'backend:80'],
   ['http://[::1]:3001', '[::1]:3001'],
-])('the target %s is asked as %s', (url, authority) =>
+])('the target %s gets the Host %s', (url, authority) =>
   expect(new Target(url, tls, undefined, 0).authority).toBe(authority),
 );

@@ -48,7 +48,7 @@ function registryOfTest(): Registry {
 }
 
 describe('a probe', () => {
-  it('asks for its path by the name of the target, on a connection of its own', async () => {
+  it("requests its path with the target's Host on a new connection", async () => {
     const { url, seen, connections } = await startProbed((_req, res) => res.end('fine'));
     loaded(registryOfTest(), { '/v1': { upstream: url, health: quick } });
     await eventually(() => expect(seen.length).toBeGreaterThan(2));
@@ -81,14 +81,14 @@ describe('a probe', () => {
     },
   );
 
-  it('knows a target that cannot be reached', async () => {
+  it('notices a target that cannot be reached', async () => {
     const target = loaded(registryOfTest(), { '/v1': { upstream: await refusedUrl(), health: quick } });
     await eventually(() => expect(target.report()).toMatchObject({ health: 'unhealthy', reachable: false }));
     expect(target.report().lastError?.message).toMatch(/^the probe failed: .*ECONNREFUSED/);
   });
 });
 
-it('a target that recovers is back', async () => {
+it('a target that recovers is healthy again', async () => {
   let status = 500;
   const { url, seen } = await startProbed((_req, res) => res.writeHead(status).end());
   const target = loaded(registryOfTest(), { '/v1': { upstream: url, health: quick } });
@@ -100,7 +100,7 @@ it('a target that recovers is back', async () => {
 });
 
 describe('a reload', () => {
-  it('keeps what the probes of a target have said, and goes on as the new file says', async () => {
+  it('keeps the probe results of a target and probes with the new settings', async () => {
     const { url, seen } = await startProbed((_req, res) => res.writeHead(500).end());
     const registry = registryOfTest();
     const target = loaded(registry, { '/v1': { upstream: url, health: quick } });
@@ -110,7 +110,7 @@ describe('a reload', () => {
     await eventually(() => expect(seen.at(-1)?.url).toBe('/other'));
   });
 
-  it('that wants no probes ends them, and what they said', async () => {
+  it('that disables probes ends them and discards their results', async () => {
     const { url } = await startProbed((_req, res) => res.writeHead(500).end());
     const registry = registryOfTest();
     const target = loaded(registry, { '/v1': { upstream: url, health: quick } });
@@ -129,14 +129,14 @@ describe('a reload', () => {
     loaded(registry, { '/v1': { upstream: url, health: quick } });
     await eventually(() => expect(seen.length).toBeGreaterThan(1));
     end(registry);
-    // A probe may be on its way.
+    // One probe may already be sent.
     const before = seen.length + 1;
     loaded(registryOfTest(), { '/v1': { upstream: other, health: quick } });
     await eventually(() => expect(asked.length).toBeGreaterThan(4));
     expect(seen.length).toBeLessThanOrEqual(before);
   });
 
-  it('of two versions that share a target, the first that has it probed says how', async () => {
+  it('of several versions that share a target, the first with a probe path decides', async () => {
     const { url, seen } = await startProbed((_req, res) => res.end());
     loaded(registryOfTest(), {
       '/v1': url,

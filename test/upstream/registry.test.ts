@@ -9,21 +9,21 @@ import type { Target } from '../../gateway/upstream/target.ts';
 const [a, b] = ['http://127.0.0.1:3001', 'http://127.0.0.1:3002'];
 const secure = 'https://127.0.0.1:3001';
 
-/** The targets of each version after a reload to these routes. */
+/** The targets of each version after a reload with these routes. */
 function load(registry: Registry, routes: Readonly<Record<string, unknown>>): (name: string) => readonly Target[] {
   const pools = registry.poolsFor(snapshotFrom({ routes }));
   return (name) => pools.get(name)?.targets ?? [];
 }
 
 describe('a registry', () => {
-  it('has a pool a version, in the order of the file', () => {
+  it('has one pool per version, with targets in the order of the file', () => {
     const of = load(new Registry(), { '/v1': { upstream: [b, a] }, '/v2': a, '/v3': { retired: true } });
     expect(of('v1').map(({ url }) => url)).toEqual([b, a]);
     expect(of('v2').map(({ url }) => url)).toEqual([a]);
     expect(of('v3')).toEqual([]);
   });
 
-  it('has one target for two versions of one URL', () => {
+  it('has one target for two versions with the same URL', () => {
     const of = load(new Registry(), { '/v1': a, '/v2': a });
     expect(of('v1')).toEqual(of('v2'));
     expect(of('v1')[0]).toBe(of('v2')[0]);
@@ -58,7 +58,7 @@ describe('a registry', () => {
     expect(after).not.toBe(before);
   });
 
-  it('has a new target for a file of other certificates, and for no other reason', async () => {
+  it('has a new target if the CA file has changed, and only then', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'registry-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const ca = join(folder, 'ca.pem');
@@ -72,13 +72,13 @@ describe('a registry', () => {
     expect(load(registry, routes)('v1')[0]).not.toBe(before);
   });
 
-  it('has two targets for two versions of one URL, where their trust differs', () => {
+  it('has two targets for two versions with the same URL but different TLS settings', () => {
     const of = load(new Registry(), { '/v1': secure, '/v2': { upstream: secure, tls: { verify: false } } });
     expect(of('v1')[0]).toBeDefined();
     expect(of('v1')[0]).not.toBe(of('v2')[0]);
   });
 
-  it('forgets a target that no version names', () => {
+  it('removes a target that no version uses', () => {
     const registry = new Registry();
     const [before] = load(registry, { '/v1': a })('v1');
     load(registry, { '/v1': b });
@@ -122,7 +122,7 @@ describe('how long a target keeps idle connections', () => {
 describe('over a reload', () => {
   const both = { '/v1': { upstream: [a, b], health: { eject: '1h', passive_failures: 1 } } };
 
-  it('a target stays out, and every pool knows', () => {
+  it('a target stays ejected in every pool', () => {
     const registry = new Registry();
     const before = registry.poolsFor(snapshotFrom({ routes: both })).get('v1');
     const [first] = before?.targets ?? [];
@@ -136,7 +136,7 @@ describe('over a reload', () => {
     expect(new Set([after.get('v2')?.pick(9)?.url, after.get('v2')?.pick(9)?.url])).toEqual(new Set([a, b]));
   });
 
-  it('a target that is left alone is not out any more', () => {
+  it('a target that becomes the only one is no longer ejected', () => {
     const registry = new Registry();
     const [first] = load(registry, both)('v1');
     first?.health.failed(false);
@@ -145,7 +145,7 @@ describe('over a reload', () => {
     expect(first?.report().health).toBe('healthy');
   });
 
-  it('a version keeps its retry budget, as far as it is spent', () => {
+  it('a version keeps the state of its retry budget', () => {
     const registry = new Registry();
     const retries = (budget_min: string) => ({ '/v1': { upstream: a, retries: { budget: '0%', budget_min } } });
     const before = registry.poolsFor(snapshotFrom({ routes: retries('1/s') })).get('v1')?.budget;
@@ -158,7 +158,7 @@ describe('over a reload', () => {
   });
 });
 
-it('follows the names of its targets, and forgets them with the snapshot', async () => {
+it('resolves host names of its targets as long as a snapshot uses them', async () => {
   const asked: string[] = [];
   const resolve = async (name: string) => {
     asked.push(name);

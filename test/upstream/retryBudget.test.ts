@@ -7,7 +7,7 @@ function budgetOf(budget: number, budgetMin: number): RetryBudget {
   return one;
 }
 
-/** How many retries it grants in a row at `now`. */
+/** The number of retries it grants in a row at `now`. */
 function granted(budget: RetryBudget, now: number): number {
   let count = 0;
   while (count < 1000 && budget.take(now)) count += 1;
@@ -35,19 +35,19 @@ describe('a retry budget', () => {
     [10_000, 0],
     [10_999, 0],
     [1_000_000, 0],
-  ])('knows at %i ms of requests of the first second for %i retries', (now, expected) => {
+  ])('at %i ms, the requests of the first second allow %i retries', (now, expected) => {
     const budget = budgetOf(0.5, 0);
     for (let count = 0; count < 20; count += 1) budget.count(999);
     expect(granted(budget, now)).toBe(expected);
   });
 
-  it('forgets the retries of the last ten seconds with them, second by second', () => {
+  it('forgets retries second by second after ten seconds', () => {
     const budget = budgetOf(0, 0.2);
     expect([budget.take(0), budget.take(4_000), budget.take(9_999)]).toEqual([true, true, false]);
     expect([budget.take(10_000), budget.take(10_000), budget.take(14_000)]).toEqual([true, false, true]);
   });
 
-  it('keeps what it knows when what it grants is changed', () => {
+  it('keeps its counts when it is configured again', () => {
     const budget = budgetOf(0.5, 0);
     for (let count = 0; count < 20; count += 1) budget.count(0);
     expect(granted(budget, 0)).toBe(10);
@@ -55,5 +55,5 @@ describe('a retry budget', () => {
     expect(granted(budget, 0)).toBe(2);
   });
 
-  it('refuses nothing before it is told what to grant', () => expect(granted(new RetryBudget(), 0)).toBe(1000));
+  it('refuses nothing before it is configured', () => expect(granted(new RetryBudget(), 0)).toBe(1000));
 });
