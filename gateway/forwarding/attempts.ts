@@ -24,14 +24,14 @@ export class Attempts {
 
   onConnected(): void {
     const { health } = this.#outbound.target;
-    if (health.troubled) health.connected();
+    if (health.mayRecover) health.connected();
   }
 
   /** The head of the response has arrived. */
   onAnswered(): void {
     const { target, stats } = this.#outbound;
     stats.answeredAfter = performance.now() - stats.sentAt;
-    if (target.health.troubled) target.health.succeeded();
+    if (target.health.mayRecover) target.health.succeeded();
   }
 
   /** The current attempt has failed. */

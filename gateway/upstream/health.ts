@@ -18,7 +18,7 @@ export interface HealthChanges {
 /** The health of a target: passive, from failed requests, and active, from probes. */
 export class TargetHealth {
   /** Whether a success would change anything here. Requests that succeed check only this. True until the first success. */
-  troubled = true;
+  mayRecover = true;
   /** False after a failed connection attempt, true after a successful one, undefined before the first. */
   reachable: boolean | undefined;
   /** Order of ejections: the target with the lower number was ejected earlier. */
@@ -59,14 +59,14 @@ export class TargetHealth {
   }
 
   /** Keeps the text of an error for the status. */
-  note(message: string): void {
+  noteError(message: string): void {
     this.lastError = { message, at: Date.now() };
   }
 
   /** A request failed because of the target. `unreached`: no connection was made. */
   failed(unreached: boolean, cause = 'a request failed'): void {
-    this.note(cause);
-    this.troubled = true;
+    this.noteError(cause);
+    this.mayRecover = true;
     if (unreached) this.reachable = false;
     // Requests sent before the ejection say nothing new.
     if (this.ejectedUntil !== undefined || !this.#settings) return;
@@ -80,7 +80,7 @@ export class TargetHealth {
 
   /** A probe could not connect. */
   unreached(): void {
-    this.troubled = true;
+    this.mayRecover = true;
     this.reachable = false;
   }
 
@@ -93,7 +93,7 @@ export class TargetHealth {
   /** A response head arrived, with any status. */
   succeeded(): void {
     this.connected();
-    this.troubled = false;
+    this.mayRecover = false;
     this.#failures = 0;
     this.#recentEjections = 0;
     this.#readmit();

@@ -67,7 +67,7 @@ export class Pool {
   #current(): readonly PoolMember[] {
     if (this.#seen === this.#changes.count) return this.#usable;
     this.#seen = this.#changes.count;
-    this.#usable = usavailableOf(this.#members);
+    this.#usable = usableOf(this.#members);
     if (this.#usable.length === 0 && this.#triesAll) this.#usable = this.#members;
     return this.#usable;
   }
@@ -77,7 +77,7 @@ export class Pool {
  * At most half of a pool counts as ejected, the earliest ejections first. When more targets fail, the cause is rarely the
  * targets themselves, and the rest would have to take all requests.
  */
-function usavailableOf(members: readonly PoolMember[]): readonly PoolMember[] {
+function usableOf(members: readonly PoolMember[]): readonly PoolMember[] {
   const passing = members.filter(({ target }) => target.health.state !== 'unhealthy');
   const ejected = passing
     .filter(({ target }) => target.health.state === 'ejected')

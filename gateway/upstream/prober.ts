@@ -54,7 +54,7 @@ export class Prober {
     const { health } = this.#target;
     if (connected) health.connected();
     else health.unreached();
-    if (failure !== undefined) health.note(failure);
+    if (failure !== undefined) health.noteError(failure);
     const isUnconfirmed = health.probed(failure === undefined);
     const wait = (isUnconfirmed ? Math.min(interval, recheckMs) : interval) * (1 + jitter * (2 * this.#chance() - 1));
     this.#timer = setTimeout(() => this.start(), wait).unref();

@@ -78,7 +78,7 @@ describe('of two targets, one that is killed', () => {
     over = true;
     await load;
     expect(bad).toEqual([]);
-    expect(target.health.troubled).toBe(false);
+    expect(target.health.mayRecover).toBe(false);
   }, 30_000);
 
   it('is asked twice at most before it is taken out', async () => {

@@ -114,9 +114,9 @@ describe('an ejected target', () => {
     fail(health, 3);
     outFor(health);
     fail(health, 1);
-    expect(health.troubled).toBe(true);
+    expect(health.mayRecover).toBe(true);
     health.succeeded();
-    expect([health.state, health.troubled]).toEqual(['healthy', false]);
+    expect([health.state, health.mayRecover]).toEqual(['healthy', false]);
     fail(health, 2);
     expect(health.state).toBe('healthy');
     fail(health, 1);
