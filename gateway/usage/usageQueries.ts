@@ -36,8 +36,8 @@ export interface UsageQueries {
   readonly held: number;
 }
 
-export interface VersionTotal {
-  readonly version: string;
+/** Sums over a period. Instants in epoch ms. */
+export interface UsageSums {
   readonly requests: number;
   readonly errors: number;
   readonly served: number;
@@ -45,24 +45,20 @@ export interface VersionTotal {
   readonly failing: number;
   /** Requests refused because the version is retired or not in routes.yaml. */
   readonly refused: number;
-  /** The number of clients, without `other clients`. */
-  readonly clients: number;
   readonly last: number;
 }
 
-export interface ClientUse {
+export interface VersionTotal extends UsageSums {
+  readonly version: string;
+  /** The number of clients, without `other clients`. */
+  readonly clients: number;
+}
+
+export interface ClientUse extends UsageSums {
   readonly client: string;
   /** From the file `usage.names`; undefined if it has no name for this client. */
   readonly name: string | undefined;
-  readonly requests: number;
-  readonly errors: number;
-  readonly served: number;
-  /** Requests answered 4xx. */
-  readonly failing: number;
-  /** Requests refused because the version is retired or not in routes.yaml. */
-  readonly refused: number;
   readonly first: number;
-  readonly last: number;
   /** The last request that did not fail, over the whole ledger; undefined: there is none. */
   readonly used: number | undefined;
   /** The number of different routes. */

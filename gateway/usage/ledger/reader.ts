@@ -14,7 +14,7 @@ import { isSingleClient, otherClients } from '../usageRow.ts';
 import { failureOf, type LedgerFailure } from './failure.ts';
 import { openLedgerFileToRead } from './file.ts';
 import { beginOf, endless, hourMs } from './spans.ts';
-import { type NamedSums, SqlReads, type UsageSums } from './sqlReads.ts';
+import { type NamedSums, SqlReads } from './sqlReads.ts';
 import { usualPauses } from './usualPauses.ts';
 
 // A gap between two runs up to this length counts as covered, but at most this share of a quiet period.
@@ -192,7 +192,7 @@ function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
-function byName(sums: readonly NamedSums[]): Map<string, UsageSums> {
+function byName(sums: readonly NamedSums[]): Map<string, NamedSums> {
   return new Map(sums.map((one) => [one.name, one]));
 }
 

@@ -1,24 +1,13 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import type { RouteOfClient, SeriesPoint } from '../usageQueries.ts';
+import type { RouteOfClient, SeriesPoint, UsageSums } from '../usageQueries.ts';
 import { otherClients } from '../usageRow.ts';
 import { failureOf, type LedgerFailure } from './failure.ts';
 import { type Subject, schemaVersion } from './schema.ts';
 import { beginOf, dayMs, endless, lengths, type Spans, spanAt, spansOf } from './spans.ts';
 import type { DayOfClients } from './usualPauses.ts';
 
-/** Sums over the requested spans. Instants in epoch ms. */
-export interface UsageSums {
-  readonly requests: number;
-  readonly errors: number;
-  readonly served: number;
-  readonly failing: number;
-  readonly refused: number;
-  readonly first: number;
-  readonly last: number;
-}
-
 /** `id` and `name` are those of the version, client or route. */
-export type NamedSums = UsageSums & { readonly id: number; readonly name: string };
+export type NamedSums = UsageSums & { readonly id: number; readonly name: string; readonly first: number };
 
 const maxRoutesPerClient = 5;
 
