@@ -15,11 +15,11 @@ interface Settings {
   readonly ready?: boolean;
   readonly token?: string;
   readonly loopback?: string;
-  /** Where the caller seems to come from. */
+  /** The address that the request comes from. */
   readonly from?: string;
 }
 
-/** Operations of a gateway that has nothing to do; test/runtime/reload.test.ts has those of a real one. */
+/** Operations of an idle gateway; test/runtime/reload.test.ts tests those of a real one. */
 const idle = {
   reload: async () => ({ kind: 'unchanged' }),
   preview: async () => ({ kind: 'unchanged' }),
@@ -106,7 +106,7 @@ it.each(['/healthz', '/readyz', '/nothing'])(
   },
 );
 
-// 404 stands for "let in": there is nothing behind the guard at this path.
+// 404 means admitted: there is nothing at this path behind the guard.
 describe('requests that are admitted', () => {
   const bearer = { authorization: `Bearer ${token}` };
 
@@ -114,7 +114,7 @@ describe('requests that are admitted', () => {
     ['a loopback name from this machine', {}, { host: 'localhost:9901' }, 404],
     ['the same, where that is said to be enough', { token, loopback: 'open' }, { host: '127.0.0.1' }, 404],
     ['the token from this machine', { token }, { host: '127.0.0.1:9901', ...bearer }, 404],
-    // What a proxy on this machine sends in its default configuration, whoever called it.
+    // A proxy on this machine in its default configuration sends this for every client.
     ['a loopback name from this machine, though a token is set', { token }, { host: '127.0.0.1:9901' }, 403],
     ['a rebound name, though loopback is enough', { token, loopback: 'open' }, { host: 'evil.example' }, 403],
     [
@@ -154,7 +154,7 @@ describe('requests that are admitted', () => {
     ['GET', '/api/usage'],
     ['POST', '/api/reload'],
   ])('do not include %s %s behind nginx with its default proxy_pass', async (method, path) => {
-    // Its Host is the name of the upstream, it adds no forwarding field, and it asks in HTTP/1.0.
+    // It sends the upstream's name as Host, adds no forwarding field, and uses HTTP/1.0.
     const port = await startAdmin({ token });
     const json = ['Content-Type: application/json', 'Content-Length: 2'];
     const fields = [`Host: 127.0.0.1:${port}`, 'Connection: close', ...(method === 'POST' ? json : [])];

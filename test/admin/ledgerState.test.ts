@@ -20,7 +20,7 @@ function served(version: string, last: number, client = 'a') {
   return row({ version, client, route: 'GET /', first: last });
 }
 
-/** A gateway, and what its admin listener says. */
+/** A gateway, and functions that read its admin listener. */
 async function start(store: string, more: Readonly<Record<string, unknown>> = {}) {
   const backend = await startBackend();
   const deprecated = { upstream: backend.url, deprecation: '2026-01-01' };
@@ -55,12 +55,12 @@ it('shows use from before the start', async () => {
   before.add([served('v1', last), served('v2', last - 30 * dayMs), served('v3', last)]);
   before.close();
   const { scrape } = await start(store);
-  // A page does not wait longer than 2 s for the ledger, which a busy machine may need: then a later one has it.
+  // A request waits at most 2 s for the ledger. On a busy machine only a later one has the result.
   await vi.waitFor(async () => {
     const { value } = await scrape();
     const known = (name: string) => ['v1', 'v2', 'v3', 'v4'].map((version) => value(name, { version }));
     expect(known('version_gateway_deprecated_version_in_use')).toEqual([1, 0, undefined, undefined]);
-    // What the ledger has of a retired version last is a request that was answered 410.
+    // The last request of a retired version in the ledger was answered 410.
     expect(known('version_gateway_last_request_timestamp_seconds')).toEqual([
       last / 1000,
       last / 1000 - (30 * dayMs) / 1000,
@@ -72,7 +72,7 @@ it('shows use from before the start', async () => {
 
 it('reports a ledger that cannot be written, and its recovery', async () => {
   const store = join(temporaryFolder(), 'kept', 'usage.db');
-  // Where its folder should be, there is a file.
+  // A file is in the place of its folder.
   writeFileSync(dirname(store), '');
   const { ledger, scrape, status } = await start(store);
   ledger.add([served('v1', Date.now()), served('v2', Date.now())]);
@@ -112,7 +112,7 @@ it('reports a ledger that was overwritten while it was open, also after its reco
 
 it('counts folded requests, whether folded before the ledger or in it', async () => {
   const { ledger, port, scrape } = await start(join(temporaryFolder(), 'usage.db'), { max_clients: 2 });
-  // The process tells two of them apart, and the ledger two of all that its processes and hours bring.
+  // The process tracks two clients, and the ledger keeps two of all processes and hours.
   const others = Array.from({ length: 30 }, (_one, n) => served('v4', Date.now(), `other-${n}`));
   ledger.add(others);
   for (const client of ['a', 'b', 'c', 'd', 'd']) await ask(port, get('/v4/x', `X-Client-Id: ${client}`));

@@ -14,7 +14,7 @@ const start = Date.parse('2026-11-21T10:00:00Z');
 const host = 'gateway.example:9901';
 const origin = `http://${host}`;
 
-/** An admin listener whose callers all come from elsewhere. */
+/** An admin listener whose requests all come from other machines. */
 async function startAdmin() {
   const state = {
     now: start,
@@ -145,7 +145,7 @@ describe('a browser that is not logged in', () => {
     for (let attempt = 0; attempt < 5; attempt += 1) await from('192.0.2.7', 'wrong');
     expect((await from('192.0.2.7')).status).toBe(429);
     expect((await from('192.0.2.8')).status).toBe(303);
-    // What a client writes in front of what the proxy wrote makes nobody else of it.
+    // A client cannot change its address with a field of its own before that of the proxy.
     expect((await from('192.0.2.8, 192.0.2.7')).status).toBe(429);
     state.proxies = [];
     state.address = '10.0.0.10';
@@ -179,7 +179,7 @@ describe('a bearer token', () => {
     const { status, headers, body } = await ask('GET', '/api/status', bearer('wrong'));
     expect([status, headers['retry-after'], headers['content-type']]).toEqual([429, '55', 'application/problem+json']);
     expect(JSON.parse(body)).toMatchObject({ status: 429, code: 'TOO_MANY_ATTEMPTS' });
-    // Else the one that is guessed right would be told from the others.
+    // Otherwise the answer would reveal which guess is right.
     expect((await ask('GET', '/api/status', bearer(token))).status).toBe(429);
     state.address = '10.0.0.10';
     expect((await ask('GET', '/api/status', bearer(token))).status).toBe(200);

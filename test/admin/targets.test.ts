@@ -19,7 +19,7 @@ async function lastErrorOf(upstream: string, requests: number) {
   return versions[0]?.targets[0];
 }
 
-/** Treats every connection that sends something like this. */
+/** Handles every connection that sends data with this function. */
 async function rude(treat: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => socket.on('error', () => {}).once('data', () => treat(socket)));
   server.listen(0, '127.0.0.1');

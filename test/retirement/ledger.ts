@@ -9,7 +9,7 @@ import { readLedger } from '../support/readLedger.ts';
 export const hour = 3_600_000;
 export const day = 24 * hour;
 
-/** A ledger on disk that has been written since `covered` (epoch ms) and has these rows; gone with the test. */
+/** A ledger on disk with these rows, covered since `covered` (epoch ms). Removed after the test. */
 export function ledgerWith(rows: UsageBatch, covered: number) {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
   const file = join(folder, 'usage.db');

@@ -12,7 +12,7 @@ import { parseMetrics } from '../observability/parseMetrics.ts';
 const noon = Date.parse('2026-11-18T12:00:00Z');
 const dates = { deprecation: '2026-01-01', sunset: '2026-06-30' };
 
-/** A backend with a contract of its own: GET /drinks and nothing else, until `status` says otherwise. */
+/** A backend with a contract: it answers GET /drinks only, unless `status` is set. */
 async function startBackend() {
   const backend = { status: 0 };
   const server = createServer((req, res) => {
@@ -29,7 +29,7 @@ async function startBackend() {
   return Object.assign(backend, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close });
 }
 
-/** A gateway with a ledger, a clock that the test moves, and a quiet period of a minute. */
+/** A gateway with a ledger, a clock that the test sets, and a quiet period of a minute. */
 async function start(retire: object = {}) {
   const clock = { time: noon, now: () => clock.time };
   const backend = await startBackend();

@@ -13,7 +13,7 @@ function client(client: string, requests: number, more: Partial<ClientUse> = {})
   return { ...base, ...times, routes: 1, topRoutes: [], ...more };
 }
 
-/** Of a version that may go. */
+/** The facts of a version that may be retired. */
 const quiet: RetirementFacts = {
   version: 'v1',
   now,

@@ -25,7 +25,7 @@ export function row(part: Partial<UsageRow> = {}): UsageRow {
   };
 }
 
-/** Numbers that look random and are the same each time. */
+/** Reproducible pseudo-random numbers. */
 export function randomOf(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -54,7 +54,7 @@ export function randomBatch(random: (below: number) => number, count: number, sp
   });
 }
 
-/** What rows add up to by a key, most requests first, then by key. */
+/** The sums of rows by a key, most requests first, then by key. */
 export function addUp(rows: UsageBatch, keyOf: (row: UsageRow) => string) {
   const groups = new Map<string, UsageRow[]>();
   for (const one of rows) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);

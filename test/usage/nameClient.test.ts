@@ -58,7 +58,7 @@ it.each([
   expect(readFileSync(file, 'utf8')).toBe(text);
 });
 
-/** Whether this machine lets the tests mount something, in a namespace of its own. */
+/** Whether the tests may mount file systems in their own namespace. */
 function canMount(): boolean {
   try {
     execFileSync('unshare', ['-m', 'true'], { stdio: 'ignore' });

@@ -33,7 +33,7 @@ async function start(settings: { readonly usage?: object; readonly v1?: object }
     count += 1;
     return snapshotFrom({
       routes: { '/v1': { upstream: backend.url, ...v1 }, '/v2': backend.url },
-      // A file that says the same would not be taken over.
+      // An unchanged file would not be applied.
       gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: `${count}ms` },
       log: { access: 'off' },
       usage: { store, ...usage },
@@ -54,7 +54,7 @@ async function start(settings: { readonly usage?: object; readonly v1?: object }
     backend,
     ledger,
     gateway,
-    /** A client on a connection of its own, which has asked for `path` and got the beginning of a response. */
+    /** A client on its own connection that has requested `path` and received the start of the response. */
     open: async (path: string, begins = 'HTTP/1.1', ...fields: string[]) => {
       const client = await connectTo(gateway.port);
       const before = backend.requests.length;
@@ -63,7 +63,7 @@ async function start(settings: { readonly usage?: object; readonly v1?: object }
       await eventually(() => expect(client.pending).toContain(begins));
       return client;
     },
-    /** To take over a reload is to write what was counted before it. */
+    /** Applying a reload writes the counts. */
     write: async (other = settings) => {
       next = snapshotOf(other);
       return (await gateway.reload('admin')).kind;

@@ -31,7 +31,7 @@ it('usage and can-retire list the clients of a version that was removed from rou
   for (const path of ['/v1/drinks/8', '/v1/drinks/9?x=1', '/v2/x', '/x', '/v1%2f/x', '/v1/../v2', '/v01/x']) {
     await ask(gateway.port, get(path, 'X-Client-Id: shop'));
   }
-  // To take over a reload is to write what was counted before.
+  // Applying a reload writes the counts.
   current = snapshotOf({ '/v2': url, '/v3': url });
   await gateway.reload('admin');
 

@@ -2,7 +2,7 @@ import type { UsageRow } from '../../../gateway/usage/usageRow.ts';
 import { day, ledgerWith } from '../../retirement/ledger.ts';
 import { row } from '../../retirement/rows.ts';
 
-/** A ledger on disk with so many clients of v1, of which every other one calls v2, too. */
+/** A ledger on disk with this many clients of v1. Every other one also calls v2. */
 export function crowded(clients: number, now: number): ReturnType<typeof ledgerWith> {
   const rows: UsageRow[] = [];
   for (let nth = 0; nth < clients; nth += 1) {

@@ -32,7 +32,7 @@ it('a question about 50,000 clients is answered outside the serving thread', asy
       await response.body?.cancel();
     }
   };
-  // What the answers cost in the thread that gives them; the reading thread's CPU time does not count for this one.
+  // The CPU time of this thread; that of the reading thread does not count.
   const cpuOf = async (work: () => unknown): Promise<number> => {
     const before = process.threadCpuUsage();
     await work();

@@ -58,7 +58,7 @@ it.each([
   [413, 'BODY_TOO_LARGE', [1, 0, 0]],
   [410, 'VERSION_RETIRED', [0, 1, noon]],
   [404, 'UNKNOWN_VERSION', [0, 1, noon]],
-  // These clients would be served, by a backend that is well or at another time.
+  // A healthy backend would serve these clients.
   [500, undefined, [0, 0, noon]],
   [502, 'TARGET_REFUSED', [0, 0, noon]],
   [503, 'NO_HEALTHY_TARGET', [0, 0, noon]],
@@ -124,7 +124,7 @@ describe('requests that began in an earlier hour', () => {
     for (const name of regulars) expect(byClient.get(`x-client-id:${name} ${hourMs}`)?.requests).toBe(6);
     const early = rows.filter(({ hour }) => hour !== noon + hourMs);
     expect(early.map(({ hour }) => hour - noon)).toEqual([-hourMs]);
-    // Its first call came while all places were taken.
+    // Its first request came while the limit was reached.
     expect(total(early, 'requests')).toBe(40);
   });
 
@@ -231,7 +231,7 @@ it('replaces a client with fewer requests, and folds its rows', () => {
   const calls = ['once', 'often', 'often', 'often', 'new', 'new', 'newer', 'newer', 'new'];
   for (const client of calls) collector.count(exchange({ client, status: client === 'once' ? 500 : 200 }));
   const counted = collector.take().map(({ client, requests, errors }) => [client, requests, errors]);
-  // Of `new` the first call was too early; `newer` has called less than any.
+  // The first request of `new` came too early; `newer` has fewer requests than the others.
   expect(counted.sort()).toEqual([
     ['other clients', 4, 1],
     ['x-client-id:new', 2, 0],

@@ -11,7 +11,7 @@ function header(name: string): Identifier {
 function clientOf(identify: readonly Identifier[], rawHeaders: readonly string[], address = '203.0.113.9'): string {
   const identification = new ClientIdentification(identify, salt);
   const first = identification.clientOf(rawHeaders, address);
-  // What is remembered of a value says the same as the value.
+  // The second call reads the cache.
   expect(identification.clientOf([...rawHeaders], address)).toBe(first);
   return first;
 }
@@ -83,7 +83,7 @@ describe('a secret', () => {
     const identification = new ClientIdentification(byDefault, salt);
     const tags = Array.from({ length: 100_000 }, (_one, n) => identification.clientOf(['X-Api-Key', `key-${n}`], ''));
     expect(new Set(tags).size).toBe(100_000);
-    // This many would meet in the first eight digits, which were all that was kept once.
+    // With eight digits, which earlier releases stored, this many values would collide.
     expect(new Set(tags.map((one) => one.slice(0, 'x-api-key:#'.length + 7))).size).toBeLessThan(100_000);
   });
 

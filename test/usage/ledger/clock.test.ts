@@ -95,7 +95,7 @@ it.each([
     expect(points.reduce((sum, point) => sum + point.requests, 0)).toBe(all);
     for (const { at } of points) expect(at).toBeLessThanOrEqual(noon);
   }
-  // Whoever asks on is counted with them.
+  // A later request is added to them.
   ledger.add([row({ client: rows[0]?.client ?? '', version: rows[0]?.version ?? '' })]);
   expect(requests()).toBe(all + 1);
 });

@@ -35,7 +35,7 @@ describe('a ledger that cannot be written', () => {
     for (let turn = 0; turn < 20; turn++) ledger.add([row()]);
     ledger.maintain(noon);
     expect(ledger.held).toBe(1);
-    // Said once, and not with every attempt.
+    // Once, not at every attempt.
     expect(notices).toEqual([ledger.problem]);
     expect([
       readLedger(ledger).totals(0),
@@ -74,7 +74,7 @@ describe('a ledger that cannot be written', () => {
     other.exec('BEGIN IMMEDIATE');
     ledger.add([row()]);
     expect(ledger.problem).toContain('another process has locked it');
-    // It can be read all the same.
+    // It can still be read.
     expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 1 }]);
     other.exec('ROLLBACK');
     // After one failure the next batch tries at once.
@@ -104,7 +104,7 @@ describe('a ledger that cannot be written', () => {
         .totals(0)
         .reduce((sum, { requests }) => sum + requests, 0),
     ).toBe(all);
-    // Nor does a name that was lost with a failed attempt take its requests along.
+    // A rolled-back name must not lose its requests.
     const byName = ['v0', 'v1', 'v2'].flatMap((version) => readLedger(ledger).byClient(version, 0));
     expect(byName.reduce((sum, { requests }) => sum + requests, 0)).toBe(all);
     expect(integrityOf(store)).toBe('ok');
@@ -134,7 +134,7 @@ describe('a ledger that cannot be written', () => {
     const reader = LedgerReader.open(store);
     onTestFinished(() => reader.close());
     expect(reader.byClient('v1', 0)).toMatchObject([{ client: 'b', requests: 1 }]);
-    // What was before is not known any more.
+    // The time before the removal is no longer covered.
     expect(reader.coveredSince()).toBe(noon + hourMs);
   });
 });
@@ -236,7 +236,7 @@ describe('a damaged file', () => {
     const { ledger, store, notices } = openLedger();
     ledger.add(randomBatch(randomOf(1), 2_000, 100 * dayMs));
     const { salt } = ledger;
-    // Moves everything from the journal into the file.
+    // Checkpoints the journal into the file.
     const other = new DatabaseSync(store);
     other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     other.close();
@@ -313,13 +313,13 @@ it('is intact after its process was killed while writing', async () => {
   await once(child, 'close');
   expect(integrityOf(store)).toBe('ok');
   const [total] = readLedger(openLedger({ store }).ledger).totals(0);
-  // Whole batches only, and at most the last one was on its way.
+  // Whole batches only; at most the last one is missing.
   expect((total?.requests ?? 0) % 100).toBe(0);
   expect(total?.requests).toBeGreaterThanOrEqual(written * 100);
   expect(total?.requests).toBeLessThanOrEqual((written + 2) * 100);
 });
 
-/** Moves everything from the journal into the file. */
+/** Checkpoints the journal into the file. */
 function checkpoint(store: string): void {
   const other = new DatabaseSync(store);
   other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -347,7 +347,7 @@ function integrityOf(store: string): unknown {
   }
 }
 
-/** A file system of 256 KiB; undefined where it may not be made. */
+/** Mounts a file system of 256 KiB; undefined if mounting is not permitted. */
 function smallDisk(): string | undefined {
   const folder = temporaryFolder();
   try {

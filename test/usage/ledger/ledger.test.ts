@@ -8,7 +8,7 @@ import { readLedger } from '../../support/readLedger.ts';
 import { addUp, dayMs, hourMs, noon, randomBatch, randomOf, row } from '../model.ts';
 import { openLedger } from './ledgerFixture.ts';
 
-/** Compares every answer with what the rows themselves add up to. `since` and `until` at full hours. */
+/** Compares every query with the sums of the rows. `since` and `until` are full hours. */
 function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number, until?: number): void {
   const known = rows.filter(({ hour }) => hour >= since && hour < (until ?? Number.POSITIVE_INFINITY));
   const totals = addUp(known, ({ version }) => version);
@@ -76,7 +76,7 @@ describe('the ledger', () => {
     clock.time = later;
     ledger.maintain(later);
     for (const since of days) expectSame(readLedger(ledger), rows, since);
-    // In the middle of a day the whole day counts.
+    // From the middle of a day, the whole day counts.
     expect(readLedger(ledger).byClient('v1', (days[1] ?? 0) + 7 * hourMs)).toEqual(
       readLedger(ledger).byClient('v1', days[1] ?? 0),
     );
@@ -164,7 +164,7 @@ describe('the ledger', () => {
         to: { requests: 1, failing: 0, first: noon, last: noon },
       },
     ]);
-    // Who used the old version before that time has moved, and did not begin with the new one.
+    // Use of the old version before that time counts as `before`.
     expect(readLedger(ledger).movement('v1', 'v2', noon)).toMatchObject([
       { client: 'stays' },
       { client: 'moves', before: true, from: undefined, to: { requests: 3 } },
@@ -192,7 +192,7 @@ describe('the ledger', () => {
     ]);
     expect(readLedger(ledger).byClient('v0', 0)).toEqual([]);
     expect(readLedger(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toHaveLength(1);
-    // A longer retention does not bring back what is gone.
+    // A longer retention does not bring back deleted rows.
     ledger.configure({ store, retention: 400 * dayMs });
     ledger.maintain(noon);
     expect(readLedger(ledger).coveredSince()).toBe(cutoff);

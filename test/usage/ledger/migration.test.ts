@@ -8,7 +8,7 @@ import { readLedger } from '../../support/readLedger.ts';
 import { dayMs, hourMs, noon, row } from '../model.ts';
 import { openLedger } from './ledgerFixture.ts';
 
-/** A ledger as an earlier release has left it: one client, 7 requests on two routes a day ago. */
+/** A ledger of an earlier release: one client, 7 requests to two routes a day ago. */
 function earlierLedger(): string {
   const store = join(temporaryFolder(), 'usage.db');
   const database = new DatabaseSync(store);
@@ -45,7 +45,7 @@ it('migrates the ledger of an earlier release and adds to it', () => {
     { requests: 10, routes: 2, topRoutes: [{ route: 'GET /a', requests: 3, last: noon }] },
   ]);
   ledger.close();
-  // A second start finds nothing to do.
+  // A second start does not migrate again.
   const { ledger: again } = openLedger({ store });
   expect(readLedger(again).byClient('v1', 0)).toMatchObject([{ requests: 10, topRoutes: [{ requests: 3 }] }]);
   expect(again.problem).toBeUndefined();
@@ -85,7 +85,7 @@ it('reads the ledger of an earlier release without changing it', () => {
 it('changes nothing if the migration fails', () => {
   const store = earlierLedger();
   const other = new DatabaseSync(store);
-  // The second of the new tables is in the way.
+  // The migration cannot create its second table.
   other.exec('CREATE TABLE pair_day (something)');
   const { ledger, clock } = openLedger({ store });
   ledger.add([row()]);

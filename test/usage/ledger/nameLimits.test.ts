@@ -7,12 +7,12 @@ import { openLedger } from './ledgerFixture.ts';
 
 const limits = { maxClients: 20, maxRoutes: 8 };
 
-/** Ten that call often, on every day, and many that call once or have a request of an earlier hour open. */
+/** Ten regular clients on every day, and many with one request or an open request of an earlier hour. */
 function floodOf(random: (below: number) => number, days: number, newcomers: number): UsageRow[] {
   return Array.from({ length: days * newcomers * 2 }, (_one, n) => {
     const first = noon - random(days * 24) * hourMs;
     const isRegular = n % 2 === 0;
-    // Some only go on with what they began before.
+    // Some only continue an earlier request.
     const requests = random(4) === 0 ? 0 : isRegular ? 20 + random(10) : 1;
     return row({
       version: `v${random(2)}`,
@@ -82,7 +82,7 @@ describe('names above the limit', () => {
   ])('are folded, and every sum stays the same: %s', (_name, days, newcomers) => {
     const { ledger, store } = openLedger(limits);
     const rows = floodOf(randomOf(days), days, newcomers);
-    // As several processes would bring them.
+    // In batches, like those of several processes.
     for (let at = 0; at < rows.length; at += 150) ledger.add(rows.slice(at, at + 150));
     expect(ledger.problem).toBeUndefined();
     expect(Math.max(...namesADay(store, 'client'))).toBeLessThanOrEqual(20 * 1.25 + 1);
@@ -105,10 +105,10 @@ describe('names above the limit', () => {
         .byClient('v1', 0)
         .map(({ client, requests }) => [client, requests]),
     ).toContainEqual(['other clients', 1 + 2 + 3]);
-    // What is counted together is no client.
+    // `other clients` does not count as a client.
     expect(readLedger(ledger).totals(0)).toMatchObject([{ clients: 20 }]);
     expect(readLedger(ledger).byRoute('v1', 0)).toMatchObject([{ clients: 20 }]);
-    // A name that comes again begins anew.
+    // A folded name that returns starts at 0.
     ledger.add([row({ client: 'c0', requests: 50 })]);
     expect(readLedger(ledger).byClient('v1', 0)[0]).toMatchObject({ client: 'c0', requests: 50 });
   });

@@ -11,7 +11,7 @@ it('adds up rows of the same client, route and hour', () => {
   held.hold([one]);
   held.hold([two]);
   expect(held.first(10).rows).toEqual([row({ requests: 5, errors: 1, served: 2, first: noon + 1, last: noon + 9 })]);
-  // The rows of the caller are the caller's.
+  // The caller's rows are not changed.
   expect(one.requests).toBe(2);
 });
 
@@ -20,7 +20,7 @@ it('folds rows above the limit without losing requests', () => {
   const rows = randomBatch(randomOf(2), 2_000, 5 * 3_600_000);
   held.hold(rows);
   const { rows: kept, remove } = held.first(1_000);
-  // As many as it may keep, and one for each version and hour.
+  // The maximum, and one row for each version and hour.
   expect(kept.length).toBeLessThanOrEqual(20 + 3 * 6);
   for (const what of ['requests', 'errors', 'served'] as const) expect(total(kept, what)).toBe(total(rows, what));
   remove();

@@ -27,17 +27,17 @@ async function open(options: { worker?: URL; overdueMs?: number; closeMs?: numbe
   return { folder, store, settings, notices, ledger, requests };
 }
 
-/** Of clients that nobody has seen before. */
+/** Rows of new clients. */
 function newNames(count: number, prefix: string): UsageBatch {
   const first = Date.now() - hourMs;
   return Array.from({ length: count }, (_one, n) => row({ client: `${prefix}-${n}`, first }));
 }
 
-/** Makes the disk hang for `brokenLedgerWorker.ts`. Returns what ends that. */
+/** Makes the disk hang for `brokenLedgerWorker.ts`. Returns a function that ends it. */
 function hang(folder: string): () => void {
   const pipe = join(folder, 'hangs');
   execFileSync('mkfifo', [pipe]);
-  // With a writer that writes nothing.
+  // A writer that writes nothing: the thread's read blocks until it is closed.
   const writer = openSync(pipe, 'r+');
   return () => {
     rmSync(pipe);
@@ -48,7 +48,7 @@ function hang(folder: string): () => void {
 it('has written all earlier batches once it is flushed', async () => {
   const { ledger, requests, notices } = await open();
   for (let turn = 0; turn < 20; turn += 1) ledger.add(newNames(1_000, `turn-${turn}`));
-  // More than may be on its way: the rest is added up in memory.
+  // More batches than may be unanswered: the rest is added up in memory.
   expect(ledger.held).toBeGreaterThan(0);
   await ledger.flush();
   expect([requests(), ledger.held, ledger.problem, notices]).toEqual([20_000, 0, undefined, []]);
@@ -106,7 +106,7 @@ it('reports that the disk hangs, and loses nothing if it recovers', async () => 
   for (let turn = 0; turn < 8; turn += 1) ledger.add(newNames(100, `turn-${turn}`));
   await ledger.flush();
   expect(ledger.problem).toMatch(/cannot be written: the disk has not answered for \d+ s/);
-  // Those that the thread has not got yet.
+  // The rows that the thread has not received yet.
   expect(ledger.held).toBe(400);
   comesBack();
   await eventually(() => expect([ledger.problem, requests()]).toEqual([undefined, 800]), 30_000);
