@@ -58,7 +58,7 @@ describe('compat OLD NEW', () => {
       const same = at('https://a.example/pay/v68', '', 'string');
       const { folder } = new Repository().write({ 'old.json': v67, 'new.json': same });
       const { code, stdout } = await compat(folder, ['old.json', 'new.json']);
-      expect([code, stdout]).toEqual([1, expect.stringContaining('/v68 holds only additions to /v67: stay in /v67')]);
+      expect([code, stdout]).toEqual([1, expect.stringContaining('/v68 only adds to /v67: stay in /v67')]);
     });
 
     it.each([

@@ -21,7 +21,7 @@ describe('compat --routes', () => {
 
 /v1 → /v2  v1.json → v2.json
 
-2 changes between majors, which may break.  --all lists them.
+2 changes between majors, where breaking changes are allowed.  --all lists them.
 
 No breaking change found within a major: 2 changes between majors.
 `);
@@ -71,8 +71,8 @@ describe('a major without a breaking change', () => {
   };
 
   it.each([
-    ['additions', contract(more), '/v3 holds only additions to /v2: stay in /v2'],
-    ['nothing new', contract(v2), '/v3 is the same as /v2: stay in /v2'],
+    ['additions', contract(more), '/v3 only adds to /v2: stay in /v2'],
+    ['nothing new', contract(v2), '/v3 does not differ from /v2: stay in /v2'],
   ])('%s', async (_name, text, words) => {
     const { code, stdout } = await three(text).compat(all);
     expect(code).toBe(1);

@@ -22,7 +22,7 @@ export function asGithub(report: CompatReport, base: TreeBase): string {
     ...(level === 'error' ? stale : notes),
   ]);
   const more = annotations.length - mostAnnotations;
-  const rest = more > 0 ? ` ${plural(more, 'more remark')} left out here.` : '';
+  const rest = more > 0 ? ` ${plural(more, 'more annotation')} omitted.` : '';
   return `${[...annotations.slice(0, mostAnnotations), `${summaryInWords(report)}.${rest}`].join('\n')}\n`;
 }
 

@@ -61,7 +61,7 @@ function sectionsOf(report: CompatReport): Section[] {
     listSection(plural(stale, 'stale exemption'), report.stale.map(staleInWords)),
     findingsSection(plural(warnings, 'warning'), report, 'warn', false),
     listSection('Not compared', report.notes),
-    exemptedSection(`${plural(exempted, 'finding')} let through`, report),
+    exemptedSection(`${plural(exempted, 'finding')} exempted`, report),
     findingsSection(infosInWords(report), report, 'info', true),
   ].filter(({ rows }) => rows.length > 0);
 }
@@ -88,7 +88,7 @@ function fittedSection({ heading, isFolded, head, rows }: Section, room: number)
     fitting.push(row);
   }
   const more = rows.length - fitting.length;
-  const remark = more > 0 ? `\n\n${plural(more, 'row')} left out: a comment has no room for more.` : '';
+  const remark = more > 0 ? `\n\n${plural(more, 'row')} omitted: the comment is full.` : '';
   const table = fitting.length === 0 ? '' : `\n\n${[...head, ...fitting].join('\n')}`;
   return `\n\n${opening}${table}${remark}${closing}`;
 }

@@ -77,9 +77,9 @@ interface SarifText {
 
 const sarifLevels = { error: 'error', warn: 'warning', info: 'note' } as const;
 const basisInWords = {
-  core: 'The versioning rules say so word for word.',
+  core: 'The versioning rules state it.',
   extended: 'It follows from the versioning rules.',
-  silent: 'The versioning rules say nothing about it.',
+  silent: 'The versioning rules do not cover it.',
   compatible: 'It is compatible.',
 } as const;
 const listedRoutes = 100;
@@ -134,7 +134,7 @@ function resultOf(
   exemption: Exemption | undefined,
 ): SarifResult {
   const { rule, level, sentence, routes, old, oldAt, renamedTo, fingerprint, calls } = finding;
-  const related = isPresent(old) ? [{ ...locationOf(old, oldAt, base), message: { text: 'As it was' } }] : [];
+  const related = isPresent(old) ? [{ ...locationOf(old, oldAt, base), message: { text: 'Before the change' } }] : [];
   return {
     ruleId: rule,
     ruleIndex: rules.findIndex(({ id }) => id === rule),

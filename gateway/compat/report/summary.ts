@@ -63,7 +63,7 @@ function countsInWords(report: CompatReport, summary: CompatSummary): string[] {
     warnings > 0 ? plural(warnings, 'warning') : '',
     infosInWords(report),
     majors > 0 ? `${plural(majors, 'change')} between majors` : '',
-    exempted > 0 ? `${plural(exempted, 'finding')} let through` : '',
+    exempted > 0 ? `${plural(exempted, 'finding')} exempted` : '',
     stale > 0 ? plural(stale, 'stale exemption') : '',
     notCompared > 0 ? `${plural(notCompared, 'contract')} not compared` : '',
     off.length > 0 ? `${plural(off.length, 'rule')} off (${safeText(off.join(', '), 200)})` : '',

@@ -80,11 +80,16 @@ function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOpti
     ...ofRoute.flatMap((finding) => findingAsText(finding, judged.includes(finding), options)),
   ]);
   if (pair.exempted.length > 0) {
-    blocks.push([paint('dim', 'Let through'), ...pair.exempted.map((one) => exemptedAsText(one, paint))]);
+    blocks.push([paint('dim', 'Exempted'), ...pair.exempted.map((one) => exemptedAsText(one, paint))]);
   }
   const hidden = pair.findings.length - judged.length;
   if (hidden > 0 && !showAll && !isMajorsAlone)
-    blocks.push([paint('dim', `${plural(hidden, 'change')} between majors, which may break.  --all lists them.`)]);
+    blocks.push([
+      paint(
+        'dim',
+        `${plural(hidden, 'change')} between majors, where breaking changes are allowed.  --all lists them.`,
+      ),
+    ]);
   const isNamed = pair.title !== '' || pairs.length > 1;
   return isNamed ? [[paint('bold', titleOf(pair, isMajorsAlone))], ...blocks] : blocks;
 }

@@ -60,8 +60,8 @@ export function staleInWords({ exemption, why }: StaleExemption): string {
   const { rule, route, until } = exemption;
   const named = `The exemption from ${safeText(rule, 60)} for ${safeText(route, 100)}`;
   return why === 'expired'
-    ? `${named} ended on ${dayOf(until)}.  Look at the change again: set a later until, or remove the exemption.`
-    : `${named} lets nothing through.  Remove it, or correct its rule, route or pointer.`;
+    ? `${named} expired on ${dayOf(until)}.  Review the change: set a later until, or remove the exemption.`
+    : `${named} matches no finding.  Remove it, or correct its rule, route or pointer.`;
 }
 
 export function dayOf(instant: number): string {

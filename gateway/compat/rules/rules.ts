@@ -48,79 +48,84 @@ export const rules = [
   core(
     'response-type-changed',
     'response',
-    'The type of a field does not change, nor widen. Of several types, one may go.',
+    'The type of a field does not change or widen. One of several types may be removed.',
     { 'response type wider': typesInWords, 'response type changed': typesInWords },
   ),
-  core('request-type-changed', 'request', 'The type of what is sent does not change, unless it only widens.', {
+  core('request-type-changed', 'request', 'The type of a parameter or request field may only widen.', {
     'request type narrower': typesInWords,
     'request type changed': typesInWords,
   }),
-  core('param-required', 'request', 'A parameter is not made required.', {
-    'parameter added_required': 'is new, and required',
+  core('param-required', 'request', 'A parameter does not become required, and no required parameter is added.', {
+    'parameter added_required': 'is new and required',
     'parameter required': 'is now required',
   }),
-  core('request-field-required', 'request', 'Nothing is made required, not even with a default.', {
-    'request field added_required': 'is new, and required',
-    'request presence required': 'is now required',
-    'body added_required': 'is new, and required',
-    'body required': 'is now required',
+  core(
+    'request-field-required',
+    'request',
+    'No request field becomes required or is added as required, even with a default.',
+    {
+      'request field added_required': 'is new and required',
+      'request presence required': 'is now required',
+      'body added_required': 'is new and required',
+      'body required': 'is now required',
+    },
+  ),
+  core('filter-value-removed', 'request', 'An allowed value is not removed.', {
+    'request value removed': (change) => `no longer accepts ${labelOf(change)}`,
   }),
-  core('filter-value-removed', 'request', 'An allowed value is not taken away.', {
-    'request value removed': (change) => `no longer takes ${labelOf(change)}`,
-  }),
-  core('status-removed', 'response', 'The meaning of a status is fixed.', {
+  core('status-removed', 'response', 'A status below 400 is not removed: its meaning is fixed.', {
     'status removed': 'is no longer declared',
   }),
   // Applies to two majors as a whole: the judge reports it.
-  core('major-without-breaking-change', 'either', 'A new major is made only for a breaking change.', {}),
-  extended('response-field-weakened', 'response', 'What is always there does not become missing or null.', {
+  core('major-without-breaking-change', 'either', 'A new major is created only for a breaking change.', {}),
+  extended('response-field-weakened', 'response', 'What is always present does not become optional or null.', {
     'response presence optional': 'may now be missing',
     'response null added': 'may now be null',
     'header optional': 'may now be missing',
   }),
-  extended('request-constraint-tightened', 'request', 'Requests are not limited further.', {
+  extended('request-constraint-tightened', 'request', 'Requests are not restricted further.', {
     'request limit narrower': limitInWords,
     'request limit changed': limitInWords,
-    'request field refused': 'is no longer let through',
+    'request field refused': 'is no longer accepted',
     'request null removed': 'may no longer be null',
-    'request values listed': (change) => `now takes only ${labelOf(change)}`,
+    'request values listed': (change) => `now accepts only ${labelOf(change)}`,
   }),
-  extended('media-type-removed', 'either', 'A media type stays.', {
-    'media_type removed': 'is no longer offered',
+  extended('media-type-removed', 'either', 'A media type is not removed.', {
+    'media_type removed': 'was removed',
   }),
-  extended('response-header-removed', 'response', 'A declared header stays, as a field does.', {
+  extended('response-header-removed', 'response', 'A declared response header is not removed.', {
     'header removed': 'was removed',
   }),
-  extended('structure-changed', 'either', 'What is sent keeps its structure and its notation.', {
+  extended('structure-changed', 'either', 'Data keeps its structure and its serialization.', {
     'structure changed': (change) => structureInWords(nameInWords(change)),
-    'serialization changed': (change) => `is written in another way (${labelOf(change)})`,
-    'request alternative removed': (change) => `no longer takes the alternative ${quoted(labelOf(change))}`,
+    'serialization changed': (change) => `is serialized differently (${labelOf(change)})`,
+    'request alternative removed': (change) => `no longer accepts the alternative ${quoted(labelOf(change))}`,
   }),
-  silent('response-value-added', 'response', 'Silent: clients may not expect the value.', {
+  silent('response-value-added', 'response', 'Clients may not expect a new value.', {
     'response value added': (change) => `may now be ${labelOf(change)}`,
-    'response values unlisted': (change) => `may now be anything, and was one of ${labelOf(change)}`,
+    'response values unlisted': (change) => `may now be any value, and was one of ${labelOf(change)}`,
     'response limit wider': limitInWords,
     'response limit changed': limitInWords,
   }),
-  silent('response-alternative-added', 'response', 'Silent: clients may not expect it.', {
+  silent('response-alternative-added', 'response', 'Clients may not expect a new alternative or status.', {
     'response alternative added': (change) => `may now be the alternative ${quoted(labelOf(change))}`,
     'status added': 'is new',
     'error_status added': 'is new',
   }),
-  silent('param-removed', 'request', 'Silent: it may still be sent, to no effect.', {
+  silent('param-removed', 'request', 'Clients may still send it, without effect.', {
     'parameter removed': 'was removed',
   }),
-  silent('request-field-removed', 'request', 'Silent: it may still be sent, to no effect.', {
+  silent('request-field-removed', 'request', 'Clients may still send it, without effect.', {
     'request field removed': 'was removed',
     'body removed': 'was removed',
   }),
-  silent('default-changed', 'request', 'Silent: who leaves it out gets something else.', {
+  silent('default-changed', 'request', 'Clients that omit the value get another result.', {
     'default changed': defaultInWords,
   }),
-  silent('security-changed', 'request', 'Silent: clients may have to prove who they are anew.', {
+  silent('security-changed', 'request', 'Clients may need other credentials.', {
     'security changed': securityInWords,
   }),
-  silent('error-status-removed', 'response', 'Silent: the error may look different.', {
+  silent('error-status-removed', 'response', 'Clients may rely on the declared error.', {
     'error_status removed': 'is no longer declared',
   }),
   compatible('route-added', 'either', 'A route may be added.', {
@@ -131,14 +136,14 @@ export const rules = [
     'response field added_required': 'is new',
   }),
   compatible('optional-param-added', 'request', 'An optional parameter or field may be added.', {
-    'parameter added': 'is new, and optional',
-    'request field added': 'is new, and optional',
-    'body added': 'is new, and optional',
+    'parameter added': 'is new and optional',
+    'request field added': 'is new and optional',
+    'body added': 'is new and optional',
   }),
   compatible('filter-value-added', 'request', 'An allowed value may be added.', {
-    'request value added': (change) => `now takes ${labelOf(change)} as well`,
+    'request value added': (change) => `now also accepts ${labelOf(change)}`,
   }),
-  compatible('param-relaxed', 'request', 'A request may become less demanding.', {
+  compatible('param-relaxed', 'request', 'A request may need less.', {
     'parameter optional': 'is no longer required',
     'request presence optional': 'is no longer required',
     'body optional': 'is no longer required',
@@ -146,11 +151,11 @@ export const rules = [
     'request null added': 'may now be null',
     'request values unlisted': (change) => `is no longer limited to ${labelOf(change)}`,
     'request limit wider': limitInWords,
-    'request alternative added': (change) => `now takes the alternative ${quoted(labelOf(change))} as well`,
+    'request alternative added': (change) => `now also accepts the alternative ${quoted(labelOf(change))}`,
   }),
-  compatible('response-strengthened', 'response', 'A response may promise more.', {
-    'response presence required': 'is now always there',
-    'header required': 'is now always there',
+  compatible('response-strengthened', 'response', 'A response may guarantee more.', {
+    'response presence required': 'is now always present',
+    'header required': 'is now always present',
     'response type narrower': typesInWords,
     'response null removed': 'is no longer null',
     'response value removed': (change) => `is no longer ${labelOf(change)}`,
@@ -161,17 +166,17 @@ export const rules = [
   compatible('media-type-added', 'either', 'A media type may be added.', {
     'media_type added': 'is new',
   }),
-  compatible('header-added', 'response', 'A header may be added, as a field may.', {
+  compatible('header-added', 'response', 'A response header may be added.', {
     'header added': 'is new',
   }),
   compatible('docs-only', 'either', 'Descriptions may change.', {
     'docs changed': (change) => `is described differently: ${labelOf(change)}`,
   }),
-  compatible('path-param-renamed', 'request', 'The name of a path parameter is never sent.', {
-    'path_name changed': (change) => `has other names for its parameters: ${labelOf(change)}`,
+  compatible('path-param-renamed', 'request', 'A path parameter may be renamed: its name is never sent.', {
+    'path_name changed': (change) => `has other names for its path parameters: ${labelOf(change)}`,
   }),
-  compatible('structure-equivalent', 'either', 'The same may be said in another way.', {
-    'structure equivalent': (change) => `${structureInWords(nameInWords(change))}, to the same effect`,
+  compatible('structure-equivalent', 'either', 'A schema may be written differently, with the same meaning.', {
+    'structure equivalent': (change) => `${structureInWords(nameInWords(change))}, with the same meaning`,
   }),
 ] as const;
 

@@ -94,21 +94,21 @@ function outlineInWords({ values, types, fields }: AlternativeOutline): string {
 
 /** "was a string and is now a number". */
 export function typesInWords({ name, old, new: now }: Change): string {
-  if (name === 'format') return `had ${formatInWords(old)} and has now ${formatInWords(now)}`;
+  if (name === 'format') return `had ${formatInWords(old)} and now has ${formatInWords(now)}`;
   return `was ${typeInWords(old?.value)} and is now ${typeInWords(now?.value)}`;
 }
 
 // Keywords whose values would not tell the reader what changed.
 const limitPhrases: Readonly<Record<string, readonly [narrower: string, wider: string]>> = {
-  additionalProperties: ['limits its other fields further', 'limits its other fields less'],
-  uniqueItems: ['may no longer hold an item twice', 'may now hold an item twice'],
-  allowReserved: ['no longer takes reserved characters as they are', 'now takes reserved characters as they are'],
+  additionalProperties: ['restricts other fields further', 'restricts other fields less'],
+  uniqueItems: ['may no longer contain duplicate items', 'may now contain duplicate items'],
+  allowReserved: ['no longer accepts unencoded reserved characters', 'now accepts unencoded reserved characters'],
   allowEmptyValue: ['may no longer be empty', 'may now be empty'],
   schema: ['is no longer possible', 'is now possible'],
 };
 const limitVerbs: Readonly<Record<string, string>> = {
-  narrower: 'is now more narrowly limited',
-  wider: 'is now less limited',
+  narrower: 'is now limited more strictly',
+  wider: 'is now limited less strictly',
   changed: 'is limited differently',
 };
 
@@ -126,7 +126,7 @@ export function limitInWords(change: Change): string {
 }
 
 export function structureInWords(name: string): string {
-  return name === '' ? 'is put together differently' : `is put together differently (${name})`;
+  return name === '' ? 'has another structure' : `has another structure (${name})`;
 }
 
 /** "has the default 2 instead of 1". */
@@ -134,10 +134,10 @@ export function defaultInWords({ old, new: now }: Change): string {
   return `has the default ${valueInWords(now)} instead of ${valueInWords(old)}`;
 }
 
-/** "asks for bearer instead of (key and oauth)". */
+/** "requires bearer instead of (key and oauth)". */
 export function securityInWords({ old, new: now }: Change): string {
   const [before, after] = [schemesInWords(old), schemesInWords(now)];
-  return before === after ? `asks for ${after} in another way` : `asks for ${after} instead of ${before}`;
+  return before === after ? `requires ${after} with other details` : `requires ${after} instead of ${before}`;
 }
 
 /** In backticks; empty for an empty text. */
@@ -198,7 +198,7 @@ export function renameInWords(name: string): string {
   return `looks renamed to ${name.includes('`') ? name : quoted(name)}`;
 }
 
-/** "/v3 holds only additions to /v2: stay in /v2". */
+/** "/v3 only adds to /v2: stay in /v2". */
 export function needlessMajorSentence(
   old: string,
   now: string,
@@ -208,7 +208,7 @@ export function needlessMajorSentence(
 }
 
 const majorPhrases = {
-  same: 'is the same as',
-  additions: 'holds only additions to',
-  'nothing breaking': 'breaks nothing of',
+  same: 'does not differ from',
+  additions: 'only adds to',
+  'nothing breaking': 'has no breaking change from',
 } as const;

@@ -105,7 +105,7 @@ describe('what another encoding breaks', () => {
       form(multipart, text, encoding, '3.1.0', 'request'),
     );
     const [finding] = findingsBetween(old, now);
-    expect(finding?.sentence).toContain('field `a` is written in another way (encoding)');
+    expect(finding?.sentence).toContain('field `a` is serialized differently (encoding)');
   });
 });
 

@@ -65,8 +65,8 @@ describe('majors', () => {
   });
 
   it.each([
-    ['additions', ['price', 'glass', 'ice'], '/v3 holds only additions to /v2: stay in /v2'],
-    ['nothing', ['price', 'glass'], '/v3 is the same as /v2: stay in /v2'],
+    ['additions', ['price', 'glass', 'ice'], '/v3 only adds to /v2: stay in /v2'],
+    ['nothing', ['price', 'glass'], '/v3 does not differ from /v2: stay in /v2'],
   ])('are needless with %s', async (_name, fields, sentence) => {
     const added = await contractOf(fields, ['seats']);
     const { findings } = compareAndJudge(await pairOf('majors', { new: added }), defaults);
@@ -84,7 +84,7 @@ describe('majors', () => {
     const secured = await openContract('-', { cwd: '/', stdin: () => JSON.stringify(one), allowRemote: false });
     const { findings } = compareAndJudge(await pairOf('majors', { old: silent, new: secured }), defaults);
     expect(findings.map(({ rule, sentence }) => [rule, sentence])).toEqual([
-      ['major-without-breaking-change', '/v3 breaks nothing of /v2: stay in /v2'],
+      ['major-without-breaking-change', '/v3 has no breaking change from /v2: stay in /v2'],
       ['security-changed', expect.any(String)],
     ]);
   });

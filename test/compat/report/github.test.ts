@@ -65,14 +65,14 @@ describe('the remarks for a pull request', () => {
     const told = lines({ pairs, stale: [], off: [], notes: [] });
     expect(told).toHaveLength(11);
     expect(told.slice(0, 10).map((line) => read(line)?.name)).toEqual(Array(10).fill('error'));
-    expect(told.at(-1)).toMatch(/^15 errors, 1 warning, .*\. 6 more remarks left out here\.$/);
+    expect(told.at(-1)).toMatch(/^15 errors, 1 warning, .*\. 6 more annotations omitted\.$/);
   });
 
   it('tell of stale exemptions and of what was not compared', () => {
     const exemption = { rule: 'route-removed', route: 'GET /', pointer: undefined, reason: 'none', until: now };
     const report = reportOn(before, before, { exemptions: [exemption] });
     const told = lines({ ...report, notes: ['v2 has no contract'] });
-    expect(told[0]).toMatch(/^::error title=stale exemption::The exemption from route-removed for GET \/ ended/);
+    expect(told[0]).toMatch(/^::error title=stale exemption::The exemption from route-removed for GET \/ expired/);
     expect(told[1]).toBe('::warning title=not compared::v2 has no contract');
   });
 

@@ -61,9 +61,9 @@ describe('the comment on a pull request', () => {
       { ...exemption, rule: 'route-removed' },
     ];
     const markdown = asMarkdown({ ...reportOn(before, after, { exemptions }), notes: ['v2 has no contract'] });
-    expect(markdown).toContain('#### 1 stale exemption\n\n- The exemption from route-removed for GET /drinks lets');
+    expect(markdown).toContain('#### 1 stale exemption\n\n- The exemption from route-removed for GET /drinks matches');
     expect(markdown).toContain('#### Not compared\n\n- v2 has no contract\n');
-    expect(markdown).toContain('<details><summary>1 finding let through</summary>');
+    expect(markdown).toContain('<details><summary>1 finding exempted</summary>');
     expect(markdown).toContain('| agreed &#124; &#35;&#8203;1 | 2026-06-02 |');
   });
 
@@ -87,9 +87,9 @@ describe('the comment on a pull request', () => {
     const markdown = asMarkdown(reportOn(old, changed));
     expect(markdown.length).toBeLessThanOrEqual(longestComment);
     expect(markdown.length).toBeGreaterThan(longestComment - 3000);
-    expect(markdown).toMatch(/\n\n2,\d\d\d rows left out: a comment has no room for more\.\n/);
+    expect(markdown).toMatch(/\n\n2,\d\d\d rows omitted: the comment is full\.\n/);
     expect(markdown).toMatch(
-      /<details><summary>3,000 compatible changes<\/summary>\n\n3,000 rows left out.*\n\n<\/details>\n$/,
+      /<details><summary>3,000 compatible changes<\/summary>\n\n3,000 rows omitted.*\n\n<\/details>\n$/,
     );
   });
 

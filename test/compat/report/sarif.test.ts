@@ -32,7 +32,7 @@ describe('the report for code scanning', () => {
       ...{ ruleId: 'response-type-changed', ruleIndex: 2, level: 'error' },
       message: { text: 'GET /drinks: response 200 field `price` was a string and is now a number' },
       locations: [place],
-      relatedLocations: [{ ...place, message: { text: 'As it was' } }],
+      relatedLocations: [{ ...place, message: { text: 'Before the change' } }],
       partialFingerprints: { 'finding/v1': expect.stringMatching(/^[0-9a-f]{16}$/) },
       suppressions: [],
       properties: { routes: ['GET /drinks', 'GET /drinks/{id}'], routeCount: 2, calls: 6 },
