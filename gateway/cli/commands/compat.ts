@@ -68,11 +68,11 @@ async function compat(
   }
   const progress = progressOn(io);
   try {
-    const compared = await compare(old, now, options, io, progress);
-    const printed = printers[options.format](compared, { all: options.all, io, release });
+    const comparison = await compare(old, now, options, io, progress);
+    const printed = printers[options.format](comparison, { all: options.all, io, release });
     progress.done();
     io.stdout.write(printed);
-    return isClean(compared.report) ? 0 : 1;
+    return isClean(comparison.report) ? 0 : 1;
   } catch (error) {
     progress.done();
     io.stderr.write(`${failureInWords(error)}\nThe contracts were not compared.\n`);

@@ -48,11 +48,11 @@ export async function compareRoutes(
     pairs.push(compareAndJudge(pair, judging));
   };
   let before: { readonly name: string; readonly contract: ContractPair['new'] | undefined } | undefined;
-  for (const { name, contract: at } of versions) {
-    const now = at && (await openForCompat(named(at.file, base), options, io, progress, base));
-    const was = at && past.contractOf(name, at.file);
-    if (now && was) {
-      const old = await openForCompat(was, options, io, progress, base);
+  for (const { name, contract } of versions) {
+    const now = contract && (await openForCompat(named(contract.file, base), options, io, progress, base));
+    const earlier = contract && past.contractOf(name, contract.file);
+    if (now && earlier) {
+      const old = await openForCompat(earlier, options, io, progress, base);
       compare({ title: `/${name}`, between: 'past', old, new: now, versions: { old: name, new: name } });
     }
     if (now && before?.contract) {
@@ -88,7 +88,7 @@ function notesOn(versions: readonly Version[], past: EarlierContracts, file: str
       }
       const had = past.versions.includes(name) ? `, but had one in ${ref}` : '';
       const next = versions[index + 1];
-      const also = next ? `, and neither is /${next.name} with it` : '';
+      const also = next ? `, and /${next.name} cannot be compared with it` : '';
       return [`/${name} has no contract in ${file}${had}: it is not compared${also}`];
     }),
     ...gone.map((name) => `/${name} had a contract in ${ref} and is no longer in ${file}`),

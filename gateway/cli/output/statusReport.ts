@@ -31,10 +31,10 @@ function configLines(config: RunningStatus['config'], now: number, paint: Paint)
   const { fingerprint, generation, loaded_at: loaded, trigger, last_failure: failure } = config;
   const id = printable(fingerprint.slice(0, 12));
   const lines = [
-    `configuration ${id}, generation ${generation}, loaded ${ago(Date.parse(loaded), now)} ${how(trigger)}`,
+    `configuration ${id}, generation ${generation}, loaded ${ago(Date.parse(loaded), now)} ${triggerText(trigger)}`,
   ];
   if (!failure) return lines;
-  const heading = `an edit was rejected ${ago(Date.parse(failure.at), now)}, loaded ${how(failure.trigger)}:`;
+  const heading = `an edit was rejected ${ago(Date.parse(failure.at), now)}, loaded ${triggerText(failure.trigger)}:`;
   const reasons = failure.reasons.flatMap((reason) => reason.split('\n').map((line) => `  ${printable(line)}`));
   return [...lines, paint('yellow', heading), ...reasons];
 }
@@ -47,7 +47,7 @@ function usageLines(usage: RunningStatus['usage'], paint: Paint): string[] {
   return [paint('yellow', `usage ledger: ${printable(problem ?? 'pending rows are being written.')}${waiting}`)];
 }
 
-function how(trigger: string): string {
+function triggerText(trigger: string): string {
   return triggers[trigger] ?? `by ${printable(trigger)}`;
 }
 
