@@ -117,7 +117,9 @@ describe('a major without a breaking change', () => {
     const files = { 'routes.yaml': contracts, 'v1.json': contract(v1), 'v3.json': contract(v1) };
     const { code, stdout } = await Repository.of(files).compat(all);
     expect(code).toBe(0);
-    expect(stdout).toContain('/v2 has no contract in routes.yaml: it is not compared, and /v3 cannot be compared with it');
+    expect(stdout).toContain(
+      '/v2 has no contract in routes.yaml: it is not compared, and /v3 cannot be compared with it',
+    );
     expect(stdout).not.toContain('/v1 → /v3');
   });
 
