@@ -19,7 +19,7 @@ function folderWith(text: string, name = 'routes.yaml'): string {
 const commands = [['status'], ['usage'], ['can-retire', '/v1']];
 
 describe.each(commands)('%s', (...command) => {
-  it('asks where routes.yaml has the gateway listen, with its token', async () => {
+  it('uses the address and the token of routes.yaml', async () => {
     const seen: unknown[] = [];
     const admin = await startFakeAdmin((req, res) => {
       seen.push(req.headers.authorization);
@@ -31,7 +31,7 @@ describe.each(commands)('%s', (...command) => {
     expect(seen).toEqual(['Bearer correct-horse']);
   });
 
-  it('asks where it is told to, and never takes the token of a file there', async () => {
+  it('uses the address of --admin, and does not send the token of the file there', async () => {
     const seen: unknown[] = [];
     const admin = await startFakeAdmin((req, res) => {
       seen.push(req.headers.authorization);
@@ -42,7 +42,7 @@ describe.each(commands)('%s', (...command) => {
     expect(seen).toEqual([undefined]);
   });
 
-  it('says where the address came from when nobody answers there', async () => {
+  it('reports the source of an address that does not answer', async () => {
     const url = new URL(await refusedUrl());
     const cwd = folderWith(`${routes}gateway: { admin: "${url.host}" }`, 'other.yaml');
     const { code, stderr } = await runIn(cwd, [...command, '--config', 'other.yaml']);
@@ -52,7 +52,7 @@ describe.each(commands)('%s', (...command) => {
     ]);
   });
 
-  it('cannot read a file that is not there', async () => {
+  it('reports a missing file', async () => {
     const { code, stderr } = await runIn(temporaryFolder(), [...command, '--config', 'nowhere.yaml']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('nowhere.yaml')]);
   });
@@ -60,12 +60,12 @@ describe.each(commands)('%s', (...command) => {
 
 const fallback = 'http://127.0.0.1:9901';
 
-/** Without a command line; `told`: on stderr. */
+/** Without a command line. `told` collects what is written to stderr. */
 function found(cwd: string, env: NodeJS.ProcessEnv = {}, told: string[] = []): AdminTarget {
   return targetOf({}, { env, cwd, stderr: { write: (text) => told.push(text) } });
 }
 
-describe('the gateway to ask', () => {
+describe('the gateway to connect to', () => {
   it.each([
     ['127.0.0.1:47901', 'http://127.0.0.1:47901'],
     ['":47901"', 'http://127.0.0.1:47901'],
@@ -79,12 +79,12 @@ describe('the gateway to ask', () => {
     expect(found(cwd)).toEqual(expected);
   });
 
-  it('does not depend on what else is wrong with the file, or missing in the environment', () => {
+  it('does not depend on other faults of the file, or on unset variables', () => {
     const cwd = folderWith(`routes: { /v1: "\${V1_URL}" }\ngateway: { admin: 127.0.0.1:47901, lissten: x }`);
     expect(found(cwd).origin).toBe('http://127.0.0.1:47901');
   });
 
-  it('is the usual one without a file, and without a word of it in the file', () => {
+  it('is the default without a file, and without gateway.admin in the file', () => {
     const without = found(temporaryFolder());
     expect([without.origin, without.name]).toEqual([fallback, `${fallback} (the default)`]);
     const silent = found(folderWith(routes));
@@ -94,7 +94,7 @@ describe('the gateway to ask', () => {
     ]);
   });
 
-  it('has the token of the environment first', () => {
+  it('prefers the token of the environment', () => {
     const cwd = folderWith(`${routes}gateway: { admin: 127.0.0.1:47901, admin_token: of-the-file }`);
     expect(found(cwd, { ADMIN_TOKEN: 'mine\n' }).token).toBe('mine');
     expect(found(cwd).token).toBe('of-the-file');
@@ -104,7 +104,7 @@ describe('the gateway to ask', () => {
     ['gateway: { admin: nowhere }', 'has no usable address in gateway.admin.'],
     [`gateway: { admin: "\${ADMIN}" }`, 'has no usable address in gateway.admin.'],
     ['gateway: { admin: 127.0.0.1:0 }', 'has no usable address in gateway.admin.'],
-  ])('cannot be told from %j', async (text, reason) => {
+  ])('is not known from %j', async (text, reason) => {
     const { code, stderr } = await runIn(folderWith(text), ['status']);
     expect([code, stderr]).toEqual([2, `routes.yaml ${reason}  Give the address of the gateway: --admin host:port.\n`]);
   });
@@ -112,7 +112,7 @@ describe('the gateway to ask', () => {
   it.each([
     ['a half of it', 'routes: ['],
     ['nothing', ''],
-  ])('is the usual one while the file has %s in it, and says so, unless the file was named', async (_what, text) => {
+  ])('is the default, with a notice, while a file that was not named contains %s', async (_what, text) => {
     const cwd = folderWith(text);
     const reason = 'routes.yaml cannot be parsed: see version-gateway check';
     const name = `${fallback} (the default, as ${reason})`;
@@ -123,7 +123,7 @@ describe('the gateway to ask', () => {
     expect([code, stderr]).toEqual([2, `${reason}.  Give the address of the gateway: --admin host:port.\n`]);
   });
 
-  it('is the usual one while the file cannot be read, and says so, unless the file was named', async () => {
+  it('is the default, with a notice, while a file that was not named cannot be read', async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'routes.yaml'));
     const reason = 'routes.yaml cannot be read: it is a folder, not a file.  Name a regular file';

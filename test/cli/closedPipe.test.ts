@@ -12,9 +12,9 @@ const routes = {
   '/v2': 'http://127.0.0.1:3001',
 };
 
-/** Runs it with standard output, or both outputs, into a pipe that nobody reads any more. */
+/** Runs a command with stdout, or both outputs, connected to a pipe that is already closed. */
 async function runInto(pipe: '|' | '|&', args: readonly string[]): Promise<{ code: number; other: string }> {
-  // The reader ends at once; what writes begins later than that.
+  // The reader exits at once, before the command writes.
   const script = `(sleep 0.3; exec "$@") ${pipe} true; exit "\${PIPESTATUS[0]}"`;
   const child = spawn('bash', ['-c', script, '-', process.execPath, main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -30,7 +30,7 @@ async function runInto(pipe: '|' | '|&', args: readonly string[]): Promise<{ cod
 it.each([
   ['yes', '/v1', 0],
   ['not yet', '/v2', 1],
-])('can-retire exits as for %s when nobody reads it', async (_answer, version, expected) => {
+])('can-retire keeps its exit code for %s when the pipe is closed', async (_answer, version, expected) => {
   const rows = Array.from({ length: 2_000 }, (_one, n) => row('v2', `client-${n}`, now - hour));
   const admin = await startAdmin(routes, ledgerWith(rows, now - 100 * 24 * hour).queries, now);
   for (const format of ['text', 'json']) {
@@ -39,7 +39,7 @@ it.each([
   }
 });
 
-it('usage is quiet about it', async () => {
+it('usage prints no error about it', async () => {
   const rows = Array.from({ length: 5_000 }, (_one, n) => row('v1', `client-${n}`, now - hour));
   const admin = await startAdmin(routes, ledgerWith(rows, 0).queries, now);
   expect(await runInto('|', ['usage', '/v1', '--format', 'csv', '--admin', admin])).toEqual({ code: 0, other: '' });
@@ -49,6 +49,6 @@ it.each([
   [['--help'], 0],
   [['no-such-command'], 2],
   [['status', '--admin', '127.0.0.1:1'], 2],
-] as const)('%j keeps its exit code when nobody reads its errors either', async (args, expected) => {
+] as const)('%j keeps its exit code when stderr is closed, too', async (args, expected) => {
   expect((await runInto('|&', args)).code).toBe(expected);
 });

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../config/temporary.ts';
 
 type Files = Readonly<Record<string, unknown>>;
 
-/** Fields of the one answer of each route, by route: `{ 'GET /drinks': { price: 'string' } }`. */
+/** The fields of the response of each route, by route: `{ 'GET /drinks': { price: 'string' } }`. */
 export type Api = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export function contract(api: Api): string {
@@ -23,7 +23,7 @@ export function contract(api: Api): string {
   return JSON.stringify({ openapi: '3.1.0', info: { title: 'drinks', version: '1' }, paths }, null, 2);
 }
 
-/** A routes.yaml with these contracts, by name of version; null: a version without one. */
+/** A routes.yaml with these contracts, by version name; null for a version without a contract. */
 export function routesFile(contracts: Readonly<Record<string, string | null>>, rest: Files = {}): string {
   const routes = Object.fromEntries(
     Object.entries(contracts).map(([name, file]) => [
@@ -34,7 +34,7 @@ export function routesFile(contracts: Readonly<Record<string, string | null>>, r
   return JSON.stringify({ ...rest, routes });
 }
 
-/** A folder, or a git repository, that is gone when the tests are over. */
+/** A folder or a git repository that is deleted after the tests. */
 export class Repository {
   readonly folder = temporaryFolder();
 

@@ -13,7 +13,7 @@ interface Layout {
   readonly hasNode: boolean;
 }
 
-/** A package of its own, with the launcher and an entry point of our choice. */
+/** A package with the launcher and the given entry points. */
 function packageWith(folder: string, { main, hasNode }: Layout): string {
   const home = join(temporaryFolder(), folder);
   mkdirSync(join(home, 'bin'), { recursive: true });
@@ -30,7 +30,7 @@ function packageWith(folder: string, { main, hasNode }: Layout): string {
   return join(home, 'bin/version-gateway.js');
 }
 
-/** Runs the launcher in a Node that takes itself for another version. */
+/** Runs the launcher in a Node that pretends to have another version. */
 function launch(launcher: string, args: string[], version?: string) {
   const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`;
   const flags = version === undefined ? [] : ['--import', pretend];
@@ -47,14 +47,14 @@ function launch(launcher: string, args: string[], version?: string) {
 
 const tell = 'console.log("ran", process.pid === +process.env.SELF, ...process.argv.slice(2)); process.exitCode = 7;';
 
-it('refuses to run without a Node that can', async () => {
+it('fails without a suitable Node', async () => {
   const launcher = packageWith('app', { main: { 'gateway/main.ts': tell }, hasNode: false });
   const { code, stdout, stderr } = await launch(launcher, [], '20.20.2').ended;
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(/Node 24 or later is needed.*npm ci/);
 });
 
-it('says so when there is nothing to run', async () => {
+it('reports a missing entry point', async () => {
   const { code, stderr } = await launch(packageWith('app', { main: {}, hasNode: true }), []).ended;
   expect([code, stderr]).toEqual([2, expect.stringContaining('neither dist/main.js nor gateway/main.ts')]);
 });
@@ -65,7 +65,7 @@ it.each([undefined, '20.20.2'])('passes arguments and the exit code on, on Node 
   expect([code, stdout]).toEqual([7, 'ran false check --config a b\n']);
 });
 
-it('runs the sources of a checkout, and what was built of an installed package', async () => {
+it('runs the sources in a checkout, and dist/ in an installed package', async () => {
   const main = { 'gateway/main.ts': 'console.log("source")', 'dist/main.js': 'console.log("built")' };
   const runs = ['app', 'node_modules/version-gateway'].map(
     (folder) => launch(packageWith(folder, { main, hasNode: false }), []).ended,
@@ -86,7 +86,7 @@ it('passes signals on', async () => {
   expect(await ended).toMatchObject({ code: 3, stdout: 'up\nterm\n' });
 });
 
-it('tells of the end that a signal made', async () => {
+it('exits with 128 + the number of the signal that ended it', async () => {
   const code = 'process.kill(process.pid, "SIGKILL");';
   const launcher = packageWith('app', { main: { 'gateway/main.ts': code }, hasNode: true });
   expect((await launch(launcher, [], '20.20.2').ended).code).toBe(137);

@@ -28,7 +28,7 @@ const files = {
 };
 for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
 
-// A program of its own each: a read that blocks would block the test, too.
+// A separate process for each: a blocking read would block the test, too.
 function run(args: readonly string[]): Promise<{ code: number | string | null; output: string }> {
   const main = new URL('../../gateway/main.ts', import.meta.url).pathname;
   return new Promise((resolve) => {
@@ -59,7 +59,7 @@ it.each<[command: string, code: number, output: string]>([
   ['check --config routes.yaml --compose pipe', 2, `pipe cannot be read: it ${pipe}`],
   ['compat contract.yaml pipe', 2, 'is a pipe, not a file'],
   ['usage --store pipe', 2, 'it is a pipe, not a file'],
-])('%s ends with %i and says why', async (command, code, output) => {
+])('%s exits with %i and reports why', async (command, code, output) => {
   const result = await run(command.split(' '));
   expect(result.output).toContain(output);
   expect(result.code).toBe(code);

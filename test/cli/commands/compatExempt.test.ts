@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contract, Repository, routesFile } from './compatRepository.ts';
+import { contract, Repository, routesFile } from '../compatRepository.ts';
 
 const before = contract({ 'GET /drinks': { price: 'string', glass: 'string' }, 'GET /bars': { glass: 'string' } });
 const after = contract({ 'GET /drinks': { price: 'string' }, 'GET /bars': {} });
@@ -22,7 +22,7 @@ describe.each([
   ['--routes', routes],
   ['two contracts and --config', pair],
 ])('exemptions, with %s', (_way, args) => {
-  it('let findings through, and say so', async () => {
+  it('let findings pass, and report that', async () => {
     const { code, stdout } = await changed(...both).compat(args);
     expect(code).toBe(0);
     expect(stdout).toContain('until 2999-01-01: Nobody reads it.');
@@ -30,19 +30,19 @@ describe.each([
     expect(stdout).not.toMatch(/no (breaking )?change/i);
   });
 
-  it('let nothing through for other routes', async () => {
+  it('do not apply to other routes', async () => {
     const { code, stdout } = await changed(exemption('GET /bars')).compat(args);
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^1 error, 1 finding exempted/m)]);
   });
 
-  it('take the pointer that the report tells', async () => {
+  it('accept the pointer from the report', async () => {
     const { stdout } = await changed(exemption('GET /bars', { pointer })).compat([...args, '--all']);
     expect(stdout).toMatch(/^1 error, 1 finding exempted/m);
     const told = (await changed().compat([...args, '--all'])).stdout;
     expect(told).toContain(pointer);
   });
 
-  it('fail once they have ended, even if nothing has changed', async () => {
+  it('fail once they have expired, even if nothing has changed', async () => {
     const repository = changed(...both, exemption('GET /drinks', { until: '2020-01-01' }));
     const { code, stdout } = await repository.compat(args);
     expect([code, stdout]).toEqual([1, expect.stringContaining('expired on 2020-01-01')]);
@@ -54,14 +54,14 @@ describe.each([
   });
 });
 
-describe('an exemption that lets nothing through', () => {
-  it('fails where everything is compared', async () => {
+describe('an exemption without a finding', () => {
+  it('fails when all contracts are compared', async () => {
     const repository = Repository.of({ 'routes.yaml': withExemptions(exemption('GET /bars')), 'v1.json': before });
     const { code, stdout } = await repository.compat(routes);
     expect([code, stdout]).toEqual([1, expect.stringContaining('for GET /bars matches no finding')]);
   });
 
-  it('does not where it may be for another contract', async () => {
+  it('does not fail when it may belong to another contract', async () => {
     const repository = Repository.of({ 'routes.yaml': withExemptions(exemption('GET /bars')), 'v1.json': before });
     expect(await repository.compat(pair)).toMatchObject({ code: 0, stdout: 'No changes found.\n' });
   });

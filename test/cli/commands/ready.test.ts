@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { refusedUrl, startTestGateway } from '../support/gateway.ts';
-import { runIn } from './io.ts';
+import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
+import { runIn } from '../io.ts';
 
 /** An admin listener that answers with `status`, or never. */
 async function answering(status: number | undefined): Promise<string> {
@@ -26,17 +26,17 @@ it.each([
   expect([code, stderr]).toEqual([1, expect.stringContaining(reason)]);
 });
 
-it('neither is one that nobody finds: 1, and not the 2 that Docker keeps for itself', async () => {
+it('a gateway that does not answer is not ready: exit code 1, because Docker reserves 2', async () => {
   const { code, stderr } = await runIn('.', ['ready', '--admin', (await refusedUrl()).replace('http://', '')]);
   expect([code, stderr]).toEqual([1, expect.stringContaining('ECONNREFUSED')]);
 });
 
-it('nor one that is silent for longer than --timeout', async () => {
+it('a gateway that answers later than --timeout is not ready', async () => {
   const { code, stderr } = await runIn('.', ['ready', '--admin', await answering(undefined), '--timeout', '100ms']);
   expect([code, stderr]).toEqual([1, expect.stringContaining('no answer within 0.1 s')]);
 });
 
-it('a gateway that serves is, without a token', async () => {
+it('a running gateway is ready, without a token', async () => {
   const { adminPort } = await startTestGateway({ '/v1': 'http://127.0.0.1:1' }, { gateway: { admin_token: 'secret' } });
   const { code, stdout } = await runIn('.', ['ready', '--admin', `127.0.0.1:${adminPort}`]);
   expect([code, stdout]).toEqual([0, 'ready\n']);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { statusAsText } from '../../gateway/cli/output/statusReport.ts';
-import type { RunningStatus, RunningVersion } from '../../gateway/cli/runningStatus.ts';
-import { ago } from '../../gateway/shared/text.ts';
-import { refusedUrl, startTestGateway } from '../support/gateway.ts';
-import { startFakeAdmin } from './fakeAdmin.ts';
-import { runIn } from './io.ts';
+import { statusAsText } from '../../../gateway/cli/output/statusReport.ts';
+import type { RunningStatus, RunningVersion } from '../../../gateway/cli/runningStatus.ts';
+import { ago } from '../../../gateway/shared/text.ts';
+import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
+import { startFakeAdmin } from '../fakeAdmin.ts';
+import { runIn } from '../io.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 
@@ -63,7 +63,7 @@ describe('the report', () => {
 `);
   });
 
-  it('says what became of the last edit, line by line and harmlessly', () => {
+  it('shows why the last edit was rejected, without control characters', () => {
     const status = statusOf(v1);
     const reasons = ['routes.yaml:2:8  routes./v1\n  nowhere is no URL.', 'x\x1b[2J'];
     const last_failure = { at: '2026-11-21T11:59:58.000Z', trigger: 'signal', reasons };
@@ -75,7 +75,7 @@ describe('the report', () => {
 `);
   });
 
-  it('says of targets that are down what went wrong last, and when', () => {
+  it('shows the last error of unavailable targets, and when it was', () => {
     const last_error = 'connect ECONNREFUSED\x1b[2J';
     const last_error_at = '2026-11-21T11:59:00.000Z';
     const down = { ...target, url: 'http://127.0.0.1:3003', health: 'unhealthy', last_error, last_error_at };
@@ -90,7 +90,7 @@ describe('the report', () => {
     ]);
   });
 
-  it('speaks of the ledger only where something is wrong with it', () => {
+  it('mentions the ledger only if it has a problem', () => {
     const withUsage = (problem: string | null, held_rows: number) =>
       statusAsText({ ...statusOf(v1), usage: { problem, held_rows } }, now, plain);
     expect(withUsage(null, 0)).toBe(statusAsText({ ...statusOf(v1), usage: null }, now, plain));
@@ -101,7 +101,7 @@ describe('the report', () => {
     expect(withUsage(null, 2)).toContain('\nusage ledger: pending rows are being written.  2 rows in memory.\n');
   });
 
-  it('is loud about what was stopped before it was retired', () => {
+  it('warns about a version that was stopped before it was retired', () => {
     const text = statusAsText(
       statusOf(v1, { ...v2, unreachable: true, stopped_before_retired: true }),
       now,
@@ -113,7 +113,7 @@ describe('the report', () => {
     expect(text).not.toContain('/v1 was stopped');
   });
 
-  it('gives no advice to retire a version that nobody was told to leave', () => {
+  it('does not suggest to retire a version that is not deprecated', () => {
     const health = 'unreachable';
     const down = {
       ...v2,
@@ -126,7 +126,7 @@ describe('the report', () => {
     expect(text).not.toContain('retired: true');
   });
 
-  it('says so when there is nothing', () => expect(statusAsText(statusOf(), now, plain)).toContain('no versions'));
+  it('reports that there is no version', () => expect(statusAsText(statusOf(), now, plain)).toContain('no versions'));
 });
 
 it.each([
@@ -142,7 +142,7 @@ it.each([
 ])('%d ms are %s', (ms, words) => expect(ago(now - ms, now)).toBe(words));
 
 describe('a real gateway', () => {
-  it('is told of in words and in JSON', async () => {
+  it('is shown as text and as JSON', async () => {
     const url = await refusedUrl();
     const { url: gateway, adminPort } = await startTestGateway({ '/v1': url, '/v2': { retired: true } });
     expect((await fetch(`${gateway}/v1/x`)).status).toBe(502);
@@ -174,12 +174,12 @@ describe('--wait', () => {
     ['0s', 'is too short.'],
     ['off', 'is not a duration.'],
     ['99d', 'is too long.'],
-  ])('takes no --timeout of %s', async (timeout, expected) => {
+  ])('rejects --timeout %s', async (timeout, expected) => {
     const { code, stderr } = await wait(['--wait', 'v1', '--timeout', timeout], [v1]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(expected)]);
   });
 
-  it('gives up at once on a version that nobody knows', async () => {
+  it('fails at once for an unknown version', async () => {
     expect(await wait(['--wait', '/v9'], [v1, v2])).toEqual({
       code: 1,
       stdout: '',
@@ -187,24 +187,24 @@ describe('--wait', () => {
     });
   });
 
-  it.each(['active', 'announced', 'deprecated', 'sunset'])('gives up at once on one that is %s', async (stage) => {
+  it.each(['active', 'announced', 'deprecated', 'sunset'])('fails at once for a version that is %s', async (stage) => {
     const { code, stdout, stderr } = await wait(['--wait', '/v1'], [{ ...v1Safe, stage, safe_to_stop: false }]);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe(`/v1 is still served (${stage}).  Retire it first: set retired: true in routes.yaml.\n`);
   });
 
-  it('gives up on one that is served again', async () => {
+  it('fails for a version that is served again', async () => {
     const { code, stderr } = await wait(['--wait', '/v1'], [v1], [{ ...v1, stage: 'active' }]);
     expect([code, stderr]).toEqual([1, expect.stringContaining('/v1: 3 requests in flight\n/v1 is still served')]);
   });
 
-  it('gives up when the time is up', async () => {
+  it('fails after the timeout', async () => {
     const { code, stdout, stderr } = await wait(['--wait', '/v1', '--timeout', '300ms'], [v1]);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe('/v1: 3 requests in flight\n/v1: still 3 requests in flight after 300ms\n');
   });
 
-  it('is over when the gateway is', async () => {
+  it('ends when the gateway stops', async () => {
     let asked = 0;
     const admin = await startFakeAdmin((req, res) => {
       if (asked++ === 0) res.end(JSON.stringify(statusOf(v1)));
@@ -214,7 +214,7 @@ describe('--wait', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('does not answer')]);
   });
 
-  it.each(['/v1', 'v1'])('%s: tells each change, and the end', async (name) => {
+  it.each(['/v1', 'v1'])('%s: prints each change, and the result', async (name) => {
     const left = { ...v1, in_flight: 1, waiting: 0 };
     expect(await wait(['--wait', name], [v1], [v1], [left], [v1Safe])).toEqual({
       code: 0,
@@ -223,7 +223,7 @@ describe('--wait', () => {
     });
   });
 
-  it('takes one that is no longer in the file', async () => {
+  it('accepts a version that is no longer in the file', async () => {
     const { code } = await wait(['--wait', '/v1'], [{ ...v1Safe, stage: 'removed' }]);
     expect(code).toBe(0);
   });

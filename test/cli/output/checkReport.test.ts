@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { frame } from '../../gateway/cli/output/checkReport.ts';
+import { frame } from '../../../gateway/cli/output/checkReport.ts';
 
 it.each([
   ['the line and a caret', 'a: 1\nbb: 2\n', 2, 5, ['  2 | bb: 2', '    |     ^']],
@@ -21,7 +21,7 @@ it.each([
   expect(frame(text, line, column)).toEqual(expected);
 });
 
-it('cuts long lines', () => {
+it('truncates long lines', () => {
   const [line, caret] = frame(`a: ${'x'.repeat(500)}`, 1, 400);
   expect(line?.length).toBeLessThan(170);
   expect(caret).toBe(undefined);

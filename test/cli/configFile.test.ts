@@ -5,7 +5,7 @@ import { defaultConfig } from '../../gateway/cli/configFile.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { runIn } from './io.ts';
 
-it('takes the first file that there is', () => {
+it('uses the first file that exists', () => {
   const cwd = temporaryFolder();
   expect(defaultConfig(cwd)).toBe(undefined);
   mkdirSync(join(cwd, 'config'));
@@ -26,7 +26,7 @@ it.each<[string, (config: string) => void, string]>([
   expect([code, stderr]).toEqual([2, `config/routes.yaml cannot be read: ${reason}\n`]);
 });
 
-// To root every folder is open.
+// Root may enter every folder.
 it.skipIf(process.getuid?.() === 0)('names the file in a folder that this user may not enter', async () => {
   const cwd = temporaryFolder();
   mkdirSync(join(cwd, 'config'));
@@ -37,7 +37,7 @@ it.skipIf(process.getuid?.() === 0)('names the file in a folder that this user m
   expect([code, stderr]).toEqual([2, 'config/routes.yaml cannot be read: the permissions do not allow it\n']);
 });
 
-it('speaks of the first place where there is none', async () => {
+it('names the first place if there is no file', async () => {
   const { code, stderr } = await runIn(temporaryFolder(), ['check']);
   expect([code, stderr]).toEqual([2, 'routes.yaml cannot be read: there is no such file\n']);
 });

@@ -12,8 +12,8 @@ function json(status: number, body: unknown): RequestListener {
   return (_req, res) => res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-describe('nobody of use answers', () => {
-  it('because nobody listens', async () => {
+describe('reports that the gateway gives no usable answer', () => {
+  it('because nothing listens', async () => {
     const url = await refusedUrl();
     const { code, stdout, stderr } = await runIn('/', ['status', '--admin', url]);
     expect([code, stdout]).toEqual([2, '']);
@@ -22,7 +22,7 @@ describe('nobody of use answers', () => {
     );
   });
 
-  it('in time', async () => {
+  it('because it takes too long', async () => {
     const admin = await startFakeAdmin(() => {});
     const { code, stderr } = await runIn('/', ['status', '--admin', admin, '--wait', '/v1', '--timeout', '1s']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('no answer within 1 s')]);
@@ -52,7 +52,7 @@ describe('nobody of use answers', () => {
       { ADMIN_TOKEN: `${token}\n${token}` },
       /ADMIN_TOKEN contains char/,
     ],
-  ])('but %s', async (_what, listener, env, expected) => {
+  ])('because it answers with %s', async (_what, listener, env, expected) => {
     const { code, stdout, stderr } = await runIn('/', ['status', '--admin', await startFakeAdmin(listener)], env);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(expected);
@@ -60,7 +60,7 @@ describe('nobody of use answers', () => {
     expect(stderr).not.toContain(token);
   });
 
-  it('and the token does not follow a redirect', async () => {
+  it('because it redirects, and does not send the token to the new address', async () => {
     const seen: unknown[] = [];
     const other = await startFakeAdmin((req, res) => {
       seen.push(req.url);
@@ -84,7 +84,7 @@ it.each([
   'http://127.0.0.1:9901/?x',
   '::1:9901',
   '',
-])('%j is no address of an admin listener', async (address) => {
+])('rejects the address %j', async (address) => {
   const { code, stdout, stderr } = await runIn('/', ['status', '--admin', address]);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain('Write host:port, or https://host:port.');
@@ -95,7 +95,7 @@ it.each([
   ['a name', (admin: string) => admin.replace('127.0.0.1', 'localhost')],
   ['a URL', (admin: string) => `http://${admin}`],
   ['a URL with a slash', (admin: string) => `http://${admin}/`],
-])('asks %s, with the token', async (_form, spell) => {
+])('connects to %s, with the token', async (_form, spell) => {
   const seen: unknown[] = [];
   const admin = await startFakeAdmin((req, res) => {
     seen.push([req.method, req.url, req.headers.authorization]);
@@ -106,7 +106,7 @@ it.each([
   expect(seen).toEqual([['GET', '/api/status', `Bearer ${token}`]]);
 });
 
-it('needs the token of a real gateway, though it asks from the same machine', async () => {
+it('needs the token of a real gateway, even on the same machine', async () => {
   const { adminPort } = await startTestGateway({ '/v1': 'http://127.0.0.1:1' }, { gateway: { admin_token: token } });
   const admin = ['--admin', `127.0.0.1:${adminPort}`];
   for (const command of [['status'], ['usage'], ['can-retire', '/v1']]) {

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../config/temporary.ts';
-import { runIn } from './io.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { runIn } from '../io.ts';
 
 const done = { get: { responses: { 204: { description: 'done' } } } };
 
@@ -58,14 +58,14 @@ describe.each(['migrate', 'moved'])('%s', (command) => {
     expect(stderr).toContain(message);
   });
 
-  it('says what is wrong with the file of routes', async () => {
+  it('reports the faults of routes.yaml', async () => {
     const { code, stderr } = await runIn(folder('routes: { /v1: nowhere }'), [command, '/v1', '/v2']);
     expect(code).toBe(2);
     expect(stderr).toContain('nowhere is not an http:// or https:// URL');
   });
 });
 
-it('says where a contract is broken', async () => {
+it('reports where a contract is broken', async () => {
   const { code, stdout, stderr } = await runIn(folder(), ['migrate', '/v2', '/v4']);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(/^v4\.yaml#\/paths\/~1a\/get\/responses\/204: refers to "#\/nowhere"/);
@@ -78,7 +78,7 @@ it('writes Markdown', async () => {
   expect(stdout).toContain('| [`GET /b`](#get-b) | – | removed |');
 });
 
-it('writes a page into a file', async () => {
+it('writes an HTML page to a file', async () => {
   const path = folder();
   const { code, stdout, stderr } = await runIn(path, [
     'migrate',
@@ -92,16 +92,16 @@ it('writes a page into a file', async () => {
   expect([code, stdout, stderr]).toEqual([0, '', 'Wrote guide.html.\n']);
   const page = readFileSync(join(path, 'guide.html'), 'utf8');
   expect(page).toMatch(/^<!doctype html>\n/);
-  // Nothing in it leads to a gateway that may not be there.
+  // It has no link to a gateway, which may not be reachable.
   expect(page).not.toMatch(/href="(?!#|data:)/);
 });
 
-it('refuses a file that cannot be written', async () => {
+it('reports a file that cannot be written', async () => {
   const { code, stderr } = await runIn(folder(), ['migrate', '/v1', '/v2', '--output', 'no/where.md']);
   expect([code, stderr]).toEqual([2, 'no/where.md cannot be written: there is no such file\n']);
 });
 
-it('proposes rows that can be pasted, and takes them then', async () => {
+it('proposes rows that routes.yaml accepts, and proposes nothing once they are there', async () => {
   const path = folder();
   const { code, stdout } = await runIn(path, ['moved', '/v1', '/v2']);
   expect(code).toBe(0);
@@ -116,7 +116,7 @@ moved:
   );
 });
 
-it('names what it finds nothing for, to be thought about', async () => {
+it('lists routes without a similar one', async () => {
   const { stdout } = await runIn(folder(routes.replace(', moved: { /b: null }', '')), ['moved', '/v1', '/v2']);
   expect(stdout).toContain('  # no similar route in v2: write null if it was removed\n  # /b: null\n');
 });

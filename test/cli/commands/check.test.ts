@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../config/temporary.ts';
-import { runIn } from './io.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { runIn } from '../io.ts';
 
 const fine = 'routes:\n  /v1: http://127.0.0.1:3001\n';
 const warned =
@@ -24,7 +24,7 @@ describe('a file that cannot be read', () => {
   });
 });
 
-it('looks into config/ where no routes.yaml is beside it, and there only', async () => {
+it('uses config/routes.yaml if there is no routes.yaml, and only then', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'config'));
   writeFileSync(join(folder, 'config', 'routes.yaml'), fine);
@@ -37,7 +37,7 @@ it('looks into config/ where no routes.yaml is beside it, and there only', async
   });
 });
 
-it('with --no-upstreams takes a file for versionLifecycle', async () => {
+it('accepts a file for versionLifecycle with --no-upstreams', async () => {
   const folder = folderWith('routes:\n  /v1: { deprecation: 2026-01-01, sunset: 2030-01-01 }\n  /v2: {}\n');
   expect(await runIn(folder, ['check'])).toMatchObject({
     code: 1,
@@ -80,7 +80,7 @@ it('prints faults as JSON', async () => {
   });
 });
 
-it('sums up a file that is fine', async () => {
+it('summarises a valid file', async () => {
   const text = `routes:
   /v1: { upstream: http://127.0.0.1:3001, deprecation: 2020-01-01, sunset: 2099-06-30T12:00:00Z }
   /v2: { upstream: [http://127.0.0.1:3002, http://127.0.0.1:3003], deprecation: 2099-01-01, sunset: 2099-07-01 }
@@ -95,7 +95,7 @@ it('sums up a file that is fine', async () => {
 `);
 });
 
-it('lets a file pass that only has warnings, unless it is told to be strict', async () => {
+it('accepts a file that only has warnings, except with --strict', async () => {
   const folder = folderWith(warned);
   const { code, stdout } = await runIn(folder, ['check']);
   expect(code).toBe(0);
@@ -114,7 +114,7 @@ it('lets a file pass that only has warnings, unless it is told to be strict', as
   });
 });
 
-it('takes variables from its environment and paths from the folder of the file', async () => {
+it('expands variables from its environment and resolves paths from the folder of the file', async () => {
   const folder = folderWith('');
   mkdirSync(join(folder, 'sub'));
   writeFileSync(join(folder, 'sub', 'c.yaml'), 'openapi: 3.1.0\npaths: {}\n');
@@ -146,7 +146,7 @@ it.each([
   ['a password with blanks', 'gateway:\n  public_url: "https://ada:correct-horse x@h/"\n'],
   ['a user in front of an address', 'gateway:\n  listen: ada:correct-horse@h:80\n'],
   ['a URL that is no URL', 'gateway:\n  public_url: ada:correct-horse@h\n'],
-])('hides %s', async (_what, text) => {
+])('masks %s', async (_what, text) => {
   const folder = folderWith(`${fine}${text}`);
   for (const format of ['text', 'json']) {
     const { code, stdout, stderr } = await runIn(folder, ['check', '--format', format]);

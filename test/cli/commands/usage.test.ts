@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../gateway/shared/clock.ts';
-import { day, hour, ledgerWith } from '../retirement/ledger.ts';
-import { row } from '../retirement/rows.ts';
-import { startAdmin } from '../retirement/startAdmin.ts';
-import { startFakeAdmin } from './fakeAdmin.ts';
-import { runIn } from './io.ts';
+import { systemClock } from '../../../gateway/shared/clock.ts';
+import { day, hour, ledgerWith } from '../../retirement/ledger.ts';
+import { row } from '../../retirement/rows.ts';
+import { startAdmin } from '../../retirement/startAdmin.ts';
+import { startFakeAdmin } from '../fakeAdmin.ts';
+import { runIn } from '../io.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');
 const upstream = 'http://127.0.0.1:3001';
@@ -84,20 +84,20 @@ describe('the tables', () => {
     expect(await usage(args)).toEqual({ code: 0, stdout: expected, stderr: '' });
   });
 
-  it('say where the ledger begins, if it is later', async () => {
+  it('show when the ledger starts, if it is later', async () => {
     const { stdout } = await usage([], [row('v1', 'a', now - hour)], now - 2 * day);
     expect(stdout).toContain('Z\nThe ledger starts only 2 days ago.\n\n');
     expect(stdout).toMatch(/ 1 h ago {4,}··█\n$/);
   });
 
-  it('say what was too much, what waits and what is not well', async () => {
+  it('show requests beyond the limit, pending rows and problems', async () => {
     const rows = [row('v1', 'a', now - hour), row('v1', 'other clients', now - hour, { requests: 1200 })];
     const { stdout } = await usage(['--by', 'client'], [...rows, row('', 'b', now - hour)]);
     expect(stdout).toContain('Z\n1,200 requests of clients beyond usage.max_clients, which are not told apart.\n\n');
     expect(stdout).toMatch(/\n {2}\(none\) +b +1 /);
   });
 
-  it('say that there is nothing', async () => {
+  it('show that there are no requests', async () => {
     const { code, stdout } = await usage(['/v1'], []);
     expect([code, stdout]).toEqual([0, expect.stringContaining('\n\n  no requests\n')]);
   });
@@ -124,7 +124,7 @@ it('prints CSV', async () => {
   ]);
 });
 
-it('names the versions in the states of CSV, and tells who moved from who was never here', async () => {
+it('names the versions in the states of CSV, and distinguishes moved clients from new ones', async () => {
   const rows = [...rowsAt(now), row('v1', 'a', now - 40 * day), row('v2', 'a', now - hour)];
   const { stdout } = await usage(['/v1', '--by', 'migration', '--format', 'csv'], rows);
   const states = stdout
@@ -141,7 +141,7 @@ it('names the versions in the states of CSV, and tells who moved from who was ne
   );
 });
 
-it('prints what the gateway says as JSON', async () => {
+it('prints the response of the gateway as JSON', async () => {
   const { stdout } = await usage(['--by', 'day', '--format', 'json']);
   expect(JSON.parse(stdout)).toMatchObject({ by: 'day', rows: Array(6).fill({}) });
 });
@@ -154,7 +154,7 @@ describe('--store', () => {
     expect(stdout).toMatch(/\n {2}\/v1 +1,501 +1 +2 +1 h ago +·+█▄▁\n/);
   });
 
-  it('takes the next major that it knows for the successor', async () => {
+  it('uses the next major in the ledger as the successor', async () => {
     const { file } = ledgerWith(rowsAt(systemClock.now()), 0);
     const { stdout } = await runIn('/', ['usage', '--by', 'migration', '--format', 'json', '--store', file]);
     const states = JSON.parse(stdout).rows.map((one: Record<string, string>) => [one['version'], one['successor']]);

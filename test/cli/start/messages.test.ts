@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { banner } from '../../gateway/cli/start/messages.ts';
-import { snapshotFrom } from '../../gateway/config/load.ts';
+import { banner } from '../../../gateway/cli/start/messages.ts';
+import { snapshotFrom } from '../../../gateway/config/load.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');
 const routes = { '/v1': 'http://127.0.0.1:3001' };

@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { loadSnapshot } from '../../gateway/config/load.ts';
-import { startGateway } from '../../gateway/runtime/gateway.ts';
-import { systemClock } from '../../gateway/shared/clock.ts';
-import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
-import { temporaryFolder } from '../config/temporary.ts';
-import { serve } from '../discovery/server.ts';
-import { runIn } from './io.ts';
+import { loadSnapshot } from '../../../gateway/config/load.ts';
+import { startGateway } from '../../../gateway/runtime/gateway.ts';
+import { systemClock } from '../../../gateway/shared/clock.ts';
+import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { serve } from '../../discovery/server.ts';
+import { runIn } from '../io.ts';
 
 const payload = Buffer.from(JSON.stringify({ sub: 'ann@example.com', tenant: 7 })).toString('base64url');
 const jwt = `eyJhbGciOiJIUzI1NiJ9.${payload}.c2lnbmF0dXJl`;
@@ -30,7 +30,7 @@ function tag(folder: string, args: readonly string[], input?: string) {
   return runIn(folder, ['tag', ...args], {}, false, input);
 }
 
-/** Calls with this one field, as its bytes are. */
+/** Sends a request with this field, byte for byte. */
 async function call(port: number, headers: Record<string, string>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   request({ port, host: '127.0.0.1', path: '/v1/x', headers }, (res) => res.resume().on('end', resolve))
@@ -63,7 +63,7 @@ const calls: readonly (readonly [Record<string, string>, string, string, RegExp]
   [{}, 'address', '127.0.0.1\n', /^address:127\.0\.0\.0\/24$/],
 ];
 
-it('prints what the ledger of a running gateway calls its clients, whatever they are identified by', async () => {
+it('prints the tag from the ledger of a running gateway, for every kind of identifier', async () => {
   const { url } = await serve((_req, res) => res.end('ok'));
   const folder = folderWith(identify, url);
   const snapshot = loadSnapshot(join(folder, 'routes.yaml'));
@@ -88,7 +88,7 @@ it('prints what the ledger of a running gateway calls its clients, whatever they
   }, 60_000);
 });
 
-describe('says what is wrong', () => {
+describe('reports what is wrong', () => {
   /** As a gateway that has run once leaves it. */
   function usedFolder(identifier: string): string {
     const folder = folderWith([identifier]);
@@ -127,7 +127,7 @@ describe('says what is wrong', () => {
     expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('routes.yaml')]);
   });
 
-  it('of a ledger named by --store, and of one that is none', async () => {
+  it('with a ledger named by --store, and with a file that is not a ledger', async () => {
     const [one, other] = [usedFolder('header:x-api-key'), usedFolder('header:x-api-key')];
     const store = join(other, '.version-gateway', 'usage.db');
     const own = await tag(other, ['x-api-key'], 'k');

@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { compatFormats } from '../../gateway/cli/commands/compat.ts';
-import { compat, contract, Repository, routesFile } from './compatRepository.ts';
+import { compatFormats } from '../../../gateway/cli/commands/compat.ts';
+import { compat, contract, Repository, routesFile } from '../compatRepository.ts';
 
 const drinks = contract({ 'GET /drinks': { price: 'string' } });
 const broken = contract({ 'GET /drinks': { price: 'number' } });
@@ -54,7 +54,7 @@ describe('compat OLD NEW', () => {
       expect(stdout).toContain('The new major is justified: ');
     });
 
-    it('refuses a major that breaks nothing', async () => {
+    it('rejects a major without a breaking change', async () => {
       const same = at('https://a.example/pay/v68', '', 'string');
       const { folder } = new Repository().write({ 'old.json': v67, 'new.json': same });
       const { code, stdout } = await compat(folder, ['old.json', 'new.json']);
@@ -65,7 +65,7 @@ describe('compat OLD NEW', () => {
       ['another API', at('https://a.example/order/v68', '', 'string')],
       ['a lower version', at('https://a.example/pay/v66', '', 'string')],
       ['no version', at('https://a.example/pay', '', 'string')],
-    ])('takes %s for a base path that changed', async (_name, now) => {
+    ])('reports %s as a changed base path', async (_name, now) => {
       const { folder } = new Repository().write({ 'old.json': v67, 'new.json': now });
       const { code, stdout } = await compat(folder, ['old.json', 'new.json']);
       expect([code, stdout]).toEqual([1, expect.stringContaining('has another base path (`/pay/v67` → ')]);
@@ -77,7 +77,7 @@ describe('compat OLD NEW', () => {
     expect((await compat(folder, ['HEAD:old.json', 'new.json'])).code).toBe(1);
   });
 
-  it('lists the rules, and compares nothing', async () => {
+  it('lists the rules and compares nothing', async () => {
     const { code, stdout } = await pair.compat(['--rules', 'none.json', 'none.json']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/route-removed\s+error/);
@@ -152,14 +152,14 @@ describe('what cannot be compared', () => {
     expect(stderr).toMatch(/"no-such-branch" does not exist.*The contracts were not compared/s);
   });
 
-  it('compares a sloppy contract as it is, unless told otherwise', async () => {
+  it('compares an invalid contract, except with --validate', async () => {
     expect((await files.compat(['sloppy.json', 'sloppy.json'])).code).toBe(0);
   });
 
-  it('says of a defect of its own that nothing was compared', async () => {
+  it('reports an internal error as a failed comparison', async () => {
     const io = { cwd: files.folder, env: {}, stderr: { write: (text: string) => said.push(text) } };
     const said: string[] = [];
-    const { run } = await import('../../gateway/cli/run.ts');
+    const { run } = await import('../../../gateway/cli/run.ts');
     const stdin = (): Promise<string> => Promise.reject(new TypeError('unforeseen'));
     const code = await run(['compat', '-', 'old.json'], { ...io, stdin, stdout: { write: (text) => said.push(text) } });
     expect(code).toBe(2);
@@ -168,7 +168,7 @@ describe('what cannot be compared', () => {
   });
 });
 
-describe('text that is anybody’s', () => {
+describe('text from a contract', () => {
   it.each(['\u001b[31mred.json', '::error::x.json', 'a\n::set-env::b.json', '##[error]x.json', '%0A.json'])(
     'in the name of a file: %j',
     async (name) => {
@@ -222,7 +222,7 @@ describe('the levels', () => {
   });
 });
 
-describe('the line for whoever waits', () => {
+describe('the progress line', () => {
   const slow = async (): Promise<string> => {
     await new Promise((resolve) => setTimeout(resolve, 600));
     return drinks;
@@ -236,18 +236,18 @@ describe('the line for whoever waits', () => {
         printed[stream] += text;
       },
     });
-    const { run } = await import('../../gateway/cli/run.ts');
+    const { run } = await import('../../../gateway/cli/run.ts');
     const io = { stdout: output('stdout'), stderr: output('stderr'), env: { NO_COLOR: '1' }, cwd: pair.folder, stdin };
     return { code: await run(['compat', '-', name], io), ...printed };
   }
 
-  it('is on standard error, and goes before the report is printed', async () => {
+  it('is on standard error, and is cleared before the report', async () => {
     const { code, stdout, stderr } = await waiting(slow, true);
     expect([code, stdout]).toEqual([0, 'No changes found.\n']);
     expect(stderr).toBe('\r\u001b[Kreading new.json…\r\u001b[Kcomparing…\r\u001b[K');
   });
 
-  it('goes before an error is said', async () => {
+  it('is cleared before an error', async () => {
     const { code, stdout, stderr } = await waiting(slow, true, 'none\u001b.json');
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^\r\u001b\[Kreading none\\x1b\.json…\r\u001b\[Knone\\x1b\.json: cannot be read/);

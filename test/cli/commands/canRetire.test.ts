@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { sparkline } from '../../gateway/cli/output/table.ts';
-import { day, hour, ledgerWith } from '../retirement/ledger.ts';
-import { row } from '../retirement/rows.ts';
-import { startAdmin } from '../retirement/startAdmin.ts';
-import { startFakeAdmin } from './fakeAdmin.ts';
-import { runIn } from './io.ts';
+import { day, hour, ledgerWith } from '../../retirement/ledger.ts';
+import { row } from '../../retirement/rows.ts';
+import { startAdmin } from '../../retirement/startAdmin.ts';
+import { startFakeAdmin } from '../fakeAdmin.ts';
+import { runIn } from '../io.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');
 const upstream = 'http://127.0.0.1:3001';
@@ -40,7 +39,7 @@ describe('can-retire', () => {
     expect([code, stdout]).toEqual([1, expect.stringContaining(`Can ${version} be retired?  ${answer}\n\n  ${words}`)]);
   });
 
-  it('shows who is left, and what the answer rests on', async () => {
+  it('lists the facts of the answer and the remaining clients', async () => {
     const { stdout } = await canRetire(['/v1'], [ios, row('v3', 'a', now - hour, { requests: 796 })]);
     expect(stdout).toContain(`
   stage        sunset
@@ -58,7 +57,7 @@ describe('can-retire', () => {
 `);
   });
 
-  it('counts no client that was not told apart, and its requests all the same', async () => {
+  it('counts the requests of clients beyond the limit, but not the clients', async () => {
     const rows = [ios, row('v1', 'other clients', now - hour, { requests: 4000 })];
     const { code, stdout } = await canRetire(['/v1'], rows);
     expect(code).toBe(1);
@@ -69,7 +68,7 @@ describe('can-retire', () => {
     expect(stdout).not.toMatch(/other clients/);
   });
 
-  it('says who still calls a version that routes.yaml lists no more', async () => {
+  it('lists the clients of a version that is no longer in routes.yaml', async () => {
     const rows = [row('v0', 'x-client-id:ios', now - hour, { requests: 3, served: 0 })];
     const { code, stdout } = await canRetire(['/v0'], rows);
     expect(code).toBe(1);
@@ -98,19 +97,19 @@ describe('can-retire', () => {
     );
   });
 
-  it('takes a quiet period of its own', async () => {
+  it('takes a quiet period as an option', async () => {
     const { code, stdout } = await canRetire(['/v1', '--quiet', '2h'], [ios]);
     expect([code, stdout]).toEqual([0, expect.stringContaining('in the last 2 h.')]);
   });
 
-  it('prints what the gateway says as JSON', async () => {
+  it('prints the response of the gateway as JSON', async () => {
     const { code, stdout } = await canRetire(['/v1', '--format', 'json'], [ios]);
     expect([code, JSON.parse(stdout)]).toEqual([1, expect.objectContaining({ version: 'v1', answer: 'no' })]);
   });
 
   const hostile = row('v1', 'a|b`<img>[x](y)\x1b[2J\r\n\u202e', now - hour, { requests: 5 });
 
-  it('writes markdown in which clients mean themselves', async () => {
+  it('escapes client names in Markdown', async () => {
     const { code, stdout } = await canRetire(['/v1', '--format', 'markdown'], [hostile]);
     expect([code, stdout]).toEqual([
       1,
@@ -165,7 +164,7 @@ describe('exits 2', () => {
   });
 
   it.each(['{}', '[]', '{"answer":"maybe","reasons":[],"notes":[],"facts":{"clients":[]}}', '{"answer":"yes"}'])(
-    'for a stranger who says %s',
+    'for another server that answers %s',
     async (body) => {
       const admin = await startFakeAdmin((_req, res) => res.end(body));
       const { code, stdout, stderr } = await runIn('/', ['can-retire', '/v1', '--admin', admin]);
@@ -176,52 +175,4 @@ describe('exits 2', () => {
       ]);
     },
   );
-});
-
-describe('a sparkline', () => {
-  const at = (days: number) => new Date(now - days * day).toISOString();
-
-  it.each<[number, [number, number][], string]>([
-    [0, [], '·'],
-    [
-      2,
-      [
-        [2, 1],
-        [1, 50],
-        [0, 100],
-      ],
-      '▁▄█',
-    ],
-    [
-      2,
-      [
-        [9, 7],
-        [1, 3],
-      ],
-      '·█·',
-    ],
-    [
-      61,
-      [
-        [61, 1],
-        [60, 1],
-        [0, 4],
-      ],
-      `▄${'·'.repeat(29)}█`,
-    ],
-  ])('over %d days of %j', (length, counts, expected) => {
-    const days = counts.map(([ago, requests]) => ({ at: at(ago), requests }));
-    expect(sparkline(days, now - length * day, now)).toBe(expected);
-  });
-
-  it.each([
-    [9, '·█··'],
-    [3, '·█··'],
-    [2, ' █··'],
-    [1, ' █··'],
-    [0, ' █ ·'],
-  ])('is blank where the ledger knows nothing, %d days ago', (covered, expected) => {
-    const days = [{ at: at(2), requests: 1 }];
-    expect(sparkline(days, now - 3 * day, now, now - covered * day)).toBe(expected);
-  });
 });

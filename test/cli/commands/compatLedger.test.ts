@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
-import { row } from '../retirement/rows.ts';
-import { contract, Repository, routesFile } from './compatRepository.ts';
+import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { row } from '../../retirement/rows.ts';
+import { contract, Repository, routesFile } from '../compatRepository.ts';
 
 const dayMs = 86_400_000;
 const now = Date.now();
@@ -43,7 +43,7 @@ interface Found {
   readonly calls: number | null;
 }
 
-describe('how often a route was called', () => {
+describe('the number of calls of a route', () => {
   const rows = [
     row('v1', 'a', now - dayMs, { route: 'GET /drinks/{id}', requests: 1200 }),
     row('v1', 'b', now - 29 * dayMs, { route: 'GET /drinks/{drink}', requests: 34 }),
@@ -51,7 +51,7 @@ describe('how often a route was called', () => {
     row('v2', 'a', now - dayMs, { route: 'GET /bars', requests: 7 }),
   ];
 
-  it('is told from the ledger, whatever its parameters were called', async () => {
+  it('comes from the ledger, whatever the names of its parameters were', async () => {
     const repository = called(now - 100 * dayMs, rows);
     expect(await told(repository)).toEqual([1234, 0]);
     const { stdout } = await repository.compat(['--routes', 'routes.yaml']);
@@ -59,11 +59,11 @@ describe('how often a route was called', () => {
     expect(stdout).toContain('not called in 30 days');
   });
 
-  it('is not known to be never, where the ledger is younger', async () => {
+  it('is unknown instead of 0 if the ledger is too young', async () => {
     expect(await told(called(now - 3 * dayMs, rows.slice(0, 1)))).toEqual([1200, null]);
   });
 
-  it('is not known to be never, where some routes were counted together', async () => {
+  it('is unknown instead of 0 if some routes were counted together', async () => {
     expect(await told(called(now - 100 * dayMs, [row('v1', 'a', now - dayMs, { route: 'other' })]))).toEqual([
       null,
       null,
@@ -73,7 +73,7 @@ describe('how often a route was called', () => {
   it.each([
     ['there is no ledger', undefined],
     ['it is not a ledger', 'something else'],
-  ])('is not told where %s', async (_name, content) => {
+  ])('is unknown if %s', async (_name, content) => {
     const repository = Repository.of({ ...routes, 'v1.json': v1, 'v2.json': v2 }).write({ 'v1.json': renamed });
     if (content !== undefined) {
       mkdirSync(join(repository.folder, '.version-gateway'));
@@ -82,7 +82,7 @@ describe('how often a route was called', () => {
     expect(await told(repository)).toEqual([null, null]);
   });
 
-  it('is found where the routes.yaml says that the ledger is', async () => {
+  it('is read from the ledger that routes.yaml names', async () => {
     const repository = called(now - 100 * dayMs, rows);
     repository.write({ 'routes.yaml': routesFile({ v1: 'v1.json', v2: 'v2.json' }, { usage: { store: 'none.db' } }) });
     expect(await told(repository)).toEqual([null, null]);

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { compatFormats } from '../../gateway/cli/commands/compat.ts';
-import { type Api, compat, contract, Repository, routesFile } from './compatRepository.ts';
+import { compatFormats } from '../../../gateway/cli/commands/compat.ts';
+import { type Api, compat, contract, Repository, routesFile } from '../compatRepository.ts';
 
 const v1: Api = { 'GET /drinks': { price: 'string' } };
 const v2: Api = { 'GET /cocktails': { price: 'string' } };
@@ -12,7 +12,7 @@ const sound = { ...routes, 'v1.json': contract(v1), 'v2.json': contract(v2) };
 const all = ['--routes', 'routes.yaml'];
 
 describe('compat --routes', () => {
-  it('holds every contract against its past, and each major against the one before it', async () => {
+  it('compares each contract with its earlier state, and each major with the one before it', async () => {
     const { code, stdout, stderr } = await Repository.of(sound).compat(all);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toBe(`/v1  HEAD:./v1.json → v1.json
@@ -27,7 +27,7 @@ No breaking change found within a major: 2 changes between majors.
 `);
   });
 
-  it('refuses what breaks within a major', async () => {
+  it('rejects a breaking change within a major', async () => {
     const repository = Repository.of(sound).write({ 'v1.json': contract(broken) });
     const { code, stdout } = await repository.compat(all);
     expect(code).toBe(1);
@@ -37,13 +37,13 @@ No breaking change found within a major: 2 changes between majors.
     expect((await repository.compat([...all, '--against', 'HEAD~1'])).code).toBe(1);
   });
 
-  it('knows a version by a prefix that its contract writes', async () => {
+  it('recognises a version by the prefix in its contract', async () => {
     const prefixed = contract({ 'GET /v1/drinks': { price: 'string' } });
     const { code, stdout } = await Repository.of(sound).write({ 'v1.json': prefixed }).compat(all);
     expect([code, stdout]).toEqual([0, expect.not.stringContaining('error  ')]);
   });
 
-  it.each(compatFormats)('says the same whichever folder it is started in: %s', async (format) => {
+  it.each(compatFormats)('prints the same in every working directory: %s', async (format) => {
     const files = Object.fromEntries(Object.entries(sound).map(([name, text]) => [`api/${name}`, text]));
     const repository = Repository.of(files).write({ 'api/v1.json': contract(broken) });
     const above = await repository.compat(['--routes', 'api/routes.yaml', '--format', format]);
@@ -55,7 +55,7 @@ No breaking change found within a major: 2 changes between majors.
       expect([within.stdout, beside.stdout].join()).toContain('api/v1.json');
   });
 
-  it('takes the rules of another file with --config', async () => {
+  it('uses the rules of another file with --config', async () => {
     const milder = routesFile({ v1: null }, { compat: { rules: { 'response-type-changed': 'info' } } });
     const repository = Repository.of(sound).write({ 'v1.json': contract(broken), 'milder.yaml': milder });
     const { code, stdout } = await repository.compat([...all, '--config', 'milder.yaml']);
@@ -79,7 +79,7 @@ describe('a major without a breaking change', () => {
     expect(stdout).toContain(`  error  ${words}  major-without-breaking-change`);
   });
 
-  it('is judged by the built-in levels, so that a milder rule makes no major needless', async () => {
+  it('is judged by the built-in levels, so that a lower level makes no major unnecessary', async () => {
     const renamed = contract({ 'GET /cocktails': { cost: 'string' } });
     for (const level of ['warn', 'off']) {
       const args = [...all, '--rule', `response-field-removed=${level}`];
@@ -87,12 +87,12 @@ describe('a major without a breaking change', () => {
     }
   });
 
-  it('is none where a stricter rule is broken', async () => {
+  it('is not reported if a stricter rule is broken', async () => {
     const args = [...all, '--rule', 'route-added=error'];
     expect((await three(contract(more)).compat(args)).code).toBe(0);
   });
 
-  it('can be let through, by the name of the version', async () => {
+  it('can be exempted by the name of the version', async () => {
     const exempt = [
       { rule: 'major-without-breaking-change', route: '/v3', reason: 'The name was promised.', until: '2999-01-01' },
     ];
@@ -112,7 +112,7 @@ describe('a major without a breaking change', () => {
     expect((await repository.write({ 'routes.yaml': file }).compat(all)).code).toBe(1);
   });
 
-  it('is not looked for beyond a version without a contract, and that is said', async () => {
+  it('is not looked for across a version without a contract, which is reported', async () => {
     const contracts = routesFile({ v1: 'v1.json', v2: null, v3: 'v3.json' });
     const files = { 'routes.yaml': contracts, 'v1.json': contract(v1), 'v3.json': contract(v1) };
     const { code, stdout } = await Repository.of(files).compat(all);
@@ -123,13 +123,13 @@ describe('a major without a breaking change', () => {
     expect(stdout).not.toContain('/v1 → /v3');
   });
 
-  it('is not looked for in two contracts', async () => {
+  it('is not looked for in two named contracts', async () => {
     expect((await three(contract(more)).compat(['v2.json', 'v3.json'])).code).toBe(0);
   });
 });
 
-describe('the past of a contract', () => {
-  it('is none for a new one, and that is said', async () => {
+describe('the earlier state of a contract', () => {
+  it('does not exist for a new contract, which is reported', async () => {
     const repository = Repository.of({ ...routes, 'v1.json': contract(v1) }).write({ 'v2.json': contract(v2) });
     const { code, stdout } = await repository.compat(all);
     expect(code).toBe(0);
@@ -137,7 +137,7 @@ describe('the past of a contract', () => {
     expect(stdout).toContain('0 errors, 2 changes between majors, 1 contract not compared.');
   });
 
-  it('may have another name', async () => {
+  it('may have another file name', async () => {
     const moved = routesFile({ v1: 'api/one.json', v2: 'v2.json' });
     const repository = Repository.of(sound).write({ 'routes.yaml': moved, 'api/one.json': contract(broken) });
     const { code, stdout } = await repository.compat(all);
@@ -145,14 +145,14 @@ describe('the past of a contract', () => {
     expect(stdout).toContain('/v1  HEAD:./v1.json → api/one.json');
   });
 
-  it('is that of the version, not that of the file', async () => {
+  it('belongs to the version, not to the file', async () => {
     const swapped = routesFile({ v1: 'v2.json', v2: 'v1.json' });
     const { code, stdout } = await Repository.of(sound).write({ 'routes.yaml': swapped }).compat(all);
     expect(code).toBe(1);
     expect(stdout).toContain('/v1  HEAD:./v1.json → v2.json');
   });
 
-  it('is found by a variable, too', async () => {
+  it('may be named by a variable', async () => {
     const named = routesFile({ v1: `$${'{API:-v1}'}.json`, v2: 'v2.json' });
     const repository = Repository.of({ ...sound, 'routes.yaml': named }).write({
       'routes.yaml': routesFile({ v1: 'new.json', v2: 'v2.json' }),
@@ -161,7 +161,7 @@ describe('the past of a contract', () => {
     expect((await repository.compat(all)).stdout).toContain('/v1  HEAD:./v1.json → new.json');
   });
 
-  it('is found where the routes.yaml of then was broken, or not there', async () => {
+  it('is found even if the earlier routes.yaml was invalid or missing', async () => {
     for (const then of ['routes: [', '', 'routes: 7', '\u0000']) {
       const repository = Repository.of({ ...sound, 'routes.yaml': then });
       repository.write({ ...routes, 'v1.json': contract(broken) });
@@ -180,7 +180,7 @@ describe('the past of a contract', () => {
   it.each([
     ['a version', routesFile({ v2: 'v2.json' }), '/v1 had a contract in HEAD and is no longer in routes.yaml'],
     ['a contract', routesFile({ v1: null, v2: 'v2.json' }), '/v1 has no contract in routes.yaml, but had one in HEAD'],
-  ])('does not go unsaid where %s is gone', async (_name, text, words) => {
+  ])('is reported as missing if %s was removed', async (_name, text, words) => {
     const { code, stdout } = await Repository.of(sound).write({ 'routes.yaml': text }).compat(all);
     expect([code, stdout]).toEqual([0, expect.stringContaining(words)]);
     expect(stdout).not.toMatch(/no (breaking )?change/i);
@@ -221,7 +221,7 @@ describe('what cannot be compared', () => {
     }
   });
 
-  it('leaves nothing behind', () => {
+  it('deletes its temporary files', () => {
     const repository = Repository.of(sound);
     expect(existsSync(join(repository.folder, '.version-gateway'))).toBe(false);
   });

@@ -1,9 +1,9 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are for Compose.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: Compose expands them.
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { folderOf } from '../config/compose/fixtures.ts';
-import { runIn } from './io.ts';
+import { folderOf } from '../../config/compose/fixtures.ts';
+import { runIn } from '../io.ts';
 
 const routes = 'routes:\n  /v1: ${V1_URL:-http://127.0.0.1:3001}\n';
 const compose = `services:
@@ -14,7 +14,7 @@ const compose = `services:
 `;
 const files = { 'routes.yaml': routes, 'docker-compose.yml': compose };
 const args = ['check', '--compose', 'docker-compose.yml'];
-// No docker is found there, whatever the machine has.
+// A PATH without docker, whatever the machine has.
 const nowhere = { PATH: '/nowhere' };
 
 describe('what cannot be checked', () => {
@@ -25,7 +25,7 @@ describe('what cannot be checked', () => {
     expect(await runIn(folderOf(files), line, nowhere)).toEqual({ code: 2, stdout: '', stderr });
   });
 
-  it('the name of a service without its file', async () => {
+  it('a service without a Compose file', async () => {
     const { code, stderr } = await runIn(folderOf(files), ['check', '--compose-service', 'gateway'], nowhere);
     expect([code, stderr]).toEqual([2, expect.stringContaining('--compose-service requires --compose')]);
   });
@@ -47,7 +47,7 @@ describe('what cannot be checked', () => {
     expect(stdout).toContain('in the environment of the service gateway');
   });
 
-  it('half a project', async () => {
+  it('a project with an unreadable part', async () => {
     const { code, stdout } = await runIn(
       folderOf({ ...files, 'docker-compose.yml': `${compose}  v2: 1\n` }),
       args,
@@ -59,7 +59,7 @@ describe('what cannot be checked', () => {
   });
 });
 
-it('says that two files fit', async () => {
+it('reports that two files match', async () => {
   const { code, stdout } = await runIn(folderOf(files), [...args, '--strict'], nowhere);
   expect([code, stdout]).toEqual([
     0,
@@ -70,7 +70,7 @@ it('says that two files fit', async () => {
   ]);
 });
 
-it('shows the line of each finding in the file that it is of, and counts both kinds', async () => {
+it('shows each finding with the line of its file, and counts faults and warnings', async () => {
   const text = compose.replace('[3001]', '[3002]').concat('  v9: { image: api }\n');
   const { code, stdout } = await runIn(folderOf({ ...files, 'docker-compose.yml': text }), args, nowhere);
   expect(code).toBe(1);
@@ -90,13 +90,13 @@ routes.yaml and docker-compose.yml do not match: 1 fault, 1 warning.
 `);
 });
 
-it('lets warnings pass unless it is told to be strict', async () => {
+it('accepts warnings, except with --strict', async () => {
   const folder = folderOf({ ...files, 'docker-compose.yml': `${compose}  v9: { image: api }\n` });
   expect((await runIn(folder, args, nowhere)).code).toBe(0);
   expect((await runIn(folder, [...args, '--strict'], nowhere)).code).toBe(1);
 });
 
-it('takes several files, and the name of the gateway', async () => {
+it('takes several files, and the service of the gateway', async () => {
   const over = 'services: { gateway: { environment: [V1_URL=http://v2:1] } }\n';
   const folder = folderOf({ ...files, 'over.yml': over });
   const both = [...args, '--compose', 'over.yml', '--compose-service'];
@@ -121,7 +121,7 @@ it('prints JSON', async () => {
   });
 });
 
-it('shows no line of an environment that has a secret in it', async () => {
+it('shows no line with a secret of the environment', async () => {
   const text = compose.replace('{ V1_URL: "http://v1:3001" }', '\n      - ADMIN_TOKEN=correct-horse${GONE:?}');
   for (const format of ['text', 'json']) {
     const { code, stdout } = await runIn(
@@ -133,13 +133,13 @@ it('shows no line of an environment that has a secret in it', async () => {
   }
 });
 
-describe('the engine', () => {
+describe('the Docker engine', () => {
   const retired =
     'routes:\n  /v1: { retired: true, deprecation: 2026-01-01, sunset: 2026-06-30 }\n  /v2: http://v2:1\n';
   const project =
     'name: shop\nservices:\n  gateway: { image: version-gateway }\n  v1: { image: api }\n  v2: { image: api }\n';
 
-  // Stands where a docker would: what is asked of it is a part of what is tested.
+  // Replaces the docker command. The tests check its arguments, too.
   async function withDocker(script: string) {
     const folder = folderOf({
       'routes.yaml': retired,
@@ -150,7 +150,7 @@ describe('the engine', () => {
     return runIn(folder, args, { PATH: `${folder}:/bin:/usr/bin` });
   }
 
-  it('says which containers still run', async () => {
+  it('is asked which containers still run', async () => {
     const { code, stdout } = await withDocker(
       'case "$*" in "ps --filter label=com.docker.compose.project=shop --format "*) printf "v1\\nv2\\n";; *) exit 1;; esac',
     );
@@ -164,7 +164,7 @@ describe('the engine', () => {
     ['is not there', 'echo Cannot connect >&2; exit 1'],
     ['does not answer', 'exec sleep 300'],
     ['never stops answering', 'while :; do echo v1; done'],
-  ])('leaves what the file says where it %s', async (_what, script) => {
+  ])('is ignored when it %s', async (_what, script) => {
     const { code, stdout } = await withDocker(script);
     expect(code).toBe(0);
     expect(stdout).toContain('but `docker compose up` starts it.');
