@@ -1,15 +1,34 @@
 import { isAlias, isMap, isSeq, type Node } from 'yaml';
-import { type KeyAndValue, keyText, pairsOf, type YamlText } from '../../shared/yaml/yamlText.ts';
+import { type KeyAndValue, keyText, type Position, pairsOf, type YamlText } from '../../shared/yaml/yamlText.ts';
 import { isMergeKey } from '../../shared/yaml/yamlValue.ts';
 import { endOfString, unquote } from './jsonSyntax.ts';
 import { type ContractFile, type ContractPlace, keysTo } from './located.ts';
 
-/** Line and column count from 1; columns count UTF-16 code units. */
-export interface TextPosition {
-  readonly line: number;
-  readonly column: number;
+/** Columns count UTF-16 code units. */
+export interface TextPosition extends Position {
   /** The offset of the first character of the line. */
   readonly start: number;
+}
+
+/**
+ * The text positions of places: of a map entry, the position of its key; of a list item, where it begins. A place that
+ * does not exist gets the position of its nearest existing ancestor. Empty for a file without text.
+ */
+export function positionsOf(file: ContractFile, places: readonly ContractPlace[]): Map<ContractPlace, TextPosition> {
+  const { text, yaml } = file;
+  const positions = new Map<ContractPlace, TextPosition>();
+  if (text === undefined) return positions;
+  const { tree, paths } = searchTreeFor(places);
+  if (yaml) findInYaml(yaml, tree);
+  else new JsonSearch(text).find(tree);
+  const offsets = new Map([...paths].map(([place, path]) => [place, lastOffset(path)]));
+  const byOffset = positionsAt(text, new Set(offsets.values()));
+  for (const [place, offset] of offsets) positions.set(place, byOffset.get(offset) ?? { line: 1, column: 1, start: 0 });
+  return positions;
+}
+
+function lastOffset(path: readonly SearchTree[]): number {
+  return path.findLast(({ offset }) => offset !== undefined)?.offset ?? 0;
 }
 
 export function positionAt(text: string, offset: number): TextPosition {
@@ -36,27 +55,6 @@ function advance(text: string, offset: number, from: { line: number; start: numb
     start = end + 1;
   }
   return { line, start };
-}
-
-/**
- * The text positions of places: of a map entry, the position of its key; of a list item, where it begins. A place that
- * does not exist gets the position of its nearest existing ancestor. Empty for a file without text.
- */
-export function positionsOf(file: ContractFile, places: readonly ContractPlace[]): Map<ContractPlace, TextPosition> {
-  const { text, yaml } = file;
-  const positions = new Map<ContractPlace, TextPosition>();
-  if (text === undefined) return positions;
-  const { tree, paths } = searchTreeFor(places);
-  if (yaml) findInYaml(yaml, tree);
-  else new JsonSearch(text).find(tree);
-  const offsets = new Map([...paths].map(([place, path]) => [place, lastOffset(path)]));
-  const byOffset = positionsAt(text, new Set(offsets.values()));
-  for (const [place, offset] of offsets) positions.set(place, byOffset.get(offset) ?? { line: 1, column: 1, start: 0 });
-  return positions;
-}
-
-function lastOffset(path: readonly SearchTree[]): number {
-  return path.findLast(({ offset }) => offset !== undefined)?.offset ?? 0;
 }
 
 /** The places to find in one file, as a tree of keys: one pass finds them all and skips everything else. */
