@@ -4,7 +4,7 @@ import type { Documents } from '../document/documents.ts';
 import { below } from '../document/located.ts';
 import { collectChanges } from '../judge/collect.ts';
 import { renamesIn } from '../judge/renames.ts';
-import { levelOf, ruleFor } from '../rules/rules.ts';
+import { levelOf, type RuleId, ruleFor } from '../rules/rules.ts';
 import { subjectOf } from '../rules/words.ts';
 import { ContractExamples } from './examples.ts';
 import { type OldAndNew, requestLines } from './excerpts.ts';
@@ -63,7 +63,7 @@ export function buildGuide({ old, new: now, from, to, moved, end }: GuideInput):
 }
 
 /** Changes under these rules do not affect clients. */
-const unlistedRules: ReadonlySet<string> = new Set(['docs-only', 'path-param-renamed', 'structure-equivalent']);
+const unlistedRules: ReadonlySet<RuleId> = new Set(['docs-only', 'path-param-renamed', 'structure-equivalent']);
 
 interface GroupTopic {
   readonly group: ChangeGroup;

@@ -78,9 +78,9 @@ const severityOrder = { error: 0, warn: 1, info: 2 } as const;
 function describeChanges(
   group: ChangeGroup,
   examples: OldAndNew<unknown>,
-  namesAfter: ReadonlyMap<Change, string>,
+  newNames: ReadonlyMap<Change, string>,
 ): DescribedChange[] {
-  const renames = pairRenames(group.changes, examples, namesAfter);
+  const renames = pairRenames(group.changes, examples, newNames);
   const additions = new Set(renames.values());
   const described = group.changes
     .filter((one) => !additions.has(one))
@@ -89,7 +89,7 @@ function describeChanges(
       // A required new field is an error under its new name even if the removal of the old field is none.
       const levels = [one, ...(addition ? [addition] : [])].map(({ change }) => levelOf(change));
       const [level = 'info'] = levels.sort((a, b) => severityOrder[a] - severityOrder[b]);
-      const rename = renameClause(addition, namesAfter.get(one.change));
+      const rename = renameClause(addition, newNames.get(one.change));
       return { level, text: `${sentenceFor(one)}${valuesInWords(one, examples)}${rename}` };
     });
   return described.sort((a, b) => severityOrder[a.level] - severityOrder[b.level]);
@@ -127,7 +127,7 @@ function isShort(value: unknown): boolean {
 function pairRenames(
   changes: readonly GroupedChange[],
   examples: OldAndNew<unknown>,
-  namesAfter: ReadonlyMap<Change, string>,
+  newNames: ReadonlyMap<Change, string>,
 ): ReadonlyMap<GroupedChange, GroupedChange> {
   const renames = new Map<GroupedChange, GroupedChange>();
   const candidates = changes.filter(({ change }) => canBeRenamed(change));
@@ -138,7 +138,7 @@ function pairRenames(
     const sameValue = siblings.filter((one) => {
       return isDistinctive(value) && canonical(valueAt(examples.new, one.path)) === canonical(value);
     });
-    const name = namesAfter.get(removed.change);
+    const name = newNames.get(removed.change);
     // The label of a parameter is a phrase with backticks, which is not a name.
     const sameName = siblings.filter(({ change }) => labelOf(change) === name && !name.includes('`'));
     const [best, ...others] = sameName.length > 0 ? sameName : sameValue;
