@@ -22,7 +22,7 @@ async function lost(...answers: string[]): Promise<Connection> {
 }
 
 /** How a connection was lost. */
-const draining = {
+const failures = {
   fresh: [''],
   'fresh, in the middle of its head': ['HTTP/1.1 2'],
   kept: [ok, ''],
@@ -35,7 +35,7 @@ const draining = {
 const request = { method: 'GET', hasBody: false, bodyStarted: false };
 
 describe('a lost connection', () => {
-  it.each<[how: keyof typeof draining, where: RetryWhere, crossing: boolean]>([
+  it.each<[how: keyof typeof failures, where: RetryWhere, crossing: boolean]>([
     ['fresh', 'elsewhere', false],
     ['fresh, in the middle of its head', 'nowhere', false],
     ['kept', 'free', true],
@@ -44,7 +44,7 @@ describe('a lost connection', () => {
     ['kept, behind an interim response', 'nowhere', false],
     ['kept, in the middle of its body', 'nowhere', false],
   ])('that was %s is replaced %s; no fault of anybody: %s', async (how, where, crossing) => {
-    const connection = await lost(...draining[how]);
+    const connection = await lost(...failures[how]);
     expect(retryWhere('lost', { ...request, connection })).toBe(where);
     expect(wasClosedWhileIdle('lost', connection)).toBe(crossing);
   });

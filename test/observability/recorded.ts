@@ -10,7 +10,7 @@ export async function startRecorded(
   routes: Readonly<Record<string, unknown>>,
   more: Readonly<Record<string, unknown>> = {},
   recorder?: Recorder,
-): Promise<{ port: number; records: ExchangeRecord[] }> {
+): Promise<{ port: number; records: ExchangeRecord[]; uses: DataPlane['uses'] }> {
   const records: ExchangeRecord[] = [];
   const snapshot = snapshotFrom({ routes, gateway: { listen: '127.0.0.1:0' }, ...more });
   const dataPlane = new DataPlane(snapshot, { discovery: createDiscovery });
@@ -21,7 +21,7 @@ export async function startRecorded(
     dataPlane.close();
     await closeListener(front);
   });
-  return { port: portOf(front), records };
+  return { port: portOf(front), records, uses: dataPlane.uses };
 }
 
 /** An exchange without failure, to be varied by tests. */

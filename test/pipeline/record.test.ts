@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
 import { startRecorded } from '../observability/recorded.ts';
-import { type Answer, answer, okAnswer, type Step, startBackend } from '../support/backend.ts';
+import { type Answer, answer, type Backend, okAnswer, type Step, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
 import { ask, chunked, connectTo, get, message, post, type RawClient } from '../support/rawClient.ts';
@@ -17,7 +17,7 @@ const upgrade = get('/v1/chat', 'Connection: Upgrade', 'Upgrade: echo');
 interface Ending {
   readonly backend?: Answer;
   readonly defaults?: object;
-  readonly does: (client: RawClient) => Promise<unknown>;
+  readonly does: (client: RawClient, backend: Backend) => Promise<unknown>;
   readonly record: Partial<ExchangeRecord>;
 }
 
@@ -29,7 +29,7 @@ const said = (bytes: string, method?: string) => (client: RawClient) => {
 const unserved = { target: undefined, upstream: undefined, served: false, fault: undefined, retries: 0 };
 const upstream = expect.any(Number);
 
-const draining: Record<string, Ending> = {
+const cases: Record<string, Ending> = {
   'a whole answer': {
     does: said(get('/v1/drinks/7?sort=a')),
     record: {
@@ -120,9 +120,9 @@ const draining: Record<string, Ending> = {
   },
   'a client that leaves before the answer': {
     backend: () => undefined,
-    does: async (client) => {
+    does: async (client, backend) => {
       client.send(get('/v1/x'));
-      await sleep(30);
+      await eventually(() => expect(backend.requests).toHaveLength(1));
       client.reset();
     },
     record: { status: 499, problem: undefined, fault: 'client', served: false, bytesOut: 0 },
@@ -178,28 +178,25 @@ const draining: Record<string, Ending> = {
 };
 
 describe('an exchange is recorded once, with what became of it:', () => {
-  it.each(Object.entries(draining))(
-    '%s',
-    async (_name, { backend: script = okAnswer, defaults = {}, does, record }) => {
-      const backend = await startBackend(script);
-      const routes = { '/v1': backend.url, '/v0': { retired: true } };
-      const gateway = await startRecorded(routes, { defaults });
-      await does(await connectTo(gateway.port));
-      await eventually(() => expect(gateway.records.length).toBeGreaterThan(0));
-      // One more would come in the same turn, or when the connections are closed.
-      await sleep(20);
-      expect(gateway.records).toHaveLength(1);
-      const expected = record.status === 101 || record.served ? { target: backend.url, ...record } : record;
-      expect(gateway.records[0]).toMatchObject(expected);
-      expect(gateway.records[0]).toMatchObject({
-        id: expect.stringMatching(/^[\w-]+$/),
-        address: '127.0.0.1',
-        duration: expect.any(Number),
-        traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
-        rawHeaders: expect.arrayContaining(['Host']),
-      });
-    },
-  );
+  it.each(Object.entries(cases))('%s', async (_name, { backend: script = okAnswer, defaults = {}, does, record }) => {
+    const backend = await startBackend(script);
+    const routes = { '/v1': backend.url, '/v0': { retired: true } };
+    const gateway = await startRecorded(routes, { defaults });
+    await does(await connectTo(gateway.port), backend);
+    await eventually(() => expect(gateway.records.length).toBeGreaterThan(0));
+    // One more would come in the same turn, or when the connections are closed.
+    await sleep(20);
+    expect(gateway.records).toHaveLength(1);
+    const expected = record.status === 101 || record.served ? { target: backend.url, ...record } : record;
+    expect(gateway.records[0]).toMatchObject(expected);
+    expect(gateway.records[0]).toMatchObject({
+      id: expect.stringMatching(/^[\w-]+$/),
+      address: '127.0.0.1',
+      duration: expect.any(Number),
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      rawHeaders: expect.arrayContaining(['Host']),
+    });
+  });
 });
 
 it('counts the second try, and names the target that was asked last', async () => {
@@ -241,7 +238,7 @@ it('tells of a tunnel when it opens, and records it when it closes', async () =>
 
 it('records a client that leaves while it waits for its turn', async () => {
   const backend = await startBackend(() => undefined);
-  const { port, records } = await startRecorded(
+  const { port, records, uses } = await startRecorded(
     { '/v1': backend.url },
     { defaults: { limits: { in_flight: 1, queue: '5s' } } },
   );
@@ -249,7 +246,7 @@ it('records a client that leaves while it waits for its turn', async () => {
   await eventually(() => expect(backend.requests).toHaveLength(1));
   const waiting = await connectTo(port);
   waiting.send(get('/v1/second'));
-  await sleep(30);
+  await eventually(() => expect(uses.get('v1')?.queue.length).toBe(1));
   waiting.reset();
   await eventually(() => expect(records).toHaveLength(1));
   expect(records[0]).toMatchObject({ path: '/v1/second', status: 499, fault: 'client', target: undefined });

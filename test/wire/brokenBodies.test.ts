@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { connectTo, get, message } from '../support/rawClient.ts';
+import { type connectTo, get, message } from '../support/rawClient.ts';
+import { startWire } from '../support/wire.ts';
 
 const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 
@@ -19,22 +18,16 @@ const broken: [name: string, head: string, rest: string][] = [
   ['a huge trailer section', chunkedHead, `5\r\nhello\r\n0\r\nX-A: ${'a'.repeat(300_000)}\r\n\r\n`],
 ];
 
-async function start(script: Answer) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, port: gateway.port, client: await connectTo(gateway.port) };
-}
-
 // RFC 9112 §8: an incomplete message must not look complete.
 describe('what breaks within the body is never ended as if it were whole', () => {
   it.each(broken)('%s, before the head has gone out', async (_name, head, rest) => {
-    const { client } = await start(head + rest);
+    const { client } = await startWire(head + rest);
     client.send(get('/v1/x'));
     await expectLoudFailure(client);
   });
 
   it.each(broken)('%s, after the head has gone out', async (_name, head, rest) => {
-    const { client } = await start([{ write: `${head}5\r\nfirst\r\n` }, { wait: 100 }, { write: rest }]);
+    const { client } = await startWire([{ write: `${head}5\r\nfirst\r\n` }, { wait: 100 }, { write: rest }]);
     client.send(get('/v1/x'));
     expect((await client.abortedResponse()).status).toBe(200);
   });
@@ -48,7 +41,7 @@ describe('what breaks within the body is never ended as if it were whole', () =>
     ['before the last CR LF, closed', `${chunkedHead}5\r\nhello\r\n0\r\n`, { end: true }],
     ['until closed, reset', 'HTTP/1.1 200 OK\r\n\r\nhello', { reset: true }],
   ] as const)('a body by %s', async (_name, begun, last) => {
-    const { client } = await start([{ write: begun }, { wait: 50 }, last]);
+    const { client } = await startWire([{ write: begun }, { wait: 50 }, last]);
     client.send(get('/v1/x') + get('/v1/y'));
     expect((await client.abortedResponse()).status).toBe(200);
   });
@@ -64,7 +57,7 @@ describe('what breaks within the body is never ended as if it were whole', () =>
     ['chunks', `${chunkedHead}5\r\nhello\r\n`],
     ['Content-Length', half],
   ])('to HTTP/1.0, of %s', async (_name, begun) => {
-    const { client } = await start([{ write: begun }, { wait: 50 }, { end: true }]);
+    const { client } = await startWire([{ write: begun }, { wait: 50 }, { end: true }]);
     client.send(message('GET /v1/x HTTP/1.0', 'Host: api.test'));
     expect((await client.abortedResponse()).status).toBe(200);
   });

@@ -1,20 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { answer, startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { answer } from '../support/backend.ts';
 import { expectProblem } from '../support/problem.ts';
-import { connectTo, get, message } from '../support/rawClient.ts';
+import { get, message } from '../support/rawClient.ts';
 import { membersOf } from '../support/response.ts';
-
-async function start() {
-  const backend = await startBackend(({ target }) => answer(200, target));
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, client: await connectTo(gateway.port) };
-}
+import { startWire } from '../support/wire.ts';
 
 // RFC 9112 §9.3.
 describe('a connection persists', () => {
   it('over many requests, and so does the one to the backend', async () => {
-    const { backend, client } = await start();
+    const { backend, client } = await startWire(({ target }) => answer(200, target));
     for (let index = 0; index < 10; index += 1) {
       client.send(get(`/v1/${index}`));
       expect((await client.response()).body).toBe(`/${index}`);
@@ -23,14 +17,14 @@ describe('a connection persists', () => {
   });
 
   it('over a problem that was understood', async () => {
-    const { client } = await start();
+    const { client } = await startWire(({ target }) => answer(200, target));
     client.send(get('/nothing') + get('/v1/x'));
     expectProblem(await client.response(), 404);
     expect((await client.response()).body).toBe('/x');
   });
 
   it('not over Connection: close', async () => {
-    const { client } = await start();
+    const { client } = await startWire(({ target }) => answer(200, target));
     client.send(get('/v1/x', 'Connection: close'));
     const response = await client.response();
     expect(membersOf(response, 'connection')).toContain('close');
@@ -38,21 +32,21 @@ describe('a connection persists', () => {
   });
 
   it.each(['CLOSE', 'x, Close', 'keep-alive, close'])('not over Connection: %s', async (value) => {
-    const { client } = await start();
+    const { client } = await startWire(({ target }) => answer(200, target));
     client.send(get('/v1/x', `Connection: ${value}`));
     expect((await client.response()).status).toBe(200);
     await client.closed();
   });
 
   it('not over HTTP/1.0', async () => {
-    const { client } = await start();
+    const { client } = await startWire(({ target }) => answer(200, target));
     client.send(message('GET /v1/x HTTP/1.0', 'Host: api.test'));
     expect((await client.response()).body).toBe('/x');
     await client.closed();
   });
 
   it('over HTTP/1.0 with keep-alive, where the answer says so', async () => {
-    const { client } = await start();
+    const { client } = await startWire(({ target }) => answer(200, target));
     client.send(message('GET /v1/x HTTP/1.0', 'Host: api.test', 'Connection: keep-alive'));
     const response = await client.response();
     expect(response.body).toBe('/x');

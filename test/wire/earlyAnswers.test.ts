@@ -1,16 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Answer, answer, startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { type Answer, answer } from '../support/backend.ts';
 import { connectTo, get, message } from '../support/rawClient.ts';
+import { startWire } from '../support/wire.ts';
 
 const early = answer(413, 'too much');
 
-async function start(script: Answer = early) {
-  const backend = await startBackend(script, { at: 'head' });
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, port: gateway.port, client: await connectTo(gateway.port) };
-}
+const start = (script: Answer = early) => startWire(script, { answerAt: 'head' });
 
 describe('an answer that comes before the whole request', () => {
   it('reaches the client at once', async () => {

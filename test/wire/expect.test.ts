@@ -1,15 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { okAnswer, startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { okAnswer } from '../support/backend.ts';
 import { expectProblem } from '../support/problem.ts';
-import { connectTo, message } from '../support/rawClient.ts';
+import { message } from '../support/rawClient.ts';
 import { valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
-async function start(answer = okAnswer) {
-  const backend = await startBackend(answer);
-  const gateway = await startTestGateway({ '/v1': { upstream: backend.url, limits: { body: '1KiB' } } });
-  return { backend, client: await connectTo(gateway.port) };
-}
+const start = (script = okAnswer) => startWire(script, { version: { limits: { body: '1KiB' } } });
 
 function head(line: string, length: number, ...fields: string[]): string {
   return message(line, 'Host: api.test', `Content-Length: ${length}`, ...fields);

@@ -1,20 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, answer, startBackend } from '../support/backend.ts';
-import { refusedUrl, startTestGateway } from '../support/gateway.ts';
+import { type Answer, answer } from '../support/backend.ts';
+import { refusedUrl } from '../support/gateway.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { membersOf, valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 const now = '2026-08-01T00:00:00Z';
 const dates = { deprecation: '2026-06-30', sunset: '2028-06-30T23:59:59Z' };
 
-async function start(script: Answer, version: Record<string, unknown> = {}) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway(
-    { '/v1': { upstream: backend.url, ...dates, ...version }, '/v2': await refusedUrl() },
-    { now },
-  );
-  return { backend, port: gateway.port };
-}
+const start = async (script: Answer, version: Record<string, unknown> = {}) => {
+  const v2 = await refusedUrl();
+  return startWire(script, { version: { ...dates, ...version }, routes: () => ({ '/v2': v2 }), now });
+};
 
 describe('Access-Control-Expose-Headers', () => {
   const exposed = ['deprecation', 'sunset', 'link'];

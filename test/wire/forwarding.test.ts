@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { okAnswer } from '../support/backend.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { membersOf, singleValueOf, valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
-async function start(gatewaySettings: Record<string, unknown> = {}, prefix = 'strip') {
-  const backend = await startBackend();
-  const gateway = await startTestGateway({ '/v1': { upstream: backend.url, prefix } }, { gateway: gatewaySettings });
-  return { backend, port: gateway.port };
-}
+const start = (gateway: Record<string, unknown> = {}, prefix = 'strip') =>
+  startWire(okAnswer, { version: { prefix }, gateway });
 
 const spoofed: string[] = [
   ...['X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Forwarded-Port', 'X-Forwarded-Prefix'],

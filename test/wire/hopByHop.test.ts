@@ -1,17 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { answer, startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { answer } from '../support/backend.ts';
 import { ask, connectTo, get, message, post } from '../support/rawClient.ts';
 import { membersOf, singleValueOf, valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
-async function start(script = answer(200, 'ok')) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway({
-    '/v1': { upstream: backend.url, deprecation: '2026-06-30', sunset: '2028-06-30' },
-    '/v2': backend.url,
+const start = (script = answer(200, 'ok')) =>
+  startWire(script, {
+    version: { deprecation: '2026-06-30', sunset: '2028-06-30' },
+    routes: (url) => ({ '/v2': url }),
   });
-  return { backend, port: gateway.port };
-}
 
 // RFC 9110 §7.6.1.
 describe('of a request', () => {

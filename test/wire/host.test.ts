@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { connectTo, get, message } from '../support/rawClient.ts';
+import { get, message } from '../support/rawClient.ts';
 import { valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 // RFC 9112 §3.2: exactly one, and one that RFC 3986 §3.2.2 allows; else 400.
 const refused: [name: string, lines: string[]][] = [
@@ -74,14 +73,8 @@ const good: string[] = [
   ...['[2001:db8::1]', '[::ffff:127.0.0.1]', 'a_b.test', 'xn--bcher-kva.test', 'a', '1.2.3', 'api.test.', 'a-b.c-d'],
 ];
 
-async function start() {
-  const backend = await startBackend();
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, client: await connectTo(gateway.port) };
-}
-
 async function expectRefusal(...lines: string[]): Promise<void> {
-  const { backend, client } = await start();
+  const { backend, client } = await startWire();
   client.send(message('GET /v1/x HTTP/1.1', ...lines) + get('/v1/smuggled'));
   expectProblem(await client.response(), 400);
   expect((await client.closed()).leftover).toBe('');
@@ -92,7 +85,7 @@ describe('Host is refused with 400', () => {
   it.each(refused)('%s', (_name, lines) => expectRefusal(...lines));
   it.each(bad)('%j', (value) => expectRefusal(`Host: ${value}`));
   it.each(['', 'a b', 'user@api.test'])('%j, in HTTP/1.0 too', async (value) => {
-    const { backend, client } = await start();
+    const { backend, client } = await startWire();
     client.send(message('GET /v1/x HTTP/1.0', `Host: ${value}`));
     const { status } = await client.response();
     // An empty Host is what an HTTP/1.0 client may send that knows none.
@@ -103,7 +96,7 @@ describe('Host is refused with 400', () => {
 
 describe('Host is preserved', () => {
   it.each(good)('%s', async (value) => {
-    const { backend, client } = await start();
+    const { backend, client } = await startWire();
     client.send(message('GET /v1/x HTTP/1.1', `hOsT:${value}`));
     expect((await client.response()).status).toBe(200);
     expect(valuesOf(backend.request, 'host')).toEqual([value]);
@@ -111,7 +104,7 @@ describe('Host is preserved', () => {
   });
 
   it('in the white space around it lies no meaning', async () => {
-    const { backend, client } = await start();
+    const { backend, client } = await startWire();
     client.send(message('GET /v1/x HTTP/1.1', 'Host: \t api.test \t '));
     expect((await client.response()).status).toBe(200);
     expect(backend.request.lines.filter((line) => /^host:/i.test(line)).map((line) => line.slice(5).trim())).toEqual([
@@ -122,7 +115,7 @@ describe('Host is preserved', () => {
 
 // RFC 9110 §7.2: HTTP/1.0 has no duty to send it; what we send is HTTP/1.1 and has one.
 it('HTTP/1.0 needs no Host, and the backend gets one', async () => {
-  const { backend, client } = await start();
+  const { backend, client } = await startWire();
   client.send(message('GET /v1/x HTTP/1.0'));
   expect((await client.response()).status).toBe(200);
   expect(backend.request.version).toBe('HTTP/1.1');

@@ -1,16 +1,11 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Answer, answer, startBackend } from '../support/backend.ts';
+import { answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { connectTo, get, message } from '../support/rawClient.ts';
-
-async function start(script: Answer) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, port: gateway.port, client: await connectTo(gateway.port) };
-}
+import { startWire } from '../support/wire.ts';
 
 describe('a client that leaves aborts the request at the backend within a second', () => {
   const begun = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n';
@@ -21,7 +16,7 @@ describe('a client that leaves aborts the request at the backend within a second
     ['within the answer, by reset', [{ write: begun }], 'reset'],
     ['within the answer, by close', [{ write: begun }], 'destroy'],
   ] as const)('%s', async (_name, script, how) => {
-    const { backend, client } = await start(script);
+    const { backend, client } = await startWire(script);
     client.send(get('/v1/x'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
     if (script.length > 0) await eventually(() => expect(client.pending).toContain('first'));
@@ -31,7 +26,7 @@ describe('a client that leaves aborts the request at the backend within a second
   });
 
   it('within its own body', async () => {
-    const { backend, client } = await start(answer(200, 'ok'));
+    const { backend, client } = await startWire(answer(200, 'ok'));
     client.send(`${message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 1000')}half`);
     await eventually(() => expect(backend.bytes).toContain('half'));
     client.reset();
@@ -40,7 +35,7 @@ describe('a client that leaves aborts the request at the backend within a second
   });
 
   it('and takes the pipelined ones with it', async () => {
-    const { backend, client } = await start([]);
+    const { backend, client } = await startWire([]);
     client.send(get('/v1/x') + get('/v1/y'));
     await eventually(() => expect(backend.requests.length).toBeGreaterThan(0));
     client.reset();
@@ -51,7 +46,7 @@ describe('a client that leaves aborts the request at the backend within a second
 
   it('while it was not reading', async () => {
     const huge = Buffer.alloc(64_000_000, 'a');
-    const { backend, client } = await start([
+    const { backend, client } = await startWire([
       { write: `HTTP/1.1 200 OK\r\nContent-Length: ${huge.length}\r\n\r\n` },
       { write: huge },
     ]);

@@ -5,6 +5,7 @@ import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
 import { ask, connectTo, get, message, post } from '../support/rawClient.ts';
 import { type RawResponse, singleValueOf, valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 const now = '2026-08-01T00:00:00Z';
 const dates = { deprecation: '2026-06-30', sunset: '2028-06-30T23:59:59Z' };
@@ -22,14 +23,10 @@ function expectWarned(response: RawResponse, link: string | undefined): void {
   expect(valuesOf(response, 'link').filter((line) => line.includes('successor-version'))).toEqual(link ? [link] : []);
 }
 
-async function start(script: Answer, version: Record<string, unknown> = {}) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway(
-    { '/v1': { upstream: backend.url, ...dates, ...version }, '/v2': await refusedUrl() },
-    { now },
-  );
-  return { backend, port: gateway.port };
-}
+const start = async (script: Answer, version: Record<string, unknown> = {}) => {
+  const v2 = await refusedUrl();
+  return startWire(script, { version: { ...dates, ...version }, routes: () => ({ '/v2': v2 }), now });
+};
 
 describe('a deprecated major warns, however its response ends', () => {
   it.each([

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import type { Answer } from '../support/backend.ts';
 import { expectProblem } from '../support/problem.ts';
-import { connectTo, get } from '../support/rawClient.ts';
+import { get } from '../support/rawClient.ts';
+import { startWire } from '../support/wire.ts';
 
 const ok = 'Content-Length: 2\r\n\r\nok';
 
@@ -72,11 +72,7 @@ const malformed: [name: string, bytes: string][] = [
   ['a malformed 103', `HTTP/1.1 103 Early Hints\r\nLink : x\r\n\r\nHTTP/1.1 200 OK\r\n${ok}`],
 ];
 
-async function start(script: Answer) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway({ '/v1': backend.url }, { defaults: { timeouts: { first_byte: '2s' } } });
-  return { backend, client: await connectTo(gateway.port) };
-}
+const start = (script: Answer) => startWire(script, { defaults: { timeouts: { first_byte: '2s' } } });
 
 describe('what is no HTTP response becomes 502, and none of it is passed on', () => {
   it.each(malformed)('%s', async (_name, bytes) => {

@@ -4,12 +4,7 @@ import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem, expectProblemHead } from '../support/problem.ts';
 import { ask, connectTo, get, message } from '../support/rawClient.ts';
 import { membersOf, singleValueOf, valuesOf } from '../support/response.ts';
-
-async function start() {
-  const backend = await startBackend();
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, port: gateway.port };
-}
+import { startWire } from '../support/wire.ts';
 
 describe('CONNECT and TRACE are not for a gateway', () => {
   // RFC 9110 §9.3.6, §9.3.8, §15.5.6: 405 names the methods that are allowed.
@@ -22,7 +17,7 @@ describe('CONNECT and TRACE are not for a gateway', () => {
     'TRACE /nothing HTTP/1.1',
     'TRACE http://evil.test/v1/x HTTP/1.1',
   ])('%s is 405', async (line) => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     const client = await connectTo(port);
     client.send(message(line, 'Host: api.test', 'Cookie: secret=1'));
     const response = await client.response();
@@ -39,7 +34,7 @@ describe('CONNECT and TRACE are not for a gateway', () => {
   });
 
   it('nothing after a CONNECT is run as a request', async () => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     const client = await connectTo(port);
     client.send(message('CONNECT evil.test:443 HTTP/1.1', 'Host: evil.test:443') + get('/v1/smuggled'));
     expectProblem(await client.response(), 405);
@@ -51,7 +46,7 @@ describe('CONNECT and TRACE are not for a gateway', () => {
 describe('OPTIONS', () => {
   // RFC 9110 §9.3.7: `*` is about the server itself.
   it('* is answered here', async () => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     const response = await ask(port, message('OPTIONS * HTTP/1.1', 'Host: api.test'));
     expect([200, 204]).toContain(response.status);
     expect(membersOf(response, 'allow')).toEqual(expect.arrayContaining(['GET', 'OPTIONS']));
@@ -59,14 +54,14 @@ describe('OPTIONS', () => {
   });
 
   it('of a resource is forwarded', async () => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     expect((await ask(port, message('OPTIONS /v1/x HTTP/1.1', 'Host: api.test'))).status).toBe(200);
     expect(backend.request.method).toBe('OPTIONS');
   });
 
   // RFC 9110 §7.6.2.
   it.each(['/v1/x', '*'])('%s with Max-Forwards: 0 is answered here', async (target) => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     const response = await ask(port, message(`OPTIONS ${target} HTTP/1.1`, 'Host: api.test', 'Max-Forwards: 0'));
     expect([200, 204]).toContain(response.status);
     expect(backend.bytes).toBe('');
@@ -77,13 +72,13 @@ describe('OPTIONS', () => {
     ['10', '9'],
     ['100', '99'],
   ])('with Max-Forwards: %s is forwarded with %s', async (received, sent) => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     await ask(port, message('OPTIONS /v1/x HTTP/1.1', 'Host: api.test', `Max-Forwards: ${received}`));
     expect(valuesOf(backend.request, 'max-forwards')).toEqual([sent]);
   });
 
   it('is the only method that Max-Forwards speaks to', async () => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     expect((await ask(port, get('/v1/x', 'Max-Forwards: 0'))).status).toBe(200);
     expect(backend.requests).toHaveLength(1);
   });
@@ -117,7 +112,7 @@ describe('HEAD', () => {
   });
 
   it('of nothing is a problem without its body', async () => {
-    const { port } = await start();
+    const { port } = await startWire();
     const client = await connectTo(port);
     client.send(message('HEAD /nothing HTTP/1.1', 'Host: api.test') + get('/v1/y'));
     expectProblemHead(await client.response('HEAD'), 404);
@@ -142,7 +137,7 @@ describe('every method that frames its message as usual', () => {
   const others = ['LOCK', 'UNLOCK', 'SEARCH', 'REPORT', 'PURGE', 'LINK', 'UNLINK', 'ACL', 'M-SEARCH', 'MERGE', 'QUERY'];
 
   it.each([...methods, ...others])('%s without a body is forwarded', async (method) => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     expect((await ask(port, message(`${method} /v1/x HTTP/1.1`, 'Host: api.test'))).status).toBe(200);
     expect([backend.request.method, backend.request.target, backend.request.body]).toEqual([method, '/x', '']);
     expect(valuesOf(backend.request, 'transfer-encoding')).toEqual([]);
@@ -152,7 +147,7 @@ describe('every method that frames its message as usual', () => {
   it.each([...methods, ...others].flatMap((method) => [[method, 'length'] as const, [method, 'chunked'] as const]))(
     '%s with a body by %s keeps its framing',
     async (method, framing) => {
-      const { backend, port } = await start();
+      const { backend, port } = await startWire();
       const inner = get('/v1/smuggled');
       const size = inner.length.toString(16);
       const [field, body] =
@@ -169,7 +164,7 @@ describe('every method that frames its message as usual', () => {
 
   // RFC 9112 §6.3 (7): neither field means no body; what follows is the next request.
   it('a POST without a length has no body', async () => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     const client = await connectTo(port);
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test') + get('/v1/y'));
     expect((await client.response('POST')).status).toBe(200);

@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { answer, startBackend } from '../support/backend.ts';
+import { answer } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
 import { ask, connectTo, get } from '../support/rawClient.ts';
 import { singleValueOf } from '../support/response.ts';
+import { startWire, waitingAt } from '../support/wire.ts';
 
 /** A version with room for one request at a time, and a backend that takes `ms` for each. */
-async function start(ms: number, limits: Record<string, unknown>) {
-  const backend = await startBackend((request) => [{ wait: ms }, { write: answer(200, request.target) }]);
-  const upstream = { upstream: backend.url, deprecation: '2026-06-30', limits };
-  const gateway = await startTestGateway({ '/v1': upstream, '/v2': backend.url });
-  return { backend, port: gateway.port };
-}
+const start = (ms: number, limits: Record<string, unknown>) =>
+  startWire(({ target }) => [{ wait: ms }, { write: answer(200, target) }], {
+    version: { deprecation: '2026-06-30', limits },
+    routes: (url) => ({ '/v2': url }),
+  });
 
 describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) => {
   it('a request waits for its turn, and is served', async () => {
@@ -45,13 +44,14 @@ describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) 
   });
 
   it('whoever leaves the queue is not sent on', async () => {
-    const { backend, port } = await start(300, { [limit]: 1, queue: '2s' });
+    const { backend, port, adminPort } = await start(300, { [limit]: 1, queue: '2s' });
     const first = ask(port, get('/v1/first'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
     const impatient = await connectTo(port);
     impatient.send(get('/v1/impatient'));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(async () => expect(await waitingAt(adminPort)).toBe(1));
     impatient.reset();
+    await eventually(async () => expect(await waitingAt(adminPort)).toBe(0));
     expect((await first).status).toBe(200);
     expect((await ask(port, get('/v1/last'))).body).toBe('/last');
     expect(backend.requests.map((request) => request.target)).toEqual(['/first', '/last']);

@@ -1,23 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Answer, answer, startBackend } from '../support/backend.ts';
+import { answer } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { connectTo, get, message, post } from '../support/rawClient.ts';
-
-async function start(script: Answer) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, port: gateway.port, client: await connectTo(gateway.port) };
-}
+import { get, message, post } from '../support/rawClient.ts';
+import { startWire } from '../support/wire.ts';
 
 // RFC 9112 §9.3.2.
 describe('pipelined requests', () => {
   const paths = ['/1', '/2', '/3', '/4', '/5'];
 
   it('are answered in their order, however long each takes', async () => {
-    const { client } = await start(({ target }) => [
+    const { client } = await startWire(({ target }) => [
       { wait: target === '/1' ? 200 : target === '/3' ? 100 : 0 },
       { write: answer(200, target) },
     ]);
@@ -29,7 +23,7 @@ describe('pipelined requests', () => {
   });
 
   it('with bodies keep them apart', async () => {
-    const { client } = await start(({ target, body }) => answer(200, `${target} ${body}`));
+    const { client } = await startWire(({ target, body }) => answer(200, `${target} ${body}`));
     client.send(post('/v1/a', 'GET / HTTP/1.1\r\n\r\n') + get('/v1/b') + post('/v1/c', 'three'));
     expect((await client.response('POST')).body).toBe('/a GET / HTTP/1.1\r\n\r\n');
     expect((await client.response()).body).toBe('/b ');
@@ -38,7 +32,7 @@ describe('pipelined requests', () => {
 
   // RFC 9112 §9.3.2: at once only where all of them are safe.
   it('are not run at once where one may change something', async () => {
-    const { backend, client } = await start(({ target }) => [{ wait: 200 }, { write: answer(200, target) }]);
+    const { backend, client } = await startWire(({ target }) => [{ wait: 200 }, { write: answer(200, target) }]);
     client.send(post('/v1/a', 'hello') + get('/v1/b'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
     await sleep(100);
@@ -48,7 +42,7 @@ describe('pipelined requests', () => {
   });
 
   it('end with Connection: close: what follows is not run, and does not replace the answer', async () => {
-    const { backend, client } = await start([{ wait: 100 }, { write: answer(200, 'intact') }]);
+    const { backend, client } = await startWire([{ wait: 100 }, { write: answer(200, 'intact') }]);
     client.send(get('/v1/x', 'Connection: close') + get('/v1/smuggled'));
     expect((await client.response()).body).toBe('intact');
     expect((await client.closed()).leftover).toBe('');
@@ -58,7 +52,7 @@ describe('pipelined requests', () => {
   it.each(['garbage', '\0\0\0\0', 'GET /v1/../x HTTP/1.1\r\n\r\n', `${'a'.repeat(50_000)}`])(
     'bytes behind Connection: close do not replace the answer: %j',
     async (bytes) => {
-      const { client } = await start([{ wait: 100 }, { write: answer(200, 'intact') }]);
+      const { client } = await startWire([{ wait: 100 }, { write: answer(200, 'intact') }]);
       client.send(get('/v1/x', 'Connection: close') + bytes);
       expect((await client.response()).body).toBe('intact');
       expect((await client.closed()).leftover).toBe('');
@@ -71,7 +65,7 @@ describe('pipelined requests', () => {
     ['two lengths', message('POST /v1/y HTTP/1.1', 'Host: api.test', 'Content-Length: 1', 'Content-Length: 2')],
     ['no Host', message('GET /v1/y HTTP/1.1')],
   ])('%s behind a slow answer leaves it intact, then gets its 400', async (_name, broken) => {
-    const { backend, client } = await start([{ wait: 150 }, { write: answer(200, 'intact') }]);
+    const { backend, client } = await startWire([{ wait: 150 }, { write: answer(200, 'intact') }]);
     client.send(get('/v1/x') + broken + get('/v1/smuggled'));
     expect((await client.response()).body).toBe('intact');
     expectProblem(await client.response(), 400);
@@ -80,7 +74,7 @@ describe('pipelined requests', () => {
   });
 
   it('a malformed head that comes late, within a streaming answer, leaves that intact', async () => {
-    const { client } = await start([
+    const { client } = await startWire([
       { write: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n' },
       { wait: 150 },
       { write: '4\r\nlast\r\n0\r\n\r\n' },

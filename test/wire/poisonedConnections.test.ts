@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, answer, startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
-import { connectTo, get, message } from '../support/rawClient.ts';
+import { answer } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { get, message } from '../support/rawClient.ts';
+import { startWire } from '../support/wire.ts';
 
 const ok = 'Content-Length: 2\r\n\r\nok';
 const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
-
-async function start(script: Answer) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, port: gateway.port, client: await connectTo(gateway.port) };
-}
 
 // The extra bytes are the next client's answer for whoever reuses the connection (response splitting).
 describe('bytes behind a response poison nobody', () => {
@@ -25,7 +20,7 @@ describe('bytes behind a response poison nobody', () => {
     ['HEAD', 'HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello', 200],
     ['HEAD in chunks', 'HEAD', `${chunkedHead}5\r\nhello\r\n0\r\n\r\n`, 200],
   ])('behind %s', async (_name, method, first, status) => {
-    const { backend, client } = await start(({ connection }) =>
+    const { backend, client } = await startWire(({ connection }) =>
       connection === 0 ? [{ write: first + poison }] : answer(200, 'honest'),
     );
     client.send(message(`${method} /v1/x HTTP/1.1`, 'Host: api.test'));
@@ -39,14 +34,14 @@ describe('bytes behind a response poison nobody', () => {
   });
 
   it('behind a response that was idle for a while', async () => {
-    const { client } = await start(({ connection }) =>
+    const { backend, client } = await startWire(({ connection }) =>
       connection === 0
         ? [{ write: `HTTP/1.1 200 OK\r\n${ok}` }, { wait: 50 }, { write: poison }]
         : answer(200, 'honest'),
     );
     client.send(get('/v1/x'));
     expect((await client.response()).body).toBe('ok');
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'));
     client.send(get('/v1/y'));
     expect((await client.response()).body).toBe('honest');
   });

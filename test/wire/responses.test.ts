@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, dribble, startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { dribble } from '../support/backend.ts';
 import { ask, connectTo, get, message } from '../support/rawClient.ts';
 import { singleValueOf, valuesOf } from '../support/response.ts';
-
-async function start(script: Answer) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, port: gateway.port };
-}
+import { startWire } from '../support/wire.ts';
 
 const everyStatus = [
   200, 201, 202, 203, 206, 207, 226, 300, 301, 307, 308, 400, 401, 404, 418, 429, 451, 500, 503, 599,
@@ -16,7 +10,7 @@ const everyStatus = [
 
 describe('a response passes as it is', () => {
   it.each(everyStatus)('with status %i', async (status) => {
-    const { port } = await start(`HTTP/1.1 ${status} Some Reason\r\nContent-Length: 4\r\n\r\nbody`);
+    const { port } = await startWire(`HTTP/1.1 ${status} Some Reason\r\nContent-Length: 4\r\n\r\nbody`);
     const response = await ask(port, get('/v1/x'));
     expect([response.status, response.body]).toEqual([status, 'body']);
   });
@@ -30,7 +24,7 @@ describe('a response passes as it is', () => {
     ['an obs-text reason', 'HTTP/1.1 200 Caf\xe9\r\nContent-Length: 5\r\n\r\nhello'],
     ['HTTP/1.0 and keep-alive', 'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello'],
   ])('with %s', async (_name, bytes) => {
-    const { port } = await start(bytes);
+    const { port } = await startWire(bytes);
     const client = await connectTo(port);
     for (const path of ['/v1/a', '/v1/b']) {
       client.send(get(path));
@@ -44,7 +38,7 @@ describe('a response passes as it is', () => {
     ['HTTP/1.0', 'HTTP/1.0 200 OK\r\n\r\nhello'],
     ['Connection: close', 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello'],
   ])('with a body that ends with the connection: %s', async (_name, bytes) => {
-    const { backend, port } = await start([{ write: bytes }, { wait: 20 }, { write: '!' }, { end: true }]);
+    const { backend, port } = await startWire([{ write: bytes }, { wait: 20 }, { write: '!' }, { end: true }]);
     const client = await connectTo(port);
     for (const path of ['/v1/a', '/v1/b']) {
       client.send(get(path));
@@ -55,7 +49,7 @@ describe('a response passes as it is', () => {
   });
 
   it('in pieces of one byte', async () => {
-    const { port } = await start(
+    const { port } = await startWire(
       dribble('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n2;x\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n'),
     );
     const response = await ask(port, get('/v1/x'));
@@ -63,7 +57,7 @@ describe('a response passes as it is', () => {
   });
 
   it('to HTTP/1.0, which knows no chunks', async () => {
-    const { port } = await start('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n');
+    const { port } = await startWire('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n');
     const client = await connectTo(port);
     client.send(message('GET /v1/x HTTP/1.0', 'Host: api.test'));
     const response = await client.response();
@@ -76,7 +70,7 @@ describe('a response passes as it is', () => {
 // RFC 9110 §8.6, §15.3.5, §15.4.5.
 describe('a response without a body', () => {
   it('304 drops the Content-Length of what was not sent: RFC 9110 §15.4.5 asks for none', async () => {
-    const { port } = await start('HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nContent-Length: 1234\r\n\r\n');
+    const { port } = await startWire('HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nContent-Length: 1234\r\n\r\n');
     const client = await connectTo(port);
     for (const path of ['/v1/a', '/v1/b']) {
       client.send(get(path, 'If-None-Match: "a"'));
@@ -92,7 +86,7 @@ describe('a response without a body', () => {
   it.each(['', 'Content-Length: 0\r\n', 'Transfer-Encoding: chunked\r\n'])(
     '204 with %j has no length',
     async (field) => {
-      const { port } = await start(`HTTP/1.1 204 No Content\r\n${field}\r\n`);
+      const { port } = await startWire(`HTTP/1.1 204 No Content\r\n${field}\r\n`);
       const client = await connectTo(port);
       for (const path of ['/v1/a', '/v1/b']) {
         client.send(get(path));
@@ -105,7 +99,7 @@ describe('a response without a body', () => {
   );
 
   it('205 and 200 with length 0 stay empty', async () => {
-    const { port } = await start('HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n');
+    const { port } = await startWire('HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n');
     const response = await ask(port, get('/v1/x'));
     expect([response.status, response.body, response.framing]).toEqual([205, '', 'length']);
   });
@@ -117,7 +111,7 @@ describe('trailers of a response', () => {
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: caf\xe9\r\nX-B: 2\r\n\r\n';
 
   it('pass', async () => {
-    const { port } = await start(withTrailers);
+    const { port } = await startWire(withTrailers);
     const response = await ask(port, get('/v1/x', 'TE: trailers', 'Connection: TE'));
     expect(response.body).toBe('hello');
     expect(response.trailers).toEqual([
@@ -128,14 +122,14 @@ describe('trailers of a response', () => {
   });
 
   it('are lost on the way to HTTP/1.0', async () => {
-    const { port } = await start(withTrailers);
+    const { port } = await startWire(withTrailers);
     const response = await ask(port, message('GET /v1/x HTTP/1.0', 'Host: api.test'), 'GET');
     expect(response.body).toBe('hello');
   });
 
   // RFC 9110 §6.5.1: not even a trailer may frame, route or authorise.
   it('cannot frame', async () => {
-    const { port } = await start(
+    const { port } = await startWire(
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nContent-Length: 1\r\nTransfer-Encoding: x\r\n\r\n',
     );
     const client = await connectTo(port);
@@ -150,20 +144,20 @@ describe('trailers of a response', () => {
 // RFC 9110 §6.6.1: whoever passes on a response without a Date adds it, and keeps one that is there.
 describe('Date', () => {
   it('is added where the backend has none', async () => {
-    const { port } = await start('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    const { port } = await startWire('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     const date = Date.parse(singleValueOf(await ask(port, get('/v1/x')), 'date') ?? '');
     expect(Math.abs(Date.now() - date)).toBeLessThan(5_000);
   });
 
   it('of the backend stays', async () => {
-    const { port } = await start(
+    const { port } = await startWire(
       'HTTP/1.1 200 OK\r\nDate: Tue, 15 Nov 1994 08:12:31 GMT\r\nContent-Length: 2\r\n\r\nok',
     );
     expect(singleValueOf(await ask(port, get('/v1/x')), 'date')).toBe('Tue, 15 Nov 1994 08:12:31 GMT');
   });
 
   it('stands on a problem of ours', async () => {
-    const { port } = await start('');
+    const { port } = await startWire('');
     expect(singleValueOf(await ask(port, get('/nothing')), 'date')).toMatch(/ GMT$/);
   });
 });

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Answer, answer, type SeenRequest, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { expectProblem, expectProblemHead } from '../support/problem.ts';
 import { ask, connectTo, get, message, post } from '../support/rawClient.ts';
@@ -127,7 +127,8 @@ it('a connection that the backend closed while it was idle is not used', async (
   for (const path of ['/a', '/b', '/c']) {
     client.send(post(`/v1${path}`, 'hello'));
     expect((await client.response('POST')).body).toBe(path);
-    await sleep(30);
+    // The gateway has closed its side as well.
+    await eventually(() => expect(backend.connections.at(-1)?.closed).toBe('end'));
   }
   expect(backend.requests).toHaveLength(3);
 });

@@ -1,16 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Answer, answer, dribble, startBackend } from '../support/backend.ts';
+import { type Answer, answer, dribble } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestGateway, unansweringUrl } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { ask, connectTo, get, message } from '../support/rawClient.ts';
+import { ask, get, message } from '../support/rawClient.ts';
+import { startWire } from '../support/wire.ts';
 
-async function start(script: Answer, timeouts: Record<string, string>) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway({ '/v1': { upstream: backend.url, timeouts } });
-  return { backend, client: await connectTo(gateway.port) };
-}
+const start = (script: Answer, timeouts: Record<string, string>) => startWire(script, { version: { timeouts } });
 
 describe('a slow backend', () => {
   it.each([

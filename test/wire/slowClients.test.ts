@@ -1,23 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, answer, startBackend } from '../support/backend.ts';
+import { type Answer, answer } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { connectTo, get, message } from '../support/rawClient.ts';
+import { get, message } from '../support/rawClient.ts';
+import { startWire } from '../support/wire.ts';
 
 interface Timeouts {
   readonly gateway?: Record<string, string>;
   readonly upstream?: Record<string, string>;
 }
 
-async function start(script: Answer, { gateway = {}, upstream = {} }: Timeouts) {
-  const backend = await startBackend(script);
-  const running = await startTestGateway(
-    { '/v1': { upstream: backend.url, timeouts: upstream } },
-    { gateway: { timeouts: gateway } },
-  );
-  return { backend, client: await connectTo(running.port) };
-}
+const start = (script: Answer, { gateway = {}, upstream = {} }: Timeouts) =>
+  startWire(script, { version: { timeouts: upstream }, gateway: { timeouts: gateway } });
 
 // RFC 9110 §15.5.9.
 describe('a slow client', () => {

@@ -1,22 +1,17 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Answer, startBackend } from '../support/backend.ts';
+import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { connectTo, get, message } from '../support/rawClient.ts';
 import { membersOf } from '../support/response.ts';
-
-async function start(script: Answer) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, port: gateway.port, client: await connectTo(gateway.port) };
-}
+import { startWire } from '../support/wire.ts';
 
 describe('a body streams', () => {
   it('to the client, before its end is there', async () => {
     let end = (): unknown => undefined;
-    const { port } = await start([
+    const { port } = await startWire([
       { write: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nearly\r\n' },
       { take: (socket) => (end = () => socket.write('0\r\n\r\n')) },
     ]);
@@ -43,7 +38,7 @@ describe('a body streams', () => {
   });
 
   it('to the backend, before its end is there', async () => {
-    const { backend, client } = await start([]);
+    const { backend, client } = await startWire([]);
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 100'));
     client.send('early');
     await eventually(() => expect(backend.bytes).toContain('early'));
@@ -76,7 +71,7 @@ describe('nothing is gathered in between', () => {
 
   it('for a client that does not read, and all of it comes once it does', async () => {
     let gone = () => 0;
-    const { client } = await start([
+    const { client } = await startWire([
       { write: `HTTP/1.1 200 OK\r\nContent-Length: ${count}000000\r\n\r\n` },
       { take: (socket) => (gone = pour(socket)) },
     ]);

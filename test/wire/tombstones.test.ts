@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { startBackend } from '../support/backend.ts';
+import { okAnswer, startBackend } from '../support/backend.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem, expectProblemHead } from '../support/problem.ts';
 import { ask, connectTo, get, message, post } from '../support/rawClient.ts';
 import { membersOf, type RawResponse, singleValueOf, valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 const dates = { deprecation: '2024-06-30', sunset: '2025-06-30T23:59:59Z' };
 
-async function start(v1: Record<string, unknown>, now = '2026-08-01T00:00:00Z') {
-  const backend = await startBackend();
-  const gateway = await startTestGateway({ '/v1': v1, '/v2': backend.url }, { now });
-  return { backend, port: gateway.port };
-}
+const start = (v1: Record<string, unknown>, now = '2026-08-01T00:00:00Z') =>
+  startWire(okAnswer, { routes: (url) => ({ '/v1': v1, '/v2': url }), now });
 
 function expectGone(response: RawResponse): void {
   expect(response.status).toBe(410);

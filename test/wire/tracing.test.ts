@@ -1,18 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { singleValueOf, valuesOf } from '../support/response.ts';
-
-async function start() {
-  const backend = await startBackend();
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, port: gateway.port };
-}
+import { startWire } from '../support/wire.ts';
 
 describe('X-Request-Id', () => {
   it('is made where there is none, a new one each time', async () => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     await ask(port, get('/v1/x'));
     await ask(port, get('/v1/x'));
     const [first, second] = backend.requests.map((request) => singleValueOf(request, 'x-request-id'));
@@ -23,7 +16,7 @@ describe('X-Request-Id', () => {
   it.each(['abc-123', '0af7651916cd43dd8448eb211c80319c', '01890a5d-ac96-774b-bcce-b302099a8057'])(
     '%s is kept',
     async (id) => {
-      const { backend, port } = await start();
+      const { backend, port } = await startWire();
       await ask(port, get('/v1/x', `x-request-id: ${id}`));
       expect(valuesOf(backend.request, 'x-request-id')).toEqual([id]);
     },
@@ -38,7 +31,7 @@ describe('X-Request-Id', () => {
     ['with obs-text', ['a\xe9']],
     ['with a tab', ['a\tb']],
   ])('that is %s is replaced', async (_name, ids) => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     await ask(port, get('/v1/x', ...ids.map((id) => `X-Request-Id: ${id}`)));
     const sent = singleValueOf(backend.request, 'x-request-id');
     expect(sent).toMatch(/^[\w.-]{8,128}$/);
@@ -46,14 +39,14 @@ describe('X-Request-Id', () => {
   });
 
   it('is one, however many the client sent', async () => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     await ask(port, get('/v1/x', 'X-Request-Id: one', 'X-Request-Id: two'));
     expect(valuesOf(backend.request, 'x-request-id')).toHaveLength(1);
   });
 });
 
 it('the trace context passes as it is', async () => {
-  const { backend, port } = await start();
+  const { backend, port } = await startWire();
   const fields = ['traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', 'tracestate: a=1, b=2'];
   await ask(port, get('/v1/x', ...fields));
   expect(backend.request.lines).toEqual(expect.arrayContaining(fields));
@@ -65,7 +58,7 @@ it.each([
   ['said twice', [1, 2].map((n) => `traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333${n}-01`)],
   ['absent, although there is a state', ['tracestate: a=1']],
 ])('where the trace context is %s a new trace begins, without a state', async (_name, fields) => {
-  const { backend, port } = await start();
+  const { backend, port } = await startWire();
   await ask(port, get('/v1/x', ...fields));
   expect(valuesOf(backend.request, 'traceparent')).toEqual([
     expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
@@ -74,7 +67,7 @@ it.each([
 });
 
 it('a trace state in several lines stays in order', async () => {
-  const { backend, port } = await start();
+  const { backend, port } = await startWire();
   const parent = 'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   await ask(port, get('/v1/x', 'tracestate: a=1', parent, 'tracestate: b=2'));
   expect(valuesOf(backend.request, 'tracestate').join(', ')).toBe('a=1, b=2');

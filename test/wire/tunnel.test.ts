@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, startBackend } from '../support/backend.ts';
+import type { Answer } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { startTestGateway } from '../support/gateway.ts';
-import { connectTo, get } from '../support/rawClient.ts';
+import { get } from '../support/rawClient.ts';
 import { membersOf, singleValueOf, valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 const dates = { deprecation: '2026-06-30', sunset: '2028-06-30T23:59:59Z' };
 const upgrading = ['Connection: Upgrade', 'Upgrade: chat/2'];
@@ -22,14 +22,12 @@ const echo: Answer = [
   },
 ];
 
-async function start(script: Answer, version: Record<string, unknown> = {}) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway(
-    { '/v0': { retired: true }, '/v1': { upstream: backend.url, ...dates, ...version }, '/v2': backend.url },
-    { now: '2026-08-01T00:00:00Z' },
-  );
-  return { backend, port: gateway.port, client: await connectTo(gateway.port) };
-}
+const start = (script: Answer, version: Record<string, unknown> = {}) =>
+  startWire(script, {
+    version: { ...dates, ...version },
+    routes: (url) => ({ '/v0': { retired: true }, '/v2': url }),
+    now: '2026-08-01T00:00:00Z',
+  });
 
 function expectWarned(head: string): void {
   expect(head).toMatch(/^deprecation: @1782777600\r$/im);

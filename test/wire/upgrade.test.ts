@@ -1,22 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, answer, startBackend } from '../support/backend.ts';
+import { type Answer, answer } from '../support/backend.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { ask, connectTo, get, message } from '../support/rawClient.ts';
+import { ask, get, message } from '../support/rawClient.ts';
 import { membersOf, singleValueOf, valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 const dates = { deprecation: '2026-06-30', sunset: '2028-06-30T23:59:59Z' };
 const upgrading = ['Connection: Upgrade', 'Upgrade: chat/2'];
 const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat/2\r\n\r\n';
 
-async function start(script: Answer, version: Record<string, unknown> = {}) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway(
-    { '/v0': { retired: true }, '/v1': { upstream: backend.url, ...dates, ...version }, '/v2': backend.url },
-    { now: '2026-08-01T00:00:00Z' },
-  );
-  return { backend, port: gateway.port, client: await connectTo(gateway.port) };
-}
+const start = (script: Answer, version: Record<string, unknown> = {}) =>
+  startWire(script, {
+    version: { ...dates, ...version },
+    routes: (url) => ({ '/v0': { retired: true }, '/v2': url }),
+    now: '2026-08-01T00:00:00Z',
+  });
 
 function expectWarned(head: string): void {
   expect(head).toMatch(/^deprecation: @1782777600\r$/im);

@@ -3,29 +3,24 @@ import { startBackend } from '../support/backend.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { ask, get, message } from '../support/rawClient.ts';
 import { membersOf, singleValueOf } from '../support/response.ts';
-
-async function start() {
-  const backend = await startBackend();
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  return { backend, port: gateway.port };
-}
+import { startWire } from '../support/wire.ts';
 
 // RFC 9110 §7.6.3.
 describe('Via', () => {
   it('is added to a request', async () => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     await ask(port, get('/v1/x'));
     expect(singleValueOf(backend.request, 'via')).toMatch(/^(HTTP\/)?1\.1 \S+$/);
   });
 
   it('names the version that we received', async () => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     await ask(port, message('GET /v1/x HTTP/1.0', 'Host: api.test'));
     expect(singleValueOf(backend.request, 'via')).toMatch(/^(HTTP\/)?1\.0 \S+$/);
   });
 
   it('comes after those of a request', async () => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     await ask(port, get('/v1/x', 'Via: 1.0 fred', 'Via: 1.1 p.example.net (a comment)'));
     const members = membersOf(backend.request, 'via');
     expect(members.slice(0, 2)).toEqual(['1.0 fred', '1.1 p.example.net (a comment)']);
@@ -47,7 +42,7 @@ describe('Via', () => {
     ['in a second line', (via: string) => ['Via: 1.0 fred', `Via: ${via}`]],
     ['with a comment', (via: string) => [`Via: ${via} (us)`]],
   ])('of our own is a loop: %s', async (_name, fields) => {
-    const { backend, port } = await start();
+    const { backend, port } = await startWire();
     await ask(port, get('/v1/x'));
     const response = await ask(port, get('/v1/x', ...fields(singleValueOf(backend.request, 'via') ?? 'none')));
     expect(response.status).toBe(508);
@@ -55,7 +50,7 @@ describe('Via', () => {
   });
 
   it('of another gateway like us is no loop', async () => {
-    const [one, other] = [await start(), await start()];
+    const [one, other] = [await startWire(), await startWire()];
     await ask(one.port, get('/v1/x'));
     const via = singleValueOf(one.backend.request, 'via') ?? '';
     const response = await ask(other.port, get('/v1/x', `Via: ${via}x`, 'Via: 1.1 version-gateway'));
