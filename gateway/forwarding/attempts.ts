@@ -68,7 +68,7 @@ export class Attempts {
 }
 
 /** The state of a failed attempt that decides about a retry. */
-export interface Attempt {
+interface Attempt {
   readonly method: string;
   readonly hasBody: boolean;
   /** Some of the body has been read from the client, and cannot be sent again. */
@@ -94,7 +94,7 @@ export function retryWhere(kind: WireFailureKind, { method, hasBody, bodyStarted
   return connection.earlierExchanges > 0 ? 'free' : 'elsewhere';
 }
 
-export function neverConnected(kind: WireFailureKind): boolean {
+function neverConnected(kind: WireFailureKind): boolean {
   return kind === 'unreachable' || kind === 'connect-timeout';
 }
 

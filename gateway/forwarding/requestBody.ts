@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Connection } from '../http1/connection.ts';
 import type { ExchangeStats, Outbound } from './outbound.ts';
 
-export interface BodyEvents {
+interface BodyEvents {
   onBodyTooLarge(): void;
   /** The next bytes of the client are awaited, for `ms` at most; 0 for ever. */
   onBodyWaitsForClient(ms: number): void;

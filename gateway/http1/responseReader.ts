@@ -13,7 +13,7 @@ const maxHead = 32 * 1024;
 const maxInterim = 32;
 
 /** `done`: the response is complete; call `deliver`. */
-export type ReadOutcome = 'more' | 'paused' | 'done' | MalformedResponse;
+type ReadOutcome = 'more' | 'paused' | 'done' | MalformedResponse;
 
 type BodyKind = 'length' | 'chunked' | 'until-close' | 'tunnel';
 

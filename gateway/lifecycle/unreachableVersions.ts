@@ -4,7 +4,7 @@ import { stageOf } from './stage.ts';
 import { successorOf } from './successor.ts';
 
 /** A version that is not retired, but none of its targets can be reached. */
-export interface UnreachableVersion {
+interface UnreachableVersion {
   /** The segment: `v1`. */
   readonly version: string;
   /**

@@ -10,7 +10,7 @@ import {
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 
 /** What an answer of the gateway itself needs from its exchange. */
-export interface Answerable {
+interface Answerable {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly id: string;

@@ -9,7 +9,7 @@ import { readRegularFile } from '../shared/fileSystem.ts';
 /** `gateway.tls`; undefined: clients connect without TLS. */
 type TlsSettings = GatewaySettings['tls'];
 
-export interface KeyPair {
+interface KeyPair {
   readonly cert: Buffer;
   readonly key: Buffer;
 }

@@ -2,7 +2,7 @@ import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'no
 import type { Duplex } from 'node:stream';
 
 /** Changes the fields of a response right before they are sent. `fields`: names and values in turn. */
-export type ChangeHead = (status: number, fields: string[]) => void;
+type ChangeHead = (status: number, fields: string[]) => void;
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 type Callback = (error?: Error | null) => void;

@@ -3,13 +3,13 @@ import type { Exchange, StepOutcome } from './exchange.ts';
 import { findVersion, refuseRetired, refuseUnknownVersion } from './findVersion.ts';
 import { answerOptions, checkMessage, limitBody, parseTarget, refuseLoops, refuseMethods } from './validateRequest.ts';
 
-export type Step = (exchange: Exchange) => StepOutcome | undefined;
+type Step = (exchange: Exchange) => StepOutcome | undefined;
 
 /**
  * What happens to a request before it is sent on, in this order. Upgrades run the same steps. The version is found early,
  * so that every refusal after it carries the version's lifecycle headers.
  */
-export const steps: readonly Step[] = [
+const steps: readonly Step[] = [
   parseTarget,
   findVersion,
   checkMessage,

@@ -1,7 +1,7 @@
 import { isAuthority } from '../http1/grammar.ts';
 
 /** A request-target (RFC 9112 §3.2) that may be routed and forwarded unchanged. */
-export interface RequestTarget {
+interface RequestTarget {
   /** Origin-form, as received: path and query, byte for byte. */
   readonly origin: string;
   /** Where the path ends in `origin`: its length, or the index of `?`. */

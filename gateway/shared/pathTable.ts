@@ -56,7 +56,7 @@ export class PathTable<Value> {
   }
 }
 
-export interface PathMatch<Value> {
+interface PathMatch<Value> {
   readonly template: string;
   readonly value: Value;
   /** The path that was looked up. */

@@ -44,7 +44,7 @@ describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) 
   });
 
   it('whoever leaves the queue is not sent on', async () => {
-    const { backend, port, adminPort } = await start(300, { [limit]: 1, queue: '2s' });
+    const { backend, port, adminPort } = await start(1500, { [limit]: 1, queue: '10s' });
     const first = ask(port, get('/v1/first'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
     const impatient = await connectTo(port);
