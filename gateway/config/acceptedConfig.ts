@@ -12,7 +12,7 @@ export type AcceptedVersion = Pick<
   'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor'
 >;
 
-/** As much of a snapshot as the next one is held against. */
+/** The part of a snapshot that the next one is compared with. */
 export interface AcceptedConfig {
   readonly versions: ReadonlyMap<string, AcceptedVersion>;
   /** Lowest major first. */
@@ -20,10 +20,10 @@ export interface AcceptedConfig {
   readonly guard: Pick<GuardSettings, 'force'>;
 }
 
-/** Both undefined: nothing was accepted yet. */
+/** Both are undefined before the first start. */
 export interface Accepted {
   readonly promises: AcceptedConfig | undefined;
-  /** Why nothing could be read, in one line. */
+  /** Why the record cannot be read, in one line. */
   readonly warning: string | undefined;
 }
 
@@ -41,10 +41,10 @@ const promisedSchema = z.object({
   successor: segment.optional(),
 });
 
-// No targets and no settings: they promise nothing, and their URLs may hold secrets.
+// No targets and no settings: clients were not told about them, and their URLs may contain secrets.
 const recordSchema = z.object({
   format: z.literal(format),
-  // As in every routes.yaml, successors lead upwards: whoever follows them must come to an end.
+  // A successor is a higher major, as in every routes.yaml, so following successors always ends.
   versions: z.array(
     promisedSchema.refine(({ name, major, successor = `v${major + 1}` }) => {
       return name === `v${major}` && Number(successor.slice(1)) > major;
@@ -53,7 +53,7 @@ const recordSchema = z.object({
   force: z.array(z.tuple([segment, z.string()])),
 });
 
-/** What was accepted last, as it is kept beside the usage store. Never throws. */
+/** Reads the configuration that was accepted last from its file beside the usage store. Never throws. */
 export function readAccepted(store: string): Accepted {
   const file = fileBeside(store);
   let text: string;
@@ -61,14 +61,14 @@ export function readAccepted(store: string): Accepted {
     text = readRegularFile(file).toString('utf8');
   } catch (error) {
     const isFirst = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return { promises: undefined, warning: isFirst ? undefined : unknownPromises(file, reasonOf(error)) };
+    return { promises: undefined, warning: isFirst ? undefined : unreadable(file, reasonOf(error)) };
   }
   const record = recordSchema.safeParse(parsed(text));
-  if (!record.success) return { promises: undefined, warning: unknownPromises(file, 'it is not of this release') };
-  return { promises: promisesOf(record.data), warning: undefined };
+  if (!record.success) return { promises: undefined, warning: unreadable(file, 'it was not written by this release') };
+  return { promises: configOf(record.data), warning: undefined };
 }
 
-/** Keeps what the next start is held against, in one step. @returns why it could not, in one line */
+/** Writes the record that the next start is compared with, in one step. @returns why it cannot be written, in one line */
 export function writeAccepted({ byMajor, guard, usage }: Snapshot): string | undefined {
   const file = fileBeside(usage.store);
   const versions = byMajor.map(({ name, major, deprecation, sunset, afterSunset, retired, successor }) => ({
@@ -81,16 +81,16 @@ export function writeAccepted({ byMajor, guard, usage }: Snapshot): string | und
     successor,
   }));
   const record: z.infer<typeof recordSchema> = { format, versions, force: [...guard.force] };
-  // A name of its own: several gateways may share the folder, and in a container each of them is process 1.
-  const unfinished = `${file}.${randomUUID()}.tmp`;
+  // The name is unique: several gateways may share the folder, and in containers each of them is process 1.
+  const temporary = `${file}.${randomUUID()}.tmp`;
   try {
     makeFolder(dirname(file));
-    writeFileSync(unfinished, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-    renameSync(unfinished, file);
+    writeFileSync(temporary, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(temporary, file);
     return undefined;
   } catch (error) {
-    discard(unfinished);
-    return `${file} cannot be written: ${reasonOf(error)}.  The next start will not know what was promised before it.`;
+    discard(temporary);
+    return `${file} cannot be written: ${reasonOf(error)}.  The next start cannot compare its file with this one.`;
   }
 }
 
@@ -106,7 +106,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function promisesOf({ versions, force }: z.infer<typeof recordSchema>): AcceptedConfig {
+function configOf({ versions, force }: z.infer<typeof recordSchema>): AcceptedConfig {
   const byName = new Map(
     versions.map(({ deprecation, sunset, successor, ...rest }): [string, AcceptedVersion] => [
       rest.name,
@@ -117,14 +117,14 @@ function promisesOf({ versions, force }: z.infer<typeof recordSchema>): Accepted
   return { versions: byName, byMajor, guard: { force: new Map(force) } };
 }
 
-function unknownPromises(file: string, reason: string): string {
-  return `${file} cannot be read: ${reason}.  What was promised before this start is not known.`;
+function unreadable(file: string, reason: string): string {
+  return `${file} cannot be read: ${reason}.  This start cannot be compared with the configuration before it.`;
 }
 
 function discard(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // It could not be written, so it may well not be removed.
+    // Where a file cannot be written, it often cannot be removed either.
   }
 }

@@ -6,11 +6,11 @@ import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import type { Draft } from './schema.ts';
 import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
 
-/** A snapshot of a document that has no faults. */
+/** Builds the snapshot of a document without faults. */
 export function buildSnapshot(context: RuleContext): Snapshot {
   const { draft, source, entries, files } = context;
   const byMajor = entries.map((entry) => versionOf(entry, context));
-  const meaning = {
+  const values = {
     byMajor,
     gateway: gatewayOf(draft.gateway, source.folder),
     guard: { ...draft.guard, force: mapOf(draft.guard.force, (key) => key.slice(1)) },
@@ -35,18 +35,18 @@ export function buildSnapshot(context: RuleContext): Snapshot {
     log: logOf(draft.log, source.folder),
   };
   return deepFreeze({
-    ...meaning,
+    ...values,
     versions: new Map(byMajor.map((version) => [version.name, version])),
-    fingerprint: fingerprintOf(meaning, files.digests()),
+    fingerprint: fingerprintOf(values, files.digests()),
   });
 }
 
 function versionOf({ key, name, major, route }: RouteEntry, { draft, source, contracts }: RuleContext): Version {
   const { defaults } = draft;
-  const timeouts = over(defaults.timeouts, route.timeouts);
-  const limits = over(defaults.limits, route.limits);
-  const retries = over(defaults.retries, route.retries);
-  const health = over(defaults.health, route.health);
+  const timeouts = withDefaults(defaults.timeouts, route.timeouts);
+  const limits = withDefaults(defaults.limits, route.limits);
+  const retries = withDefaults(defaults.retries, route.retries);
+  const health = withDefaults(defaults.health, route.health);
   const contract = contracts.get(key);
   return {
     name,
@@ -88,7 +88,7 @@ function versionOf({ key, name, major, route }: RouteEntry, { draft, source, con
       onNoneHealthy: health.on_none_healthy,
     },
     balance: route.balance ?? defaults.balance,
-    tls: tlsOf(over(defaults.tls, route.tls), source.folder),
+    tls: tlsOf(withDefaults(defaults.tls, route.tls), source.folder),
   };
 }
 
@@ -131,8 +131,8 @@ function tlsOf(tls: Draft['defaults']['tls'], folder: string): Version['tls'] {
   };
 }
 
-/** The defaults, and over them what a route says itself; `path: off` says something, and is undefined. */
-function over<Settings extends object>(
+/** The defaults, overridden by the keys of a route. `path: off` is undefined, and overrides too. */
+function withDefaults<Settings extends object>(
   defaults: Settings,
   own: Partial<{ [Key in keyof Settings]: unknown }> | undefined,
 ): Settings {
@@ -143,10 +143,10 @@ function mapOf<Value>(record: Readonly<Record<string, Value>>, name: (key: strin
   return new Map(Object.entries(record).map(([key, value]) => [name(key), value]));
 }
 
-/** SHA-256 of what a document means, and of the files that it names. */
-export function fingerprintOf(meaning: object, digests: readonly (readonly [file: string, digest: string])[]): string {
+/** SHA-256 of the values of a document and of the files that it names. */
+export function fingerprintOf(values: object, digests: readonly (readonly [file: string, digest: string])[]): string {
   return createHash('sha256')
-    .update(JSON.stringify(canonical([meaning, Object.fromEntries(digests)])))
+    .update(JSON.stringify(canonical([values, Object.fromEntries(digests)])))
     .digest('hex');
 }
 

@@ -7,18 +7,18 @@ import type { Contract, Snapshot } from './snapshot.ts';
 
 const mostParsed = 32;
 
-/** Why a file is no contract. */
+/** Why a file cannot be used as a contract. */
 export interface NoContract {
   readonly problem: string;
   readonly remedy: string;
 }
 
-/** The contracts of former reads by what they contain: one that has not changed is not parsed again. */
+/** Path tables by the content of their contracts, so that an unchanged contract is not parsed again. */
 export class ParsedContracts {
   readonly #onParse: (file: string) => void;
   readonly #byContent = new Map<string, PathTable<true> | NoContract>();
 
-  /** `onParse` is told of each file before it is parsed. */
+  /** `onParse` is called with each file before it is parsed. */
   constructor(onParse: (file: string) => void = () => {}) {
     this.#onParse = onParse;
   }
@@ -48,7 +48,7 @@ export class ParsedContracts {
 
 /**
  * Reads the path templates of an OpenAPI document, YAML or JSON.
- * A document that writes its own version into its paths (`/v1/drinks` in that of `v1`) means `/drinks`.
+ * The prefix of the version is removed: `/v1/drinks` in the contract of `v1` is `/drinks`.
  */
 export function readContract(
   file: string,
@@ -83,8 +83,8 @@ function pathsOf(document: unknown): string[] | NoContract {
   }
   const paths = document['paths'];
   if (paths === undefined || paths === null) return [];
-  if (!isMap(paths)) return { problem: 'has `paths` that are not a map', remedy };
-  // No request has a control character in its path.
+  if (!isMap(paths)) return { problem: 'has `paths` that are no map', remedy };
+  // No path of a request contains a control character.
   return Object.keys(paths).filter((path) => path.startsWith('/') && !/\p{Cc}/u.test(path));
 }
 
@@ -92,7 +92,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// JSON is tried first where it is likely: its parser is far quicker, and a contract may be long.
+// JSON is tried first where it is likely: its parser is much faster, and a contract may be long.
 function parse(text: string): unknown {
   if (!/^\s*\{/.test(text)) return valueOfYaml(text);
   try {

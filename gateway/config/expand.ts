@@ -1,8 +1,8 @@
-/** A value that came from `${NAME}` without quotes: `text` as the variable has it, `value` as YAML reads that text. */
+/** A value written as `${NAME}` without quotes: `text` is the value of the variable, `value` what YAML makes of that text. */
 export class Expanded {
   readonly text: string;
   readonly value: unknown;
-  /** As it stands in the file. */
+  /** As it is written in the file. */
   readonly written: string;
 
   constructor(text: string, value: unknown, written = text) {
@@ -14,15 +14,15 @@ export class Expanded {
 
 export interface Expansion {
   readonly text: string;
-  /** False when the text had no `$` in it. */
+  /** False if the text has no `$`. */
   readonly changed: boolean;
-  /** What is wrong, and what to do about it, one pair for each place. */
+  /** One for each place in the text. */
   readonly problems: readonly { readonly message: string; readonly remedy: string }[];
 }
 
 const name = /^[A-Za-z_][A-Za-z0-9_]*/;
 
-/** `${NAME}`, `${NAME:-default}`, `${NAME-default}`, `$NAME` and `$$`, as Compose reads them; a default may hold others. */
+/** Expands `${NAME}`, `${NAME:-default}`, `${NAME-default}`, `$NAME` and `$$` as Compose does; a default may contain others. */
 export function expand(input: string, env: NodeJS.ProcessEnv): Expansion {
   const problems: { message: string; remedy: string }[] = [];
   const text = input.includes('$') ? substitute(input, env, problems) : input;
@@ -57,8 +57,8 @@ function braced(inner: string, env: NodeJS.ProcessEnv, problems: { message: stri
   if (key === '' || operator === undefined) return malformed(problems);
   if (operator === '') return lookUp(key, env, problems);
   const value = env[key];
-  const given = operator === ':-' ? value !== undefined && value !== '' : value !== undefined;
-  return given ? (value ?? '') : substitute(inner.slice(key.length + operator.length), env, problems);
+  const isGiven = operator === ':-' ? value !== undefined && value !== '' : value !== undefined;
+  return isGiven ? (value ?? '') : substitute(inner.slice(key.length + operator.length), env, problems);
 }
 
 function lookUp(key: string, env: NodeJS.ProcessEnv, problems: { message: string; remedy: string }[]): string {
@@ -74,11 +74,11 @@ function lookUp(key: string, env: NodeJS.ProcessEnv, problems: { message: string
 
 function malformed(problems: { message: string; remedy: string }[]): string {
   const remedy = `Write \${NAME}, \${NAME:-default}, or $$ for a plain dollar sign.`;
-  problems.push({ message: 'A $ here is neither an expansion nor escaped.', remedy });
+  problems.push({ message: 'This $ is neither a variable nor escaped.', remedy });
   return '';
 }
 
-/** Where the brace that opens `text` is closed; its end if it never is. */
+/** The index of the brace that closes the first one; the length of `text` if there is none. */
 function closing(text: string): number {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {

@@ -1,22 +1,22 @@
 import { UnsuitableFileError } from '../shared/fileSystem.ts';
 import { Expanded } from './expand.ts';
 
-/** Something in a routes.yaml that has to be changed before the file can be served, or, as a warning, that ought to be. */
+/** A problem of a routes.yaml: as a fault it keeps the file from being used; as a warning it does not. */
 export interface Fault {
-  /** The file as its reader named it; undefined for a document given as an object. */
+  /** As the caller named the file; undefined for a document given as an object. */
   readonly file: string | undefined;
   /** From 1; undefined where there is no text. */
   readonly line: number | undefined;
   readonly column: number | undefined;
   /** `routes./v1.sunset`; empty for the document as a whole. */
   readonly path: string;
-  /** What stands there, with secrets masked; undefined for a map, a list or a missing key. */
+  /** The value at the path, with secrets masked; undefined for a map, a list or a missing key. */
   readonly value: string | undefined;
   readonly message: string;
   readonly remedy: string;
 }
 
-/** A file that cannot be served. It holds every fault of the file, in the order of the lines. */
+/** A file cannot be used. The error has every fault of the file, in the order of the lines. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: readonly Fault[];
@@ -27,7 +27,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The file is missing or cannot be read: nothing can be said about what is in it. */
+/** A file is missing or cannot be read. */
 export class UnreadableFileError extends Error {
   override readonly name = 'UnreadableFileError';
   readonly file: string;
@@ -39,14 +39,14 @@ export class UnreadableFileError extends Error {
   }
 }
 
-/** `routes.yaml:7:13  routes./v1.sunset`, and what is wrong on a second line. */
+/** `routes.yaml:7:13  routes./v1.sunset`, with message and remedy on a second line. */
 export function formatFault(fault: Fault): string {
   const place = [fault.file, fault.line, fault.column].filter((part) => part !== undefined).join(':');
   const head = [place, fault.path].filter((part) => part !== '').join('  ');
   return `${head === '' ? 'configuration' : head}\n  ${fault.message}  ${fault.remedy}`;
 }
 
-/** The order of the lines; faults without a place keep their order, behind the others. */
+/** Orders faults by line; those without a line follow, in their order. */
 export function byPlace(a: Fault, b: Fault): number {
   if (a.line === undefined || b.line === undefined) return Number(a.line === undefined) - Number(b.line === undefined);
   return a.line - b.line || (a.column ?? 0) - (b.column ?? 0);
@@ -72,11 +72,11 @@ export function reasonOf(error: unknown): string {
 
 export type Path = readonly (string | number)[];
 
-// Misspelt keys too: `admin_tokn: …` is a fault whose line is shown.
+// Misspelt keys too: the fault for `admin_tokn: …` shows the line.
 const secretKey = /t[a-z]{0,2}k[a-z]{0,2}n|secr|passw|pwd|credent|admin_?t/i;
 const userinfo = /\/\/[^\s"']*@|[^\s"'/:]+:(?!\/\/)[^\s"']*@/g;
 
-/** Text fit for a log: whatever stands before the `@` of a URL is hidden. */
+/** Hides user and password of the URLs in a text, for logs. */
 export function mask(text: string): string {
   return text.replace(userinfo, (hit) => (hit.startsWith('//') ? '//***@' : '***@'));
 }
@@ -85,7 +85,7 @@ export function isSecret(path: Path): boolean {
   return path.some((key) => typeof key === 'string' && !key.includes('/') && secretKey.test(key));
 }
 
-/** A line of a file fit for a terminal: what follows a key such as `admin_token:` is hidden, as are the users in URLs. */
+/** Hides the secrets of one line of a file: the value of a key such as `admin_token:`, and user and password of URLs. */
 export function maskLine(line: string): string {
   const quotedMasked = line.replace(/"[^"]*"|'[^']*'/g, (quoted) => quoted.replace(/\/\/.*@/, '//***@'));
   const masked = mask(quotedMasked);
@@ -94,19 +94,19 @@ export function maskLine(line: string): string {
   return secret ? `${masked.slice(0, secret.index + secret[0].length)}***` : masked;
 }
 
-/** A value as a fault quotes it; undefined for maps, lists and nothing. */
+/** A value as a fault quotes it; undefined for a map, a list, null and a missing value. */
 export function show(value: unknown, path: Path): string | undefined {
   const plain = value instanceof Expanded ? value.text : value;
   if (plain === undefined || plain === null || typeof plain === 'object') return undefined;
   if (isSecret(path)) return '***';
   const text = String(plain);
   const shown = /^[^\s"\p{C}]+$/u.test(text) ? text : JSON.stringify(text);
-  // A password may hold any character, a blank too, so a whole value is cut at its last @.
+  // A password may contain any character, blanks too, so the value is cut at its last @.
   const masked = printable(mask(shown.replace(/\/\/.*@/, '//***@')));
   return masked.length > 80 ? `${masked.slice(0, 79)}…` : masked;
 }
 
-/** Text without anything that could move a terminal's cursor. */
+/** Escapes control characters, which could move the cursor of a terminal. */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

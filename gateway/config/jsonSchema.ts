@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { routesFile } from './schema.ts';
 
-/** As much of JSON Schema as ours is made of. */
+/** The keywords of JSON Schema that this schema uses. */
 export interface SchemaNode {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, SchemaNode>>;
@@ -11,15 +11,15 @@ export interface SchemaNode {
   readonly [keyword: string]: unknown;
 }
 
-let made: SchemaNode | undefined;
+let cached: SchemaNode | undefined;
 
 /** The JSON Schema of a routes.yaml whose variables are expanded. */
 export function jsonSchema(): SchemaNode {
-  made ??= z.toJSONSchema(routesFile, { io: 'input', target: 'draft-7' }) as SchemaNode;
-  return made;
+  cached ??= z.toJSONSchema(routesFile, { io: 'input', target: 'draft-7' }) as SchemaNode;
+  return cached;
 }
 
-/** What gateway/routes.schema.json holds: the schema of the file as it is written, for editors. */
+/** The content of gateway/routes.schema.json, for editors: the schema of the file with its variables not yet expanded. */
 export function schemaText(): string {
   const { $schema, properties, ...rest } = forEditors(jsonSchema());
   const routes = { ...properties?.['routes'], propertyNames: { pattern: '^/v(0|[1-9][0-9]*)$' } };
@@ -35,7 +35,7 @@ export function schemaText(): string {
 
 const variable = { type: 'string', pattern: '\\$' };
 
-// A scalar may also be written as a variable, and a map whose keys are all commented out is empty.
+// A scalar may also be a variable, and a map may be empty because all its keys are commented out.
 function forEditors(node: SchemaNode): SchemaNode {
   const { description, default: byDefault, ...own } = node;
   if (node.properties || node.items || node.anyOf || node.additionalProperties) return withChildren(node);
@@ -58,7 +58,7 @@ function withChildren(node: SchemaNode): SchemaNode {
   };
 }
 
-/** As much of a JSON Schema as the reference has to read. */
+/** The keywords that the reference page uses. */
 interface Node {
   readonly description?: string;
   readonly default?: unknown;
@@ -69,18 +69,18 @@ interface Node {
 
 const introduction = `# routes.yaml, key by key
 
-Made from the schema that checks the file; \`gateway/routes.schema.json\` holds the same for editors.
+Generated from the schema that checks the file. \`gateway/routes.schema.json\` is the same schema for editors.
 
-- Durations are \`500ms\`, \`3s\`, \`5m\`, \`24h\`, \`7d\`, or \`off\` where waiting for ever makes sense; sizes are \`16KiB\`,
+- Durations are \`500ms\`, \`3s\`, \`5m\`, \`24h\`, \`7d\`, or \`off\` for a limit that may be switched off. Sizes are \`16KiB\`,
   \`10MiB\` or a number of bytes.
 - Dates are \`2026-06-30\`, which is midnight UTC, or RFC 3339 with a zone.
-- \`\${NAME}\` and \`\${NAME:-default}\` are expanded in values, \`$$\` is a dollar sign. A name that is not set and has no
+- \`\${NAME}\` and \`\${NAME:-default}\` are expanded in values; \`$$\` is a dollar sign. A variable that is not set and has no
   default is a fault.
-- Relative paths begin at the file's own folder.
-- Keys of \`defaults\` may be repeated in a route, where they count for that version alone.
+- Relative paths begin at the folder of the file. If \`routes.yaml\` is a symbolic link, that is the folder of the file it leads to.
+- Keys of \`defaults\` may be repeated in a route, where they apply to that version only.
 `;
 
-/** docs/routes.md: every key with its default and its meaning. */
+/** The content of docs/routes.md: every key with its default and its meaning. */
 export function referencePage(): string {
   const root = jsonSchema() as Node;
   const { routes, ...sections } = root.properties ?? {};
@@ -90,7 +90,7 @@ export function referencePage(): string {
   return [introduction, ...tables].join('\n');
 }
 
-/** `folded`: maps that are described elsewhere, so that they are not taken apart here. */
+/** `folded`: maps that another table describes; they get one row here. */
 function table(title: string, properties: Readonly<Record<string, Node>>, folded: readonly string[]): string {
   return `## ${title}\n\n| key | default | meaning |\n|---|---|---|\n${rows('', properties, folded).join('\n')}\n`;
 }
@@ -99,7 +99,7 @@ function rows(path: string, properties: Readonly<Record<string, Node>>, folded: 
   return Object.entries(properties).flatMap(([name, node]) => {
     const inner = folded.includes(name) ? undefined : mapsIn(node)?.properties;
     const key = `${path}${name}`;
-    // Thirty rules, one row: the page on contracts lists them with their levels.
+    // The rules of the contract check get one row; docs/compat.md lists them.
     if (key === 'rules')
       return [
         row('rules.RULE', {
@@ -117,7 +117,7 @@ function row(key: string, { default: value, description = '' }: Node): string {
   return `| \`${key}\` | ${shown === undefined || shown === '{}' ? '' : `\`${shown}\``} | ${description} |`;
 }
 
-/** The map among the forms that a value may take. */
+/** The map among the forms of a value. */
 function mapsIn(node: Node | undefined): Node | undefined {
   if (node?.properties) return node;
   return node?.anyOf?.find((form) => form.properties !== undefined);

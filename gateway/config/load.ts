@@ -13,7 +13,7 @@ import { type ConfigResult, validate } from './validate.ts';
 /**
  * Reads a routes.yaml.
  * @throws ConfigError with every fault of the file
- * @throws UnreadableFileError when there is no file to find faults in
+ * @throws UnreadableFileError if the file is missing or cannot be read
  */
 export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env, forwards = true): Snapshot {
   return orThrow(parseConfig(readRoutes(file), file, { env, forwards }));
@@ -21,7 +21,7 @@ export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env,
 
 /**
  * Takes an object of the shape of a routes.yaml. Relative paths resolve from `folder`, by default the working
- * directory; strings are expanded as those of a file are. Its faults have no line.
+ * directory; variables in strings are expanded. Its faults have no line.
  * @throws ConfigError with every fault of the object
  */
 export function snapshotFrom(
@@ -36,16 +36,16 @@ export function snapshotFrom(
 export interface ParseOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly clock?: Clock;
-  /** Where a relative `file` begins; by default the working directory. */
+  /** The folder that a relative `file` begins at; by default the working directory. */
   readonly cwd?: string;
   readonly overrides?: Overrides;
-  /** False for an application that answers the requests itself: its versions need no upstream. */
+  /** False for an application that answers the requests itself: versions need no upstream. */
   readonly forwards?: boolean;
-  /** Contracts that need not be parsed again; new ones are added. */
+  /** Contracts that were parsed before; new ones are added. */
   readonly parsed?: ParsedContracts;
 }
 
-/** What there is to say about the text of a routes.yaml; `file` names it in faults, and its folder is where paths begin. */
+/** Checks the text of a routes.yaml. `file` names it in faults; relative paths begin at the folder of that file. */
 export function parseConfig(text: string | Uint8Array, file: string, around: ParseOptions = {}): ConfigResult {
   const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards, parsed } = around;
   const folder = dirname(realPathOf(resolve(cwd, file)));
@@ -57,7 +57,7 @@ export function parseConfig(text: string | Uint8Array, file: string, around: Par
   return { snapshot: undefined, faults: [wholeFileFault(file, 'encoding')], warnings: [] };
 }
 
-/** The content of a routes.yaml, wherever it really is. @throws UnreadableFileError, which names it as `file` */
+/** The content of a routes.yaml, or of the file that it links to. @throws UnreadableFileError, which names it as `file` */
 export function readRoutes(file: string, cwd = '.'): Uint8Array {
   try {
     return readRegularFile(realPathOf(resolve(cwd, file)));
@@ -75,7 +75,7 @@ export function readText(file: string): Uint8Array {
   }
 }
 
-/** Without a byte order mark; undefined for what is not UTF-8. */
+/** Decodes UTF-8 and removes a byte order mark; undefined if the text is not UTF-8. */
 export function decode(text: string | Uint8Array): string | undefined {
   if (typeof text === 'string') return text.replace(/^\uFEFF/, '');
   try {
@@ -90,13 +90,13 @@ function orThrow({ snapshot, faults }: ConfigResult): Snapshot {
   return snapshot;
 }
 
-/** Values of command-line options that replace those of the file: `host:port`, as in the file. */
+/** Values of command-line options that replace those of the file, in the syntax of the file: `host:port`. */
 export interface Overrides {
   readonly listen?: string | undefined;
   readonly admin?: string | undefined;
 }
 
-/** Replaces values before anything is checked, so that the same rules hold for them. A fault names the option, not the file. */
+/** Replaces values before the check, so that the same rules apply to them. A fault names the option, not the file. */
 export function override(reading: Reading, overrides: Overrides): Reading {
   const { tree } = reading.source;
   const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
@@ -113,14 +113,14 @@ export interface AdminAddress {
   /** As `gateway.admin` has it; empty: every interface. */
   readonly host: string;
   readonly port: number;
-  /** '' where there is none, or where the environment does not have it. */
+  /** '' if the file has no token, or takes it from a variable that is not set here. */
   readonly token: string;
 }
 
 /**
- * Where a routes.yaml has the gateway listen for its operators. Whatever else is wrong with the file is of no concern:
- * who asks the gateway need not have its environment. Undefined: it does not say; `broken`: nobody can tell what it says;
- * `unusable`: it says something that is no address.
+ * The address of the admin listener in a routes.yaml. Other faults of the file are ignored: a command that asks the
+ * gateway need not have its environment. Undefined: the file has no address; `broken`: it is not YAML; `unusable`: its
+ * value is no address that can be asked.
  */
 export function adminAddressIn(text: string, env: NodeJS.ProcessEnv): AdminAddress | 'broken' | 'unusable' | undefined {
   const { source, broken } = readYaml(text, '', '', env);

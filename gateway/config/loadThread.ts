@@ -9,7 +9,7 @@ import type { Snapshot } from './snapshot.ts';
 import { fromPlain, fromPlainInSlices, type PlainSnapshot, toPlain } from './transfer.ts';
 
 export interface LoadThreadOptions {
-  /** As faults name it; relative to `cwd`. */
+  /** The name in faults; relative to `cwd`. */
   readonly file: string;
   /** Absolute. */
   readonly path: string;
@@ -23,27 +23,27 @@ export interface LoadLimits {
   /** For each contract. */
   readonly timeoutMs: number;
   readonly heapMiB: number;
-  /** After which a thread without work ends, so that its memory is free. */
+  /** An idle thread ends after this time, which frees its memory. */
   readonly idleMs: number;
 }
 
-// For a thread to start, and to read routes.yaml.
+// For the start of a thread and for routes.yaml itself.
 const startMs = 30_000;
 // A contract of 8 MiB of YAML takes about 5 s and 600 MiB.
 const defaultLimits: LoadLimits = { timeoutMs: 60_000, heapMiB: 1024, idleMs: 10_000 };
 
 export interface Loaded {
-  /** The contracts that had to be parsed. */
+  /** The contracts that were parsed. */
   readonly parsed: readonly string[];
-  /** @throws ConfigError, or an error that says why there is nothing to check */
+  /** @throws ConfigError, or an Error with the reason why the file cannot be read */
   readonly snapshot: () => Snapshot;
 }
 
-interface Order {
+interface LoadRequest {
   readonly options: LoadThreadOptions;
-  /** In place of the content of the file. */
+  /** Instead of the content of the file. */
   readonly text: string | Uint8Array | undefined;
-  /** For a new thread: what need not be parsed. */
+  /** For a new thread: the active snapshot, whose contracts it need not parse. */
   readonly before: PlainSnapshot | undefined;
 }
 
@@ -67,15 +67,15 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** What was loaded in another way, and the digest of its file. */
-export interface LoadedBefore {
+/** The snapshot of the start, which was loaded without the thread, and the digest of its file. */
+export interface StartSnapshot {
   readonly snapshot: Snapshot;
   readonly digest: string | undefined;
 }
 
 /**
- * Loads a routes.yaml, with its contracts, in a thread, so that requests are served meanwhile: a contract of some MiB takes
- * seconds to parse. What comes back is small: the path templates of a contract, and those only once.
+ * Loads a routes.yaml and its contracts in a thread, so that requests are served meanwhile: a contract of a few MiB takes
+ * seconds to parse. Only the path templates of a contract come back, and only if it was parsed again.
  */
 export class LoadThread {
   readonly #options: LoadThreadOptions;
@@ -89,7 +89,7 @@ export class LoadThread {
   #idle: NodeJS.Timeout | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: LoadThreadOptions, { snapshot, digest }: LoadedBefore, limits: Partial<LoadLimits> = {}) {
+  constructor(options: LoadThreadOptions, { snapshot, digest }: StartSnapshot, limits: Partial<LoadLimits> = {}) {
     this.#options = options;
     this.#isLink = realPathOf(options.path) !== options.path;
     this.#before = snapshot;
@@ -102,9 +102,9 @@ export class LoadThread {
     return this.#options.path;
   }
 
-  /** Loads the file, or `text` in its place. `onlyToLook`: the result is not going to be used. */
-  load(text?: string | Uint8Array, onlyToLook = false): Promise<Loaded> {
-    const loaded = this.#last.then(() => this.#load(text, onlyToLook));
+  /** Loads the file, or `text` in its place. `isPreview`: the result will not become active. */
+  load(text?: string | Uint8Array, isPreview = false): Promise<Loaded> {
+    const loaded = this.#last.then(() => this.#load(text, isPreview));
     this.#last = loaded.catch(() => {});
     return loaded;
   }
@@ -114,10 +114,10 @@ export class LoadThread {
     await this.#thread?.terminate();
   }
 
-  async #load(text: string | Uint8Array | undefined, onlyToLook: boolean): Promise<Loaded> {
+  async #load(text: string | Uint8Array | undefined, isPreview: boolean): Promise<Loaded> {
     const { file, path } = this.#options;
-    // A text to look at does not come from the file.
-    const replaced = this.#isLink && (text === undefined || !onlyToLook) ? replacedLink(file, path) : undefined;
+    // The text of a preview does not come from the file.
+    const replaced = this.#isLink && (text === undefined || !isPreview) ? replacedLink(file, path) : undefined;
     if (replaced) {
       return {
         parsed: [],
@@ -127,9 +127,9 @@ export class LoadThread {
       };
     }
     const parsed: string[] = [];
-    const { digest, snapshot: plain, faults, unreadable } = await this.#ask(text, parsed);
+    const { digest, snapshot: plain, faults, unreadable } = await this.#request(text, parsed);
     const snapshot = plain && (await fromPlainInSlices(plain, this.#before));
-    if (!onlyToLook) {
+    if (!isPreview) {
       this.lastRead = digest;
       this.#before = snapshot ?? this.#before;
     }
@@ -143,15 +143,15 @@ export class LoadThread {
     };
   }
 
-  #ask(text: string | Uint8Array | undefined, parsed: string[]): Promise<Done> {
+  #request(text: string | Uint8Array | undefined, parsed: string[]): Promise<Done> {
     clearTimeout(this.#idle);
     const before = this.#thread ? undefined : toPlain(this.#before);
-    const thread = this.#started();
+    const thread = this.#startedThread();
     const { promise, resolve, reject } = Promise.withResolvers<Done>();
-    const pending = { thread, parsed, timer: this.#limited(thread, startMs), resolve, reject };
+    const pending = { thread, parsed, timer: this.#timeout(thread, startMs), resolve, reject };
     this.#pending = pending;
-    const order: Order = { options: { ...this.#options, env: { ...this.#options.env } }, text, before };
-    thread.postMessage(order);
+    const request: LoadRequest = { options: { ...this.#options, env: { ...this.#options.env } }, text, before };
+    thread.postMessage(request);
     return promise.finally(() => {
       clearTimeout(pending.timer);
       this.#pending = undefined;
@@ -159,7 +159,7 @@ export class LoadThread {
     });
   }
 
-  #started(): Worker {
+  #startedThread(): Worker {
     if (this.#thread) return this.#thread;
     const { heapMiB } = this.#limits;
     const resourceLimits = { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 64 };
@@ -171,26 +171,26 @@ export class LoadThread {
       if (message.kind === 'done') return pending.resolve(message);
       pending.parsed.push(message.file);
       clearTimeout(pending.timer);
-      pending.timer = this.#limited(thread, this.#limits.timeoutMs);
+      pending.timer = this.#timeout(thread, this.#limits.timeoutMs);
     });
     thread.on('error', (error: NodeJS.ErrnoException) => {
       const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-      this.#ended(thread, isMemory ? `takes more than ${heapMiB} MiB of memory to parse` : `fails: ${error.message}`);
+      this.#end(thread, isMemory ? `takes more than ${heapMiB} MiB of memory to parse` : `fails: ${error.message}`);
     });
-    thread.on('exit', () => this.#ended(thread, 'cannot be loaded: its thread has ended'));
+    thread.on('exit', () => this.#end(thread, 'cannot be loaded: the thread ended'));
     thread.unref();
     return thread;
   }
 
-  #limited(thread: Worker, ms: number): NodeJS.Timeout {
+  #timeout(thread: Worker, ms: number): NodeJS.Timeout {
     return setTimeout(() => {
-      this.#ended(thread, `takes longer than ${ms / 1000} s to parse`);
+      this.#end(thread, `takes longer than ${ms / 1000} s to parse`);
       void thread.terminate();
     }, ms).unref();
   }
 
-  /** The next load starts another thread. */
-  #ended(thread: Worker, what: string): void {
+  /** Forgets the thread and rejects its load; the next load starts another thread. */
+  #end(thread: Worker, what: string): void {
     if (this.#thread === thread) this.#thread = undefined;
     if (this.#pending?.thread !== thread) return;
     const { parsed, reject } = this.#pending;
@@ -199,14 +199,14 @@ export class LoadThread {
   }
 }
 
-/** Tells this thread from another one in which a gateway runs. */
+/** The `workerData` of these threads, to tell them from threads of the host application. */
 const marker = 'version-gateway: load routes.yaml';
 
 if (!isMainThread && workerData === marker && parentPort) {
   const port = parentPort;
   const send = (message: Message): void => port.postMessage(message);
   const parsed = new ParsedContracts((file) => send({ kind: 'parsing', file }));
-  port.on('message', ({ options: { file, path, ...around }, text, before }: Order) => {
+  port.on('message', ({ options: { file, path, ...around }, text, before }: LoadRequest) => {
     if (before) parsed.add(fromPlain(before));
     let bytes: string | Uint8Array;
     try {
@@ -214,7 +214,6 @@ if (!isMainThread && workerData === marker && parentPort) {
     } catch (error) {
       if (!(error instanceof UnreadableFileError)) throw error;
       const digest = digestOfFailure(error.cause);
-      // Named as in its faults.
       const unreadable = `${new UnreadableFileError(file, error.cause).message}.`;
       return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable });
     }

@@ -2,9 +2,9 @@ import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Fault } from './fault.ts';
 
-// A chain that is longer leads back to itself.
+// A longer chain is a circle.
 const mostLinks = 40;
-// No path is longer; a routes.yaml of that length is hardly one line.
+// No path is longer.
 const longestLink = 4096;
 
 /**

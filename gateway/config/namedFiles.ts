@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { largestFile, readRegularFile, UnsuitableFileError } from '../shared/fileSystem.ts';
 import { reasonOf } from './fault.ts';
 
-/** What a file holds, or why it cannot be read. */
+/** The content of a file, or why it cannot be read. */
 export type Content =
   | { readonly text: () => string; readonly digest: string }
   | { readonly reason: string; readonly remedy: string };
 
-/** Reads each file once, so that the rules and the snapshot see the same bytes. */
+/** The files that a routes.yaml names. Each is read once, so that the rules and the snapshot use the same bytes. */
 export class NamedFiles {
   readonly #contents = new Map<string, Content>();
 
@@ -19,7 +19,7 @@ export class NamedFiles {
     return content;
   }
 
-  /** Path and SHA-256 of all that was read. */
+  /** Path and SHA-256 of every file that was read. */
   digests(): readonly (readonly [file: string, digest: string])[] {
     return [...this.#contents].map(([file, content]) => [file, 'digest' in content ? content.digest : '']);
   }
@@ -29,7 +29,7 @@ function readContent(file: string, mostBytes: number): Content {
   try {
     const bytes = readRegularFile(file, mostBytes);
     const digest = digestOf(bytes);
-    // Most callers need no text, and a contract may be long.
+    // Most callers do not need the text, and a contract may be long.
     return { digest, text: () => bytes.toString('utf8') };
   } catch (error) {
     const remedy = error instanceof UnsuitableFileError ? error.remedy : 'Correct the path.';
@@ -42,7 +42,7 @@ export function digestOf(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** What counts as the content of a file that cannot be read, so that a lasting failure is no change; undefined: no file. */
+/** Stands for the digest of a file that cannot be read, so that a lasting failure is no change; undefined: no file. */
 export function digestOfFailure(error: unknown): string | undefined {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
   return `unreadable: ${error instanceof Error ? error.message : String(error)}`;

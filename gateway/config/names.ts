@@ -1,6 +1,6 @@
 import { isMap, isScalar, parseDocument } from 'yaml';
 
-/** The names of clients by what the ledger calls them; a text says why `text`, YAML or JSON, holds none. */
+/** The names of clients by their identifier in the ledger; a string says why `text`, YAML or JSON, is no such map. */
 export function parseNames(text: string): ReadonlyMap<string, string> | string {
   let content: unknown;
   try {
@@ -8,9 +8,9 @@ export function parseNames(text: string): ReadonlyMap<string, string> | string {
     if (document.errors.length > 0) return 'is not YAML';
     content = document.toJS({ maxAliasCount: 100 });
   } catch {
-    return 'cannot be unfolded: it is nested or aliased too deeply';
+    return 'is nested or aliased too deeply';
   }
-  // All of its lines may be commented out.
+  // All lines may be commented out.
   if (content === null || content === undefined) return new Map();
   if (typeof content !== 'object' || Array.isArray(content)) return 'is not a map from clients to names';
   const entries = Object.entries(content);
@@ -18,14 +18,14 @@ export function parseNames(text: string): ReadonlyMap<string, string> | string {
   return nameless ? `has no text for the name of ${JSON.stringify(nameless[0].slice(0, 80))}` : new Map(entries);
 }
 
-/** The line of a file of names that gives `client` a name. JSON strings are YAML, too. */
+/** The line that names `client`. JSON strings are YAML too. */
 export function nameLine(client: string, name: string): string {
   return `${JSON.stringify(client)}: ${JSON.stringify(name)}`;
 }
 
 /**
- * `text`, YAML or JSON, with another name for `client`; '' removes it. Comments and all other names stay. Undefined where
- * that is not possible, as with a name that an alias refers to.
+ * Changes the name of `client` in `text`, YAML or JSON; '' removes it. Comments and all other names stay. Undefined if that
+ * is not possible, for example for a name that an alias refers to.
  */
 export function withName(text: string, client: string, name: string): string | undefined {
   const before = parseNames(text);
@@ -33,7 +33,7 @@ export function withName(text: string, client: string, name: string): string | u
   const wanted = new Map(before);
   if (name === '') wanted.delete(client);
   else wanted.set(client, name);
-  // The edit of the text keeps every byte around it. What it cannot do, such as adding to `{ a: b }`, the document can.
+  // Editing the text keeps every byte around the name. A flow map such as `{ a: b }` needs the document.
   for (const edit of isJson(text) ? [jsonWith] : [textWith, documentWith]) {
     const edited = edit(text, client, name);
     if (edited !== undefined && isSame(parseNames(edited), wanted)) return edited;
@@ -41,7 +41,7 @@ export function withName(text: string, client: string, name: string): string | u
   return undefined;
 }
 
-/** Edits the lines of a block map; the result has yet to be checked. */
+/** Edits the lines of a block map; the caller checks the result. */
 function textWith(text: string, client: string, name: string): string {
   const { contents } = parseDocument(text);
   const items = isMap(contents) ? contents.items : [];
@@ -56,7 +56,7 @@ function textWith(text: string, client: string, name: string): string {
   return text.slice(0, text.lastIndexOf('\n', key[0]) + 1) + text.slice(next === 0 ? text.length : next);
 }
 
-/** Undefined where the document does not allow it. */
+/** Edits the parsed document; undefined if it cannot be changed. */
 function documentWith(text: string, client: string, name: string): string | undefined {
   try {
     const document = parseDocument(text);
@@ -77,7 +77,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** With the indentation and the last line break that `text` has. */
+/** Keeps the indentation and the last line break of `text`. */
 function jsonWith(text: string, client: string, name: string): string {
   const names = new Map(Object.entries(JSON.parse(text) as Record<string, string>));
   if (name === '') names.delete(client);

@@ -1,4 +1,4 @@
-/** The one of the known names that was most likely meant, if any comes close. */
+/** The known name closest to a misspelt one; undefined if none is close. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const [best] = known
     .map((candidate) => ({ candidate, distance: distance(name, candidate) }))
@@ -7,7 +7,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best?.candidate;
 }
 
-/** Levenshtein's: how many letters to add, drop or change. */
+/** The Levenshtein distance: how many letters to add, remove or change. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {

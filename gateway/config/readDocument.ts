@@ -61,7 +61,7 @@ function walkMap(walker: Walker, pairs: readonly KeyAndValue[], path: Path): Rec
     walker.places.set(placeKey(at), placeOf(walker, value, at, key));
     const remedy = 'Write it in quotes, or remove it.';
     faults.push(
-      name === '__proto__' ? protoFault(source, path) : faultAt(source, at, 'A key has to be a text.', remedy, 'key'),
+      name === '__proto__' ? protoFault(source, path) : faultAt(source, at, 'A key must be a text.', remedy, 'key'),
     );
   }
   return map;
@@ -123,27 +123,25 @@ function pathOfKeyAt(places: Source['places'], yaml: YamlText, { code, offset }:
 export interface Reading {
   readonly source: Source;
   readonly faults: Fault[];
-  /** The text could not be parsed as a whole, so that nothing more can be said about it. */
+  /** The text cannot be parsed, so there are no further checks. */
   readonly broken: boolean;
 }
 
-/** Takes a plain object for what its YAML would be. Strings with an expansion count as unquoted. */
+/** Reads a plain object as its YAML would be read. Strings with a variable count as unquoted. */
 export function readObject(document: unknown, folder: string, env: NodeJS.ProcessEnv): Reading {
   const faults: Fault[] = [];
-  const around: Source = { file: undefined, folder, tree: undefined, places: new Map() };
+  const context: Source = { file: undefined, folder, tree: undefined, places: new Map() };
   const open = new Set<object>();
 
   const copy = (value: unknown, path: Path): unknown => {
     if (typeof value === 'string') {
       const scalar = expandScalar(value, true, env);
-      faults.push(...scalar.problems.map(({ message, remedy }) => faultAt(around, path, message, remedy)));
+      faults.push(...scalar.problems.map(({ message, remedy }) => faultAt(context, path, message, remedy)));
       return scalar.value;
     }
     if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
     if (typeof value !== 'object' || open.has(value) || !isPlain(value)) {
-      faults.push(
-        faultAt(around, path, 'This is not something that YAML can say.', 'Give plain maps, lists and scalars.'),
-      );
+      faults.push(faultAt(context, path, 'This value has no form in YAML.', 'Give plain maps, lists and scalars.'));
       return null;
     }
     open.add(value);
@@ -153,7 +151,7 @@ export function readObject(document: unknown, folder: string, env: NodeJS.Proces
           Object.entries(value).filter(([, item]) => item !== undefined),
           path,
           faults,
-          around,
+          context,
           copy,
         );
     open.delete(value);
@@ -161,30 +159,30 @@ export function readObject(document: unknown, folder: string, env: NodeJS.Proces
   };
 
   const tree = copy(document, []);
-  return { source: { ...around, tree }, faults, broken: false };
+  return { source: { ...context, tree }, faults, broken: false };
 }
 
 function mapOf(
   entries: [string, unknown][],
   path: Path,
   faults: Fault[],
-  around: Source,
+  context: Source,
   copy: (value: unknown, path: Path) => unknown,
 ): Record<string, unknown> {
   const result: Record<string, unknown> = Object.create(null);
   for (const [key, item] of entries) {
-    if (key === '__proto__') faults.push(protoFault(around, path));
+    if (key === '__proto__') faults.push(protoFault(context, path));
     else result[key] = copy(item, [...path, key]);
   }
   return result;
 }
 
-/** A key that no object may have: as a plain assignment it would change the object's prototype instead. */
+/** Assigning to `__proto__` would change the prototype of the object. */
 export function protoFault(source: Source, path: Path): Fault {
-  return faultAt(source, [...path, '__proto__'], 'There is no key __proto__.', 'Remove it.', 'key');
+  return faultAt(source, [...path, '__proto__'], '__proto__ cannot be a key.', 'Remove it.', 'key');
 }
 
-/** A scalar's text with its variables; without quotes it is read as YAML once more, so that `${N:-2}` is a number. */
+/** Expands the variables of a scalar. Unquoted text is then read as YAML again, so that `${N:-2}` is a number. */
 export function expandScalar(text: string, unquoted: boolean, env: NodeJS.ProcessEnv) {
   const expansion = expand(text, env);
   const value =
@@ -193,7 +191,7 @@ export function expandScalar(text: string, unquoted: boolean, env: NodeJS.Proces
 }
 
 function resolve(text: string): unknown {
-  // Only numbers, booleans and null have another reading; anything else might not even be YAML.
+  // Only numbers, booleans and null are read differently; other text might not even be YAML.
   if (!/^[-+.\w~]*$/.test(text)) return text;
   const value: unknown = parseDocument(text, { logLevel: 'silent' }).toJS();
   return typeof value === 'object' && value !== null ? text : value;

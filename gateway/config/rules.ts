@@ -4,7 +4,7 @@ import {
   contractsAreReadable,
   guideNeedsContracts,
   guideNeedsSuccessor,
-  guideTellsNoSecrets,
+  guideQuotesPublishedContracts,
   namesAreReadable,
 } from './rules/contracts.ts';
 import {
@@ -16,14 +16,19 @@ import {
   sunsetNotBeforeDeprecation,
 } from './rules/lifecycle.ts';
 import { endlessDeprecation, noSuccessor, passedSunset, successorGoesFirst } from './rules/lifecycleWarnings.ts';
-import { linksLost, lonelyContract, movedIntoNothing, movedNowhere } from './rules/linkWarnings.ts';
+import {
+  contractWithoutCounterpart,
+  movedToMissingRoute,
+  movedWithoutSuccessor,
+  routesWithoutCounterpart,
+} from './rules/linkWarnings.ts';
 import { movedParameters, movedRowsDiffer, movedTemplates } from './rules/moved.ts';
 import { needsRoute, needsTarget, oneSpelling, prefixShape, targetsDiffer } from './rules/routes.ts';
 import type { ConfigRule, RuleContext, WarningRule } from './rules/rule.ts';
 import { listenersDiffer, nothingServed, openAdminNeedsToken, slowProbes, unboundedTrust } from './rules/settings.ts';
 import { unknownKeys } from './rules/unknownKeys.ts';
 
-/** What a file has to keep to beyond its types. Each has a fixture of its name in test/fixtures/bad-routes. */
+/** The rules for a file whose types are right. Each has a fixture of its name in test/fixtures/bad-routes. */
 export const rules = {
   'unknown-key': unknownKeys,
   'no-route': needsRoute,
@@ -42,7 +47,7 @@ export const rules = {
   'contract-unreadable': contractsAreReadable,
   'guide-without-successor': guideNeedsSuccessor,
   'guide-without-contract': guideNeedsContracts,
-  'guide-of-hidden-contract': guideTellsNoSecrets,
+  'guide-of-hidden-contract': guideQuotesPublishedContracts,
   'certificate-unreadable': certificatesAreReadable,
   'names-unreadable': namesAreReadable,
   'open-admin': openAdminNeedsToken,
@@ -56,10 +61,10 @@ export const warningRules = {
   'sunset-passed': passedSunset,
   'no-successor': noSuccessor,
   'successor-goes-first': successorGoesFirst,
-  'contract-without-counterpart': lonelyContract,
-  'route-without-counterpart': linksLost,
-  'moved-into-nothing': movedIntoNothing,
-  'moved-without-successor': movedNowhere,
+  'contract-without-counterpart': contractWithoutCounterpart,
+  'route-without-counterpart': routesWithoutCounterpart,
+  'moved-into-nothing': movedToMissingRoute,
+  'moved-without-successor': movedWithoutSuccessor,
   'slow-probes': slowProbes,
   'everybody-trusted': unboundedTrust,
   'nothing-served': nothingServed,

@@ -3,16 +3,16 @@ import { defaults, routes } from './schema/routes.ts';
 import { section } from './schema/scalar.ts';
 import { compat, gateway, guard, log, retire, usage } from './schema/settings.ts';
 
-/** A whole routes.yaml: its keys, types and defaults. The JSON Schema for editors is made from it. */
+/** A whole routes.yaml: keys, types and defaults. The JSON Schema for editors is generated from it. */
 export const routesFile = section({
-  routes: routes.prefault({}).describe('What is served: one entry for each major, under its prefix /vN.'),
-  defaults: defaults.prefault({}).describe('What holds for every route that says nothing else.'),
+  routes: routes.prefault({}).describe('The versions: one entry for each major, under its prefix /vN.'),
+  defaults: defaults.prefault({}).describe('Values for every route that does not set its own.'),
   gateway: gateway.prefault({}).describe('The gateway itself.'),
-  guard: guard.prefault({}).describe('What a reload must not do to a version that is in use.'),
-  usage: usage.prefault({}).describe('Who still calls what.'),
-  retire: retire.prefault({}).describe('When a version counts as no longer used.'),
-  compat: compat.prefault({}).describe('What counts as a breaking change.'),
-  log: log.prefault({}).describe('What is written down of every exchange.'),
+  guard: guard.prefault({}).describe('Limits for a reload that changes or removes a version in use.'),
+  usage: usage.prefault({}).describe('The usage ledger, which counts the calls of each client.'),
+  retire: retire.prefault({}).describe('When a version counts as unused.'),
+  compat: compat.prefault({}).describe('Levels and exemptions of the contract check.'),
+  log: log.prefault({}).describe('The access log.'),
 });
 
 /** The file as typed values: durations in milliseconds, sizes in bytes, dates in epoch milliseconds. */

@@ -1,8 +1,8 @@
 import type { PathTable } from '../shared/pathTable.ts';
 
-/** A valid routes.yaml, expanded, defaulted and deeply frozen. A request keeps the one it began with. */
+/** A valid routes.yaml with variables expanded and defaults filled in, deeply frozen. A request keeps the snapshot it began with. */
 export interface Snapshot {
-  /** Equal for two files that mean the same, whatever their comments, order or spelling. */
+  /** Equal for two files with the same meaning, whatever their comments, order or spelling. */
   readonly fingerprint: string;
   /** By path segment, `v1`. */
   readonly versions: ReadonlyMap<string, Version>;
@@ -27,15 +27,15 @@ export interface Version {
   readonly deprecation: number | undefined;
   readonly sunset: number | undefined;
   readonly afterSunset: 'serve' | 'gone';
-  /** A tombstone, answered 410. */
+  /** A tombstone: requests are answered 410. */
   readonly retired: boolean;
-  /** The `successor` of the file as a segment (`v2`); undefined leaves the choice to the lifecycle. */
+  /** The `successor` of the file as a segment (`v2`); undefined: the lifecycle chooses the next major. */
   readonly successor: string | undefined;
-  /** The page for people about this version's end. */
+  /** A page for people about the end of this version. */
   readonly info: string | undefined;
-  /** Whether the guide to its successor is served. */
+  /** Whether the migration guide to the successor is served. */
   readonly guide: boolean;
-  /** Renamed routes: template of this major → template of its successor, or null where there is no counterpart. */
+  /** Renamed routes: template of this major → template of its successor, or null for a route without a counterpart. */
   readonly moved: PathTable<string | null>;
   readonly contract: Contract | undefined;
   readonly timeouts: UpstreamTimeouts;
@@ -57,13 +57,13 @@ export interface Contract {
   readonly file: string;
   /** False hides it from `/contracts/`. */
   readonly publish: boolean;
-  /** Of its content. */
+  /** SHA-256 of the content. */
   readonly digest: string;
-  /** The document's `paths`, without its version prefix: a hit means that the route exists. */
+  /** The `paths` of the document without the version prefix. */
   readonly paths: PathTable<true>;
 }
 
-/** 0 means off, for every one of them. */
+/** 0 means off. */
 export interface UpstreamTimeouts {
   readonly connect: number;
   readonly firstByte: number;
@@ -81,7 +81,7 @@ export interface UpstreamLimits {
 }
 
 export interface RetrySettings {
-  /** In all, the first one included. */
+  /** In total, the first one included. */
   readonly attempts: number;
   /** A share of requests, 0 to 1. */
   readonly budget: number;
@@ -118,13 +118,13 @@ export interface GatewaySettings {
   readonly listen: HostPort;
   readonly admin: HostPort;
   readonly adminToken: string | undefined;
-  /** `open`: calls from this machine need no token. Without a token it means nothing. */
+  /** `open`: calls from this machine need no token. Has no effect without a token. */
   readonly adminLoopback: 'token' | 'open';
   /** '' for `/`, else `/api` without a trailing slash. */
   readonly basePath: string;
   /** An origin, `https://api.example.com`, or undefined. */
   readonly publicUrl: string | undefined;
-  /** CIDRs, with `loopback` and `private` spelled out; empty: nobody is trusted. */
+  /** CIDRs, with `loopback` and `private` spelled out; empty: no proxy is trusted. */
   readonly trustedProxies: readonly string[];
   readonly workers: number | 'auto';
   /** 0: an unresponsive worker is not replaced. */
@@ -136,9 +136,9 @@ export interface GatewaySettings {
   readonly tls: { readonly cert: string; readonly key: string; readonly hsts: boolean } | undefined;
 }
 
-// What routes.yaml says about operating versions rather than serving them. Durations in ms, instants in epoch ms.
+// Settings for operating versions. Durations in ms, instants in epoch ms.
 
-/** What a reload must not do to a version that is in use. */
+/** Limits for reloads that change or remove a version in use. */
 export interface GuardSettings {
   /** 0 means off. */
   readonly quiet: number;
@@ -155,11 +155,11 @@ export interface UsageSettings {
   readonly retention: number;
   readonly maxClients: number;
   readonly maxRoutes: number;
-  /** Absolute path of a file that names clients; undefined: there is none. */
+  /** Absolute path of the file that names clients, if any. */
   readonly names: string | undefined;
 }
 
-/** Where the name of a client is looked for. Header names are in lower case. */
+/** Where a request carries the identity of its client. Header names are in lower case. */
 export type Identifier =
   | { readonly by: 'header'; readonly name: string }
   | { readonly by: 'jwt'; readonly claim: string }
@@ -169,43 +169,43 @@ export interface RetireSettings {
   readonly quiet: number;
   /** A share of all requests, 0 to 1. */
   readonly maxShare: number;
-  /** `on`: a client that usually pauses for longer than `quiet` keeps a version until it is overdue. */
+  /** `on`: a client whose usual pause is longer than `quiet` counts as active until it is overdue. */
   readonly rhythm: 'on' | 'off';
   readonly ignoreClients: readonly string[];
 }
 
 export interface CompatSettings {
-  /** By rule id: a level in place of the built-in one. */
+  /** Level by rule id, where it differs from the built-in one. */
   readonly rules: ReadonlyMap<string, 'error' | 'warn' | 'info' | 'off'>;
   readonly exempt: readonly CompatExemption[];
 }
 
-/** A finding that is let through until a day on which somebody looks at it again. */
+/** A finding that is accepted until a day on which it has to be reviewed. */
 export interface CompatExemption {
   readonly rule: string;
-  /** As the report names it: `GET /cocktails`. */
+  /** In the form of the report: `GET /cocktails`. */
   readonly route: string;
-  /** The place as the report names it; undefined: the whole route. */
+  /** The place in the form of the report; undefined: the whole route. */
   readonly pointer: string | undefined;
   readonly reason: string;
   readonly until: number;
 }
 
-/** What is written down of every exchange. */
+/** The access log. */
 export interface LogSettings {
   /** `file`: an absolute path. */
   readonly access: 'off' | 'stdout' | 'stderr' | { readonly file: string };
   readonly format: 'auto' | 'json' | 'pretty';
-  /** A share of the exchanges that went well, 0 to 1. */
+  /** The share of successful exchanges that is logged, 0 to 1. */
   readonly sample: number;
-  /** How much of a client's address is kept; a network is a /24 or a /48. */
+  /** How much of a client's address is logged; a network is a /24 or a /48. */
   readonly address: 'full' | 'network' | 'none';
   readonly query: boolean;
   /** Names of query parameters, in lower case. */
   readonly redact: readonly string[];
 }
 
-/** Freezes plain objects and lists all the way down. Maps are only read-only by type, and what is in them is frozen. */
+/** Freezes plain objects and lists recursively. A Map is read-only by its type only; its values are frozen. */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

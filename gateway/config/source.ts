@@ -3,11 +3,11 @@ import { Expanded } from './expand.ts';
 import type { Fault } from './fault.ts';
 import { mask, type Path, printable, show } from './fault.ts';
 
-/** What was read, before anybody asked whether it makes sense, and where each part of it stands. */
+/** A document as it was read, before any check, with the position of each part. */
 export interface Source {
-  /** As faults name it; undefined for a document given as an object. */
+  /** The name in faults; undefined for a document given as an object. */
   readonly file: string | undefined;
-  /** Absolute; relative paths of the document are taken from here. */
+  /** Absolute; relative paths in the document begin here. */
   readonly folder: string;
   /** Maps (without a prototype), lists, scalars and `Expanded`. */
   readonly tree: unknown;
@@ -26,7 +26,7 @@ export function placeKey(path: Path): string {
   return JSON.stringify(path);
 }
 
-/** The raw value at `path`; undefined where there is none. */
+/** The raw value at `path`, or undefined. */
 export function valueAt(tree: unknown, path: Path): unknown {
   let at = tree;
   for (const key of path) {
@@ -40,7 +40,7 @@ export function has(source: Source, path: Path): boolean {
   return valueAt(source.tree, path) !== undefined;
 }
 
-/** A fault at the value of `path`, at its key, or, where the key is missing, at the map that ought to have it. */
+/** A fault at the value of `path` or at its key; if the key is missing, at the map that lacks it. */
 export function faultAt(source: Source, path: Path, message: string, remedy: string, at?: 'key'): Fault {
   const option = source.options?.get(placeKey(path));
   const position = option === undefined ? positionOf(source, path, at) : undefined;

@@ -2,18 +2,18 @@ import { PathTable } from '../shared/pathTable.ts';
 import type { Contract, Snapshot, Version } from './snapshot.ts';
 import { deepFreeze } from './snapshot.ts';
 
-/** A version as plain data: what a structured clone keeps. */
+/** A version as plain data, which a structured clone preserves. */
 type PlainVersion = Omit<Version, 'moved' | 'contract'> & {
   readonly moved: readonly (readonly [template: string, value: string | null])[];
   readonly contract: PlainContract | undefined;
 };
 
 type PlainContract = Omit<Contract, 'paths'> & {
-  /** One a line: thousands of strings take many times as long to clone. */
+  /** One in each line: cloning thousands of strings takes many times as long. */
   readonly paths: string;
 };
 
-/** A snapshot on its way to another thread or process. */
+/** A snapshot in the form that is sent to another thread or process. */
 export type PlainSnapshot = Omit<Snapshot, 'versions' | 'byMajor'> & { readonly versions: readonly PlainVersion[] };
 
 type Tables = Pick<Version, 'moved' | 'contract'>;
@@ -38,8 +38,8 @@ export function fromPlain(plain: PlainSnapshot): Snapshot {
 }
 
 /**
- * The same for a thread that serves: large tables are built in slices, and contracts that are those of the snapshot
- * `before` are taken from there.
+ * The same for a thread that serves requests: large tables are built in slices, and unchanged contracts are taken from the
+ * snapshot `before`.
  */
 export async function fromPlainInSlices(plain: PlainSnapshot, before?: Snapshot): Promise<Snapshot> {
   const tables: Tables[] = [];

@@ -15,23 +15,23 @@ import { type Draft, routesFile } from './schema.ts';
 import type { Snapshot } from './snapshot.ts';
 import { faultAt, type Source, valueAt } from './source.ts';
 
-/** What there is to say about a document: a snapshot, or the faults that stand in its way. */
+/** A snapshot, or the faults of the document. */
 export interface ConfigResult {
   readonly snapshot: Snapshot | undefined;
   /** In the order of the lines. */
   readonly faults: readonly Fault[];
-  /** In the order of the lines; what will work, and is hardly meant. */
+  /** In the order of the lines; the file works, but probably not as intended. */
   readonly warnings: readonly Fault[];
 }
 
 export interface ValidationOptions {
   /** False if a version may be without an upstream. */
   readonly forwards?: boolean | undefined;
-  /** Contracts that need not be parsed again; new ones are added. */
+  /** Contracts that were parsed before; new ones are added. */
   readonly parsed?: ParsedContracts | undefined;
 }
 
-/** `now`, in epoch milliseconds, only matters to the warnings. */
+/** `now`, in epoch milliseconds, is used for warnings only. */
 export function validate(
   { source, faults, broken }: Reading,
   now: number,
@@ -48,7 +48,7 @@ export function validate(
   const context = contextOf(source, draft, parsed);
   const wanted = Object.entries(rules).filter(([name]) => forwards || name !== 'no-target');
   const ruleFaults = wanted.flatMap(([, rule]) => rule(context));
-  // An unset variable and a misspelled key are one fault each: the value that is missing because of them is not another.
+  // An unset variable and a misspelt key are one fault each; the value that is missing because of them is not a second one.
   const reported = new Set([...faults.map(({ path }) => path).filter((path) => path !== ''), ...intendedKeys(source)]);
   const others = [...typeFaults, ...ruleFaults].filter(({ path }) => !reported.has(path));
   const all = [...faults, ...others];
@@ -57,7 +57,7 @@ export function validate(
   return { snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
 }
 
-/** A text with variables in it is an object here, and no map. */
+/** A text with variables is an `Expanded` object, which is no map. */
 function isMap(tree: unknown): boolean {
   return typeof tree === 'object' && tree !== null && !Array.isArray(tree) && !(tree instanceof Expanded);
 }
@@ -85,13 +85,13 @@ type Issue = z.core.$ZodIssue;
 const blank: ScalarIssue = { predicate: 'is wrong', remedy: 'Correct it.', mismatch: false };
 
 /**
- * Checks types and fills in defaults. What is wrong is reported and then left out, so that the rules can go on
- * and find the other faults; a rule asks the source whether a key is missing or was merely wrong.
+ * Checks types and fills in defaults. A wrong value is reported and left out, so that the rules can find further faults;
+ * `has(source, path)` tells a rule whether a key is missing or has a wrong value.
  */
 export function checkTypes(source: Source): { draft: Draft; faults: Fault[] } {
   const faults: Fault[] = [];
   let tree = source.tree;
-  // Leaving something out can only bring up what stood behind it, so this ends; the bound is a seat belt.
+  // Each round removes a part of the document, so this ends; the limit is a safeguard.
   for (let round = 0; round < 1000; round += 1) {
     const result = routesFile.safeParse(tree);
     if (result.success) return { draft: result.data, faults };
@@ -100,10 +100,10 @@ export function checkTypes(source: Source): { draft: Draft; faults: Fault[] } {
     const wrong = issues.flatMap((issue) => wrongPaths(tree, issue));
     tree = wrong.reduce<unknown>(without, tree);
   }
-  throw new Error('The schema refuses a document from which all faults have been taken.');
+  throw new Error('The schema rejects a document without its wrong values.');
 }
 
-/** An issue of a union becomes those of the one form that was meant, if that can be told. */
+/** Replaces an issue of a union by the issues of the form that was meant, if only one form fits. */
 function flatten(issue: Issue, parent: Path): Issue[] {
   const path = [...parent, ...(issue.path as (string | number)[])];
   if (issue.code !== 'invalid_union') return [{ ...issue, path }];
@@ -120,7 +120,7 @@ function isMismatch(issue: Issue): boolean {
 }
 
 function toFault(source: Source, issue: Issue): Fault[] {
-  // Said, with a suggestion, by the rule on unknown keys.
+  // The rule `unknown-key` reports them with a suggestion.
   if (issue.code === 'unrecognized_keys') return [];
   const path = issue.path as Path;
   const found = valueAt(source.tree, path);
@@ -147,14 +147,14 @@ function words(issue: Issue, found: unknown): { predicate: string; remedy: strin
   return { predicate, remedy: `Write ${wanted}.` };
 }
 
-/** What has to go: the value itself, or the map that lacks a key it must have. */
+/** What to leave out: the value itself, or the map that lacks a required key. */
 function wrongPaths(tree: unknown, issue: Issue): Path[] {
   const path = issue.path as (string | number)[];
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => [...path, key]);
   return [valueAt(tree, path) === undefined ? path.slice(0, -1) : path];
 }
 
-/** A copy without what stands at `path`. A list goes as a whole, lest the rest of it be taken for other entries. */
+/** A copy without the value at `path`. A list is left out as a whole, so that the indices of its entries do not change. */
 function without(tree: unknown, path: Path): unknown {
   const [key, ...rest] = path;
   if (key === undefined || typeof key === 'number') return undefined;

@@ -5,22 +5,22 @@ import { dirname } from 'node:path';
 import { largestFile, piecesOfRegularFile } from '../shared/fileSystem.ts';
 import { digestOfFailure } from './namedFiles.ts';
 
-// A file at rest for this long is complete: an editor may take a moment between emptying a file and filling it.
+// A file that has not changed for this long is complete: an editor may empty a file before it writes it.
 const defaultRestMs = 150;
-// The shortest time between two looks, however many events the folder has.
-const lookEveryMs = 40;
+// The shortest time between two checks, however many events the folder has.
+const checkEveryMs = 40;
 // Network file systems and bind mounts report no events.
 const pollMs = 1000;
-// Two changes within one tick of the file system's clock may leave the same times: a content is read once more after this.
+// Two changes within one tick of the file system's clock may leave the same times, so the file is read again after this.
 const tickMs = 2100;
 const goneMs = 5000;
-// How long a file may change without rest before contents of it are reported that have been replaced since.
-const restlessMs = 1000;
-// Before that, it is not read on every change: most edits are over by then.
+// A file that keeps changing for this long is reported with contents that have been replaced since.
+const unsettledMs = 1000;
+// It is not read on every change before this time: most edits are complete by then.
 const earliestMs = 300;
-// How often in a row a content must have been replaced, rather than added to as by a program that writes in pieces.
+// How many times in a row the content must have been replaced, not appended to by a program that writes in pieces.
 const replacements = 12;
-// After the read of a large file, the next one waits ten times as long as that took, up to this.
+// After reading a large file, the next read waits ten times as long as that took, up to this.
 const longestPauseMs = 1500;
 const largeBytes = 256 * 1024;
 
@@ -29,13 +29,13 @@ export interface Watch {
 }
 
 export interface WatchOptions {
-  /** The digest of what was read last: at the start, or, for a file that is read at other times too, at any time. */
+  /** The digest of the content that was read last: a value at the start, or a function for a file that is also read elsewhere. */
   readonly lastRead?: string | undefined | (() => string | undefined);
-  /** Whether `onChange` gets the content, which is a former one where the file never comes to rest. */
+  /** Whether `onChange` gets the content. For a file that keeps changing it is an earlier content. */
   readonly takesContent?: boolean;
-  /** How long a file is at rest before it counts as complete. */
+  /** How long a file must stay unchanged to count as complete. */
   readonly restMs?: number;
-  /** The file that `file` leads to, looked up each time: its folder is watched as well. By default `file` itself. */
+  /** Resolves links of `file` at each check; the folder of the result is watched as well. By default none is resolved. */
   readonly realPathOf?: (file: string) => string;
   /** A larger file counts as unreadable. */
   readonly mostBytes?: number;
@@ -44,14 +44,14 @@ export interface WatchOptions {
 interface Content {
   readonly digest: string | undefined;
   readonly size: number;
-  /** Undefined unless the watch takes it, and for a file that cannot be read. */
+  /** Undefined if the watch does not take contents, or the file cannot be read. */
   readonly bytes: Buffer | undefined;
 }
 
 /**
  * Calls `onChange` when the content of `file` has changed and the file has not been written to for a moment. Other files of
- * the folder do not delay that. The folder is watched, since a file that is replaced by a rename, or through a symbolic link
- * as in a Kubernetes ConfigMap, is another file afterwards. docs/decisions/0016 says what happens to a file that never rests.
+ * the folder do not delay that. The folder is watched: a file that is replaced by a rename, or through a symbolic link as in
+ * a Kubernetes ConfigMap, is a different file afterwards. docs/decisions/0016 describes files that keep changing.
  */
 export function watchFile(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions = {}): Watch {
   const watching = new FileWatch(file, onChange, options);
@@ -67,27 +67,27 @@ class FileWatch implements Watch {
   readonly #restMs: number;
   readonly #mostBytes: number;
   readonly #realPathOf: (file: string) => string;
-  /** Where `file` led when it was last looked at. */
+  /** Where `file` led at the last check. */
   #path = '';
   readonly #folders = new Map<string, FSWatcher | undefined>();
   #reported: string | undefined;
-  /** What had been read last when that was reported. */
+  /** `lastRead` at the time of that report. */
   #reportedAfter: string | undefined;
   #poll: NodeJS.Timeout | undefined;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #isLooking = false;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #isChecking = false;
   #isClosed = false;
-  /** Of what `stat` last said; undefined: there is no file. */
+  /** From the last `stat`; undefined: there is no file. */
   #signature: string | undefined;
   #since = performance.now();
-  /** When the content of this signature was read. */
+  /** When the content with this signature was read. */
   #readAt: number | undefined;
   #digest: string | undefined;
   #mayReadAt = 0;
-  #restlessSince: number | undefined;
-  #former: (Content & { readonly signature: string }) | undefined;
+  #unsettledSince: number | undefined;
+  #earlier: (Content & { readonly signature: string }) | undefined;
   #replacements = 0;
 
   constructor(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions) {
@@ -104,9 +104,9 @@ class FileWatch implements Watch {
 
   begin(): void {
     this.#follow();
-    this.#poll = setInterval(() => this.#lookIn(0), pollMs).unref();
+    this.#poll = setInterval(() => this.#checkIn(0), pollMs).unref();
     // The file may have changed since it was read.
-    this.#lookIn(0);
+    this.#checkIn(0);
   }
 
   close(): void {
@@ -121,7 +121,7 @@ class FileWatch implements Watch {
     const path = this.#realPathOf(this.#file);
     if (path === this.#path) return;
     this.#path = path;
-    // What was rejected at another place may be accepted at this one.
+    // A content that was rejected at another path may be accepted at this one.
     this.#reportedAfter = '';
     const folders = new Set([dirname(this.#file), dirname(path)]);
     for (const [folder, events] of this.#folders) {
@@ -136,31 +136,31 @@ class FileWatch implements Watch {
   #eventsIn(folder: string): FSWatcher | undefined {
     try {
       // Without an `error` listener a folder that disappears would end the process.
-      return watch(folder, { persistent: false }, () => this.#lookIn(0)).on('error', () => {});
+      return watch(folder, { persistent: false }, () => this.#checkIn(0)).on('error', () => {});
     } catch {
       return undefined;
     }
   }
 
-  /** Looks at the file in `ms` at the latest, and never more often than every `lookEveryMs`. */
-  #lookIn(ms: number): void {
-    const dueAt = Math.max(performance.now() + ms, this.#lookedAt + lookEveryMs);
+  /** Checks the file within `ms`, and not more often than every `checkEveryMs`. */
+  #checkIn(ms: number): void {
+    const dueAt = Math.max(performance.now() + ms, this.#checkedAt + checkEveryMs);
     if (this.#isClosed || dueAt >= this.#dueAt) return;
     this.#dueAt = dueAt;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#look(), Math.max(0, dueAt - performance.now())).unref();
+    this.#timer = setTimeout(() => void this.#check(), Math.max(0, dueAt - performance.now())).unref();
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     this.#dueAt = Number.POSITIVE_INFINITY;
-    if (this.#isLooking) return this.#lookIn(lookEveryMs);
-    this.#isLooking = true;
-    this.#lookedAt = performance.now();
+    if (this.#isChecking) return this.#checkIn(checkEveryMs);
+    this.#isChecking = true;
+    this.#checkedAt = performance.now();
     try {
       this.#follow();
       await this.#compare(await signatureOf(this.#path));
     } finally {
-      this.#isLooking = false;
+      this.#isChecking = false;
     }
   }
 
@@ -170,50 +170,50 @@ class FileWatch implements Watch {
       this.#signature = signature;
       this.#since = now;
       this.#readAt = undefined;
-      this.#restlessSince ??= now;
+      this.#unsettledSince ??= now;
     }
     const rest = now - this.#since;
     if (rest < this.#restMs) {
-      this.#lookIn(this.#restMs - rest);
-      if (this.#takesContent && signature !== undefined) await this.#compareRestless(signature, now);
+      this.#checkIn(this.#restMs - rest);
+      if (this.#takesContent && signature !== undefined) await this.#compareUnsettled(signature, now);
       return;
     }
-    this.#restlessSince = this.#former = undefined;
+    this.#unsettledSince = this.#earlier = undefined;
     this.#replacements = 0;
     if (signature === undefined) {
       if (rest >= goneMs && this.#readAt === undefined) this.#report(undefined, now);
       return;
     }
-    // What was read last may be another content by now, without a change of the file.
-    if (this.#readAt !== undefined && !this.#isNews(this.#digest)) {
+    // `lastRead` may have changed without a change of the file.
+    if (this.#readAt !== undefined && !this.#isNew(this.#digest)) {
       if (this.#readAt - this.#since >= tickMs) return;
-      if (rest < tickMs) return this.#lookIn(tickMs - rest);
+      if (rest < tickMs) return this.#checkIn(tickMs - rest);
     }
-    if (now < this.#mayReadAt) return this.#lookIn(this.#mayReadAt - now);
+    if (now < this.#mayReadAt) return this.#checkIn(this.#mayReadAt - now);
     const content = await this.#read(signature);
     if (content) this.#report(content.digest, now, content.bytes);
-    this.#lookIn(content ? tickMs : 0);
+    this.#checkIn(content ? tickMs : 0);
   }
 
-  /** For a file that does not come to rest: what it held is complete if it was replaced, and not if it was added to. */
-  async #compareRestless(signature: string, now: number): Promise<void> {
-    const since = this.#restlessSince ?? now;
-    if (now - since < earliestMs || now < this.#mayReadAt || this.#former?.signature === signature) return;
+  /** For a file that keeps changing: a content that was replaced is complete; one that was appended to is not. */
+  async #compareUnsettled(signature: string, now: number): Promise<void> {
+    const since = this.#unsettledSince ?? now;
+    if (now - since < earliestMs || now < this.#mayReadAt || this.#earlier?.signature === signature) return;
     const content = await this.#read(signature);
-    // A file may be emptied before it is written.
+    // An editor may empty a file before it writes it.
     if (!content?.bytes?.length) return;
-    const former = this.#former;
-    this.#former = { ...content, signature };
-    if (!former || former.digest === content.digest) return;
-    const isSameFile = inodeIn(former.signature) === inodeIn(signature);
-    const isAddition = isSameFile && beginsWith(content.bytes, former.bytes);
+    const earlier = this.#earlier;
+    this.#earlier = { ...content, signature };
+    if (!earlier || earlier.digest === content.digest) return;
+    const isSameFile = inodeIn(earlier.signature) === inodeIn(signature);
+    const isAddition = isSameFile && beginsWith(content.bytes, earlier.bytes);
     this.#replacements = isAddition ? 0 : this.#replacements + 1;
-    if (this.#replacements < replacements || now - since <= restlessMs) return;
-    this.#restlessSince = now;
-    this.#report(former.digest, undefined, former.bytes);
+    if (this.#replacements < replacements || now - since <= unsettledMs) return;
+    this.#unsettledSince = now;
+    this.#report(earlier.digest, undefined, earlier.bytes);
   }
 
-  /** Undefined if the file has changed meanwhile. */
+  /** Undefined if the file changed during the read. */
   async #read(signature: string): Promise<Content | undefined> {
     const startedAt = performance.now();
     const path = this.#path;
@@ -223,21 +223,21 @@ class FileWatch implements Watch {
     return (await signatureOf(path)) === signature ? content : undefined;
   }
 
-  /** `readAt`: for a file at rest. */
+  /** `readAt`: undefined for a file that keeps changing. */
   #report(digest: string | undefined, readAt: number | undefined, content?: Uint8Array): void {
     if (this.#isClosed) return;
     if (readAt !== undefined) {
       this.#readAt = readAt;
       this.#digest = digest;
     }
-    if (!this.#isNews(digest)) return;
+    if (!this.#isNew(digest)) return;
     this.#reportedAfter = this.#lastRead();
     this.#reported = digest;
     this.#onChange(content);
   }
 
-  /** What was reported may still be on its way to being read. */
-  #isNews(digest: string | undefined): boolean {
+  /** A reported content may not have been read yet. */
+  #isNew(digest: string | undefined): boolean {
     const lastRead = this.#lastRead();
     return digest !== lastRead && !(digest === this.#reported && lastRead === this.#reportedAfter);
   }

@@ -3,13 +3,13 @@ import { realPathOf } from './location.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Watch, watchFile } from './watch.ts';
 
-/** Watches routes.yaml, the file that it leads to where it is a link, and the contracts that it names, which may be other ones after a reload. */
+/** Watches routes.yaml, with the file that it links to, and its contracts, which may change with a reload. */
 export class WatchedFiles {
   readonly #onChange: (content?: Uint8Array) => void;
   readonly #lastRead: () => string | undefined;
   readonly #watches = new Map<string, Watch>();
 
-  /** `onChange` gets the content of a routes.yaml that can be read. `lastRead`: the digest of the routes.yaml read last. */
+  /** `onChange` gets the content of a readable routes.yaml. `lastRead`: the digest of the routes.yaml that was read last. */
   constructor(onChange: (content?: Uint8Array) => void, lastRead: () => string | undefined) {
     this.#onChange = onChange;
     this.#lastRead = lastRead;

@@ -53,7 +53,7 @@ describe('a record that is no use', () => {
     const { promises, warning } = readAccepted(join(folder, 'usage.db'));
     expect(promises).toBeUndefined();
     expect(warning).toBe(
-      `${folder}/accepted.json cannot be read: it is not of this release.  What was promised before this start is not known.`,
+      `${folder}/accepted.json cannot be read: it was not written by this release.  This start cannot be compared with the configuration before it.`,
     );
   });
 

@@ -28,7 +28,7 @@ export function fixturesIn(folder: string): Fixture[] {
 }
 
 /** Reads text as if it were a routes.yaml in one of the fixture folders, in an environment without variables. */
-export function explainIn(folder: string, text: string): ConfigResult {
+export function parseIn(folder: string, text: string): ConfigResult {
   return parseConfig(text, 'routes.yaml', { cwd: fixtureFolder(folder), env: {}, clock: { now: () => now } });
 }
 

@@ -100,12 +100,12 @@ describe('config/routes.yaml and docker-compose.yml', () => {
 
   it.each<[string, Parameters<typeof check>[0], string]>([
     ['another port', compose('http://v2:3002', 'http://v2:3003'), 'v2 listens on 3002 (expose).'],
-    ['another name', compose('http://v2:3002', 'http://v3:3002'), 'no service answers to v3'],
-    ['a retired version', { 'config/routes.yaml': retire }, '/v1 is retired and needs v1 no more'],
+    ['another name', compose('http://v2:3002', 'http://v3:3002'), 'no service has the name v3'],
+    ['a retired version', { 'config/routes.yaml': retire }, '/v1 is retired and no longer needs v1'],
     [
       'a service without a route',
       compose('  v2:\n', '  v9:\n    image: api\n    networks: [backends]\n\n  v2:\n'),
-      'No route reaches v9',
+      'No route leads to v9',
     ],
   ])('would not fit with %s', async (_what, change, finding) => {
     const { code, stdout } = await check(change);

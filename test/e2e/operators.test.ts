@@ -218,7 +218,7 @@ describe('at the start', () => {
         mkdirSync(join(folder, '.version-gateway'));
         writeFileSync(join(folder, '.version-gateway/accepted.json'), '{');
       },
-      /cannot be read: it is not of this release/g,
+      /cannot be read: it was not written by this release/g,
     ],
   ])('a record that %s is warned of and no more', async (_what, prepare, expected) => {
     const { folder, file, edit } = operatorsFolder(both);

@@ -32,7 +32,7 @@ describe('a file of names', () => {
     ['a: 1', 'has no text for the name of "a"'],
     ['a: " "', 'has no text for the name of "a"'],
     ['['.repeat(20_000), 'is not YAML'],
-    [`a: &a [x]\nb: &b [${'*a, '.repeat(200)}]\nc: [${'*b, '.repeat(200)}]`, 'cannot be unfolded'],
+    [`a: &a [x]\nb: &b [${'*a, '.repeat(200)}]\nc: [${'*b, '.repeat(200)}]`, 'is nested or aliased too deeply'],
   ])('is refused: %.20j', (text, reason) => {
     expect(parseNames(text)).toContain(reason);
   });

@@ -35,7 +35,7 @@ export async function checkWithCompose(
     now,
     isRetired: (version: Parameters<typeof stageOf>[0]) => stageOf(version, now) === 'retired',
   };
-  const { verdict, gateway } = compareWithCompose(routes, project, composeService, running && new Set(running));
+  const { result: verdict, gateway } = compareWithCompose(routes, project, composeService, running && new Set(running));
   return { verdict, facts: { ...facts, gateway: gateway ?? null }, texts };
 }
 

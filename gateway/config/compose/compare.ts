@@ -6,17 +6,17 @@ import { readYaml } from '../readDocument.ts';
 import type { Version } from '../snapshot.ts';
 import { type ConfigResult, validate } from '../validate.ts';
 import { brief, faultIn, listed } from './finding.ts';
-import { opaque } from './interpolate.ts';
+import { unknownValue } from './interpolate.ts';
 import { allTexts, child } from './node.ts';
 import type { Project } from './project.ts';
 import { findingsIn } from './rules.ts';
 import { mountsOf, type Service } from './service.ts';
 import { resolveHost, targetsOf } from './upstreams.ts';
 
-/** A routes.yaml, and what has to be known to judge it beside a Compose file. */
+/** A routes.yaml, and what is needed to compare it with a Compose project. */
 export interface Routes {
   readonly text: string;
-  /** As faults name it. */
+  /** The name in faults. */
   readonly file: string;
   /** Absolute. */
   readonly path: string;
@@ -25,15 +25,15 @@ export interface Routes {
 }
 
 export interface ComposeResult {
-  /** Of both files: unlike that of a routes.yaml alone, it may have a snapshot and faults. */
-  readonly verdict: ConfigResult;
-  /** The service that is the gateway; undefined if that is not clear. */
+  /** The result for both files: unlike that of a routes.yaml alone, it may have a snapshot and faults. */
+  readonly result: ConfigResult;
+  /** The service that is the gateway, if it is known. */
   readonly gateway: string | undefined;
 }
 
 /**
- * Holds a routes.yaml against a Compose project, in the environment that the gateway has there. `named` is its
- * service, `running` the services of which an engine says that they run.
+ * Compares a routes.yaml with a Compose project, in the environment that the gateway has there. `named` is the service
+ * of the gateway, `running` the services that run according to the engine.
  */
 export function compareWithCompose(
   routes: Routes,
@@ -41,23 +41,29 @@ export function compareWithCompose(
   named?: string,
   running?: ReadonlySet<string>,
 ): ComposeResult {
-  const { verdict, gateway } = holdWhatIsSet(routes, project, named, running);
-  const isOfUnset = ({ message, value = '' }: Fault): boolean => message.includes(opaque) || value.includes(opaque);
+  const { result, gateway } = compareKnownParts(routes, project, named, running);
+  const isOfUnset = ({ message, value = '' }: Fault): boolean =>
+    message.includes(unknownValue) || value.includes(unknownValue);
   const known = (faults: readonly Fault[]): Fault[] => faults.filter((fault) => !isOfUnset(fault));
-  const faults = sorted([...known(verdict.faults), ...project.missing], orderOf(routes, project));
-  return { gateway, verdict: { ...verdict, faults, warnings: known(verdict.warnings) } };
+  const faults = sorted([...known(result.faults), ...project.missing], orderOf(routes, project));
+  return { gateway, result: { ...result, faults, warnings: known(result.warnings) } };
 }
 
-function holdWhatIsSet(routes: Routes, project: Project, named?: string, running?: ReadonlySet<string>): ComposeResult {
+function compareKnownParts(
+  routes: Routes,
+  project: Project,
+  named?: string,
+  running?: ReadonlySet<string>,
+): ComposeResult {
   const gateway = gatewayIn(project, routes, named);
-  // Of half a project most of what could be said would be wrong.
-  if (project.faults.length > 0) return { verdict: refusal(project.faults), gateway: undefined };
-  if (!('networks' in gateway)) return { verdict: refusal([gateway]), gateway: undefined };
+  // Most findings about a project that was not read completely would be wrong.
+  if (project.faults.length > 0) return { result: refusal(project.faults), gateway: undefined };
+  if (!('networks' in gateway)) return { result: refusal([gateway]), gateway: undefined };
   const env = Object.fromEntries([...gateway.environment].map(([name, { text }]) => [name, text]));
   const reading = readYaml(routes.text, routes.file, dirname(routes.path), env);
-  const verdict = validate(reading, routes.now);
-  const { snapshot } = verdict;
-  if (!snapshot) return { verdict, gateway: gateway.name };
+  const result = validate(reading, routes.now);
+  const { snapshot } = result;
+  if (!snapshot) return { result, gateway: gateway.name };
   const targets = targetsOf(snapshot, reading.source, routes.text);
   const versions = snapshot.byMajor.map((version) => ({
     name: version.name,
@@ -72,10 +78,10 @@ function holdWhatIsSet(routes: Routes, project: Project, named?: string, running
   const order = orderOf(routes, project);
   return {
     gateway: gateway.name,
-    verdict: {
+    result: {
       snapshot,
       faults: sorted(of('fault'), order),
-      warnings: sorted([...verdict.warnings, ...project.warnings, ...of('warning')], order),
+      warnings: sorted([...result.warnings, ...project.warnings, ...of('warning')], order),
     },
   };
 }
@@ -93,7 +99,7 @@ function sorted(faults: readonly Fault[], order: readonly string[]): Fault[] {
   return faults.toSorted((a, b) => rank(a) - rank(b) || byPlace(a, b));
 }
 
-/** What speaks for a service being the gateway, the strongest sign first. */
+/** The signs that a service is the gateway, the strongest first. */
 const signs: readonly ((service: Service, routes: Routes, project: Project) => boolean)[] = [
   (service, { path }, { folders }) => mountsOf(service, folders).some(({ source }) => realPathOf(source) === path),
   ({ node }) => ['image', 'build', 'command', 'entrypoint'].some((key) => allTexts(child(node, key)).some(isOurs)),
@@ -101,7 +107,7 @@ const signs: readonly ((service: Service, routes: Routes, project: Project) => b
   ({ name }) => /^(?:(?:version|api)[-_.])?gateway$/i.test(name),
 ];
 
-/** The service that is the gateway: the one that was `named`, or the one that the signs leave. */
+/** The service of the gateway: the one that was `named`, or the only one with the strongest signs. */
 function gatewayIn(project: Project, routes: Routes, named: string | undefined): Service | Fault {
   const all = [...project.services.values()];
   if (named !== undefined) return project.services.get(named) ?? unknown(project, named);
@@ -115,9 +121,9 @@ function gatewayIn(project: Project, routes: Routes, named: string | undefined):
   const names = listed(left.map(({ name }) => name));
   const at = { file: project.files[0] ?? '', line: 1, column: 1 };
   if (all.length === 0)
-    return faultIn(at, ['services'], 'There is no service here.', 'Name the file that has the gateway.');
-  const message = `Nothing tells which service is the gateway: ${names}.`;
-  return faultIn(left[0]?.at ?? at, ['services'], message, 'Say it with --compose-service NAME.');
+    return faultIn(at, ['services'], 'The project has no services.', 'Name the file that has the gateway.');
+  const message = `It is not clear which service is the gateway: ${names}.`;
+  return faultIn(left[0]?.at ?? at, ['services'], message, 'Name it with --compose-service NAME.');
 }
 
 function unknown(project: Project, named: string): Fault {
@@ -125,7 +131,7 @@ function unknown(project: Project, named: string): Fault {
   const best = nearest(named, names);
   const remedy = best === undefined ? `Name one of ${listed(names)}.` : `Did you mean ${brief(best)}?`;
   const at = { file: project.files[0] ?? '', line: 1, column: 1 };
-  return faultIn(at, ['services'], `There is no service ${brief(named)}.`, remedy);
+  return faultIn(at, ['services'], `The service ${brief(named)} does not exist.`, remedy);
 }
 
 function isOurs(text: string): boolean {

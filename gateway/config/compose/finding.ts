@@ -1,7 +1,7 @@
 import { type Fault, mask, printable, show } from '../fault.ts';
 import type { FilePosition } from './node.ts';
 
-/** What does not fit together: a fault is wrong in any case, a warning hardly meant. */
+/** A finding about the two files: a fault is wrong in any case, a warning probably not intended. */
 export interface ComposeFinding {
   readonly level: 'fault' | 'warning';
   readonly fault: Fault;
@@ -15,7 +15,7 @@ export function serious(fault: Fault): ComposeFinding {
   return { level: 'fault', fault };
 }
 
-/** A fault in a Compose file; `path` is that of the whole project, wherever its parts stand. */
+/** A fault in a Compose file; `path` is the path in the merged project. */
 export function faultIn(
   at: FilePosition,
   path: readonly string[],
@@ -34,7 +34,7 @@ export function faultIn(
   };
 }
 
-/** A name as messages say it; names of files that somebody else wrote may be of any length. */
+/** Shortens a name for a message; names in Compose files may have any length. */
 export function brief(name: string, longest = 80): string {
   return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
 }

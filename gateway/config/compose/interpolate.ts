@@ -1,11 +1,11 @@
-/** What Compose makes of a value with variables in it. */
+/** A value with its variables replaced as Compose replaces them. */
 export interface Interpolated {
   readonly text: string;
-  /** Variables that are set nowhere; Compose warns of them, and puts nothing in their place. */
+  /** Variables that are not set; Compose warns and replaces them with nothing. */
   readonly unset: readonly string[];
-  /** Variables that Compose does not start without; `opaque` stands in their place. */
+  /** Required variables that are not set; they are replaced with `unknownValue`. */
   readonly missing: readonly Missing[];
-  /** What else Compose refuses to start for. */
+  /** Other errors with which Compose does not start. */
   readonly problems: readonly string[];
 }
 
@@ -15,18 +15,18 @@ export interface Missing {
   readonly reason: string;
 }
 
-/** A value that somebody has yet to set. It is fit for a token and for the host of a URL, and equal to no real one. */
-export const opaque = 'value-that-is-still-to-be-set';
+/** Stands for a value that is not set yet. It is valid as a token and as a host, and differs from real ones. */
+export const unknownValue = 'value-that-is-still-to-be-set';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 const plain = /^[A-Za-z_]\w*/;
-// Far deeper than anybody nests defaults, and far from the end of the stack.
+// Deeper than defaults are nested in practice, and far below the limit of the stack.
 const deepest = 50;
 
 /**
- * `$NAME`, `${NAME}`, and the operators `:-` `-` `:?` `?` `:+` `+`. It differs from what a routes.yaml reads in that
- * a variable which is not set counts as empty, and a lone dollar sign as itself.
+ * Replaces `$NAME`, `${NAME}`, and the operators `:-` `-` `:?` `?` `:+` `+`. Unlike in a routes.yaml, a variable that is
+ * not set counts as empty, and a lone dollar sign stays.
  */
 export function interpolate(input: string, variables: Variables): Interpolated {
   const unset: string[] = [];
@@ -61,7 +61,7 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     if (isGiven) return value;
     if (operator === '-') return replace(word, depth + 1);
     missing.push({ name, reason: word.trim() });
-    return opaque;
+    return unknownValue;
   };
   const lookUp = (name: string): string => {
     const value = given(variables, name);
@@ -69,18 +69,18 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     return value ?? '';
   };
   const malformed = (): string => {
-    problems.push('This is no variable as Compose knows them.');
+    problems.push('This is not a valid variable of Compose.');
     return '';
   };
   return { text: replace(input, 0), unset, missing, problems };
 }
 
-/** Names such as `constructor` are no variables because every object has them. */
+/** Every object has properties such as `constructor`; they are no variables. */
 function given(variables: Variables, name: string): string | undefined {
   return Object.hasOwn(variables, name) ? variables[name] : undefined;
 }
 
-/** Where the brace that opens `text` is closed; -1 if it never is. */
+/** The index of the brace that closes the first one; -1 if there is none. */
 function closing(text: string): number {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {

@@ -1,6 +1,6 @@
-/** Where something stands: parts of one service may come from several files. */
+/** A position with its file: parts of one service may come from several files. */
 export interface FilePosition {
-  /** As its reader named it. */
+  /** The name of the file in faults. */
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -8,15 +8,15 @@ export interface FilePosition {
 
 interface Common {
   readonly at: FilePosition;
-  /** How an overriding file wants it: gone, or in place of all that was there. */
+  /** How an overriding file merges it: removed, or replacing the whole value. */
   readonly tag: 'reset' | 'override' | undefined;
 }
 
 export interface ScalarNode extends Common {
   readonly kind: 'scalar';
-  /** With its variables replaced; undefined for a key without a value. */
+  /** With variables replaced; undefined for a key without a value. */
   readonly text: string | undefined;
-  /** Variables that Compose found nowhere, and replaced by nothing. */
+  /** Variables that are not set, which Compose replaces with nothing. */
   readonly unset: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export interface ComposeEntry {
   readonly value: ComposeNode;
 }
 
-/** A part of a Compose file that knows where it stands. */
+/** A part of a Compose file, with its position. */
 export type ComposeNode = ScalarNode | ListNode | MapNode;
 
 export function child(node: ComposeNode | undefined, ...keys: readonly string[]): ComposeNode | undefined {
@@ -45,12 +45,12 @@ export function child(node: ComposeNode | undefined, ...keys: readonly string[])
   );
 }
 
-/** Empty for anything that is not a map. */
+/** The entries of a map; none for another node. */
 export function entriesOf(node: ComposeNode | undefined): readonly (readonly [string, ComposeEntry])[] {
   return node?.kind === 'map' ? [...node.entries] : [];
 }
 
-/** Of a list; many keys take a single value in its place. */
+/** The items of a list; a single value counts as a list of one, which many keys allow. */
 export function itemsOf(node: ComposeNode | undefined): readonly ComposeNode[] {
   if (node?.kind === 'list') return node.items;
   return node?.kind === 'scalar' && node.text !== undefined ? [node] : [];
@@ -64,7 +64,7 @@ export function textsOf(node: ComposeNode | undefined): readonly string[] {
   return itemsOf(node).flatMap((item) => textOf(item) ?? []);
 }
 
-/** Every text below, keys left out. */
+/** Every text below the node, without keys. */
 export function allTexts(node: ComposeNode | undefined): readonly string[] {
   if (node?.kind === 'map') return [...node.entries.values()].flatMap(({ value }) => allTexts(value));
   return node?.kind === 'list' ? node.items.flatMap(allTexts) : textsOf(node);
@@ -78,10 +78,10 @@ export function mapOf(
   return { kind: 'map', entries: new Map(entries), at, tag };
 }
 
-// Their lists are one value; a second one does not add to the first.
+// A list of these keys is one value: a later file replaces it.
 const whole = new Set(['command', 'entrypoint', 'test']);
 
-/** Lays one Compose file, or one service, over another. */
+/** Merges one Compose file, or one service, into another; the second one overrides. */
 export function mergeMaps(base: MapNode, over: MapNode): MapNode {
   const entries = new Map(base.entries);
   for (const [key, entry] of over.entries) {
@@ -92,7 +92,7 @@ export function mergeMaps(base: MapNode, over: MapNode): MapNode {
   return { ...base, entries };
 }
 
-/** What is replaced stands where its replacement does; what is added to stands where it began. */
+/** A replaced value has the position of its replacement; an extended one keeps its own. */
 function mergeEntries(below: ComposeEntry, over: ComposeEntry, key: string): ComposeEntry {
   const value = mergeNodes(below.value, over.value, key);
   return { key: value === over.value ? over.key : below.key, value };
@@ -106,11 +106,11 @@ function mergeNodes(base: ComposeNode, over: ComposeNode, key: string): ComposeN
     const kept = key === 'volumes' ? base.items.filter((item) => !mounted.has(mountPoint(item))) : base.items;
     return { ...base, items: [...kept, ...over.items] };
   }
-  // `networks: { back: }` over a `back` that says more.
+  // `networks: { back: }` does not override a `back` with a value.
   return textOf(over) === undefined && over.kind === 'scalar' ? base : over;
 }
 
-/** Where in the container a volume is. */
+/** The path of a volume in the container. */
 export function mountPoint(volume: ComposeNode): string {
   const target = textOf(child(volume, 'target'));
   if (target !== undefined) return target;
@@ -118,7 +118,7 @@ export function mountPoint(volume: ComposeNode): string {
   return parts[1] ?? parts[0] ?? '';
 }
 
-/** Keys that are a list or a map, as the maps that they mean. */
+/** Turns the keys that may be a list or a map into maps. */
 export function normaliseService(service: ComposeNode): ComposeNode {
   if (service.kind !== 'map') return service;
   const entries = [...service.entries].map(([key, entry]): [string, ComposeEntry] => {

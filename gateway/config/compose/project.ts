@@ -17,22 +17,22 @@ import {
 import { type ComposeFile, envFile, projectName, Reader, variablesIn } from './reader.ts';
 import { type Service, serviceOf } from './service.ts';
 
-/** All that several Compose files say together. */
+/** The merged project of several Compose files. */
 export interface Project {
   readonly name: string;
-  /** The files that were named, as they were named. */
+  /** The files as they were named. */
   readonly files: readonly string[];
-  /** By the file's name in faults, for those that show the line. */
+  /** Texts by the name of the file in faults, to show the line of a fault. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Where the paths of each file begin. */
+  /** The folder that relative paths of each file begin at. */
   readonly folders: ReadonlyMap<string, string>;
   readonly services: ReadonlyMap<string, Service>;
-  /** Networks that belong to somebody else, who may have containers there. */
-  readonly foreignNetworks: ReadonlySet<string>;
+  /** Networks of other projects, which may have containers there. */
+  readonly externalNetworks: ReadonlySet<string>;
   readonly faults: readonly Fault[];
-  /** Variables that are required and not set: of the rest of the project there is still much to say. */
+  /** Required variables that are not set. The rest of the project is still checked. */
   readonly missing: readonly Fault[];
-  /** What is not followed, so that something may be missing. */
+  /** Parts that are not read, such as an include from another host. */
   readonly warnings: readonly Fault[];
 }
 
@@ -58,7 +58,9 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
   const services = entriesOf(child(root, 'services')).map(([key, entry]) => {
     const invalid = /^[\w.-]+$/.test(key) ? undefined : 'Name it with letters, digits, dots, dashes and underscores.';
     if (invalid)
-      reader.faults.push(faultIn(entry.key, ['services', key], `${brief(key)} is no name of a service.`, invalid));
+      reader.faults.push(
+        faultIn(entry.key, ['services', key], `${brief(key)} is not a valid name of a service.`, invalid),
+      );
     return [key, serviceOf(key, entry, circumstances)] as const;
   });
   return {
@@ -67,9 +69,9 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
     texts: reader.texts,
     folders: reader.folders,
     services: new Map(services),
-    foreignNetworks: new Set(
+    externalNetworks: new Set(
       entriesOf(child(root, 'networks'))
-        .filter(isForeign)
+        .filter(isExternal)
         .map(([network]) => network),
     ),
     faults: reader.faults,
@@ -79,7 +81,7 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
 }
 
 /** `external: true`, or the older `external: { name: … }`. */
-function isForeign([, { value }]: readonly [string, ComposeEntry]): boolean {
+function isExternal([, { value }]: readonly [string, ComposeEntry]): boolean {
   const external = child(value, 'external');
   return external?.kind === 'map' || textOf(external) === 'true';
 }
@@ -88,7 +90,7 @@ function nothing(file: string): MapNode {
   return mapOf([], { file, line: 1, column: 1 });
 }
 
-/** The file with every `extends` replaced by what it stands for. */
+/** The file with every `extends` resolved. */
 export function extended(file: ComposeFile, reader: Reader): MapNode {
   const services = entriesOf(child(file.root, 'services')).map(([name, entry]): [string, ComposeEntry] => [
     name,
@@ -108,28 +110,32 @@ function extend(name: string, service: MapNode, file: ComposeFile, reader: Reade
   const baseName = textOf(entry.value) ?? textOf(child(entry.value, 'service')) ?? '';
   const elsewhere = textOf(child(entry.value, 'file'));
   const from = elsewhere === undefined ? file : reader.readFrom(file, elsewhere, entry.key);
-  // What is wrong with the other file has been said.
+  // The faults of the other file are already reported.
   if (!from) return service;
   const step = `${from.folder}:${elsewhere ?? ''}:${baseName}`;
   const services = child(from.root, 'services');
   const base = child(services, baseName);
   if (trail.includes(step) || (trail.length === 0 && from === file && baseName === name)) {
-    reader.faults.push(faultIn(entry.key, path, 'This service extends itself in the end.', 'Break the circle.'));
+    reader.faults.push(
+      faultIn(entry.key, path, 'This service extends itself, directly or through others.', 'Break the circle.'),
+    );
     return service;
   }
   if (base?.kind !== 'map') {
     const remedy = `Name one of ${listed(entriesOf(services).map(([other]) => other))}.`;
-    reader.faults.push(faultIn(entry.key, path, `There is no service ${baseName} to extend.`, remedy, baseName));
+    reader.faults.push(
+      faultIn(entry.key, path, `The service ${baseName}, which this one extends, does not exist.`, remedy, baseName),
+    );
     return service;
   }
   const whole = extend(baseName, base, from, reader, [...trail, step]);
-  // The whole service is still where its own name stands.
+  // The position is still that of the extending service.
   return { ...mergeMaps(whole, service), at: service.at };
 }
 
 type Follow = (file: ComposeFile, trail: readonly string[]) => MapNode;
 
-/** What a file includes, each entry as one map; nothing is fetched from other hosts. */
+/** The included files, each entry as one map. Files of other hosts are not fetched. */
 export function included(
   file: ComposeFile,
   reader: Reader,
@@ -144,12 +150,14 @@ export function included(
       const absolute = resolve(file.folder, name);
       if (/^[a-z+]+:|^git@|\.git(?:#|$)/i.test(name)) {
         warnings.push(
-          faultIn(path.at, ['include'], 'Files on other hosts are not followed.', 'Check them here as files.'),
+          faultIn(path.at, ['include'], 'Files of other hosts are not read.', 'Check local copies of them.'),
         );
         return [];
       }
       if (trail.includes(absolute)) {
-        reader.faults.push(faultIn(path.at, ['include'], 'This file includes itself in the end.', 'Break the circle.'));
+        reader.faults.push(
+          faultIn(path.at, ['include'], 'This file includes itself, directly or through others.', 'Break the circle.'),
+        );
         return [];
       }
       const inner = open(file, reader, item, name, path);
@@ -160,7 +168,7 @@ export function included(
   });
 }
 
-/** An included project has an `.env` of its own, and what is set around it goes over that. */
+/** An included project has its own `.env`, which the variables of the including project override. */
 function open(
   file: ComposeFile,
   reader: Reader,

@@ -7,26 +7,26 @@ import type { Variables } from './interpolate.ts';
 import { type ComposeNode, entriesOf, type FilePosition, type MapNode, mapOf, normaliseService } from './node.ts';
 import { parseCompose } from './parse.ts';
 
-// Far more than a file that people keep by hand.
+// Much larger than any file written by hand.
 const largest = 4 * 1024 * 1024;
 const mostFiles = 100;
 
-/** One file of a project, its services in their normal form. */
+/** One file of a project, with normalised services. */
 export interface ComposeFile {
   readonly root: MapNode;
-  /** Absolute; the paths in it begin here. */
+  /** Absolute; relative paths in the file begin here. */
   readonly folder: string;
   readonly variables: Variables;
 }
 
-/** Reads the files of a project, and keeps what was wrong with them. */
+/** Reads the files of a project and collects their faults. */
 export class Reader {
   readonly faults: Fault[] = [];
-  /** Variables that are required and not set. */
+  /** Required variables that are not set. */
   readonly missing: Fault[] = [];
-  /** By the name under which faults speak of the file. */
+  /** By the name of the file in faults. */
   readonly texts = new Map<string, string>();
-  /** Where the paths in each file begin, by the same name. */
+  /** The folder that relative paths begin at, by the same name. */
   readonly folders = new Map<string, string>();
   readonly #cwd: string;
 
@@ -40,7 +40,7 @@ export class Reader {
     if (text === undefined) return undefined;
     this.folders.set(file, folder);
     const { root, faults, missing } = parseCompose(text, file, variables);
-    // A file that is included, or extended, twice has its faults once.
+    // The faults of a file that is included or extended twice are reported once.
     if (!this.texts.has(file)) {
       this.faults.push(...faults);
       this.missing.push(...missing);
@@ -49,14 +49,14 @@ export class Reader {
     if (faults.length > 0 && !root) return undefined;
     const at = { file, line: 1, column: 1 };
     if (root?.kind !== 'map' || !isCompose(root)) {
-      const remedy = 'Name a file with `services:`, as Compose reads it since version 2 of its format.';
+      const remedy = 'Name a file with `services:` at its top level.';
       this.faults.push(faultIn(root?.at ?? at, [], 'This is not a Compose file.', remedy));
       return undefined;
     }
     return { root: this.#checked(root), folder, variables };
   }
 
-  /** A file that another one names; what is wrong with its path is the fault of the one that names it. */
+  /** Reads a file that another one names. A wrong path is a fault of the naming file. */
   readFrom(from: ComposeFile, path: string, spot: FilePosition, variables?: Variables): ComposeFile | undefined {
     const file = path.startsWith('/') ? path : join(dirname(spot.file), path);
     const absolute = resolve(from.folder, path);
@@ -94,7 +94,7 @@ export class Reader {
       if (entry.value.kind === 'map') return [[name, { ...entry, value: normaliseService(entry.value) }] as const];
       if (entry.value.tag === 'reset') return [[name, entry] as const];
       this.faults.push(
-        faultIn(entry.key, ['services', name], 'A service has to be a map.', 'Give it an image or a build.'),
+        faultIn(entry.key, ['services', name], 'A service must be a map.', 'Give it an image or a build.'),
       );
       return [];
     });
@@ -119,14 +119,14 @@ export function envFile(file: string): Variables | undefined {
   }
 }
 
-/** What Compose knows in a folder: its own environment, and `.env` below that. */
+/** The variables of Compose in a folder: `.env`, overridden by the environment. */
 export function variablesIn(folder: string, env: Variables): Variables {
   return { ...envFile(resolve(folder, '.env')), ...env };
 }
 
-/** The name under which Compose starts it all, which is also how an engine finds its containers again. */
-export function projectName(said: string | undefined, folder: string, variables: Variables): string {
-  const name = variables['COMPOSE_PROJECT_NAME'] || said || folder.split('/').at(-1) || '';
+/** The name of the project, with which Compose labels its containers. */
+export function projectName(given: string | undefined, folder: string, variables: Variables): string {
+  const name = variables['COMPOSE_PROJECT_NAME'] || given || folder.split('/').at(-1) || '';
   return name
     .toLowerCase()
     .replace(/[^a-z0-9_-]/g, '')

@@ -1,19 +1,26 @@
 import type { ComposeFinding } from './finding.ts';
-import { dependsOnBackend, emptyVariables, mountedAlone, orphaned, stillRuns, unreached } from './serviceRules.ts';
-import { notStarted, otherPort, unanswered } from './upstreamRules.ts';
+import {
+  dependsOnBackend,
+  gatewayEnvironment,
+  orphanStillRuns,
+  retiredStillRuns,
+  routesMountedAlone,
+  serviceUnreached,
+} from './serviceRules.ts';
+import { backendNotStarted, portDiffers, upstreamUnanswered } from './upstreamRules.ts';
 import type { ComposeContext, ComposeRule } from './upstreams.ts';
 
 /** Each has a fixture of its name in test/fixtures/compose. */
 export const composeRules = {
-  'upstream-unanswered': unanswered,
-  'port-differs': otherPort,
-  'backend-not-started': notStarted,
-  'service-unreached': unreached,
-  'retired-still-runs': stillRuns,
-  'orphan-still-runs': orphaned,
+  'upstream-unanswered': upstreamUnanswered,
+  'port-differs': portDiffers,
+  'backend-not-started': backendNotStarted,
+  'service-unreached': serviceUnreached,
+  'retired-still-runs': retiredStillRuns,
+  'orphan-still-runs': orphanStillRuns,
   'depends-on-backend': dependsOnBackend,
-  'routes-mounted-alone': mountedAlone,
-  'gateway-environment': emptyVariables,
+  'routes-mounted-alone': routesMountedAlone,
+  'gateway-environment': gatewayEnvironment,
 } satisfies Record<string, ComposeRule>;
 
 export function findingsIn(pair: ComposeContext): ComposeFinding[] {

@@ -15,26 +15,26 @@ import {
 } from './node.ts';
 import { envFile } from './reader.ts';
 
-/** One service, as far as the gateway has to do with it. */
+/** One service, with what the rules need of it. */
 export interface Service {
   readonly name: string;
-  /** Where its name stands. */
+  /** The position of its name. */
   readonly at: FilePosition;
   readonly node: MapNode;
   readonly environment: ReadonlyMap<string, Setting>;
-  readonly lostEnvFiles: readonly ComposeNode[];
-  /** Its names on each of its networks, in lower case; a service outside of all of them has none. */
+  readonly missingEnvFiles: readonly ComposeNode[];
+  /** Its host names on each of its networks, in lower case. */
   readonly networks: ReadonlyMap<string, ReadonlySet<string>>;
-  /** `host`, `none`, `service:NAME` …; undefined for networks of its own. */
+  /** `host`, `none`, `service:NAME` …; undefined for ordinary networks. */
   readonly networkMode: string | undefined;
   readonly dependsOn: ReadonlyMap<string, Dependency>;
-  /** Why `docker compose up` starts none of it; undefined if it does. */
+  /** Why `docker compose up` does not start it; undefined if it does. */
   readonly idle: string | undefined;
-  /** Compose then does as if it were not in the file. */
+  /** Compose then ignores it. */
   readonly isOutOfProfile: boolean;
 }
 
-/** Undefined text: the variable is not there at all. */
+/** One variable of the environment of a service. */
 export interface Setting {
   readonly text: string;
   readonly at: FilePosition;
@@ -49,20 +49,20 @@ interface Dependency {
 export interface ServiceContext {
   readonly project: string;
   readonly variables: Variables;
-  /** Profiles that are switched on. */
+  /** The active profiles. */
   readonly active: ReadonlySet<string>;
   readonly folders: ReadonlyMap<string, string>;
 }
 
 export function serviceOf(name: string, { key, value }: ComposeEntry, around: ServiceContext): Service {
   const node: MapNode = value.kind === 'map' ? value : { kind: 'map', entries: new Map(), at: key, tag: undefined };
-  const lostEnvFiles: ComposeNode[] = [];
+  const missingEnvFiles: ComposeNode[] = [];
   return {
     name,
     at: key,
     node,
-    environment: environmentOf(node, around, lostEnvFiles),
-    lostEnvFiles,
+    environment: environmentOf(node, around, missingEnvFiles),
+    missingEnvFiles,
     networks: networksOf(name, node, around.project),
     networkMode: textOf(child(node, 'network_mode')),
     dependsOn: new Map(
@@ -76,7 +76,7 @@ export function serviceOf(name: string, { key, value }: ComposeEntry, around: Se
   };
 }
 
-/** Every text but its own name in which a service could name another. */
+/** The texts in which a service could name another service. */
 export function mentions(service: Service): readonly string[] {
   const told = ['command', 'entrypoint', 'links', 'volumes_from', 'network_mode'].map((key) =>
     child(service.node, key),
@@ -97,9 +97,9 @@ function environmentOf(
     for (const [name, text = ''] of Object.entries(read ?? {})) settings.set(name, { text, at: item.at, unset: [] });
   }
   for (const [name, { key, value }] of entriesOf(child(node, 'environment'))) {
-    // A name alone hands on what Compose itself was given.
-    const handedOn = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    const text = textOf(value) ?? handedOn;
+    // A name without a value passes on the variable of Compose itself.
+    const inherited = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    const text = textOf(value) ?? inherited;
     const unset = value.kind === 'scalar' ? value.unset : [];
     if (text !== undefined) settings.set(name, { text, at: key, unset });
     else settings.delete(name);
@@ -136,7 +136,7 @@ function isOutOfProfile(node: MapNode, active: ReadonlySet<string>): boolean {
   return profiles.length > 0 && !active.has('*') && !profiles.some((profile) => active.has(profile));
 }
 
-/** A path of the host that a container sees. */
+/** A path of the host that is mounted into a container. */
 export interface Mount {
   /** Absolute. */
   readonly source: string;
@@ -144,7 +144,7 @@ export interface Mount {
   readonly at: FilePosition;
 }
 
-/** Bind mounts only: a named volume holds nothing that we could look at. */
+/** Bind mounts only. */
 export function mountsOf(service: Service, folders: ReadonlyMap<string, string>): readonly Mount[] {
   return itemsOf(child(service.node, 'volumes')).flatMap((item): Mount[] => {
     const [source, target = ''] =
@@ -156,18 +156,18 @@ export function mountsOf(service: Service, folders: ReadonlyMap<string, string>)
   });
 }
 
-/** A port of which the file says that somebody listens there. */
+/** A port that a service listens on, according to the file. */
 export interface Port {
   readonly first: number;
   readonly last: number;
-  /** Under which port of the host it is reached; undefined for none, or for one that nobody has chosen. */
+  /** The published port of the host; undefined if there is none, or Docker chooses it. */
   readonly published: number | undefined;
-  /** The key that says so. */
+  /** The key that names the port. */
   readonly said: string;
   readonly at: FilePosition;
 }
 
-/** What the file tells of where a service listens. An image may say otherwise; nothing at all is an answer, too. */
+/** The ports that a service listens on, according to the file; none if the file does not say. An image may differ. */
 export function portsOf(service: Service): readonly Port[] {
   return [
     ...itemsOf(child(service.node, 'ports')).flatMap(published),
@@ -191,7 +191,7 @@ function published(item: ComposeNode): Port[] {
     return range(textOf(child(item, 'target')), 'ports', item.at, textOf(child(item, 'published')));
   }
   const text = textOf(item) ?? '';
-  // Longer than any address with its ports, and no work for the pattern.
+  // Longer than any address with ports; it would cost the pattern too much time.
   if (text.length > 200) return [];
   const [, host, target] = /^(?:.*?:)??(?:([\d-]*):)?([\d-]+(?:\/\w+)?)$/.exec(text) ?? [];
   return range(target, 'ports', item.at, host);
@@ -205,7 +205,7 @@ function range(text: string | undefined, said: string, at: FilePosition, host?: 
   return [{ first: Number(first), last: Number(last), published, said, at }];
 }
 
-/** A health check asks its own container. */
+/** A health check calls its own container. */
 function probed(test: ComposeNode | undefined): Port[] {
   const urls = allTexts(test)
     .join(' ')

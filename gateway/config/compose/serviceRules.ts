@@ -1,11 +1,11 @@
 import { realPathOf } from '../location.ts';
 import { brief, type ComposeFinding, faultIn, serious, warning } from './finding.ts';
-import { opaque } from './interpolate.ts';
+import { unknownValue } from './interpolate.ts';
 import { child, textOf } from './node.ts';
 import { mentions, mountsOf, type Service } from './service.ts';
 import { type ComposeContext, type ComposeRule, isNamedFor, servedTargets, servicesOf } from './upstreams.ts';
 
-/** The gateway is there to outlive its backends. */
+/** The gateway should start and run without its backends. */
 export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) => {
   const backends = servicesOf(versions.flatMap(({ targets }) => targets));
   return [...gateway.dependsOn].flatMap(([name, { at, required }]): ComposeFinding[] => {
@@ -13,34 +13,34 @@ export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) =>
     if (!required) return [];
     const path = ['services', gateway.name, 'depends_on', name];
     if (!service) {
-      const remedy = 'Take it out: Compose refuses the whole file otherwise.';
-      return [serious(faultIn(at, path, `There is no service ${brief(name)} to depend on.`, remedy))];
+      const remedy = 'Remove it; otherwise Compose rejects the whole file.';
+      return [
+        serious(faultIn(at, path, `The service ${brief(name)}, which this one depends on, does not exist.`, remedy)),
+      ];
     }
     if (service.isOutOfProfile && !gateway.isOutOfProfile) {
-      const message = `Compose starts no ${brief(gateway.name)} that depends on ${brief(name)}, which is ${service.idle}.`;
-      return [serious(faultIn(at, path, message, 'Take it out.'))];
+      const message = `Compose does not start ${brief(gateway.name)}, because it depends on ${brief(name)}, which is ${service.idle}.`;
+      return [serious(faultIn(at, path, message, 'Remove it.'))];
     }
     if (!backends.has(service)) return [];
-    const message = `${brief(gateway.name)} does not start without ${brief(name)}, and starts it whenever it starts.`;
-    return [
-      warning(faultIn(at, path, message, 'Take it out: the gateway waits for no backend, and serves the others.')),
-    ];
+    const message = `${brief(gateway.name)} does not start without ${brief(name)}, and starting it also starts ${brief(name)}.`;
+    return [warning(faultIn(at, path, message, 'Remove it: the gateway does not need its backends to start.'))];
   });
 };
 
-/** An editor saves by a rename, and the mount of one file goes on showing the old one. */
-export const mountedAlone: ComposeRule = ({ gateway, project, routesFile }) =>
+/** Most editors save by a rename; the mount of a single file keeps showing the old file. */
+export const routesMountedAlone: ComposeRule = ({ gateway, project, routesFile }) =>
   mountsOf(gateway, project.folders)
     .filter((mount) => realPathOf(mount.source) === routesFile)
     .map(({ at }) => {
       const message =
-        'routes.yaml is mounted as a single file: once it is saved by a rename, the gateway sees the old one.';
-      return warning(faultIn(at, ['services', gateway.name, 'volumes'], message, 'Mount the folder that it is in.'));
+        'routes.yaml is mounted as a single file. When an editor saves it by a rename, the gateway keeps reading the old file.';
+      return warning(faultIn(at, ['services', gateway.name, 'volumes'], message, 'Mount the folder of the file.'));
     });
 
-/** What the gateway's environment lacks, although the file means to hand it on. */
-export const emptyVariables: ComposeRule = ({ gateway }) => {
-  const lost = gateway.lostEnvFiles.map((item) => {
+/** Variables that the file passes to the gateway, and that are not set. */
+export const gatewayEnvironment: ComposeRule = ({ gateway }) => {
+  const lost = gateway.missingEnvFiles.map((item) => {
     const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
     const remedy = 'Correct the path, or write required: false.';
     return serious(faultIn(item.at, ['services', gateway.name, 'env_file'], `${brief(path)} cannot be read.`, remedy));
@@ -48,89 +48,96 @@ export const emptyVariables: ComposeRule = ({ gateway }) => {
   const unset = [...gateway.environment].flatMap(([name, { at, unset: names }]) =>
     names.map((variable) => {
       const path = ['services', gateway.name, 'environment', name];
-      const message = `${variable} is set neither in the environment nor in .env, so Compose puts nothing in its place.`;
+      const message = `${variable} is set neither in the environment nor in .env, so it is empty in the container.`;
       return warning(faultIn(at, path, message, `Set it, or write \${${variable}:-default}.`));
     }),
   );
   return [...lost, ...unset];
 };
 
-/** A container whose service was taken out of the file before it was stopped: Compose itself leaves it running. */
-export const orphaned: ComposeRule = (pair) => {
+/** A container whose service was removed from the file before it was stopped; Compose leaves it running. */
+export const orphanStillRuns: ComposeRule = (pair) => {
   const { project, versions, running = new Set<string>() } = pair;
-  // A host that a served version still asks for is a fault of its own, and no container to remove.
+  // A host that a version still uses is a fault of another rule; its container must not be removed.
   const asked = new Set(servedTargets(pair).map(({ target }) => target.host));
   const lost = [...running].filter((name) => !project.services.has(name) && !asked.has(name.toLowerCase()));
   return lost.map((service): ComposeFinding => {
     const name = brief(service);
     const retired = versions.find((version) => version.isRetired && isNamedFor(service, version.name));
-    const message = `A container of ${name} still runs in the project ${brief(project.name)}, and no file here has that service.`;
+    const message = `A container of ${name} still runs in the project ${brief(project.name)}, but none of these files has that service.`;
     const remove =
       'remove it with `docker compose up --detach --remove-orphans`, or with `docker rm --force` and its name';
     const steps = retired
       ? `Wait for \`version-gateway status --wait /${retired.name}\`, then ${remove}`
       : `${remove.charAt(0).toUpperCase()}${remove.slice(1)}`;
     const at = { file: project.files[0] ?? '', line: 1, column: 1 };
-    const fault = faultIn(at, ['services', service], message, `${steps}; if another file has it, name that, too.`);
-    // There is no line of it.
+    const fault = faultIn(
+      at,
+      ['services', service],
+      message,
+      `${steps}; if another file has the service, name that file too.`,
+    );
+    // It has no line in these files.
     return warning({ ...fault, line: undefined, column: undefined });
   });
 };
 
-/** The way to say that a service is none of the gateway's. */
+/** The label that marks a service as no backend of the gateway. */
 export const label = 'version-gateway.backend';
 
-// What stands beside an API without being one. A list of habits, so it only ever keeps a warning away.
-const furniture = new Set(
+// Images that commonly run beside an API and are no version of it. The list only suppresses a warning.
+const commonImages = new Set(
   `postgres postgresql postgis timescaledb mysql mariadb percona mongo mongodb redis valkey memcached rabbitmq kafka
   zookeeper nats elasticsearch opensearch kibana prometheus alertmanager grafana loki tempo jaeger all-in-one zipkin
   opentelemetry-collector opentelemetry-collector-contrib nginx traefik caddy haproxy minio mailhog mailpit adminer
   pgadmin4 phpmyadmin vault consul etcd cadvisor node-exporter watchtower`.split(/\s+/),
 );
 
-/** A version that was started and forgotten. */
-export const unreached: ComposeRule = (pair) => {
-  // Where a host is still to be set, it may be any of them.
-  if (servedTargets(pair).some(({ target }) => target.host.includes(opaque))) return [];
+/** A service that looks like a version of the API, but has no route. */
+export const serviceUnreached: ComposeRule = (pair) => {
+  // A host that is not set yet may be any service.
+  if (servedTargets(pair).some(({ target }) => target.host.includes(unknownValue))) return [];
   const reached = servicesOf(pair.versions.flatMap(({ targets }) => targets));
-  const doomed = leftovers(pair);
-  const astray = ['nobody', 'itself', 'elsewhere'];
-  const missed = pair.versions.filter(({ targets }) => targets.some(({ answer }) => astray.includes(answer.kind)));
+  const unneeded = servicesOfRetired(pair);
+  const failing = ['nothing', 'itself', 'elsewhere'];
+  const misdirected = pair.versions.filter(({ targets }) =>
+    targets.some(({ answer }) => failing.includes(answer.kind)),
+  );
   return (
     backends(pair)
-      .filter((service) => service.idle === undefined && !reached.has(service) && !doomed.has(service))
-      // Its route is there and goes astray, which has been said.
-      .filter((service) => !missed.some(({ name }) => isNamedFor(service.name, name)))
+      .filter((service) => service.idle === undefined && !reached.has(service) && !unneeded.has(service))
+      // A version of that name has a wrong host, which another rule reports.
+      .filter((service) => !misdirected.some(({ name }) => isNamedFor(service.name, name)))
       .map((service) => {
         const name = brief(service.name);
         const remedy = `Add a route to it, or label it ${label}: "false" if it is no version of the API.`;
-        const message = `No route reaches ${name}, though ${brief(pair.gateway.name)} could.`;
+        const message = `No route leads to ${name}, although ${brief(pair.gateway.name)} can reach it.`;
         return warning(faultIn(service.at, ['services', service.name], message, remedy));
       })
   );
 };
 
 /**
- * A retired version answers 410 without its service. It is a warning, since between the two steps of retiring the
- * service has to run on for a while.
+ * A retired version is answered 410 without its service. This is a warning, because the service must run for a while
+ * between the two steps of retiring.
  */
-export const stillRuns: ComposeRule = (pair) =>
-  [...leftovers(pair)].flatMap(([service, version]): ComposeFinding[] => {
+export const retiredStillRuns: ComposeRule = (pair) =>
+  [...servicesOfRetired(pair)].flatMap(([service, version]): ComposeFinding[] => {
     const isRunning = pair.running?.has(service.name) === true;
     if (service.idle !== undefined && !isRunning) return [];
     const name = brief(service.name);
     const state = isRunning ? 'its container still runs' : `\`docker compose up\` starts it`;
     const steps = [
       ...(isRunning ? [`\`docker compose stop ${name}\``] : []),
-      ...(service.idle === undefined ? ['take it out of the file or give it a profile'] : []),
+      ...(service.idle === undefined ? ['remove it from the file or give it a profile'] : []),
     ];
     const remedy = `Wait for \`version-gateway status --wait /${version}\`, then ${steps.join(', and ')}.`;
-    const message = `/${version} is retired and needs ${name} no more, but ${state}.`;
+    const message = `/${version} is retired and no longer needs ${name}, but ${state}.`;
     return [warning(faultIn(service.at, ['services', service.name], message, remedy))];
   });
 
-/** Services that only retired versions have: by their upstream, or, for a bare tombstone, by their name. */
-function leftovers(pair: ComposeContext): ReadonlyMap<Service, string> {
+/** Services of retired versions only, found by upstream, or by name for a tombstone without an upstream. */
+function servicesOfRetired(pair: ComposeContext): ReadonlyMap<Service, string> {
   const inUse = servicesOf(servedTargets(pair));
   const candidates = backends(pair);
   const found = new Map<Service, string>();
@@ -142,23 +149,23 @@ function leftovers(pair: ComposeContext): ReadonlyMap<Service, string> {
   return found;
 }
 
-/** What shares a network with the gateway, and is neither a part of another service nor in front of the gateway. */
+/** Services on a network of the gateway that neither belong to another service nor stand in front of the gateway. */
 function backends({ project, gateway }: ComposeContext): readonly Service[] {
   const others = [...project.services.values()].filter((service) => service !== gateway);
-  const needs = others.map((service) => [service, namedBy(service)] as const);
+  const needs = others.map((service) => [service, namesUsedBy(service)] as const);
   const needed = new Set(
     needs.flatMap(([{ name }, hosts]) => [...hosts].filter((host) => host !== name.toLowerCase())),
   );
   return needs.flatMap(([service, hosts]) => {
     const isNear = [...service.networks.keys()].some((network) => gateway.networks.has(network));
-    const isNone = textOf(child(service.node, 'labels', label)) === 'false' || furniture.has(imageOf(service));
+    const isNone = textOf(child(service.node, 'labels', label)) === 'false' || commonImages.has(imageOf(service));
     const isInFront = hosts.has(gateway.name.toLowerCase());
     return isNear && !isNone && !isInFront && !needed.has(service.name.toLowerCase()) ? [service] : [];
   });
 }
 
-/** All that a service depends on, or has where the name of a host would stand; in lower case. */
-function namedBy(service: Service): ReadonlySet<string> {
+/** The services that a service depends on, and all texts in the position of a host name; in lower case. */
+function namesUsedBy(service: Service): ReadonlySet<string> {
   const host = /(?<=^|\/\/|[@,=\s])[\w.-]+(?=[:/,\s]|$)/g;
   const hosts = mentions(service).flatMap((text) => text.match(host) ?? []);
   return new Set([...service.dependsOn.keys(), ...hosts].map((name) => name.toLowerCase()));

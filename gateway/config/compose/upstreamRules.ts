@@ -7,62 +7,62 @@ import {
   type ComposeRule,
   type ComposeTarget,
   isLoopback,
-  namesFor,
+  reachableNames,
   servedTargets,
 } from './upstreams.ts';
 
-/** A host that nobody answers to is a 502 for every request. */
-export const unanswered: ComposeRule = (pair) =>
+/** A host that no service has is a 502 for every request. */
+export const upstreamUnanswered: ComposeRule = (pair) =>
   servedTargets(pair).flatMap(({ target, answer }): ComposeFinding[] => {
     const { source, gateway, project } = pair;
     const say = (message: string, remedy: string) =>
-      faultAt(source, target.path, `${target.url}: ${message}`, `${remedy}${setAt(target, gateway)}`);
+      faultAt(source, target.path, `${target.url}: ${message}`, `${remedy}${whereSet(target, gateway)}`);
     const host = brief(target.host);
     if (answer.kind === 'itself') {
       const who = isLoopback(target.host)
-        ? `in its container, ${host} is ${brief(gateway.name)} itself.`
-        : 'that is the gateway itself.';
-      return [serious(say(who, `${inPlace(target, pair)}.`))];
+        ? `in the container of the gateway, ${host} is ${brief(gateway.name)} itself.`
+        : 'this is the gateway itself.';
+      return [serious(say(who, `${suggestion(target, pair)}.`))];
     }
     if (answer.kind === 'elsewhere') {
       const where = `${brief(answer.service.name)} is on ${place(answer.service)}, and ${brief(gateway.name)} on ${place(gateway)}.`;
       return [serious(say(where, 'Put both on one network.'))];
     }
-    if (answer.kind !== 'nobody') return [];
-    const foreign = [...gateway.networks.keys()].filter((network) => project.foreignNetworks.has(network));
-    if (foreign.length > 0) {
-      const remedy = `See that a container of another project has the name on ${listed(foreign)}.`;
-      return [warning(say(`no service of these files answers to ${host}.`, remedy))];
+    if (answer.kind !== 'nothing') return [];
+    const external = [...gateway.networks.keys()].filter((network) => project.externalNetworks.has(network));
+    if (external.length > 0) {
+      const remedy = `Make sure that a container of another project has this name on ${listed(external)}.`;
+      return [warning(say(`no service of these files has the name ${host}.`, remedy))];
     }
-    const names = namesFor(gateway, project);
+    const names = reachableNames(gateway, project);
     const best = nearest(target.host, names);
-    const known = names.length === 0 ? 'Add the service to one.' : `Known there: ${listed(names)}.`;
+    const known = names.length === 0 ? 'Add the service to one.' : `Services there: ${listed(names)}.`;
     const remedy = best === undefined ? known : `Did you mean ${brief(best)}?`;
-    return [serious(say(`no service answers to ${host} on a network of ${brief(gateway.name)}.`, remedy))];
+    return [serious(say(`no service has the name ${host} on a network of ${brief(gateway.name)}.`, remedy))];
   });
 
-/** A port on which nobody listens is a connection refused for every request. */
-export const otherPort: ComposeRule = (pair) =>
+/** A port without a listener refuses every connection. */
+export const portDiffers: ComposeRule = (pair) =>
   servedTargets(pair).flatMap(({ target, answer }): ComposeFinding[] => {
-    // On the host's network it was found by the very port.
+    // On the network of the host, the service was found by this port.
     if (answer.kind !== 'services' || pair.gateway.networkMode === 'host') return [];
     const known = answer.services.map((service) => ({ service, ports: portsOf(service) }));
     if (known.some(({ ports }) => ports.length === 0 || listensOn(ports, target.port))) return [];
     return known.slice(0, 1).map(({ service, ports }) => {
       const published = ports.find((port) => port.published === target.port);
       const message = published
-        ? `${target.port} is the port on the host; in its container ${brief(service.name)} listens on ${portsInWords([published])}.`
+        ? `${target.port} is the published port of the host; in its container ${brief(service.name)} listens on ${portsInWords([published])}.`
         : `${brief(service.name)} listens on ${portsInWords(ports)} (${[...new Set(ports.map(({ said }) => said))].join(', ')}).`;
       const first = published ?? ports[0];
-      const remedy = `Write ${portsInWords(first ? [first] : [])}, or name ${target.port} in expose if it is right.`;
+      const remedy = `Write ${portsInWords(first ? [first] : [])}, or add ${target.port} to expose if it is right.`;
       return serious(
-        faultAt(pair.source, target.path, `${target.url}: ${message}`, `${remedy}${setAt(target, pair.gateway)}`),
+        faultAt(pair.source, target.path, `${target.url}: ${message}`, `${remedy}${whereSet(target, pair.gateway)}`),
       );
     });
   });
 
-/** A service that nobody starts answers nothing, either. */
-export const notStarted: ComposeRule = (pair) =>
+/** A service that is not started does not answer. */
+export const backendNotStarted: ComposeRule = (pair) =>
   servedTargets(pair).flatMap(({ target, answer }): ComposeFinding[] => {
     if (answer.kind !== 'services' || answer.services.some(({ idle }) => idle === undefined)) return [];
     return answer.services.slice(0, 1).map(({ name, idle }) => {
@@ -71,8 +71,8 @@ export const notStarted: ComposeRule = (pair) =>
     });
   });
 
-function inPlace(target: ComposeTarget, { gateway, project, versions }: ComposeContext): string {
-  const names = new Set(namesFor(gateway, project));
+function suggestion(target: ComposeTarget, { gateway, project, versions }: ComposeContext): string {
+  const names = new Set(reachableNames(gateway, project));
   const near = [...project.services.values()].filter(({ name }) => names.has(name));
   const byPort = near.filter((service) =>
     portsOf(service).some((port) => port.published === target.port || listensOn([port], target.port)),
@@ -90,8 +90,8 @@ function inPlace(target: ComposeTarget, { gateway, project, versions }: ComposeC
     : `Set ${target.variable} in the environment of ${brief(gateway.name)}, as in ${url}`;
 }
 
-/** A value that comes from the Compose file is corrected there. */
-function setAt({ variable }: ComposeTarget, gateway: Service): string {
+/** The position of a value that comes from the Compose file, where it has to be corrected. */
+function whereSet({ variable }: ComposeTarget, gateway: Service): string {
   const setting = variable === undefined ? undefined : gateway.environment.get(variable);
   return setting ? `  ${variable} is set at ${setting.at.file}:${setting.at.line}:${setting.at.column}.` : '';
 }

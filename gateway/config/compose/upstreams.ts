@@ -7,7 +7,7 @@ import { allTexts, child, entriesOf } from './node.ts';
 import type { Project } from './project.ts';
 import { portsOf, type Service } from './service.ts';
 
-/** One upstream of routes.yaml as the gateway reads it in its container. */
+/** One upstream of routes.yaml, with the variables of the gateway's container. */
 export interface ComposeTarget {
   /** `v1` */
   readonly version: string;
@@ -15,9 +15,9 @@ export interface ComposeTarget {
   /** In lower case, without the brackets of an IPv6 address. */
   readonly host: string;
   readonly port: number;
-  /** Where it stands in routes.yaml. */
+  /** Its path in routes.yaml. */
   readonly path: Path;
-  /** The variable that it comes from, if it is written as one. */
+  /** The variable that it is written as, if any. */
   readonly variable: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export function targetsOf(snapshot: Snapshot, source: Source, text: string): rea
   );
 }
 
-/** An upstream may be written in four ways. */
+/** An upstream may be written in four forms. */
 function pathOf(source: Source, key: string, index: number): Path {
   const route = ['routes', key];
   const forms = [
@@ -54,14 +54,15 @@ function pathOf(source: Source, key: string, index: number): Path {
 }
 
 /**
- * Who answers to the host of a target, seen from the gateway's container.
- * - `elsewhere`: a service has the name, on networks that the gateway is not on
- * - `outside`: a host of which the files know nothing
+ * What the host of a target means in the gateway's container.
+ * - `elsewhere`: a service of that name, on networks that the gateway is not on
+ * - `outside`: a host outside of the project
+ * - `nothing`: no service, and no host outside
  */
 export type HostResolution =
   | { readonly kind: 'services'; readonly services: readonly Service[] }
   | { readonly kind: 'elsewhere'; readonly service: Service }
-  | { readonly kind: 'itself' | 'outside' | 'nobody' };
+  | { readonly kind: 'itself' | 'outside' | 'nothing' };
 
 export function resolveHost({ host, port }: ComposeTarget, project: Project, gateway: Service): HostResolution {
   const all = [...project.services.values()];
@@ -77,11 +78,11 @@ export function resolveHost({ host, port }: ComposeTarget, project: Project, gat
   if (linked) return { kind: 'services', services: [linked] };
   const elsewhere = all.find((service) => [...service.networks.keys()].some((network) => isOn(service, network)));
   if (elsewhere) return { kind: 'elsewhere', service: elsewhere };
-  return isOutside(host, gateway) ? { kind: 'outside' } : { kind: 'nobody' };
+  return isOutside(host, gateway) ? { kind: 'outside' } : { kind: 'nothing' };
 }
 
-/** The names that would find somebody from the gateway's container. */
-export function namesFor(gateway: Service, project: Project): string[] {
+/** The services that the gateway's container can reach. */
+export function reachableNames(gateway: Service, project: Project): string[] {
   const others = [...project.services.values()].filter((service) => service !== gateway);
   const near = others.filter((service) => [...service.networks.keys()].some((key) => gateway.networks.has(key)));
   return near.map(({ name }) => name);
@@ -91,7 +92,7 @@ export function isLoopback(host: string): boolean {
   return /^(?:localhost|.+\.localhost|127\..*|0\.0\.0\.0|::1?)$/.test(host);
 }
 
-/** Within a network that it shares, the gateway meets other containers at 127.0.0.1. */
+/** Containers that share the network of the gateway are at 127.0.0.1. */
 function atLoopback(port: number, project: Project, gateway: Service): HostResolution {
   const all = [...project.services.values()].filter((service) => service !== gateway);
   if (gateway.networkMode === 'host') {
@@ -103,15 +104,15 @@ function atLoopback(port: number, project: Project, gateway: Service): HostResol
   return mates.length > 0 ? { kind: 'services', services: mates } : { kind: 'itself' };
 }
 
-/** Addresses, names of the outer DNS, and those that the gateway's hosts file holds. */
+/** Addresses, names of public DNS, and names from `extra_hosts` and `external_links`. */
 function isOutside(host: string, gateway: Service): boolean {
   const extra = child(gateway.node, 'extra_hosts');
   const hosts = [...entriesOf(extra).map(([name]) => name), ...allTexts(extra).map((text) => text.split(/[:=]/)[0])];
-  const foreign = allTexts(child(gateway.node, 'external_links')).map((link) => link.split(':').at(-1));
-  return isIP(host) !== 0 || host.includes('.') || hosts.includes(host) || foreign.includes(host);
+  const external = allTexts(child(gateway.node, 'external_links')).map((link) => link.split(':').at(-1));
+  return isIP(host) !== 0 || host.includes('.') || hosts.includes(host) || external.includes(host);
 }
 
-/** The two files, side by side. */
+/** Everything that a rule compares. */
 export interface ComposeContext {
   /** Of routes.yaml. */
   readonly source: Source;
@@ -120,7 +121,7 @@ export interface ComposeContext {
   readonly project: Project;
   readonly gateway: Service;
   readonly versions: readonly Version[];
-  /** Names of services of which an engine says that they run; undefined where no engine answers. */
+  /** Names of the services that run, according to the engine; undefined if no engine answers. */
   readonly running: ReadonlySet<string> | undefined;
 }
 
@@ -128,23 +129,23 @@ interface Version {
   /** `v1` */
   readonly name: string;
   readonly isRetired: boolean;
-  readonly targets: readonly Answered[];
+  readonly targets: readonly ResolvedTarget[];
 }
 
-interface Answered {
+interface ResolvedTarget {
   readonly target: ComposeTarget;
   readonly answer: HostResolution;
 }
 
-/** Looks at a pair of files, and says what does not fit; it never throws. */
+/** Compares routes.yaml with the project and returns what does not fit; never throws. */
 export type ComposeRule = (pair: ComposeContext) => ComposeFinding[];
 
-/** Those that are asked by a version that is served. */
-export function servedTargets({ versions }: ComposeContext): readonly Answered[] {
+/** The targets of versions that are not retired. */
+export function servedTargets({ versions }: ComposeContext): readonly ResolvedTarget[] {
   return versions.flatMap(({ isRetired, targets }) => (isRetired ? [] : targets));
 }
 
-export function servicesOf(targets: readonly Answered[]): ReadonlySet<Service> {
+export function servicesOf(targets: readonly ResolvedTarget[]): ReadonlySet<Service> {
   return new Set(targets.flatMap(({ answer }) => (answer.kind === 'services' ? answer.services : [])));
 }
 

@@ -5,7 +5,7 @@ import { parseNames } from '../names.ts';
 import { faultAt, has } from '../source.ts';
 import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 
-/** A contract that is named has to be there, and to be one. */
+/** A contract must exist and be an OpenAPI document. */
 export const contractsAreReadable: ConfigRule = ({ source, entries, contracts }) =>
   entries.flatMap(({ key, route }) => {
     const contract = contracts.get(key);
@@ -15,7 +15,7 @@ export const contractsAreReadable: ConfigRule = ({ source, entries, contracts })
     ];
   });
 
-/** Certificates and keys that are named have to be there. */
+/** Certificates and keys must be readable. */
 export const certificatesAreReadable: ConfigRule = ({ source, draft, entries, files }) => {
   const named: [path: Path, file: string | undefined][] = [
     [['defaults', 'tls', 'ca'], draft.defaults.tls.ca],
@@ -30,7 +30,7 @@ export const certificatesAreReadable: ConfigRule = ({ source, draft, entries, fi
   });
 };
 
-/** A file of names has to be there, and to be a map of names. */
+/** The file of client names must be readable and be a map of names. */
 export const namesAreReadable: ConfigRule = ({ source, draft, files }) => {
   const file = draft.usage.names;
   if (file === undefined) return [];
@@ -40,55 +40,55 @@ export const namesAreReadable: ConfigRule = ({ source, draft, files }) => {
   }
   const names = parseNames(content.text());
   if (typeof names !== 'string') return [];
-  const remedy = 'Write one line a client: "user-agent:curl": the name.';
+  const remedy = 'Write one line for each client: "user-agent:curl": the name.';
   return [faultAt(source, ['usage', 'names'], `${file} ${names}.`, remedy)];
 };
 
-/** A guide leads somewhere. */
+/** A migration guide needs a successor. */
 export const guideNeedsSuccessor: ConfigRule = (context) =>
-  guided(context)
+  entriesWithGuide(context)
     .filter((entry) => successorOf(entry, context) === undefined)
     .filter(({ route }) => route.successor === undefined)
     .map(({ key }) => {
-      const message = `${key} has no successor for a guide to lead to.`;
+      const message = `${key} has no successor, and a guide describes the way to one.`;
       return faultAt(context.source, ['routes', key, 'guide'], message, 'Add the next major, or remove guide.');
     });
 
-/** It is made from two contracts. */
+/** A migration guide is generated from two contracts. */
 export const guideNeedsContracts: ConfigRule = (context) =>
-  pairs(context).flatMap(({ entry: { key }, both }) => {
+  guidePairs(context).flatMap(({ entry: { key }, both }) => {
     const missing = both.find((one) => !has(context.source, ['routes', one.key, 'contract']));
     if (!missing) return [];
-    const message = `The guide is made from the contracts of ${both.map((one) => one.key).join(' and ')}, and ${missing.key} has none.`;
+    const message = `The guide is generated from the contracts of ${both.map((one) => one.key).join(' and ')}, and ${missing.key} has none.`;
     return [
       faultAt(context.source, ['routes', key, 'guide'], message, `Add a contract to ${missing.key}, or remove guide.`),
     ];
   });
 
-/** A guide quotes fields, types and examples: of a contract that is kept back it would publish the greater part. */
-export const guideTellsNoSecrets: ConfigRule = (context) =>
-  pairs(context).flatMap(({ entry: { key }, both }) => {
+/** A guide quotes fields, types and examples, so it would publish most of a hidden contract. */
+export const guideQuotesPublishedContracts: ConfigRule = (context) =>
+  guidePairs(context).flatMap(({ entry: { key }, both }) => {
     const hidden = both.find((one) => {
       const contract = context.contracts.get(one.key);
       return !isNoContract(contract) && contract?.publish === false;
     });
     if (!hidden) return [];
-    const message = `The guide would publish what the contract of ${hidden.key} says, which has publish: false.`;
+    const message = `The guide would publish parts of the contract of ${hidden.key}, which has publish: false.`;
     return [faultAt(context.source, ['routes', key, 'guide'], message, 'Publish the contract, or remove guide.')];
   });
 
-function guided({ entries }: RuleContext): RouteEntry[] {
+function entriesWithGuide({ entries }: RuleContext): RouteEntry[] {
   return entries.filter(({ route }) => route.guide);
 }
 
-function pairs(context: RuleContext): { entry: RouteEntry; both: readonly RouteEntry[] }[] {
-  return guided(context).flatMap((entry) => {
+function guidePairs(context: RuleContext): { entry: RouteEntry; both: readonly RouteEntry[] }[] {
+  return entriesWithGuide(context).flatMap((entry) => {
     const next = successorOf(entry, context);
     return next ? [{ entry, both: [entry, next] }] : [];
   });
 }
 
-/** As the file alone tells it: without the day on which a sunset passes. */
+/** The successor in the file, whether or not a sunset has passed. */
 function successorOf(entry: RouteEntry, { entries }: RuleContext): RouteEntry | undefined {
   const { successor } = entry.route;
   if (successor !== undefined) return entries.find(({ key }) => key === successor);

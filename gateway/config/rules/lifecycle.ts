@@ -3,12 +3,12 @@ import { faultAt, has } from '../source.ts';
 import { isPrefix, routeKeys } from './routes.ts';
 import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 
-/** The headers promise a reader of `Sunset` that the version was deprecated before. */
+/** A client that reads `Sunset` expects a `Deprecation` before it. */
 export const sunsetNeedsDeprecation: ConfigRule = ({ source, entries }) =>
   entries
     .filter(({ key, route }) => route.sunset !== undefined && !has(source, ['routes', key, 'deprecation']))
     .map(({ key }) => {
-      const remedy = 'Write when clients were told, or will be: deprecation: YYYY-MM-DD.';
+      const remedy = 'Add the date from which the version is deprecated: deprecation: YYYY-MM-DD.';
       return faultAt(source, ['routes', key, 'sunset'], 'A sunset needs a deprecation.', remedy);
     });
 
@@ -21,12 +21,12 @@ export const sunsetNotBeforeDeprecation: ConfigRule = ({ source, entries }) =>
     return [faultAt(source, ['routes', key, 'sunset'], message, `Move sunset to ${first} or later, or remove it.`)];
   });
 
-/** `2026-06-30`, or with its time where it has one. */
+/** `2026-06-30`, or with the time if it is not midnight UTC. */
 export function written(instant: number): string {
   return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
 }
 
-/** Clients are only ever sent to a version of this file. */
+/** A successor must be a version of this file. */
 export const successorExists: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route: { successor } }) => {
     if (successor === undefined || has(source, ['routes', successor])) return [];
@@ -35,19 +35,17 @@ export const successorExists: ConfigRule = ({ source, entries }) =>
     return [faultAt(source, ['routes', key, 'successor'], `${successor} is not a version of this file.`, remedy)];
   });
 
-/** A chain of successors that comes back would send clients round in circles. */
+/** Successors must not form a circle: clients would be sent back and forth. */
 export const successorsDoNotCircle: ConfigRule = (context) =>
   backward(context).flatMap(({ entry, chain }) => {
     if (chain.at(-1) !== entry.key) return [];
     const circle =
-      chain.length === 2
-        ? `${entry.key} is its own successor.`
-        : `The successors go in a circle: ${chain.join(' → ')}.`;
+      chain.length === 2 ? `${entry.key} is its own successor.` : `The successors form a circle: ${chain.join(' → ')}.`;
     const path = ['routes', entry.key, 'successor'];
     return [faultAt(context.source, path, circle, 'Name a higher major, or remove it.')];
   });
 
-/** The successor of a major is a higher one. */
+/** The successor of a major is a higher major. */
 export const successorIsHigher: ConfigRule = (context) =>
   backward(context).flatMap(({ entry, chain }) => {
     if (chain.at(-1) === entry.key) return [];
@@ -56,7 +54,7 @@ export const successorIsHigher: ConfigRule = (context) =>
     return [faultAt(context.source, path, message, 'Name a higher major, or remove it.')];
   });
 
-/** Every circle has a step that leads down or stays: from there, where the chain leads, until it ends or comes back. */
+/** The chains that begin with a successor that is not higher: every circle contains such a step. Each ends at its end or at its beginning. */
 function backward({ entries }: RuleContext): { entry: RouteEntry; chain: string[] }[] {
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));
   const next = ({ major, route }: RouteEntry): RouteEntry | undefined =>
@@ -78,7 +76,7 @@ function backward({ entries }: RuleContext): { entry: RouteEntry; chain: string[
   });
 }
 
-/** Stands for the reason in the line that a refusal prints. It is not a reason itself. */
+/** The placeholder for the reason in the line that a refused reload prints; the rule rejects it as a reason. */
 export const forcePlaceholder = '<why this is right>';
 
 /** `guard.force` may name a version that is no longer in the file. Each entry needs a prefix and a reason. */
@@ -87,7 +85,9 @@ export const forceNamesVersions: ConfigRule = ({ source, draft }) =>
     const path = ['guard', 'force', key];
     if (!isPrefix(key))
       return [faultAt(source, path, `${key} is not the prefix of a version.`, 'Write /v1: "the reason".', 'key')];
-    // The placeholder without its brackets is what remains when somebody removes only those.
+    // The placeholder without its brackets is no reason either.
     const isPlaceholder = /^\s*<.*>\s*$/.test(reason) || reason.trim() === forcePlaceholder.slice(1, -1);
-    return isPlaceholder ? [faultAt(source, path, `"${reason}" is a placeholder.`, 'Write the reason.')] : [];
+    return isPlaceholder
+      ? [faultAt(source, path, `"${reason}" is a placeholder.`, 'Write the reason for the exception.')]
+      : [];
   });

@@ -2,37 +2,37 @@ import { faultAt } from '../source.ts';
 import { written } from './lifecycle.ts';
 import type { RouteEntry, RuleContext, WarningRule } from './rule.ts';
 
-/** Clients are told to move, and not until when. */
+/** Clients are told to move, but not by when. */
 export const endlessDeprecation: WarningRule = ({ source, entries }, now) =>
   entries
     .filter(
       (entry) => isServed(entry, now) && entry.route.deprecation !== undefined && entry.route.sunset === undefined,
     )
     .map(({ key }) => {
-      const message = `${key} is deprecated without a sunset: its clients do not learn how long they have.`;
+      const message = `${key} is deprecated without a sunset, so its clients do not know how much time they have.`;
       return faultAt(source, ['routes', key, 'deprecation'], message, 'Add a sunset when it is known.');
     });
 
-/** The announced end has come, and nothing happened. */
+/** The announced end has passed, and the version is still served. */
 export const passedSunset: WarningRule = ({ source, entries }, now) =>
   entries.flatMap((entry) => {
     const { key, route } = entry;
     if (route.sunset === undefined || route.sunset > now || !isServed(entry, now)) return [];
     const message = `The sunset of ${key}, ${written(route.sunset)}, has passed, and it is still served.`;
-    const remedy = 'Write after_sunset: gone or retired: true, or move the sunset.';
+    const remedy = 'Write after_sunset: gone or retired: true, or move the sunset to a later date.';
     return [faultAt(source, ['routes', key, 'sunset'], message, remedy)];
   });
 
-/** A version that ends, and nowhere to go. */
+/** A version ends without a successor. */
 export const noSuccessor: WarningRule = (context, now) =>
   context.entries
     .filter((entry) => entry.route.sunset !== undefined && !successorOf(entry, context, now))
     .map(({ key }) => {
-      const message = `${key} ends, and there is no higher major for its clients to move to.`;
+      const message = `${key} ends, and there is no higher major that its clients can move to.`;
       return faultAt(context.source, ['routes', key, 'sunset'], message, 'Add the next major, or remove the sunset.');
     });
 
-/** Clients who move would have to move again at once. */
+/** Clients that move would soon have to move again. */
 export const successorGoesFirst: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;
@@ -49,13 +49,13 @@ export const successorGoesFirst: WarningRule = (context, now) =>
     return [faultAt(context.source, path, message, 'Name a later major, or move one of the two dates.')];
   });
 
-/** Whether a version is answered by its targets at `now`. */
+/** Whether the targets of a version answer requests at `now`. */
 export function isServed({ route }: RouteEntry, now: number): boolean {
   const isGone = route.after_sunset === 'gone' && route.sunset !== undefined && route.sunset <= now;
   return !route.retired && !isGone;
 }
 
-/** The version that the clients of `entry` are sent to. */
+/** The version that clients of `entry` are told to move to. */
 export function successorOf(entry: RouteEntry, { entries }: RuleContext, now: number): RouteEntry | undefined {
   const { successor } = entry.route;
   if (successor !== undefined) return entries.find((other) => other.key === successor);

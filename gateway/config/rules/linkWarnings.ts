@@ -6,8 +6,8 @@ import { faultAt } from '../source.ts';
 import { successorOf } from './lifecycleWarnings.ts';
 import type { RouteEntry, RuleContext, WarningRule } from './rule.ts';
 
-/** Links to the same resource in the successor are only checked where both contracts are known. */
-export const lonelyContract: WarningRule = (context, now) =>
+/** Links to the same resource in the successor are checked only if both versions have a contract. */
+export const contractWithoutCounterpart: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const next = successorOf(entry, context, now);
     if (entry.route.deprecation === undefined || !next) return [];
@@ -17,8 +17,8 @@ export const lonelyContract: WarningRule = (context, now) =>
     return [faultAt(context.source, ['routes', entry.key, 'contract'], message, `Add a contract to ${next.key}.`)];
   });
 
-/** A row that leads to a route which the successor does not have makes no link. */
-export const movedIntoNothing: WarningRule = (context, now) =>
+/** A row of `moved` whose target is missing in the contract of the successor gives no link. */
+export const movedToMissingRoute: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const next = successorOf(entry, context, now);
     const paths = next && contractOf(context, next.key)?.paths;
@@ -36,23 +36,23 @@ export const movedIntoNothing: WarningRule = (context, now) =>
       });
   });
 
-/** `moved` speaks of a successor. */
-export const movedNowhere: WarningRule = (context, now) =>
+/** `moved` needs a successor. */
+export const movedWithoutSuccessor: WarningRule = (context, now) =>
   context.entries
     .filter((entry) => Object.keys(entry.route.moved ?? {}).length > 0 && !successorOf(entry, context, now))
     .map(({ key }) => {
-      const message = `${key} has moved routes and no successor to which they could have moved.`;
+      const message = `${key} has moved routes but no successor.`;
       return faultAt(context.source, ['routes', key, 'moved'], message, 'Add the next major, or remove it.');
     });
 
-// Enough to see what it is about.
+// Examples in the message.
 const named = 3;
 
 /**
- * Routes of a version that is going, which its successor lacks and `moved` does not mention. No broken link is ever sent;
- * their clients get none, which is right only where somebody has said so.
+ * Routes of a deprecated or retired version that are neither in the contract of its successor nor in `moved`. Clients get no
+ * link to a successor route there. That is right only if `moved` says so with null.
  */
-export const linksLost: WarningRule = (context, now) =>
+export const routesWithoutCounterpart: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;
     const next = nextOf(entry, context);
@@ -66,11 +66,11 @@ export const linksLost: WarningRule = (context, now) =>
       .filter((path) => moved.find(path) === undefined && others.paths.find(path) === undefined);
     if (lost.length === 0) return [];
     const message = `The contract of ${next.key} has no ${list(lost)}, so clients of ${lost.length === 1 ? 'it' : 'them'} get no successor-version link.`;
-    const remedy = `Say under moved where ${lost.length === 1 ? 'it is' : 'they are'} now (version-gateway moved ${key} ${next.key}), or write null.`;
+    const remedy = `Write under moved where ${lost.length === 1 ? 'it is' : 'they are'} now (version-gateway moved ${key} ${next.key}), or write null.`;
     return [faultAt(context.source, ['routes', key, 'contract'], message, remedy)];
   });
 
-/** The next major, live or not: `moved` and links go from one to the next. */
+/** The next major, retired or not: `moved` and links lead from one version to the next. */
 function nextOf(entry: RouteEntry, { entries }: RuleContext): RouteEntry | undefined {
   const { successor } = entry.route;
   if (successor !== undefined) return entries.find(({ key }) => key === successor);

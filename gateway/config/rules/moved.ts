@@ -14,7 +14,7 @@ export const movedTemplates: ConfigRule = ({ source, entries }) =>
     }),
   );
 
-/** The new path is written with values of the old one: by name, or by position where the name is new. */
+/** The new path takes its parameters from the old one: by name, or by position for a new name. */
 export const movedParameters: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route }) =>
     Object.entries(route.moved ?? {}).flatMap(([from, to]) => {
@@ -27,14 +27,14 @@ export const movedParameters: ConfigRule = ({ source, entries }) =>
         faultAt(
           source,
           ['routes', key, 'moved', from],
-          `{${name}} has no value: ${from} has no such parameter.`,
+          `{${name}} has no value, because ${from} has no such parameter.`,
           remedy,
         ),
       );
     }),
   );
 
-/** `/drinks/{id}` and `/drinks/{name}` fit the same paths, so only one of them could hold. */
+/** `/drinks/{id}` and `/drinks/{name}` match the same paths, so only one of them could apply. */
 export const movedRowsDiffer: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route }) => {
     const seen = new Map<string, string>();
@@ -45,12 +45,14 @@ export const movedRowsDiffer: ConfigRule = ({ source, entries }) =>
       const path = ['routes', key, 'moved', from];
       if (first === undefined) seen.set(shape, from);
       else
-        faults.push(faultAt(source, path, `${from} fits the same paths as ${first}.`, 'Keep one of the two.', 'key'));
+        faults.push(
+          faultAt(source, path, `${from} matches the same paths as ${first}.`, 'Keep one of the two.', 'key'),
+        );
     }
     return faults;
   });
 
-// What RFC 3986 §3.3 lets a path hold, and braces; it ends up between the angle brackets of a Link.
+// The characters of a path (RFC 3986 §3.3), and braces. The path is written between the angle brackets of a Link.
 const allowed = /^[\w\-.~!$&'()*+,;=:@%/{}]*$/;
 
 function problemsOf(template: string): [message: string, remedy: string][] {
@@ -64,7 +66,7 @@ function problemsOf(template: string): [message: string, remedy: string][] {
   if (/[{}]/.test(rest)) return [[`${template} has a brace that is not part of a {parameter}.`, 'Write {name}.']];
   return allowed.test(rest)
     ? []
-    : [[`${template} has a character that may not stand in a path.`, 'Percent-encode it.']];
+    : [[`${template} has a character that is not allowed in a path.`, 'Percent-encode it.']];
 }
 
 function parametersOf(template: string): string[] {

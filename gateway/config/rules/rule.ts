@@ -6,14 +6,14 @@ import type { Draft } from '../schema.ts';
 import type { Contract } from '../snapshot.ts';
 import type { Source } from '../source.ts';
 
-/** A rule looks at a document whose types are right, and says what it finds; it never throws. */
+/** Checks a document whose types are right and returns its faults; never throws. */
 export type ConfigRule = (context: RuleContext) => Fault[];
 
 export interface RuleContext {
   readonly source: Source;
-  /** What is wrongly typed is missing in it; `has(source, path)` tells whether it is missing in the file too. */
+  /** Values of a wrong type are left out; `has(source, path)` tells whether the file has one. */
   readonly draft: Draft;
-  /** The routes whose prefix has the right shape, lowest major first. */
+  /** The routes with a valid prefix, lowest major first. */
   readonly entries: readonly RouteEntry[];
   readonly files: NamedFiles;
   /** By route key. */
@@ -29,5 +29,5 @@ export interface RouteEntry {
   readonly route: DraftRoute;
 }
 
-/** What a file may say and is hardly meant to. `now` in epoch milliseconds. */
+/** Returns warnings about a file that works, but probably not as intended. `now` in epoch milliseconds. */
 export type WarningRule = (context: RuleContext, now: number) => Fault[];

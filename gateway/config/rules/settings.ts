@@ -7,21 +7,21 @@ import { faultAt, has, valueAt } from '../source.ts';
 import { isServed } from './lifecycleWarnings.ts';
 import type { ConfigRule, WarningRule } from './rule.ts';
 
-/** Whoever reaches the admin listener can reload the gateway and read who calls it. */
+/** The admin listener can reload the gateway and shows its clients, so it needs a token unless it is on loopback. */
 export const openAdminNeedsToken: ConfigRule = ({ source, draft: { gateway } }) => {
   const written = valueAt(source.tree, ['gateway', 'admin_token']);
   const isEmpty = isEmptyVariable(written);
   if (isLoopback(gateway.admin.host) || (written !== undefined && !isEmpty)) return [];
   const message = `${format(gateway.admin)} can be reached from other machines, and ${isEmpty ? 'admin_token is empty' : 'there is no admin_token'}.`;
-  const remedy = isEmpty ? setIt(written) : `Write admin_token: \${ADMIN_TOKEN}`;
+  const remedy = isEmpty ? remedyForEmpty(written) : `Write admin_token: \${ADMIN_TOKEN}`;
   return [faultAt(source, ['gateway', 'admin'], message, `${remedy}, or listen on 127.0.0.1:${gateway.admin.port}.`)];
 };
 
-/** `${NAME:-}` is empty for want of NAME. */
-function setIt(written: unknown): string {
+/** `${NAME:-}` is empty if NAME is not set. */
+function remedyForEmpty(written: unknown): string {
   const [, name = 'its variable'] =
     written instanceof Expanded ? (/\$\{?([A-Za-z_]\w*)/.exec(written.written) ?? []) : [];
-  return `Set ${name}, for which \`openssl rand -hex 24\` makes a value`;
+  return `Set ${name}, for example to the output of \`openssl rand -hex 24\``;
 }
 
 /** Two listeners cannot share a port. */
@@ -42,7 +42,7 @@ function format({ host, port }: HostPort): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** A probe that outlasts the next one finds out late. */
+/** A probe that takes longer than the interval delays the next one. */
 export const slowProbes: WarningRule = ({ source, draft, entries }) => {
   const { interval, timeout } = draft.defaults.health;
   const settings = entries
@@ -56,23 +56,28 @@ export const slowProbes: WarningRule = ({ source, draft, entries }) => {
   return settings
     .filter((setting) => setting.timeout > setting.interval)
     .map(({ at }) =>
-      faultAt(source, at, 'A probe may take longer than the time until the next one.', 'Shorten timeout.'),
+      faultAt(source, at, 'A probe may take longer than the interval between two probes.', 'Shorten timeout.'),
     );
 };
 
-/** Whoever may write X-Forwarded-For may claim any address. */
+/** A trusted proxy may write any address into X-Forwarded-For. */
 export const unboundedTrust: WarningRule = ({ source, draft: { gateway } }) =>
   gateway.trusted_proxies
     .filter((cidr) => cidr.endsWith('/0'))
     .map((cidr) => {
-      const message = `${cidr} trusts everybody: any client can claim any address.`;
+      const message = `${cidr} trusts every address: any client can claim to be any other.`;
       return faultAt(source, ['gateway', 'trusted_proxies'], message, 'Name the networks of your own proxies.');
     });
 
-/** A file of nothing but tombstones. */
+/** Every version is a tombstone. */
 export const nothingServed: WarningRule = (context, now) => {
   if (context.entries.some((entry) => isServed(entry, now))) return [];
   return [
-    faultAt(context.source, ['routes'], 'Every version is retired: nothing is served.', 'Add a version that is.'),
+    faultAt(
+      context.source,
+      ['routes'],
+      'Every version is retired, so every request is answered 410.',
+      'Add a version that is not retired.',
+    ),
   ];
 };

@@ -5,13 +5,13 @@ import { nearest } from '../nearest.ts';
 import { faultAt, formatPath, type Source } from '../source.ts';
 import type { ConfigRule } from './rule.ts';
 
-/** A key that the schema does not have is most likely a misspelling: its default would apply without notice. */
+/** An unknown key is most likely misspelt; without this rule its default would apply unnoticed. */
 export const unknownKeys: ConfigRule = ({ source }) =>
   unknownIn(source.tree, [jsonSchema()], []).map(({ path, key, known }) =>
-    faultAt(source, [...path, key], `There is no key ${key} here.`, remedy(key, known), 'key'),
+    faultAt(source, [...path, key], `The key ${key} is unknown.`, remedy(key, known), 'key'),
   );
 
-/** The paths, as faults print them, of the keys that misspelled ones stand for. They are not missing as well. */
+/** The paths, in the form of faults, of the keys that misspelt ones were meant to be. They do not count as missing. */
 export function intendedKeys({ tree }: Source): Set<string> {
   return new Set(
     unknownIn(tree, [jsonSchema()], []).flatMap(({ path, key, known }) => {
@@ -50,7 +50,7 @@ function schemasOf(map: SchemaNode, key: string): readonly SchemaNode[] {
 }
 
 function remedy(key: string, known: readonly string[]): string {
-  if (key === '<<') return 'Merge keys are not read: write the keys out, or put them under `defaults`.';
+  if (key === '<<') return 'Merge keys are not supported: write the keys out, or put them under `defaults`.';
   const best = intendedKey(key, known);
   return best === undefined ? `Remove it. Known here: ${known.join(', ')}.` : `Did you mean ${best}?`;
 }

@@ -23,7 +23,7 @@ function origin(expected: string) {
 export const targetUrl = origin('a URL such as http://127.0.0.1:3001');
 export const publicOrigin = origin('a URL such as https://api.example.com');
 
-/** A page; normalised, so that it can stand in a header. */
+/** A page. The URL is normalised for use in a header. */
 export const pageUrl = scalar({
   accepts: ['string'],
   expected: 'a URL such as https://example.com/v1-end',
@@ -37,7 +37,7 @@ export const pageUrl = scalar({
 function parseUrl(input: string): URL | Wrong {
   if (!/^https?:\/\//i.test(input)) return new Wrong('is not an http:// or https:// URL');
   const url = URL.parse(input);
-  // `.includes('@')` too: an empty user is dropped by the parser, and was hardly meant.
+  // `.includes('@')` too: the parser drops an empty user, which is hardly intended.
   const authority = /^\w+:\/\/([^/?#\\]*)/.exec(input)?.[1] ?? '';
   if (!url) return new Wrong('is not a URL');
   if (url.username !== '' || url.password !== '' || authority.includes('@')) {
@@ -74,7 +74,7 @@ export const hostPort = scalar({
   },
 });
 
-/** Whether nothing but this machine can reach it. */
+/** Whether only this machine can reach the host. */
 export function isLoopback(host: string): boolean {
   if (host.toLowerCase() === 'localhost') return true;
   return ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback';
@@ -85,7 +85,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 };
 
-/** CIDRs; one entry of the file may stand for several. */
+/** CIDRs; one entry of the file may mean several. */
 export const network = scalar({
   accepts: ['string'],
   expected: 'a network such as 10.0.0.0/8 or 192.0.2.7, or loopback or private',
@@ -106,7 +106,7 @@ export const network = scalar({
   },
 });
 
-// ipaddr.js also reads 127.1 and 0x7f.0.0.1, which no operator means.
+// ipaddr.js also accepts 127.1 and 0x7f.0.0.1, which are hardly intended.
 function isIPv4(text: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(text) && !/(^|\.)0\d/.test(text);
 }
@@ -118,14 +118,14 @@ export const basePath = scalar({
   json: { type: 'string', pattern: '^/', examples: ['/', '/api'] },
   parse: (input): string | Wrong => {
     if (!input.startsWith('/')) return new Wrong('does not begin with /');
-    if (!/^\/[\w.~!$&'()*+,;=:@/-]*$/.test(input)) return new Wrong('has a character that may not stand in it');
+    if (!/^\/[\w.~!$&'()*+,;=:@/-]*$/.test(input)) return new Wrong('has a character that is not allowed in a path');
     const path = input.replace(/\/$/, '');
     if (path.includes('//')) return new Wrong('has an empty segment');
     return /(^|\/)\.{1,2}(\/|$)/.test(path) ? new Wrong('has a dot segment') : path;
   },
 });
 
-/** The path that a probe asks for; undefined for `off`. */
+/** The path of a probe; undefined for `off`. */
 export const probePath = scalar({
   accepts: ['string'],
   expected: 'a path such as /healthz, or off',
@@ -135,7 +135,7 @@ export const probePath = scalar({
     if (!input.startsWith('/')) return new Wrong('does not begin with /');
     return /^[!-~]+$/.test(input) && !input.includes('#')
       ? input
-      : new Wrong('has a character that may not stand in a path');
+      : new Wrong('has a character that is not allowed in a path');
   },
 });
 

@@ -4,15 +4,15 @@ import { plain, scalar, section, Wrong } from './scalar.ts';
 import { instant, rate, share, size, timer, timerOrOff } from './units.ts';
 import { filePath, flag, integer, oneOf } from './words.ts';
 
-// Each key once; `defaults` gives it a default value, and a route leaves it out to take that of `defaults`.
+// Each key is declared once. In `defaults` it has a default value; in a route it is optional and overrides `defaults`.
 
-const connect = timerOrOff.describe('How long a connection to a target may take.');
-const firstByte = timerOrOff.describe('How long a target may take to begin its response.');
-const idle = timerOrOff.describe('How long a target may fall silent within a response body.');
+const connect = timerOrOff.describe('The longest time for a connection to a target.');
+const firstByte = timerOrOff.describe('The longest time until a target begins its response.');
+const idle = timerOrOff.describe('The longest pause of a target within a response body.');
 const streamIdle = timerOrOff.describe('The same for text/event-stream and upgraded connections.');
-const writeIdle = timerOrOff.describe('How long a client may stop reading.');
+const writeIdle = timerOrOff.describe('The longest time that a client does not read.');
 const keepAlive = timerOrOff.describe(
-  'How long a pooled connection to a target may idle; a shorter Keep-Alive of the target wins.',
+  'The longest idle time of a pooled connection to a target. A shorter Keep-Alive of the target is respected.',
 );
 
 export const timeouts = section({
@@ -33,10 +33,10 @@ export const routeTimeouts = section({
 });
 
 const count = integer(1, 1_000_000);
-const body = size.describe('The longest request body; one of exactly this size is allowed.');
-const inFlight = count.describe('Requests of one version at the same time.');
-const inFlightPerTarget = count.describe('Requests on one target at the same time.');
-const queue = timerOrOff.describe('How long a request may wait for its turn at these limits.');
+const body = size.describe('The largest request body; exactly this size is allowed.');
+const inFlight = count.describe('Concurrent requests of one version.');
+const inFlightPerTarget = count.describe('Concurrent requests on one target.');
+const queue = timerOrOff.describe('How long a request may wait in the queue when a limit is reached.');
 
 export const limits = section({
   body: body.prefault('10MiB'),
@@ -51,9 +51,9 @@ export const routeLimits = section({
   queue: queue.optional(),
 });
 
-const attempts = integer(1, 10).describe('Attempts in all, the first one included; 1 means no retry.');
+const attempts = integer(1, 10).describe('Attempts in total, the first one included; 1 means no retry.');
 const budget = share.describe('The share of requests that may be retried.');
-const budgetMin = rate.describe('Retries that are always granted.');
+const budgetMin = rate.describe('Retries that are always allowed.');
 
 export const retries = section({
   attempts: attempts.prefault(2),
@@ -67,14 +67,16 @@ export const routeRetries = section({
 });
 
 const few = integer(1, 1000);
-const path = probePath.describe('The path that probes ask each target for, or off.');
+const path = probePath.describe('The path of health probes, or off.');
 const interval = timer.describe('The time between two probes.');
-const timeout = timer.describe('How long a probe may take.');
-const healthyAfter = few.describe('Good probes in a row that bring a target back.');
-const unhealthyAfter = few.describe('Bad probes in a row that take a target out.');
-const passiveFailures = few.describe('Failed requests in a row that take a target out.');
-const eject = timer.describe('For how long failed requests take a target out.');
-const onNoneHealthy = oneOf(['try', 'refuse']).describe('With no healthy target: try one all the same, or answer 503.');
+const timeout = timer.describe('The time-out of a probe.');
+const healthyAfter = few.describe('Successful probes in a row that make a target healthy.');
+const unhealthyAfter = few.describe('Failed probes in a row that make a target unhealthy.');
+const passiveFailures = few.describe('Failed requests in a row that make a target unhealthy.');
+const eject = timer.describe('How long a target stays unhealthy after failed requests.');
+const onNoneHealthy = oneOf(['try', 'refuse']).describe(
+  'What to do if no target is healthy: try one anyway, or answer 503.',
+);
 
 export const health = section({
   path: path.prefault('off'),
@@ -97,21 +99,23 @@ export const routeHealth = section({
   on_none_healthy: onNoneHealthy.optional(),
 });
 
-export const balance = oneOf(['round_robin', 'least_requests', 'random']).describe('How a target is chosen.');
+export const balance = oneOf(['round_robin', 'least_requests', 'random']).describe(
+  'How a target is chosen for a request.',
+);
 
-const verify = flag.describe('Whether the certificate of a target has to be valid.');
+const verify = flag.describe('Whether the certificate of a target must be valid.');
 const tlsNames = {
-  ca: filePath.optional().describe('A PEM file of the authorities that targets are trusted by.'),
-  servername: hostName.optional().describe('The name to ask for, and to look for in the certificate.'),
+  ca: filePath.optional().describe('A PEM file with the certificate authorities for targets.'),
+  servername: hostName.optional().describe('The name to request (SNI) and to expect in the certificate.'),
 };
 export const tls = section({ ...tlsNames, verify: verify.prefault(true) });
 export const routeTls = section({ ...tlsNames, verify: verify.optional() });
 
 export const defaults = section({
-  timeouts: timeouts.prefault({}).describe('How long to wait for a target, or for a client that has stopped reading.'),
-  limits: limits.prefault({}).describe('How much is let through at once.'),
-  retries: retries.prefault({}).describe('When a request may be sent a second time.'),
-  health: health.prefault({}).describe('How it is found out which targets can answer.'),
+  timeouts: timeouts.prefault({}).describe('How long to wait for a target, or for a client that does not read.'),
+  limits: limits.prefault({}).describe('Size of requests and concurrency.'),
+  retries: retries.prefault({}).describe('When a request may be sent again.'),
+  health: health.prefault({}).describe('How the health of targets is determined.'),
   balance: balance.prefault('round_robin'),
   tls: tls.prefault({}).describe('For targets with https:// URLs.'),
 });
@@ -119,7 +123,7 @@ export const defaults = section({
 const oneTarget = targetUrl.transform((url) => ({ url, weight: 1 }));
 const weightedTarget = section({
   url: targetUrl,
-  weight: integer(1, 1000).prefault(1).describe('Its share of the requests, compared with the other targets.'),
+  weight: integer(1, 1000).prefault(1).describe('Its share of the requests, relative to the other targets.'),
 });
 const targetList = z.array(z.union([oneTarget, weightedTarget], { error: 'a URL, or { url, weight }' })).min(1);
 const upstream = z.union([oneTarget.transform((target) => [target]), targetList], {
@@ -129,11 +133,11 @@ const upstream = z.union([oneTarget.transform((target) => [target]), targetList]
 const openFile = filePath.transform((file) => ({ file, publish: true }));
 const contractFile = section({
   file: filePath.describe('The OpenAPI document, relative to this file.'),
-  publish: flag.prefault(true).describe('False keeps it from being served under /contracts/.'),
+  publish: flag.prefault(true).describe('Whether the contract is served under /contracts/.'),
 });
 const contract = z.union([openFile, contractFile], { error: 'the path of a file, or { file, publish }' });
 
-// Null is a row of its own here: the route has no counterpart.
+// Null: the route has no counterpart.
 const template = z.union(
   [
     z.null(),
@@ -154,36 +158,40 @@ const versionName = scalar({
   parse: (input) => (/^\/v(?:0|[1-9]\d*)$/.test(input) ? input : new Wrong('is not a version')),
 });
 
-/** One route, written out. */
+/** One route in its long form. */
 export const route = section({
-  upstream: upstream.optional().describe('The targets that serve this version; needed unless it is retired.'),
+  upstream: upstream.optional().describe('The targets of this version; required unless it is retired.'),
   prefix: oneOf(['strip', 'forward'])
     .prefault('strip')
     .describe(
-      'Whether a target sees the path without its /vN, or with it. Stripped, a path such as /v1//host is answered 400, because //host names a host.',
+      'Whether targets get the path without its /vN, or with it. With strip, a path such as /v1//host is answered 400, because //host names a host.',
     ),
-  deprecation: instant.optional().describe('Since when, or from when, clients are told to move.'),
-  sunset: instant.optional().describe('When this version ends; it needs a deprecation that is not later.'),
-  after_sunset: oneOf(['serve', 'gone']).prefault('serve').describe('After its sunset: serve on, or answer 410.'),
+  deprecation: instant
+    .optional()
+    .describe('The date from which the version is deprecated; clients are told in headers.'),
+  sunset: instant.optional().describe('When this version ends; requires a deprecation that is not later.'),
+  after_sunset: oneOf(['serve', 'gone'])
+    .prefault('serve')
+    .describe('After the sunset: still serve requests, or answer 410.'),
   successor: versionName
     .optional()
-    .describe('Where clients go; without it, the next higher major that is not retired.'),
+    .describe('The version that clients should move to; by default the next higher major that is not retired.'),
   info: pageUrl.optional().describe('A page for people about the end of this version.'),
   moved: z
     .preprocess((input) => (input === null ? {} : input), z.record(z.string(), template))
     .optional()
-    .describe('Routes that the successor renamed: old template to new one, or null where there is no counterpart.'),
+    .describe('Routes that the successor renamed: old template to new template, or null for no counterpart.'),
   contract: contract.optional().describe('The OpenAPI document of this version.'),
   guide: flag
     .prefault(false)
-    .describe('Serves a migration guide to the successor, made from both contracts, at /guides/vN-to-vM.'),
-  retired: flag.prefault(false).describe('A tombstone: answered 410, no upstream needed.'),
-  timeouts: routeTimeouts.optional().describe('In place of those of `defaults`.'),
-  limits: routeLimits.optional().describe('In place of those of `defaults`.'),
-  retries: routeRetries.optional().describe('In place of those of `defaults`.'),
-  health: routeHealth.optional().describe('In place of those of `defaults`.'),
+    .describe('Serves a migration guide to the successor, generated from both contracts, at /guides/vN-to-vM.'),
+  retired: flag.prefault(false).describe('A tombstone: requests are answered 410, and no upstream is needed.'),
+  timeouts: routeTimeouts.optional().describe('Overrides `defaults`.'),
+  limits: routeLimits.optional().describe('Overrides `defaults`.'),
+  retries: routeRetries.optional().describe('Overrides `defaults`.'),
+  health: routeHealth.optional().describe('Overrides `defaults`.'),
   balance: balance.optional(),
-  tls: routeTls.optional().describe('In place of those of `defaults`.'),
+  tls: routeTls.optional().describe('Overrides `defaults`.'),
 });
 
 export type DraftRoute = z.output<typeof route>;

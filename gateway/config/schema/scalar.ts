@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Expanded } from '../expand.ts';
 
-/** Why a scalar does not do: a predicate to follow its value, `has no unit`, and what to write instead. */
+/** Why a scalar is wrong: a predicate that follows its value, such as `has no unit`, and what to write instead. */
 export class Wrong {
   readonly predicate: string;
   readonly remedy: string | undefined;
@@ -12,7 +12,7 @@ export class Wrong {
   }
 }
 
-/** What a fault is made from; `mismatch`: it is not even of the right type, so another form may have been meant. */
+/** The content of a fault. `mismatch`: the type is wrong, so another form of the value may be meant. */
 export interface ScalarIssue {
   readonly predicate: string;
   readonly remedy: string;
@@ -27,14 +27,14 @@ interface Types {
 
 export interface ScalarKind<Name extends keyof Types, Value> {
   readonly accepts: readonly Name[];
-  /** To follow "Write": `a duration such as 3s`. */
+  /** Follows "Write": `a duration such as 3s`. */
   readonly expected: string;
   /** For editors: type, pattern, enum, examples. */
   readonly json: Readonly<Record<string, unknown>>;
   readonly parse: (input: Types[Name]) => Value | Wrong;
 }
 
-/** A schema for one scalar. It reads `unknown`, so that whatever is wrong is said in our words and only once. */
+/** A schema for one scalar. It accepts `unknown`, so that every fault has our wording and is reported once. */
 export function scalar<Name extends keyof Types, Value>(kind: ScalarKind<Name, Value>) {
   return z
     .unknown()
@@ -53,7 +53,7 @@ export function scalar<Name extends keyof Types, Value>(kind: ScalarKind<Name, V
     .meta({ ...kind.json });
 }
 
-// An expansion is read as whatever is wanted here: a token of nothing but digits stays a text.
+// An expanded variable takes the type that is accepted here: a token of digits stays a text.
 function pick<Name extends keyof Types>(accepts: readonly Name[], input: unknown): Types[Name] | undefined {
   const readings = input instanceof Expanded ? [input.value, input.text] : [input];
   return readings.find((value): value is Types[Name] => accepts.some((name) => typeof value === name));
@@ -73,28 +73,28 @@ export function nameOfType(input: unknown): string {
   return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
 }
 
-/** A map with these keys and no others. One whose keys are all commented out is an empty map, not nothing. */
+/** A map with these keys and no others. If all keys are commented out, it is an empty map. */
 export function section<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.preprocess(nothingIsEmpty, z.strictObject(shape));
+  return z.preprocess(nullToEmptyMap, z.strictObject(shape));
 }
 
-// Not so for a key that is missing: it may have to be there.
-function nothingIsEmpty(input: unknown): unknown {
+// A missing map stays missing: it may be required.
+function nullToEmptyMap(input: unknown): unknown {
   const value = plain(input);
   return value === null ? {} : value;
 }
 
-/** A variable is an object only to us: nobody can write a map in one. */
+/** The value of an expanded variable, which is never a map. */
 export function plain(input: unknown): unknown {
   return input instanceof Expanded ? input.value : input;
 }
 
-/** Whether this is `${NAME:-}` of a variable that nobody has set, or set to nothing. */
+/** Whether this is `${NAME:-}` of a variable that is unset or empty. */
 export function isEmptyVariable(input: unknown): boolean {
   return input instanceof Expanded && input.text === '';
 }
 
-/** A key that may be missing, and counts as missing when its variable is empty: one file, with and without it. */
-export function unlessEmpty<Schema extends z.ZodType>(schema: Schema) {
+/** An optional key that counts as missing if its variable is empty, so that one file works with and without it. */
+export function optionalUnlessEmpty<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((input) => (isEmptyVariable(input) ? undefined : input), schema.optional()).optional();
 }

@@ -3,7 +3,7 @@ import { scalar, Wrong } from './scalar.ts';
 const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: dayMs };
 
-// A timer of Node holds 2^31 - 1 ms; a longer one fires at once.
+// The longest timer of Node is 2^31 - 1 ms; a longer one fires at once.
 const longestTimer = 24 * dayMs;
 const longestPeriod = 36_500 * dayMs;
 
@@ -33,7 +33,7 @@ function duration({ off, maximum }: DurationRange) {
         total = Math.max(total, 0) + Number(amount) * (unitMs[unit ?? ''] ?? Number.NaN);
       if (total < 0) return new Wrong('is not a duration');
       if (total < 1)
-        return new Wrong('is too short', off ? 'Write off to do without, or at least 1ms.' : 'Write at least 1ms.');
+        return new Wrong('is too short', off ? 'Write off to disable it, or at least 1ms.' : 'Write at least 1ms.');
       return total > maximum ? new Wrong('is too long', `Write at most ${maximum / dayMs}d.`) : Math.round(total);
     },
   });
@@ -43,10 +43,10 @@ function withUnit(input: string | number, off: boolean): string {
   return Number(input) === 0 && off ? 'Write off.' : `Write ${input}s or ${input}ms.`;
 }
 
-/** Milliseconds, waited for by a timer. */
+/** Milliseconds for a timer. */
 export const timer = duration({ off: false, maximum: longestTimer });
 export const timerOrOff = duration({ off: true, maximum: longestTimer });
-/** Milliseconds, compared with dates. */
+/** Milliseconds for a comparison of dates. */
 export const period = duration({ off: false, maximum: longestPeriod });
 export const periodOrOff = duration({ off: true, maximum: longestPeriod });
 
@@ -109,7 +109,7 @@ export const rate = scalar({
 
 const shape = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})?)?$/;
 
-/** An instant in epoch milliseconds, cut to the second: the headers that carry it know no more. */
+/** An instant in epoch milliseconds, truncated to seconds, as in the headers that carry it. */
 export const instant = scalar({
   accepts: ['string', 'number'],
   expected: 'a date such as 2028-06-30, or a time with its zone such as 2028-06-30T23:59:59Z',
@@ -122,13 +122,13 @@ export const instant = scalar({
     const match = shape.exec(String(input));
     if (!match) return new Wrong('is not a date');
     const [, year, month, day, hour, minute, second, zone] = match;
-    if (!isDay(Number(year), Number(month), Number(day))) return new Wrong('is a day that no calendar has');
+    if (!isDay(Number(year), Number(month), Number(day))) return new Wrong('is not a day of the calendar');
     if (hour === undefined) return Date.UTC(Number(year), Number(month) - 1, Number(day));
     if (zone === undefined)
-      return new Wrong('has no time zone', `Write ${String(input).replace(' ', 'T')}Z, or the zone that is meant.`);
+      return new Wrong('has no time zone', `Write ${String(input).replace(' ', 'T')}Z, or another zone.`);
     const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone.toUpperCase()}`);
-    // 24:00:00 is a time to Date.parse and none to RFC 3339.
-    return Number.isNaN(at) || Number(hour) > 23 ? new Wrong('is a time that no clock shows') : at;
+    // Date.parse accepts 24:00:00, RFC 3339 does not.
+    return Number.isNaN(at) || Number(hour) > 23 ? new Wrong('is not a valid time') : at;
   },
 });
 

@@ -7,7 +7,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]) {
     accepts: ['string'],
     expected,
     json: { enum: words },
-    parse: (input) => words.find((word) => word === input) ?? new Wrong('is not known here'),
+    parse: (input) => words.find((word) => word === input) ?? new Wrong('is not one of the allowed words'),
   });
 }
 
@@ -39,11 +39,11 @@ export const workers = scalar({
   parse: (input): number | 'auto' | Wrong => {
     if (input === 'auto') return 'auto';
     const fits = typeof input === 'number' && Number.isInteger(input) && input >= 1 && input <= 1024;
-    return fits ? input : new Wrong('is no number of processes');
+    return fits ? input : new Wrong('is not a number of processes');
   },
 });
 
-/** A text that is not blank. `expected` says what for. */
+/** A text that is not blank. `expected` describes it. */
 export function text(expected: string) {
   return scalar({
     accepts: ['string'],
@@ -59,11 +59,11 @@ export const filePath = scalar({
   json: { type: 'string', minLength: 1 },
   parse: (input) => {
     if (input.trim() === '') return new Wrong('is empty');
-    return input.includes('\0') ? new Wrong('has a character that no path may have') : input;
+    return input.includes('\0') ? new Wrong('has a null character') : input;
   },
 });
 
-/** It travels in an Authorization header, so it is held to what a header can carry. */
+/** The token is sent in an Authorization header, so only characters of a header are allowed. */
 export const token = scalar({
   accepts: ['string'],
   expected: 'a token of visible ASCII characters, without blanks',
@@ -87,6 +87,6 @@ export const identifier = scalar({
     const header = /^header:([!#$%&'*+.^_`|~0-9A-Za-z-]+)$/.exec(input)?.[1];
     if (header !== undefined) return { by: 'header', name: header.toLowerCase() };
     const claim = /^jwt:(\S+)$/.exec(input)?.[1];
-    return claim === undefined ? new Wrong('does not say where to find a client') : { by: 'jwt', claim };
+    return claim === undefined ? new Wrong('is not an identifier of clients') : { by: 'jwt', claim };
   },
 });

@@ -58,7 +58,7 @@ it('prints every fault with its line, and counts them', async () => {
     |        ^
 
 routes.yaml:3:1  gatway
-  There is no key gatway here.  Did you mean gateway?
+  The key gatway is unknown.  Did you mean gateway?
   3 | gatway: 1
     | ^
 

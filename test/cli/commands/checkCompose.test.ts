@@ -54,7 +54,7 @@ describe('what cannot be checked', () => {
       nowhere,
     );
     expect(code).toBe(1);
-    expect(stdout).toContain('A service has to be a map.');
+    expect(stdout).toContain('A service must be a map.');
     expect(stdout).toContain('routes.yaml and docker-compose.yml do not match: 1 fault.');
   });
 });
@@ -80,7 +80,7 @@ it('shows each finding with the line of its file, and counts faults and warnings
     |        ^
 
 docker-compose.yml:6:3  services.v9  warning
-  No route reaches v9, though gateway could.  Add a route to it, or label it version-gateway.backend: "false" if it is no version of the API.
+  No route leads to v9, although gateway can reach it.  Add a route to it, or label it version-gateway.backend: "false" if it is no version of the API.
   6 |   v9: { image: api }
     |   ^
 
@@ -100,7 +100,7 @@ it('takes several files, and the service of the gateway', async () => {
   const over = 'services: { gateway: { environment: [V1_URL=http://v2:1] } }\n';
   const folder = folderOf({ ...files, 'over.yml': over });
   const both = [...args, '--compose', 'over.yml', '--compose-service'];
-  expect((await runIn(folder, [...both, 'gateway'], nowhere)).stdout).toContain('no service answers to v2');
+  expect((await runIn(folder, [...both, 'gateway'], nowhere)).stdout).toContain('no service has the name v2');
   expect((await runIn(folder, [...both, 'gatewy'], nowhere)).stdout).toContain('Did you mean gateway?');
 });
 

@@ -72,7 +72,7 @@ describe('a faulty exemption', () => {
     ['no reason', { reason: undefined }, /reason/],
     ['no end', { until: undefined }, /until/],
     ['no rule', { rule: undefined }, /rule/],
-    ['a rule that is none', { rule: 'none' }, /is no rule|the id of a rule/],
+    ['a rule that is none', { rule: 'none' }, /is not a rule|the id of a rule/],
     ['a date that is none', { until: 'tomorrow' }, /until/],
   ])('%s', async (_name, more, words) => {
     const { code, stdout, stderr } = await changed(exemption('GET /bars', more)).compat(routes);

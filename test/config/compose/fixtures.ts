@@ -32,8 +32,8 @@ export interface Given {
   readonly running?: readonly string[];
 }
 
-/** Writes the files into a folder of their own, and holds them against each other. */
-export function holdFiles(
+/** Writes the files into a folder of their own, and compares them. */
+export function compareFiles(
   files: Readonly<Record<string, string>>,
   given: Given = {},
 ): ComposeResult & { project: Project } {
@@ -59,6 +59,6 @@ export function folderOf(files: Readonly<Record<string, string>>): string {
 }
 
 /** Faults first, and warnings marked as such. */
-export function inWords({ verdict }: ComposeResult): string {
-  return `${print(verdict.faults)}${verdict.warnings.map((one) => `warning: ${print([one])}`).join('')}`;
+export function inWords({ result }: ComposeResult): string {
+  return `${print(result.faults)}${result.warnings.map((one) => `warning: ${print([one])}`).join('')}`;
 }

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are for Compose.
 import { expect, it } from 'vitest';
-import { interpolate, opaque } from '../../../gateway/config/compose/interpolate.ts';
+import { interpolate, unknownValue } from '../../../gateway/config/compose/interpolate.ts';
 
 const variables = { SET: 'set', EMPTY: '', DOLLAR: '$SET' };
 
@@ -40,7 +40,7 @@ it.each([
   ['${GONE?make one: (x; y) > .env}', 'GONE', 'make one: (x; y) > .env'],
 ])('has something stand in for %s', (input, name, reason) => {
   expect(interpolate(`a${input}b`, variables)).toEqual({
-    text: `a${opaque}b`,
+    text: `a${unknownValue}b`,
     unset: [],
     missing: [{ name, reason }],
     problems: [],

@@ -1,14 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are for Compose.
 import { describe, expect, it } from 'vitest';
 import { UnreadableFileError } from '../../../gateway/config/fault.ts';
-import { type Given, holdFiles, inWords } from './fixtures.ts';
+import { compareFiles, type Given, inWords } from './fixtures.ts';
 
 const routes = 'routes:\n  /v1: ${V1_URL:-http://127.0.0.1:3001}\n';
 const gateway = 'services:\n  gateway: { image: version-gateway, environment: { V1_URL: "http://v1:80" } }\n';
 
-const held = (compose: string, others: Record<string, string> = {}, given?: Given) =>
-  holdFiles({ 'routes.yaml': routes, 'docker-compose.yml': compose, ...others }, given);
-const said = (...args: Parameters<typeof held>): string => inWords(held(...args));
+const compared = (compose: string, others: Record<string, string> = {}, given?: Given) =>
+  compareFiles({ 'routes.yaml': routes, 'docker-compose.yml': compose, ...others }, given);
+const said = (...args: Parameters<typeof compared>): string => inWords(compared(...args));
 
 describe('a file that is no project', () => {
   it.each([
@@ -21,9 +21,9 @@ describe('a file that is no project', () => {
     [
       'a service that is a text',
       'services:\n  v1: nginx\n',
-      'docker-compose.yml:2:3  services.v1\n  A service has to be a map.',
+      'docker-compose.yml:2:3  services.v1\n  A service must be a map.',
     ],
-    ['no service', 'services: {}\n', 'There is no service here.'],
+    ['no service', 'services: {}\n', 'The project has no services.'],
     ['broken YAML', 'services: {\n', 'The file is not YAML'],
     ['a tab', 'services:\n\tv1: {}\n', 'docker-compose.yml:2:1'],
     [
@@ -42,8 +42,8 @@ describe('a file that is no project', () => {
     ['brackets without end', '['.repeat(50_000), 'nested too deeply'],
     ['more than anybody writes', `#${'x'.repeat(5 * 1024 * 1024)}`, 'The file is larger than 4 MiB.'],
     ['a variable left open', 'services:\n  v1: { image: "a${TAG" }\n', 'This is no variable as Compose knows them.'],
-    ['a hostile name', 'services:\n  "\\e[2Jv1": { image: api }\n', '\\x1b[2Jv1 is no name of a service.'],
-    ['a name without end', `services:\n  ? "${' '.repeat(9000)}"\n  : { image: api }\n`, '… is no name of a service.'],
+    ['a hostile name', 'services:\n  "\\e[2Jv1": { image: api }\n', '\\x1b[2Jv1 is not a valid name of a service.'],
+    ['a name without end', `services:\n  ? "${' '.repeat(9000)}"\n  : { image: api }\n`, '… is not a valid name of a service.'],
   ])('%s', (_what, compose, expected) => {
     const words = said(compose);
     expect(words).toContain(expected);
@@ -52,13 +52,13 @@ describe('a file that is no project', () => {
   });
 
   it('is not UTF-8', () => {
-    const { verdict } = holdFiles({ 'routes.yaml': routes, 'docker-compose.yml': '' }, { compose: ['/bin/sh'] });
-    expect(verdict.faults).toMatchObject([{ file: '/bin/sh', message: expect.stringMatching(/UTF-8|4 MiB/) }]);
+    const { result } = compareFiles({ 'routes.yaml': routes, 'docker-compose.yml': '' }, { compose: ['/bin/sh'] });
+    expect(result.faults).toMatchObject([{ file: '/bin/sh', message: expect.stringMatching(/UTF-8|4 MiB/) }]);
   });
 
   it('is missing', () => {
-    expect(() => held(gateway, {}, { compose: ['other.yml'] })).toThrow(UnreadableFileError);
-    expect(() => held(gateway, {}, { compose: ['docker-compose.yml', '.'] })).toThrow(
+    expect(() => compared(gateway, {}, { compose: ['other.yml'] })).toThrow(UnreadableFileError);
+    expect(() => compared(gateway, {}, { compose: ['docker-compose.yml', '.'] })).toThrow(
       '. cannot be read: it is a folder, not a file.  Name a regular file',
     );
   });
@@ -74,7 +74,7 @@ describe('a variable that is required and not set', () => {
     expect(
       words,
     ).toBe(`${fault('3:16', 'TAG', 'The file says of it: make one with (x; y) > .env\n')}warning: docker-compose.yml:4:3  services.v9
-  No route reaches v9, though gateway could.  Add a route to it, or label it version-gateway.backend: "false" if it is no version of the API.
+  No route leads to v9, although gateway can reach it.  Add a route to it, or label it version-gateway.backend: "false" if it is no version of the API.
 `);
   });
 
@@ -100,14 +100,14 @@ describe('a variable that is required and not set', () => {
 
 it('keeps names that every object has apart', () => {
   const compose = `${gateway}  constructor: { image: api }\n  __proto__: { image: api }\n  v1: { image: api }\n`;
-  expect(said(compose)).toContain('No route reaches __proto__');
+  expect(said(compose)).toContain('No route leads to __proto__');
 });
 
 it('reads thousands of services in a moment', () => {
   const many = Array.from({ length: 3000 }, (_, index) => `  s${index}: { image: api, expose: [80] }\n`).join('');
   const before = process.threadCpuUsage();
-  const { verdict } = held(`${gateway}  v1: { image: api }\n${many}`);
-  expect(verdict.warnings).toHaveLength(3000);
+  const { result } = compared(`${gateway}  v1: { image: api }\n${many}`);
+  expect(result.warnings).toHaveLength(3000);
   expect(process.threadCpuUsage(before).user / 1000, 'ms of CPU').toBeLessThan(20_000);
 });
 
@@ -193,7 +193,7 @@ describe('extends', () => {
   it.each<[string, string, Record<string, string>, string]>([
     ['itself', '  v1: { extends: v1 }\n', {}, 'extends itself in the end'],
     ['a circle', '  v1: { extends: a }\n  a: { extends: b }\n  b: { extends: a }\n', {}, 'extends itself in the end'],
-    ['nobody', '  v1: { extends: base }\n', {}, 'There is no service base to extend.'],
+    ['nobody', '  v1: { extends: base }\n', {}, 'The service base, which this one extends, does not exist.'],
     [
       'a file that is gone',
       '  v1: { extends: { file: a.yml, service: b } }\n',
@@ -233,16 +233,16 @@ describe('which service is the gateway', () => {
     ['its name', '  api-gateway: { image: x }\n  b: { image: y }\n', 'api-gateway'],
     ['the name among its likes', '  gateway: { image: version-gateway }\n  b: { image: version-gateway }\n', 'gateway'],
   ])('is told by %s', (_what, services, name) => {
-    expect(held(`services:\n${services}  v1: { image: api }\n`).gateway).toBe(name);
+    expect(compared(`services:\n${services}  v1: { image: api }\n`).gateway).toBe(name);
   });
 
   it('is asked for where nothing tells', () => {
     const compose = 'services:\n  a: { image: x }\n  b: { image: y }\n';
     expect(said(compose)).toContain(
-      'Nothing tells which service is the gateway: a, b.  Say it with --compose-service NAME.',
+      'It is not clear which service is the gateway: a, b.  Name it with --compose-service NAME.',
     );
-    expect(held(compose, {}, { service: 'b' }).gateway).toBe('b');
-    expect(said(compose, {}, { service: 'bb' })).toContain('There is no service bb.  Did you mean');
+    expect(compared(compose, {}, { service: 'b' }).gateway).toBe('b');
+    expect(said(compose, {}, { service: 'bb' })).toContain('The service bb does not exist.  Did you mean');
   });
 });
 

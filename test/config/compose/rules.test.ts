@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { composeRules } from '../../../gateway/config/compose/rules.ts';
-import { fixturesIn, holdFiles, inWords } from './fixtures.ts';
+import { compareFiles, fixturesIn, inWords } from './fixtures.ts';
 
 const fixtures = fixturesIn('compose');
 
 it.each(fixtures)('compose/$name', ({ files, expected, running }) => {
-  expect(inWords(holdFiles(files, running && { running }))).toBe(expected);
+  expect(inWords(compareFiles(files, running && { running }))).toBe(expected);
 });
 
 it.each(Object.keys(composeRules))('the rule %s has a fixture in which it finds something', (id) => {
@@ -18,10 +18,10 @@ it('says of a retired version that its container runs, where an engine knows', (
     'docker-compose.yml':
       'services:\n  gateway: { image: version-gateway }\n  v1: { image: api, profiles: [old] }\n  v2: { image: api }\n',
   };
-  expect(inWords(holdFiles(files))).toBe('');
-  expect(inWords(holdFiles(files, { running: ['v2'] }))).toBe('');
-  expect(inWords(holdFiles(files, { running: ['v1'] }))).toBe(`warning: docker-compose.yml:3:3  services.v1
-  /v1 is retired and needs v1 no more, but its container still runs.  Wait for \`version-gateway status --wait /v1\`, then \`docker compose stop v1\`.
+  expect(inWords(compareFiles(files))).toBe('');
+  expect(inWords(compareFiles(files, { running: ['v2'] }))).toBe('');
+  expect(inWords(compareFiles(files, { running: ['v1'] }))).toBe(`warning: docker-compose.yml:3:3  services.v1
+  /v1 is retired and no longer needs v1, but its container still runs.  Wait for \`version-gateway status --wait /v1\`, then \`docker compose stop v1\`.
 `);
 });
 
@@ -30,10 +30,10 @@ it('finds backends at the ports of the host, when the gateway is on its network'
   gateway: { image: version-gateway, network_mode: host }
   v1: { image: api, ports: ["3001:80"] }
 `;
-  const held = (url: string) =>
-    inWords(holdFiles({ 'routes.yaml': `routes: { /v1: "${url}" }`, 'docker-compose.yml': compose }));
-  expect(held('http://127.0.0.1:3001')).toBe('');
-  expect(held('http://v1:80')).toContain('v1 is on the network default, and gateway on the network of the host.');
+  const compared = (url: string) =>
+    inWords(compareFiles({ 'routes.yaml': `routes: { /v1: "${url}" }`, 'docker-compose.yml': compose }));
+  expect(compared('http://127.0.0.1:3001')).toBe('');
+  expect(compared('http://v1:80')).toContain('v1 is on the network default, and gateway on the network of the host.');
 });
 
 it('warns only, where containers of other projects may have the name', () => {
@@ -41,6 +41,6 @@ it('warns only, where containers of other projects may have the name', () => {
   gateway: { image: version-gateway, networks: [shared] }
 networks: { shared: { external: true } }
 `;
-  const { verdict } = holdFiles({ 'routes.yaml': 'routes: { /v1: "http://v1:80" }', 'docker-compose.yml': compose });
-  expect([verdict.faults, verdict.warnings.length]).toEqual([[], 1]);
+  const { result } = compareFiles({ 'routes.yaml': 'routes: { /v1: "http://v1:80" }', 'docker-compose.yml': compose });
+  expect([result.faults, result.warnings.length]).toEqual([[], 1]);
 });
