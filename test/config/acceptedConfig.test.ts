@@ -88,7 +88,7 @@ describe('a record that cannot be written', () => {
     prepare(folder);
     const before = readdirSync(folder);
     const failure = writeAccepted(snapshotIn(join(folder, below)));
-    expect(failure).toMatch(/^\S+accepted\.json cannot be written: .+\. {2}The next start will not know .+\.$/);
+    expect(failure).toMatch(/^\S+accepted\.json cannot be written: .+\. {2}The next start cannot compare .+\.$/);
     expect(readdirSync(folder)).toEqual(before);
   });
 });

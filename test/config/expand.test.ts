@@ -29,12 +29,12 @@ it.each([
 it.each([
   [v('GONE'), 'The environment variable GONE is not set.'],
   ['$GONE', 'The environment variable GONE is not set.'],
-  [v('A:?needed'), 'A $ here is neither an expansion nor escaped.'],
-  [v(''), 'A $ here is neither an expansion nor escaped.'],
-  [v('1A'), 'A $ here is neither an expansion nor escaped.'],
-  [v('NA ME'), 'A $ here is neither an expansion nor escaped.'],
-  ['a$', 'A $ here is neither an expansion nor escaped.'],
-  ['$5', 'A $ here is neither an expansion nor escaped.'],
+  [v('A:?needed'), 'This $ is neither a variable nor escaped.'],
+  [v(''), 'This $ is neither a variable nor escaped.'],
+  [v('1A'), 'This $ is neither a variable nor escaped.'],
+  [v('NA ME'), 'This $ is neither a variable nor escaped.'],
+  ['a$', 'This $ is neither a variable nor escaped.'],
+  ['$5', 'This $ is neither a variable nor escaped.'],
 ])('%s is refused', (input, message) => {
   expect(expand(input, env).problems.map((problem) => problem.message)).toEqual([message]);
 });

@@ -70,7 +70,7 @@ describe('a link in the root', () => {
     expect(readFileSync(inFolder('routes.yaml'), 'utf8')).toBe('config/routes.yaml');
     expect(await runIn(folder, ['check'])).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^routes\.yaml is fine\.$/m),
+      stdout: expect.stringMatching(/^routes\.yaml is valid\.$/m),
     });
   });
 

@@ -41,9 +41,13 @@ describe('a file that is no project', () => {
     ['an alias bomb', bomb(), 'unfold to far more than the file itself'],
     ['brackets without end', '['.repeat(50_000), 'nested too deeply'],
     ['more than anybody writes', `#${'x'.repeat(5 * 1024 * 1024)}`, 'The file is larger than 4 MiB.'],
-    ['a variable left open', 'services:\n  v1: { image: "a${TAG" }\n', 'This is no variable as Compose knows them.'],
+    ['a variable left open', 'services:\n  v1: { image: "a${TAG" }\n', 'This is not a valid variable of Compose.'],
     ['a hostile name', 'services:\n  "\\e[2Jv1": { image: api }\n', '\\x1b[2Jv1 is not a valid name of a service.'],
-    ['a name without end', `services:\n  ? "${' '.repeat(9000)}"\n  : { image: api }\n`, '… is not a valid name of a service.'],
+    [
+      'a name without end',
+      `services:\n  ? "${' '.repeat(9000)}"\n  : { image: api }\n`,
+      '… is not a valid name of a service.',
+    ],
   ])('%s', (_what, compose, expected) => {
     const words = said(compose);
     expect(words).toContain(expected);
@@ -191,8 +195,13 @@ describe('extends', () => {
   });
 
   it.each<[string, string, Record<string, string>, string]>([
-    ['itself', '  v1: { extends: v1 }\n', {}, 'extends itself in the end'],
-    ['a circle', '  v1: { extends: a }\n  a: { extends: b }\n  b: { extends: a }\n', {}, 'extends itself in the end'],
+    ['itself', '  v1: { extends: v1 }\n', {}, 'extends itself, directly or through others'],
+    [
+      'a circle',
+      '  v1: { extends: a }\n  a: { extends: b }\n  b: { extends: a }\n',
+      {},
+      'extends itself, directly or through others',
+    ],
     ['nobody', '  v1: { extends: base }\n', {}, 'The service base, which this one extends, does not exist.'],
     [
       'a file that is gone',
@@ -215,9 +224,9 @@ describe('include', () => {
   });
 
   it.each([
-    ['a circle', 'a.yml', 'This file includes itself in the end.'],
+    ['a circle', 'a.yml', 'This file includes itself, directly or through others.'],
     ['a file that is gone', 'gone.yml', 'gone.yml cannot be read'],
-    ['another host', 'https://example.com/a.git#main', 'Files on other hosts are not followed.'],
+    ['another host', 'https://example.com/a.git#main', 'Files of other hosts are not read.'],
   ])('%s', (_what, path, expected) => {
     const words = said(`include: ["${path}"]\n${gateway}`, { 'a.yml': 'include: [docker-compose.yml]\n' });
     expect(words).toContain(expected);
