@@ -87,12 +87,25 @@ export interface AlternativeOutline {
   readonly fields: readonly string[];
 }
 
-/** One step on the way from a route to a change. */
-export interface Step {
-  /** A `field` continues the name of the step before it (`drinks[].price`), a `part` starts a new one. */
-  readonly kind: 'part' | 'field' | 'items';
-  readonly text: string;
-}
+/** One step on the way from a route to a change: into a value, or into a part of the operation. */
+export type Step =
+  /** `*`: any field without a name of its own. */
+  | { readonly kind: 'field'; readonly name: string }
+  /** Undefined index: any item. */
+  | { readonly kind: 'items'; readonly index?: number }
+  | PartStep;
+
+export type PartStep =
+  | { readonly kind: 'request_body' }
+  | { readonly kind: 'response'; readonly status: string }
+  | { readonly kind: 'header'; readonly name: string }
+  | { readonly kind: 'parameter'; readonly in: string; readonly name: string }
+  | { readonly kind: 'media_type'; readonly type: string }
+  | { readonly kind: 'callback'; readonly method: string; readonly path: string }
+  /** Its title, the name of its schema, or the keyword of the choice. */
+  | { readonly kind: 'alternative'; readonly name: string }
+  /** As in `Conditions`: `dependentSchemas/card`. */
+  | { readonly kind: 'condition'; readonly name: string };
 
 /** The differences between two things, and the comparisons of their parts. Parts may be shared and recursive. */
 export interface Comparison {

@@ -43,7 +43,11 @@ function compareChoice(pair: SchemaPair, old: Choice, now: Choice): void {
   const pairs = pairAlternatives(old.alternatives, now.alternatives, pair);
   const { kept, removed, added } = pairs;
   for (const [before, after] of kept) {
-    pair.comparePart({ kind: 'part', text: nameOfAlternative(before) ?? now.keyword }, before.schema, after.schema);
+    pair.comparePart(
+      { kind: 'alternative', name: nameOfAlternative(before) ?? now.keyword },
+      before.schema,
+      after.schema,
+    );
   }
   const [oldTypes, newTypes] = [unionOfTypes(pair.oldSchema), unionOfTypes(pair.newSchema)];
   for (const one of removed) addRemoved(pair, one, old, now, newTypes);

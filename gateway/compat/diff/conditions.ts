@@ -14,7 +14,7 @@ export function compareConditions(pair: SchemaPair): void {
     if (kept === undefined && isDirect && addLostFields(pair, keyword, ref)) continue;
     if (kept === undefined)
       pair.addChange('limit', effectOfPattern(pair, name, ref) ?? 'wider', keyword, ref.at, undefined);
-    else if (isDirect) pair.comparePart({ kind: 'part', text: wordsFor(name) }, ref.schema, kept.schema);
+    else if (isDirect) pair.comparePart({ kind: 'condition', name }, ref.schema, kept.schema);
     else if (!pair.isUnchanged(ref.schema, kept.schema)) {
       const effect = compareExclusions(ref.schema, kept.schema) ?? 'changed';
       if (effect !== 'same') pair.addChange('limit', effect, keyword, ref.at, kept.at);
@@ -28,10 +28,6 @@ export function compareConditions(pair: SchemaPair): void {
 
 function keywordOf(name: string): string {
   return name.split(/[ /]/, 1)[0] ?? name;
-}
-
-function wordsFor(name: string): string {
-  return name.replace(/ \(.*$/s, '').replaceAll('/', ' ');
 }
 
 const conditional: ReadonlySet<string> = new Set(['then', 'else', 'dependentRequired', 'dependentSchemas']);

@@ -34,13 +34,13 @@ export function compareContent(
       addChange(into, { kind: 'media_type', effect: 'removed', direction, name: type, old: media, new: undefined });
     else {
       const comparison = compareMedia(type, media, kept, direction, contracts);
-      addPart(into, isOnly ? undefined : { kind: 'part', text: type }, comparison);
+      addPart(into, isOnly ? undefined : { kind: 'media_type', type }, comparison);
     }
   }
   for (const [type, media] of after) {
     if (before.has(type)) continue;
     const wider = including(type, before);
-    if (wider) addPart(into, { kind: 'part', text: type }, compareMedia(type, wider, media, direction, contracts));
+    if (wider) addPart(into, { kind: 'media_type', type }, compareMedia(type, wider, media, direction, contracts));
     else addChange(into, { kind: 'media_type', effect: 'added', direction, name: type, old: undefined, new: media });
   }
 }
@@ -60,7 +60,7 @@ function compareMedia(
       contracts.compareSchemas(below(before, keyword), below(after, keyword), direction, wire);
     compareDocs(before, after, into);
     addPart(into, undefined, compareAt('schema'));
-    addPart(into, { kind: 'items', text: '[]' }, compareAt('itemSchema'));
+    addPart(into, { kind: 'items' }, compareAt('itemSchema'));
     compareEncodings(type, before, after, direction, contracts, into);
   });
 }
@@ -176,7 +176,7 @@ function compareFields(
     const newEncoding = encodingOf(newEntry, newField, type, contracts.new);
     compareEncoding(oldEncoding, newEncoding, oldEntry, newEntry, direction, comparison);
     comparison.isDone = true;
-    addPart(into, { kind: 'field', text: name }, comparison);
+    addPart(into, { kind: 'field', name }, comparison);
   }
 }
 

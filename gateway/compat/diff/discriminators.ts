@@ -118,7 +118,7 @@ function compareSubtypes(pair: SchemaPair, before: Located, after: Located, name
       continue;
     }
     const [old, now] = [pair.oldSchema.named(target), pair.newSchema.named(kept)];
-    if (old && now) pair.comparePart({ kind: 'part', text: values.get(name) ?? name }, old, now);
+    if (old && now) pair.comparePart({ kind: 'alternative', name: values.get(name) ?? name }, old, now);
   }
   const known = new Set(names.values());
   for (const [name, target] of newTargets) {

@@ -13,13 +13,13 @@ export function compareFields(pair: SchemaPair): void {
     const kept = after.get(name);
     if (kept === undefined) addRemoved(pair, name, field);
     else if (isEmptied(pair, field, kept)) pair.addChange('field', 'removed', name, field.at, kept.at);
-    else pair.compareSubschemas({ kind: 'field', text: name }, field, kept);
+    else pair.compareSubschemas({ kind: 'field', name }, field, kept);
   }
   for (const [name, field] of after) {
     if (before.has(name)) continue;
     pair.addChange('field', now.required.has(name) ? 'added_required' : 'added', name, undefined, field.at);
     // `additionalProperties` allowed the field before.
-    if (isConstrained(old.additional)) pair.compareSubschemas({ kind: 'field', text: name }, old.additional, field);
+    if (isConstrained(old.additional)) pair.compareSubschemas({ kind: 'field', name }, old.additional, field);
   }
   compareRequired(pair, before, after);
   compareAdditional(pair);
@@ -30,7 +30,7 @@ function addRemoved(pair: SchemaPair, name: string, field: SubschemaRef): void {
   const isClosed = additional?.schema.view.rejectsAll === true && conditions.size === 0 && !properties.has(name);
   pair.addChange('field', isClosed && pair.isRequest ? 'refused' : 'removed', name, field.at, undefined);
   if (pair.isRequest && isConstrained(additional)) {
-    pair.compareSubschemas({ kind: 'field', text: name }, field, additional);
+    pair.compareSubschemas({ kind: 'field', name }, field, additional);
   }
 }
 
@@ -69,7 +69,7 @@ function isOfOtherDirection(name: string, view: View, fields: Fields): boolean {
   return view.properties.has(name) && !fields.has(name);
 }
 
-const anyField: Step = { kind: 'field', text: '*' };
+const anyField: Step = { kind: 'field', name: '*' };
 
 function compareAdditional(pair: SchemaPair): void {
   const [old, now] = [pair.old.additional, pair.new.additional];
@@ -103,12 +103,12 @@ export function compareItems(pair: SchemaPair): void {
   for (let index = 0; index < count; index += 1) {
     const [before, after] = [itemAt(old, index), itemAt(now, index)];
     comparePresence(pair, index, before, after);
-    if (before && after) pair.compareSubschemas({ kind: 'items', text: `[${index}]` }, before, after);
+    if (before && after) pair.compareSubschemas({ kind: 'items', index }, before, after);
     else if (before || after)
       pair.addChange('limit', after ? 'narrower' : 'wider', 'prefixItems', before?.at, after?.at);
   }
   const [before, after] = [old.items, now.items];
-  if (before && after) pair.compareSubschemas({ kind: 'items', text: '[]' }, before, after);
+  if (before && after) pair.compareSubschemas({ kind: 'items' }, before, after);
   else if (after && !acceptsAnyType(after.schema.view))
     pair.addChange('type', 'narrower', 'items', undefined, after.at);
   else if (before && !acceptsAnyType(before.schema.view))
@@ -123,7 +123,7 @@ function comparePresence(pair: SchemaPair, index: number, before?: SubschemaRef,
   const [old, now] = [before.at, after?.at];
   addPart(
     pair.into,
-    { kind: 'items', text: `[${index}]` },
+    { kind: 'items', index },
     comparisonOf({ kind: 'presence', effect: 'optional', direction: 'response', name: '', old, new: now }),
   );
 }

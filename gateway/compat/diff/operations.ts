@@ -1,27 +1,11 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, isMap, type Located } from '../document/located.ts';
 import { canonical, substance } from '../schema/canonical.ts';
-import {
-  addChange,
-  addPart,
-  type Comparison,
-  compareAsDocs,
-  compareDocs,
-  emptyComparison,
-  type Step,
-} from './change.ts';
+import { addChange, addPart, type Comparison, compareAsDocs, compareDocs, emptyComparison } from './change.ts';
 import { compareContent } from './content.ts';
 import type { ContractPair } from './contractPair.ts';
 import { compareHeaders, compareParameters } from './parameters.ts';
-import {
-  addOperations,
-  type Caller,
-  callerOf,
-  directionsOf,
-  parameterNames,
-  type Route,
-  routeInWords,
-} from './routes.ts';
+import { addOperations, type Caller, callerOf, directionsOf, parameterNames, type Route } from './routes.ts';
 
 export function compareOperations(old: Route, now: Route, contracts: ContractPair): Comparison {
   const caller = callerOf(now);
@@ -48,8 +32,6 @@ function compareParameterNames(old: Route, now: Route, into: Comparison): void {
   addChange(into, { kind: 'path_name', effect: 'changed', detail, old: old.item, new: now.item });
 }
 
-const step: Step = { kind: 'part', text: 'request body' };
-
 /** Compares request bodies. The body of a webhook is a field of what clients receive. */
 function compareBodies(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
   const isClient = caller === 'client';
@@ -57,7 +39,7 @@ function compareBodies(old: Located, now: Located, caller: Caller, contracts: Co
     const comparison = contracts.compareUnlessIdentical(`body ${caller}`, old, now, (before, after, body) =>
       compareBody(before, after, caller, contracts, body),
     );
-    addPart(into, step, comparison);
+    addPart(into, { kind: 'request_body' }, comparison);
   } else if (isMap(old.value)) {
     if (isClient) addChange(into, { kind: 'body', effect: 'removed', old, new: undefined });
     else addBodyField(into, 'removed', old, undefined);
@@ -129,7 +111,7 @@ function compareResponse(
     compareHeaders(below(before, 'headers'), below(after, 'headers'), direction, contracts, own);
     compareContent(below(before, 'content'), below(after, 'content'), direction, contracts, own);
   });
-  addPart(into, { kind: 'part', text: `response ${status}` }, comparison);
+  addPart(into, { kind: 'response', status }, comparison);
 }
 
 /** Adds a change for a whole response. Clients respond to webhooks: a status the API no longer accepts limits them. */
@@ -218,13 +200,13 @@ function compareCallbacks(old: Located, now: Located, contracts: ContractPair, i
     const kept = after.get(key);
     const comparison = kept ? compareCallback(key, route, kept, contracts) : emptyComparison();
     if (!kept) addChange(comparison, { kind: 'route', effect: 'removed', old: route.operation, new: undefined });
-    addPart(into, { kind: 'part', text: routeInWords(route) }, comparison);
+    addPart(into, { kind: 'callback', method: route.method, path: route.path }, comparison);
   }
   for (const [key, route] of after) {
     if (before.has(key)) continue;
     const comparison = emptyComparison();
     addChange(comparison, { kind: 'route', effect: 'added', old: undefined, new: route.operation });
-    addPart(into, { kind: 'part', text: routeInWords(route) }, comparison);
+    addPart(into, { kind: 'callback', method: route.method, path: route.path }, comparison);
   }
 }
 

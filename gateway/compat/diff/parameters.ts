@@ -25,7 +25,7 @@ export function compareParameters(
     const kept = after.get(key);
     if (kept) {
       const comparison = compareParameter(parameter.located, kept.located, caller, contracts);
-      addPart(into, { kind: 'part', text: `${kept.in} parameter \`${kept.name}\`` }, comparison);
+      addPart(into, { kind: 'parameter', in: kept.in, name: kept.name }, comparison);
     } else if (parameter.in !== 'path') addWhole('removed', parameter, caller, into, parameter.located, undefined);
   }
   for (const [key, parameter] of after) {
@@ -108,7 +108,7 @@ export function compareHeaders(
     if (kept === undefined) addChange(into, { kind, effect: 'removed', direction, name, old: located, new: undefined });
     else {
       const comparison = compareHeader(located, kept.located, direction, contracts);
-      addPart(into, { kind: 'part', text: `header \`${name}\`` }, comparison);
+      addPart(into, { kind: 'header', name }, comparison);
     }
   }
   for (const [key, { name, located }] of after) {

@@ -1,4 +1,4 @@
-import type { Direction } from '../diff/change.ts';
+import type { Direction, PartStep } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, isMap, itemsOf, type Located, ownValue } from '../document/located.ts';
@@ -21,18 +21,17 @@ export class ContractExamples {
     this.#schemas = new Schemas(documents);
   }
 
-  /** `parts` lead to the body or header: `['response 200', 'media type …']`. Undefined if there is none. */
-  bodyAt(route: Route, parts: readonly string[]): ExampleBody | undefined {
-    const [part = '', ...others] = parts;
-    const isRequest = part === 'request body';
-    const direction = isRequest ? 'request' : 'response';
-    const holder = isRequest ? this.#requestBody(route) : this.#response(route, part);
+  /** `parts` lead to the body or header: a response, then a media type. Undefined if there is none. */
+  bodyAt(route: Route, parts: readonly PartStep[]): ExampleBody | undefined {
+    const [part, next] = parts;
+    const direction = part?.kind === 'request_body' ? 'request' : 'response';
+    const holder = this.#holderOfBody(route, part);
     if (holder === undefined) return undefined;
-    const [next = ''] = others;
-    if (next.startsWith('header ')) return this.#header(holder, next.slice('header `'.length, -1), direction);
-    const media = this.#mediaType(holder, next);
+    if (next?.kind === 'header') return this.#header(holder, next.name, direction);
     // Any other part is an alternative of a choice, and an example shows only one alternative.
-    return media && (others.length === 0 || isMediaType(next)) ? this.#body(media, direction) : undefined;
+    if (next && next.kind !== 'media_type') return undefined;
+    const media = this.#mediaType(holder, next?.type ?? '');
+    return media && this.#body(media, direction);
   }
 
   /** The parameters of the operation, then those of its path item. */
@@ -60,14 +59,13 @@ export class ContractExamples {
     return header && this.#body(this.#documents.resolve(header), direction);
   }
 
-  #requestBody({ operation }: Route): Located | undefined {
-    const body = below(operation, 'requestBody');
-    return isMap(body.value) ? this.#documents.resolve(body) : undefined;
-  }
-
-  #response({ operation }: Route, part: string): Located | undefined {
-    if (!part.startsWith('response ')) return undefined;
-    const status = part.slice('response '.length);
+  #holderOfBody({ operation }: Route, part: PartStep | undefined): Located | undefined {
+    if (part?.kind === 'request_body') {
+      const body = below(operation, 'requestBody');
+      return isMap(body.value) ? this.#documents.resolve(body) : undefined;
+    }
+    if (part?.kind !== 'response') return undefined;
+    const { status } = part;
     const responses = below(operation, 'responses');
     const keys = [status, status.toLowerCase(), `${status.slice(0, 1)}XX`, 'default'];
     const response = keys.map((key) => below(responses, key)).find(({ value }) => isMap(value));
@@ -89,10 +87,6 @@ export class ContractExamples {
     const { value } = this.#documents.resolve(first[1]);
     return isMap(value) ? value['value'] : undefined;
   }
-}
-
-function isMediaType(text: string): boolean {
-  return /^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+(;|$)/.test(text);
 }
 
 /** The value at a path, in which `[]` is the first item of a list. */

@@ -1,9 +1,9 @@
-import type { Change, Step } from '../diff/change.ts';
+import type { Change, PartStep, Step } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
 import { keysTo } from '../document/located.ts';
 import type { CollectedChange } from '../judge/collect.ts';
 import type { Occurrence } from '../rules/rules.ts';
-import { labelOf } from '../rules/words.ts';
+import { isPart, labelOf, stepInWords } from '../rules/words.ts';
 import { inBackticks } from './words.ts';
 
 /** A change that belongs to a route. */
@@ -56,13 +56,13 @@ export function groupChanges(changes: readonly CollectedChange[]): ChangeGroup[]
 }
 
 /** Splits steps into the parts that lead to a body, and the path of a value within it. */
-export function splitSteps(steps: readonly Step[]): { readonly parts: string[]; readonly path: string[] } {
-  const at = steps.findIndex(({ kind }) => kind !== 'part');
-  const parts = (at === -1 ? steps : steps.slice(0, at)).map(({ text }) => text);
+export function splitSteps(steps: readonly Step[]): { readonly parts: PartStep[]; readonly path: string[] } {
+  const at = steps.findIndex((step) => !isPart(step));
+  const parts = (at === -1 ? steps : steps.slice(0, at)).filter(isPart);
   const rest = at === -1 ? [] : steps.slice(at);
   // A part after a field is an alternative of a choice, which has no path of its own in an example: the path ends at the choice.
-  const end = rest.findIndex(({ kind }) => kind === 'part');
-  return { parts, path: (end === -1 ? rest : rest.slice(0, end)).map(({ text }) => text) };
+  const end = rest.findIndex(isPart);
+  return { parts, path: (end === -1 ? rest : rest.slice(0, end)).map(stepInWords) };
 }
 
 function isInRoute(occurrence: Occurrence): occurrence is Occurrence & RouteOccurrence {
@@ -86,8 +86,8 @@ function stepsAlong(keys: readonly string[]): Step[] {
   const steps: Step[] = [];
   for (let index = 0; index < keys.length; index += 1) {
     const [key, next] = [keys[index], keys[index + 1]];
-    if (key === 'items') steps.push({ kind: 'items', text: '[]' });
-    else if (key === 'properties' && next !== undefined) steps.push({ kind: 'field', text: next });
+    if (key === 'items') steps.push({ kind: 'items' });
+    else if (key === 'properties' && next !== undefined) steps.push({ kind: 'field', name: next });
     if (key === 'properties') index += 1;
   }
   return steps;
@@ -95,7 +95,7 @@ function stepsAlong(keys: readonly string[]): Step[] {
 
 /** All parameters of a route are one subject; otherwise the first part is the subject. */
 function stepsFromSubject(steps: readonly Step[], change: Change): readonly Step[] {
-  return isAboutParameter(steps, change) || steps[0]?.kind !== 'part' ? steps : steps.slice(1);
+  return isAboutParameter(steps, change) || !steps[0] || !isPart(steps[0]) ? steps : steps.slice(1);
 }
 
 function subjectOfPart(steps: readonly Step[], change: Change): string {
@@ -103,12 +103,13 @@ function subjectOfPart(steps: readonly Step[], change: Change): string {
   if (isAboutParameter(steps, change)) return 'Parameters';
   if (change.kind === 'security') return 'Access';
   if (change.kind === 'body') return 'Request body';
-  if (first?.kind !== 'part') return /status$/.test(change.kind) ? 'Responses' : 'The route';
-  return `${first.text.slice(0, 1).toUpperCase()}${first.text.slice(1)}`;
+  if (!first || !isPart(first)) return /status$/.test(change.kind) ? 'Responses' : 'The route';
+  const text = stepInWords(first);
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 function isAboutParameter([first]: readonly Step[], { kind }: Change): boolean {
-  return kind === 'parameter' || (first?.kind === 'part' && / parameter `/.test(first.text));
+  return kind === 'parameter' || first?.kind === 'parameter';
 }
 
 function ownPath(change: Change): string[] {
@@ -119,6 +120,7 @@ function ownPath(change: Change): string[] {
 /** Removes the steps within a component. If a route reaches it on another way, its steps stay as they are. */
 function withoutEnd({ route, steps }: RouteOccurrence, end: readonly Step[]): RouteOccurrence {
   const from = steps.length - end.length;
-  const isEnd = from >= 0 && end.every(({ text }, index) => steps[from + index]?.text === text);
+  const rest = steps.slice(from).map(stepInWords);
+  const isEnd = from >= 0 && end.every((step, index) => stepInWords(step) === rest[index]);
   return { route, steps: isEnd ? steps.slice(0, from) : steps };
 }

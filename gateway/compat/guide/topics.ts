@@ -1,4 +1,4 @@
-import type { Change } from '../diff/change.ts';
+import type { Change, PartStep } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
 import { levelOf, predicateOf } from '../rules/rules.ts';
 import { labelOf, renameInWords, subjectOf } from '../rules/words.ts';
@@ -54,7 +54,7 @@ function bestExamples(
   return best ?? { occurrence: occurrences[0], bodies: { old: undefined, new: undefined } };
 }
 
-function bodiesAt(route: Route, parts: readonly string[], { contracts, oldRoutes }: TopicContext): Bodies {
+function bodiesAt(route: Route, parts: readonly PartStep[], { contracts, oldRoutes }: TopicContext): Bodies {
   const oldRoute = oldRoutes.get(route);
   return { old: oldRoute && contracts.old.bodyAt(oldRoute, parts), new: contracts.new.bodyAt(route, parts) };
 }
@@ -62,7 +62,7 @@ function bodiesAt(route: Route, parts: readonly string[], { contracts, oldRoutes
 /** Only bodies have excerpts. The sentence about a header, parameter or media type is enough. */
 function sampleOf({ changes }: ChangeGroup, base: readonly string[], bodies: Bodies): BeforeAfter | undefined {
   const inBodies = changes
-    .filter(({ steps }) => !steps.some(({ text }) => text.startsWith('header ')))
+    .filter(({ steps }) => !steps.some(({ kind }) => kind === 'header'))
     .filter(({ change: { kind } }) => kind !== 'header' && kind !== 'media_type' && kind !== 'parameter');
   if (inBodies.length === 0) return undefined;
   return excerptsOf(

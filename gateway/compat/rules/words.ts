@@ -1,4 +1,5 @@
-import type { AlternativeOutline, Change, Serialization, Step } from '../diff/change.ts';
+import type { AlternativeOutline, Change, PartStep, Serialization, Step } from '../diff/change.ts';
+import { routeInWords } from '../diff/routes.ts';
 import { isList, isMap, type Located } from '../document/located.ts';
 
 const longestValue = 80;
@@ -13,31 +14,65 @@ export function subjectOf(steps: readonly Step[], change?: Change): string {
     if (field !== '') words.push(field === '[]' ? 'item' : `field \`${field}\``);
     field = '';
   };
-  for (const step of change ? [...steps, ...ownStep(change)] : steps) {
-    if (step.kind === 'part') {
+  const add = (step: Step): void => {
+    if (isPart(step)) {
       flush();
-      words.push(step.text);
+      words.push(stepInWords(step));
     } else {
-      field += step.kind === 'field' && field !== '' ? `.${step.text}` : step.text;
+      field += step.kind === 'field' && field !== '' ? `.${step.name}` : stepInWords(step);
     }
-  }
+  };
+  for (const step of steps) add(step);
+  const own = change && ownStep(change);
+  if (typeof own === 'object') add(own);
   flush();
-  return words.join(' ');
+  return typeof own === 'string' ? [...words, own].join(' ') : words.join(' ');
+}
+
+/** Whether a step leads to a part of an operation or a schema, and not to a field or an item. */
+export function isPart(step: Step): step is PartStep {
+  return step.kind !== 'field' && step.kind !== 'items';
+}
+
+/** "response 200", "query parameter `limit`"; the key of a field or item: `price`, `[]`, `[0]`. */
+export function stepInWords(step: Step): string {
+  switch (step.kind) {
+    case 'field':
+      return step.name;
+    case 'items':
+      return `[${step.index ?? ''}]`;
+    case 'request_body':
+      return 'request body';
+    case 'response':
+      return `response ${step.status}`;
+    case 'header':
+      return `header \`${step.name}\``;
+    case 'parameter':
+      return `${step.in} parameter \`${step.name}\``;
+    case 'media_type':
+      return step.type;
+    case 'callback':
+      return routeInWords(step);
+    case 'alternative':
+      return step.name;
+    case 'condition':
+      // `dependentSchemas/card` → "dependentSchemas card"; `then` without the condition.
+      return step.name.replace(/ \(.*$/s, '').replaceAll('/', ' ');
+  }
 }
 
 /** What the change is about, where the steps do not include it: a field that only one contract has, for example. */
-function ownStep(change: Change): Step[] {
+function ownStep(change: Change): Step | string | undefined {
   const { kind, effect, name } = change;
-  if (kind === 'body' && effect !== 'required' && effect !== 'optional')
-    return [{ kind: 'part', text: 'request body' }];
-  if (kind === 'type' && name === 'items') return [{ kind: 'items', text: '[]' }];
-  if (kind === 'type' && name === 'additionalProperties') return [{ kind: 'field', text: '*' }];
-  if (name === '') return [];
-  if (kind === 'field' || kind === 'presence') return [{ kind: 'field', text: labelOf(change) }];
-  if (kind === 'header') return [{ kind: 'part', text: `header \`${name}\`` }];
-  if (kind === 'status' || kind === 'error_status') return [{ kind: 'part', text: `response ${name}` }];
-  if (kind === 'media_type') return [{ kind: 'part', text: `media type \`${name}\`` }];
-  return kind === 'parameter' ? [{ kind: 'part', text: labelOf(change) }] : [];
+  if (kind === 'body' && effect !== 'required' && effect !== 'optional') return { kind: 'request_body' };
+  if (kind === 'type' && name === 'items') return { kind: 'items' };
+  if (kind === 'type' && name === 'additionalProperties') return { kind: 'field', name: '*' };
+  if (name === '') return undefined;
+  if (kind === 'field' || kind === 'presence') return { kind: 'field', name: labelOf(change) };
+  if (kind === 'header') return { kind: 'header', name };
+  if (kind === 'status' || kind === 'error_status') return { kind: 'response', status: name };
+  if (kind === 'media_type') return `media type \`${name}\``;
+  return kind === 'parameter' ? labelOf(change) : undefined;
 }
 
 /** The name of what changed, or its details in words: "query parameter `limit`", "`a`, `b` and 3 more". */
