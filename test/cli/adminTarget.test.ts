@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AdminTarget } from '../../gateway/cli/adminClient.ts';
-import { targetOf } from '../../gateway/cli/adminTarget.ts';
+import { targetOf } from '../../gateway/cli/options.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { refusedUrl } from '../support/gateway.ts';
 import { startFakeAdmin } from './fakeAdmin.ts';

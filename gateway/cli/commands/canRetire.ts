@@ -1,8 +1,15 @@
 import type { VerdictJson } from '../../retirement/verdictJson.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
-import { addTargetOptions, type TargetOptions, targetOf } from '../adminTarget.ts';
-import { type Duration, formatOption, periodArgument, versionArgument } from '../arguments.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
+import {
+  addTargetOptions,
+  type Duration,
+  formatOption,
+  periodArgument,
+  type TargetOptions,
+  targetOf,
+  versionArgument,
+} from '../options.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 import { verdictAsMarkdown, verdictAsText } from '../output/verdictText.ts';
 

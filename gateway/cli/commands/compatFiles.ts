@@ -59,7 +59,7 @@ export async function compareFiles(
 
 /** Imported on demand: comparing two files without --config needs no YAML schema. */
 async function settingsFrom(file: string, io: Io): Promise<Snapshot> {
-  const { snapshotOf } = await import('../configFile.ts');
+  const { snapshotOf } = await import('../options.ts');
   return snapshotOf(file, io);
 }
 

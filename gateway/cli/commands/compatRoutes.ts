@@ -9,8 +9,8 @@ import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { LedgerReader } from '../../usage/ledger/reader.ts';
 import { otherRoute } from '../../usage/usageRow.ts';
-import { snapshotOf } from '../configFile.ts';
 import { type Io, UsageError } from '../io.ts';
+import { snapshotOf } from '../options.ts';
 import {
   type Comparison,
   type ComparisonOptions,

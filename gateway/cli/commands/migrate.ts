@@ -4,9 +4,8 @@ import { guideAsMarkdown } from '../../compat/guide/markdown.ts';
 import { reasonOf } from '../../config/fault.ts';
 import { guidePage } from '../../discovery/guidePage.ts';
 import { loadGuide } from '../../discovery/guideThread.ts';
-import { formatOption, versionArgument } from '../arguments.ts';
-import { configOption } from '../configFile.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+import { configOption, formatOption, versionArgument } from '../options.ts';
 import { versionPair } from './versionPair.ts';
 
 interface MigrateOptions {

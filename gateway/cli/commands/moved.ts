@@ -1,9 +1,8 @@
 import { openContract } from '../../compat/document/open.ts';
 import { type MovedProposals, proposeMoved } from '../../compat/judge/moved.ts';
 import { printable } from '../../shared/text.ts';
-import { formatOption, versionArgument } from '../arguments.ts';
-import { configOption } from '../configFile.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { configOption, formatOption, versionArgument } from '../options.ts';
 import { printedJson } from '../output/terminal.ts';
 import { versionPair } from './versionPair.ts';
 

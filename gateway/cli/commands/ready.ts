@@ -1,9 +1,8 @@
 import { Option } from 'commander';
 import { UnreadableFileError } from '../../config/fault.ts';
 import { AdminError, fetchFailure } from '../adminClient.ts';
-import { addTargetOptions, type TargetOptions, targetOf } from '../adminTarget.ts';
-import { type Duration, timeoutArgument } from '../arguments.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { addTargetOptions, type Duration, type TargetOptions, targetOf, timeoutArgument } from '../options.ts';
 
 interface ReadyOptions extends TargetOptions {
   readonly timeout: Duration;

@@ -11,13 +11,11 @@ import { WorkerPool } from '../../runtime/workerPool.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { endProcess } from '../../shared/endProcess.ts';
 import { ThreadedLedger } from '../../usage/ledger/threadedLedger.ts';
-import { listenArgument } from '../arguments.ts';
-import { configOption } from '../configFile.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { configOption, listenArgument } from '../options.ts';
 import { banner, listenFailure } from '../start/messages.ts';
 import { keepYoungGenerationSmall, shutDown, stopSignal } from '../start/process.ts';
-import { ReloadOnEdits } from '../start/reloadOnEdits.ts';
-import { RoutesFile, type StartOptions } from '../start/routesFile.ts';
+import { ReloadOnEdits, RoutesFile, type StartOptions } from '../start/routesFile.ts';
 
 export const addStart: AddCommand = (program, io, finish) => {
   program

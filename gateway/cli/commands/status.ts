@@ -6,13 +6,24 @@ import { replacedLink } from '../../config/location.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { plural, printable } from '../../shared/text.ts';
 import { adminClient } from '../adminClient.ts';
-import { addTargetOptions, type TargetOptions, targetOf } from '../adminTarget.ts';
-import { type Duration, formatOption, timeoutArgument } from '../arguments.ts';
-import { defaultConfig } from '../configFile.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
-import { statusAsText } from '../output/statusReport.ts';
+import {
+  addTargetOptions,
+  type Duration,
+  defaultConfig,
+  formatOption,
+  type TargetOptions,
+  targetOf,
+  timeoutArgument,
+} from '../options.ts';
+import {
+  type RunningStatus,
+  type RunningVersion,
+  readStatus,
+  statusAsText,
+  unresponsiveWorkers,
+} from '../output/statusReport.ts';
 import { painter, widthOf } from '../output/terminal.ts';
-import { type RunningStatus, type RunningVersion, readStatus, unresponsiveWorkers } from '../runningStatus.ts';
 
 interface StatusOptions extends TargetOptions {
   readonly format: 'text' | 'json';

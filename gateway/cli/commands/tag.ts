@@ -7,8 +7,8 @@ import type { Identifier } from '../../config/snapshot.ts';
 import { printable } from '../../shared/text.ts';
 import { ClientIdentification, unknownClient } from '../../usage/counting/identification.ts';
 import { readSalt } from '../../usage/ledger/file.ts';
-import { configOption } from '../configFile.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+import { configOption } from '../options.ts';
 
 interface TagOptions {
   readonly config: string;

@@ -8,9 +8,16 @@ import { type Grouping, groupings } from '../../usage/report/usagePage.ts';
 import { type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
-import { addTargetOptions, type TargetOptions, targetOf } from '../adminTarget.ts';
-import { type Duration, formatOption, periodArgument, versionArgument } from '../arguments.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+import {
+  addTargetOptions,
+  type Duration,
+  formatOption,
+  periodArgument,
+  type TargetOptions,
+  targetOf,
+  versionArgument,
+} from '../options.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 import { usageAsText } from '../output/usageText.ts';
 

@@ -2,8 +2,8 @@ import { relative } from 'node:path';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { type GuideRequest, guideRequest } from '../../discovery/guideRequest.ts';
 import { systemClock } from '../../shared/clock.ts';
-import { snapshotOf } from '../configFile.ts';
 import { type Io, UsageError } from '../io.ts';
+import { snapshotOf } from '../options.ts';
 
 /** Two versions of a routes.yaml, and their contracts. */
 export interface VersionPair {

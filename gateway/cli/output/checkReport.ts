@@ -6,8 +6,7 @@ import { stageOf } from '../../lifecycle/stage.ts';
 import { successorOf } from '../../lifecycle/successor.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { plural, printable } from '../../shared/text.ts';
-import { date, table } from './table.ts';
-import type { Paint } from './terminal.ts';
+import { date, type Paint, table } from './terminal.ts';
 
 export interface CheckReport {
   readonly file: string;

@@ -29,3 +29,78 @@ export function printedJson(value: unknown): string {
 function escapeOf(unit: number): string {
   return `\\u${unit.toString(16).padStart(4, '0')}`;
 }
+
+// Text columns are not truncated below this width: client names would no longer differ.
+const narrowest = 12;
+const gap = 2;
+
+/**
+ * Rows as aligned columns, indented by two spaces. Empty columns are omitted. If the table is wider than `width`, its
+ * widest text columns are truncated with an ellipsis; numbers, dates and charts never are.
+ */
+export function table(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string[] {
+  const natural = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = narrowed(natural, rows, width);
+  return rows.map((row) => {
+    const cells = row.map((cell, column) => cut(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0));
+    const line = cells.filter((_cell, column) => widths[column] !== 0).join(' '.repeat(gap));
+    return `${' '.repeat(gap)}${line.trimEnd()}`;
+  });
+}
+
+function narrowed(natural: readonly number[], rows: readonly (readonly string[])[], width: number): number[] {
+  const widths = [...natural];
+  const hasWords = natural.map((_width, column) =>
+    rows.some((row) => (row[column]?.length ?? 0) > narrowest && /\p{L}/u.test(row[column] ?? '')),
+  );
+  let excess = widths.reduce((sum, one) => sum + (one === 0 ? 0 : one + gap), 0) - width;
+  for (; excess > 0; excess -= 1) {
+    const widest = Math.max(...widths.filter((_width, column) => hasWords[column]));
+    if (widest <= narrowest) break;
+    const column = widths.findIndex((one, index) => hasWords[index] && one === widest);
+    widths[column] = widest - 1;
+  }
+  return widths;
+}
+
+function cut(cell: string, width: number): string {
+  return cell.length <= width ? cell : `${cell.slice(0, width - 1)}…`;
+}
+
+/** In the shortest form that routes.yaml accepts: a UTC date without its midnight. */
+export function date(instant: number): string {
+  return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
+}
+
+const bars = '▁▂▃▄▅▆▇█';
+const dayMs = 86_400_000;
+/** 30 days and today. */
+const widestSparkline = 31;
+
+/**
+ * Requests per day as one line of bars, relative to the busiest day. A dot is a day without requests, a blank is a day
+ * before `covered`, for which there are no counts. Days missing from the list had no requests. More than 31 days share
+ * the bars evenly. Times are epoch ms.
+ */
+export function sparkline(
+  days: readonly { readonly at: string; readonly requests: number }[],
+  since: number,
+  until: number,
+  covered = since,
+): string {
+  const first = Math.floor(since / dayMs);
+  const length = Math.floor(until / dayMs) - first + 1;
+  const width = Math.min(length, widestSparkline);
+  const sums = new Array<number>(Math.max(0, width)).fill(0);
+  const placeOf = (instant: number): number => Math.floor(((Math.floor(instant / dayMs) - first) * width) / length);
+  const known = placeOf(covered);
+  for (const { at, requests } of days) {
+    const place = placeOf(Date.parse(at));
+    if (place >= 0 && place < width) sums[place] = (sums[place] ?? 0) + requests;
+  }
+  const most = Math.max(...sums, 1);
+  const without = (place: number): string => (place < known ? ' ' : '·');
+  return sums
+    .map((sum, place) => (sum === 0 ? without(place) : bars[Math.ceil((sum / most) * bars.length) - 1]))
+    .join('');
+}

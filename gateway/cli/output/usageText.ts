@@ -3,8 +3,7 @@ import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/
 import { migrationStates, stateInWords } from '../../usage/report/migration.ts';
 import type { Grouping, ReportCell, ReportRow, RequestCount, UsedRoute } from '../../usage/report/usagePage.ts';
 import type { UsageReport } from '../../usage/report/usageReport.ts';
-import { sparkline, table } from './table.ts';
-import type { Paint } from './terminal.ts';
+import { type Paint, sparkline, table } from './terminal.ts';
 
 interface Column {
   readonly heading: string;

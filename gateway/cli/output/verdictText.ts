@@ -1,8 +1,7 @@
 import type { VerdictJson } from '../../retirement/verdictJson.ts';
 import { percent, routesInWords, theLast } from '../../retirement/words.ts';
 import { ago, grouped, printable, printableExcerpt } from '../../shared/text.ts';
-import { date, sparkline, table } from './table.ts';
-import type { Paint } from './terminal.ts';
+import { date, type Paint, sparkline, table } from './terminal.ts';
 
 const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
 /** Those with the most requests; the JSON format lists more. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { statusAsText } from '../../../gateway/cli/output/statusReport.ts';
-import type { RunningStatus, RunningVersion } from '../../../gateway/cli/runningStatus.ts';
+import { type RunningStatus, type RunningVersion, statusAsText } from '../../../gateway/cli/output/statusReport.ts';
 import { ago } from '../../../gateway/shared/text.ts';
 import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
 import { startFakeAdmin } from '../fakeAdmin.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sparkline, table } from '../../../gateway/cli/output/table.ts';
+import { sparkline, table } from '../../../gateway/cli/output/terminal.ts';
 import { day } from '../../retirement/ledger.ts';
 
 const rows = [

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { defaultConfig } from '../../gateway/cli/configFile.ts';
+import { defaultConfig } from '../../gateway/cli/options.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { runIn } from './io.ts';
 

@@ -1,0 +1,183 @@
+import { statSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { formatFault, UnreadableFileError } from '../config/fault.ts';
+import { adminAddressIn, decode, parseConfig, readRoutes } from '../config/load.ts';
+import { hostPort } from '../config/schema/network.ts';
+import { period, timer } from '../config/schema/units.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import { printable } from '../shared/text.ts';
+import { AdminError, type AdminTarget } from './adminClient.ts';
+import { type Io, UsageError } from './io.ts';
+
+// The second one is in a folder of its own, which can be mounted into a container without the rest of the project.
+const places = ['routes.yaml', 'config/routes.yaml'] as const;
+
+/** The routes.yaml that is used when none is named; undefined when neither place has one. */
+export function defaultConfig(cwd: string): string | undefined {
+  return places.find((place) => mayExist(resolve(cwd, place)));
+}
+
+/** Also true where `stat` is not permitted, as in a folder of another user: reading the file reports why. */
+function mayExist(path: string): boolean {
+  try {
+    statSync(path);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ENOENT');
+  }
+}
+
+/** `--config`. Where no file exists, the default is the first place, so that the error names it. */
+export function configOption(cwd: string): Option {
+  return new Option('--config <file>', 'path of routes.yaml').default(
+    defaultConfig(cwd) ?? places[0],
+    places.join(', else '),
+  );
+}
+
+/** A valid routes.yaml. @throws UsageError with its faults, UnreadableFileError */
+export function snapshotOf(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>): Snapshot {
+  const { snapshot, faults } = parseConfig(readRoutes(file, cwd), file, { env, cwd });
+  if (snapshot) return snapshot;
+  throw new UsageError(
+    [...faults.map(formatFault), `${file} has faults and cannot be used: see version-gateway check.`].join('\n'),
+  );
+}
+
+export interface TargetOptions {
+  /** An origin. */
+  readonly admin?: string;
+  readonly config?: string;
+}
+
+/** `--admin`, and `--config` to read the address from. */
+export function addTargetOptions(command: Command): Command {
+  return addAdminOption(command).option(
+    '--config <file>',
+    'routes.yaml to read gateway.admin and admin_token from (default: routes.yaml, else config/routes.yaml, if it exists)',
+  );
+}
+
+export function addAdminOption(command: Command): Command {
+  return command.option(
+    '--admin <host:port>',
+    'admin listener of the running gateway; its token is read from ADMIN_TOKEN (default: gateway.admin of --config, else 127.0.0.1:9901)',
+    originOf,
+  );
+}
+
+const defaultOrigin = 'http://127.0.0.1:9901';
+
+/** A token read from the file is only sent to the address read from the file. @throws AdminError, UnreadableFileError */
+export function targetOf({ admin, config }: TargetOptions, io: Pick<Io, 'env' | 'cwd' | 'stderr'>): AdminTarget {
+  const token = (io.env['ADMIN_TOKEN'] ?? '').trim();
+  if (admin !== undefined) return { origin: admin, name: admin, token };
+  const origin = defaultOrigin;
+  const file = config ?? defaultConfig(io.cwd);
+  if (file === undefined) return { origin, name: `${origin} (the default)`, token };
+  const shown = printable(file);
+  const address = addressIn(file, io);
+  if (address instanceof UnreadableFileError || typeof address === 'string') {
+    const reason = address instanceof UnreadableFileError ? address.message : `${shown} ${reasons[address]}`;
+    // A file that was not named may be in the middle of an edit, and the status is needed just then.
+    if (config === undefined && address !== 'unusable') {
+      // The gateway at the default address may not be the one that the file configures.
+      io.stderr.write(`Connecting to ${origin}, the default: ${reason}.\n`);
+      return { origin, name: `${origin} (the default, as ${reason})`, token };
+    }
+    throw address instanceof UnreadableFileError
+      ? address
+      : new AdminError(`${reason}.  Give the address of the gateway: --admin host:port.`);
+  }
+  if (address === undefined)
+    return { origin, name: `${origin} (the default, as ${shown} has no gateway.admin)`, token };
+  const found = originOf(`${hostOf(address.host)}:${address.port}`);
+  return { origin: found, name: `${found} (gateway.admin of ${shown})`, token: token === '' ? address.token : token };
+}
+
+const reasons = {
+  broken: 'cannot be parsed: see version-gateway check',
+  unusable: 'has no usable address in gateway.admin',
+};
+
+function addressIn(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>) {
+  try {
+    return adminAddressIn(decode(readRoutes(file, cwd)) ?? '', env);
+  } catch (error) {
+    if (error instanceof UnreadableFileError) return new UnreadableFileError(printable(file), error.cause);
+    throw error;
+  }
+}
+
+/** A wildcard address includes the loopback address. */
+function hostOf(host: string): string {
+  if (host === '' || host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return isIPv6(host) ? `[${host}]` : host;
+}
+
+function originOf(text: string): string {
+  const written = /^https?:\/\//i.test(text) ? text : `http://${text}`;
+  const hasPort = written !== `http://${text}` || /:\d{1,5}$/.test(text);
+  const url = hasPort && URL.canParse(written) ? new URL(written) : undefined;
+  if (!url || url.href !== `${url.origin}/` || url.port === '0')
+    throw new InvalidArgumentError('Write host:port, or https://host:port.');
+  return url.origin;
+}
+
+/** A duration as the user wrote it, and in ms. */
+export interface Duration {
+  readonly text: string;
+  readonly ms: number;
+}
+
+/** A `--since` or `--quiet` duration, compared with dates. @throws InvalidArgumentError */
+export function periodArgument(text: string): Duration {
+  return { text, ms: parsedBy(period, text) };
+}
+
+/** A `--timeout` duration, short enough for a timer. @throws InvalidArgumentError */
+export function timeoutArgument(text: string): Duration {
+  return { text, ms: parsedBy(timer, text) };
+}
+
+/** Checks a host:port to listen on; the text stays as it is. @throws InvalidArgumentError */
+export function listenArgument(text: string): string {
+  parsedBy(hostPort, text);
+  return text;
+}
+
+/** `/v1` or `v1`, as the path segment `v1`. @throws InvalidArgumentError */
+export function versionArgument(text: string): string {
+  const segment = text.replace(/^\//, '');
+  // The segment becomes part of a URL, so nothing but a version may pass.
+  if (!/^v\d{1,15}$/.test(segment)) throw new InvalidArgumentError('Write a version such as /v1.');
+  return segment;
+}
+
+/** `--format`: the first one is the default. */
+export function formatOption(formats: readonly [string, ...string[]]): Option {
+  return new Option('--format <format>', 'output format').choices(formats).default(formats[0]);
+}
+
+/** What is used here of a config schema. Each of its issues has a remedy. */
+interface Schema<Value> {
+  safeParse(text: string): {
+    readonly data?: Value | undefined;
+    readonly error?: { readonly issues: readonly Issue[] } | undefined;
+  };
+}
+
+interface Issue {
+  readonly message: string;
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
+}
+
+function parsedBy<Value>(schema: Schema<Value>, text: string): Value {
+  const { data, error } = schema.safeParse(text);
+  const issue = error?.issues[0];
+  if (issue === undefined) return data as Value;
+  throw new InvalidArgumentError(`It ${issue.message}. ${issue.params?.['remedy'] ?? ''}`.trimEnd());
+}
