@@ -18,8 +18,8 @@ import {
   type ClientNaming,
   type LastUseTimes,
   type LedgerAnswers,
-  type LedgerQueries,
   type LedgerQueryKind,
+  type LedgerQueryParams,
   unknownVersion,
 } from './ledgerClient.ts';
 
@@ -28,7 +28,7 @@ export function answerTo<Kind extends LedgerQueryKind>(
   kind: Kind,
   queries: UsageQueries,
   snapshot: Snapshot,
-  parameters: LedgerQueries[Kind],
+  parameters: LedgerQueryParams[Kind],
 ): LedgerAnswers[Kind] {
   return answers[kind](queries, snapshot, parameters);
 }
@@ -37,7 +37,7 @@ const answers: {
   readonly [Kind in LedgerQueryKind]: (
     queries: UsageQueries,
     snapshot: Snapshot,
-    parameters: LedgerQueries[Kind],
+    parameters: LedgerQueryParams[Kind],
   ) => LedgerAnswers[Kind];
 } = {
   usage: (queries, snapshot, { format, ...params }) => {

@@ -5,8 +5,8 @@ import type { ProblemCode } from '../../problems/catalogue.ts';
 import type { LedgerState } from '../../usage/ledger/writableLedger.ts';
 import type { UsageQueryParams } from '../usageQueryParams.ts';
 
-/** Queries on the ledger and their parameters, as plain data that can be sent to a thread. Instants in epoch ms. */
-export interface LedgerQueries {
+/** The parameters of each query on the ledger: plain data that can be sent to a thread. Instants in epoch ms. */
+export interface LedgerQueryParams {
   /** `GET /api/usage`, and the same as CSV. */
   readonly usage: UsageQueryParams & { readonly format: 'json' | 'csv' };
   /** `GET /api/versions/{version}/retirement`. `quiet` in ms. */
@@ -24,7 +24,7 @@ export interface LedgerQueries {
   readonly lastUse: Readonly<Record<never, never>>;
 }
 
-export type LedgerQueryKind = keyof LedgerQueries;
+export type LedgerQueryKind = keyof LedgerQueryParams;
 
 /** The results of the queries. Bodies are encoded in the thread, so that the main thread only has to send them. */
 export interface LedgerAnswers {
@@ -79,7 +79,7 @@ export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' |
   query<Kind extends LedgerQueryKind>(
     kind: Kind,
     snapshot: Snapshot,
-    parameters: LedgerQueries[Kind],
+    parameters: LedgerQueryParams[Kind],
   ): Promise<LedgerAnswers[Kind]>;
 }
 
@@ -99,7 +99,7 @@ export function unknownVersion(snapshot: Snapshot, removed: readonly string[]): 
 /** A message to the thread that reads the ledger. */
 export interface ReaderRequest {
   readonly kind: LedgerQueryKind;
-  readonly parameters: LedgerQueries[LedgerQueryKind];
+  readonly parameters: LedgerQueryParams[LedgerQueryKind];
   /** The snapshot as plain data; undefined: the same as in the previous message. */
   readonly snapshot: PlainSnapshot | undefined;
   readonly ledger: {

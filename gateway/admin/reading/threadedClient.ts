@@ -5,8 +5,8 @@ import type { Incident, WritableLedger } from '../../usage/ledger/writableLedger
 import {
   type LedgerAnswers,
   type LedgerClient,
-  type LedgerQueries,
   type LedgerQueryKind,
+  type LedgerQueryParams,
   LedgerTimeoutError,
   type ReaderReply,
   type ReaderRequest,
@@ -59,7 +59,7 @@ export class ThreadedLedgerClient implements LedgerClient {
   query<Kind extends LedgerQueryKind>(
     kind: Kind,
     snapshot: Snapshot,
-    parameters: LedgerQueries[Kind],
+    parameters: LedgerQueryParams[Kind],
   ): Promise<LedgerAnswers[Kind]> {
     const since = performance.now();
     // One after the other, because the thread runs one at a time and each query has its own timeout.
@@ -80,7 +80,7 @@ export class ThreadedLedgerClient implements LedgerClient {
   async #run(
     kind: LedgerQueryKind,
     snapshot: Snapshot,
-    parameters: LedgerQueries[LedgerQueryKind],
+    parameters: LedgerQueryParams[LedgerQueryKind],
   ): Promise<LedgerAnswers[LedgerQueryKind]> {
     // So that rows in memory are in the answer.
     await this.#ledger.flush();
@@ -119,7 +119,11 @@ export class ThreadedLedgerClient implements LedgerClient {
     this.#worker = this.#sentSnapshot = undefined;
   }
 
-  #requestFor(kind: LedgerQueryKind, snapshot: Snapshot, parameters: LedgerQueries[LedgerQueryKind]): ReaderRequest {
+  #requestFor(
+    kind: LedgerQueryKind,
+    snapshot: Snapshot,
+    parameters: LedgerQueryParams[LedgerQueryKind],
+  ): ReaderRequest {
     const { settings, problem, held } = this.#ledger;
     const isNew = snapshot !== this.#sentSnapshot;
     this.#sentSnapshot = snapshot;
