@@ -16,7 +16,7 @@ import { UnreadableFileError } from '../../config/fault.ts';
 import { printableExcerpt } from '../../shared/text.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { painter, printedJson } from '../output/terminal.ts';
-import type { Comparison, ComparisonOptions, Progress } from './compatFiles.ts';
+import type { ComparisonOptions, ComparisonResult, Progress } from './compatFiles.ts';
 
 export const compatFormats = ['text', 'json', 'sarif', 'github', 'markdown'] as const;
 type CompatFormat = (typeof compatFormats)[number];
@@ -86,7 +86,7 @@ async function compare(
   options: CompatOptions,
   io: Io,
   progress: Progress,
-): Promise<Comparison> {
+): Promise<ComparisonResult> {
   if (options.routes !== undefined) {
     if (old !== undefined) throw new UsageError('--routes reads the contracts from the file: omit OLD and NEW.');
     const { compareRoutes } = await import('./compatRoutes.ts');
@@ -119,7 +119,7 @@ function ruleArgument(text: string, known: ReadonlyMap<string, RuleLevel>): Read
 }
 
 type Printer = (
-  comparison: Comparison,
+  comparison: ComparisonResult,
   options: { readonly all: boolean; readonly io: Io; readonly release: string },
 ) => string;
 

@@ -4,7 +4,12 @@ import { openContract } from '../../compat/document/open.ts';
 import { faultsOf } from '../../compat/document/validate.ts';
 import { CompareError } from '../../compat/failure.ts';
 import { Exemptions } from '../../compat/judge/exemptions.ts';
-import { type CompatReport, type ContractPair, compareAndJudge, type JudgeSettings } from '../../compat/judge/judge.ts';
+import {
+  type ComparedContracts,
+  type CompatReport,
+  compareAndJudge,
+  type JudgeSettings,
+} from '../../compat/judge/judge.ts';
 import type { RuleLevel } from '../../compat/rules/rules.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../shared/clock.ts';
@@ -21,7 +26,7 @@ export interface ComparisonOptions {
   readonly validate: boolean;
 }
 
-export interface Comparison {
+export interface ComparisonResult {
   readonly report: CompatReport;
   /** Relative names of contracts start here. */
   readonly folder: string;
@@ -38,7 +43,7 @@ export async function compareFiles(
   options: ComparisonOptions,
   io: Io,
   progress: Progress,
-): Promise<Comparison> {
+): Promise<ComparisonResult> {
   if (old === '-' && now === '-') throw new UsageError('Only one of the two contracts can be standard input.');
   const snapshot = options.config === undefined ? undefined : await settingsFrom(options.config, io);
   const [before, after] = [
@@ -46,7 +51,7 @@ export async function compareFiles(
     await openForCompat(now, options, io, progress),
   ];
   const majors = majorsBetween(before, after);
-  const pair: ContractPair = majors
+  const pair: ComparedContracts = majors
     ? { title: `/${majors.old} → /${majors.new}`, between: 'majors', old: before, new: after, versions: majors }
     : { title: '', between: 'past', old: before, new: after, versions: {} };
   const settings = judgeSettings(snapshot, options);

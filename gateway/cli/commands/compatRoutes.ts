@@ -1,6 +1,11 @@
 import { dirname, relative, resolve, sep } from 'node:path';
 import { withoutNames } from '../../compat/diff/routes.ts';
-import { type ContractPair, compareAndJudge, type JudgeSettings, type PairReport } from '../../compat/judge/judge.ts';
+import {
+  type ComparedContracts,
+  compareAndJudge,
+  type JudgeSettings,
+  type PairReport,
+} from '../../compat/judge/judge.ts';
 import { Commit, workingTreeOf } from '../../compat/source/git.ts';
 import { decode } from '../../config/load.ts';
 import { realPathOf } from '../../config/location.ts';
@@ -12,8 +17,8 @@ import { otherRoute } from '../../usage/usageRow.ts';
 import { type Io, UsageError } from '../io.ts';
 import { snapshotOf } from '../options.ts';
 import {
-  type Comparison,
   type ComparisonOptions,
+  type ComparisonResult,
   judgeSettings,
   openForCompat,
   type Progress,
@@ -29,7 +34,7 @@ export async function compareRoutes(
   options: ComparisonOptions,
   io: Io,
   progress: Progress,
-): Promise<Comparison> {
+): Promise<ComparisonResult> {
   const snapshot = snapshotOf(file, io);
   const settings = options.config === undefined ? snapshot : snapshotOf(options.config, io);
   const judging = { ...judgeSettings(settings, options), callsOf: callsIn(snapshot) };
@@ -43,11 +48,11 @@ export async function compareRoutes(
   const past = new EarlierContracts(ref, path, base, io.env);
   const notes = notesOn(versions, past, file, ref);
   const pairs: PairReport[] = [];
-  const compare = (pair: ContractPair): void => {
+  const compare = (pair: ComparedContracts): void => {
     progress.show(`comparing ${pair.title}`);
     pairs.push(compareAndJudge(pair, judging));
   };
-  let before: { readonly name: string; readonly contract: ContractPair['new'] | undefined } | undefined;
+  let before: { readonly name: string; readonly contract: ComparedContracts['new'] | undefined } | undefined;
   for (const { name, contract } of versions) {
     const now = contract && (await openForCompat(named(contract.file, base), options, io, progress, base));
     const earlier = contract && past.contractOf(name, contract.file);

@@ -73,7 +73,7 @@ export type ChangeDetail =
   /** Alternatives without a name. */
   | { readonly is: 'alternatives'; readonly alternatives: readonly AlternativeOutline[] }
   /** The first breaking change between the two alternatives that are closest to each other. */
-  | { readonly is: 'cause'; readonly change: Change; readonly steps: readonly Step[] };
+  | { readonly is: 'cause'; readonly change: Change; readonly steps: readonly PathStep[] };
 
 /** How a parameter or header is written. `plain`: a single value, for which the style makes no difference. */
 export type Serialization = 'none' | 'plain' | 'content' | { readonly style: string; readonly isExploded: boolean };
@@ -88,7 +88,7 @@ export interface AlternativeOutline {
 }
 
 /** One step on the way from a route to a change: into a value, or into a part of the operation. */
-export type Step =
+export type PathStep =
   /** `*`: any field without a name of its own. */
   | { readonly kind: 'field'; readonly name: string }
   /** Undefined index: any item. */
@@ -110,7 +110,7 @@ export type PartStep =
 /** The differences between two things, and the comparisons of their parts. Parts may be shared and recursive. */
 export interface Comparison {
   readonly changes: Change[];
-  readonly parts: { readonly step: Step | undefined; readonly comparison: Comparison }[];
+  readonly parts: { readonly step: PathStep | undefined; readonly comparison: Comparison }[];
   /** False while it is computed: a recursive schema contains its own comparison. */
   isDone: boolean;
 }
@@ -131,7 +131,7 @@ export function comparisonOf(change: Change): Comparison {
 }
 
 /** Adds the comparison of a part, unless it is known to be without changes. */
-export function addPart(whole: Comparison, step: Step | undefined, comparison: Comparison | undefined): void {
+export function addPart(whole: Comparison, step: PathStep | undefined, comparison: Comparison | undefined): void {
   if (comparison === undefined) return;
   const { isDone, changes, parts } = comparison;
   if (!isDone || changes.length > 0 || parts.length > 0) whole.parts.push({ step, comparison });
@@ -194,8 +194,8 @@ function countChanges(comparison: Comparison, counts: (change: Change) => boolea
 export function firstBreaking(
   comparison: Comparison,
   severityOf: SeverityOf,
-): { change: Change; steps: readonly Step[] } | undefined {
-  const seen = new Map<Comparison, readonly Step[]>([[comparison, []]]);
+): { change: Change; steps: readonly PathStep[] } | undefined {
+  const seen = new Map<Comparison, readonly PathStep[]>([[comparison, []]]);
   // The map grows during the loop.
   for (const [one, steps] of seen) {
     const change = one.changes.find((each) => severityOf(each) === 'error');

@@ -1,6 +1,6 @@
 import { acceptsAnyType } from '../schema/choices.ts';
 import type { SubschemaRef, View } from '../schema/schema.ts';
-import { addPart, comparisonOf, type Direction, type Step } from './change.ts';
+import { addPart, comparisonOf, type Direction, type PathStep } from './change.ts';
 import type { SchemaPair } from './schemaPair.ts';
 
 type Fields = ReadonlyMap<string, SubschemaRef>;
@@ -69,7 +69,7 @@ function isOfOtherDirection(name: string, view: View, fields: Fields): boolean {
   return view.properties.has(name) && !fields.has(name);
 }
 
-const anyField: Step = { kind: 'field', name: '*' };
+const anyField: PathStep = { kind: 'field', name: '*' };
 
 function compareAdditional(pair: SchemaPair): void {
   const [old, now] = [pair.old.additional, pair.new.additional];

@@ -11,8 +11,8 @@ import {
   isCompatible,
   isUnchanged,
   type Kind,
+  type PathStep,
   type SeverityOf,
-  type Step,
 } from './change.ts';
 
 /**
@@ -91,12 +91,12 @@ export class SchemaPair {
   }
 
   /** Compares parts of the two schemas and adds the result. */
-  comparePart(step: Step | undefined, old: Schema, now: Schema): void {
+  comparePart(step: PathStep | undefined, old: Schema, now: Schema): void {
     addPart(this.into, step, this.compared(old, now));
   }
 
   /** Like `comparePart`. Identical subschemas are skipped without building them. */
-  compareSubschemas(step: Step, old: SubschemaRef, now: SubschemaRef): void {
+  compareSubschemas(step: PathStep, old: SubschemaRef, now: SubschemaRef): void {
     if (!this.areIdentical(old, now)) this.comparePart(step, old.schema, now.schema);
   }
 

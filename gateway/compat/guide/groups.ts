@@ -1,7 +1,7 @@
-import type { Change, PartStep, Step } from '../diff/change.ts';
+import type { Change, PartStep, PathStep } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
 import { keysTo } from '../document/located.ts';
-import type { CollectedChange } from '../judge/collect.ts';
+import type { CollectedChange } from '../judge/findings.ts';
 import type { Occurrence } from '../rules/rules.ts';
 import { isPart, labelOf, stepInWords } from '../rules/words.ts';
 import { inBackticks } from './words.ts';
@@ -9,7 +9,7 @@ import { inBackticks } from './words.ts';
 /** A change that belongs to a route. */
 export interface RouteOccurrence {
   readonly route: Route;
-  readonly steps: readonly Step[];
+  readonly steps: readonly PathStep[];
 }
 
 /** Changes of the same subject in the same routes, which a guide lists together. */
@@ -23,7 +23,7 @@ export interface ChangeGroup {
 export interface GroupedChange {
   readonly change: Change;
   /** From the subject of the group to the change. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly PathStep[];
   /** The same steps as keys of a value, with the name of the change at the end. */
   readonly path: readonly string[];
 }
@@ -56,7 +56,7 @@ export function groupChanges(changes: readonly CollectedChange[]): ChangeGroup[]
 }
 
 /** Splits steps into the parts that lead to a body, and the path of a value within it. */
-export function splitSteps(steps: readonly Step[]): { readonly parts: PartStep[]; readonly path: string[] } {
+export function splitSteps(steps: readonly PathStep[]): { readonly parts: PartStep[]; readonly path: string[] } {
   const at = steps.findIndex((step) => !isPart(step));
   const parts = (at === -1 ? steps : steps.slice(0, at)).filter(isPart);
   const rest = at === -1 ? [] : steps.slice(at);
@@ -70,7 +70,7 @@ function isInRoute(occurrence: Occurrence): occurrence is Occurrence & RouteOccu
 }
 
 /** The named schema of `components` that contains a change: clients often generate types from it. */
-function componentOf({ kind, old, new: now }: Change): { name: string; steps: Step[] } | undefined {
+function componentOf({ kind, old, new: now }: Change): { name: string; steps: PathStep[] } | undefined {
   const place = (old ?? now)?.place;
   const keys = place ? keysTo(place) : [];
   const at = keys.findIndex((key, index) => key === 'components' && keys[index + 1] === 'schemas');
@@ -82,8 +82,8 @@ function componentOf({ kind, old, new: now }: Change): { name: string; steps: St
 }
 
 /** The steps into a value that belong to the keys of a schema. */
-function stepsAlong(keys: readonly string[]): Step[] {
-  const steps: Step[] = [];
+function stepsAlong(keys: readonly string[]): PathStep[] {
+  const steps: PathStep[] = [];
   for (let index = 0; index < keys.length; index += 1) {
     const [key, next] = [keys[index], keys[index + 1]];
     if (key === 'items') steps.push({ kind: 'items' });
@@ -94,11 +94,11 @@ function stepsAlong(keys: readonly string[]): Step[] {
 }
 
 /** All parameters of a route are one subject; otherwise the first part is the subject. */
-function stepsFromSubject(steps: readonly Step[], change: Change): readonly Step[] {
+function stepsFromSubject(steps: readonly PathStep[], change: Change): readonly PathStep[] {
   return isAboutParameter(steps, change) || !steps[0] || !isPart(steps[0]) ? steps : steps.slice(1);
 }
 
-function subjectOfPart(steps: readonly Step[], change: Change): string {
+function subjectOfPart(steps: readonly PathStep[], change: Change): string {
   const [first] = steps;
   if (isAboutParameter(steps, change)) return 'Parameters';
   if (change.kind === 'security') return 'Access';
@@ -108,7 +108,7 @@ function subjectOfPart(steps: readonly Step[], change: Change): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-function isAboutParameter([first]: readonly Step[], { kind }: Change): boolean {
+function isAboutParameter([first]: readonly PathStep[], { kind }: Change): boolean {
   return kind === 'parameter' || first?.kind === 'parameter';
 }
 
@@ -118,7 +118,7 @@ function ownPath(change: Change): string[] {
 }
 
 /** Removes the steps within a component. If a route reaches it on another way, its steps stay as they are. */
-function withoutEnd({ route, steps }: RouteOccurrence, end: readonly Step[]): RouteOccurrence {
+function withoutEnd({ route, steps }: RouteOccurrence, end: readonly PathStep[]): RouteOccurrence {
   const from = steps.length - end.length;
   const rest = steps.slice(from).map(stepInWords);
   const isEnd = from >= 0 && end.every((step, index) => stepInWords(step) === rest[index]);

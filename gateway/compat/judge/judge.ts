@@ -13,7 +13,7 @@ import { type Finding, findingsOf, fingerprintOf, isBreaking, type LevelOverride
 export type Between = 'past' | 'majors';
 
 /** Two contracts to compare. */
-export interface ContractPair {
+export interface ComparedContracts {
   readonly between: Between;
   /** `/v1`, `/v1 → /v2`, or empty if no version is known. */
   readonly title: string;
@@ -62,7 +62,7 @@ export interface CompatReport {
 const majorRule = 'major-without-breaking-change';
 
 /** Compares two contracts and judges the differences by the rules. @throws CompareError */
-export function compareAndJudge(pair: ContractPair, { levels, exemptions, callsOf }: JudgeSettings): PairReport {
+export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, callsOf }: JudgeSettings): PairReport {
   const { title, between, old, new: now, versions } = pair;
   const comparison = compareContracts(old, now, levelOf, versions);
   const changes = findingsOf(comparison, levels);
@@ -95,7 +95,7 @@ export function countedFindings({ between, findings }: PairReport): readonly Pla
 function needlessMajor(
   comparison: ContractComparison,
   judged: readonly Finding[],
-  { versions, old, new: now }: ContractPair,
+  { versions, old, new: now }: ComparedContracts,
   levels: LevelOverrides,
 ): Finding | undefined {
   const level = levels.get(majorRule) ?? 'error';

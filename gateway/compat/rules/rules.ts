@@ -1,4 +1,4 @@
-import type { Change, Direction, Effects, Kind, Severity, Step } from '../diff/change.ts';
+import type { Change, Direction, Effects, Kind, PathStep, Severity } from '../diff/change.ts';
 import { type Route, routeInWords } from '../diff/routes.ts';
 import {
   defaultInWords,
@@ -234,7 +234,7 @@ export interface Occurrence {
   /** Undefined: outside all routes. */
   readonly route: Route | undefined;
   /** From the route to the change. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly PathStep[];
 }
 
 /** "GET /drinks: response 200 field `price` was a string and is now a number". */

@@ -1,4 +1,4 @@
-import type { AlternativeOutline, Change, PartStep, Serialization, Step } from '../diff/change.ts';
+import type { AlternativeOutline, Change, PartStep, PathStep, Serialization } from '../diff/change.ts';
 import { routeInWords } from '../diff/routes.ts';
 import { isList, isMap, type Located } from '../document/located.ts';
 
@@ -7,14 +7,14 @@ const mostTypes = 5;
 const mostValues = 5;
 
 /** "response 200 field `drinks[].price`"; empty for a route as a whole. Without a change: the path to it alone. */
-export function subjectOf(steps: readonly Step[], change?: Change): string {
+export function subjectOf(steps: readonly PathStep[], change?: Change): string {
   const words: string[] = [];
   let field = '';
   const flush = (): void => {
     if (field !== '') words.push(field === '[]' ? 'item' : `field \`${field}\``);
     field = '';
   };
-  const add = (step: Step): void => {
+  const add = (step: PathStep): void => {
     if (isPart(step)) {
       flush();
       words.push(stepInWords(step));
@@ -30,12 +30,12 @@ export function subjectOf(steps: readonly Step[], change?: Change): string {
 }
 
 /** Whether a step leads to a part of an operation or a schema, and not to a field or an item. */
-export function isPart(step: Step): step is PartStep {
+export function isPart(step: PathStep): step is PartStep {
   return step.kind !== 'field' && step.kind !== 'items';
 }
 
 /** "response 200", "query parameter `limit`"; the key of a field or item: `price`, `[]`, `[0]`. */
-export function stepInWords(step: Step): string {
+export function stepInWords(step: PathStep): string {
   switch (step.kind) {
     case 'field':
       return step.name;
@@ -62,7 +62,7 @@ export function stepInWords(step: Step): string {
 }
 
 /** What the change is about, where the steps do not include it: a field that only one contract has, for example. */
-function ownStep(change: Change): Step | string | undefined {
+function ownStep(change: Change): PathStep | string | undefined {
   const { kind, effect, name } = change;
   if (kind === 'body' && effect !== 'required' && effect !== 'optional') return { kind: 'request_body' };
   if (kind === 'type' && name === 'items') return { kind: 'items' };

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { Exemptions } from '../../../gateway/compat/judge/exemptions.ts';
-import { type ContractPair, compareAndJudge, type JudgeSettings } from '../../../gateway/compat/judge/judge.ts';
+import { type ComparedContracts, compareAndJudge, type JudgeSettings } from '../../../gateway/compat/judge/judge.ts';
 import { contractOf } from './exemptible.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const defaults: JudgeSettings = { levels: new Map(), exemptions: new Exemptions([], now), callsOf: () => undefined };
 const removal = { rule: 'response-field-removed', pointer: undefined, reason: 'Agreed.', until: now + 1 };
 
-async function pairOf(between: ContractPair['between'], more: Partial<ContractPair> = {}): Promise<ContractPair> {
+async function pairOf(
+  between: ComparedContracts['between'],
+  more: Partial<ComparedContracts> = {},
+): Promise<ComparedContracts> {
   const [old, gone] = [await contractOf(['price', 'glass'], ['seats']), await contractOf(['price'], ['seats'])];
   return { title: 'a title', between, old, new: gone, versions: { old: 'v2', new: 'v3' }, ...more };
 }
