@@ -3,7 +3,7 @@ import type { OpenRequest } from '../usage/counting/collector.ts';
 import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 import { AdmissionQueue } from './admissionQueue.ts';
 
-/** A request that has a target, or an open stream or tunnel, as others see it: whoever counts it or ends it. */
+/** A request, stream or tunnel that has not ended: what its version counts, and what a shutdown or reload ends. */
 export interface InFlight {
   /** The segment, `v1`. */
   readonly versionName: string;

@@ -43,7 +43,7 @@ describe('a lost connection', () => {
     ['kept, in the middle of its head', 'nowhere', false],
     ['kept, behind an interim response', 'nowhere', false],
     ['kept, in the middle of its body', 'nowhere', false],
-  ])('that was %s is replaced %s; no fault of anybody: %s', async (how, where, crossing) => {
+  ])('that was %s is replaced %s; closed while idle: %s', async (how, where, crossing) => {
     const connection = await lost(...failures[how]);
     expect(retryWhere('lost', { ...request, connection })).toBe(where);
     expect(wasClosedWhileIdle('lost', connection)).toBe(crossing);

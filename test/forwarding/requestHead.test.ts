@@ -68,7 +68,7 @@ it.each([
   ['1.1', [], ['1.1 gw']],
   ['1.0', [], ['1.0 gw']],
   ['1.1', ['Via', '1.0 a', 'Via', '1.1 b (c)'], ['1.0 a, 1.1 b (c), 1.1 gw']],
-])('says in Via that HTTP/%s came in', (httpVersion, raw, expected) =>
+])('names HTTP/%s of the client in Via', (httpVersion, raw, expected) =>
   expect(values(head(raw, { httpVersion }), 'Via')).toEqual(expected),
 );
 
@@ -83,11 +83,11 @@ describe('the client and what it asked', () => {
   const ours = [['192.0.2.7'], ['http'], ['api.test'], ['8080'], ['/v1'], []];
 
   it.each([
-    ['are what we see, when nobody says anything', [], false, ours],
-    ['are what we see, when a stranger says something else', lists, false, ours],
-    ['are what we see, when a trusted peer says nothing', [], true, ours],
+    ['are what we see, without such fields', [], false, ours],
+    ['are what we see, if an untrusted peer sends others', lists, false, ours],
+    ['are what we see, if a trusted peer sends none', [], true, ours],
     [
-      'are what a trusted peer says, and what we see',
+      'are those of a trusted peer, and what we see',
       lists,
       true,
       [
@@ -100,7 +100,7 @@ describe('the client and what it asked', () => {
       ],
     ],
     [
-      'are completed, when a trusted peer says one thing only',
+      'are completed, if a trusted peer sends only one',
       ['X-Forwarded-For', '198.51.100.1'],
       true,
       [['198.51.100.1, 192.0.2.7'], ['http'], ['api.test'], ['8080'], ['/v1'], []],
@@ -118,7 +118,7 @@ describe('the client and what it asked', () => {
     expect(values(head(raw, { removedPrefix: '' }, trusted), 'X-Forwarded-Prefix')).toEqual([]);
   });
 
-  it.each([false, true])('leave out a host that nobody named, trusted: %s', (trusted) => {
+  it.each([false, true])('leave out the host if the request has none, trusted: %s', (trusted) => {
     const lines = head(['X-Forwarded-For', '198.51.100.1'], { host: 'backend:3001', askedHost: '' }, trusted);
     expect(values(lines, 'X-Forwarded-Host')).toEqual([]);
     expect(values(lines, 'Host')).toEqual(['backend:3001']);

@@ -7,9 +7,9 @@ const parent = 'b7ad6b7169203331';
 it.each([
   ['sampled', `00-${trace}-${parent}-01`],
   ['not sampled', `00-${trace}-${parent}-00`],
-  ['with flags that nobody knows yet', `00-${trace}-${parent}-ff`],
+  ['with unknown flags', `00-${trace}-${parent}-ff`],
   ['of a later version', `01-${trace}-${parent}-00`],
-  ['of a later version that says more', `cc-${trace}-${parent}-00-what-else`],
+  ['of a later version with more fields', `cc-${trace}-${parent}-00-what-else`],
 ])('one that is %s is kept', (_name, given) => {
   expect(traceparentFrom(given)).toBe(given);
   expect(traceIdOf(given)).toBe(trace);

@@ -58,7 +58,7 @@ describe('fields pass', () => {
 it.each([
   ['HTTP/1.1', '1.1'],
   ['HTTP/1.0', '1.0'],
-])('a Via behind all others says that the backend spoke %s', (version, expected) => {
+])('a Via behind all others names the backend’s version: %s', (version, expected) => {
   const out = allFields(['Via: 1.1 a', 'X: 1'], { lifecycle: ending }, `${version} 200 OK`);
   expect(out.slice(0, 2)).toEqual(['Via: 1.1 a', 'X: 1']);
   expect(out.slice(2).filter((line) => line.startsWith('Via'))).toEqual([`Via: ${expected} gw`]);
@@ -151,7 +151,7 @@ describe('the end of a version', () => {
       ['Link: </a>; rel=a', 'link: </b>; rel=b'],
       ['Link: </a>; rel=a', 'link: </b>; rel=b', ...announced],
     ],
-  ])('replaces or joins what the backend says: %s', (_name, lines, expected) =>
+  ])('replaces or joins the backend’s fields: %s', (_name, lines, expected) =>
     expect(fields(lines, { lifecycle: ending })).toEqual(expected),
   );
 
@@ -164,7 +164,7 @@ describe('the end of a version', () => {
     ['one in an older format that is too early', ['Mon Jun 29 23:59:59 2026'], undefined],
     ['one on a day that there is not', ['Wed, 31 Feb 2029 00:00:00 GMT'], undefined],
     ['one a second before the deprecation', ['Mon, 29 Jun 2026 23:59:59 GMT'], undefined],
-    ['one that nobody can read', ['2028-06-30'], undefined],
+    ['one that is not a valid date', ['2028-06-30'], undefined],
     ['several, of which the first holds', [sunset, 'Sat, 01 Jul 2028 00:00:00 GMT'], sunset],
     ['several, of which the second can be read', ['soon', sunset], sunset],
     ['several, of which the first is too early', ['Mon, 29 Jun 2026 23:59:59 GMT', sunset], sunset],
@@ -178,7 +178,7 @@ describe('the end of a version', () => {
     );
   });
 
-  it('is the only one that speaks of it, where the file has a tombstone without dates', () =>
+  it('is the only lifecycle field of a tombstone without dates', () =>
     expect(
       fields(['Deprecation: @1', `Sunset: ${sunset}`], {
         lifecycle: { deprecation: undefined, sunset: undefined, links: [], deprecatedAt: undefined },

@@ -83,7 +83,7 @@ describe('a reference', () => {
     expect(rewriteReference(given, v1, backend)).toBe(given),
   );
 
-  it('keeps the origin where only a default port tells ours from the backend', () =>
+  it('keeps the origin if only a default port distinguishes ours from the backend', () =>
     expect(
       rewriteReference('http://api.test:80/x', v1, { target: 'api.test:80', client: 'api.test', public: '' }),
     ).toBe('http://api.test:80/v1/x'));
@@ -153,9 +153,9 @@ describe('the targets of Link', () => {
 
 describe('a Link of 60,000 bytes', () => {
   it.each([
-    ['brackets that nobody closes', '<'.repeat(30_000), '<'.repeat(30_000)],
-    ['escaped quotes in quotes that nobody closes', `"${'\\"'.repeat(30_000)}`, `"${'\\"'.repeat(30_000)}`],
-    ['backslashes in quotes that nobody closes', `"${'\\'.repeat(30_000)}`, `"${'\\'.repeat(30_000)}`],
+    ['unclosed brackets', '<'.repeat(30_000), '<'.repeat(30_000)],
+    ['escaped quotes in unclosed quotes', `"${'\\"'.repeat(30_000)}`, `"${'\\"'.repeat(30_000)}`],
+    ['backslashes in unclosed quotes', `"${'\\'.repeat(30_000)}`, `"${'\\'.repeat(30_000)}`],
     ['empty quotes', '""'.repeat(30_000), '""'.repeat(30_000)],
     ['brackets of which the last one closes', `${'<'.repeat(30_000)}>`, `${'<'.repeat(30_000)}>`],
     ['empty targets', '<>'.repeat(30_000), '<>'.repeat(30_000)],

@@ -68,11 +68,11 @@ it.each([
 });
 
 describe('the Close', () => {
-  it('to a client says 1001 in the clear', () => {
+  it('to a client has status 1001, unmasked', () => {
     expect(goingAwayFrame(false)).toEqual(Buffer.from('\x88\x0c\x03\xe9going away', 'latin1'));
   });
 
-  it('to a server says it behind a mask', () => {
+  it('to a server is masked', () => {
     const [first, second, ...rest] = goingAwayFrame(true);
     const key = rest.slice(0, 4);
     const payload = Buffer.from(rest.slice(4).map((byte, at) => byte ^ (key[at % 4] as number)));

@@ -97,7 +97,7 @@ describe('an idle connection', () => {
     ['closes', (socket) => socket.end()],
     ['resets', (socket) => socket.resetAndDestroy()],
     ['speaks unasked', (socket) => socket.write('x')],
-    ['sends a response that nobody waits for', (socket) => socket.write(ok)],
+    ['sends a response without a request', (socket) => socket.write(ok)],
     ['sends an empty line', (socket) => socket.write('\r\n')],
   ])('is not used again when its peer %s', async (_how, end) => {
     const backend = await answering(ok);
@@ -157,12 +157,12 @@ describe('an idle connection is kept', () => {
   const look = 100;
 
   it.each([
-    ['for as long as the file says', 4_000, [], 4_000],
+    ['as configured', 4_000, [], 4_000],
     ['for less, where its peer leaves sooner: a second before that', 4_000, ['Keep-Alive: timeout=3'], 2_000],
     ['for no longer, where its peer would stay', 4_000, ['Keep-Alive: timeout=60'], 4_000],
-    ['for as long as its peer says, where the file says nothing', 0, ['Keep-Alive: timeout=3, max=9'], 2_000],
-    ['for as long as the file says, where its peer says something else', 4_000, ['Keep-Alive: max=9'], 4_000],
-    ['for as long as the file says, where something else has a time-out', 4_000, ['Keep-Alive: xtimeout=1'], 4_000],
+    ['for the timeout of the peer, if none is configured', 0, ['Keep-Alive: timeout=3, max=9'], 2_000],
+    ['as configured, if Keep-Alive has no timeout', 4_000, ['Keep-Alive: max=9'], 4_000],
+    ['as configured, if another parameter contains `timeout`', 4_000, ['Keep-Alive: xtimeout=1'], 4_000],
   ])('%s', async (_name, keepAlive, fields, expected) => {
     const pool = poolFor(await answering(okWith(...fields)), keepAlive);
     const connection = await idleIn(pool);
@@ -173,14 +173,14 @@ describe('an idle connection is kept', () => {
     expect(pool.reuse()).toBeUndefined();
   });
 
-  it('for ever, where nobody says anything', async () => {
+  it('for ever without a timeout', async () => {
     const pool = poolFor(await answering(ok));
     const connection = await idleIn(pool);
     vi.advanceTimersByTime(3_600_000);
     expect(pool.reuse()).toBe(connection);
   });
 
-  it('for as long as the pool says by then', async () => {
+  it('by the current setting of the pool', async () => {
     const pool = poolFor(await answering(ok), 4_000);
     pool.keepAlive = 2_000;
     const connection = await idleIn(pool);

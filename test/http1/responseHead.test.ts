@@ -142,7 +142,7 @@ describe('a Content-Length', () => {
     expect(withFields(`Content-Length: ${value}`)).toMatchObject({ contentLength, chunked: false }),
   );
 
-  it('is -1 where there is none', () => expect(withFields().contentLength).toBe(-1));
+  it('is -1 without the field', () => expect(withFields().contentLength).toBe(-1));
 
   it.each(['', '-1', '+5', '5 5', '5,5', '5, 5', '5, 6', '0x5', '5e1', '5.0', '５', 'five', '1'.repeat(16)])(
     'is not "%s"',
@@ -238,7 +238,7 @@ describe('a head that has only begun', () => {
     expect(() => checkPartialHead(seen + more, seen.length)).toThrow(MalformedResponse);
   });
 
-  it('is told from another one each time', () => {
+  it('is recognised in every call', () => {
     expect(() => checkPartialHead('HTTP/1.1 200 OK\r\nX: \0', 0)).toThrow(MalformedResponse);
     expect(() => checkPartialHead('HTTP/1.1 \0', 0)).toThrow(MalformedResponse);
   });

@@ -51,10 +51,10 @@ describe('whom v1 sends its clients to', () => {
   const gone = { deprecation, sunset: '2027-01-01', after_sunset: 'gone' };
 
   it.each([
-    ['nobody', { '/v1': old }, undefined, undefined],
-    ['nobody, where all above are gone', { '/v1': old, '/v2': retired, '/v3': gone }, undefined, undefined],
+    ['no version', { '/v1': old }, undefined, undefined],
+    ['no version, if all higher ones are retired', { '/v1': old, '/v2': retired, '/v3': gone }, undefined, undefined],
     [
-      'nobody, where the one that the file names is gone and the last',
+      'no version, if the configured one is retired and the last',
       { '/v1': { ...old, successor: '/v3' }, '/v2': {}, '/v3': gone },
       undefined,
       undefined,

@@ -7,7 +7,7 @@ import { ask, get, post } from '../support/rawClient.ts';
 it.each([
   ['GET', get('/v1/x')],
   ['POST', post('/v1/x', 'body')],
-])('a %s whose target accepts nobody in time goes to the next target', async (_method, request) => {
+])('a %s whose target accepts no connection in time goes to the next target', async (_method, request) => {
   const backend = await startBackend();
   const gateway = await startTestGateway({
     '/v1': { upstream: [await unansweringUrl(), backend.url], timeouts: { connect: '200ms' } },

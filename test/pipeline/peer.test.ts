@@ -10,7 +10,7 @@ function trusting(...proxies: string[]): Snapshot {
   return snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, gateway: { trusted_proxies: proxies } });
 }
 
-/** A socket that says it is connected to this address. */
+/** A socket whose remote address is `remote`. */
 function socketFrom(remoteAddress: string | undefined, socket = new Socket()): Socket {
   return Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress });
 }
@@ -24,7 +24,9 @@ describe('the address of a peer', () => {
     ['::ffff:1', '::ffff:1'],
     // Node has no address any more once the client has left.
     [undefined, 'unknown'],
-  ])('%s is told as %s', (remote, expected) => expect(peerOf(socketFrom(remote), trusting()).address).toBe(expected));
+  ])('%s is reported as %s', (remote, expected) =>
+    expect(peerOf(socketFrom(remote), trusting()).address).toBe(expected),
+  );
 });
 
 describe('the word of a peer', () => {
@@ -99,7 +101,7 @@ it.each([
   expect(peerOf(socketFrom('192.0.2.1', socket), trusting()).scheme).toBe(scheme),
 );
 
-it('is known by what a real connection says', async () => {
+it('is read from a real connection', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => {
     server.close();

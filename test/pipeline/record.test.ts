@@ -114,7 +114,7 @@ const cases: Record<string, Ending> = {
     does: said(chunked('/v1/x', '9\r\nabcdefghi\r\n0\r\n\r\n')),
     record: { status: 413, problem: 'BODY_TOO_LARGE', fault: 'client' },
   },
-  'a body that turns out to be broken': {
+  'a body that is malformed': {
     does: said(chunked('/v1/x', '3\r\nabc\r\nzz\r\n')),
     record: { status: 400, problem: 'BAD_REQUEST' },
   },
@@ -177,7 +177,7 @@ const cases: Record<string, Ending> = {
   },
 };
 
-describe('an exchange is recorded once, with what became of it:', () => {
+describe('an exchange is recorded once, with its outcome:', () => {
   it.each(Object.entries(cases))('%s', async (_name, { backend: script = okAnswer, defaults = {}, does, record }) => {
     const backend = await startBackend(script);
     const routes = { '/v1': backend.url, '/v0': { retired: true } };
@@ -199,7 +199,7 @@ describe('an exchange is recorded once, with what became of it:', () => {
   });
 });
 
-it('counts the second try, and names the target that was asked last', async () => {
+it('counts a retry, and names the last target', async () => {
   const backend = await startBackend();
   const { port, records } = await startRecorded({ '/v1': { upstream: [await refusedUrl(), backend.url] } });
   await ask(port, get('/v1/a'));
@@ -221,22 +221,22 @@ it('records each of several requests on one connection', async () => {
   await eventually(() => expect(records.map(({ path }) => path)).toEqual(['/v1/1', '/v1/2', '/nothing']));
 });
 
-it('tells of a tunnel when it opens, and records it when it closes', async () => {
+it('reports a tunnel when it opens, and records it when it closes', async () => {
   const backend = await startBackend(echo);
-  const heard: string[] = [];
+  const events: string[] = [];
   const { port } = await startRecorded(
     { '/v1': backend.url },
     {},
-    { record: ({ status }) => heard.push(`closed ${status}`), switched: (version) => heard.push(`open ${version}`) },
+    { record: ({ status }) => events.push(`closed ${status}`), switched: (version) => events.push(`open ${version}`) },
   );
   const client = await connectTo(port);
   client.send(upgrade);
-  await eventually(() => expect(heard).toEqual(['open v1']));
+  await eventually(() => expect(events).toEqual(['open v1']));
   client.reset();
-  await eventually(() => expect(heard).toEqual(['open v1', 'closed 101']));
+  await eventually(() => expect(events).toEqual(['open v1', 'closed 101']));
 });
 
-it('records a client that leaves while it waits for its turn', async () => {
+it('records a client that leaves while its request is queued', async () => {
   const backend = await startBackend(() => undefined);
   const { port, records, uses } = await startRecorded(
     { '/v1': backend.url },

@@ -41,7 +41,7 @@ describe.each(kinds)('%s', (code, kind) => {
   });
 
   // RFC 9457 §3.
-  it('has a body that says what the status line says', () =>
+  it('has the same status in body and status line', () =>
     expect(body).toEqual({
       type: typeUriOf(code),
       title: kind.title,
@@ -112,7 +112,7 @@ describe('one occurrence', () => {
       '1',
     ]));
 
-  it('may be kept by caches for as long as it says', () => {
+  it('may be cached for its own max-age', () => {
     const fields = problemFields({ code: 'VERSION_RETIRED', fields: ['Cache-Control', 'max-age=60'] }, 2);
     expect(fields.filter((name) => name === 'Cache-Control')).toHaveLength(1);
     expect(fieldOf(fields, 'Cache-Control')).toBe('max-age=60');

@@ -57,7 +57,7 @@ describe.each(Object.entries(readers))('a file that is read %s', (_name, read) =
     await expect(read(name.startsWith('/') ? name : join(folder, name))).rejects.toThrow(message);
   });
 
-  it.runIf(process.platform === 'linux')('a file of /proc, which says that it is empty, has its content', async () => {
+  it.runIf(process.platform === 'linux')('a file of /proc, whose size is 0, is read to its end', async () => {
     expect((await read('/proc/self/status')).toString()).toContain('Pid:');
   });
 });
@@ -81,13 +81,13 @@ it.each([
   ['file', 'EEXIST'],
   ['file/below', 'EEXIST'],
   ['dangling', 'EEXIST'],
-])('says what is in the way: %s', (path, code) => {
+])('names the obstacle: %s', (path, code) => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'file'), '');
   symlinkSync(join(folder, 'nowhere'), join(folder, 'dangling'));
   expect(() => makeFolder(join(folder, path))).toThrow(code);
 });
 
-it.runIf(process.platform === 'linux')('comes to an end where a file system lets nobody make folders', () => {
+it.runIf(process.platform === 'linux')('ends if a file system refuses to make folders', () => {
   expect(() => makeFolder('/proc/nope/below')).toThrow('ENOENT');
 });

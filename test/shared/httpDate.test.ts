@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { httpDate, parseHttpDate } from '../../gateway/shared/httpDate.ts';
 
-/** What `parseHttpDate` reads, in a form that says what is wrong with it. */
+/** The result of `parseHttpDate`, in a readable form. */
 function read(text: string, now?: string): string | undefined {
   const instant = parseHttpDate(text, now === undefined ? undefined : Date.parse(now));
   return instant === undefined ? undefined : new Date(instant).toISOString();

@@ -11,13 +11,13 @@ export type Bytes = string | Buffer;
 export type Step =
   | { readonly write: Bytes }
   | { readonly wait: number }
-  /** FIN: no more from us, we still read. */
+  /** Sends FIN, and goes on reading. */
   | { readonly end: true }
   | { readonly reset: true }
-  /** The bytes that follow are no requests: a tunnel. `early` are those that came already. */
+  /** The following bytes are a tunnel. `early`: those that have arrived already. */
   | { readonly take: (socket: Socket, early: string) => void };
 
-/** What a backend says to a request. No steps at all, or undefined: silence. */
+/** The response of a backend. No steps, or undefined: none. */
 export type Answer = Bytes | readonly Step[] | ((request: SeenRequest) => Answer | undefined);
 
 export interface SeenConnection {
@@ -30,11 +30,11 @@ export interface Backend {
   readonly url: string;
   readonly port: number;
   readonly connections: readonly SeenConnection[];
-  /** Complete requests, in the order of their completion. */
+  /** Complete requests, in the order in which they ended. */
   readonly requests: readonly SeenRequest[];
-  /** Every byte that ever came, over all connections. */
+  /** All bytes received, over all connections. */
   readonly bytes: string;
-  /** The only request that there was. Throws when there is none or more than one. */
+  /** The only request. Throws if there is none or more than one. */
   readonly request: SeenRequest;
 }
 
@@ -46,14 +46,8 @@ export function answer(status: number, body: string, ...fields: string[]): strin
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** One step after another, each for one request; the last one stays. */
-export function inTurn(...answers: Answer[]): Answer {
-  let count = 0;
-  return () => answers[Math.min(count++, answers.length - 1)];
-}
-
 /** `bytes` in pieces of `size`, a pause after each. */
-export function dribble(bytes: string, size = 1, pauseMs = 1): Step[] {
+export function inPieces(bytes: string, size = 1, pauseMs = 1): Step[] {
   const steps: Step[] = [];
   for (let at = 0; at < bytes.length; at += size) {
     steps.push({ write: bytes.slice(at, at + size) }, { wait: pauseMs });
@@ -61,7 +55,7 @@ export function dribble(bytes: string, size = 1, pauseMs = 1): Step[] {
   return steps;
 }
 
-/** A backend on a port of its own, torn down with the test. It answers at the end of a request, or at its head. */
+/** A backend on its own port, closed with the test. It answers at the end of a request, or of its head. */
 export async function startBackend(
   script: Answer = okAnswer,
   { at = 'request' }: { at?: 'request' | 'head' } = {},

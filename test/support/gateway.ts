@@ -14,7 +14,7 @@ export interface TestGateway {
 }
 
 export interface TestSettings {
-  /** What the gateway's clock says, in a form that `Date` reads; default: the real time. */
+  /** The time of the gateway's clock, in a form that `Date` parses; default: the real time. */
   readonly now?: string;
   /** `gateway:` of routes.yaml, over ports of our own. */
   readonly gateway?: Readonly<Record<string, unknown>>;
@@ -37,7 +37,7 @@ export async function startTestGateway(
   return { port: running.port, adminPort: running.adminPort, url: `http://127.0.0.1:${running.port}` };
 }
 
-/** The URL of a port that was just given up, so that a connection is all but certainly refused. */
+/** The URL of a port that was just closed, so that connections are refused. */
 export async function refusedUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -47,7 +47,7 @@ export async function refusedUrl(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-/** The URL of a listener that accepts nobody and whose queue is full: the kernel drops every further SYN. */
+/** The URL of a listener that accepts no connection and whose queue is full: the kernel drops further SYNs. */
 export async function unansweringUrl(): Promise<string> {
   const code = `
     const { parentPort } = require('node:worker_threads');

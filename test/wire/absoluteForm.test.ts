@@ -5,7 +5,7 @@ import { expectProblem } from '../support/problem.ts';
 import { ask, get, message } from '../support/rawClient.ts';
 import { valuesOf } from '../support/response.ts';
 
-// RFC 9112 §3.2.2: the authority of the target replaces Host, whatever Host says. It never chooses the backend.
+// RFC 9112 §3.2.2: the authority of the target replaces any Host. It never chooses the backend.
 const accepted: [target: string, received: string, host: string][] = [
   ['http://other.test/v1/x', '/x', 'other.test'],
   ['https://other.test/v1/x', '/x', 'other.test'],

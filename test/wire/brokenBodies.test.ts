@@ -52,7 +52,7 @@ describe('what breaks within the body is never ended as if it were whole', () =>
     else await client.closed();
   }
 
-  // Without chunks only the manner of closing tells a whole body from half of one.
+  // Without chunks only the way of closing distinguishes a complete body from half of one.
   it.each([
     ['chunks', `${chunkedHead}5\r\nhello\r\n`],
     ['Content-Length', half],

@@ -45,7 +45,7 @@ describe('a connection persists', () => {
     await client.closed();
   });
 
-  it('over HTTP/1.0 with keep-alive, where the answer says so', async () => {
+  it('over HTTP/1.0 with keep-alive, if the response has it too', async () => {
     const { client } = await startWire(({ target }) => answer(200, target));
     client.send(message('GET /v1/x HTTP/1.0', 'Host: api.test', 'Connection: keep-alive'));
     const response = await client.response();

@@ -89,7 +89,7 @@ describe('for a trusted peer', () => {
   });
 });
 
-describe('X-Forwarded-Prefix says what was removed', () => {
+describe('X-Forwarded-Prefix is the removed prefix', () => {
   it.each([
     ['/v1/x', 'strip', '/', ['/v1']],
     ['/v1/x', 'forward', '/', []],

@@ -25,7 +25,7 @@ describe('a length that can be read in one way only is honoured', () => {
     },
   );
 
-  // RFC 9110 §5.5: the white space is no part of the value; whoever doubts that refuses.
+  // RFC 9110 §5.5: the white space is not part of the value.
   it.each(['chunked ', 'chunked\t', ' chunked \t'])('Transfer-Encoding:%j is chunked or 400', async (coding) => {
     const backend = await startBackend();
     const gateway = await startTestGateway({ '/v1': backend.url });

@@ -19,11 +19,11 @@ const goodbye = '\x88\x0c\x03\xe9going away';
 interface Running {
   readonly port: number;
   readonly use: VersionUse;
-  /** Calls `tell` with everything that is under way, once there are `count` of them. */
-  each(tell: (one: InFlight) => void, count?: number): Promise<void>;
+  /** Calls `action` for every exchange in flight, once there are `count` of them. */
+  each(action: (one: InFlight) => void, count?: number): Promise<void>;
 }
 
-async function startFrontDoor(upstream: string, version: Record<string, unknown> = {}): Promise<Running> {
+async function startGateway(upstream: string, version: Record<string, unknown> = {}): Promise<Running> {
   const snapshot = snapshotFrom({ routes: { '/v1': { upstream, ...version } }, gateway: { listen: '127.0.0.1:0' } });
   const dataPlane = new DataPlane(snapshot);
   const { context, uses } = dataPlane;
@@ -34,9 +34,9 @@ async function startFrontDoor(upstream: string, version: Record<string, unknown>
     await closeListener(front);
   });
   const use = uses.get('v1') as VersionUse;
-  const each = async (tell: (one: InFlight) => void, count = 1): Promise<void> => {
+  const each = async (action: (one: InFlight) => void, count = 1): Promise<void> => {
     await eventually(() => expect(use.inFlightCount).toBe(count));
-    for (const one of [...use.inFlight]) tell(one);
+    for (const one of [...use.inFlight]) action(one);
   };
   return { port: portOf(front), use, each };
 }
@@ -54,7 +54,7 @@ async function switched(protocol = 'websocket') {
       },
     },
   ]);
-  const running = await startFrontDoor(backend.url);
+  const running = await startGateway(backend.url);
   const client = await connectTo(running.port);
   client.send(get('/v1/chat', ...upgrading, `Upgrade: ${protocol}`));
   expect((await client.response()).status).toBe(101);
@@ -64,7 +64,7 @@ async function switched(protocol = 'websocket') {
   return { backend, client, target, goAway, ...running };
 }
 
-/** What a masked frame says. */
+/** The payload of a masked frame. */
 function unmasked(bytes: string): string {
   const key = bytes.slice(2, 6);
   return [...bytes.slice(6)].map((one, at) => String.fromCharCode(one.charCodeAt(0) ^ key.charCodeAt(at % 4))).join('');
@@ -90,7 +90,7 @@ describe('WebSockets', () => {
     await once(server, 'listening');
     const backendCodes: number[] = [];
     server.on('connection', (socket) => socket.on('close', (code) => backendCodes.push(code)));
-    const running = await startFrontDoor(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const running = await startGateway(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     const clients = Array.from({ length: count }, () => new WebSocket(`ws://127.0.0.1:${running.port}/v1/chat`));
     onTestFinished(() => {
       for (const client of clients) client.terminate();
@@ -101,9 +101,9 @@ describe('WebSockets', () => {
 
   it.each([1, 100])('%i at once: both sides hear 1001', async (count) => {
     const { clients, backendCodes, use, each } = await startChats(count);
-    const heard = clients.map((client) => once(client, 'close'));
+    const closes = clients.map((client) => once(client, 'close'));
     await each((one) => one.goAway(), count);
-    for (const [code, reason] of await Promise.all(heard)) {
+    for (const [code, reason] of await Promise.all(closes)) {
       expect([code, String(reason)]).toEqual([1001, 'going away']);
     }
     await eventually(() => expect(backendCodes).toEqual(Array.from({ length: count }, () => 1001)));
@@ -186,7 +186,7 @@ describe('a WebSocket frame that is on its way arrives whole, and then the Close
     const bytes = frame(1, 300).toString('latin1');
     const head = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n';
     const backend = await startBackend([{ write: head + bytes.slice(0, 7) }, { wait: 100 }, { write: bytes.slice(7) }]);
-    const { port, each } = await startFrontDoor(backend.url);
+    const { port, each } = await startGateway(backend.url);
     const client = await connectTo(port);
     client.send(toWebSocket);
     await client.response();
@@ -218,7 +218,7 @@ describe('a WebSocket frame that is on its way arrives whole, and then the Close
 });
 
 describe('the end of a WebSocket', () => {
-  it('nobody gets a second Close', async () => {
+  it('neither side gets a second Close', async () => {
     const { client, target, goAway } = await switched();
     const own = Buffer.from('\x88\x02\x0f\xa1', 'latin1');
     target.socket.write(own);
@@ -232,7 +232,7 @@ describe('the end of a WebSocket', () => {
     expect(target.said).toBe(reply.toString('latin1'));
   });
 
-  it('what is said afterwards goes nowhere, and resets nobody', async () => {
+  it('what is sent afterwards is discarded, and no side is reset', async () => {
     const { client, target, goAway } = await switched();
     await goAway();
     client.send(frame(1, 100_000, { masked: true }));
@@ -243,7 +243,7 @@ describe('the end of a WebSocket', () => {
     expectGoodbye(target.said);
   });
 
-  it('peers that do not close are left all the same', async () => {
+  it('peers that do not close are disconnected', async () => {
     const { client, goAway, use, backend } = await switched();
     await goAway();
     await client.closed();
@@ -316,7 +316,7 @@ describe('a response', () => {
     until: string,
   ): Promise<Running & { client: RawClient; backend: Awaited<ReturnType<typeof startBackend>> }> {
     const backend = await startBackend(script);
-    const running = await startFrontDoor(backend.url);
+    const running = await startGateway(backend.url);
     const client = await connectTo(running.port);
     client.send(get('/v1/x'));
     await eventually(() => expect(client.pending).toContain(until));
@@ -346,7 +346,7 @@ describe('a response', () => {
 
   it('that has not begun is CUT_OFF when its time is over', async () => {
     const backend = await startBackend([]);
-    const { port, each } = await startFrontDoor(backend.url);
+    const { port, each } = await startGateway(backend.url);
     const client = await connectTo(port);
     client.send(get('/v1/x'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
@@ -366,7 +366,7 @@ describe('a response', () => {
     ['a WebSocket', toWebSocket, message('HTTP/1.1 101 Go', 'Connection: Upgrade', 'Upgrade: websocket'), 101],
   ])('that turns out to be %s only afterwards ends as it begins', async (_name, request, head, status) => {
     const backend = await startBackend([{ wait: 200 }, { write: head }]);
-    const { port, each, use } = await startFrontDoor(backend.url);
+    const { port, each, use } = await startGateway(backend.url);
     const client = await connectTo(port);
     client.send(request);
     await eventually(() => expect(backend.requests).toHaveLength(1));

@@ -44,7 +44,7 @@ describe('of a request', () => {
     expect(membersOf(backend.request, 'connection').join()).not.toMatch(/x-|close/i);
   });
 
-  // A field that routes, frames or authorises must not be removable by whoever can write a Connection header.
+  // A field that routes, frames or authorises must not be removable by a Connection header.
   it.each([
     ['Host', 'api.test'],
     ['Content-Length', '5'],

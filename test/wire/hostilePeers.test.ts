@@ -14,7 +14,7 @@ import { singleValueOf, valuesOf } from '../support/response.ts';
 const upgrade = get('/v1/ws', 'Connection: Upgrade', 'Upgrade: websocket');
 const slowly: Answer = (request) => [{ wait: 100 }, { write: answer(200, request.target) }];
 
-/** A version that is deprecated, in a gateway of its own, and one that is embedded in somebody's server. */
+/** A deprecated version, in a standalone gateway or one that is embedded in another server. */
 async function start(script: Answer, kind: 'own' | 'embedded', settings: Record<string, unknown> = {}) {
   const backend = await startBackend(script);
   const routes = { '/v1': { upstream: backend.url, deprecation: '2026-06-30' }, '/v2': backend.url };
@@ -31,7 +31,7 @@ async function start(script: Answer, kind: 'own' | 'embedded', settings: Record<
 }
 
 describe.each(['own', 'embedded'] as const)('one client cannot bring an %s gateway down', (kind) => {
-  it('with an upgrade behind a request that is under way', async () => {
+  it('with an upgrade behind a request in flight', async () => {
     const { port } = await start(slowly, kind);
     const client = await connectTo(port);
     client.send(get('/v1/slow') + upgrade);
@@ -51,14 +51,14 @@ describe.each(['own', 'embedded'] as const)('one client cannot bring an %s gatew
     expect(backend.requests.map((request) => request.method)).toEqual(['GET', 'DELETE']);
   });
 
-  it('an upgrade to a path that nobody has is answered', async () => {
+  it('an upgrade to an unknown path is answered', async () => {
     const { port } = await start(slowly, kind);
-    const response = await ask(port, get('/nobody', 'Connection: Upgrade', 'Upgrade: websocket'));
+    const response = await ask(port, get('/unknown', 'Connection: Upgrade', 'Upgrade: websocket'));
     expectProblem(response, 404);
   });
 });
 
-it('a CONNECT behind a request that is under way waits for its turn', async () => {
+it('a CONNECT behind a request in flight waits until that is answered', async () => {
   const { port } = await start(slowly, 'own');
   const client = await connectTo(port);
   client.send(get('/v1/slow') + message('CONNECT a:443 HTTP/1.1', 'Host: a:443'));
@@ -97,7 +97,7 @@ describe('a Trailer field without a body to follow', () => {
   });
 });
 
-it('a trailer cannot say again what the head said of the version’s end', async () => {
+it('trailers cannot repeat the lifecycle fields of the head', async () => {
   const body =
     '2\r\nok\r\n0\r\nDeprecation: true\r\nSunset: x\r\nLink: </>; rel="successor-version"\r\nX-Own: 1\r\n\r\n';
   const { port } = await start(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`, 'own');
@@ -105,7 +105,7 @@ it('a trailer cannot say again what the head said of the version’s end', async
   expect(response.trailers.map(([name]) => name)).toEqual(['X-Own']);
 });
 
-it('a body that breaks off into nonsense is refused, and the refusal speaks of the version’s end', async () => {
+it('a malformed body is refused, with the lifecycle fields of the version', async () => {
   const { port } = await start([], 'own');
   const client = await connectTo(port);
   client.send(chunked('/v1/x', '2\r\nab\r\n', 'Origin: https://a.example'));
@@ -181,7 +181,7 @@ it('a client that pipelines and does not read is cut off after write_idle', asyn
   expect(backend.requests.length).toBeLessThan(500);
 });
 
-describe('behind several answers that are under way', () => {
+describe('behind several responses in progress', () => {
   const cases: [string, string, number][] = [
     ['an upgrade', get('/v1/ws', 'Connection: Upgrade', 'Upgrade: websocket'), 200],
     ['a CONNECT', message('CONNECT a:1 HTTP/1.1', 'Host: a'), 405],
@@ -210,7 +210,7 @@ describe('behind several answers that are under way', () => {
     expect(backend.requests.map((request) => request.method)).toEqual(['GET']);
   });
 
-  it('a last request that says Connection: close is answered', async () => {
+  it('a last request with Connection: close is answered', async () => {
     const { port } = await start(slowly, 'own');
     const client = await connectTo(port);
     client.send(get('/v1/e') + get('/v1/f', 'Connection: close') + message('DELETE /v1/x HTTP/1.1', 'Host: a'));

@@ -5,7 +5,7 @@ import { expectProblem } from '../support/problem.ts';
 import { ask, get, message } from '../support/rawClient.ts';
 import { type RawResponse, valuesOf } from '../support/response.ts';
 
-// RFC 9209 §4, RFC 9457 §5: an answer of ours tells a client nothing about what is behind us.
+// RFC 9209 §4, RFC 9457 §5: our own answers reveal nothing about the backends.
 function expectNoLeak(response: RawResponse, upstream: string): void {
   expectProblem(response, response.status);
   const { hostname, port } = new URL(upstream);
@@ -71,7 +71,7 @@ describe('a problem reveals nothing: the request', () => {
   });
 });
 
-it('what the backend says about itself passes', async () => {
+it('the backend’s own fields about itself pass', async () => {
   const backend = await startBackend(
     answer(500, 'own error', 'Server: nginx', 'X-Powered-By: PHP', 'Proxy-Status: inner'),
   );

@@ -68,7 +68,7 @@ describe('a deprecated major warns, however its response ends', () => {
     expectWarned(response, successor('/x'));
   });
 
-  it('502, since nobody is there', async () => {
+  it('502, because the connection is refused', async () => {
     const { port } = await start('', { upstream: await refusedUrl() });
     const response = await ask(port, get('/v1/x'));
     expectProblem(response, 502);

@@ -90,7 +90,7 @@ describe('the successor link', () => {
     expect(valuesOf(await linksOf('/v1/x', { others }), 'link')).toEqual([`</v3/x>; ${successor}`]);
   });
 
-  it('is missing where there is no later major', async () => {
+  it('is missing without a later major', async () => {
     expect(valuesOf(await linksOf('/v1/x', { others: {} }), 'link')).toEqual([]);
   });
 });

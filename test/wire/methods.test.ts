@@ -100,7 +100,7 @@ describe('HEAD', () => {
     expect(client.pending).toBe('');
   });
 
-  it('of a chunked resource says so or nothing, and the connection goes on', async () => {
+  it('of a chunked resource has Transfer-Encoding or no framing, and the connection persists', async () => {
     const backend = await startBackend(({ method }) =>
       method === 'HEAD' ? 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n' : answer(200, 'second'),
     );

@@ -14,7 +14,7 @@ const start = (ms: number, limits: Record<string, unknown>) =>
   });
 
 describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) => {
-  it('a request waits for its turn, and is served', async () => {
+  it('a request waits for room, and is served', async () => {
     const { backend, port } = await start(100, { [limit]: 1, queue: '2s' });
     const answers = await Promise.all(['a', 'b', 'c'].map((path) => ask(port, get(`/v1/${path}`))));
     expect(answers.map(({ status, body }) => [status, body])).toEqual([
@@ -25,7 +25,7 @@ describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) 
     expect(backend.connections).toHaveLength(1);
   });
 
-  it('one that has waited for too long is told to come back, and of the version’s end', async () => {
+  it('one that has waited for too long gets 503, Retry-After and the lifecycle fields', async () => {
     const { port } = await start(1000, { [limit]: 1, queue: '200ms' });
     const first = ask(port, get('/v1/first'));
     const second = await ask(port, get('/v1/second'));
@@ -35,7 +35,7 @@ describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) 
     expect((await ask(port, get('/v1/third'))).body).toBe('/third');
   });
 
-  it('without a queue it is told so at once', async () => {
+  it('without a queue it gets 503 at once', async () => {
     const { backend, port } = await start(300, { [limit]: 1, queue: 'off' });
     const first = ask(port, get('/v1/first'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
@@ -43,7 +43,7 @@ describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) 
     await first;
   });
 
-  it('whoever leaves the queue is not sent on', async () => {
+  it('a client that leaves the queue is not forwarded', async () => {
     const { backend, port, adminPort } = await start(1500, { [limit]: 1, queue: '10s' });
     const first = ask(port, get('/v1/first'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
@@ -57,7 +57,7 @@ describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) 
     expect(backend.requests.map((request) => request.target)).toEqual(['/first', '/last']);
   });
 
-  it('another version is not held up', async () => {
+  it('another version is not delayed', async () => {
     const { backend, port } = await start(300, { [limit]: 1, queue: '2s' });
     const first = ask(port, get('/v1/first'));
     await eventually(() => expect(backend.requests).toHaveLength(1));

@@ -17,7 +17,7 @@ import { valuesOf } from '../support/response.ts';
 const patience = 30_000;
 const count = 3_000;
 
-/** A gateway whose backend answers `/slow` once it is told to, and everything else at once with its target and body. */
+/** A gateway whose backend answers `/slow` after `open()`, and everything else at once with its target and body. */
 async function startGated(settings?: TestSettings) {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {

@@ -7,8 +7,8 @@ import { startWire } from '../support/wire.ts';
 const ok = 'Content-Length: 2\r\n\r\nok';
 const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-// The extra bytes are the next client's answer for whoever reuses the connection (response splitting).
-describe('bytes behind a response poison nobody', () => {
+// On a reused connection the extra bytes would answer the next client (response splitting).
+describe('bytes behind a response reach no other client', () => {
   const poison = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison';
   it.each([
     ['a body', 'GET', `HTTP/1.1 200 OK\r\n${ok}`, 200],
@@ -21,14 +21,14 @@ describe('bytes behind a response poison nobody', () => {
     ['HEAD in chunks', 'HEAD', `${chunkedHead}5\r\nhello\r\n0\r\n\r\n`, 200],
   ])('behind %s', async (_name, method, first, status) => {
     const { backend, client } = await startWire(({ connection }) =>
-      connection === 0 ? [{ write: first + poison }] : answer(200, 'honest'),
+      connection === 0 ? [{ write: first + poison }] : answer(200, 'genuine'),
     );
     client.send(message(`${method} /v1/x HTTP/1.1`, 'Host: api.test'));
     const response = await client.response(method);
     expect([status, 502]).toContain(response.status);
     expect(response.body).not.toContain('poison');
     client.send(get('/v1/y'));
-    expect((await client.response()).body).toBe('honest');
+    expect((await client.response()).body).toBe('genuine');
     expect(client.pending).toBe('');
     expect(backend.connections.length).toBeGreaterThan(1);
   });
@@ -37,12 +37,12 @@ describe('bytes behind a response poison nobody', () => {
     const { backend, client } = await startWire(({ connection }) =>
       connection === 0
         ? [{ write: `HTTP/1.1 200 OK\r\n${ok}` }, { wait: 50 }, { write: poison }]
-        : answer(200, 'honest'),
+        : answer(200, 'genuine'),
     );
     client.send(get('/v1/x'));
     expect((await client.response()).body).toBe('ok');
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'));
     client.send(get('/v1/y'));
-    expect((await client.response()).body).toBe('honest');
+    expect((await client.response()).body).toBe('genuine');
   });
 });

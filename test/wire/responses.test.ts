@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dribble } from '../support/backend.ts';
+import { inPieces } from '../support/backend.ts';
 import { ask, connectTo, get, message } from '../support/rawClient.ts';
 import { singleValueOf, valuesOf } from '../support/response.ts';
 import { startWire } from '../support/wire.ts';
@@ -50,7 +50,7 @@ describe('a response passes as it is', () => {
 
   it('in pieces of one byte', async () => {
     const { port } = await startWire(
-      dribble('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n2;x\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n'),
+      inPieces('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n2;x\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n'),
     );
     const response = await ask(port, get('/v1/x'));
     expect([response.status, response.body, singleValueOf(response, 'x-a')]).toEqual([200, 'hello', 'b']);
@@ -141,7 +141,7 @@ describe('trailers of a response', () => {
   });
 });
 
-// RFC 9110 §6.6.1: whoever passes on a response without a Date adds it, and keeps one that is there.
+// RFC 9110 §6.6.1: a proxy adds a missing Date, and keeps an existing one.
 describe('Date', () => {
   it('is added where the backend has none', async () => {
     const { port } = await startWire('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Answer, answer, dribble } from '../support/backend.ts';
+import { type Answer, answer, inPieces } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestGateway, unansweringUrl } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -11,9 +11,9 @@ const start = (script: Answer, timeouts: Record<string, string>) => startWire(sc
 
 describe('a slow backend', () => {
   it.each([
-    ['says nothing', []],
+    ['sends nothing', []],
     ['stops within its head', [{ write: 'HTTP/1.1 200 OK\r\nX-A' }]],
-    ['never ends its head', dribble(`HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(200)}`, 1, 20)],
+    ['never ends its head', inPieces(`HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(200)}`, 1, 20)],
   ] satisfies [string, Answer][])('that %s is 504, and left', async (_name, script) => {
     const { backend, client } = await start(script, { first_byte: '300ms', idle: '300ms' });
     client.send(get('/v1/x'));
@@ -46,7 +46,7 @@ describe('a slow backend', () => {
   });
 
   it('that keeps moving is not cut off, however slow', async () => {
-    const body = dribble('abcdef', 1, 150);
+    const body = inPieces('abcdef', 1, 150);
     const { client } = await start([{ write: 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n' }, ...body], {
       idle: '400ms',
       first_byte: '400ms',

@@ -19,7 +19,7 @@ describe('a slow client', () => {
     ['stops within its head', ['GET /v1/x HTTP/1.1\r\nHost: api.te']],
     ['stops within the request line', ['GET /v1']],
     ['never ends its head', [...'GET /v1/x HTTP/1.1\r\nHost: api.test\r\nX-A: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa']],
-  ])('that %s is told 408, or left', async (_name, pieces) => {
+  ])('that %s gets 408, or is disconnected', async (_name, pieces) => {
     const { backend, client } = await start(answer(200, 'ok'), { gateway: { head: '300ms' } });
     await Promise.all([client.sendPieces(pieces, 25), client.closed()]);
     if (client.pending !== '') expectProblem(await client.response(), 408);
@@ -27,7 +27,7 @@ describe('a slow client', () => {
     expect(backend.bytes).toBe('');
   });
 
-  it('that says nothing at all is left', async () => {
+  it('that sends nothing is disconnected', async () => {
     const { client } = await start(answer(200, 'ok'), { gateway: { head: '300ms', keep_alive: '300ms' } });
     await client.closed();
     if (client.pending !== '') expectProblem(await client.response(), 408);
@@ -37,7 +37,7 @@ describe('a slow client', () => {
     ['a known length', message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 10'), 'hal'],
     ['chunks', message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Transfer-Encoding: chunked'), '5\r\nhal'],
     ['no body yet', message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 10'), ''],
-  ])('that stops within its body is told 408, and the backend aborted: %s', async (_name, head, part) => {
+  ])('that stops within its body gets 408, and the backend request is aborted: %s', async (_name, head, part) => {
     const { backend, client } = await start(answer(200, 'ok'), { gateway: { body_idle: '300ms' } });
     client.send(head + part);
     expectProblem(await client.response('POST'), 408);

@@ -55,7 +55,7 @@ describe('nothing is gathered in between', () => {
     setTimeout(() => socket.resume(), 900);
   }
 
-  /** Writes 100 MB as fast as they are taken; tells how many have gone. */
+  /** Writes 100 MB as fast as they are read; returns how many were written. */
   function pour(socket: Socket): () => number {
     let gone = 0;
     const next = (): void => {

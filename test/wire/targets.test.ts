@@ -5,7 +5,7 @@ import { expectProblem } from '../support/problem.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { valuesOf } from '../support/response.ts';
 
-// Which targets are a version's, which are nobody's, and which are refused; each is asked below and without `/api`.
+// Which request targets name a version, which do not, and which are refused; each with and without `/api`.
 const unknown: string[] = [
   ...['/v10/x', '/v2/x', '/v0/x', '/v01', '/v01/x', '/V1', '/V1/x', '/v1.3.7/x', '/v1.0', '/v1%2fx', '/v1%2Fx'],
   ...['/x', '/v', '/v/1', '/v-1/x', '/v+1/x', '/v1;x', '/v1;x/y', '/v1x', '/vv1', '/v1,v2/x', '/v1%20/x', '/v1%3fx'],

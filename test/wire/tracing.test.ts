@@ -4,7 +4,7 @@ import { singleValueOf, valuesOf } from '../support/response.ts';
 import { startWire } from '../support/wire.ts';
 
 describe('X-Request-Id', () => {
-  it('is made where there is none, a new one each time', async () => {
+  it('is made for each request without one', async () => {
     const { backend, port } = await startWire();
     await ask(port, get('/v1/x'));
     await ask(port, get('/v1/x'));

@@ -9,7 +9,7 @@ const dates = { deprecation: '2026-06-30', sunset: '2028-06-30T23:59:59Z' };
 const upgrading = ['Connection: Upgrade', 'Upgrade: chat/2'];
 const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat/2\r\nX-Own: 1\r\n\r\n';
 
-/** Switches, then says everything twice. */
+/** Switches, then sends everything back twice. */
 const echo: Answer = [
   { write: switching },
   {

@@ -54,7 +54,7 @@ describe('an upgrade that is refused is an ordinary response', () => {
   it.each([
     ['two Hosts', ['Host: evil.test']],
     ['a body of two lengths', ['Content-Length: 1', 'Transfer-Encoding: chunked']],
-    ['a Transfer-Encoding that nobody knows', ['Transfer-Encoding: xchunked']],
+    ['an unknown Transfer-Encoding', ['Transfer-Encoding: xchunked']],
   ])('by us: %s', async (_name, fields) => {
     const { backend, client } = await start(switching);
     client.send(get('/v1/chat', ...upgrading, ...fields));
@@ -111,8 +111,8 @@ describe('no upgrade, but an ordinary request', () => {
   });
 });
 
-// Whoever asks for an upgrade must not get a raw line to the backend by it: past a refusal, every request is ours to
-// check again. `/v1/smuggled` as a target at the backend is a request that nobody looked at.
+// An upgrade request must not open an unchecked connection to the backend: after a refusal every request is checked again.
+// `/v1/smuggled` as a target at the backend is an unchecked request.
 describe('bytes behind an upgrade that is refused', () => {
   it.each([
     ['sent at once', ''],
