@@ -157,7 +157,7 @@ export function outcomeLines(outcome: ReloadOutcome): string[] {
     case 'refused':
       return ['the edit is refused; the previous configuration stays active', ...refusalLines(outcome.refusals)];
     case 'incomplete':
-      return ['active, but not yet in every worker', ...outcome.unconfirmed, ...changeLines(outcome)];
+      return ['active, but not in every worker yet', ...outcome.unconfirmed, ...changeLines(outcome)];
     case 'reloaded':
       return ['reloaded', ...changeLines(outcome)];
   }

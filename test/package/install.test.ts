@@ -67,7 +67,7 @@ describe('the installed package', () => {
     const [, base] = await gateway.printed(/listens on (\S+)/);
     expect((await fetch(`${base}/v1/`)).status).toBe(502);
     gateway.child.kill('SIGTERM');
-    await gateway.printed(/stops/);
+    await gateway.printed(/is stopping/);
   });
 
   it('says so on a Node that is too old', async () => {

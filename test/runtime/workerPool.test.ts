@@ -131,7 +131,7 @@ it('a second signal ends it at once', async () => {
   await eventually(() => expect(backend.asked.size).toBe(1));
   const exit = once(gateway.child, 'exit');
   gateway.child.kill('SIGTERM');
-  await gateway.printed(/stops/);
+  await gateway.printed(/is stopping/);
   gateway.child.kill('SIGTERM');
   expect(await exit).toEqual([0, null]);
   // Either the answer was still sent, or the connection was closed first.
@@ -142,6 +142,6 @@ it('a single process reports that it cannot restart in turn and keeps serving', 
   const backend = await startCounting();
   const gateway = await startWorkers(1, { '/v1': backend.url });
   gateway.child.kill('SIGUSR2');
-  await gateway.printed(/SIGUSR2 does nothing: .*gateway\.workers/);
+  await gateway.printed(/SIGUSR2 is ignored: .*gateway\.workers/);
   expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(200);
 });
