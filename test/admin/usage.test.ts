@@ -2,10 +2,9 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
-import { day, hour, ledgerWith } from '../retirement/ledger.ts';
-import { row } from '../retirement/rows.ts';
-import { startAdmin } from '../retirement/startAdmin.ts';
+import { day, hour, ledgerWith, row } from '../support/ledgerWith.ts';
 import { readLedger } from '../support/readLedger.ts';
+import { startAdmin } from '../support/startAdmin.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');
 const upstream = 'http://127.0.0.1:3001';

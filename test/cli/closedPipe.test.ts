@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { hour, ledgerWith } from '../retirement/ledger.ts';
-import { row } from '../retirement/rows.ts';
-import { startAdmin } from '../retirement/startAdmin.ts';
+import { hour, ledgerWith, row } from '../support/ledgerWith.ts';
+import { startAdmin } from '../support/startAdmin.ts';
 
 const main = new URL('../../gateway/main.ts', import.meta.url).pathname;
 const now = Date.parse('2026-11-21T12:34:56Z');

@@ -6,8 +6,7 @@ import { usageReport } from '../../gateway/usage/report/usageReport.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
 import { versionOf } from '../lifecycle/versions.ts';
-import { day, ledgerWith } from './ledger.ts';
-import { row } from './rows.ts';
+import { day, ledgerWith, row } from '../support/ledgerWith.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');
 const upstream = 'http://127.0.0.1:3001';

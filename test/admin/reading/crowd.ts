@@ -1,6 +1,5 @@
 import type { UsageRow } from '../../../gateway/usage/usageRow.ts';
-import { day, ledgerWith } from '../../retirement/ledger.ts';
-import { row } from '../../retirement/rows.ts';
+import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 
 /** A ledger on disk with this many clients of v1. Every other one also calls v2. */
 export function crowded(clients: number, now: number): ReturnType<typeof ledgerWith> {

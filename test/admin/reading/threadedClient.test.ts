@@ -5,8 +5,7 @@ import { ThreadedLedgerClient } from '../../../gateway/admin/reading/threadedCli
 import { parseUsageQuery } from '../../../gateway/admin/usageQueryParams.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import type { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
-import { hour, ledgerWith } from '../../retirement/ledger.ts';
-import { row } from '../../retirement/rows.ts';
+import { hour, ledgerWith, row } from '../../support/ledgerWith.ts';
 import { crowded } from './crowd.ts';
 
 const now = Date.now();

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
-import { row } from '../../retirement/rows.ts';
+import { row } from '../../support/ledgerWith.ts';
 import { contract, Repository, routesFile } from '../compatRepository.ts';
 
 const dayMs = 86_400_000;

@@ -2,9 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../gateway/shared/clock.ts';
-import { day, hour, ledgerWith } from '../../retirement/ledger.ts';
-import { row } from '../../retirement/rows.ts';
-import { startAdmin } from '../../retirement/startAdmin.ts';
+import { day, hour, ledgerWith, row } from '../../support/ledgerWith.ts';
+import { startAdmin } from '../../support/startAdmin.ts';
 import { startFakeAdmin } from '../fakeAdmin.ts';
 import { runIn } from '../io.ts';
 

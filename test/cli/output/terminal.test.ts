@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sparkline, table } from '../../../gateway/cli/output/terminal.ts';
-import { day } from '../../retirement/ledger.ts';
+import { day } from '../../support/ledgerWith.ts';
 
 const rows = [
   ['client', 'requests', 'routes', 'by day'],

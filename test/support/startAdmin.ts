@@ -6,7 +6,7 @@ import { createAdmin } from '../../gateway/admin/app.ts';
 import type { Operations } from '../../gateway/admin/operations.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
-import { directLedgerClient } from '../support/directLedgerClient.ts';
+import { directLedgerClient } from './directLedgerClient.ts';
 
 /** The admin listener of a gateway with these routes and this ledger: its host:port. */
 export async function startAdmin(

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
-import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
-import { readLedger } from '../support/readLedger.ts';
+import type { UsageBatch, UsageRow } from '../../gateway/usage/usageRow.ts';
+import { readLedger } from './readLedger.ts';
 
 export const hour = 3_600_000;
 export const day = 24 * hour;
@@ -22,4 +22,11 @@ export function ledgerWith(rows: UsageBatch, covered: number) {
   time = rows.reduce((latest, { last }) => Math.max(latest, last), covered);
   ledger.add(rows);
   return { ledger, file, queries: readLedger(ledger) };
+}
+
+/** The requests of a client to a route of a version at an instant. */
+export function row(version: string, client: string, at: number, more: Partial<UsageRow> = {}): UsageRow {
+  const requests = more.requests ?? 1;
+  const counts = { requests, errors: 0, served: requests, failing: 0, refused: 0, first: at, last: at, used: at };
+  return { version, client, route: 'GET /drinks', hour: Math.floor(at / hour) * hour, ...counts, ...more };
 }
