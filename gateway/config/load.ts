@@ -1,9 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from '../shared/clock.ts';
-import { readRegularFile } from '../shared/fileSystem.ts';
 import type { ParsedContracts } from './contracts.ts';
-import { ConfigError, UnreadableFileError } from './fault.ts';
-import { realPathOf } from './location.ts';
+import { ConfigError } from './fault.ts';
+import { decode, readRoutes, realPathOf } from './location.ts';
 import { type Reading, readObject, readYaml, wholeFileFault } from './readDocument.ts';
 import { hostPort } from './schema/network.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -55,34 +54,6 @@ export function parseConfig(text: string | Uint8Array, file: string, around: Par
     return validate(reading, clock.now(), { forwards, parsed });
   }
   return { snapshot: undefined, faults: [wholeFileFault(file, 'encoding')], warnings: [] };
-}
-
-/** The content of a routes.yaml, or of the file that it links to. @throws UnreadableFileError, which names it as `file` */
-export function readRoutes(file: string, cwd = '.'): Uint8Array {
-  try {
-    return readRegularFile(realPathOf(resolve(cwd, file)));
-  } catch (error) {
-    throw new UnreadableFileError(file, error);
-  }
-}
-
-/** @throws UnreadableFileError */
-export function readText(file: string): Uint8Array {
-  try {
-    return readRegularFile(file);
-  } catch (error) {
-    throw new UnreadableFileError(file, error);
-  }
-}
-
-/** Decodes UTF-8 and removes a byte order mark; undefined if the text is not UTF-8. */
-export function decode(text: string | Uint8Array): string | undefined {
-  if (typeof text === 'string') return text.replace(/^\uFEFF/, '');
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function orThrow({ snapshot, faults }: ConfigResult): Snapshot {

@@ -2,8 +2,8 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { ParsedContracts } from './contracts.ts';
 import { ConfigError, type Fault, UnreadableFileError } from './fault.ts';
 import type { Overrides } from './load.ts';
-import { parseConfig, readRoutes } from './load.ts';
-import { realPathOf, replacedLink } from './location.ts';
+import { parseConfig } from './load.ts';
+import { readRoutes, realPathOf, replacedLink } from './location.ts';
 import { digestOf, digestOfFailure } from './namedFiles.ts';
 import type { Snapshot } from './snapshot.ts';
 import { fromPlain, fromPlainInSlices, type PlainSnapshot, toPlain } from './transfer.ts';

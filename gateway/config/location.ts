@@ -1,6 +1,7 @@
 import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { Fault } from './fault.ts';
+import { readRegularFile } from '../shared/fileSystem.ts';
+import { type Fault, UnreadableFileError } from './fault.ts';
 
 // A longer chain is a circle.
 const mostLinks = 40;
@@ -81,4 +82,32 @@ function lookAt(path: string): Stats | undefined {
 
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+/** The content of a routes.yaml, or of the file that it links to. @throws UnreadableFileError, which names it as `file` */
+export function readRoutes(file: string, cwd = '.'): Uint8Array {
+  try {
+    return readRegularFile(realPathOf(resolve(cwd, file)));
+  } catch (error) {
+    throw new UnreadableFileError(file, error);
+  }
+}
+
+/** @throws UnreadableFileError */
+export function readText(file: string): Uint8Array {
+  try {
+    return readRegularFile(file);
+  } catch (error) {
+    throw new UnreadableFileError(file, error);
+  }
+}
+
+/** Decodes UTF-8 and removes a byte order mark; undefined if the text is not UTF-8. */
+export function decode(text: string | Uint8Array): string | undefined {
+  if (typeof text === 'string') return text.replace(/^\uFEFF/, '');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(text);
+  } catch {
+    return undefined;
+  }
 }

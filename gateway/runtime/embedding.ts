@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
-import { loadSnapshot, readRoutes, snapshotFrom } from '../config/load.ts';
+import { loadSnapshot, snapshotFrom } from '../config/load.ts';
 import { LoadThread } from '../config/loadThread.ts';
+import { readRoutes } from '../config/location.ts';
 import { digestOf } from '../config/namedFiles.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { WatchedFiles } from '../config/watchedFiles.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { decode, parseConfig, readRoutes } from '../../config/load.ts';
-import { replacedLink } from '../../config/location.ts';
+import { parseConfig } from '../../config/load.ts';
+import { decode, readRoutes, replacedLink } from '../../config/location.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { type AdminTarget, adminClient, isRecord, notAGateway } from '../adminClient.ts';

@@ -7,8 +7,7 @@ import {
   type PairReport,
 } from '../../compat/judge/judge.ts';
 import { Commit, workingTreeOf } from '../../compat/source/git.ts';
-import { decode } from '../../config/load.ts';
-import { realPathOf } from '../../config/location.ts';
+import { decode, realPathOf } from '../../config/location.ts';
 import { readYaml } from '../../config/readDocument.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { systemClock } from '../../shared/clock.ts';

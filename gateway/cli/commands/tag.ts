@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { formatFault } from '../../config/fault.ts';
-import { parseConfig, readRoutes } from '../../config/load.ts';
+import { parseConfig } from '../../config/load.ts';
+import { readRoutes } from '../../config/location.ts';
 import { identifier } from '../../config/schema/words.ts';
 import type { Identifier } from '../../config/snapshot.ts';
 import { printable } from '../../shared/text.ts';

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { formatFault } from '../../config/fault.ts';
-import { parseConfig, readRoutes } from '../../config/load.ts';
+import { parseConfig } from '../../config/load.ts';
 import { LoadThread } from '../../config/loadThread.ts';
-import { replacedLink } from '../../config/location.ts';
+import { readRoutes, replacedLink } from '../../config/location.ts';
 import { digestOf } from '../../config/namedFiles.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { WatchedFiles } from '../../config/watchedFiles.ts';

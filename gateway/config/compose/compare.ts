@@ -5,13 +5,36 @@ import { nearest } from '../nearest.ts';
 import { readYaml } from '../readDocument.ts';
 import type { Version } from '../snapshot.ts';
 import { type ConfigResult, validate } from '../validate.ts';
+import type { ComposeFinding } from './finding.ts';
 import { brief, faultIn, listed } from './finding.ts';
 import { unknownValue } from './interpolate.ts';
 import { allTexts, child } from './node.ts';
 import type { Project } from './project.ts';
-import { findingsIn } from './rules.ts';
 import { mountsOf, type Service } from './service.ts';
+import {
+  dependsOnBackend,
+  gatewayEnvironment,
+  orphanStillRuns,
+  retiredStillRuns,
+  routesMountedAlone,
+  serviceUnreached,
+} from './serviceRules.ts';
+import { backendNotStarted, portDiffers, upstreamUnanswered } from './upstreamRules.ts';
+import type { ComposeContext, ComposeRule } from './upstreams.ts';
 import { resolveHost, targetsOf } from './upstreams.ts';
+
+/** Each has a fixture of its name in test/fixtures/compose. */
+export const composeRules = {
+  'upstream-unanswered': upstreamUnanswered,
+  'port-differs': portDiffers,
+  'backend-not-started': backendNotStarted,
+  'service-unreached': serviceUnreached,
+  'retired-still-runs': retiredStillRuns,
+  'orphan-still-runs': orphanStillRuns,
+  'depends-on-backend': dependsOnBackend,
+  'routes-mounted-alone': routesMountedAlone,
+  'gateway-environment': gatewayEnvironment,
+} satisfies Record<string, ComposeRule>;
 
 /** A routes.yaml, and what is needed to compare it with a Compose project. */
 export interface Routes {
@@ -72,7 +95,7 @@ function compareKnownParts(
       .filter((target) => target.version === version.name)
       .map((target) => ({ target, answer: resolveHost(target, project, gateway) })),
   }));
-  const found = findingsIn({ source: reading.source, routesFile: routes.path, project, gateway, versions, running });
+  const found = findings({ source: reading.source, routesFile: routes.path, project, gateway, versions, running });
   const of = (level: 'fault' | 'warning'): Fault[] =>
     found.filter((finding) => finding.level === level).map(({ fault }) => fault);
   const order = orderOf(routes, project);
@@ -140,4 +163,8 @@ function isOurs(text: string): boolean {
 
 function variablesOf(text: string): string[] {
   return [...text.matchAll(/(?<!\$)\$\{?([A-Za-z_]\w*)/g)].map(([, name]) => name ?? '');
+}
+
+function findings(context: ComposeContext): ComposeFinding[] {
+  return Object.values(composeRules).flatMap((rule) => rule(context));
 }

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { type Fault, UnreadableFileError } from '../fault.ts';
-import { decode, readText } from '../load.ts';
+import { decode, readText } from '../location.ts';
 import { faultIn } from './finding.ts';
 import type { Variables } from './interpolate.ts';
 import { type ComposeNode, entriesOf, type FilePosition, type MapNode, mapOf, normaliseService } from './node.ts';

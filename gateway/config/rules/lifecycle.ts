@@ -2,6 +2,7 @@ import type { Fault } from '../fault.ts';
 import { faultAt, has } from '../source.ts';
 import { isPrefix, routeKeys } from './routes.ts';
 import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
+import { written } from './rule.ts';
 
 /** A client that reads `Sunset` expects a `Deprecation` before it. */
 export const sunsetNeedsDeprecation: ConfigRule = ({ source, entries }) =>
@@ -20,11 +21,6 @@ export const sunsetNotBeforeDeprecation: ConfigRule = ({ source, entries }) =>
     const message = `${last} is earlier than deprecation ${first}.`;
     return [faultAt(source, ['routes', key, 'sunset'], message, `Move sunset to ${first} or later, or remove it.`)];
   });
-
-/** `2026-06-30`, or with the time if it is not midnight UTC. */
-export function written(instant: number): string {
-  return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
-}
 
 /** A successor must be a version of this file. */
 export const successorExists: ConfigRule = ({ source, entries }) =>

@@ -1,6 +1,6 @@
 import { faultAt } from '../source.ts';
-import { written } from './lifecycle.ts';
-import type { RouteEntry, RuleContext, WarningRule } from './rule.ts';
+import type { WarningRule } from './rule.ts';
+import { isServed, successorOf, written } from './rule.ts';
 
 /** Clients are told to move, but not by when. */
 export const endlessDeprecation: WarningRule = ({ source, entries }, now) =>
@@ -48,16 +48,3 @@ export const successorGoesFirst: WarningRule = (context, now) =>
     const message = `${next.key}, the successor of ${key}, ends before ${key} does.`;
     return [faultAt(context.source, path, message, 'Name a later major, or move one of the two dates.')];
   });
-
-/** Whether the targets of a version answer requests at `now`. */
-export function isServed({ route }: RouteEntry, now: number): boolean {
-  const isGone = route.after_sunset === 'gone' && route.sunset !== undefined && route.sunset <= now;
-  return !route.retired && !isGone;
-}
-
-/** The version that clients of `entry` are told to move to. */
-export function successorOf(entry: RouteEntry, { entries }: RuleContext, now: number): RouteEntry | undefined {
-  const { successor } = entry.route;
-  if (successor !== undefined) return entries.find((other) => other.key === successor);
-  return entries.find((other) => other.major > entry.major && isServed(other, now));
-}

@@ -3,8 +3,8 @@ import { printable } from '../../shared/text.ts';
 import { isNoContract } from '../contracts.ts';
 import type { Contract } from '../snapshot.ts';
 import { faultAt } from '../source.ts';
-import { successorOf } from './lifecycleWarnings.ts';
 import type { RouteEntry, RuleContext, WarningRule } from './rule.ts';
+import { successorOf } from './rule.ts';
 
 /** Links to the same resource in the successor are checked only if both versions have a contract. */
 export const contractWithoutCounterpart: WarningRule = (context, now) =>

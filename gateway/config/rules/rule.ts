@@ -31,3 +31,21 @@ export interface RouteEntry {
 
 /** Returns warnings about a file that works, but probably not as intended. `now` in epoch milliseconds. */
 export type WarningRule = (context: RuleContext, now: number) => Fault[];
+
+/** Whether the targets of a version answer requests at `now`. */
+export function isServed({ route }: RouteEntry, now: number): boolean {
+  const isGone = route.after_sunset === 'gone' && route.sunset !== undefined && route.sunset <= now;
+  return !route.retired && !isGone;
+}
+
+/** The version that clients of `entry` are told to move to. */
+export function successorOf(entry: RouteEntry, { entries }: RuleContext, now: number): RouteEntry | undefined {
+  const { successor } = entry.route;
+  if (successor !== undefined) return entries.find((other) => other.key === successor);
+  return entries.find((other) => other.major > entry.major && isServed(other, now));
+}
+
+/** `2026-06-30`, or with the time if it is not midnight UTC. */
+export function written(instant: number): string {
+  return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
+}

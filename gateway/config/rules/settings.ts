@@ -4,8 +4,8 @@ import { isLoopback } from '../schema/network.ts';
 import { isEmptyVariable } from '../schema/scalar.ts';
 import type { HostPort } from '../snapshot.ts';
 import { faultAt, has, valueAt } from '../source.ts';
-import { isServed } from './lifecycleWarnings.ts';
 import type { ConfigRule, WarningRule } from './rule.ts';
+import { isServed } from './rule.ts';
 
 /** The admin listener can reload the gateway and shows its clients, so it needs a token unless it is on loopback. */
 export const openAdminNeedsToken: ConfigRule = ({ source, draft: { gateway } }) => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { composeRules } from '../../../gateway/config/compose/rules.ts';
+import { composeRules } from '../../../gateway/config/compose/compare.ts';
 import { compareFiles, fixturesIn, inWords } from './fixtures.ts';
 
 const fixtures = fixturesIn('compose');
