@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import chromium, { inflate } from '@sparticuz/chromium';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
 
-/** A real Chromium that needs nothing of the system: browser, libraries and font all come from the npm package. */
+/** A real Chromium that needs nothing from the system: browser, libraries and font come from the npm package. */
 export async function launchChromium(env: NodeJS.ProcessEnv = {}): Promise<Browser> {
   const home = await unpacked();
   chromium.setGraphicsMode = false;
@@ -22,7 +22,7 @@ export async function launchChromium(env: NodeJS.ProcessEnv = {}): Promise<Brows
   });
 }
 
-// The first two die with a page or without a GPU; the others would hide what a visitor's browser refuses.
+// The first two crash with a page or without a GPU. The others would hide what a user's browser blocks.
 const unwanted = new Set([
   '--in-process-gpu',
   '--single-process',
@@ -42,9 +42,9 @@ const quiet = [
 const packed = join(dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium'))), '..', 'bin');
 
 /**
- * The folder with the unpacked browser. The package itself unpacks into the bare temporary folder, where an older version
- * would be taken for this one and two test files at once would read a half-written binary: so it is told another folder,
- * which gets its real name only when it is complete. It lies within the package, and is gone when that is replaced.
+ * The folder with the unpacked browser. By default the package unpacks into the temporary folder of the system, where an
+ * older version would be used instead of this one, and two test files at once could read a half-written binary. So it
+ * unpacks into a folder inside the package that gets its final name only when it is complete.
  */
 async function unpacked(): Promise<string> {
   const home = join(packed, '..', 'unpacked');
@@ -52,7 +52,7 @@ async function unpacked(): Promise<string> {
   const partial = await mkdtemp(`${home}-`);
   await inflateInto(partial);
   await writeFile(join(partial, 'fonts.conf'), fontsConf(home));
-  // Whoever comes second finds the name taken, and takes what is there.
+  // If another process was faster, its folder is used.
   await rename(partial, home).catch(() => rm(partial, { recursive: true }));
   return home;
 }
@@ -76,10 +76,10 @@ function fontsConf(home: string): string {
 `;
 }
 
-/** What Chromium says when it drops what it loads because a network interface of this machine has changed. */
+/** Chromium's error when it aborts requests because a network interface of this machine has changed. */
 export const networkChanged = /ERR_NETWORK_CHANGED/;
 
-/** Opens a page, once more if the network changed meanwhile: containers that start beside the tests are enough. */
+/** Opens a page, and retries once if the network changed, as when containers start during the tests. */
 export async function open(page: Page, url: string): Promise<void> {
   await page.goto(url).catch(async (error: Error) => {
     if (!networkChanged.test(error.message)) throw error;
@@ -87,7 +87,7 @@ export async function open(page: Page, url: string): Promise<void> {
   });
 }
 
-/** What every page is looked at on: device, colour scheme and width in CSS pixels. */
+/** The screens to test every page on: device, colour scheme and width in CSS pixels. */
 export const screens = [
   ['desktop', 'light', 1440],
   ['desktop', 'dark', 1440],

@@ -5,16 +5,18 @@ import { serve } from '../discovery/server.ts';
 import { launchChromium, open } from './chromium.ts';
 import { now, scene } from './dashboardGateway.ts';
 
-const patience = 60_000;
+const timeoutMs = 60_000;
 
-it('shows a version with 50,000 clients soon, and asks for no more than it shows', { timeout: 300_000 }, async () => {
+it('shows a version with 50,000 clients quickly, and requests only the rows that it shows', {
+  timeout: 300_000,
+}, async () => {
   const browser = await launchChromium();
   onTestFinished(() => browser.close());
   const ledgerClient = new ThreadedLedgerClient(crowded(50_000, now).ledger);
   onTestFinished(() => ledgerClient.close());
   const { url } = await serve(Object.assign(scene(), { ledgerClient }).listener);
   const page = await browser.newPage({ locale: 'en-GB' });
-  page.setDefaultTimeout(patience);
+  page.setDefaultTimeout(timeoutMs);
   await page.clock.setFixedTime(now);
   const answers: { path: string; bytes: number }[] = [];
   page.on('response', (response) => {

@@ -14,19 +14,19 @@ import { now, type Scene, scene } from './dashboardGateway.ts';
 import { hostile, noUsage, sampleUsage } from './sampleUsage.ts';
 
 const axe = createRequire(import.meta.url).resolve('axe-core');
-// For people to look at; each run writes them anew.
+// Screenshots to look at, overwritten by each run.
 const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'dashboard');
-// Those of the documentation are written only when somebody asks for it: SCREENSHOTS=docs/images.
+// The pictures of the documentation are written there with SCREENSHOTS=docs/images.
 const pictures = process.env['SCREENSHOTS'] ?? screenshots;
 
-// How long to wait for a condition before it counts as a failure. It only has to be longer than a busy machine takes.
-const patience = 60_000;
-vi.setConfig({ testTimeout: 3 * patience });
+// How long to wait for a condition, ms: longer than a busy machine takes.
+const timeoutMs = 60_000;
+vi.setConfig({ testTimeout: 3 * timeoutMs });
 
 let browser: Browser;
 beforeAll(async () => {
   browser = await launchChromium();
-}, 3 * patience);
+}, 3 * timeoutMs);
 afterAll(() => browser.close());
 
 interface Visit {
@@ -41,11 +41,11 @@ interface Visit {
 
 async function visit(options: BrowserContextOptions = {}, shown = scene()): Promise<Visit> {
   const { url: origin } = await serve(shown.listener);
-  // The browser of this package takes POSIX for a language, which Intl refuses.
+  // This browser would take POSIX as its language, which Intl rejects.
   const context = await browser.newContext({ locale: 'en-GB', ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
-  page.setDefaultTimeout(patience);
+  page.setDefaultTimeout(timeoutMs);
   await page.clock.setFixedTime(now);
   const requests: string[] = [];
   const complaints: string[] = [];
@@ -56,7 +56,7 @@ async function visit(options: BrowserContextOptions = {}, shown = scene()): Prom
   return { page, origin, shown, requests, complaints };
 }
 
-/** The page as it is once everything has come. */
+/** The page once everything is loaded. */
 async function drawn(options: BrowserContextOptions = {}, shown?: Scene): Promise<Visit> {
   const visited = await visit(options, shown);
   await visited.page.locator('#clients tbody tr').first().waitFor();
@@ -69,7 +69,7 @@ describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
   const options = { colorScheme, viewport: { width, height: 900 } };
 
   it('has no accessibility violation', async () => {
-    // axe is put into the page, which the page's own policy forbids; the policy is tried on a page of its own.
+    // The page's policy forbids adding axe to it. Another test covers the policy.
     const { page } = await drawn({ ...options, bypassCSP: true });
     await page.screenshot({ path: join(screenshots, `${device}-${colorScheme}.png`), fullPage: true });
     await page.addScriptTag({ path: axe });
@@ -77,7 +77,7 @@ describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
     expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
   });
 
-  it('fits, is quiet, and asks nobody else', async () => {
+  it('fits the screen, logs nothing, and sends requests to its own origin only', async () => {
     const { page, origin, requests, complaints } = await drawn(options);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     expect(await page.evaluate<string[]>(overlaps)).toEqual([]);
@@ -88,7 +88,7 @@ describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
   });
 });
 
-/** Pairs of texts, fields and drawings that lie upon each other, though neither contains the other. */
+/** Pairs of elements that overlap although neither contains the other. */
 const overlaps = `(() => {
   const boxes = [...document.querySelectorAll('main :is(h2, h3, p, li, dt, dd, th, button, select, input:not([type=radio]), a, .badge, .chart, legend:not(.quiet)), header :is(h1, p, button)')]
     .filter((one) => one.offsetParent && !one.closest('.scroll, .quiet, [aria-hidden]') && one.checkVisibility())
@@ -106,7 +106,7 @@ const overlaps = `(() => {
 const row = (page: Page, name: string) => page.locator('#clients tbody tr', { hasText: name });
 const column = (page: Page, at: number) => page.locator(`#clients tbody tr > :nth-child(${at})`).allTextContents();
 
-// One of a quiet day, one with trouble, and a phone's.
+// Without problems, with problems, and on a phone.
 it.each([
   ['light', 'light', 1440],
   ['dark', 'dark', 1440],
@@ -115,7 +115,7 @@ it.each([
   const shown = Object.assign(scene(), { usage: sampleUsage(now, false) });
   if (name === 'dark') Object.assign(shown, inTrouble(shown));
   const { page } = await drawn({ colorScheme, viewport: { width, height: 900 } }, shown);
-  // The port is another one in each run.
+  // The port differs in each run.
   await page.evaluate("document.getElementById('host').textContent = 'version-gateway · 127.0.0.1:9901'");
   const picture = await page.screenshot({ path: join(pictures, `dashboard-${name}.png`), fullPage: true });
   expect(picture.length).toBeLessThan(400_000);
@@ -132,7 +132,7 @@ function inTrouble(shown: Scene): Partial<Scene> {
   };
 }
 
-it('draws the life of every version, newest first, with what is left of it', async () => {
+it('draws the lifecycle of every version, newest first, with the time that is left', async () => {
   const { page } = await drawn();
   const lifecycle = page.locator('.lifecycle li');
   expect(await lifecycle.locator('strong').allTextContents()).toEqual(['v3', 'v2', 'v1', 'v0']);
@@ -144,7 +144,7 @@ it('draws the life of every version, newest first, with what is left of it', asy
   expect(Math.abs(today - line)).toBeLessThan(2);
 });
 
-it('says whether the version that is on its way out can go, and what is missing', async () => {
+it('shows whether the next version can be retired, and what prevents it', async () => {
   const { page } = await drawn();
   expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
   expect(await page.locator('#verdict .answer').textContent()).toBe('Not yet: keep v1 running.');
@@ -152,13 +152,13 @@ it('says whether the version that is on its way out can go, and what is missing'
   expect(await page.locator('#trend').textContent()).toMatch(/Falling: zero on \d+ \w+ 202\d at this rate/);
 });
 
-it('shows the routes that the successor lacks', async () => {
+it('shows the routes without a counterpart in the successor', async () => {
   const { page } = await drawn();
   const missing = page.locator('#routes tbody tr', { hasText: 'No counterpart in v2' });
   expect(await missing.locator('th').allTextContents()).toEqual(['GET /legacy-search']);
 });
 
-it('tells a route that only fails from one that the successor has', async () => {
+it('distinguishes a route that only fails from one with a counterpart', async () => {
   const usage = sampleUsage(now);
   const byRoute: typeof usage.byRoute = (version, since) => {
     const rows = usage.byRoute(version, since);
@@ -170,7 +170,7 @@ it('tells a route that only fails from one that the successor has', async () => 
   expect(await failing.locator('td').last().textContent()).toMatch(/Not in the contract|Only answered with errors/);
 });
 
-it('shows another time when that is chosen', async () => {
+it('shows another period when it is selected', async () => {
   const { page, requests } = await drawn();
   const before = await page.locator('#traffic .when').textContent();
   await page.getByRole('radio', { name: '24 h' }).check();
@@ -181,13 +181,13 @@ it('shows another time when that is chosen', async () => {
   expect(await page.locator('#traffic .when').textContent()).toMatch(/^2\d Nov 2026, \d\d:00: \d+$/);
   await page.getByRole('radio', { name: '1 y' }).check();
   await page.locator('#traffic .when', { hasText: 'since 17 Oct 2026, 10:00, when recording began' }).waitFor();
-  // Not recorded is not the same as not called.
+  // No records are not the same as no requests.
   await page.locator('#traffic .u-over').hover({ position: { x: 300, y: 80 } });
   await page.locator('#traffic .when', { hasText: /2026: not recorded$/ }).waitFor();
   await page.locator('#traffic').screenshot({ path: join(screenshots, 'year.png') });
 });
 
-it('sorts by what is clicked, and turns round when that is clicked again', async () => {
+it('sorts by the clicked column, and reverses the order on the second click', async () => {
   const { page } = await drawn();
   const head = page.getByRole('columnheader', { name: 'Client', exact: true });
   const byRequests = await column(page, 1);
@@ -195,28 +195,28 @@ it('sorts by what is clicked, and turns round when that is clicked again', async
   expect(await head.getAttribute('aria-sort')).toBe('ascending');
   const upwards = byRequests.toSorted((a, b) => a.localeCompare(b, 'en'));
   expect(upwards).not.toEqual(byRequests);
-  // The gateway sorts, and answers when it can.
-  await vi.waitFor(async () => expect(await column(page, 1)).toEqual(upwards), patience);
+  // The gateway sorts the rows, so they arrive later.
+  await vi.waitFor(async () => expect(await column(page, 1)).toEqual(upwards), timeoutMs);
   await head.getByRole('button').click();
-  await vi.waitFor(async () => expect(await column(page, 1)).toEqual(upwards.toReversed()), patience);
+  await vi.waitFor(async () => expect(await column(page, 1)).toEqual(upwards.toReversed()), timeoutMs);
 });
 
-it('finds clients by a part of their name, and by how far they have come', async () => {
+it('filters clients by a part of their name and by their migration state', async () => {
   const { page } = await drawn();
   await page.getByLabel('Filter').fill('kiosk');
-  await vi.waitFor(async () => expect(await column(page, 1)).toEqual(['x-client-id:kiosk-eu']), patience);
+  await vi.waitFor(async () => expect(await column(page, 1)).toEqual(['x-client-id:kiosk-eu']), timeoutMs);
   expect(await row(page, 'kiosk').innerText()).toContain('v1 and v2');
   await page.getByLabel('Filter').fill('');
   await page.getByLabel('Clients to show').selectOption('Went back to v1');
   const back = ['Orders (partner)x-client-id:partner-orders'];
-  await vi.waitFor(async () => expect(await column(page, 1)).toEqual(back), patience);
+  await vi.waitFor(async () => expect(await column(page, 1)).toEqual(back), timeoutMs);
   await page.getByLabel('Clients to show').selectOption('v2 only');
-  await vi.waitFor(async () => expect(await column(page, 1)).toContain('x-client-id:web-shop'), patience);
+  await vi.waitFor(async () => expect(await column(page, 1)).toContain('x-client-id:web-shop'), timeoutMs);
   await page.getByLabel('Filter').fill('nobody is called that');
   await page.getByText('No client matches.').waitFor();
 });
 
-it('names the routes of a client, the first at once, and leaves unfolded what is looked at', async () => {
+it('shows the first route of a client, and keeps the others open when rows are updated', async () => {
   const { page, shown } = await drawn();
   const routes = row(page, 'Billing').locator('details');
   expect(await routes.locator('summary').innerText()).toBe('GET /cocktails +4');
@@ -234,8 +234,8 @@ it('names the routes of a client, the first at once, and leaves unfolded what is
   expect(await routes.locator('summary').evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
 });
 
-describe('what needs attention', () => {
-  it('is at the top, and gone when it is over', async () => {
+describe('the attention section', () => {
+  it('is at the top, and empty once the problem is solved', async () => {
     const { page, shown } = await drawn();
     const attention = page.locator('#attention');
     expect(await attention.isVisible()).toBe(false);
@@ -274,7 +274,7 @@ describe('after a version is retired', () => {
     return Object.assign(scene(undefined, routes), { usage: { ...usage, byClient } });
   }
 
-  it('opens on it, and on the clients that still call it', async () => {
+  it('opens with it, and with the clients that still call it', async () => {
     const { page } = await drawn({}, refusing());
     expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
     expect(await page.locator('#verdict .answer').textContent()).toBe('v1 is retired, and 1 client still calls it.');
@@ -291,20 +291,20 @@ describe('after a version is retired', () => {
     await page.screenshot({ path: join(screenshots, 'retired.png'), fullPage: true });
   });
 
-  it('has no days left', async () => {
+  it('shows no days left', async () => {
     const { page } = await drawn({}, refusing());
     const life = page.locator('.lifecycle li', { hasText: 'v1' });
     expect((await life.innerText()).replace(/\s+/g, ' ')).toContain('Sunset 30 Jun 2027 in 220 days');
     expect(await page.locator('.lifecycle').innerText()).not.toContain('left');
   });
 
-  it('opens on the one that was called last', async () => {
+  it('opens with the retired version that was called last', async () => {
     const { page } = await drawn({}, refusing({ '/v0': { retired: true }, ...retired }));
     expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
   });
 });
 
-it('gives requests in flight as the reason where nothing else keeps a version', async () => {
+it('gives requests in flight as the reason if there is no other', async () => {
   const routes = {
     '/v1': { upstream: 'http://127.0.0.1:3001', deprecation: '2026-03-01', sunset: '2026-10-01' },
     '/v2': 'http://127.0.0.1:3002',
@@ -315,7 +315,7 @@ it('gives requests in flight as the reason where nothing else keeps a version', 
   expect(await page.locator('#verdict .reasons').innerText()).toContain('3 requests are in flight.');
 });
 
-it('does not repeat in sentences what the tables show', async () => {
+it('does not repeat the tables in sentences', async () => {
   const { page } = await drawn();
   const verdict = await page.locator('#verdict').innerText();
   expect(verdict).toContain('5 clients made 883 requests in the last 7 days');
@@ -330,7 +330,7 @@ it('shows times to the minute', async () => {
   expect(await page.locator('main').innerText()).not.toMatch(/\.\d{3}Z/);
 });
 
-it('breaks no key within a word', async () => {
+it('breaks client names only after the colon', async () => {
   for (const width of [1440, 390]) {
     const { page } = await drawn({ viewport: { width, height: 900 } });
     const words = page.locator('#clients .unbroken');
@@ -342,7 +342,7 @@ it('breaks no key within a word', async () => {
   }
 });
 
-it('has one colour for a version, wherever it is shown and whichever others are', async () => {
+it('uses one colour for a version everywhere, whichever other versions are shown', async () => {
   const { page } = await drawn();
   const colors = (selector: string) =>
     page.evaluate<string[]>(
@@ -355,7 +355,7 @@ it('has one colour for a version, wherever it is shown and whichever others are'
   expect(new Set([...(await colors('.lifecycle .swatch')), ...(await colors('#traffic .swatch'))]).size).toBe(4);
 });
 
-it('shows rates and latencies of each version, and over what time', async () => {
+it('shows rates and latencies of each version, and the time they cover', async () => {
   const { page } = await drawn();
   const cells = await page
     .locator('#rates tbody tr')
@@ -388,11 +388,11 @@ it('shows every column on a phone without scrolling sideways', async () => {
   await page.locator('#clients th[aria-sort=ascending]').waitFor();
 });
 
-it('loads itself again when a part of it could not be loaded', async () => {
+it('reloads when an asset could not be loaded', async () => {
   const { url } = await serve(scene().listener);
   const page = await browser.newPage({ locale: 'en-GB' });
   onTestFinished(() => page.close());
-  page.setDefaultTimeout(patience);
+  page.setDefaultTimeout(timeoutMs);
   let failed = 0;
   for (const part of ['moment.js', 'uplot.js', 'style.css'])
     await page.route(`**/${part}`, (route) => (failed++ < 3 ? route.abort('internetdisconnected') : route.continue()));
@@ -402,7 +402,7 @@ it('loads itself again when a part of it could not be loaded', async () => {
   expect(failed).toBeGreaterThan(3);
 });
 
-it('asks again soon where an answer did not come', async () => {
+it('retries soon after a failed request', async () => {
   const shown = scene();
   const lost = new Set(['/api/versions/v1/retirement', '/api/usage?by=day&step=day&since=30d']);
   const listener: RequestListener = (req, res) =>
@@ -415,13 +415,13 @@ describe('in the C locale', () => {
   let posix: Browser;
   beforeAll(async () => {
     posix = await launchChromium({ LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', LANGUAGE: '' });
-  }, 3 * patience);
+  }, 3 * timeoutMs);
   afterAll(() => posix.close());
 
   it('draws its charts', async () => {
     const { url } = await serve(scene().listener);
     const page = await posix.newPage();
-    page.setDefaultTimeout(patience);
+    page.setDefaultTimeout(timeoutMs);
     const complaints: string[] = [];
     page.on('pageerror', (error) => complaints.push(error.message));
     await open(page, url);
@@ -431,7 +431,7 @@ describe('in the C locale', () => {
   });
 });
 
-it('gives the clients as CSV', async () => {
+it('exports the clients as CSV', async () => {
   const { page } = await drawn();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -440,7 +440,7 @@ it('gives the clients as CSV', async () => {
   expect(download.suggestedFilename()).toMatch(/\.csv$/);
 });
 
-it('shows what a hostile client calls itself, and runs none of it', async () => {
+it('shows the name of a hostile client as text', async () => {
   const { page, complaints } = await drawn();
   expect(await row(page, '<img src=x').locator('.client').textContent()).toBe(hostile);
   expect(await page.locator('main img, main script').count()).toBe(0);
@@ -448,7 +448,7 @@ it('shows what a hostile client calls itself, and runs none of it', async () => 
   expect(complaints).toEqual([]);
 });
 
-it('changes while it is looked at', async () => {
+it('updates while it is open', async () => {
   const { page, shown } = await drawn();
   const backend = page.locator('#backends tr', { hasText: '127.0.0.1:3001' });
   expect(await backend.innerText()).toContain('Healthy');
@@ -469,7 +469,7 @@ it.each([
   [{ kind: 'unchanged' }, 'Nothing changed.'],
   [{ kind: 'faulty', faults: ['routes.yaml:7:13  <b>bold</b>'] }, 'routes.yaml:7:13  <b>bold</b>'],
   [{ kind: 'refused', refusals: [{ version: 'v1', message: 'It is in use.', force: '' }] }, 'v1: It is in use.'],
-])('reloads at the press of a button, and says what became of it: %j', async (outcome, words) => {
+])('reloads the configuration with a button, and shows the result: %j', async (outcome, words) => {
   const { page, shown } = await drawn();
   shown.outcome = outcome;
   await page.getByRole('button', { name: 'Reload routes.yaml' }).click();
@@ -477,7 +477,7 @@ it.each([
   expect(shown.reloads).toBe(1);
 });
 
-it('leaves a table scrolled to where its reader has scrolled it', async () => {
+it('keeps the scroll position of a table', async () => {
   const { page, shown } = await drawn({ viewport: { width: 660, height: 844 } });
   const table = page.locator('#backends .scroll');
   const left = await table.evaluate((one) => {
@@ -494,7 +494,7 @@ it('leaves a table scrolled to where its reader has scrolled it', async () => {
   ]);
 });
 
-it('says that the ledger cannot be written for as long as it cannot', async () => {
+it('reports that the ledger cannot be written until it can', async () => {
   const { page, shown } = await drawn();
   const notice = page.locator('#attention');
   expect(await notice.isVisible()).toBe(false);
@@ -507,7 +507,7 @@ it('says that the ledger cannot be written for as long as it cannot', async () =
   await notice.waitFor({ state: 'hidden' });
 });
 
-it('keeps what a reader holds on to when figures change', async () => {
+it('keeps the focus and open details when figures change', async () => {
   const { page, shown } = await drawn();
   const head = page.getByRole('columnheader', { name: 'Client', exact: true }).getByRole('button');
   await head.focus();
@@ -519,7 +519,7 @@ it('keeps what a reader holds on to when figures change', async () => {
   expect(await head.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
 });
 
-it('draws five thousand clients a page at a time', async () => {
+it('draws 5,000 clients one page at a time', async () => {
   const many = Array.from({ length: 5_000 }, (_nothing, at) => ({
     client: `x-client-id:shop-${at}`,
     name: undefined,
@@ -543,7 +543,7 @@ it('draws five thousand clients a page at a time', async () => {
   expect(await rows.count()).toBe(100);
 });
 
-it('shows the time that was chosen last, in whatever order the answers come', async () => {
+it('shows the period that was selected last, in whatever order the responses arrive', async () => {
   const shown = scene();
   const slow = Promise.withResolvers<void>();
   const listener: RequestListener = async (req, res) => {
@@ -562,7 +562,7 @@ it('shows the time that was chosen last, in whatever order the answers come', as
   expect(await page.locator('#traffic').getAttribute('aria-busy')).toBe('false');
 });
 
-it('does not show one time as another when that cannot be had', async () => {
+it('does not show the old period under a new one that cannot be loaded', async () => {
   const shown = scene();
   const listener: RequestListener = (req, res) =>
     req.url?.includes('since=365d') ? req.socket.destroy() : shown.listener(req, res);
@@ -572,7 +572,7 @@ it('does not show one time as another when that cannot be had', async () => {
   expect(await page.locator('#traffic canvas').count()).toBe(0);
 });
 
-it('asks now and then where there is no stream for it', async () => {
+it('polls while there is no event stream', async () => {
   const shown = scene();
   const listener: RequestListener = (req, res) => {
     if (req.url === '/api/events') res.writeHead(503).end();
@@ -584,7 +584,7 @@ it('asks now and then where there is no stream for it', async () => {
   await page.locator('#backends td', { hasText: /^77$/ }).waitFor();
 });
 
-it('takes up no connection while nobody looks at it', async () => {
+it('holds no connection while it is hidden', async () => {
   const { page } = await drawn();
   const show = (hidden: boolean) =>
     page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
@@ -596,7 +596,7 @@ it('takes up no connection while nobody looks at it', async () => {
   await page.getByText('Live', { exact: true }).waitFor();
 });
 
-it('keeps to another version when that is chosen with the keyboard', async () => {
+it('keeps a version that was selected with the keyboard', async () => {
   const { page } = await drawn();
   await page.getByRole('radio', { name: 'v1' }).focus();
   await page.keyboard.press('ArrowRight');
@@ -606,7 +606,7 @@ it('keeps to another version when that is chosen with the keyboard', async () =>
   await page.locator('#h-retire', { hasText: 'Retirement of v2' }).waitFor();
 });
 
-it('says that it lost the gateway, and comes back by itself', async () => {
+it('reports a lost connection, and reconnects', async () => {
   const shown = scene();
   let gone = false;
   const { page } = await drawn(
@@ -617,7 +617,7 @@ it('says that it lost the gateway, and comes back by itself', async () => {
   gone = true;
   shown.ready = false;
   await page.getByText('Connection lost, retrying…').waitFor();
-  // What was known is not thrown away.
+  // The old data stays.
   expect(await page.locator('#clients tbody tr').count()).toBe(6);
   await page.screenshot({ path: join(screenshots, 'lost.png') });
   gone = false;
@@ -625,7 +625,7 @@ it('says that it lost the gateway, and comes back by itself', async () => {
   await page.getByText('Live', { exact: true }).waitFor();
 });
 
-it('says that nothing can be had of a gateway that is gone before it said anything', async () => {
+it('reports a gateway that stops before the page has data', async () => {
   const shown = scene();
   const listener: RequestListener = (req, res) =>
     req.url?.startsWith('/api') ? req.socket.destroy() : shown.listener(req, res);
@@ -635,7 +635,7 @@ it('says that nothing can be had of a gateway that is gone before it said anythi
   await page.screenshot({ path: join(screenshots, 'gone.png'), fullPage: true });
 });
 
-it('says that it waits', async () => {
+it('shows that it is loading', async () => {
   const shown = scene();
   const listener: RequestListener = (req, res) => {
     if (!req.url?.startsWith('/api')) shown.listener(req, res);
@@ -645,7 +645,7 @@ it('says that it waits', async () => {
   await page.screenshot({ path: join(screenshots, 'loading.png'), fullPage: true });
 });
 
-it('shows what a real gateway does at this moment', async () => {
+it('shows the current state of a real gateway', async () => {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const { url: backend } = await serve(async (_req, res) => {
     await answered;
@@ -670,7 +670,7 @@ it('shows what a real gateway does at this moment', async () => {
   expect(await page.locator('.lifecycle li .badge').allTextContents()).toEqual(['Active', 'Deprecated']);
 });
 
-describe('where a token is asked for', () => {
+describe('with an admin token', () => {
   const token = 'correct-horse-battery-staple';
 
   /** As it looks from another machine. */
@@ -694,7 +694,7 @@ describe('where a token is asked for', () => {
     await page.getByRole('button', { name: 'Log in' }).click();
   }
 
-  it('lets in who knows it, and out again', async () => {
+  it('logs in with the token, and out again', async () => {
     const { page, origin, complaints, requests } = await visit({}, fromAfar());
     expect(page.url()).toBe(`${origin}/login`);
     await logIn(page, 'not the token');
@@ -713,7 +713,7 @@ describe('where a token is asked for', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('leads to the form when the login runs out while the page is open', async () => {
+  it('opens the login form when the session expires', async () => {
     const shown = fromAfar();
     let elapsed = 0;
     shown.clock.now = () => now + elapsed;
@@ -724,7 +724,7 @@ describe('where a token is asked for', () => {
     await vi.waitFor(async () => {
       if (page.url().startsWith('chrome-error:')) await open(page, origin);
       expect(page.url()).toBe(`${origin}/login`);
-    }, patience);
+    }, timeoutMs);
   });
 
   describe('a client can be named', () => {
@@ -755,7 +755,7 @@ describe('where a token is asked for', () => {
       expect(readFileSync(names, 'utf8')).toBe(text);
     });
 
-    it('unless somebody else has named it', async () => {
+    it('unless it was named elsewhere meanwhile', async () => {
       const names = namesFile('x-client-id:kiosk-eu: Till\n');
       const page = await naming({ names });
       await page.getByLabel('Name', { exact: true }).fill('Kiosk');
@@ -773,7 +773,7 @@ describe('where a token is asked for', () => {
       await page.getByText('"x-client-id:kiosk-eu": "Kiosk"').waitFor();
     });
 
-    it('not without a token', async () => {
+    it('only with the token', async () => {
       const { page } = await drawn();
       expect(await page.locator('.rename').count()).toBe(0);
     });
@@ -793,8 +793,8 @@ describe('where a token is asked for', () => {
   });
 });
 
-describe('without anything to show', () => {
-  it('says that nothing was counted yet', async () => {
+describe('without data', () => {
+  it('reports that nothing was recorded yet', async () => {
     const { page, complaints } = await visit({}, Object.assign(scene(), { usage: noUsage }));
     await page.getByText('No requests in this period.').waitFor();
     await page.getByText('No client called v1 in the last 30 days.').waitFor();
@@ -803,7 +803,7 @@ describe('without anything to show', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('says that no ledger is kept', async () => {
+  it('reports that usage is not recorded', async () => {
     const { page } = await visit({}, Object.assign(scene(), { usage: undefined }));
     await page.locator('#verdict').getByText('Usage is not recorded.').waitFor();
     await page.locator('#traffic').getByText('Usage is not recorded.').waitFor();

@@ -24,7 +24,7 @@ const everyStage = {
   '/v3': 'http://127.0.0.1:3003',
 };
 
-/** What a test may change while the page is open. */
+/** The data of the page. A test may change it while the page is open. */
 export interface Scene {
   target: TargetReport;
   config: ConfigStatus;
@@ -41,7 +41,7 @@ export interface Scene {
   readonly listener: RequestListener;
 }
 
-/** The admin listener of a gateway with four versions, of which v1 is being left. */
+/** The admin listener of a gateway with four versions, of which v1 is deprecated. */
 export function scene(
   token?: string,
   routes: Readonly<Record<string, unknown>> = everyStage,

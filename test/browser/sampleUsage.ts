@@ -3,7 +3,7 @@ import type { ClientUse, UsageQueries } from '../../gateway/usage/usageQueries.t
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** A User-Agent that would run if anything of it were read as markup. */
+/** A User-Agent with a script that would run if it were parsed as markup. */
 export const hostile = `user-agent:<img src=x onerror="window.ran=1"><script>window.ran=1</script>`;
 
 interface Habit {
@@ -65,7 +65,7 @@ const everyday: readonly Habit[] = [
 
 const attack: Habit = { version: 'v1', client: hostile, routes: [search], rate: (ago) => (ago < 12 ? 1 : 0) };
 
-/** Thirty-five days of some habits, busy by day and quiet by night; those of an attacker only if wanted. */
+/** 35 days of requests, more by day than by night. The requests of an attacker are optional. */
 export function sampleUsage(now: number, attacked = true): UsageQueries {
   const thisHour = Math.floor(now / hour) * hour;
   const habits = attacked ? [...everyday, attack] : everyday;
@@ -117,7 +117,7 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
   };
 }
 
-/** A ledger in which nothing stands yet. */
+/** An empty ledger. */
 export const noUsage: UsageQueries = {
   coveredSince: () => undefined,
   totals: () => [],

@@ -17,7 +17,7 @@ async function choosePorts(): Promise<Ports> {
   return { gateway: await freePort(), admin: await freePort(), v1: await freePort(), v2: await freePort() };
 }
 
-/** `npm start` as somebody types it, on ports of the test's own. */
+/** Runs `npm start` on the test's own ports. */
 function npmStart({ gateway, admin, v1, v2 }: Ports): Running {
   const env = { PORT: String(gateway), V1_PORT: String(v1), V2_PORT: String(v2) };
   return run('npm', ['start', '--', '--config', shipped(), '--admin', `127.0.0.1:${admin}`], env);
@@ -29,7 +29,7 @@ async function begun(ports: Ports): Promise<Running> {
   return all;
 }
 
-/** Every port can be listened on again, however long that takes. */
+/** Waits until every port can be listened on again. */
 async function allFree(ports: Ports): Promise<void> {
   for (const port of Object.values(ports)) {
     for (;;) {
@@ -47,7 +47,7 @@ async function allFree(ports: Ports): Promise<void> {
 
 vi.setConfig({ testTimeout: 60_000 });
 
-it('serves both services on ports of their own, and logs lines for people', async () => {
+it('serves both services on their own ports, and logs readable lines', async () => {
   const ports = await choosePorts();
   const all = await begun(ports);
   for (const path of ['/v1/drinks/7', '/v2/cocktails/7'])
@@ -59,7 +59,7 @@ it('serves both services on ports of their own, and logs lines for people', asyn
 it.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)('frees every port when npm gets %s', async (signal) => {
   const ports = await choosePorts();
   const { child } = await begun(ports);
-  // Only npm, as `npm start & kill $!` does; not its process group.
+  // Only npm and not its process group, as with `npm start & kill $!`.
   child.kill(signal);
   await allFree(ports);
 });
@@ -89,7 +89,7 @@ it('ends with an exit code and frees every port when one of them fails', async (
   await allFree(ports);
 });
 
-it('ends although nobody reads what it prints', async () => {
+it('ends although its output is not read', async () => {
   const ports = await choosePorts();
   const { child } = await begun(ports);
   child.stdout?.destroy();
@@ -98,7 +98,7 @@ it('ends although nobody reads what it prints', async () => {
   await allFree(ports);
 });
 
-it('says which Node is needed on one that is too old', async () => {
+it('names the required Node version on a Node that is too old', async () => {
   const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})`;
   const start = run(process.execPath, ['--import', pretend, 'tools/start.js']);
   expect(await once(start.child, 'close')).toEqual([2, null]);

@@ -13,7 +13,7 @@ import { type Running, run } from '../support/process.ts';
 const main = new URL('../../gateway/main.ts', import.meta.url).pathname;
 const upstream = 'http://127.0.0.1:1';
 
-/** A folder with a routes.yaml, which `edit` replaces; what is kept between starts is kept in it, too. */
+/** A folder with a routes.yaml, which `edit` replaces, and the files that a gateway keeps between starts. */
 function operatorsFolder(routes: string, more = '') {
   const folder = temporaryFolder();
   const file = join(folder, 'routes.yaml');
@@ -23,7 +23,7 @@ function operatorsFolder(routes: string, more = '') {
   return { folder, file, edit, accepted, versions: () => JSON.parse(readFileSync(accepted, 'utf8')).versions };
 }
 
-/** The gateway as a process of its own. */
+/** The gateway as a separate process. */
 async function start(file: string) {
   const args = [main, 'start', '--config', file, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
   const gateway = run(process.execPath, args);
@@ -38,7 +38,7 @@ async function stop({ child }: Running): Promise<void> {
   await ended;
 }
 
-/** A backend that answers when it is told to. */
+/** A backend that answers on demand. */
 async function slowBackend() {
   const open: ServerResponse[] = [];
   const server = createServer((_req, res) => void open.push(res)).listen(0, '127.0.0.1');
@@ -52,7 +52,7 @@ async function slowBackend() {
 
 const past = 'deprecation: 2024-01-01, sunset: 2025-01-01';
 
-it('a version is retired, waited for, and stopped when nothing of it is under way', async () => {
+it('a version is retired, waited for, and stopped when it has no requests in flight', async () => {
   const backend = await slowBackend();
   const v1 = `  /v1: { upstream: '${backend.url}', ${past} }\n`;
   const { file, edit } = operatorsFolder(v1, 'guard: { quiet: off }\n');
@@ -85,7 +85,7 @@ describe('check --against-running', () => {
   const check = (folder: string, admin: string, ...more: string[]) =>
     runIn(folder, ['check', '--against-running', '--admin', admin, ...more], {});
 
-  it('asks nobody about a file that is wrong in itself', async () => {
+  it('does not connect for a file that is faulty by itself', async () => {
     const { folder } = operatorsFolder('  /v1: nowhere\n');
     const { code, stdout, stderr } = await check(folder, await refusedUrl());
     expect([code, stderr]).toEqual([1, '']);
@@ -93,14 +93,14 @@ describe('check --against-running', () => {
     expect(stdout).not.toContain('running');
   });
 
-  it('is told apart from a file that is not fine when nobody answers', async () => {
+  it('exits 2 when the gateway does not answer, unlike for a faulty file', async () => {
     const { folder } = operatorsFolder(kept);
     const { code, stdout, stderr } = await check(folder, await refusedUrl());
     expect([code, stdout]).toEqual([2, expect.stringContaining('routes.yaml: 1 warning.')]);
     expect(stderr).toMatch(/^http:\S+ does not answer: ECONNREFUSED\. .+\n$/);
   });
 
-  it('says what the running gateway would make of it, and changes nothing', async () => {
+  it('shows what a reload would do, and changes nothing', async () => {
     const running = operatorsFolder(kept, '# as it runs\n');
     const { admin } = await start(running.file);
     const edited = async (routes: string, ...more: string[]) => {
@@ -159,7 +159,7 @@ describe('at the start', () => {
   const moved = both.replace('2099', '2098');
   const warned = /^warning: The sunset of \/v1 moves from 2099-01-01 to 2098-01-01, which is earlier\.$/m;
 
-  it('promises of before are held against the file, once, and the start is not refused', async () => {
+  it('the file is compared with earlier announcements, once, and the start succeeds', async () => {
     const { file, edit, versions } = operatorsFolder(both);
     const first = await start(file);
     expect(first.gateway.output()).not.toContain('warning');
@@ -173,14 +173,14 @@ describe('at the start', () => {
     expect((await start(file)).gateway.output()).not.toContain('warning');
   });
 
-  it('a reason in the file answers the warning', async () => {
+  it('a reason in the file prevents the warning', async () => {
     const { file, edit } = operatorsFolder(both);
     await stop((await start(file)).gateway);
     edit(moved, 'guard: { force: { /v1: "nobody is left" } }\n');
     expect((await start(file)).gateway.output()).not.toContain('warning');
   });
 
-  it('what a reload took over counts, and what it refused does not', async () => {
+  it('the comparison is with accepted reloads, and not with rejected ones', async () => {
     const { file, edit, versions } = operatorsFolder(both);
     const { gateway } = await start(file);
     edit(both.replace('2099', '2100'));
@@ -193,7 +193,7 @@ describe('at the start', () => {
     expect((await start(file)).gateway.output()).toMatch(/^warning: .+ from 2100-01-01 to 2099-01-01/m);
   });
 
-  it('a start that fails takes no promise back', async () => {
+  it('a start that fails does not change the record', async () => {
     const { file, edit } = operatorsFolder(both);
     const { gateway, admin } = await start(file);
     await stop(gateway);
@@ -220,7 +220,7 @@ describe('at the start', () => {
       },
       /cannot be read: it was not written by this release/g,
     ],
-  ])('a record that %s is warned of and no more', async (_what, prepare, expected) => {
+  ])('a record that %s only causes a warning', async (_what, prepare, expected) => {
     const { folder, file, edit } = operatorsFolder(both);
     prepare(folder);
     const { gateway, base } = await start(file);
@@ -230,14 +230,14 @@ describe('at the start', () => {
     expect(gateway.output().match(expected)).toHaveLength(1);
   });
 
-  it('a check keeps no record', async () => {
+  it('a check writes no record', async () => {
     const { folder, accepted } = operatorsFolder(both);
     expect((await runIn(folder, ['check'])).code).toBe(0);
     expect(existsSync(accepted)).toBe(false);
   });
 });
 
-it('a file that is gone is reported, once, until it is back', async () => {
+it('a missing file is reported, once, until it is back', async () => {
   const { file, edit } = operatorsFolder(`  /v1: ${upstream}\n`);
   const { gateway, admin } = await start(file);
   const failure = async (): Promise<unknown> => {
@@ -253,7 +253,7 @@ it('a file that is gone is reported, once, until it is back', async () => {
   await vi.waitFor(async () => expect(await failure()).toBeNull(), 30_000);
 });
 
-it('a target that nobody has asked yet is not said to be unreachable', async () => {
+it('a target that was not contacted yet is not shown as unreachable', async () => {
   const { file } = operatorsFolder(`  /v1: ${upstream}\n`);
   const { admin, base } = await start(file);
   const status = async (): Promise<string> => (await runIn('/', ['status', '--admin', admin])).stdout;

@@ -19,7 +19,7 @@ interface Gateway {
   readonly reader: number;
 }
 
-/** `start` with its stdout in a pipe that is read up to the banner only. */
+/** `start` with its stdout in a pipe that is only read up to the banner. */
 async function startUnread(workers: number, drain: string, upstream: string, nodeFlags: string[] = []) {
   const folder = temporaryFolder();
   const file = join(folder, 'routes.yaml');
@@ -50,15 +50,15 @@ async function startUnread(workers: number, drain: string, upstream: string, nod
   return { child, stderr: () => errors, port, reader } satisfies Gateway;
 }
 
-it.each([1, 2])('stops while nobody reads its stdout, %i workers', untilItEnds, async (workers) => {
+it.each([1, 2])('stops while its stdout is not read, %i workers', untilItEnds, async (workers) => {
   const { url } = await startBackend();
   const gateway = await startUnread(workers, '1s', url);
-  // More than a pipe holds.
+  // More than a pipe buffers.
   for (let count = 0; count < 100; count += 1) await ask(gateway.port, `/v1/${'x'.repeat(1000)}`);
   expect(await stop(gateway)).toBe(0);
 });
 
-it.each([1, 2])('stops after the reader of its stdout has ended, %i workers', untilItEnds, async (workers) => {
+it.each([1, 2])('stops after the reader of its stdout has exited, %i workers', untilItEnds, async (workers) => {
   const { url } = await startBackend();
   const gateway = await startUnread(workers, '1s', url);
   closeSync(gateway.reader);
@@ -102,7 +102,7 @@ it('SIGHUP and SIGUSR2 during the shutdown neither end nor delay it', untilItEnd
   expect(await ended).toEqual([0, null]);
 });
 
-/** Has Node open a FIFO that nobody writes to: the thread stays in open(2), as one does in a lookup without an answer. */
+/** Makes Node open a FIFO without a writer: the thread stays in open(2), as in a name lookup without an answer. */
 function blockedThread(): string[] {
   const pipe = fifoIn(temporaryFolder());
   const code = `import { open } from 'node:fs'; open(${JSON.stringify(pipe)}, 'r', () => {});`;

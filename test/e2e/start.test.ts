@@ -9,7 +9,7 @@ import { shipped } from '../support/shipped.ts';
 
 const anyPorts = ['start', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
 
-/** The gateway and both services as `npm start` runs them, on ports of the test's own. */
+/** The gateway and both services as `npm start` runs them, on the test's own ports. */
 async function startAll(): Promise<string> {
   const services = ['v1', 'v2'].map((name) => run(process.execPath, [`services/${name}/server.ts`], { PORT: '0' }));
   const [v1, v2] = await Promise.all(services.map((service) => service.printed(/listening on (\S+)/)));
@@ -20,7 +20,7 @@ async function startAll(): Promise<string> {
   return base as string;
 }
 
-it('the shipped routes.yaml serves both services, and v1 says where to go', async () => {
+it('the shipped routes.yaml serves both services, and v1 links to its successor', async () => {
   const base = await startAll();
 
   const drink = await fetch(`${base}/v1/drinks/7`);
@@ -37,7 +37,7 @@ it('the shipped routes.yaml serves both services, and v1 says where to go', asyn
   expect([search.status, search.headers.get('link')?.includes('successor-version')]).toEqual([200, false]);
 });
 
-it('through the gateway, what a service says of its own paths leads back through the gateway', async () => {
+it('links and locations of a service lead back through the gateway', async () => {
   const base = await startAll();
   for (const [version, item] of [
     ['v1', /^\/v1\/drinks\/13$/],
@@ -56,7 +56,7 @@ it('through the gateway, what a service says of its own paths leads back through
   }
 });
 
-it('SIGTERM ends it with 0, and a taken port is one clear line and exit 1', async () => {
+it('SIGTERM ends it with exit code 0; a port in use is one line and exit code 1', async () => {
   const file = shipped();
   const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts, '--config', file]);
   const [, base] = await gateway.printed(/listens on (\S+)/);
@@ -77,7 +77,7 @@ it('SIGTERM ends it with 0, and a taken port is one clear line and exit 1', asyn
   expect(existsSync(join(dirname(file), '..', '.version-gateway', 'usage.db'))).toBe(true);
 });
 
-it('an edit of the file, and SIGHUP, are taken over, and an edit that is wrong is not', async () => {
+it('an edit of the file and SIGHUP reload; a faulty edit is rejected', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'start-'));
   onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
   const file = join(folder, 'routes.yaml');

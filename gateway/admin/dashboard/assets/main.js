@@ -13,7 +13,7 @@ const trafficSection = new TrafficSection();
 const backendTable = backends();
 const ratesTable = rates();
 const connection = place('connection');
-/** The data that each part shows, as JSON. A part is redrawn only when its data change. @type {Map<string, string>} */
+/** The data that each part shows, as JSON. A part is redrawn only when its data changes. @type {Map<string, string>} */
 const drawn = new Map();
 /** Usage is polled, because the event stream does not contain it. */
 const pollIntervalMs = 30_000;
