@@ -760,7 +760,7 @@ describe('with an admin token', () => {
       const page = await naming({ names });
       await page.getByLabel('Name', { exact: true }).fill('Kiosk');
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByRole('alert').getByText('x-client-id:kiosk-eu is called "Till" now').waitFor();
+      await page.getByRole('alert').getByText('x-client-id:kiosk-eu is now called "Till"').waitFor();
       expect(readFileSync(names, 'utf8')).toBe('x-client-id:kiosk-eu: Till\n');
       await page.getByRole('button', { name: 'Cancel' }).click();
       await page.getByRole('dialog').waitFor({ state: 'hidden' });
