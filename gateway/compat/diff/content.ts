@@ -27,9 +27,9 @@ export function compareContent(
   const [before, after] = [mediaTypesOf(old), mediaTypesOf(now)];
   const isOnly = before.size < 2 && after.size < 2;
   for (const [type, media] of before) {
-    const kept = after.get(type) ?? including(type, after);
+    const kept = after.get(type) ?? entryIncluding(type, after);
     // A response that narrows a range to some of its types: they are compared with the range below.
-    if (kept === undefined && direction === 'response' && includesAny(type, after)) continue;
+    if (kept === undefined && direction === 'response' && isNarrowed(type, after)) continue;
     if (kept === undefined)
       addChange(into, { kind: 'media_type', effect: 'removed', direction, name: type, old: media, new: undefined });
     else {
@@ -39,7 +39,7 @@ export function compareContent(
   }
   for (const [type, media] of after) {
     if (before.has(type)) continue;
-    const wider = including(type, before);
+    const wider = entryIncluding(type, before);
     if (wider) addPart(into, { kind: 'media_type', type }, compareMedia(type, wider, media, direction, contracts));
     else addChange(into, { kind: 'media_type', effect: 'added', direction, name: type, old: undefined, new: media });
   }
@@ -70,7 +70,7 @@ function mediaTypesOf(content: Located): Map<string, Located> {
 }
 
 /** The entry for the same type with or without parameters, or for a range that includes it. */
-function including(type: string, others: ReadonlyMap<string, Located>): Located | undefined {
+function entryIncluding(type: string, others: ReadonlyMap<string, Located>): Located | undefined {
   const bare = withoutParameters(type);
   const [main = ''] = bare.split('/', 1);
   const same = bare === type ? [...others].find(([other]) => withoutParameters(other) === bare)?.[1] : others.get(bare);
@@ -78,7 +78,7 @@ function including(type: string, others: ReadonlyMap<string, Located>): Located 
 }
 
 /** Whether `type` is a range that includes one of the others. */
-function includesAny(type: string, others: ReadonlyMap<string, Located>): boolean {
+function isNarrowed(type: string, others: ReadonlyMap<string, Located>): boolean {
   const prefix = type === '*/*' ? '' : type.slice(0, -1);
   return type.endsWith('/*') && [...others.keys()].some((other) => other.startsWith(prefix));
 }

@@ -81,17 +81,17 @@ function isRequired({ value }: Located): boolean {
 function compareResponses(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
   const [before, after] = [statusesOf(old), statusesOf(now)];
   for (const [status, response] of before) {
-    const kept = after.get(status) ?? keptBy(status, after);
+    const kept = after.get(status) ?? entryKeeping(status, after);
     if (kept) compareResponse(status, response, kept, caller, contracts, into);
     // The statuses that remain of a range are compared with it below.
-    else if (includesAny(status, after)) addLimit('narrower', status, caller, into, response, undefined);
-    else addWhole('removed', status, caller, into, response, undefined);
+    else if (isNarrowed(status, after)) addStatusLimit('narrower', status, caller, into, response, undefined);
+    else addResponse('removed', status, caller, into, response, undefined);
   }
   for (const [status, response] of after) {
     if (before.has(status)) continue;
-    const wider = including(status, before);
+    const wider = entryIncluding(status, before);
     if (wider) compareResponse(status, wider, response, caller, contracts, into);
-    else addWhole('added', status, caller, into, undefined, response);
+    else addResponse('added', status, caller, into, undefined, response);
   }
 }
 
@@ -115,7 +115,7 @@ function compareResponse(
 }
 
 /** Adds a change for a whole response. Clients respond to webhooks: a status the API no longer accepts limits them. */
-function addWhole(
+function addResponse(
   effect: 'added' | 'removed',
   status: string,
   caller: Caller,
@@ -123,14 +123,14 @@ function addWhole(
   old: Located | undefined,
   now: Located | undefined,
 ): void {
-  if (caller === 'api') addLimit(effect === 'added' ? 'wider' : 'narrower', status, caller, into, old, now);
+  if (caller === 'api') addStatusLimit(effect === 'added' ? 'wider' : 'narrower', status, caller, into, old, now);
   else {
     const kind = /^[123]/.test(status) ? 'status' : 'error_status';
     addChange(into, { kind, effect, name: status, old, new: now });
   }
 }
 
-function addLimit(
+function addStatusLimit(
   effect: 'wider' | 'narrower',
   status: string,
   caller: Caller,
@@ -144,11 +144,11 @@ function addLimit(
 }
 
 /** The entry that includes a status without an entry of its own. `default` does not keep a successful status. */
-function keptBy(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
-  return /^[123]/.test(status) ? others.get(`${status.slice(0, 1)}XX`) : including(status, others);
+function entryKeeping(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
+  return /^[123]/.test(status) ? others.get(`${status.slice(0, 1)}XX`) : entryIncluding(status, others);
 }
 
-function including(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
+function entryIncluding(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
   if (status === 'default') return undefined;
   const isError = /^[45]/.test(status);
   const hasSuccess = [...others.keys()].some((other) => /^[123]/.test(other));
@@ -156,7 +156,7 @@ function including(status: string, others: ReadonlyMap<string, Located>): Locate
 }
 
 /** Whether `status` is a range that includes one of the others. */
-function includesAny(status: string, others: ReadonlyMap<string, Located>): boolean {
+function isNarrowed(status: string, others: ReadonlyMap<string, Located>): boolean {
   return status.endsWith('XX') && [...others.keys()].some((other) => other.startsWith(status.slice(0, 1)));
 }
 

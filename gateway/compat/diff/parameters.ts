@@ -26,13 +26,13 @@ export function compareParameters(
     if (kept) {
       const comparison = compareParameter(parameter.located, kept.located, caller, contracts);
       addPart(into, { kind: 'parameter', in: kept.in, name: kept.name }, comparison);
-    } else if (parameter.in !== 'path') addWhole('removed', parameter, caller, into, parameter.located, undefined);
+    } else if (parameter.in !== 'path') addParameter('removed', parameter, caller, into, parameter.located, undefined);
   }
   for (const [key, parameter] of after) {
     // A path parameter that is not in `before` was in the path without being described.
     if (before.has(key) || parameter.in === 'path') continue;
     const effect = isRequiredParameter(parameter.located) ? 'added_required' : 'added';
-    addWhole(effect, parameter, caller, into, undefined, parameter.located);
+    addParameter(effect, parameter, caller, into, undefined, parameter.located);
   }
 }
 
@@ -50,7 +50,7 @@ function compareParameter(old: Located, now: Located, caller: Caller, contracts:
 }
 
 /** Adds a change for a whole parameter. Parameters of a webhook are fields of what clients receive. */
-function addWhole(
+function addParameter(
   effect: 'added' | 'added_required' | 'removed',
   parameter: Parameter,
   caller: Caller,

@@ -79,8 +79,3 @@ export function parameterNames(path: string): string[] {
 }
 
 export type RouteName = Pick<Route, 'kind' | 'method' | 'path'>;
-
-/** `GET /drinks`, or `POST to the webhook order`. */
-export function routeInWords({ kind, method, path }: RouteName): string {
-  return kind === 'route' ? `${method} ${path}` : `${method} to the ${kind} ${path}`;
-}

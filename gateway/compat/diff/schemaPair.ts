@@ -48,8 +48,8 @@ export class SchemaPair {
   readonly newSchema: Schema;
   readonly use: SchemaUse;
   readonly into: Comparison;
+  readonly severityOf: SeverityOf;
   readonly #identical: SubtreeEquality;
-  readonly #severityOf: SeverityOf;
   readonly #compare: SchemaPairOptions['compare'];
 
   constructor({ old, new: now, use, into, identical, severityOf, compare }: SchemaPairOptions) {
@@ -58,7 +58,7 @@ export class SchemaPair {
     this.use = use;
     this.into = into;
     this.#identical = identical;
-    this.#severityOf = severityOf;
+    this.severityOf = severityOf;
     this.#compare = compare;
   }
 
@@ -72,10 +72,6 @@ export class SchemaPair {
 
   get isRequest(): boolean {
     return this.use.direction === 'request';
-  }
-
-  get severityOf(): SeverityOf {
-    return this.#severityOf;
   }
 
   addChange<K extends Kind>(
@@ -111,12 +107,12 @@ export class SchemaPair {
 
   /** The number of breaking changes between two schemas. */
   countBreakingBetween(old: Schema, now: Schema): number {
-    return countBreaking(this.compared(old, now), this.#severityOf);
+    return countBreaking(this.compared(old, now), this.severityOf);
   }
 
   /** Whether `now` can replace `old` without a breaking or doubtful change. */
   isReplaceable(old: Schema, now: Schema): boolean {
-    return isCompatible(this.compared(old, now), this.#severityOf);
+    return isCompatible(this.compared(old, now), this.severityOf);
   }
 
   isUnchanged(old: Schema, now: Schema): boolean {
@@ -125,6 +121,6 @@ export class SchemaPair {
 
   /** Whether the changes added so far include a breaking one. */
   get isBreaking(): boolean {
-    return countBreaking(this.into, this.#severityOf) > 0;
+    return countBreaking(this.into, this.severityOf) > 0;
   }
 }

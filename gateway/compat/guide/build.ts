@@ -1,11 +1,11 @@
 import { compareContracts, type RouteComparison } from '../diff/contracts.ts';
-import { type Route, routeInWords, withoutNames } from '../diff/routes.ts';
+import { type Route, withoutNames } from '../diff/routes.ts';
 import type { Documents } from '../document/documents.ts';
 import { below } from '../document/located.ts';
 import { collectChanges } from '../judge/findings.ts';
 import { renamesIn } from '../judge/renames.ts';
 import { levelOf, type RuleId, ruleFor } from '../rules/rules.ts';
-import { subjectOf } from '../rules/words.ts';
+import { routeInWords, subjectOf } from '../rules/words.ts';
 import { ContractExamples } from './examples.ts';
 import { type OldAndNew, requestLines } from './excerpts.ts';
 import { type ChangeGroup, groupChanges } from './groups.ts';

@@ -1,4 +1,5 @@
-import { type RouteName, routeInWords } from '../diff/routes.ts';
+import type { RouteName } from '../diff/routes.ts';
+import { routeInWords } from '../rules/words.ts';
 
 /**
  * What clients of one major have to change for the next one. Texts may contain names in backticks, as the sentences of the

@@ -1,6 +1,7 @@
 import { plural, printable } from '../../shared/text.ts';
-import { type RouteName, routeInWords } from '../diff/routes.ts';
+import type { RouteName } from '../diff/routes.ts';
 import { code, plain, sentence } from '../report/markdownText.ts';
+import { routeInWords } from '../rules/words.ts';
 import {
   type BeforeAfter,
   changeCount,

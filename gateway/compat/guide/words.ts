@@ -1,6 +1,5 @@
 import { plural, printable } from '../../shared/text.ts';
-import { routeInWords } from '../diff/routes.ts';
-import { renameInWords } from '../rules/words.ts';
+import { renameInWords, routeInWords } from '../rules/words.ts';
 import { type Guide, type GuideRoute, isBreaking, type VersionEnd } from './guide.ts';
 
 /** A piece of a text: plain, or a name that was in backticks. */

@@ -1,5 +1,5 @@
-import { routeInWords } from '../diff/routes.ts';
 import { pointerOf } from '../document/located.ts';
+import { routeInWords } from '../rules/words.ts';
 import { type Finding, onlyForRoutes } from './findings.ts';
 
 /** Accepts a finding until a date on which it has to be reviewed. */

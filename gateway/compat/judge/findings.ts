@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Change, Comparison, PathStep, Severity } from '../diff/change.ts';
 import type { ContractComparison } from '../diff/contracts.ts';
-import { type Route, type RouteName, routeInWords } from '../diff/routes.ts';
+import type { Route, RouteName } from '../diff/routes.ts';
 import { type ContractPlace, type Located, pointerOf } from '../document/located.ts';
 import { withinTheStack } from '../failure.ts';
 import { nameInWords, type Occurrence, type RuleId, type RuleLevel, ruleFor, sentenceOf } from '../rules/rules.ts';
-import { subjectOf } from '../rules/words.ts';
+import { routeInWords, subjectOf } from '../rules/words.ts';
 import { renamesIn } from './renames.ts';
 
 /** The old or the new side of a finding. */

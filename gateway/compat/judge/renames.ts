@@ -1,8 +1,7 @@
 import type { Change, Comparison } from '../diff/change.ts';
 import type { ContractComparison, RouteComparison } from '../diff/contracts.ts';
-import { routeInWords } from '../diff/routes.ts';
 import { below } from '../document/located.ts';
-import { labelOf } from '../rules/words.ts';
+import { labelOf, routeInWords } from '../rules/words.ts';
 import { substance } from '../schema/canonical.ts';
 
 const leastSimilarity = 0.5;

@@ -1,11 +1,10 @@
-import { routeInWords } from '../diff/routes.ts';
 import { pointerOf } from '../document/located.ts';
 import type { TextPosition } from '../document/positions.ts';
 import type { Exemption } from '../judge/exemptions.ts';
 import type { Site } from '../judge/findings.ts';
 import { type CompatReport, countedFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
-import { renameInWords } from '../rules/words.ts';
+import { renameInWords, routeInWords } from '../rules/words.ts';
 import { type TreeBase, uriOf } from './paths.ts';
 import { dayOf, isPresent, safeText, staleInWords } from './words.ts';
 

@@ -1,10 +1,10 @@
 import { plural, printable, printableExcerpt } from '../../shared/text.ts';
-import { type RouteName, routeInWords } from '../diff/routes.ts';
+import type { RouteName } from '../diff/routes.ts';
 import type { TextPosition } from '../document/positions.ts';
 import type { StaleExemption } from '../judge/exemptions.ts';
 import type { Finding, Site } from '../judge/findings.ts';
 import type { PlacedFinding } from '../judge/judge.ts';
-import { renameInWords } from '../rules/words.ts';
+import { renameInWords, routeInWords } from '../rules/words.ts';
 
 /** Makes text of a contract safe to print: it may come from anyone and have any length. */
 export function safeText(text: string, length = 300): string {

@@ -1,10 +1,11 @@
 import type { Change, Direction, Effects, Kind, PathStep, Severity } from '../diff/change.ts';
-import { type Route, routeInWords } from '../diff/routes.ts';
+import type { Route } from '../diff/routes.ts';
 import {
   defaultInWords,
   labelOf,
   limitInWords,
   quoted,
+  routeInWords,
   securityInWords,
   structureInWords,
   subjectOf,

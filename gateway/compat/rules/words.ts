@@ -1,10 +1,15 @@
 import type { AlternativeOutline, Change, PartStep, PathStep, Serialization } from '../diff/change.ts';
-import { routeInWords } from '../diff/routes.ts';
+import type { RouteName } from '../diff/routes.ts';
 import { isList, isMap, type Located } from '../document/located.ts';
 
 const longestValue = 80;
 const mostTypes = 5;
 const mostValues = 5;
+
+/** `GET /drinks`, or `POST to the webhook order`. */
+export function routeInWords({ kind, method, path }: RouteName): string {
+  return kind === 'route' ? `${method} ${path}` : `${method} to the ${kind} ${path}`;
+}
 
 /** "response 200 field `drinks[].price`"; empty for a route as a whole. Without a change: the path to it alone. */
 export function subjectOf(steps: readonly PathStep[], change?: Change): string {
