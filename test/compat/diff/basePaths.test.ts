@@ -30,7 +30,7 @@ describe('the base path of the servers', () => {
   it.each<[string, readonly Server[], readonly Server[] | undefined, string]>([
     ['another one', ['https://a.example/v1'], ['https://a.example/v2'], '`/v1` → `/v2`'],
     ['one where there was none', ['https://a.example/'], ['https://a.example/v1'], '`/` → `/v1`'],
-    ['none any more', ['//a.example/v1'], ['https://a.example'], '`/v1` → `/`'],
+    ['none', ['//a.example/v1'], ['https://a.example'], '`/v1` → `/`'],
     ['a relative one', ['/v1'], ['v2/'], '`/v1` → `/v2`'],
     ['the default of a variable', [base], ['/v2'], '`/v1` → `/v2`'],
     ['one of two at the same host', list, ['https://a.example/v1'], '`/old` → `/v1`'],
@@ -39,7 +39,7 @@ describe('the base path of the servers', () => {
     ['the list is empty', ['/v1'], [], '`/v1` → `/`'],
     ['a list of two is gone', ['https://a.example', 'https://a.example/v1'], undefined, '`/v1` → `/`'],
     ['a list of none but local ones is gone', ['http://localhost/v1'], undefined, '`/v1` → `/`'],
-  ])('is another one for every route: %s', (_name, old, now, bases) => {
+  ])('changes for every route: %s', (_name, old, now, bases) => {
     expect(told(contract(old), contract(now))).toEqual([
       `route-removed GET /drinks has another base path (${bases}) 2`,
     ]);
@@ -49,16 +49,16 @@ describe('the base path of the servers', () => {
     ['another host', ['https://a.example/v1'], ['http://b.example:8080/v1/']],
     ['a host for every environment', ['http://localhost:8000/'], ['https://a.example']],
     ['a local one beside others', ['http://localhost:8000/', '/v1'], ['https://a.example/v1']],
-    ['nothing but a local one, and others now', ['http://localhost:8000/'], ['https://a.example/v1']],
-    ['one more', ['/v1'], ['/v1', '/v2']],
-    ['an environment less', ['https://a.example/v1', 'https://b.example/stage/v1'], ['https://a.example/v1']],
+    ['only a local one, then others', ['http://localhost:8000/'], ['https://a.example/v1']],
+    ['one added', ['/v1'], ['/v1', '/v2']],
+    ['one environment removed', ['https://a.example/v1', 'https://b.example/stage/v1'], ['https://a.example/v1']],
     ['none so far', undefined, ['/v1']],
-    ['none any more, where it said what goes without saying', ['https://a.example/'], undefined],
-    ['none any more, and one of them another environment', ['https://a.example/', 'https://b.example/v1'], []],
-    ['a variable in place of what it stands for', ['/v1'], [base]],
+    ['a list with the default is removed', ['https://a.example/'], undefined],
+    ['a list with several environments is removed', ['https://a.example/', 'https://b.example/v1'], []],
+    ['a variable in place of its default', ['/v1'], [base]],
     ['the folder itself', ['./'], ['/']],
-    ['what is no URL', ['/'], [{ url: 7 }]],
-  ])('is as it was: %s', (_name, old, now) => {
+    ['an invalid URL', ['/'], [{ url: 7 }]],
+  ])('does not change: %s', (_name, old, now) => {
     expect(told(contract(old), contract(now))).toEqual([]);
   });
 
@@ -67,7 +67,7 @@ describe('the base path of the servers', () => {
     ['no list', undefined, ['/v1']],
     ['no list, and a host', undefined, ['https://a.example/v1']],
     ['an empty list, and two hosts', [], ['https://a.example/v1', 'https://b.example/v1']],
-  ])('may move into the paths, and out of them: %s', (_name, none, some) => {
+  ])('may move into the paths and back: %s', (_name, none, some) => {
     const [inPaths, inServers] = [contract(none, ['/v1/drinks', '/v1/bars']), contract(some)];
     expect([told(inPaths, inServers), told(inServers, inPaths)]).toEqual([[], []]);
   });
@@ -79,38 +79,38 @@ describe('the base path of the servers', () => {
     expect(told(contract(['/v1'], ['/drinks']), contract(none, ['/drinks', '/v1/drinks']))).toEqual([]);
   });
 
-  it('is made up for by no path that puts it there twice', () => {
+  it('is not compensated for by a path that repeats it', () => {
     const [old, now] = [contract(undefined, ['/drinks']), contract(['/v1'], ['/v1/drinks'])];
     expect(told(old, now)).toEqual(['route-removed GET /drinks was removed 1']);
   });
 
-  it('is that of the operation, or else of its path', () => {
+  it('is that of the operation, or else of its path item', () => {
     const item = { get: { responses: { 200: { description: 'fine' } } }, servers: [{ url: '/v1' }] };
     const old = { ...contract(['/other']), paths: { '/drinks': item } };
     expect(told(old, contract(['/v1'], ['/drinks']))).toEqual([]);
     expect(told(old, contract(['/other'], ['/drinks']))).toHaveLength(1);
   });
 
-  it('may end in the version, wherever that is known', () => {
+  it('may end in the version, if the version is known', () => {
     const [old, now] = [contract(['https://a.example/api/v1']), contract(['https://a.example/api/v2'])];
     expect(told(old, now, { old: 'v1', new: 'v2' })).toEqual([]);
     expect(told(old, now)).toHaveLength(1);
   });
 
-  it('may be the version alone, with a list or without one', () => {
+  it('may be just the version, with or without a list', () => {
     const [listed, written] = [contract(['https://a.example/v1']), contract(undefined, ['/v1/drinks', '/v1/bars'])];
     const versions = { old: 'v1', new: 'v1' };
     for (const now of [contract(undefined), written]) expect(told(listed, now, versions)).toEqual([]);
     for (const old of [contract(undefined), written]) expect(told(old, listed, versions)).toEqual([]);
   });
 
-  it('brings back no path that the newer major has nothing in place of', () => {
+  it('does not match a path that was removed without a successor', () => {
     const [old, now] = [contract(['/api'], ['/drinks']), contract(undefined, ['/api'])];
     const versions: Versions = { old: 'v1', new: 'v2', moved: () => null };
     expect(told(old, now, versions)).toEqual(['route-removed GET /drinks was removed 1']);
   });
 
-  it('is told of where it stood, if it stands nowhere now', () => {
+  it('has its old place if the new contract lists no servers', () => {
     const [old, now] = [contract(['/v1']), contract(undefined)];
     const [finding] = findingsOf(compareContracts(documentsOf(old), documentsOf(now), levelOf));
     expect([finding?.old && pointerOf(finding.old.place), finding?.new]).toEqual(['/servers', undefined]);

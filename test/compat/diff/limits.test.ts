@@ -10,7 +10,7 @@ function errorsOf(direction: 'request' | 'response', old: Json, now: Json): stri
   return findings.filter(({ level }) => level === 'error').map(({ rule }) => rule);
 }
 
-describe('a new demand on what could be listed values only', () => {
+describe('a new limit where only listed values were valid', () => {
   it.each<[old: Json, demand: Json]>([
     [letters, { minLength: 3 }],
     [letters, { maxLength: 1 }],
@@ -25,7 +25,7 @@ describe('a new demand on what could be listed values only', () => {
     [{ type: 'array', enum: [['a', 'b']] }, { maxItems: 1 }],
     [{ type: 'object', enum: [{ a: 1 }] }, { minProperties: 2 }],
     [{ type: 'array', enum: [['a', 'a']] }, { uniqueItems: true }],
-  ])('%j, which some do not fulfil: %j', (old, demand) => {
+  ])('%j, some of which violate %j', (old, demand) => {
     const { enum: _values, ...open } = old;
     expect(errorsOf('request', old, { ...open, ...demand })).toEqual(['request-constraint-tightened']);
     expect(errorsOf('request', old, { ...old, ...demand })).toEqual(['request-constraint-tightened']);
@@ -47,25 +47,25 @@ describe('a new demand on what could be listed values only', () => {
       { type: ['string', 'integer'], enum: ['a', 7] },
       { maxLength: 1, minimum: 7 },
     ],
-  ])('%j, which all of them fulfil: %j', (old, demand) => {
+  ])('%j, all of which satisfy %j', (old, demand) => {
     const { enum: _values, ...open } = old;
     expect(errorsOf('request', old, { ...open, ...demand })).toEqual([]);
     expect(errorsOf('request', old, { ...old, ...demand })).toEqual([]);
   });
 });
 
-describe('as many fields as are required', () => {
+describe('minProperties beside required', () => {
   const object = { type: 'object', properties: { a: text, id: { ...text, readOnly: true } } };
   const rules = (old: Json, now: Json, direction: 'request' | 'response' = 'request'): string[] =>
     findingsBetween(contractOf(direction, old), contractOf(direction, now)).map(({ rule }) => rule);
 
-  it('may be demanded by their number', () => {
+  it('changes nothing up to the number of required fields', () => {
     const old = { ...object, required: ['a'] };
     expect(rules(old, { ...old, minProperties: 1 })).toEqual([]);
     expect(rules({ ...old, minProperties: 1 }, old, 'response')).toEqual([]);
   });
 
-  it('and one more may not, nor one that is never sent', () => {
+  it('is a limit beyond that number, without fields that are never sent', () => {
     const [old, hidden] = [
       { ...object, required: ['a'] },
       { ...object, required: ['id'] },

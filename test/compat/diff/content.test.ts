@@ -42,7 +42,7 @@ function toldOf(old: unknown, now: unknown, { type = multipart, schema = text, .
 const changed = ['error structure-changed'];
 const equivalent = ['info structure-equivalent'];
 
-describe('what another encoding breaks', () => {
+describe('a breaking change of an encoding', () => {
   it.each<[what: string, old: unknown, now: unknown, where?: Case]>([
     ['another media type than the default', undefined, { contentType: 'image/png' }],
     ['one media type fewer', { contentType: 'image/png, image/gif' }, { contentType: 'image/png' }],
@@ -72,7 +72,7 @@ describe('what another encoding breaks', () => {
     ],
     ['a header', undefined, { headers: { 'X-Size': { schema: text } } }],
     [
-      'a media type more in an answer',
+      'one more media type in a response',
       { contentType: 'image/png' },
       { contentType: 'image/png, image/gif' },
       { direction: 'response' },
@@ -81,7 +81,7 @@ describe('what another encoding breaks', () => {
     expect(toldOf(old, now, where)).toEqual(changed);
   });
 
-  it('reserved characters that are no longer taken as they are', () => {
+  it('reserved characters are no longer allowed', () => {
     const where = { type: urlencoded };
     expect(toldOf({ allowReserved: true }, undefined, where)).toEqual(['error request-constraint-tightened']);
     expect(toldOf(undefined, { allowReserved: true }, where)).toEqual(['info param-relaxed']);
@@ -91,7 +91,7 @@ describe('what another encoding breaks', () => {
     { anyOf: [object, { type: 'object', properties: { z: text } }] },
     { type: 'object', properties: { a: text }, patternProperties: { '^z': text } },
     { type: 'object', properties: { a: text }, additionalProperties: text },
-  ])('the encoding of a field that may be there: %j', (schema) => {
+  ])('the encoding of a field that the schema allows: %j', (schema) => {
     const contracts = [undefined, { z: { contentType: 'image/png' } }].map((encoding) => {
       const contract = form(multipart, text, encoding, '3.1.0', 'request');
       Object.assign(contentOf(contract)[multipart] ?? {}, { schema });
@@ -100,7 +100,7 @@ describe('what another encoding breaks', () => {
     expect(findingsBetween(contracts[0], contracts[1]).map(({ rule }) => rule)).toEqual(['structure-changed']);
   });
 
-  it('names the property', () => {
+  it('names the field', () => {
     const [old, now] = [undefined, { a: { contentType: 'image/png' } }].map((encoding) =>
       form(multipart, text, encoding, '3.1.0', 'request'),
     );
@@ -109,7 +109,7 @@ describe('what another encoding breaks', () => {
   });
 });
 
-describe('what says the same', () => {
+describe('an encoding equal to the default', () => {
   it.each<[what: string, encoding: unknown, where?: Case]>([
     ['nothing', {}, { schema: object }],
     ['plain text', { contentType: 'text/plain' }],
@@ -147,20 +147,20 @@ describe('what says the same', () => {
     expect(toldOf(encoding, undefined, where)).toEqual(equivalent);
   });
 
-  it('does nothing for a field that is not there', () => {
+  it('has no effect for a field that the schema does not have', () => {
     const [old, now] = [undefined, { z: { contentType: 'image/png' } }].map((encoding) =>
       form(multipart, text, encoding, '3.1.0', 'request'),
     );
     expect(findingsBetween(old, now).map(({ rule }) => rule)).toEqual(['docs-only']);
   });
 
-  it('does nothing where there are no parts', () => {
+  it('has no effect for a media type without parts', () => {
     expect(toldOf(undefined, { style: 'form' }, { type: 'application/json' })).toEqual(['info docs-only']);
     expect(toldOf({ contentType: 'a/b' }, undefined, { type: 'text/plain' })).toEqual(['info docs-only']);
   });
 });
 
-describe('what takes more, or answers with less', () => {
+describe('a wider request or a narrower response', () => {
   it.each([
     ['image/png', 'image/png, image/gif'],
     ['image/png', 'image/*'],
@@ -171,7 +171,7 @@ describe('what takes more, or answers with less', () => {
     expect(told).toEqual(['info response-strengthened']);
   });
 
-  it('a property that is new brings its encoding along', () => {
+  it('an added field includes its encoding', () => {
     const old = form(multipart, object, undefined, '3.1.0', 'request');
     const now = form(multipart, object, { c: { contentType: 'image/png' } }, '3.1.0', 'request');
     const media = { schema: { type: 'object', properties: { a: object, c: text } } };
