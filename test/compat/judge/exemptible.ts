@@ -1,7 +1,7 @@
 import type { Documents } from '../../../gateway/compat/document/documents.ts';
 import { openContract } from '../../../gateway/compat/document/open.ts';
 
-/** Drinks in a list and one by one, which share a schema, and bars, which have one of their own. */
+/** A list of drinks and a single drink, which share a schema, and bars with a schema of their own. */
 export async function contractOf(
   ofDrinks: readonly string[],
   ofBars: readonly string[],

@@ -13,7 +13,7 @@ function exemption(more: Partial<Exemption> = {}): Exemption {
   return { rule, route: 'GET /drinks', pointer: undefined, reason: 'Nobody reads it.', until: now + day, ...more };
 }
 
-/** A field of a schema that a list and a single answer share is gone; so is one of its own of `/bars`. */
+/** A field was removed from a schema that two routes share, and one from the schema of `/bars`. */
 async function findings(levels?: ReadonlyMap<string, 'info' | 'warn'>): Promise<Finding[]> {
   const [old, gone] = [await contractOf(['price', 'glass'], ['seats']), await contractOf(['price'], [])];
   return findingsOf(compareContracts(old, gone, levelOf), levels);
@@ -28,7 +28,7 @@ const bars = 'GET /bars: response 200 field `seats` was removed (/bars)';
 const single = 'GET /drinks/{id}: response 200 field `glass` was removed (/drinks/{id})';
 
 describe('an exemption', () => {
-  it('is not there: everything is left', async () => {
+  it('is needed for every finding: without one, all are kept', async () => {
     expect(left(new Exemptions([], now).apply(await findings()).findings)).toEqual([list, bars]);
   });
 
@@ -39,8 +39,8 @@ describe('an exemption', () => {
     ['a part of a route', { route: '/drinks' }],
     ['another pointer', { pointer: '/components/schemas/Drink/properties/price' }],
     ['a part of a name in a pointer', { pointer: '/components/schemas/Drink/properties/gla' }],
-    ['a day that is over', { until: now }],
-  ])('lets nothing through for %s', async (_name, more) => {
+    ['a date in the past', { until: now }],
+  ])('does not apply with %s', async (_name, more) => {
     const exemptions = new Exemptions([exemption(more)], now);
     const { findings: all, exempted } = exemptions.apply(await findings());
     expect([left(all), exempted]).toEqual([[list, bars], []]);
@@ -51,15 +51,15 @@ describe('an exemption', () => {
     ['the whole route', {}],
     ['the place in the old contract', { pointer: '/components/schemas/Drink/properties/glass' }],
     ['a place above it', { pointer: '/components/schemas/Drink' }],
-    ['a last moment', { until: now + 1 }],
-  ])('lets one route of several through, by %s; the others are told in their own words', async (_name, more) => {
+    ['one millisecond left', { until: now + 1 }],
+  ])('exempts one of several routes, with %s; the sentence names the others', async (_name, more) => {
     const exemptions = new Exemptions([exemption(more)], now);
     const { findings: all, exempted } = exemptions.apply(await findings());
     expect([left(all), exempted]).toEqual([[single, bars], []]);
     expect(exemptions.stale).toEqual([]);
   });
 
-  it('lets a finding through with the last of its routes', async () => {
+  it('exempts a finding with the last of its routes', async () => {
     const both = [exemption(), exemption({ route: 'GET /drinks/{id}' })];
     const exemptions = new Exemptions(both, now);
     const { findings: all, exempted } = exemptions.apply(await findings());
@@ -68,20 +68,20 @@ describe('an exemption', () => {
     expect(exemptions.stale).toEqual([]);
   });
 
-  it('is of no use for what is fine anyway', async () => {
+  it('is unused for a compatible change', async () => {
     const exemptions = new Exemptions([exemption()], now);
     const all = await findings(new Map([['response-field-removed', 'info']]));
     expect(exemptions.apply(all).findings).toEqual(all);
     expect(exemptions.stale).toEqual([{ exemption: exemption(), why: 'unused' }]);
   });
 
-  it('lets warnings through', async () => {
+  it('exempts warnings', async () => {
     const exemptions = new Exemptions([exemption({ route: 'GET /bars' })], now);
     const all = await findings(new Map([['response-field-removed', 'warn']]));
     expect(left(exemptions.apply(all).findings)).toEqual([list]);
   });
 
-  it('is stale once, if it has ended and let nothing through', () => {
+  it('is reported once if it expired and was unused', () => {
     const one = exemption({ until: now - day });
     const exemptions = new Exemptions([one], now);
     expect([exemptions.expired, exemptions.stale]).toEqual([
@@ -90,14 +90,14 @@ describe('an exemption', () => {
     ]);
   });
 
-  it('may be used by one of several comparisons', async () => {
+  it('counts as used if one of several comparisons uses it', async () => {
     const exemptions = new Exemptions([exemption()], now);
     exemptions.apply(await findings());
     exemptions.apply([]);
     expect([exemptions.stale, exemptions.expired]).toEqual([[], []]);
   });
 
-  it('speaks of what belongs to no route by its own name', async () => {
+  it('names changes outside all routes: the document', async () => {
     const found = (await findings()).map((finding) => ({ ...finding, routes: [] }));
     const named = (route: string, whole?: string): number =>
       new Exemptions([exemption({ route })], now).apply(found, whole).exempted.length;

@@ -16,7 +16,7 @@ async function pairOf(
 }
 
 describe('the comparison of two contracts', () => {
-  it('says where what was found stands', async () => {
+  it('has the positions of the findings', async () => {
     const { findings, ...rest } = compareAndJudge(await pairOf('past'), defaults);
     expect(rest).toEqual({
       ...{ title: 'a title', between: 'past', old: 'standard input', new: 'standard input', exempted: [] },
@@ -28,7 +28,7 @@ describe('the comparison of two contracts', () => {
     expect(text.slice((oldAt?.column ?? 0) - 1)).toMatch(/^"glass"|^\{"type":"string"\}/);
   });
 
-  it('adds up the calls of all routes, as far as they are known, by the older version', async () => {
+  it('adds up the known calls of all routes, by the older version', async () => {
     const asked: unknown[] = [];
     const callsOf: JudgeSettings['callsOf'] = (version, { path }) => {
       asked.push([version, path]);
@@ -44,7 +44,7 @@ describe('the comparison of two contracts', () => {
     expect(compareAndJudge(one, { ...defaults, callsOf: () => 0 }).findings[0]?.calls).toBe(0);
   });
 
-  it('tells the places and calls of what is let through, too', async () => {
+  it('has positions and calls of exempted findings', async () => {
     const exempt = ['GET /drinks', 'GET /drinks/{id}'].map((route) => ({ ...removal, route }));
     const settings = { ...defaults, exemptions: new Exemptions(exempt, now), callsOf: () => 7 };
     const { findings, exempted } = compareAndJudge(await pairOf('past'), settings);
@@ -52,7 +52,7 @@ describe('the comparison of two contracts', () => {
     expect(exempted).toMatchObject([{ finding: { oldAt: { line: 1 }, calls: 14 }, exemption: { reason: 'Agreed.' } }]);
   });
 
-  it('leaves the prefix of each version out', async () => {
+  it('ignores the prefix of each version', async () => {
     const [old, gone] = [await contractOf(['a'], [], '/v2'), await contractOf(['a'], [], '/v3')];
     const { findings } = compareAndJudge(await pairOf('majors', { old, new: gone }), defaults);
     expect(findings.map(({ rule }) => rule)).toEqual(['major-without-breaking-change']);
@@ -60,7 +60,7 @@ describe('the comparison of two contracts', () => {
 });
 
 describe('majors', () => {
-  it('need no exemption for what they break, and make none useful', async () => {
+  it('need no exemption for breaking changes, and use none', async () => {
     const exemptions = new Exemptions([{ ...removal, route: 'GET /drinks' }], now);
     const { findings, exempted } = compareAndJudge(await pairOf('majors'), { ...defaults, exemptions });
     expect([findings.map(({ routes }) => routes.length), exempted]).toEqual([[2], []]);
@@ -77,7 +77,7 @@ describe('majors', () => {
     expect(findings[0]?.newAt).toMatchObject({ line: 1 });
   });
 
-  it('are needless with what the rules are silent about, which is no mere addition', async () => {
+  it('are needless with changes that the rules do not cover, which are no additions', async () => {
     const silent = await contractOf(['price', 'glass'], ['seats']);
     const { root } = silent;
     const one = JSON.parse(root.place.file.text ?? '') as { paths: Record<string, { get: { security?: unknown } }> };
@@ -95,7 +95,7 @@ describe('majors', () => {
   it.each([
     ['is switched off', 'major-without-breaking-change', 'off', []],
     ['has another level', 'major-without-breaking-change', 'warn', ['warn', 'info']],
-    ['is not asked for, since an addition counts as breaking', 'response-field-added', 'error', ['error']],
+    ['does not apply, since an addition counts as breaking', 'response-field-added', 'error', ['error']],
   ] as const)('are judged by a rule that %s', async (_name, rule, level, expected) => {
     const added = await contractOf(['price', 'glass', 'ice'], ['seats']);
     const { findings } = compareAndJudge(await pairOf('majors', { new: added }), {
@@ -105,7 +105,7 @@ describe('majors', () => {
     expect(findings.map((one) => one.level)).toEqual(level === 'off' ? ['info'] : expected);
   });
 
-  it('keep their fingerprint from one comparison to the next, and have each their own', async () => {
+  it('keep their fingerprints in later comparisons, one for each major', async () => {
     const same = await contractOf(['price', 'glass'], ['seats']);
     const print = async (name: string): Promise<string | undefined> => {
       const one = await pairOf('majors', { new: same, versions: { old: 'v2', new: name } });

@@ -23,7 +23,7 @@ const cocktail = giving(object({ id: string, name: string, price: string }), und
 
 const named = { operationId: 'same', ...done };
 
-it('proposes what has the same operationId, whatever its path', () => {
+it('proposes a path with the same operationId', () => {
   const found = proposals(
     { '/a/{id}': { get: { operationId: 'getIt', parameters: [id], ...done } } },
     { '/zzz/{key}': { get: { operationId: 'getIt', parameters: [{ ...id, name: 'key' }], ...done } } },
@@ -32,13 +32,13 @@ it('proposes what has the same operationId, whatever its path', () => {
   expect(found.proposals[0]?.why).toContain('the same operationId getIt');
 });
 
-it('proposes what takes and gives nearly the same', () => {
+it('proposes a path with nearly the same parameters and fields', () => {
   const found = proposals({ '/drinks/{id}': { get: drink } }, { '/cocktails/{id}': { get: cocktail } });
   expect(pairs(found)).toEqual([['/drinks/{id}', '/cocktails/{id}', 'a guess']]);
   expect(found.proposals[0]?.why).toEqual(['the same parameters', '2 of 3 fields']);
 });
 
-it('gives each path to one: the likelier', () => {
+it('proposes each path once, for the more similar one', () => {
   const found = proposals(
     {
       '/drinks/{id}': { get: drink },
@@ -50,18 +50,18 @@ it('gives each path to one: the likelier', () => {
 });
 
 it.each([
-  ['needs a value that the old one has not', { '/drinks': { get: named } }, { '/drinks/{id}': { get: named } }],
-  ['is called in another way', { '/drinks': { get: done } }, { '/drink': { post: done } }],
+  ['needs a parameter that the old one lacks', { '/drinks': { get: named } }, { '/drinks/{id}': { get: named } }],
+  ['has another method', { '/drinks': { get: done } }, { '/drink': { post: done } }],
   [
     'has nothing in common',
     { '/search': { get: giving(object({ hits: string })) } },
     { '/bars': { get: giving(object({ street: string })) } },
   ],
-])('does not propose what %s', (_why, old, now) => {
+])('does not propose a path that %s', (_why, old, now) => {
   expect(proposals(old, now)).toEqual({ proposals: [], unmatched: [Object.keys(old)[0]] });
 });
 
-it('leaves out what has its path still, or its row already', () => {
+it('skips paths that did not move or are listed already', () => {
   const now = { '/kept': { get: done }, '/drinks/{key}': { get: drink }, '/cocktails/{id}': { get: cocktail } };
   expect(proposals({ '/kept': { get: done }, '/drinks/{id}': { get: drink } }, now)).toEqual({
     proposals: [],
@@ -70,7 +70,7 @@ it('leaves out what has its path still, or its row already', () => {
   expect(proposals({ '/gone/{id}': { get: drink } }, now, ['/gone/{id}'])).toEqual({ proposals: [], unmatched: [] });
 });
 
-it('reads paths below the version that they name themselves', () => {
+it('ignores the version at the start of a path', () => {
   const found = proposals({ '/v1/kept': { get: done } }, { '/kept': { get: done } });
   expect(found).toEqual({ proposals: [], unmatched: [] });
 });

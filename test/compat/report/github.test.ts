@@ -6,7 +6,7 @@ import { after, before, contractWithField, hostileEntries, now, pairReportOf, re
 const root = '/home/me/tree';
 const lines = (report: CompatReport): string[] => asGithub(report, { root }).split('\n').slice(0, -1);
 
-/** What GitHub makes of a line: undefined for one that it only prints. */
+/** The annotation that GitHub reads from a line; undefined for a line that it only prints. */
 function read(line: string): { name: string; properties: Record<string, string>; message: string } | undefined {
   const [, name = '', list = '', data = ''] = /^\s*::(\w+) (.*?)::(.*)$/.exec(line) ?? [];
   if (name === '') return undefined;
@@ -20,8 +20,8 @@ function read(line: string): { name: string; properties: Record<string, string>;
   };
 }
 
-describe('the remarks for a pull request', () => {
-  it('stand at the line of the new contract', () => {
+describe('the annotations of a pull request', () => {
+  it('are at the line of the new contract', () => {
     expect(lines(reportOn(before, after, { calls: 0 }))).toEqual([
       '::error file=api/drinks.yaml,line=28,col=11,title=response-type-changed::GET /drinks: response 200 field `price` was a string and is now a number%0Anot called in 30 days%0Aand 1 more route: GET /drinks/{id}%0AWas at origin/main:api/drinks.yaml:28:11',
       '::warning file=api/drinks.yaml,line=7,col=61,title=default-changed::GET /drinks: query parameter `page` has the default `2` instead of `1`%0Anot called in 30 days%0AWas at origin/main:api/drinks.yaml:7:61',
@@ -47,19 +47,19 @@ describe('the remarks for a pull request', () => {
     ['HEAD:./a.yaml', 'services/v1/a.yaml'],
     ['HEAD:services/v3/a.yaml', 'services/v3/a.yaml'],
     ['../../../a.yaml', '/home/me/a.yaml'],
-  ])('name the file %s from the folder that it is named in: %s', (name, file) => {
+  ])('resolve the relative file %s from its folder: %s', (name, file) => {
     const report = reportOn(before, after, { names: ['old.yaml', name] });
     const [first = ''] = asGithub(report, { root, folder: `${root}/services/v1` }).split('\n');
     expect(read(first)?.properties['file']).toBe(file);
   });
 
-  it('name no line of the new contract for what is gone from its file', () => {
+  it('name no line of the new contract for what was removed from it', () => {
     const [line = ''] = lines(reportOn(before, contractWithField('price', 'string')));
     expect(read(line)).toMatchObject({ name: 'error', properties: { file: 'api/drinks.yaml' } });
     expect(read(line)?.message).toContain('Was at origin/main:api/drinks.yaml:');
   });
 
-  it('are ten at most, the worst first, and the rest is counted', () => {
+  it('are at most ten, the worst first; the others are counted', () => {
     const paths = Array.from({ length: 15 }, (_one, index) => contractWithField('a', 'string', `/r${index}`));
     const pairs = [pairReportOf(before, after, {}), ...paths.map((one) => pairReportOf(one, paths[0] ?? '', {}))];
     const told = lines({ pairs, stale: [], off: [], notes: [] });
@@ -68,7 +68,7 @@ describe('the remarks for a pull request', () => {
     expect(told.at(-1)).toMatch(/^15 errors, 1 warning, .*\. 6 more annotations omitted\.$/);
   });
 
-  it('tell of stale exemptions and of what was not compared', () => {
+  it('report stale exemptions and contracts that were not compared', () => {
     const exemption = { rule: 'route-removed', route: 'GET /', pointer: undefined, reason: 'none', until: now };
     const report = reportOn(before, before, { exemptions: [exemption] });
     const told = lines({ ...report, notes: ['v2 has no contract'] });
@@ -76,14 +76,14 @@ describe('the remarks for a pull request', () => {
     expect(told[1]).toBe('::warning title=not compared::v2 has no contract');
   });
 
-  it('mean a percent sign by a percent sign', () => {
+  it('escape percent signs', () => {
     const [old, changed] = [contractWithField('%0A', 'string'), contractWithField('%0A', 'number')];
     const [line = ''] = lines(reportOn(old, changed, { names: ['old%2C.yaml', '50%25.yaml'] }));
     expect(read(line)?.properties).toMatchObject({ file: '50%25.yaml' });
     expect(read(line)?.message).toContain('response 200 field `%0A` was');
   });
 
-  it.each(hostileEntries)('are not made by a name that is hostile: %s', (_name, name) => {
+  it.each(hostileEntries)('cannot be created by a hostile name: %s', (_name, name) => {
     const [old, changed] = [contractWithField(name, 'string'), contractWithField(name, 'number')];
     const told = lines(reportOn(old, changed, { names: [name, name] }));
     expect(told).toHaveLength(2);

@@ -21,7 +21,7 @@ function checked(report: JsonReport): JsonReport {
 const exemption = { route: 'GET /drinks', pointer: undefined, reason: 'agreed', until: now + 86_400_000 };
 
 describe('the report for programs', () => {
-  it('is what its schema says', () => {
+  it('is valid by its schema', () => {
     const { comparings, stale, summary, off, version } = checked(
       asJson(
         reportOn(before, after, {
@@ -57,13 +57,13 @@ describe('the report for programs', () => {
     });
   });
 
-  it('is refused by its schema where a part is missing or unknown', () => {
+  it('is invalid with a missing or unknown part', () => {
     const report = JSON.parse(JSON.stringify(asJson(reportOn(before, after)))) as Record<string, unknown>;
     expect(isValid({ ...report, summary: undefined })).toBe(false);
     expect(isValid({ ...report, extra: 1 })).toBe(false);
   });
 
-  it('tells a value that is null from one that is not there', () => {
+  it('distinguishes a null value from a missing one', () => {
     const withDefault = before.replace('default: 1', 'default: null');
     const [finding] =
       checked(asJson(reportOn(before.replace(', default: 1', ''), withDefault))).comparings[0]?.findings ?? [];
@@ -71,7 +71,7 @@ describe('the report for programs', () => {
     expect(finding?.old ?? {}).not.toHaveProperty('value');
   });
 
-  it('cuts a long value, and says so', () => {
+  it('cuts a long value and marks it', () => {
     const values = Array.from({ length: 5000 }, (_one, index) => `value ${index}`);
     const withEnum = before.replace(
       'type: string\n',
@@ -83,7 +83,7 @@ describe('the report for programs', () => {
     for (const side of cut) expect(String(side?.value)).toHaveLength(4096);
   });
 
-  it.each(hostileEntries)('holds a name that is hostile: %s', (_name, name) => {
+  it.each(hostileEntries)('escapes a hostile name: %s', (_name, name) => {
     const [old, changed] = [contractWithField(name, 'string'), contractWithField(name, 'number')];
     const report = asJson(reportOn(old, changed, { title: name, names: [name, name] }));
     checked(report);
@@ -110,7 +110,7 @@ describe('a value', () => {
     expect(cutJson(value, 1000)).toEqual({ text: JSON.stringify(value), isCut: false });
   });
 
-  it('stops at its length, in what holds itself or doubles at each level as well', () => {
+  it('stops at its length, also for values that contain themselves or double at each level', () => {
     const loop: unknown[] = [];
     loop.push(loop, loop);
     expect(cutJson(loop, 100)).toEqual({ text: '['.repeat(100), isCut: true });
@@ -120,7 +120,7 @@ describe('a value', () => {
     expect(cutJson('x'.repeat(10_000_000), 10)).toEqual({ text: '"xxxxxxxxx', isCut: true });
   });
 
-  it('does not cut what just fits', () => {
+  it('keeps a value of exactly that length', () => {
     expect(cutJson('1234', 6)).toEqual({ text: '"1234"', isCut: false });
     expect(cutJson('12345', 6)).toEqual({ text: '"12345', isCut: true });
   });

@@ -14,18 +14,18 @@ import {
 
 const ours = /<!-- version-gateway compat -->|<\/?(?:details|summary|code|br)>/g;
 
-/** What is left of a comment without its code and tags. */
+/** A comment without its code and tags. */
 function outsideCode(markdown: string): string {
   return markdown.replace(/`[^`\n]*`|<code>[^<\n]*<\/code>/g, '').replace(ours, '');
 }
 
-/** Of the rows of tables: how many cells they have. */
+/** The number of cells of each table row. */
 function cellCounts(markdown: string): number[] {
   return markdown.split('\n').flatMap((line) => (line.startsWith('|') ? [line.split('|').length - 2] : []));
 }
 
 describe('the comment on a pull request', () => {
-  it('begins with the worst, and folds what is compatible', () => {
+  it('begins with the worst findings, and folds compatible changes', () => {
     expect(asMarkdown(reportOn(before, after, { title: 'v1', calls: 5 }))).toBe(`<!-- version-gateway compat -->
 
 ### Contracts: 1 error, 1 warning, 1 compatible change
@@ -54,7 +54,7 @@ describe('the comment on a pull request', () => {
 `);
   });
 
-  it('tells of exemptions and of what was not compared', () => {
+  it('reports exemptions and contracts that were not compared', () => {
     const exemption = { route: 'GET /drinks', pointer: undefined, reason: 'agreed | #1', until: now + 86_400_000 };
     const exemptions = [
       { ...exemption, rule: 'default-changed' },
@@ -67,19 +67,19 @@ describe('the comment on a pull request', () => {
     expect(markdown).toContain('| agreed &#124; &#35;&#8203;1 | 2026-06-02 |');
   });
 
-  it('says of several contracts which one is meant', () => {
+  it('names the version of each finding if there are several contracts', () => {
     const pairs = ['v1', 'v2'].map((title) => pairReportOf(before, after, { title }));
     const markdown = asMarkdown({ pairs, stale: [], off: [], notes: [] });
     expect(markdown).toContain('| version | route | change | rule | where |');
     expect(markdown.match(/^\| v[12] \|/gm)).toEqual(['| v1 |', '| v2 |', '| v1 |', '| v2 |', '| v1 |', '| v2 |']);
   });
 
-  it('claims nothing where nothing was compared', () => {
+  it('states that nothing was compared', () => {
     const markdown = asMarkdown({ pairs: [], stale: [], off: [], notes: [] });
     expect(markdown).toBe(`${commentMarker}\n\n### Contracts: Nothing was compared\n`);
   });
 
-  it('is cut to the length of a comment, closes what it opens, and says that it was cut', () => {
+  it('fits into a comment, closes its elements, and states how many rows are omitted', () => {
     const fields = (name: string, type: string): [string, unknown][] =>
       Array.from({ length: 3000 }, (_one, index) => [`${name}_${index}`, { type }]);
     const old = contractWithFields(Object.fromEntries(fields('kept', 'string')));
@@ -93,7 +93,7 @@ describe('the comment on a pull request', () => {
     );
   });
 
-  it.each(hostileEntries)('shows a name that is hostile as text: %s', (_name, name) => {
+  it.each(hostileEntries)('shows a hostile name as text: %s', (_name, name) => {
     const setting = { names: [name, name], title: name } as const;
     for (const [old, changed] of [
       [contractWithField(name, 'string'), contractWithField(name, 'number')],
@@ -118,7 +118,7 @@ describe('text in Markdown', () => {
     ['- a', '&#8203;- a'],
     ['1. a', '&#8203;1. a'],
     ['<b>*a*_b_~c~', '&#60;b&#62;&#42;a&#42;&#95;b&#95;&#126;c&#126;'],
-  ])('%s means itself', (text, expected) => expect(plain(text)).toBe(expected));
+  ])('%s stays text', (text, expected) => expect(plain(text)).toBe(expected));
 
   it.each([
     ['a', '`a`'],

@@ -51,7 +51,7 @@ function documentsOf(name: string, text: string): Documents {
   });
 }
 
-/** One that breaks something, might break something, and adds something. */
+/** With `after`: one breaking change, one that may break clients, and one addition. */
 export const before = `openapi: 3.1.0
 info: { title: drinks, version: 1.0.0 }
 paths:
@@ -88,7 +88,7 @@ export const after = before
   .replace('default: 1', 'default: 2')
   .replace('name: { type: string }', 'name: { type: string }\n        maker: { type: string }');
 
-/** Its response has the one field. */
+/** A contract whose response has one field. */
 export function contractWithField(name: string, type: string, path = '/drinks'): string {
   return contractWithFields({ [name]: { type } }, path);
 }
@@ -99,7 +99,7 @@ export function contractWithFields(properties: Readonly<Record<string, unknown>>
   return JSON.stringify({ openapi: '3.1.0', info, paths: { [path]: { get: { responses } } } });
 }
 
-/** Text that is there to do harm to whoever prints it. */
+/** Names that attack the program that prints them. */
 export const hostile = {
   tag: '<img src=x onerror=1>',
   cells: 'a | b \\| c',

@@ -39,7 +39,7 @@ describe('the report for code scanning', () => {
     });
   });
 
-  it('stands at the old place for what is gone, if nothing is known of a new one', () => {
+  it('locates a removal in the old contract if the new one has no place', () => {
     const [result] = checked(reportOn(before, contractWithField('price', 'string'))).results;
     expect(result?.locations[0].physicalLocation.artifactLocation.uri).toBe('api/drinks.yaml');
     expect(result?.relatedLocations?.[0]?.physicalLocation.region?.startLine).toBeGreaterThan(1);
@@ -52,12 +52,12 @@ describe('the report for code scanning', () => {
     ['C:\\tree\\a.yaml', 'file:///C:/tree/a.yaml'],
     ['https://example.com/a b.yaml', 'https://example.com/a%20b.yaml'],
     ['standard input', 'standard%20input'],
-  ])('calls %s by the URI %s', (name, uri) => {
+  ])('writes %s as the URI %s', (name, uri) => {
     const [result] = checked(reportOn(before, after, { names: ['old.yaml', name] })).results;
     expect(result?.locations[0].physicalLocation.artifactLocation).toEqual({ uri });
   });
 
-  it('holds what was let through as suppressed, and what is wrong with the settings', () => {
+  it('has exempted findings as suppressed, and problems of the configuration as notifications', () => {
     const exemptions = [
       { ...exemption, rule: 'default-changed' },
       { ...exemption, rule: 'route-removed' },
@@ -74,14 +74,14 @@ describe('the report for code scanning', () => {
     });
   });
 
-  it('holds of two majors only that the new one was needless', () => {
+  it('has only the finding on a needless major for two majors', () => {
     const [broken, needless] = [after, before].map((text) => pairReportOf(before, text, { between: 'majors' }));
     const pairs = [broken, needless].filter((one) => one !== undefined);
     const { results } = checked({ pairs, stale: [], off: [], notes: [] });
     expect(results.map(({ ruleId }) => ruleId)).toEqual(['major-without-breaking-change']);
   });
 
-  it.each(hostileEntries)('holds a name that is hostile: %s', (_name, name) => {
+  it.each(hostileEntries)('escapes a hostile name: %s', (_name, name) => {
     const [old, changed] = [contractWithField(name, 'string'), contractWithField(name, 'number')];
     const { results } = checked(reportOn(old, changed, { names: [name, name] }));
     expect(results).toHaveLength(1);

@@ -17,7 +17,7 @@ const print = (old: string, changed: string, setting?: Setting, showAll = false)
   asText(reportOn(old, changed, setting), { paint, showAll });
 
 describe('the report for a terminal', () => {
-  it('says what, where, how often called, and shows the line', () => {
+  it('has the change, the place, the calls and the line', () => {
     expect(print(before, after, { calls: 6172 })).toBe(`GET /drinks
   error  response 200 field \`price\` was a string and is now a number  response-type-changed
     called 12,344 times in 30 days
@@ -37,13 +37,13 @@ describe('the report for a terminal', () => {
 `);
   });
 
-  it('lists compatible changes, all routes and the pointers if it is asked to', () => {
+  it('lists compatible changes, all routes and pointers with showAll', () => {
     const text = print(before, after, {}, true);
     expect(text).toContain('  info  response 200 field `maker`');
     expect(text).toContain('new  api/drinks.yaml:28:11  /components/schemas/Drink/properties/price/type');
   });
 
-  it('names a few of many routes, and all of them if it is asked to', () => {
+  it('names the first of many routes, and all with showAll', () => {
     const paths = Array.from({ length: 50 }, (_one, index) => `/r${index}`);
     const many = (text: string): string =>
       text.replace('paths:\n', `paths:\n${paths.map((path) => `  ${path}: *drinks\n`).join('')}`);
@@ -57,7 +57,7 @@ describe('the report for a terminal', () => {
     expect(print(moved(before), moved(after), {}, true)).toContain('GET /r48, GET /r49, GET /drinks/{id}\n');
   });
 
-  it('shows the line that is gone', () => {
+  it('shows a removed line', () => {
     const gone = before.replace('        name: { type: string }\n', '');
     expect(print(before, gone)).toContain(`
     old  origin/main:api/drinks.yaml:29:9
@@ -72,14 +72,14 @@ describe('the report for a terminal', () => {
     }
   });
 
-  it('puts the contracts over what is said of them where there are several', () => {
+  it('has a title for each of several pairs of contracts', () => {
     const pairs = [pairReportOf(before, after, { title: 'v1' }), pairReportOf(before, before, { title: 'v2' })];
     const text = asText({ pairs, stale: [], off: [], notes: [] }, { paint, showAll: false });
     expect(text).toMatch(/^v1 {2}origin\/main:api\/drinks.yaml → api\/drinks.yaml\n\nGET \/drinks\n/);
     expect(text).toContain('\n\nv2  origin/main:api/drinks.yaml → api/drinks.yaml\n\n1 error');
   });
 
-  it('says what was let through and why, and which exemptions are stale', () => {
+  it('lists exempted findings with their reasons, and stale exemptions', () => {
     const exemption = { route: 'GET /drinks', pointer: undefined, reason: 'agreed with all', until: now + 86_400_000 };
     const text = print(before, after, {
       exemptions: [
@@ -96,7 +96,7 @@ describe('the report for a terminal', () => {
     expect(text).toContain('1 error, 1 compatible change, 1 finding exempted, 2 stale exemptions.\n');
   });
 
-  it('lists what a new major breaks, and refuses one that breaks nothing', () => {
+  it('lists the breaking changes of a new major, and refuses a major without one', () => {
     const text = print(before, after, { between: 'majors' });
     expect(text).toContain('breaks  response 200 field `price` was a string and is now a number');
     expect(text).toContain('The new major is justified: 3 changes between majors.');
@@ -106,7 +106,7 @@ describe('the report for a terminal', () => {
     );
   });
 
-  it.each(hostileEntries)('prints a name that is hostile: %s', (_name, name) => {
+  it.each(hostileEntries)('prints a hostile name safely: %s', (_name, name) => {
     for (const [old, changed] of [
       [contractWithField(name, 'string'), contractWithField(name, 'number')],
       [contractWithField('a', 'string', `/${name}`), contractWithField('b', 'string', `/${name}`)],
@@ -119,7 +119,7 @@ describe('the report for a terminal', () => {
     }
   });
 
-  it('cuts a long line on both sides of what it is about', () => {
+  it('cuts a long line on both sides of the change', () => {
     const [old, changed] = [contractWithField('price', 'string'), contractWithField('price', 'number')];
     const pad = (text: string): string => text.replace('"paths"', `"x-pad":"${'y'.repeat(1_000_000)}","paths"`);
     const lines = print(pad(old), pad(changed)).split('\n');
