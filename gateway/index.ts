@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createDiscovery } from './discovery/app.ts';
 import { isGatewayPath } from './pipeline/findVersion.ts';
-import { handleRequest } from './pipeline/http.ts';
-import { handleUpgrade } from './pipeline/upgrade.ts';
+import { handleRequest, handleUpgrade } from './pipeline/http.ts';
 import { type EmbeddingOptions, embed } from './runtime/embedding.ts';
 
 export { ConfigError, UnreadableFileError } from './config/fault.ts';

@@ -3,12 +3,11 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { GatewaySettings, HostPort, Snapshot } from '../config/snapshot.ts';
 import { readKeyPair } from './certificate.ts';
-import type { GatewayContext } from './context.ts';
-import { handleRequest } from './http.ts';
+import type { GatewayContext } from './exchange.ts';
+import { handleRequest, handleUpgrade, shouldUpgrade } from './http.ts';
 import { refuseConnection } from './parserErrors.ts';
 import { currentResponse } from './pipeliningOrder.ts';
 import { allowParserPause, isParserPause } from './readAhead.ts';
-import { handleUpgrade, shouldUpgrade } from './upgrade.ts';
 
 /** The HTTP server that clients connect to: node's strict parser, with our own limits and answers. */
 export function createClientListener(settings: GatewaySettings, context: GatewayContext, ticketKeys?: Buffer): Server {

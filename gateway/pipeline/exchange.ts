@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { UpstreamTimeouts } from '../config/snapshot.ts';
+import type { Snapshot, UpstreamTimeouts } from '../config/snapshot.ts';
 import type { EarlyData } from '../forwarding/earlyData.ts';
 import type { Failure } from '../forwarding/failure.ts';
 import type { Forwarding } from '../forwarding/http.ts';
@@ -8,6 +9,7 @@ import { type RequestFields, readRequestFields } from '../forwarding/requestFiel
 import { requestHead } from '../forwarding/requestHead.ts';
 import { requestIdFrom, traceparentFrom } from '../forwarding/requestIds.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
+import type { Recorder } from '../observability/exchangeRecord.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { SecondTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
@@ -15,9 +17,30 @@ import type { OpenRequest } from '../usage/counting/collector.ts';
 import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 import type { ActiveVersion, Live } from './activeVersion.ts';
 import { answerProblem, overloaded } from './answer.ts';
-import type { GatewayContext } from './context.ts';
 import type { InFlight } from './inFlight.ts';
 import { type ClientPeer, clientAddressOf, peerOf } from './peer.ts';
+
+/** What every exchange needs from the gateway that it is part of. */
+export interface GatewayContext {
+  /** Replaced by a reload; an exchange keeps the one that it began with. */
+  live: Live;
+  readonly now: () => number;
+  /** Our name in Via: random, so that it identifies this process only. */
+  readonly pseudonym: string;
+  /** Exchanges that have begun and are not recorded yet. */
+  unrecorded: number;
+  /** The gateway is stopping: every answer carries `Connection: close`. */
+  draining: boolean;
+  /** Receives every exchange that ends; undefined: exchanges are not recorded. */
+  recorder?: Recorder | undefined;
+  readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;
+  /** Undefined if `isDiscovery` is always false. */
+  readonly discovery: ((req: IncomingMessage, res: ServerResponse) => void) | undefined;
+}
+
+export function newPseudonym(): string {
+  return `version-gateway-${randomBytes(6).toString('hex')}`;
+}
 
 /** The outcome of a step that ends the steps. */
 export type StepOutcome =

@@ -2,8 +2,7 @@ import { guidePath } from '../lifecycle/guide.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import type { Problem } from '../problems/problem.ts';
 import { firstSegment, looksLikeVersion, parseRequestTarget, pathBelow } from '../routing/requestTarget.ts';
-import type { GatewayContext } from './context.ts';
-import type { Exchange, StepOutcome } from './exchange.ts';
+import type { Exchange, GatewayContext, StepOutcome } from './exchange.ts';
 
 /** Finds the version that the path names below `base_path`, and the path to ask its target for. */
 export function findVersion(exchange: Exchange): StepOutcome | undefined {

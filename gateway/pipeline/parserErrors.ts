@@ -6,7 +6,7 @@ import { transportSecurity } from '../forwarding/responseFields.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 import { httpDate } from '../shared/httpDate.ts';
-import type { GatewayContext } from './context.ts';
+import type { GatewayContext } from './exchange.ts';
 import { refuseInFlight } from './http.ts';
 import { peerOf } from './peer.ts';
 import { afterEarlierResponses, currentResponse } from './pipeliningOrder.ts';

@@ -8,7 +8,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { WatchedFiles } from '../config/watchedFiles.ts';
 import type { Discovery } from '../discovery/app.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
-import type { GatewayContext } from '../pipeline/context.ts';
+import type { GatewayContext } from '../pipeline/exchange.ts';
 import { systemClock as clock } from '../shared/clock.ts';
 import { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
 import { DataPlane } from './dataPlane.ts';

@@ -10,7 +10,7 @@ import {
   listen,
   portOf,
 } from '../pipeline/clientListener.ts';
-import type { GatewayContext } from '../pipeline/context.ts';
+import type { GatewayContext } from '../pipeline/exchange.ts';
 import { DataPlane } from './dataPlane.ts';
 import { OpenFiles } from './openFiles.ts';
 import type { Serve } from './serving.ts';
