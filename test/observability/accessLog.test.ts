@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { constants } from 'node:fs';
 import { mkdir, mkdtemp, open, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -304,6 +304,18 @@ describe('the log', () => {
     await log.close();
     expect(log.dropped).toBe(600);
     expect(said).toHaveLength(1);
+  });
+
+  it('writes its last lines when the process ends by an exception', async () => {
+    const file = await temporaryFile();
+    const module = new URL('../../gateway/observability/accessLog.ts', import.meta.url).href;
+    const code = `import { AccessLog } from ${JSON.stringify(module)};
+      const log = new AccessLog(${JSON.stringify(settingsFor(file))}, () => {});
+      log.record(${JSON.stringify(successfulExchange)});
+      throw new Error('on purpose');`;
+    const { status } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' });
+    expect(status).toBe(1);
+    expect(await linesIn(file)).toMatchObject([{ id: 'id-1' }]);
   });
 
   it('is readable text if `format: pretty` is set', async () => {
