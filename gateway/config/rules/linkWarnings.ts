@@ -45,7 +45,7 @@ export const movedWithoutSuccessor: WarningRule = (context, now) =>
       return faultAt(context.source, ['routes', key, 'moved'], message, 'Add the next major, or remove it.');
     });
 
-// Examples in the message.
+// How many routes the message names.
 const named = 3;
 
 /**
