@@ -50,7 +50,7 @@ export const successorIsHigher: ConfigRule = (context) =>
     return [faultAt(context.source, path, message, 'Name a higher major, or remove it.')];
   });
 
-/** The chains that begin with a successor that is not higher: every circle contains such a step. Each ends at its end or at its beginning. */
+/** For each successor that is not higher, the chain of successors until it ends or repeats. Every circle contains such a step. */
 function backward({ entries }: RuleContext): { entry: RouteEntry; chain: string[] }[] {
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));
   const next = ({ major, route }: RouteEntry): RouteEntry | undefined =>
