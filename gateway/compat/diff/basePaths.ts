@@ -52,7 +52,7 @@ function comparableAddresses(old: Servers, now: Servers): [readonly ServerAddres
   return [old.addresses.filter(isRemote), now.addresses.filter(isRemote)];
 }
 
-/** A base path without a host stands for all hosts that had this base path. */
+/** A base path without a host applies to all hosts that had this base path. */
 function hostsOf({ host, path }: ServerAddress, before: readonly ServerAddress[]): readonly string[] {
   return host === '' ? [host, ...before.filter((one) => one.path === path).map((one) => one.host)] : [host];
 }

@@ -47,9 +47,9 @@ export type Change = { readonly [K in Kind]: ChangeOf<K> }[Kind];
 export interface ChangeOf<K extends Kind> {
   readonly kind: K;
   readonly effect: Effects[K];
-  /** Undefined where it makes no difference. */
+  /** Undefined if the rules do not depend on it. */
   readonly direction: Direction | undefined;
-  /** The name of the field, parameter, status, header, media type, keyword or alternative; empty: the place says it. */
+  /** The name of the field, parameter, status, header, media type, keyword or alternative; empty if not needed. */
   readonly name: string;
   /** Facts that do not fit into a name. */
   readonly detail?: ChangeDetail;
@@ -137,7 +137,7 @@ export function addPart(whole: Comparison, step: PathStep | undefined, compariso
   if (!isDone || changes.length > 0 || parts.length > 0) whole.parts.push({ step, comparison });
 }
 
-/** A change whose direction and name are left out where they say nothing. */
+/** A change without its default values: no direction and an empty name. */
 type NewChange = {
   readonly [K in Kind]: Pick<ChangeOf<K>, 'kind' | 'effect' | 'old' | 'new'> &
     Partial<Pick<ChangeOf<K>, 'direction' | 'name' | 'detail'>>;

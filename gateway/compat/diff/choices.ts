@@ -104,7 +104,7 @@ function haveDistinctTypes(alternatives: readonly Alternative[]): boolean {
 }
 
 /**
- * Compares schemas whose choices differ in number. Each is expanded into all the alternatives it stands for, with the
+ * Compares schemas whose choices differ in number. Each is expanded into all its possible alternatives, with the
  * keywords beside the choice merged into each: an object that became a choice of objects is compared with each of them.
  */
 function compareExpanded(pair: SchemaPair): void {
@@ -170,7 +170,7 @@ function unmatched(old: readonly Schema[], now: readonly Schema[], fits: Fits): 
   return [lost, gained];
 }
 
-/** Drops the changes found so far, which saw only the keywords beside the choice. Descriptions and null remain. */
+/** Drops the changes found so far: they compare only the keywords beside the choice. Descriptions and null remain. */
 function dropChanges(pair: SchemaPair): void {
   const { changes, parts } = pair.into;
   const docs = changes.filter(({ kind }) => kind === 'docs');
@@ -224,7 +224,7 @@ function losesToOverlap(pair: SchemaPair, old: readonly Schema[], now: readonly 
 
 /**
  * Whether an alternative added to a `oneOf` overlaps with one that was there. Only scalar alternatives are examined: an
- * overlap of objects cannot be told for certain.
+ * overlap of objects cannot be determined.
  */
 function isOverlapAdded(pair: SchemaPair, { kept, added }: AlternativePairs, old: Choice, now: Choice): boolean {
   if (now.keyword !== 'oneOf' || pair.new.at('discriminator')) return false;

@@ -84,7 +84,7 @@ function accepts(pair: SchemaPair, old: SubschemaRef, now: SubschemaRef): boolea
   return old.schema.view.rejectsAll || pair.isReplaceable(old.schema, now.schema);
 }
 
-/** Compares two schemas of a `not`; undefined: neither includes the other, or they are too complex to tell. */
+/** Compares two schemas of a `not`; undefined: neither includes the other, or they are too complex to compare. */
 function compareExclusions(old: Schema, now: Schema): 'same' | 'wider' | 'narrower' | undefined {
   const [before, after] = [excludedBy(old), excludedBy(now)];
   if (before === undefined || after === undefined || before.keyword !== after.keyword) return undefined;

@@ -25,7 +25,7 @@ export class ContractPair {
   readonly #comparer: SchemaComparer;
   readonly #known = new Map<unknown, Map<unknown, Map<string, Comparison>>>();
 
-  /** @param identical tells which parts of the contracts need no comparison */
+  /** @param identical finds the parts of the contracts that need no comparison */
   constructor(old: Documents, now: Documents, identical: SubtreeEquality, severityOf: SeverityOf) {
     this.old = old;
     this.new = now;

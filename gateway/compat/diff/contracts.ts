@@ -34,7 +34,7 @@ export interface ContractComparison {
  * Finds all changes between two contracts.
  * @param severityOf where alternatives can be paired in several ways, those with the fewest breaking changes are paired
  * @param identical parts that are skipped
- * @throws CompareError for a `$ref` that leads nowhere, and for schemas nested too deeply
+ * @throws CompareError for a `$ref` without a target, and for schemas nested too deeply
  */
 export function compareContracts(
   old: Documents,

@@ -6,7 +6,7 @@ import type { SchemaPair } from './schemaPair.ts';
 /** The new name of each schema that the discriminator chooses from, by its old name. Schema names are never sent. */
 type NewNames = ReadonlyMap<string, string>;
 
-/** Compares how the alternatives of a choice, or the subtypes of a base schema, are told apart. */
+/** Compares how the alternatives of a choice, or the subtypes of a base schema, are distinguished. */
 export function compareDiscriminators(pair: SchemaPair): void {
   const { old, new: now } = pair;
   const [before, after] = [old.at('discriminator'), now.at('discriminator')];

@@ -19,7 +19,7 @@ export function compareTypes(pair: SchemaPair): boolean {
     pair.addChange('type', relation, 'type', old.at('type') ?? oldSchema.located, now.at('type') ?? newSchema.located);
   }
   if (relation === 'changed' && !overlap(old.types, now.types)) return false;
-  // Any type on one side only: the other keywords tell nothing more.
+  // One side accepts any type: comparing the other keywords adds nothing.
   if (relation !== 'same' && (acceptsAnyType(old) || acceptsAnyType(now))) return false;
   compareNull(pair);
   // A format applies to one type.
@@ -113,7 +113,7 @@ export function compareNotations(pair: SchemaPair): void {
 const octets = '"application/octet-stream"';
 
 /**
- * Whether a schema stands for raw bytes: `format: binary` in OpenAPI 3.0; since 3.1 an empty schema, or one with a
+ * Whether a schema describes raw bytes: `format: binary` in OpenAPI 3.0; since 3.1 an empty schema, or one with a
  * `contentMediaType`. Applies to bodies and the parts of multipart bodies.
  */
 export function isBinary(view: View, { wire }: SchemaUse): boolean {

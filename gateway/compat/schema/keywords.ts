@@ -63,7 +63,7 @@ const normalizable = ['contains', 'minContains', 'maxContains', 'multipleOf', 'n
 
 /**
  * Leaves out keywords without effect, and replaces keywords that have the effect of a simpler one: `multipleOf: 1`
- * becomes `type: integer`. `not: { type: 'null' }` is left out: `excludesNull` tells it.
+ * becomes `type: integer`. `not: { type: 'null' }` is left out; `excludesNull` reports it.
  */
 export function withoutNoopKeywords(keywords: Keywords): Keywords {
   if (!normalizable.some((keyword) => keywords.has(keyword))) return keywords;

@@ -61,7 +61,7 @@ export type Conditions = ReadonlyMap<string, Condition>;
 
 /** Finds and combines the schemas of one contract. An interface of `Schemas`, so that the two do not import each other. */
 export interface SchemaLookup {
-  /** @throws CompareError for a `$ref` that leads nowhere */
+  /** @throws CompareError for a `$ref` without a target */
   of(located: Located): Schema;
   /** The schema of values that are valid against all of `located`. */
   all(located: readonly Located[]): Schema;
@@ -141,7 +141,7 @@ export class Schema {
   }
 }
 
-/** Shared objects: schemas are told apart by their identity. */
+/** Shared objects: schemas are compared by identity. */
 const ofType: Readonly<Record<JsonType, JsonMap>> = {
   boolean: { type: 'boolean' },
   integer: { type: 'integer' },

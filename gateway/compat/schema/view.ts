@@ -74,7 +74,7 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
 
 /**
  * Whether the schema accepts null: `nullable` in OpenAPI 3.0, `type: [string, 'null']` since 3.1. An `enum` has to list
- * null as well. Many contracts of 3.0 omit it there and still mean it: see `isNullUnlisted`.
+ * null as well. Many contracts of 3.0 omit it there although null is valid: see `isNullUnlisted`.
  */
 function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
   const own = schema.parts.filter(({ map }) => !schema.besideNull.has(map));
