@@ -1,4 +1,4 @@
-import { majorsBetween } from '../../compat/diff/basePaths.ts';
+import { majorsBetween } from '../../compat/diff/routes.ts';
 import type { Documents } from '../../compat/document/documents.ts';
 import { openContract } from '../../compat/document/open.ts';
 import { faultsOf } from '../../compat/document/validate.ts';

@@ -2,11 +2,10 @@ import type { Documents } from '../document/documents.ts';
 import { IdenticalSubtrees, type SubtreeEquality } from '../document/identicalSubtrees.ts';
 import { below, type Located } from '../document/located.ts';
 import { withinTheStack } from '../failure.ts';
-import { basePathsMoved, type Servers, serversOf } from './basePaths.ts';
 import { addChange, type Comparison, compareAsDocs, compareDocs, emptyComparison, type SeverityOf } from './change.ts';
 import { ContractPair } from './contractPair.ts';
 import { compareOperations } from './operations.ts';
-import { type Route, routesOf, withoutNames } from './routes.ts';
+import { basePathsMoved, type Route, routesOf, type Servers, serversOf, withoutNames } from './routes.ts';
 
 /** The changes of one route. */
 export interface RouteComparison {

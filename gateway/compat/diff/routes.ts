@@ -1,6 +1,6 @@
 import { withoutVersion } from '../../shared/pathTemplate.ts';
 import type { Documents } from '../document/documents.ts';
-import { below, entriesOf, isMap, type Located } from '../document/located.ts';
+import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
 import type { Direction } from './change.ts';
 
 /** An operation of a contract. */
@@ -79,3 +79,131 @@ export function parameterNames(path: string): string[] {
 }
 
 export type RouteName = Pick<Route, 'kind' | 'method' | 'path'>;
+
+interface ServerAddress {
+  /** Empty for a URL without a host. */
+  readonly host: string;
+  /** `/v1`; empty for a URL without a path. */
+  readonly path: string;
+}
+
+/** The servers of an operation. */
+export interface Servers {
+  /** The list in the contract; undefined: none, which means `/`. */
+  readonly at: Located | undefined;
+  readonly addresses: readonly ServerAddress[];
+}
+
+/**
+ * The servers of the operation, else those of its path item, else those of the whole API.
+ * @param version a segment to remove from the end of base paths, as `routesOf` removes it from the start of paths
+ */
+export function serversOf({ item, operation }: Route, { root }: Documents, version?: string): Servers {
+  const at = [operation, item, root].map((one) => below(one, 'servers')).find((list) => itemsOf(list).length > 0);
+  if (!at) return { at, addresses: [{ host: '', path: '' }] };
+  return { at, addresses: itemsOf(at).flatMap((server) => addressOf(server, version) ?? []) };
+}
+
+/**
+ * The old base paths that no longer exist, and the new ones; undefined: none was removed. Contracts list one host per
+ * environment: a base path that is removed together with its host does not count as long as another base path remains.
+ * Servers that are listed for the first time do not count either.
+ */
+export function basePathsMoved(
+  old: Servers,
+  now: Servers,
+): { readonly old: readonly string[]; readonly new: readonly string[] } | undefined {
+  if (!old.at) return undefined;
+  const [before, after] = comparableAddresses(old, now);
+  if (before.length === 0 || after.length === 0) return undefined;
+  const gone = before.filter(({ path }) => !after.some((one) => one.path === path));
+  const isAllGone = gone.length === before.length;
+  const hosts = new Set(after.flatMap((one) => hostsOf(one, before)));
+  const removed = isAllGone ? gone : gone.filter(({ host }) => hosts.has(host));
+  return removed.length === 0 ? undefined : { old: distinctPaths(removed), new: distinctPaths(after) };
+}
+
+/** Without addresses of the developer's own machine, unless nothing else is listed. */
+function comparableAddresses(old: Servers, now: Servers): [readonly ServerAddress[], readonly ServerAddress[]] {
+  const listed = [old, now].flatMap(({ at, addresses }) => (at ? addresses : []));
+  if (!listed.some(isRemote)) return [old.addresses, now.addresses];
+  return [old.addresses.filter(isRemote), now.addresses.filter(isRemote)];
+}
+
+/** A base path without a host applies to all hosts that had this base path. */
+function hostsOf({ host, path }: ServerAddress, before: readonly ServerAddress[]): readonly string[] {
+  return host === '' ? [host, ...before.filter((one) => one.path === path).map((one) => one.host)] : [host];
+}
+
+function isRemote({ host }: ServerAddress): boolean {
+  return !/^(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(:|$)/i.test(host);
+}
+
+function distinctPaths(addresses: readonly ServerAddress[]): string[] {
+  return [...new Set(addresses.map(({ path }) => path || '/'))];
+}
+
+/** Variables in the URL are replaced by their defaults. */
+function addressOf(server: Located, version: string | undefined): ServerAddress | undefined {
+  const { value } = below(server, 'url');
+  if (typeof value !== 'string') return undefined;
+  const variables = new Map(entriesOf(below(server, 'variables')));
+  const url = value.replace(/\{([^{}]*)\}/g, (whole, name: string) => {
+    const variable = variables.get(name)?.value;
+    return isMap(variable) && typeof variable['default'] === 'string' ? variable['default'] : whole;
+  });
+  const [, host = '', rest = ''] = /^(?:(?:[a-z][a-z\d+.-]*:)?\/\/([^/?#]*))?([^?#]*)/i.exec(url) ?? [];
+  const path = `/${rest}`.replace(/\/(\.?\/)+/g, '/').replace(/\/\.?$/, '');
+  return { host: host.toLowerCase(), path: withoutLastSegment(path, version) };
+}
+
+function withoutLastSegment(path: string, segment: string | undefined): string {
+  return segment !== undefined && path.endsWith(`/${segment}`) ? path.slice(0, -segment.length - 1) : path;
+}
+
+/** The majors of two contracts as URL segments: `v67` and `v68`. */
+export interface Majors {
+  readonly old: string;
+  readonly new: string;
+}
+
+/**
+ * Recognises the contracts of two majors of one API: the URLs of each contain one version, the new one is higher, and
+ * without the version a base path of both is the same. Undefined: the second contract is a revision of the first, or
+ * another API.
+ */
+export function majorsBetween(old: Documents, now: Documents): Majors | undefined {
+  const [before, after] = [versionIn(old), versionIn(now)];
+  if (!before || !after || after.major <= before.major) return undefined;
+  if (!before.basePaths.some((path) => after.basePaths.includes(path))) return undefined;
+  return { old: `v${before.major}`, new: `v${after.major}` };
+}
+
+interface VersionInUrls {
+  readonly major: number;
+  /** Without the version. */
+  readonly basePaths: readonly string[];
+}
+
+/** The version at the end of every base path, or at the start of every path. */
+function versionIn(documents: Documents): VersionInUrls | undefined {
+  const basePaths = basePathsOf(documents);
+  const inBase = commonMajor(basePaths.map((path) => /\/v(0|[1-9]\d*)$/.exec(path)?.[1]));
+  if (inBase !== undefined) return { major: inBase, basePaths: basePaths.map((path) => path.replace(/\/v\d+$/, '')) };
+  const paths = [...routesOf(documents).values()].filter(({ kind }) => kind === 'route').map(({ path }) => path);
+  const inPaths = commonMajor(paths.map((path) => /^\/v(0|[1-9]\d*)(?=\/|$)/.exec(path)?.[1]));
+  return inPaths === undefined ? undefined : { major: inPaths, basePaths };
+}
+
+/** The distinct base paths of the whole API. Local addresses count only if nothing else is listed. */
+function basePathsOf({ root }: Documents): string[] {
+  const addresses = itemsOf(below(root, 'servers')).flatMap((server) => addressOf(server, undefined) ?? []);
+  const remote = addresses.filter(isRemote);
+  const paths = (remote.length > 0 ? remote : addresses).map(({ path }) => path);
+  return [...new Set(paths.length > 0 ? paths : [''])];
+}
+
+function commonMajor(majors: readonly (string | undefined)[]): number | undefined {
+  const [first] = majors;
+  return first !== undefined && majors.every((one) => one === first) ? Number(first) : undefined;
+}
