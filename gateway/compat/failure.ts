@@ -1,9 +1,9 @@
-/** Why two contracts could not be compared: nothing may be concluded then, least of all that nothing has changed. */
+/** Two contracts cannot be compared. No caller may treat this as "no changes". */
 export class CompareError extends Error {
   override readonly name = 'CompareError';
   /** `file`, `file:line:column` or `file#/json/pointer`. */
   readonly where: string;
-  /** The way out. */
+  /** What to do about it. */
   readonly remedy: string;
 
   constructor(where: string, message: string, remedy: string, cause?: unknown) {
@@ -13,7 +13,7 @@ export class CompareError extends Error {
   }
 }
 
-/** What is nested thousands of levels deep is walked by functions that call themselves as often. @throws CompareError */
+/** Recursive functions overflow the stack on schemas nested thousands of levels deep. @throws CompareError instead */
 export function withinTheStack<T>(where: string, work: () => T): T {
   try {
     return work();

@@ -5,14 +5,14 @@ import { type Finding, findingsOf } from '../../gateway/compat/judge/findings.ts
 import { levelOf } from '../../gateway/compat/rules/rules.ts';
 import { contractOf, documentsOf, type Json, rulesAmong } from './support/comparing.ts';
 
-// Many times what it takes: this tells seconds from minutes, on a busy machine, too.
+// Many times the usual duration, for busy machines: it distinguishes seconds from minutes.
 const mostCpuMs = 10_000;
 
 function comparedOnce(old: unknown, now: unknown): readonly Finding[] {
   return findingsOf(compareContracts(documentsOf(old), documentsOf(now), levelOf));
 }
 
-/** What is found, and that it took no longer than it may. */
+/** The findings. Fails if the comparison takes too long. */
 function quickly(old: unknown, now: unknown): readonly Finding[] {
   const before = process.cpuUsage();
   try {
@@ -35,11 +35,11 @@ const [text, whole] = [{ type: 'string' }, { type: 'integer' }];
 const counted = (count: number, make: (index: number) => unknown): unknown[] =>
   Array.from({ length: count }, (_unused, index) => make(index));
 
-describe('what is nested deeply', () => {
+describe('deep nesting', () => {
   it.each([
     ['objects', inObject],
     ['arrays', inArray],
-  ])('%s, 150 of them, are walked to the end', (_what, wrap) => {
+  ])('%s, 150 of them, are compared to the end', (_what, wrap) => {
     const [old, now] = [text, whole].map((innermost) => contractOf('response', nested(150, wrap, innermost)));
     expect(rulesAmong(quickly(old, now))).toEqual(['response-type-changed']);
   });
@@ -49,7 +49,7 @@ describe('what is nested deeply', () => {
     ['arrays', inArray],
     ['parts', (inner: Json) => ({ allOf: [inner] })],
     ['alternatives', (inner: Json) => ({ anyOf: [inner, { type: 'string' }] })],
-  ])('%s, 5,000 of them, are compared or refused, and never bring the process down', (_what, wrap) => {
+  ])('%s, 5,000 of them, are compared or refused without a crash', (_what, wrap) => {
     const [old, now] = [text, whole].map((innermost) => contractOf('response', nested(5000, wrap, innermost)));
     const compare = (): unknown => quickly(old, now);
     let refused: unknown;
@@ -61,7 +61,7 @@ describe('what is nested deeply', () => {
     if (refused !== undefined) expect(refused).toBeInstanceOf(CompareError);
   });
 
-  it('is no trouble where it was added', () => {
+  it('is accepted in an added part', () => {
     const old = contractOf('response', { type: 'object', properties: { b: text } });
     const now = contractOf('response', { type: 'object', properties: { b: text, a: nested(5000, inObject, text) } });
     try {
@@ -72,7 +72,7 @@ describe('what is nested deeply', () => {
     }
   });
 
-  it('is followed through 80 references, and refused beyond what anybody writes', () => {
+  it('is followed through 80 references, and refused beyond', () => {
     const chain = (length: number, last: Json): Json => ({
       ...Object.fromEntries(
         counted(length, (index) => [`S${index}`, { $ref: `#/components/schemas/S${Number(index) + 1}` }]) as [
@@ -89,14 +89,14 @@ describe('what is nested deeply', () => {
   });
 });
 
-describe('what is long', () => {
-  it('10,000 values, of which one went', () => {
+describe('long contracts', () => {
+  it('have 10,000 values, of which one was removed', () => {
     const values = counted(10_000, (index) => `value${index}`);
     const [old, now] = [values, values.slice(1)].map((list) => contractOf('request', { type: 'string', enum: list }));
     expect(rulesAmong(quickly(old, now))).toEqual(['filter-value-removed']);
   });
 
-  it('10,000 alternatives, all of them changed', () => {
+  it('have 10,000 changed alternatives', () => {
     const [old, now] = [text, whole].map((type) =>
       contractOf('request', {
         oneOf: counted(10_000, (index) => ({ type: 'object', properties: { [`field${index}`]: { ...type } } })),
@@ -107,13 +107,13 @@ describe('what is long', () => {
     expect(findings).toHaveLength(10_000);
   });
 
-  it('10,000 alternatives in place of an object', () => {
+  it('have 10,000 alternatives instead of an object', () => {
     const many = { anyOf: counted(10_000, (index) => ({ type: 'object', properties: { [`field${index}`]: text } })) };
     const [old, now] = [contractOf('request', { type: 'object' }), contractOf('request', many)];
     expect(rulesAmong(quickly(old, now))).toEqual(['structure-changed']);
   });
 
-  it('3,000 fields, each of another type than before', () => {
+  it('have 3,000 fields with another type', () => {
     const [old, now] = [text, whole].map((type) =>
       contractOf('response', {
         type: 'object',
@@ -123,7 +123,7 @@ describe('what is long', () => {
     expect(quickly(old, now)).toHaveLength(3000);
   });
 
-  it('3,000 fields, all of them renamed', () => {
+  it('have 3,000 renamed fields', () => {
     const [old, now] = ['old', 'new'].map((prefix) =>
       contractOf('response', {
         type: 'object',
@@ -134,8 +134,8 @@ describe('what is long', () => {
   });
 });
 
-describe('what is referred to', () => {
-  it('150,000 times, and changed', () => {
+describe('a referenced schema', () => {
+  it('is compared with 150,000 references', () => {
     const fields = counted(150_000, (index) => [`f${index}`, { $ref: '#/components/schemas/Name' }]) as [
       string,
       Json,
@@ -146,7 +146,7 @@ describe('what is referred to', () => {
     expect(rulesAmong(comparedOnce(old, now))).toEqual(['response-type-changed']);
   });
 
-  it('by choices that lead to each other, in more ways than can be tried', () => {
+  it('is compared within choices that refer to each other in too many ways to try', () => {
     const choices = counted(9, (index) => [
       `S${index}`,
       {
@@ -164,12 +164,12 @@ describe('what is referred to', () => {
   });
 });
 
-describe('what leads back to itself', () => {
+describe('a recursive schema', () => {
   const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
   const person = (fields: Json): Json => ({ type: 'object', properties: { pets: inArray(ref('Pet')), ...fields } });
   const pet = (fields: Json): Json => ({ type: 'object', properties: { owner: ref('Person'), ...fields } });
 
-  it('by way of each other, is told once', () => {
+  it('is reported once if two schemas contain each other', () => {
     const old = contractOf('response', ref('Person'), { Person: person({ name: text }), Pet: pet({ age: whole }) });
     const now = contractOf('response', ref('Person'), { Person: person({ name: text }), Pet: pet({ age: text }) });
     expect(quickly(old, now).map(({ sentence }) => sentence)).toEqual([
@@ -177,7 +177,7 @@ describe('what leads back to itself', () => {
     ]);
   });
 
-  it('as an alternative of itself, comes to an end', () => {
+  it('may be an alternative of itself', () => {
     const tree = (leaf: Json): Json => ({ Tree: { oneOf: [leaf, inArray(ref('Tree')), ref('Tree')] } });
     const old = contractOf('response', ref('Tree'), tree(text));
     expect(quickly(old, contractOf('response', ref('Tree'), tree(text)))).toEqual([]);
@@ -186,13 +186,13 @@ describe('what leads back to itself', () => {
     );
   });
 
-  it('as a part of itself, comes to an end', () => {
+  it('may be a part of itself', () => {
     const loop = (type: Json): Json => ({ Loop: { allOf: [ref('Loop'), type] } });
     const [old, now] = [text, whole].map((type) => contractOf('response', ref('Loop'), loop(type)));
     expect(rulesAmong(quickly(old, now))).toEqual(['response-type-changed']);
   });
 
-  it('as a callback of a callback, comes to an end', () => {
+  it('may be a callback of a callback', () => {
     const withCallback = (schema: Json): Json => ({
       ...contractOf('response', text),
       paths: { '/drinks': { $ref: '#/components/pathItems/Told' } },

@@ -15,7 +15,7 @@ const junk: readonly unknown[] = [
   JSON.parse('{"__proto__": {"type": "string"}, "constructor": 1}'),
 ];
 
-/** With something else where anything stood. */
+/** The contract with one value replaced by another of any type. */
 function spoiled(contract: Draft, dice: Dice): unknown {
   const copy: unknown = structuredClone(contract);
   let at = copy;
@@ -31,8 +31,8 @@ function spoiled(contract: Draft, dice: Dice): unknown {
   }
 }
 
-describe('a contract that is none in places', () => {
-  it('is compared as it is, whatever stands there', () => {
+describe('a contract with invalid parts', () => {
+  it('is compared, whatever the parts are', () => {
     let compared = 0;
     for (let seed = 0; seed < 300; seed += 1) {
       const dice = new Dice(seed);
@@ -47,7 +47,7 @@ describe('a contract that is none in places', () => {
           findingsBetween(one, other);
           compared += 1;
         } catch (error) {
-          // A `$ref` that leads nowhere now.
+          // A `$ref` may have no target now.
           expect(error, `seed ${seed}`).toBeInstanceOf(CompareError);
         }
       }
@@ -66,7 +66,7 @@ describe('a contract that is none in places', () => {
     }
   });
 
-  it.each([null, 7, 'text', [], {}])('may be no contract at all: %j', (contract) => {
+  it.each([null, 7, 'text', [], {}])('may be another value: %j', (contract) => {
     expect(findingsBetween(contract, contract)).toEqual([]);
     expect(findingsBetween(contract, randomContract(1)).map(({ rule }) => rule)).toContain('route-added');
   });
@@ -85,14 +85,14 @@ describe('a contract compared with itself', () => {
     expect(findingsBetween(parse(text), parse(text))).toEqual([]);
   });
 
-  it('has not changed where it is random, and leads back to itself', () => {
+  it('has not changed if it is random and recursive', () => {
     for (let seed = 0; seed < 60; seed += 1) {
       expect(findingsBetween(randomContract(seed), randomContract(seed)), `seed ${seed}`).toEqual([]);
     }
   });
 });
 
-describe('an addition that is taken back', () => {
+describe('a reverted addition', () => {
   it('is a removal', () => {
     const opposites: Readonly<Record<string, string>> = {
       'response-field-added': 'response-field-removed',
@@ -110,7 +110,7 @@ describe('an addition that is taken back', () => {
       const changed = mutated(contract, apply, seed, dice.pick(['In', 'Out']));
       const [finding] = changed ? findingsBetween(contract, changed) : [];
       const opposite = opposites[finding?.rule ?? ''];
-      // One type in place of another is so from both ends.
+      // Another type is a type change in both directions.
       if (opposite === undefined || /format|boolean and is now an integer/.test(finding?.sentence ?? '')) continue;
       tried += 1;
       expect(

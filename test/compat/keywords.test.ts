@@ -3,11 +3,11 @@ import { findingsBetween, type Json } from './support/comparing.ts';
 import { changes, contract } from './support/everyKeyword.ts';
 import { keywords, named } from './support/everySchemaKeyword.ts';
 
-/** What may change without anything being told, and why. */
+/** Changes without a finding, and why. */
 const untold: ReadonlyMap<string, string> = new Map([
-  ['default response', 'it tells what the API makes of what is not sent'],
-  ['readOnly response', 'what is only read is in an answer as before'],
-  ['writeOnly request', 'what is only written is sent as before'],
+  ['default response', 'it applies to values that are not sent'],
+  ['readOnly response', 'read-only fields stay in responses'],
+  ['writeOnly request', 'write-only fields stay in requests'],
 ]);
 
 function withSchema(schema: unknown, direction: 'request' | 'response', type: string): Json {
@@ -22,7 +22,7 @@ function withSchema(schema: unknown, direction: 'request' | 'response', type: st
   };
 }
 
-/** The same contract, but for what stands at a place. */
+/** The contract with another value at one place. */
 function changed(pointer: string, value: unknown): Json {
   const copy = structuredClone(contract);
   const keys = pointer
@@ -54,12 +54,12 @@ describe('a contract', () => {
     expect(findingsBetween(now, contract)).not.toEqual([]);
   });
 
-  it('may say that it stands elsewhere, or is written in another version of OpenAPI', () => {
+  it('may have another address or version of OpenAPI', () => {
     expect(findingsBetween(contract, changed('/$self', undefined))).toEqual([]);
     expect(findingsBetween(contract, changed('/openapi', '3.1.1'))).toEqual([]);
   });
 
-  it('may define what nobody uses', () => {
+  it('may define unused components', () => {
     const schemes = '/components/securitySchemes/other';
     expect(findingsBetween(contract, changed(schemes, { type: 'http', scheme: 'basic' }))).toEqual([]);
   });

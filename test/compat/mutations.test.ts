@@ -5,7 +5,7 @@ import { type Draft, randomContract } from './support/randomContract.ts';
 
 const seeds = Array.from({ length: 25 }, (_unused, seed) => seed);
 
-describe.each(['request', 'response'] as const)('in a %s, wherever it stands', (direction) => {
+describe.each(['request', 'response'] as const)('anywhere in a %s', (direction) => {
   it.each(mutations)('one change is one finding: $name', ({ apply, ...expected }) => {
     const rule = expected[direction];
     const tried = seeds.map((seed) => {
@@ -20,8 +20,8 @@ describe.each(['request', 'response'] as const)('in a %s, wherever it stands', (
   });
 });
 
-describe('what many routes share', () => {
-  it('is told once, with all of them', () => {
+describe('a component of many routes', () => {
+  it('is reported once, with all of them', () => {
     for (const seed of seeds) {
       const contract = randomContract(seed);
       const changed = structuredClone(contract) as { components: { schemas: Record<string, { properties: Draft }> } };

@@ -13,7 +13,7 @@ function rewritten(contract: Draft, rewrite: Rewrite, seed: number): unknown {
   return rewrite(copy as Draft & Contract, new Dice(seed)) ?? copy;
 }
 
-// That the same is said in another way may be told.
+// A rewrite may be reported as equivalent.
 const harmless: ReadonlySet<string> = new Set(['docs-only', 'structure-equivalent', 'path-param-renamed']);
 
 function breaksAndWidens(old: unknown, now: unknown): string[] {
@@ -22,7 +22,7 @@ function breaksAndWidens(old: unknown, now: unknown): string[] {
 }
 
 describe.each(Object.entries(rewrites))('the same contract with %s', (how, rewrite) => {
-  // What is written out at every use changes at every use.
+  // Inlined schemas change at every use.
   const isMultiplied = how === 'what a $ref leads to in place of it';
   const rulesOf = (told: readonly string[]): string[] => {
     const rules = told.map((line) => line.replace(/:.*$/s, ''));
@@ -56,7 +56,7 @@ describe.each(Object.entries(rewrites))('the same contract with %s', (how, rewri
   });
 });
 
-it('is all the same to YAML and JSON', () => {
+it('gives the same result in YAML and JSON', () => {
   for (const seed of seeds) {
     const contract = randomContract(seed);
     expect(findingsBetween(contract, parse(stringify(contract)))).toEqual([]);

@@ -1,9 +1,8 @@
 import { safeText } from './words.ts';
 
 /**
- * Text that means itself wherever it stands in GitHub's Markdown. A character reference never is a part of the syntax
- * (CommonMark §2.5); what GitHub finds in the finished text, names of people and numbers of issues, it finds no more
- * behind a character without a width.
+ * Escapes text for GitHub's Markdown. A character reference is never read as syntax (CommonMark §2.5). GitHub also links
+ * mentions and issue numbers in the rendered text; a zero-width space behind `@`, `#` and `GH-` prevents that.
  */
 export function plain(text: string, length?: number): string {
   return referenced(safeText(text, length))
@@ -11,14 +10,14 @@ export function plain(text: string, length?: number): string {
     .replace(/&#(?:64|35);|GH-(?=\d)/gi, '$&&#8203;');
 }
 
-/** The same as code, in which GitHub looks for nothing. */
+/** Text as code, in which GitHub links nothing. */
 export function code(text: string, length?: number): string {
   const cut = safeText(text, length);
   if (cut.trim() === '') return plain(cut);
   return /[`|\\]/.test(cut) ? `<code>${referenced(cut)}</code>` : `\`${cut}\``;
 }
 
-/** A sentence whose names stand in backticks. */
+/** A sentence with names in backticks. */
 export function sentence(text: string, length?: number): string {
   const pieces = safeText(text, length).split('`');
   const isPaired = pieces.length % 2 === 1;

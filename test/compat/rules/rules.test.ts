@@ -51,7 +51,7 @@ const [in_, out] = ['request', 'response'] as const;
 const both = [in_, out] as const;
 const none = [undefined] as const;
 
-/** Everything that can be found, and in which directions: `satisfies` makes an effect that is left out an error. */
+/** All possible changes, and their directions. `satisfies` makes a missing effect a type error. */
 const possible = {
   route: { added: none, removed: none },
   path_name: { changed: none },
@@ -100,7 +100,7 @@ describe('every change', () => {
     },
   );
 
-  it('is possible that a rule names', () => {
+  it('that a rule names is possible', () => {
     const known = new Set(changes.flatMap(keysOf));
     expect(rules.flatMap((rule) => Object.keys(rule.changes)).filter((key) => !known.has(key))).toEqual([]);
   });
