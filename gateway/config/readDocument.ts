@@ -178,12 +178,12 @@ function mapOf(
 }
 
 /** Assigning to `__proto__` would change the prototype of the object. */
-export function protoFault(source: Source, path: Path): Fault {
+function protoFault(source: Source, path: Path): Fault {
   return faultAt(source, [...path, '__proto__'], '__proto__ cannot be a key.', 'Remove it.', 'key');
 }
 
 /** Expands the variables of a scalar. Unquoted text is then read as YAML again, so that `${N:-2}` is a number. */
-export function expandScalar(text: string, unquoted: boolean, env: NodeJS.ProcessEnv) {
+function expandScalar(text: string, unquoted: boolean, env: NodeJS.ProcessEnv) {
   const expansion = expand(text, env);
   const value =
     expansion.changed && unquoted ? new Expanded(expansion.text, resolve(expansion.text), text) : expansion.text;

@@ -111,7 +111,7 @@ function mergeNodes(base: ComposeNode, over: ComposeNode, key: string): ComposeN
 }
 
 /** The path of a volume in the container. */
-export function mountPoint(volume: ComposeNode): string {
+function mountPoint(volume: ComposeNode): string {
   const target = textOf(child(volume, 'target'));
   if (target !== undefined) return target;
   const parts = (textOf(volume) ?? '').split(':');

@@ -23,7 +23,7 @@ export const timeouts = section({
   write_idle: writeIdle.prefault('60s'),
   keep_alive: keepAlive.prefault('4s'),
 });
-export const routeTimeouts = section({
+const routeTimeouts = section({
   connect: connect.optional(),
   first_byte: firstByte.optional(),
   idle: idle.optional(),
@@ -44,7 +44,7 @@ export const limits = section({
   in_flight_per_target: inFlightPerTarget.prefault(2000),
   queue: queue.prefault('1s'),
 });
-export const routeLimits = section({
+const routeLimits = section({
   body: body.optional(),
   in_flight: inFlight.optional(),
   in_flight_per_target: inFlightPerTarget.optional(),
@@ -60,7 +60,7 @@ export const retries = section({
   budget: budget.prefault('20%'),
   budget_min: budgetMin.prefault('3/s'),
 });
-export const routeRetries = section({
+const routeRetries = section({
   attempts: attempts.optional(),
   budget: budget.optional(),
   budget_min: budgetMin.optional(),
@@ -88,7 +88,7 @@ export const health = section({
   eject: eject.prefault('10s'),
   on_none_healthy: onNoneHealthy.prefault('try'),
 });
-export const routeHealth = section({
+const routeHealth = section({
   path: path.optional(),
   interval: interval.optional(),
   timeout: timeout.optional(),
@@ -109,7 +109,7 @@ const tlsNames = {
   servername: hostName.optional().describe('The name to request (SNI) and to expect in the certificate.'),
 };
 export const tls = section({ ...tlsNames, verify: verify.prefault(true) });
-export const routeTls = section({ ...tlsNames, verify: verify.optional() });
+const routeTls = section({ ...tlsNames, verify: verify.optional() });
 
 export const defaults = section({
   timeouts: timeouts.prefault({}).describe('How long to wait for a target, or for a client that does not read.'),

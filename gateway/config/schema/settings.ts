@@ -141,7 +141,7 @@ export const retire = section({
 });
 
 /** The ids of the rules of the contract check, for `compat.rules`. The rules themselves are in gateway/compat. */
-export const compatRuleIds = [
+const compatRuleIds = [
   'route-removed',
   'response-field-removed',
   'response-type-changed',
@@ -175,8 +175,6 @@ export const compatRuleIds = [
   'path-param-renamed',
   'structure-equivalent',
 ] as const;
-
-export type CompatRuleId = (typeof compatRuleIds)[number];
 
 const ruleId = scalar({
   accepts: ['string'],
