@@ -1,3 +1,4 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { referencePage } from '../../gateway/config/jsonSchema.ts';
 import { metricsPage } from '../../gateway/observability/metricTable.ts';
@@ -7,7 +8,26 @@ import { problemsPage } from '../../gateway/problems/problem.ts';
 it.each([
   ['docs/problems.md', 'the catalogue', problemsPage],
   ['docs/routes.md', 'the schema', referencePage],
-  ['docs/metrics.md', 'the table of the metrics', metricsPage],
-])('%s says what %s says', async (file, _source, page) => {
+  ['docs/metrics.md', 'the table of metrics', metricsPage],
+])('%s is generated from %s', async (file, _source, page) => {
   await expect(page()).toMatchFileSnapshot(`../../${file}`);
 });
+
+const decisions = readdirSync('docs/decisions');
+
+it('numbers the decisions from 1 without a gap, in their file names and titles', () => {
+  const titles = decisions.map((name) => /^# (\d+)\. /.exec(readFileSync(`docs/decisions/${name}`, 'utf8'))?.[1]);
+  const numbers = decisions.map((_name, at) => at + 1);
+  expect(decisions.map((name) => Number(name.slice(0, 4)))).toEqual(numbers);
+  expect(titles.map(Number)).toEqual(numbers);
+});
+
+// `pipeline/steps.ts` is short for `gateway/pipeline/steps.ts`.
+it.each(['ARCHITECTURE.md', ...decisions.map((name) => `docs/decisions/${name}`)])(
+  '%s names only source files that exist',
+  (page) => {
+    const named = readFileSync(page, 'utf8').matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|js))`/g);
+    const files = [...named].map(([, file]) => file as string);
+    expect(files.filter((file) => !existsSync(file) && !existsSync(`gateway/${file}`))).toEqual([]);
+  },
+);
