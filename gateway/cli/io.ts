@@ -20,7 +20,7 @@ export interface Output {
   readonly columns?: number;
 }
 
-/** 0: success. 1: the check found a problem. 2: wrong usage, an unreadable file, or a gateway that does not answer. */
+/** 0: success. 1: the check found a problem. 2: an invalid command line, an unreadable file, or a gateway that does not answer. */
 export type ExitCode = 0 | 1 | 2;
 
 /** Adds a command to the program. Its action calls `finish` with the exit code, or throws. */

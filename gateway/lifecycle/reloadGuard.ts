@@ -14,9 +14,9 @@ export interface Refusal {
   readonly force: string;
 }
 
-/** What is known about the use of versions. */
-export interface UseFacts {
-  /** When a version was last called, epoch ms; undefined: not that we know. A call that was answered 410 counts. */
+/** How versions are used, as far as it is known. */
+export interface VersionUsage {
+  /** The time of the last call of a version, epoch ms; undefined if no call is known. Calls that got 410 count. */
   lastCalled(version: string): number | undefined;
   /** Describes its recent clients; undefined if unknown. */
   clients?(version: string): string | undefined;
@@ -26,8 +26,8 @@ interface Edited extends AcceptedConfig {
   readonly guard: GuardSettings;
 }
 
-/** Holds an edit against the promises that were made before it. Pure: the time and the facts are given. */
-export function guardReload(before: AcceptedConfig, after: Edited, use: UseFacts, now: number): Refusal[] {
+/** The reasons to refuse an edit that breaks what the configuration before it announced to clients. */
+export function guardReload(before: AcceptedConfig, after: Edited, use: VersionUsage, now: number): Refusal[] {
   return before.byMajor.flatMap((old) => {
     if (isForced(old.name, before, after)) return [];
     const version = after.versions.get(old.name);
@@ -59,18 +59,18 @@ function isForced(name: string, before: AcceptedConfig, after: AcceptedConfig): 
   return reason !== undefined && reason !== before.guard.force.get(name);
 }
 
-/** Retiring and removing. */
+/** Messages about a version that the edit retires or removes. */
 function endMessages(
   old: AcceptedVersion,
   version: AcceptedVersion | undefined,
   after: Edited,
-  use: UseFacts,
+  use: VersionUsage,
   now: number,
 ): string[] {
   const wasTombstone = stageOf(old, now) === 'retired';
   if (version !== undefined && (wasTombstone || stageOf(version, now) !== 'retired')) return [];
   const what = `/${old.name} ${version === undefined ? 'is removed' : 'is retired'}`;
-  const worse = wasTombstone ? ' Its clients would get 404 in place of 410.' : '';
+  const worse = wasTombstone ? ' Its clients would get 404 instead of 410.' : '';
   const messages: string[] = [];
   if (old.sunset !== undefined && old.sunset > now) {
     messages.push(`${what} before its announced sunset, ${day(old.sunset)}.${worse}`);
@@ -82,16 +82,18 @@ function endMessages(
     const clients = use.clients?.(old.name);
     messages.push(`${what}, and was last called ${ago(last, now)}${clients ? `; ${clients}` : ''}.${worse}`);
   }
-  if (version === undefined && !wasTombstone)
-    messages.push(`${what}, without having been a tombstone (retired: true).`);
+  if (version === undefined && !wasTombstone) messages.push(`${what}, and was never a tombstone (retired: true).`);
   return messages;
 }
 
-/** Changes of announced dates. */
+/** Messages about a sunset that the edit changes. */
 function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: Edited, now: number): string[] {
   if (version.sunset === undefined || version.sunset === old.sunset || stageOf(old, now) === 'retired') return [];
   if (old.sunset !== undefined && version.sunset < old.sunset) {
-    return [`The sunset of /${old.name} moves from ${day(old.sunset)} to ${day(version.sunset)}, which is earlier.`];
+    const format = day(old.sunset) === day(version.sunset) ? secondOf : day;
+    return [
+      `The sunset of /${old.name} moves from ${format(old.sunset)} to ${format(version.sunset)}, which is earlier.`,
+    ];
   }
   const { notice } = after.guard;
   if (old.sunset !== undefined || notice === 0 || version.sunset - now >= notice) return [];
@@ -122,4 +124,9 @@ function successorFault(version: AcceptedVersion, snapshot: AcceptedConfig, now:
 
 function day(instant: number): string {
   return new Date(instant).toISOString().slice(0, 10);
+}
+
+/** `2026-11-21T10:30:05Z` */
+function secondOf(instant: number): string {
+  return new Date(instant).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }

@@ -152,7 +152,7 @@ function notesOn(facts: RetirementFacts): Remark[] {
     const requests = plural(requestsOf(ignored), 'request');
     add('ignored', `Ignored (retire.ignore_clients), ${requests}: ${listOf(ignored, now)}.`);
   }
-  if (others !== undefined) add('folded', `Counted without names: ${othersInWords(others)}.`);
+  if (others !== undefined) add('folded', `Not listed: ${othersInWords(others)}.`);
   add('trend', trendInWords(facts.trend));
   if (newClients && newClients.length > 0) {
     add('new_clients', `New clients since the deprecation: ${listOf(newClients, now)}.`);

@@ -48,23 +48,23 @@ export function listOf<Client extends ListedClient>(
   return words.join(', ') + (more > 0 ? ` and ${grouped(more)} more` : '');
 }
 
-/** `50,001 clients`; `At least 50,001 clients` if others are not told apart. */
+/** `50,001 clients`; `At least 50,001 clients` if others are counted together. */
 export function clientCount({ clients, others }: Clients): string {
   return others === undefined
     ? plural(clients.length, 'client')
     : `At least ${plural(Math.max(1, clients.length), 'client')}`;
 }
 
-/** The list of clients, and the requests of those that are not told apart. Safe to print. */
+/** The list of clients, and the requests of those that are counted together. Safe to print. */
 export function clientsAndOthers({ clients, others, now }: Clients & { readonly now: number }): string {
   const rest = others === undefined ? [] : [othersInWords(others)];
   const details = (one: ClientUse): string => requestsInWords(requestsOf([one]));
   return [...(clients.length > 0 ? [listOf(clients, now, details)] : []), ...rest].join('; and ');
 }
 
-/** `100,507 requests of clients beyond usage.max_clients, which are not told apart` */
+/** `100,507 requests of clients beyond usage.max_clients, which are counted together as other clients` */
 export function othersInWords(others: ClientUse): string {
-  return `${plural(requestsOf([others]), 'request')} of clients beyond usage.max_clients, which are not told apart`;
+  return `${plural(requestsOf([others]), 'request')} of clients beyond usage.max_clients, which are counted together as other clients`;
 }
 
 /** `7: GET /drinks (1,204), GET /old (3)`: the number of routes, and the most used ones. Safe to print. */

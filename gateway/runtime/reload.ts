@@ -1,7 +1,7 @@
 import type { LedgerClient } from '../admin/reading/ledgerClient.ts';
 import { ConfigError, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import { guardReload, type Refusal, refusalLines, type UseFacts } from '../lifecycle/reloadGuard.ts';
+import { guardReload, type Refusal, refusalLines, type VersionUsage } from '../lifecycle/reloadGuard.ts';
 import { changesBetween } from '../lifecycle/snapshotChanges.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -32,7 +32,7 @@ export interface ReloadSteps {
   /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
   /** How the versions are used now. */
-  readonly use: () => Promise<UseFacts>;
+  readonly use: () => Promise<VersionUsage>;
   readonly clock: Clock;
 }
 
@@ -171,7 +171,7 @@ function changeLines({ changes, forced }: Pick<ReloadOutcome & { kind: 'reloaded
 const skewMs = 5_000;
 
 /**
- * How the versions are used now, for the reload guard. It follows the rules of `can-retire` as far as the ledger answers.
+ * How the versions are used now, for the reload guard. The rules are those of `can-retire`, as far as the ledger answers.
  * `now`: epoch ms.
  */
 export async function versionUsage(
@@ -179,7 +179,7 @@ export async function versionUsage(
   serving: Pick<Serving, 'flush' | 'report'>,
   ledger: LedgerClient | undefined,
   now: number,
-): Promise<UseFacts> {
+): Promise<VersionUsage> {
   const isFlushed = await serving.flush();
   const { versions } = await serving.report();
   const since = now - snapshot.guard.quiet;

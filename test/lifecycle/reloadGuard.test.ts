@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
-import { guardReload, type UseFacts } from '../../gateway/lifecycle/reloadGuard.ts';
+import { guardReload, type VersionUsage } from '../../gateway/lifecycle/reloadGuard.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const day = 86_400_000;
 const upstream = 'http://127.0.0.1:3001';
-const never: UseFacts = { lastCalled: () => undefined };
+const never: VersionUsage = { lastCalled: () => undefined };
 
 type Routes = Record<string, object | string>;
 
@@ -61,19 +61,25 @@ describe('an edit is refused', () => {
       { '/v1': { ...deprecated, retired: true } },
       [/no sunset was ever announced/],
     ],
-    ['that removes an active version', { '/v1': upstream }, {}, [/no sunset/, /without having been a tombstone/]],
-    ['that removes a version past its sunset', { '/v1': ended }, {}, [/without having been a tombstone/]],
+    ['that removes an active version', { '/v1': upstream }, {}, [/no sunset/, /was never a tombstone/]],
+    ['that removes a version past its sunset', { '/v1': ended }, {}, [/was never a tombstone/]],
     [
       'that removes a tombstone before its sunset',
       { '/v1': { ...ahead, retired: true } },
       {},
-      [/is removed before its announced sunset, 2028-06-30\. Its clients would get 404 in place of 410\.$/],
+      [/is removed before its announced sunset, 2028-06-30\. Its clients would get 404 instead of 410\.$/],
     ],
     [
       'that moves a sunset earlier',
       { '/v1': ahead },
       { '/v1': { ...ahead, sunset: '2028-06-29' } },
       [/from 2028-06-30 to 2028-06-29/],
+    ],
+    [
+      'that moves a sunset to an earlier time of the same day',
+      { '/v1': { ...ahead, sunset: '2028-06-30T12:00:00Z' } },
+      { '/v1': { ...ahead, sunset: '2028-06-30T08:30:00Z' } },
+      [/from 2028-06-30T12:00:00Z to 2028-06-30T08:30:00Z/],
     ],
     [
       'that announces a sunset too near',
@@ -108,7 +114,7 @@ describe('an edit is refused', () => {
   it.each([
     ['within guard.quiet', now - day + 1000, 1],
     ['before that', now - day, 0],
-  ])('that retires what was asked for %s', (_name, lastCalled, count) => {
+  ])('that retires a version that was called %s', (_name, lastCalled, count) => {
     const use = { lastCalled: (name: string) => (name === 'v1' ? lastCalled : undefined) };
     expect(messages({ '/v1': ended }, { '/v1': { ...ended, retired: true } }, use)).toHaveLength(count);
   });
@@ -117,7 +123,7 @@ describe('an edit is refused', () => {
     const before = { '/v1': { ...ended, retired: true } };
     const use = { lastCalled: () => now - 3000, clients: () => 'clients: shop' };
     expect(messages(before, {}, use)).toEqual([
-      '/v1 is removed, and was last called 3 s ago; clients: shop. Its clients would get 404 in place of 410.',
+      '/v1 is removed, and was last called 3 s ago; clients: shop. Its clients would get 404 instead of 410.',
     ]);
     expect(messages(before, {}, { lastCalled: () => now - day })).toEqual([]);
     expect(messages(before, before, use)).toEqual([]);

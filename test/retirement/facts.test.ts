@@ -103,7 +103,7 @@ describe('the facts', () => {
 
     it.each<[string, UsageRow[], object?]>([
       ['an ignored client', visits('x', 100, 70, 40, 9), { ignore_clients: ['x'] }],
-      ['clients that are not told apart', visits('other clients', 100, 70, 40, 9)],
+      ['clients that are counted together', visits('other clients', 100, 70, 40, 9)],
       ['a client that only fails', visits('x', 100, 70, 40, 9).map((one) => ({ ...one, failing: 10, used: 0 }))],
       ['a client that has called since', visits('x', 100, 70, 40, 9, 1)],
     ])('%s is neither', (_what, rows, retire) => expect(answers(rows, retire)).toEqual([[], []]));

@@ -60,7 +60,7 @@ describe('the answer', () => {
     ['the sunset is this very moment', { sunset: now }, 'yes', ['nobody_left']],
     ['a share at the limit', { clients: [client('a', 10)] }, 'yes', ['below_max_share']],
     ['a share above it', { clients: [client('a', 11)] }, 'no', ['clients_left']],
-    ['a share of clients that are not told apart', { others: client('other clients', 11) }, 'no', ['clients_left']],
+    ['a share of clients that are counted together', { others: client('other clients', 11) }, 'no', ['clients_left']],
     ['few of them', { others: client('other clients', 10) }, 'yes', ['below_max_share']],
     ['both together', { clients: [client('a', 6)], others: client('other clients', 5) }, 'no', ['clients_left']],
     ['no share is allowed', { clients: [client('a', 1)], maxShare: 0 }, 'no', ['clients_left']],
@@ -121,11 +121,11 @@ describe('the reasons', () => {
     ],
     [
       { clients: [client('a', 1000), client('b', 10)], others: client('other clients', 4000) },
-      'At least 2 clients made 5,010 requests to /v1 in the last 7 days, 50.1% of all: a (last call 3 h ago, 1,000 requests), b (last call 3 h ago, 10 requests); and 4,000 requests of clients beyond usage.max_clients, which are not told apart.',
+      'At least 2 clients made 5,010 requests to /v1 in the last 7 days, 50.1% of all: a (last call 3 h ago, 1,000 requests), b (last call 3 h ago, 10 requests); and 4,000 requests of clients beyond usage.max_clients, which are counted together as other clients.',
     ],
     [
       { others: client('other clients', 4000) },
-      'At least 1 client made 4,000 requests to /v1 in the last 7 days, 40% of all: 4,000 requests of clients beyond usage.max_clients, which are not told apart.',
+      'At least 1 client made 4,000 requests to /v1 in the last 7 days, 40% of all: 4,000 requests of clients beyond usage.max_clients, which are counted together as other clients.',
     ],
     [
       { infrequent: [monthly] },

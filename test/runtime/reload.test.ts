@@ -76,7 +76,7 @@ describe('POST /api/reload', () => {
     expect(refusals.map(({ message }) => message)).toEqual([
       expect.stringContaining('no sunset was ever announced'),
       expect.stringContaining('was last called'),
-      expect.stringContaining('without having been a tombstone'),
+      expect.stringContaining('was never a tombstone'),
     ]);
     expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(200);
     edit(`  /v2: ${backend.url}\n${refusals[0]?.force}\n`);
@@ -109,7 +109,7 @@ describe('POST /api/reload', () => {
     expect(refused.status).toBe(409);
     const { refusals } = (await refused.json()) as { refusals: { message: string }[] };
     expect(refusals.map(({ message }) => message)).toEqual([
-      expect.stringMatching(/^\/v1 is removed, and was last called .+ Its clients would get 404 in place of 410\.$/),
+      expect.stringMatching(/^\/v1 is removed, and was last called .+ Its clients would get 404 instead of 410\.$/),
     ]);
     expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(410);
     edit(`  /v2: ${upstream}\nguard: { quiet: off }\n`);

@@ -14,11 +14,11 @@ import { checkWithCompose } from './checkCompose.ts';
 interface CheckOptions {
   readonly config: string;
   readonly format: 'text' | 'json';
-  readonly strict: boolean;
+  readonly strict?: boolean;
   readonly upstreams: boolean;
-  readonly againstRunning: boolean;
+  readonly againstRunning?: boolean;
   readonly admin?: string;
-  readonly compose: readonly string[];
+  readonly compose?: readonly string[];
   readonly composeService?: string;
 }
 
@@ -28,13 +28,14 @@ export const addCheck: AddCommand = (program, io, finish) => {
     .argument('[file]', 'path of routes.yaml; the same as --config')
     .addOption(configOption(io.cwd))
     .addOption(formatOption(['text', 'json']))
-    .option('--strict', 'treat warnings as faults', false)
+    .option('--strict', 'treat warnings as faults')
     .option('--no-upstreams', 'allow versions without an upstream (for the versionLifecycle middleware)')
-    .option('--against-running', 'also ask the running gateway what a reload of this file would change', false)
+    .option('--against-running', 'also ask the running gateway what a reload of this file would change')
     .addOption(
-      new Option('--compose <file>', 'compare with a Compose file; can be repeated, later files override earlier ones')
-        .default([], 'none')
-        .argParser((file: string, files: readonly string[]) => [...files, file]),
+      new Option(
+        '--compose <file>',
+        'compare with a Compose file; can be repeated, later files override earlier ones',
+      ).argParser((file: string, files: readonly string[] = []) => [...files, file]),
     )
     .option(
       '--compose-service <name>',
@@ -42,9 +43,9 @@ export const addCheck: AddCommand = (program, io, finish) => {
     )
     .action(async (file: string | undefined, given: CheckOptions, command: Command) => {
       if (file !== undefined && command.getOptionValueSource('config') === 'cli')
-        program.error(`error: ${file} and --config ${given.config} name two files: give only one`);
+        program.error(`error: the file is given twice, as ${file} and as --config ${given.config}`);
       const options = file === undefined ? given : { ...given, config: file };
-      if (options.composeService !== undefined && options.compose.length === 0)
+      if (options.composeService !== undefined && options.compose === undefined)
         program.error('error: --compose-service requires --compose');
       finish(await check(options, io));
     });
@@ -56,7 +57,9 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const bytes = readRoutes(config, io.cwd);
   const text = decode(bytes) ?? '';
   const now = systemClock.now();
-  const compose = options.compose.length > 0 ? await checkWithCompose(options, bytes, io, now) : undefined;
+  const compose = options.compose
+    ? await checkWithCompose({ ...options, compose: options.compose }, bytes, io, now)
+    : undefined;
   const found =
     compose?.verdict ??
     parseConfig(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, forwards: options.upstreams });

@@ -24,8 +24,8 @@ type CompatFormat = (typeof compatFormats)[number];
 interface CompatOptions extends ComparisonOptions {
   readonly routes?: string;
   readonly format: CompatFormat;
-  readonly all: boolean;
-  readonly rules: boolean;
+  readonly all?: boolean;
+  readonly rules?: boolean;
 }
 
 export const addCompat: AddCommand = (program, io, finish) => {
@@ -41,15 +41,15 @@ export const addCompat: AddCommand = (program, io, finish) => {
     .option('--against <gitref>', 'with --routes: the commit that has the earlier contracts (default: HEAD)')
     .option('--config <file>', 'routes.yaml whose compat section applies (default: the file of --routes)')
     .addOption(
-      new Option('--rule <id=level>', 'set the level of a rule: error, warn, info or off; can be repeated')
-        .argParser(ruleArgument)
-        .default(new Map(), 'none'),
+      new Option('--rule <id=level>', 'set the level of a rule: error, warn, info or off; can be repeated').argParser(
+        ruleArgument,
+      ),
     )
     .addOption(new Option('--format <format>', 'output format').choices(compatFormats).default('text'))
-    .option('--all', 'also list compatible changes, and all routes of each finding', false)
-    .option('--allow-remote', 'fetch a $ref from another host', false)
-    .option('--validate', 'fail if a contract is not valid OpenAPI', false)
-    .option('--rules', 'print the rules and exit', false)
+    .option('--all', 'also list compatible changes, and all routes of each finding')
+    .option('--allow-remote', 'fetch a $ref from another host')
+    .option('--validate', 'fail if a contract is not valid OpenAPI')
+    .option('--rules', 'print the rules and exit')
     .action(async (old: string | undefined, now: string | undefined, options: CompatOptions) =>
       finish(await compat(old, now, options, io, program.version() ?? '')),
     );
@@ -69,7 +69,7 @@ async function compat(
   const progress = progressOn(io);
   try {
     const comparison = await compare(old, now, options, io, progress);
-    const printed = printers[options.format](comparison, { all: options.all, io, release });
+    const printed = printers[options.format](comparison, { all: options.all === true, io, release });
     progress.done();
     io.stdout.write(printed);
     return isClean(comparison.report) ? 0 : 1;
@@ -108,7 +108,7 @@ function isClean({ pairs, stale }: CompatReport): boolean {
   return stale.length === 0 && !pairs.some((pair) => isBreaking(countedFindings(pair)));
 }
 
-function ruleArgument(text: string, known: ReadonlyMap<string, RuleLevel>): ReadonlyMap<string, RuleLevel> {
+function ruleArgument(text: string, known: ReadonlyMap<string, RuleLevel> = new Map()): ReadonlyMap<string, RuleLevel> {
   const [id, ...words] = text.split('=');
   const level = ruleLevels.find((one) => one === words.join('='));
   if (id === undefined || !rules.some((rule) => rule.id === id)) {

@@ -21,9 +21,9 @@ export interface ComparisonOptions {
   readonly against?: string;
   readonly config?: string;
   /** Levels set on the command line, by rule. */
-  readonly rule: ReadonlyMap<string, RuleLevel>;
-  readonly allowRemote: boolean;
-  readonly validate: boolean;
+  readonly rule?: ReadonlyMap<string, RuleLevel>;
+  readonly allowRemote?: boolean;
+  readonly validate?: boolean;
 }
 
 export interface ComparisonResult {
@@ -62,7 +62,7 @@ export async function compareFiles(
   return { report: { pairs: [judged], stale, off: rulesOff(settings.levels), notes: [] }, folder: io.cwd };
 }
 
-/** Imported on demand: comparing two files without --config needs no YAML schema. */
+/** Imported on demand: a comparison of two files without --config needs no YAML schema. */
 async function settingsFrom(file: string, io: Io): Promise<Snapshot> {
   const { snapshotOf } = await import('../options.ts');
   return snapshotOf(file, io);
@@ -76,7 +76,7 @@ export function rulesOff(levels: JudgeSettings['levels']): string[] {
 /** The rules and exemptions of a routes.yaml. Levels of the command line override those of the file. */
 export function judgeSettings(
   snapshot: Snapshot | undefined,
-  { rule }: Pick<ComparisonOptions, 'rule'>,
+  { rule = new Map() }: Pick<ComparisonOptions, 'rule'>,
 ): JudgeSettings {
   const { rules, exempt } = snapshot?.compat ?? { rules: new Map<string, never>(), exempt: [] };
   return {
@@ -89,7 +89,7 @@ export function judgeSettings(
 /** Reads a contract, and validates it if `--validate` is set. @throws CompareError */
 export async function openForCompat(
   reference: string,
-  { allowRemote, validate }: Pick<ComparisonOptions, 'allowRemote' | 'validate'>,
+  { allowRemote = false, validate }: Pick<ComparisonOptions, 'allowRemote' | 'validate'>,
   io: Io,
   progress: Progress,
   cwd = io.cwd,

@@ -30,14 +30,14 @@ export const addStart: AddCommand = (program, io, finish) => {
 
 const signalsAndExitCodes = `
 Signals
-  SIGTERM, SIGINT  stop; requests in flight have gateway.drain to finish, a second signal ends them at once
+  SIGTERM, SIGINT  stop; requests in flight may finish within gateway.drain, a second signal aborts them
   SIGHUP           reload routes.yaml and reopen the log files
   SIGUSR2          restart the workers one by one
 
 Exit codes
   0  stopped by a signal
   1  the gateway did not start, or did not stop within gateway.drain + 5 s
-  2  wrong usage, or routes.yaml cannot be read`;
+  2  invalid command line, or routes.yaml cannot be read`;
 
 /** Serves until SIGINT or SIGTERM, then drains. @throws UnreadableFileError */
 async function start(options: StartOptions, io: Io): Promise<ExitCode> {
@@ -84,7 +84,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     io.stderr.write(`${listenFailure(error, snapshot.gateway)}\n`);
     return 1;
   }
-  // Only now that the listeners are open: a start that fails has announced nothing to clients.
+  // After the listeners are open: a start that fails has announced nothing to clients.
   saveAccepted(snapshot);
   edits.begin(running, snapshot);
   process.on('SIGUSR2', restartWorkers);
@@ -104,7 +104,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   return shutDown({ drain: (ms) => running.drain(ms), close }, drain, io);
 }
 
-/** One worker: this process serves. More: worker processes serve. */
+/** With one worker, this process serves; with more, worker processes do. */
 function workersFor(
   workers: number | 'auto',
   notice: (line: string) => void,
@@ -125,7 +125,7 @@ function workersFor(
   };
 }
 
-/** Warnings where this configuration breaks what the configuration accepted last announced to clients. */
+/** A warning for each way in which this configuration breaks what the last accepted one announced to clients. */
 function acceptedConfigWarnings(snapshot: Snapshot, now: number): string[] {
   const { promises, warning } = readAccepted(snapshot.usage.store);
   if (promises === undefined) return warning === undefined ? [] : [warning];

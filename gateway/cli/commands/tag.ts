@@ -22,7 +22,7 @@ const longestValue = 65_536;
 export const addTag: AddCommand = (program, io, finish) => {
   program
     .command('tag')
-    .description('Print the tag under which the usage ledger stores a client, for a value read from standard input.')
+    .description('Read the identifier of a client from standard input, and print the tag that the usage ledger stores.')
     .argument(
       '<identifier>',
       'entry of usage.identify, such as header:x-api-key (or just x-api-key) or jwt:sub',

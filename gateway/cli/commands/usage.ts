@@ -38,7 +38,7 @@ export const addUsage: AddCommand = (program, io, finish) => {
         .argParser(periodArgument)
         .default(periodArgument('30d'), '30d'),
     )
-    .addOption(new Option('--by <what>', 'what each row stands for').choices(groupings))
+    .addOption(new Option('--by <what>', 'what a row is').choices(groupings))
     .addOption(formatOption(['text', 'json', 'csv']))
     .addOption(new Option('--store <file>', 'read this ledger file instead of asking a running gateway'))
     .addOption(new Option('--names <file>', 'with --store: file of client names, as for usage.names'))
@@ -53,7 +53,7 @@ async function usage(version: string | undefined, options: UsageOptions, io: Io)
   const paths = { ...options, ...(names !== undefined && { names: resolve(io.cwd, names) }) };
   const report = await (store === undefined
     ? reportFromGateway(version, options, io)
-    : reportFromStore(resolve(io.cwd, store), version, paths, systemClock.now()));
+    : reportFromStore(store, version, paths, io.cwd, systemClock.now()));
   if (options.format === 'json') io.stdout.write(printedJson(report));
   else if (options.format === 'csv') io.stdout.write(usageCsv(report));
   else io.stdout.write(usageAsText(report, painter(io.stdout, io.env), widthOf(io.stdout)));
@@ -71,7 +71,7 @@ async function reportFromGateway(version: string | undefined, options: UsageOpti
   return answer;
 }
 
-// Checks what tells a gateway from another server. A gateway of the same release has the other fields.
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isReport(answer: unknown): answer is UsageReport {
   if (!isRecord(answer)) return false;
   const { by, rows, since, until, problems } = answer;
@@ -88,9 +88,10 @@ function reportFromStore(
   file: string,
   version: string | undefined,
   { by, since, names }: Pick<UsageOptions, 'by' | 'since' | 'names'>,
+  cwd: string,
   now: number,
 ): UsageReport {
-  const ledger = openLedger(file, names);
+  const ledger = openLedger(file, cwd, names);
   try {
     const report = usageReport(ledger, {
       by: by ?? (version === undefined ? 'version' : 'client'),
@@ -109,9 +110,9 @@ function reportFromStore(
   }
 }
 
-function openLedger(file: string, names: string | undefined): LedgerReader {
+function openLedger(file: string, cwd: string, names: string | undefined): LedgerReader {
   try {
-    return LedgerReader.open(file, names);
+    return LedgerReader.open(resolve(cwd, file), names);
   } catch (error) {
     throw unreadable(file, error instanceof Error ? error.message : String(error));
   }

@@ -22,7 +22,10 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
   for (const one of problems) lines.push(paint('red', `${one === problem ? 'Ledger problem: ' : ''}${printable(one)}`));
   if (folded > 0)
     lines.push(
-      paint('yellow', `${plural(folded, 'request')} of clients beyond usage.max_clients, which are not told apart.`),
+      paint(
+        'yellow',
+        `${plural(folded, 'request')} of clients beyond usage.max_clients, which are counted together as other clients.`,
+      ),
     );
   if (held > 0) lines.push(paint('yellow', `${plural(held, 'row')} in memory until the ledger can be written.`));
   lines.push('', ...(rows.length === 0 ? ['  no requests'] : tableOf(report, width)));

@@ -15,7 +15,7 @@ export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, no
     '',
     'Try',
     ...snapshot.byMajor.map((version) => `  curl -i ${base}/${version.name}${example(version)}`),
-    `  curl    ${base}${snapshot.gateway.basePath === '' ? '/' : ''}              # every version, in a browser too`,
+    `  curl    ${base}${snapshot.gateway.basePath === '' ? '/' : ''}              # lists the versions, also in a browser`,
     `  curl    http://${authority(reachable(admin))}/readyz`,
     '',
   ].join('\n');

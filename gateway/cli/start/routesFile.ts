@@ -35,7 +35,7 @@ export class RoutesFile {
   read(): Snapshot | undefined {
     const { config } = this.#options;
     const { env, cwd, stderr } = this.#io;
-    const bytes = readRoutes(this.path);
+    const bytes = readRoutes(config, cwd);
     const { snapshot, faults, warnings } = parseConfig(bytes, config, { env, cwd, overrides: this.#overrides });
     const replaced = replacedLink(config, this.path);
     for (const warning of replaced ? [replaced, ...warnings] : warnings)

@@ -86,7 +86,7 @@ describe('compat OLD NEW', () => {
   it('explains itself in words only', async () => {
     const { code, stdout } = await pair.compat(['--help']);
     expect(code).toBe(0);
-    expect(stdout).toContain('(default: none)');
+    expect(stdout).not.toContain('(default: false)');
     expect(stdout).not.toContain('{}');
   });
 });

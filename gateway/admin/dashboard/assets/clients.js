@@ -118,7 +118,7 @@ function usageWarnings({ problem, folded = 0, problems = [] }) {
             { class: 'problem mild' },
             `${plural(folded, 'request comes', 'requests come')} from clients beyond `,
             el('code', {}, 'usage.max_clients'),
-            ', which are counted together.',
+            ', which are counted together as other clients.',
           ),
         ]
       : []),
