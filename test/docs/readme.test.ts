@@ -36,6 +36,14 @@ it.each(['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', ...pagesOf('docs'), 
   },
 );
 
+it('numbers each decision once, in its file name and its title', () => {
+  const notes = pagesOf('docs/decisions').map((page) => ({
+    number: Number(/\d{4}/.exec(page)?.[0]),
+    title: Number(/^# (\d+)\./.exec(readFileSync(page, 'utf8'))?.[1]),
+  }));
+  expect(notes).toEqual(notes.map((_note, index) => ({ number: index + 1, title: index + 1 })));
+});
+
 function pagesOf(folder: string): string[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.md'))
