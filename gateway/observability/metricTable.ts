@@ -42,7 +42,7 @@ export const metricTable = {
   version_gateway_failures_total: {
     type: 'counter',
     labels: ['version', 'fault'],
-    help: 'Requests without a complete response, by who caused it: client, gateway or target. Leaving a text/event-stream is not a failure.',
+    help: 'Requests without a complete response, by the side that caused it: client, gateway or target. A client that disconnects from a text/event-stream is not a failure.',
   },
   version_gateway_problems_total: {
     type: 'counter',
@@ -67,7 +67,7 @@ export const metricTable = {
   version_gateway_last_request_timestamp_seconds: {
     type: 'gauge',
     labels: byVersion,
-    help: 'When a request or stream was last in flight to a target (now while one is), from this run or the usage ledger. Absent: never.',
+    help: 'When a request or stream was last in flight to a target, from this run or the usage ledger; the current time if one is in flight now. Absent: never.',
   },
   version_gateway_deprecated_version_in_use: {
     type: 'gauge',
@@ -92,7 +92,7 @@ export const metricTable = {
   version_gateway_workers_unresponsive: {
     type: 'gauge',
     labels: [],
-    help: 'Workers that do not answer. Their figures are those of their last answer.',
+    help: 'Workers that do not answer. Their other metrics have the values of their last answer.',
   },
   version_gateway_ledger_up: {
     type: 'gauge',
@@ -148,10 +148,10 @@ export function metricsPage(): string {
   const rows = Object.entries(metricTable).map(([name, kind]) => row(name, kind));
   return `# Metrics
 
-\`GET /metrics\` of the admin listener returns the Prometheus text format. It has the same guard as the other operations: if
+\`GET /metrics\` of the admin listener returns the Prometheus text format. Access is restricted as for the other operations: if
 \`gateway.admin_token\` is set, send it as a bearer token (\`authorization: { credentials_file: … }\` of a scrape config), else call
-it from the same machine by a loopback address. With several workers, values are added over all workers. Counters of a worker
-that has ended stay in the sum: complete if it shut down in order, else as of its last scrape.
+it from the same machine at a loopback address. With several workers, values are added over all workers. The
+counters of a worker that has ended stay in the sum. If it did not shut down properly, they lack its counts since the last scrape.
 
 No label has a value that a client can choose. There is no label for paths or clients; an unknown version or stage is
 \`unknown\`, and a method other than the seven common ones is \`other\`.
