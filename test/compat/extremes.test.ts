@@ -186,6 +186,33 @@ describe('a recursive schema', () => {
     );
   });
 
+  it('may be extended by one of its alternatives', () => {
+    const alternatives = [
+      { required: ['a'], properties: { b: ref('Extended') } },
+      { contains: { minimum: 1 } },
+      ref('Extended'),
+    ];
+    const schemas = (base: Json): Json => ({
+      Base: { minItems: 2, dependentSchemas: { a: { properties: { c: ref('Other') } } }, ...base },
+      Extended: { allOf: [ref('Base'), { type: 'array' }] },
+      Other: { type: 'object', properties: { d: { type: 'integer', oneOf: [ref('Base'), { type: 'null' }] } } },
+    });
+    const [old, now] = [{ oneOf: alternatives }, {}].map((base) => contractOf('request', ref('Base'), schemas(base)));
+    // The alternatives multiply without end unless equal ones are recognized. Each comparison of two of them is counted.
+    let left = 10_000;
+    const countedLevelOf: typeof levelOf = (change) => {
+      left -= 1;
+      if (left < 0) throw new Error('the comparison does not end');
+      return levelOf(change);
+    };
+    for (const [before, after] of [
+      [old, now],
+      [now, old],
+    ]) {
+      expect(findingsOf(compareContracts(documentsOf(before), documentsOf(after), countedLevelOf))).not.toEqual([]);
+    }
+  });
+
   it('may be a part of itself', () => {
     const loop = (type: Json): Json => ({ Loop: { allOf: [ref('Loop'), type] } });
     const [old, now] = [text, whole].map((type) => contractOf('response', ref('Loop'), loop(type)));

@@ -67,7 +67,7 @@ export interface SchemaLookup {
   all(located: readonly Located[]): Schema;
   /** The schema with a name, or behind a reference, of a discriminator's mapping; undefined: it does not exist. */
   named(target: Located): Schema | undefined;
-  /** The schema object without some of its keywords. */
+  /** The schema object without some of its keywords; itself if it has none of them. */
   without(located: Located, keywords: readonly string[]): Located;
   /** The alternatives of a choice, without a bare null. */
   alternatives(part: SchemaPart, keyword: Choice['keyword']): Located[];

@@ -68,13 +68,15 @@ export class Schemas implements SchemaLookup {
   }
 
   without(located: Located, keywords: readonly string[]): Located {
-    if (!isMap(located.value)) return located;
+    const { value } = located;
+    // A copy would be a new schema each time: the choices of a recursive schema would have no end.
+    if (!isMap(value) || !keywords.some((keyword) => value[keyword] !== undefined)) return located;
     const name = keywords.join(',');
-    const known = this.#reduced.get(located.value) ?? new Map<string, JsonMap>();
+    const known = this.#reduced.get(value) ?? new Map<string, JsonMap>();
     let reduced = known.get(name);
     if (!reduced) {
-      reduced = Object.fromEntries(Object.entries(located.value).filter(([key]) => !keywords.includes(key)));
-      this.#reduced.set(located.value, known.set(name, reduced));
+      reduced = Object.fromEntries(Object.entries(value).filter(([key]) => !keywords.includes(key)));
+      this.#reduced.set(value, known.set(name, reduced));
     }
     return { value: reduced, place: located.place };
   }
