@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Change, Comparison, PathStep, Severity } from '../diff/change.ts';
+import type { Change, ChangeDetail, Comparison, PathStep, Severity } from '../diff/change.ts';
 import type { ContractComparison } from '../diff/contracts.ts';
 import type { Route, RouteName } from '../diff/routes.ts';
 import { type ContractPlace, type Located, pointerOf } from '../document/located.ts';
 import { withinTheStack } from '../failure.ts';
-import { nameInWords, type Occurrence, type RuleId, type RuleLevel, ruleFor, sentenceOf } from '../rules/rules.ts';
+import { type Occurrence, type RuleId, type RuleLevel, ruleFor, sentenceOf } from '../rules/rules.ts';
 import { routeInWords, subjectOf } from '../rules/words.ts';
+import { canonical } from '../schema/canonical.ts';
 import { renamesIn } from './renames.ts';
 
 /** The old or the new side of a finding. */
@@ -60,19 +61,17 @@ function findingOf(
   level: Finding['level'],
   renamedTo: string | undefined,
 ): Finding {
-  const { change, occurrences } = source;
+  const { change, identity, occurrences } = source;
   const [first] = occurrences;
-  const [old, now] = [siteOf(change.old), siteOf(change.new)];
-  const pointers = [old, now].map((site) => (site ? pointerOf(site.place) : ''));
   return {
     rule,
     level,
     sentence: sentenceOf(change, first),
     subject: subjectOf(first.steps, change),
     routes: occurrences.flatMap(({ route }) => (route ? [nameOf(route)] : [])),
-    old,
-    new: now,
-    fingerprint: fingerprintOf(rule, change.kind, change.effect, nameInWords(change), change.direction, ...pointers),
+    old: siteOf(change.old),
+    new: siteOf(change.new),
+    fingerprint: fingerprintOf(rule, identity),
     renamedTo,
     source,
   };
@@ -93,8 +92,9 @@ export function isBreaking(findings: readonly Finding[]): boolean {
   return findings.some(({ level }) => level === 'error');
 }
 
-export function fingerprintOf(...parts: readonly (string | undefined)[]): string {
-  return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16);
+/** `identity`: data only. A finding keeps its fingerprint when a release words it differently. */
+export function fingerprintOf(rule: RuleId, identity: string): string {
+  return createHash('sha256').update(`${rule}\n${identity}`).digest('hex').slice(0, 16);
 }
 
 function siteOf(located: Located | undefined): Site | undefined {
@@ -108,13 +108,15 @@ function nameOf({ kind, method, path }: RouteName): RouteName {
 /** A change and the routes that it affects. */
 export interface CollectedChange {
   readonly change: Change;
+  /** The same text for equal changes at the same places. */
+  readonly identity: string;
   /** One for each route, in the order of the contract. */
   readonly occurrences: readonly [Occurrence, ...Occurrence[]];
 }
 
 /** Each change once, with all routes that it affects. Equal changes at the same places count as one. */
 export function collectChanges({ document, routes }: ContractComparison): CollectedChange[] {
-  const collected = new Map<string, { change: Change; occurrences: [Occurrence, ...Occurrence[]] }>();
+  const collected = new Map<string, CollectedChange & { readonly occurrences: Occurrence[] }>();
   const identities = new Map<Change, string>();
   const changed = withChanges([document, ...routes.map(({ comparison }) => comparison)]);
   const gather = (root: Comparison, route: Route | undefined): void => {
@@ -128,7 +130,7 @@ export function collectChanges({ document, routes }: ContractComparison): Collec
         const identity = identities.get(change) ?? identityOf(change);
         identities.set(change, identity);
         const known = collected.get(identity);
-        if (!known) collected.set(identity, { change, occurrences: [{ route, steps }] });
+        if (!known) collected.set(identity, { change, identity, occurrences: [{ route, steps }] });
         else if (known.occurrences.at(-1)?.route !== route) known.occurrences.push({ route, steps });
       }
       for (const { step, comparison: part } of comparison.parts.toReversed()) {
@@ -141,10 +143,17 @@ export function collectChanges({ document, routes }: ContractComparison): Collec
   return [...collected.values()];
 }
 
-function identityOf(change: Change): string {
-  const { kind, effect, direction, old, new: now } = change;
+function identityOf({ kind, effect, direction, name, detail, old, new: now }: Change): string {
   const pointers = [old, now].map((located) => (located ? pointerOf(located.place) : ''));
-  return [kind, effect, direction, nameInWords(change), ...pointers].join('\n');
+  return [kind, effect, name + detailAsJson(detail), direction, ...pointers].join('\n');
+}
+
+/** A cause counts without its places, which are below those of the change. */
+function detailAsJson(detail: ChangeDetail | undefined): string {
+  if (detail === undefined) return '';
+  if (detail.is !== 'cause') return canonical(detail);
+  const { kind, effect, name, detail: inner } = detail.change;
+  return canonical({ is: detail.is, kind, effect, name, detail: detailAsJson(inner), steps: detail.steps });
 }
 
 /** The comparisons that contain a change, in themselves or in a part. */

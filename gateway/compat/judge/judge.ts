@@ -116,7 +116,7 @@ function needlessMajor(
     routes: [],
     old: { place: below(old.root, 'info').place, value: undefined },
     new: { place: below(now.root, 'info').place, value: undefined },
-    fingerprint: fingerprintOf(majorRule, before, after),
+    fingerprint: fingerprintOf(majorRule, `/${versions.old ?? ''}\n/${versions.new ?? ''}`),
     renamedTo: undefined,
     source: undefined,
   };

@@ -247,7 +247,7 @@ export function sentenceOf(change: Change, { route, steps }: Occurrence): string
 }
 
 /** What changed, in words. A change of structure names the breaking change within it. */
-export function nameInWords(change: Change): string {
+function nameInWords(change: Change): string {
   const { detail } = change;
   if (detail?.is !== 'cause') return labelOf(change);
   return `${subjectOf(detail.steps, detail.change)} ${predicateOf(detail.change)}`.trim();
