@@ -13,8 +13,8 @@ export class CompareError extends Error {
   }
 }
 
-/** Recursive functions overflow the stack on schemas nested thousands of levels deep. @throws CompareError instead */
-export function withinTheStack<T>(where: string, work: () => T): T {
+/** Runs `work`. @throws CompareError if it overflows the stack, as on schemas nested thousands of levels deep */
+export function checkStackDepth<T>(where: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {

@@ -51,7 +51,7 @@ export class RequestFields {
   forwarded: Map<string, string> | undefined;
 }
 
-/** `raw`: names and values in turn, as received. Only a `trusted` peer may send forwarding headers. */
+/** `raw`: alternating names and values, as received. Only a `trusted` peer may send forwarding headers. */
 export function readRequestFields(raw: readonly string[], trusted: boolean): RequestFields {
   const fields = new RequestFields();
   let passed = '';

@@ -9,7 +9,7 @@ export interface RequestHeadParts {
   /** The Host to send: the client's own, or that of an absolute-form target. */
   readonly host: string;
   /** The authority that the client asked for; '' if it named none. */
-  readonly askedHost: string;
+  readonly requestedHost: string;
   readonly id: string;
   /** The `traceparent` to send; the client's own keeps its `tracestate`. */
   readonly traceparent: string;
@@ -44,10 +44,10 @@ function framing({ contentLength, transferEncoding }: RequestFields): string {
   return contentLength === undefined ? '' : `Content-Length: ${contentLength}\r\n`;
 }
 
-function forwarding({ fields, askedHost, removedPrefix }: RequestHeadParts, peer: Peer): string {
+function forwarding({ fields, requestedHost, removedPrefix }: RequestHeadParts, peer: Peer): string {
   const prefix = removedPrefix === '' ? '' : `X-Forwarded-Prefix: ${removedPrefix}\r\n`;
-  if (fields.forwarded !== undefined) return appended(fields.forwarded, askedHost, removedPrefix, peer);
-  return `X-Forwarded-For: ${peer.address}\r\nX-Forwarded-Proto: ${peer.scheme}\r\n${hostLine(askedHost)}X-Forwarded-Port: ${peer.port}\r\n${prefix}`;
+  if (fields.forwarded !== undefined) return appended(fields.forwarded, requestedHost, removedPrefix, peer);
+  return `X-Forwarded-For: ${peer.address}\r\nX-Forwarded-Proto: ${peer.scheme}\r\n${hostLine(requestedHost)}X-Forwarded-Port: ${peer.port}\r\n${prefix}`;
 }
 
 function hostLine(host: string): string {

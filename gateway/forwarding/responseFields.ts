@@ -2,7 +2,7 @@ import { listOfTokens, lowerCased } from '../http1/grammar.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { httpDate, parseHttpDate } from '../shared/httpDate.ts';
 import {
-  type Origins,
+  type ApiAuthorities,
   type Rewriting,
   rewriteCookie,
   rewriteLink,
@@ -14,7 +14,7 @@ import {
 export interface ResponsePlan {
   /** Undefined for a version whose prefix is forwarded. */
   readonly rewriting: Rewriting | undefined;
-  readonly origins: Origins;
+  readonly authorities: ApiAuthorities;
   /** Undefined for an active version: the backend's own lifecycle fields pass. */
   readonly lifecycle: LifecycleFields | undefined;
   readonly pseudonym: string;
@@ -35,11 +35,11 @@ export interface LifecycleFields {
 const exposed = ['Deprecation', 'Sunset', 'Link'];
 
 /**
- * The fields for the client, names and values in turn: the backend's without hop-by-hop fields, with the prefix restored
- * if it was stripped, then ours.
+ * The fields for the client, as alternating names and values: first those of the backend, without hop-by-hop fields and
+ * with the stripped prefix restored, then ours.
  */
 export function responseFields(head: ResponseHead, plan: ResponsePlan): string[] {
-  const { lifecycle, rewriting, origins } = plan;
+  const { lifecycle, rewriting, authorities } = plan;
   const out: string[] = [];
   let { hsts } = plan;
   for (let at = 0; at < head.fields.length; at += 2) {
@@ -72,14 +72,14 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
         out.unshift(name, value);
         continue;
       case 'link':
-        if (rewriting) value = rewriteLink(value, rewriting, origins);
+        if (rewriting) value = rewriteLink(value, rewriting, authorities);
         break;
       case 'location':
       case 'content-location':
-        if (rewriting) value = rewriteReference(value, rewriting, origins);
+        if (rewriting) value = rewriteReference(value, rewriting, authorities);
         break;
       case 'refresh':
-        if (rewriting) value = rewriteRefresh(value, rewriting, origins);
+        if (rewriting) value = rewriteRefresh(value, rewriting, authorities);
         break;
       case 'strict-transport-security':
         hsts = false;
@@ -176,7 +176,7 @@ const forbiddenTrailers = new Set(
   transfer-encoding upgrade vary via warning www-authenticate`.split(/\s+/),
 );
 
-/** The trailers to pass on, in the form of node:http. `trailers`: names and values in turn. */
+/** The trailers to pass on, in the form of node:http. `trailers`: alternating names and values. */
 export function forwardableTrailers(trailers: readonly string[]): [name: string, value: string][] {
   const rows: [string, string][] = [];
   for (let at = 0; at < trailers.length; at += 2) {

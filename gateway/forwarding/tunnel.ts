@@ -206,7 +206,7 @@ class TunnelDirection {
   }
 
   #endBetweenFrames(): void {
-    if (this.#frames?.between === false) return;
+    if (this.#frames?.isAtBoundary === false) return;
     // No frame may follow a Close (RFC 6455 §5.5.1).
     if (this.#frames?.closing === false && this.#to.writable) this.#to.write(goingAwayFrame(this.#masked));
     this.end();

@@ -17,8 +17,7 @@ export class FrameFollower {
   // While reading a long length: its value so far. Later: the bytes of masking key and payload still to come.
   #size = 0;
 
-  /** At a frame boundary. */
-  get between(): boolean {
+  get isAtBoundary(): boolean {
     return this.#next === 'opcode';
   }
 

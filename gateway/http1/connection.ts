@@ -18,7 +18,7 @@ export class Connection implements Timed, SocketEvents {
   readonly socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #reader = new ResponseReader();
-  #endsAs: 'unreachable' | 'exhausted' | 'untrusted' | 'lost' = 'unreachable';
+  #failureOnClose: 'unreachable' | 'exhausted' | 'untrusted' | 'lost' = 'unreachable';
   #requestSent = false;
   #idleTimeout = 0;
   #cause = 'closed';
@@ -48,12 +48,12 @@ export class Connection implements Timed, SocketEvents {
     this.#requestSent = bodiless;
     this.#reader.begin(handler, expectBody);
     this.socket.write(head, 'latin1');
-    if (this.#endsAs !== 'lost') return;
+    if (this.#failureOnClose !== 'lost') return;
     this.setIdleTimeout(firstByte);
     if (!bodiless) handler.onConnected();
   }
 
-  /** Another handler takes over, from the next byte on: a tunnel after a 101. */
+  /** Passes all following bytes to another handler: a tunnel after a 101. */
   handOver(handler: ResponseHandler): void {
     this.#reader.handler = handler;
   }
@@ -76,22 +76,22 @@ export class Connection implements Timed, SocketEvents {
   }
 
   onDeadline(): void {
-    if (this.#reader.handler) this.#fail(this.#endsAs === 'lost' ? 'timeout' : 'connect-timeout', 'timed out');
+    if (this.#reader.handler) this.#fail(this.#failureOnClose === 'lost' ? 'timeout' : 'connect-timeout', 'timed out');
     else this.destroy();
   }
 
-  onReached(): void {
-    this.#endsAs = 'untrusted';
+  onTcpConnected(): void {
+    this.#failureOnClose = 'untrusted';
   }
 
   onConnected(): void {
-    this.#endsAs = 'lost';
+    this.#failureOnClose = 'lost';
     this.setIdleTimeout(this.#idleTimeout);
     this.#reader.handler?.onConnected();
   }
 
   onRead(buffer: Buffer, length: number): boolean {
-    // Bytes without a request: behind a response, or a target that sends first.
+    // Unexpected bytes: after a complete response, or before the first request.
     if (!this.#reader.handler) {
       this.destroy();
       return false;
@@ -106,7 +106,7 @@ export class Connection implements Timed, SocketEvents {
     return true;
   }
 
-  /** Returns the connection to its pool before the handler is called, whose next request may then use it. */
+  /** Returns the connection to its pool before calling the handler, so that its next request may use the connection. */
   #onResponse(): void {
     const reader = this.#reader;
     const { handler } = reader;
@@ -132,13 +132,13 @@ export class Connection implements Timed, SocketEvents {
 
   onError(error: NodeJS.ErrnoException): void {
     this.#cause = error.message;
-    if (error.code === 'EMFILE' || error.code === 'ENFILE') this.#endsAs = 'exhausted';
+    if (error.code === 'EMFILE' || error.code === 'ENFILE') this.#failureOnClose = 'exhausted';
   }
 
   onClose(): void {
     unwatchDeadline(this);
     this.#owner.onClose(this);
-    if (this.#reader.handler) this.#fail(this.#endsAs, this.#cause);
+    if (this.#reader.handler) this.#fail(this.#failureOnClose, this.#cause);
   }
 
   #fail(kind: WireFailureKind, cause: string): void {

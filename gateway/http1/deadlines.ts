@@ -4,8 +4,8 @@ export interface Timed {
   onDeadline(): void;
 }
 
-// One timer checks all deadlines. A deadline moves with every chunk and hardly ever passes, and resetting a timer for each
-// chunk would cost far more.
+// One timer checks all deadlines. Deadlines move with every chunk and rarely pass: a timer of its own for each connection
+// would cost far more.
 const intervalMs = 100;
 const watched = new Set<Timed>();
 let timer: NodeJS.Timeout | undefined;

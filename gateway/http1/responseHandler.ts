@@ -14,7 +14,7 @@ export interface ResponseHandler {
   onHead(head: ResponseHead): void;
   /** `chunk` belongs to the handler. False pauses the connection until `resume`. */
   onData(chunk: Buffer): boolean;
-  /** Names and values of the trailers in turn. */
+  /** The trailers: alternating names and values. */
   onEnd(trailers: readonly string[]): void;
   /** Everything written to the socket has been sent: more may be written. */
   onDrain(): void;

@@ -6,7 +6,7 @@ export interface ResponseHead {
   readonly minor: 0 | 1;
   readonly status: number;
   readonly reason: string;
-  /** Names and values in turn, as received: in order, with duplicates, latin1. */
+  /** Alternating names and values, as received: in order, with duplicates, latin1. */
   readonly fields: readonly string[];
   /** The names of `fields` in lower case, one for each pair. */
   readonly names: readonly string[];

@@ -22,7 +22,7 @@ export class ResponseReader {
   inBody = false;
   reusable = false;
   keepAlive: number | undefined;
-  /** Of the current response; undefined while there is none. */
+  /** Undefined between two responses. */
   handler: ResponseHandler | undefined;
   #expectBody = true;
   #text = '';
@@ -46,7 +46,7 @@ export class ResponseReader {
     return this.inBody || this.#text !== '' || this.#interim > 0;
   }
 
-  /** Whether this response ends properly with the connection. */
+  /** Whether this response is complete when the target closes the connection. */
   get endsWithConnection(): boolean {
     return this.inBody && this.#kind === 'until-close';
   }
@@ -63,7 +63,7 @@ export class ResponseReader {
     }
   }
 
-  /** Calls `onComplete` or `onEnd` of the handler. Returns the error if it throws. */
+  /** Calls `onComplete` or `onEnd` of the handler. Returns the error if that call throws. */
   deliver(handler: ResponseHandler): MalformedResponse | undefined {
     const whole = this.#whole;
     const trailers = this.#chunked?.trailers ?? [];
@@ -110,7 +110,7 @@ export class ResponseReader {
     return available > 0 ? this.#readBody(buffer, at, length) : 'more';
   }
 
-  /** RFC 9112 §6.3, in its order. Negative if the length is known only at the end. */
+  /** The rules of RFC 9112 §6.3, in its order. Negative if the size is not known in advance. */
   #bodySize(head: ResponseHead): number {
     if (head.status === 101) return this.#startBody('tunnel', unknownSize);
     if (!this.#expectBody || head.status === 204 || head.status === 304) return this.#startBody('length', 0);

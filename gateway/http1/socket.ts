@@ -18,7 +18,7 @@ export interface SocketEvents {
   /** `length` bytes of `buffer`, valid during the call only. False pauses reading until `resume`. */
   onRead(buffer: Buffer, length: number): boolean;
   /** With TLS: the TCP connection is open, the handshake not complete. */
-  onReached(): void;
+  onTcpConnected(): void;
   onConnected(): void;
   onDrain(): void;
   onEnd(): void;
@@ -51,7 +51,7 @@ function connectSecure({ host, port, tls, lookup }: Endpoint, events: SocketEven
     .on('data', (chunk: Buffer) => {
       if (!events.onRead(chunk, chunk.length)) socket.pause();
     })
-    .on('connect', () => events.onReached())
+    .on('connect', () => events.onTcpConnected())
     .on('secureConnect', () => events.onConnected());
 }
 

@@ -46,7 +46,7 @@ export interface ExchangeRecord {
   readonly traceId: string;
   /** Client address as given by a trusted proxy, else the peer of the connection. */
   readonly address: string;
-  /** Names and values in turn, as received. */
+  /** Alternating names and values, as received. */
   readonly rawHeaders: readonly string[];
   /** Set if the request was counted before its end. */
   readonly counted?: OpenRequest | undefined;

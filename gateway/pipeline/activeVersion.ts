@@ -13,7 +13,7 @@ export interface Live {
   readonly activeVersions: ReadonlyMap<string, ActiveVersion>;
 }
 
-/** Puts a snapshot into use. `uses` survive every reload; versions that are new are added to it. */
+/** Puts a snapshot into use. `uses` is kept across reloads; it gets an entry for each new version. */
 export function activate(snapshot: Snapshot, pools: ReadonlyMap<string, Pool>, uses: Map<string, VersionUse>): Live {
   const activeVersions = new Map<string, ActiveVersion>();
   const announcements = new Announcements(snapshot);

@@ -9,7 +9,7 @@ import {
 } from '../forwarding/responseFields.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 
-/** What an answer of the gateway itself needs from its exchange. */
+/** The properties of an exchange that the gateway needs to answer it. */
 interface Answerable {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -25,8 +25,8 @@ interface Answerable {
 export const overloaded: Problem = { code: 'OVERLOADED', fields: ['Retry-After', '1'] };
 
 /**
- * Answers with a problem. `closes`: close the connection afterwards, because the next byte on it may be anything. It also
- * closes if the request body has not been read.
+ * Answers with a problem. `closes`: close the connection afterwards, because it is unknown where the next request begins.
+ * It also closes if the request body has not been read.
  */
 export function answerProblem(exchange: Answerable, problem: Problem, closes = false): void {
   const body = problemBody(problem, exchange.id);
@@ -43,7 +43,7 @@ export function answerEmpty(exchange: Answerable, status: number, fields: readon
   send(exchange, status, [...fields], '', false);
 }
 
-/** False if a response has begun, or the client has left. */
+/** False if a response has begun, or the client has disconnected. */
 function send(exchange: Answerable, status: number, fields: string[], body: string, closes: boolean): boolean {
   const { req, res, hasBody, lifecycle } = exchange;
   if (res.headersSent || res.destroyed) return false;

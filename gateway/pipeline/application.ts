@@ -87,7 +87,7 @@ function exchangeFor(
   const { origin, pathEnd } = typeof read === 'string' ? { origin: url, pathEnd: endOfPath(url) } : read;
   if (!namesVersion(origin, context.live.snapshot.gateway.basePath)) return undefined;
   const exchange = new Exchange(req, res, context);
-  exchange.origin = origin;
+  exchange.originForm = origin;
   exchange.pathEnd = pathEnd;
   return exchange;
 }

@@ -20,9 +20,9 @@ import { answerProblem, overloaded } from './answer.ts';
 import type { InFlight } from './inFlight.ts';
 import { type ClientPeer, clientAddressOf, peerOf } from './peer.ts';
 
-/** What every exchange needs from the gateway that it is part of. */
+/** The state of the gateway that all its exchanges share. */
 export interface GatewayContext {
-  /** Replaced by a reload; an exchange keeps the one that it began with. */
+  /** Replaced by a reload. An exchange that has begun keeps the former one. */
   live: Live;
   readonly now: () => number;
   /** Our name in Via: random, so that it identifies this process only. */
@@ -42,7 +42,7 @@ export function newPseudonym(): string {
   return `version-gateway-${randomBytes(6).toString('hex')}`;
 }
 
-/** The outcome of a step that ends the steps. */
+/** The result of a step after which no further step runs. */
 export type StepOutcome =
   | { readonly kind: 'problem'; readonly problem: Problem; readonly closes?: boolean }
   /** A response without a body. */
@@ -71,17 +71,17 @@ export class Exchange implements Outbound, InFlight {
   readonly stats = new ExchangeStats();
 
   /** The request target in origin-form, as received, and where its path ends. */
-  origin = '';
+  originForm = '';
   pathEnd = 0;
   /** The authority of the request: of an absolute-form target, else its Host; '' in HTTP/1.0 without one. */
   host: string;
   activeVersion: ActiveVersion | undefined;
-  /** The path behind the version, without the query: `/drinks/7`. */
+  /** The path after the version, without the query: `/drinks/7`. */
   resource = '';
-  /** What is sent to the target: path and query. */
+  /** The path and query that are sent to the target. */
   path = '';
   chosenTarget: Target | undefined;
-  /** Undefined before the request is sent on, and if the application answers it. */
+  /** Undefined until the request is forwarded, and if the application answers it. */
   forwarding: Forwarding | undefined;
   counted: OpenRequest | undefined;
 
@@ -124,7 +124,7 @@ export class Exchange implements Outbound, InFlight {
       path: this.path,
       fields: this.fields,
       host: host === '' ? target.authority : host,
-      askedHost: host,
+      requestedHost: host,
       id: this.id,
       traceparent: this.traceparent,
       httpVersion: this.req.httpVersion,
@@ -160,7 +160,7 @@ export class Exchange implements Outbound, InFlight {
     return this.activeVersion?.lifecycle(this.resource, this.now);
   }
 
-  /** Of the response; 0 before there is one. */
+  /** The status of the response; 0 if it has not begun. */
   get status(): number {
     if (this.stats.switched) return 101;
     if (this.stats.status !== undefined) return this.stats.status;
@@ -182,7 +182,7 @@ export class Exchange implements Outbound, InFlight {
     const { activeVersion } = this;
     return {
       rewriting: activeVersion?.rewriting,
-      origins: { target: this.target.authority, client: this.host, public: activeVersion?.publicAuthority ?? '' },
+      authorities: { target: this.target.authority, client: this.host, public: activeVersion?.publicAuthority ?? '' },
       lifecycle: this.lifecycle,
       pseudonym: this.context.pseudonym,
       trailers: this.req.httpVersionMinor === 1 && this.method !== 'HEAD',
@@ -205,7 +205,7 @@ export class Exchange implements Outbound, InFlight {
   }
 
   onTunnelClosed(): void {
-    // A response that has given up its socket never emits `close` by itself, which is where every exchange ends.
+    // Every exchange ends with the `close` of its response. A response without its socket does not emit it by itself.
     this.res.emit('close');
   }
 

@@ -6,16 +6,16 @@ import type { Exchange, GatewayContext, StepOutcome } from './exchange.ts';
 
 /** Finds the version that the path names below `base_path`, and the path to ask its target for. */
 export function findVersion(exchange: Exchange): StepOutcome | undefined {
-  const { live, origin } = exchange;
+  const { live, originForm } = exchange;
   const { basePath } = live.snapshot.gateway;
-  const inside = origin === '*' ? undefined : pathBelow(origin, basePath);
+  const inside = originForm === '*' ? undefined : pathBelow(originForm, basePath);
   const segment = inside === undefined ? '' : firstSegment(inside);
   const activeVersion = live.activeVersions.get(segment);
   if (!activeVersion) return undefined;
   const prefixEnd = basePath.length + segment.length + 1;
-  const rest = origin.slice(prefixEnd);
+  const rest = originForm.slice(prefixEnd);
   exchange.activeVersion = activeVersion;
-  exchange.resource = origin.slice(prefixEnd, exchange.pathEnd);
+  exchange.resource = originForm.slice(prefixEnd, exchange.pathEnd);
   if (activeVersion.version.prefix === 'forward') {
     exchange.path = inside as string;
     return undefined;
@@ -44,10 +44,10 @@ export function namesVersion(origin: string, basePath: string): boolean {
 
 /** Runs after `checkMessage`: only a valid message gets an answer with details. */
 export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefined {
-  const { activeVersion, origin, pathEnd, live, context } = exchange;
+  const { activeVersion, originForm, pathEnd, live, context } = exchange;
   if (activeVersion) return undefined;
   const { snapshot } = live;
-  if (context.isDiscovery(origin.slice(0, pathEnd), snapshot)) return { kind: 'discovery' };
+  if (context.isDiscovery(originForm.slice(0, pathEnd), snapshot)) return { kind: 'discovery' };
   const { basePath, publicUrl = '' } = snapshot.gateway;
   const versions = snapshot.byMajor.map((version) => ({
     version: version.name,

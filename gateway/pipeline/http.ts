@@ -17,10 +17,10 @@ export function handleRequest(
   context: GatewayContext,
   expectsContinue = false,
 ): void {
-  // The parser may have read on behind a message that ended the connection.
+  // The parser may have read another message after one that closed the connection.
   if (!req.socket.writable) return;
-  // A response has its socket from the start unless others are before it, which is rare. The exchange is made only when it
-  // starts, because a reload may come first.
+  // Without a socket, the response waits for an earlier one, which is rare. The exchange is then created when its turn
+  // comes, because a reload may come first.
   if (res.socket !== null) runExchange(new Exchange(req, res, context, expectsContinue));
   else {
     runInOrder(req, res, (hadRoom) => {
@@ -32,9 +32,9 @@ export function handleRequest(
 }
 
 /**
- * Whether node:http hands over the socket. Not for h2c, which RFC 9113 §3.1 has deprecated and which tunnels requests past
- * every check; and not for a request with a body, which would have to be separated from the stream. Both are handled as
- * plain requests: a server may ignore Upgrade (RFC 9110 §7.8).
+ * Whether node:http emits `upgrade` and hands over the socket. Two kinds of upgrades are handled as plain requests, which
+ * RFC 9110 §7.8 allows: those to h2c, which is deprecated (RFC 9113 §3.1) and would let requests bypass all checks; and
+ * those with a body, which would have to be separated from the stream that follows.
  */
 export function shouldUpgrade(req: IncomingMessage): boolean {
   const { upgrade = '', 'content-length': length, 'transfer-encoding': coding } = req.headers;
@@ -44,14 +44,14 @@ export function shouldUpgrade(req: IncomingMessage): boolean {
   );
 }
 
-/** Runs the steps for an upgrade or a CONNECT. `head`: the bytes that came together with the request. */
+/** Runs the steps for an upgrade or a CONNECT. `head`: the bytes after the request head that were read with it. */
 export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer, context: GatewayContext): void {
   // node:http no longer listens to this socket, and an `error` without a listener ends the process.
   socket.on('error', () => socket.destroy());
   const earlyData = new EarlyData(socket, head, req.headers.upgrade ?? '');
   afterEarlierResponses(socket, () => {
     if (!socket.writable) return;
-    // Any answer but a 101 is an ordinary response, written by the ordinary code.
+    // Writes every answer except a 101, as for a plain request.
     const res = new ServerResponse(req);
     res.shouldKeepAlive = false;
     res.assignSocket(socket);
@@ -69,7 +69,7 @@ export function runExchange(exchange: Exchange): void {
   else applyOutcome(exchange, outcome);
 }
 
-/** All connections together have pipelined too much. Nothing behind this request has been parsed. */
+/** Refuses a request because pipelined requests use too much memory. The bytes after it have not been parsed. */
 function refusePipelined(exchange: Exchange): void {
   track(exchange);
   lingerAfter(exchange.res);
@@ -90,7 +90,7 @@ function applyOutcome(exchange: Exchange, outcome: StepOutcome): void {
       break;
     case 'discovery':
       if (exchange.hasBody) {
-        // Discovery reads no body. The client need not send it to its end.
+        // Discovery does not read the body. Close the connection instead of waiting for its end.
         res.setHeader('Connection', 'close');
         lingerAfter(res);
       }
@@ -123,7 +123,7 @@ function forward(exchange: Exchange): void {
   forwarding.start();
 }
 
-/** A property, because one WeakMap entry for each request is work for the garbage collector. */
+/** A property on the response, because a WeakMap entry for each request would be more work for the garbage collector. */
 const tracked = Symbol('exchange');
 
 interface TrackedResponse extends ServerResponse {
@@ -148,7 +148,7 @@ function onClose(this: TrackedResponse): void {
   exchange.context.unrecorded -= 1;
 }
 
-/** Answers with `problem` because the body of a request in flight is broken. False if the request is not in flight. */
+/** Answers with `problem` because the body of a request in flight is malformed. False if the request is not in flight. */
 export function refuseInFlight(res: TrackedResponse, problem: Problem): boolean {
   const exchange = res[tracked];
   if (!exchange?.forwarding) return false;

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Changes the fields of a response right before they are sent. `fields`: names and values in turn. */
+/** Changes the fields of a response right before they are sent. `fields`: alternating names and values. */
 type ChangeHead = (status: number, fields: string[]) => void;
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
@@ -18,7 +18,7 @@ const lifecycleNames = [
   'access-control-expose-headers',
 ];
 
-/** Calls `changeHead` with the final response head. It is written through `writeHead` in all cases, by `res.end()` too. */
+/** Calls `changeHead` with the final response head. node:http always calls `writeHead` for it, `res.end()` included. */
 export function interceptResponseHead(res: ServerResponse, changeHead: ChangeHead): void {
   const { writeHead } = res;
   res.writeHead = (status: number, reason?: string | Headers, given?: Headers): ServerResponse => {
@@ -29,14 +29,14 @@ export function interceptResponseHead(res: ServerResponse, changeHead: ChangeHea
     if (raw) changeHead(status, raw);
     else {
       setAll(res, headers);
-      changeSet(res, status, changeHead);
+      changeSetFields(res, status, changeHead);
     }
     if (message === undefined) return raw ? res.writeHead(status, raw) : res.writeHead(status);
     return raw ? res.writeHead(status, message, raw) : res.writeHead(status, message);
   };
 }
 
-/** Like node:http itself if fields were set before. */
+/** Sets fields as the `writeHead` of node:http does if other fields were set before. */
 function setAll(res: ServerResponse, headers: Headers | undefined): void {
   if (headers === undefined) return;
   if (!Array.isArray(headers)) {
@@ -49,8 +49,8 @@ function setAll(res: ServerResponse, headers: Headers | undefined): void {
   for (let at = 0; at < fields.length; at += 2) res.appendHeader(fields[at] as string, fields[at + 1] as string);
 }
 
-/** Changes the lifecycle fields only: node:http gives a meaning to the removal of some others. */
-function changeSet(res: ServerResponse, status: number, changeHead: ChangeHead): void {
+/** Changes the lifecycle fields only. Removing others, such as Date or Connection, changes what node:http adds. */
+function changeSetFields(res: ServerResponse, status: number, changeHead: ChangeHead): void {
   const fields: string[] = [];
   for (const name of namesIn(res)) {
     const lower = name.toLowerCase();
@@ -65,12 +65,12 @@ function changeSet(res: ServerResponse, status: number, changeHead: ChangeHead):
   }
 }
 
-/** Spelled as set. Every OutgoingMessage has this method; the types declare it for ClientRequest only. */
+/** The names as they were spelled. Every OutgoingMessage has this method; the types declare it for ClientRequest only. */
 function namesIn(res: ServerResponse & { getRawHeaderNames?: () => string[] }): string[] {
   return res.getRawHeaderNames?.() ?? res.getHeaderNames();
 }
 
-/** Names and values in turn, from `[name, value, …]`, `[[name, value], …]` and values that are lists. */
+/** Alternating names and values, from `[name, value, …]`, `[[name, value], …]` and values that are lists. */
 function flat(headers: OutgoingHttpHeader[]): string[] {
   const pairs = Array.isArray(headers[0]) ? headers.flat() : headers;
   const fields: string[] = [];
@@ -83,21 +83,21 @@ function flat(headers: OutgoingHttpHeader[]): string[] {
 /** Like `interceptResponseHead` for a response that is written to a socket as text. */
 export function interceptSocketHead(socket: Duplex, changeHead: ChangeHead): void {
   const { write, end } = socket;
-  let held = Buffer.alloc(0);
+  let buffered = Buffer.alloc(0);
   const restore = (): void => {
     socket.write = write;
     socket.end = end;
   };
   /** Undefined while the head is incomplete. */
   const take = (chunk: string | Uint8Array, encoding: BufferEncoding | undefined): Buffer | undefined => {
-    held = Buffer.concat([held, typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk]);
-    const text = held.toString('latin1', 0, maxHead);
+    buffered = Buffer.concat([buffered, typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk]);
+    const text = buffered.toString('latin1', 0, maxHead);
     const isHead = 'HTTP/1.'.startsWith(text.slice(0, 7));
     const headEnd = text.indexOf('\r\n\r\n');
-    if (isHead && headEnd === -1 && held.length < maxHead) return undefined;
+    if (isHead && headEnd === -1 && buffered.length < maxHead) return undefined;
     restore();
     const head = isHead && headEnd !== -1 ? rewritten(text.slice(0, headEnd), changeHead) : undefined;
-    return head === undefined ? held : Buffer.concat([Buffer.from(head, 'latin1'), held.subarray(headEnd)]);
+    return head === undefined ? buffered : Buffer.concat([Buffer.from(head, 'latin1'), buffered.subarray(headEnd)]);
   };
   socket.write = (chunk: string | Uint8Array, encoding?: BufferEncoding | Callback, callback?: Callback): boolean => {
     const done = typeof encoding === 'function' ? encoding : callback;
@@ -115,7 +115,7 @@ export function interceptSocketHead(socket: Duplex, changeHead: ChangeHead): voi
     const hasChunk = chunk !== undefined && chunk !== null && typeof chunk !== 'function';
     const bytes = hasChunk ? take(chunk, typeof encoding === 'function' ? undefined : encoding) : undefined;
     restore();
-    const last = bytes ?? held;
+    const last = bytes ?? buffered;
     return last.length > 0 ? socket.end(last, done) : socket.end(done);
   };
 }

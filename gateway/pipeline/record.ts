@@ -15,10 +15,10 @@ export function endExchange(exchange: Exchange): void {
 const clientClosedRequest = 499;
 
 function recordOf(exchange: Exchange): ExchangeRecord {
-  const { req, res, activeVersion, stats, origin, pathEnd } = exchange;
+  const { req, res, activeVersion, stats, originForm, pathEnd } = exchange;
   const { failure } = stats;
   // A request target that was refused is recorded as received.
-  const target = pathEnd > 0 ? origin : (req.url ?? '');
+  const target = pathEnd > 0 ? originForm : (req.url ?? '');
   const end = pathEnd > 0 ? pathEnd : endOfPath(target);
   // Not a stream of events: a client can end it only by leaving.
   const unfinished = !stats.switched && stats.status === undefined && !stats.streamed && !res.writableFinished;

@@ -12,7 +12,7 @@ export function parseTarget(exchange: Exchange): StepOutcome | undefined {
   const target = exchange.req.url ?? '';
   const isOptions = exchange.method === 'OPTIONS';
   if (isOptions && target === '*') {
-    exchange.origin = '*';
+    exchange.originForm = '*';
     return undefined;
   }
   if (exchange.method === 'CONNECT') return undefined;
@@ -21,7 +21,7 @@ export function parseTarget(exchange: Exchange): StepOutcome | undefined {
     return { kind: 'problem', problem: { code: 'BAD_REQUEST', detail: `${capitalized(result)}.` }, closes: true };
   }
   // An absolute URL without a path means the server as a whole, too (RFC 9112 §3.2.4).
-  exchange.origin = isOptions && /^https?:\/\/[^/?]+$/i.test(target) ? '*' : result.origin;
+  exchange.originForm = isOptions && /^https?:\/\/[^/?]+$/i.test(target) ? '*' : result.origin;
   exchange.pathEnd = result.pathEnd;
   if (result.authority !== undefined) exchange.host = result.authority;
   return undefined;
@@ -78,8 +78,8 @@ export function refuseLoops({ fields, context }: Exchange): StepOutcome | undefi
 }
 
 /** The gateway itself answers `OPTIONS *`, and an OPTIONS whose Max-Forwards is 0 (RFC 9110 §7.6.2). */
-export function answerOptions({ method, origin, fields }: Exchange): StepOutcome | undefined {
-  if (method !== 'OPTIONS' || (origin !== '*' && !/^0+$/.test(fields.maxForwards ?? ''))) return undefined;
+export function answerOptions({ method, originForm, fields }: Exchange): StepOutcome | undefined {
+  if (method !== 'OPTIONS' || (originForm !== '*' && !/^0+$/.test(fields.maxForwards ?? ''))) return undefined;
   return { kind: 'empty', status: 204, fields: ['Allow', allowedMethods] };
 }
 

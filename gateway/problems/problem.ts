@@ -8,7 +8,7 @@ export interface Problem {
   readonly detail?: string;
   /** Extension members (RFC 9457 §3.2). */
   readonly members?: Readonly<Record<string, unknown>>;
-  /** Additional header fields, names and values in turn. */
+  /** Additional header fields: alternating names and values. */
   readonly fields?: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export function problemBody(problem: Problem, requestId: string | undefined): st
   });
 }
 
-/** The header fields for a body of `length` bytes, names and values in turn. */
+/** The header fields for a body of `length` bytes: alternating names and values. */
 export function problemFields(problem: Problem, length: number): string[] {
   const kind: ProblemKind = catalogue[problem.code];
   const fields = ['Content-Type', 'application/problem+json', 'Content-Length', String(length)];

@@ -8,7 +8,7 @@ const defaults = {
   method: 'GET',
   path: '/drinks?x',
   host: 'api.test',
-  askedHost: 'api.test',
+  requestedHost: 'api.test',
   id: 'id-1',
   traceparent,
   httpVersion: '1.1',
@@ -119,7 +119,7 @@ describe('the client and what it asked', () => {
   });
 
   it.each([false, true])('leave out the host if the request has none, trusted: %s', (trusted) => {
-    const lines = head(['X-Forwarded-For', '198.51.100.1'], { host: 'backend:3001', askedHost: '' }, trusted);
+    const lines = head(['X-Forwarded-For', '198.51.100.1'], { host: 'backend:3001', requestedHost: '' }, trusted);
     expect(values(lines, 'X-Forwarded-Host')).toEqual([]);
     expect(values(lines, 'Host')).toEqual(['backend:3001']);
   });

@@ -9,7 +9,7 @@ import { parseResponseHead } from '../../gateway/http1/responseHead.ts';
 
 const plan: ResponsePlan = {
   rewriting: undefined,
-  origins: { target: 'backend:3001', client: 'api.test', public: '' },
+  authorities: { target: 'backend:3001', client: 'api.test', public: '' },
   lifecycle: undefined,
   pseudonym: 'gw',
   trailers: true,
@@ -50,7 +50,7 @@ describe('fields pass', () => {
     ['that name proxies before us', ['Via: 1.1 a', 'Via: 1.1 b']],
     ['of an active version about its end', ['Deprecation: true', 'Sunset: soon', 'Link: </x>; rel="sunset"']],
     ['that point somewhere, when the prefix is forwarded', ['Location: /x', 'Link: </x>', 'Set-Cookie: a=b; Path=/']],
-    ['about other origins, of an active version', ['Access-Control-Allow-Origin: *']],
+    ['about other authorities, of an active version', ['Access-Control-Allow-Origin: *']],
   ])('%s', (_name, lines) => expect(fields(lines)).toEqual(lines));
 });
 
@@ -201,7 +201,7 @@ describe('the end of a version', () => {
     ]));
 });
 
-describe('what scripts of other origins may read', () => {
+describe('what scripts of other authorities may read', () => {
   const exposed = (given: readonly string[], lifecycle: LifecycleFields | undefined): string[] =>
     fields(['X: 1', ...given], { lifecycle }).flatMap(
       (line) => /^access-control-expose-headers: (.*)$/i.exec(line)?.slice(1) ?? [],

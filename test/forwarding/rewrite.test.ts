@@ -13,7 +13,7 @@ const isVersion = (segment: string): boolean => versions.has(segment);
 /** `/v1` is stripped; below `/api`, `/api/v1` is. */
 const v1: Rewriting = { prefix: '/v1', basePath: '', isVersion };
 const apiV1: Rewriting = { prefix: '/api/v1', basePath: '/api', isVersion };
-const origins = { target: 'backend:3001', client: 'api.test', public: '' };
+const authorities = { target: 'backend:3001', client: 'api.test', public: '' };
 
 describe('a reference', () => {
   it.each([
@@ -33,7 +33,7 @@ describe('a reference', () => {
     ['this version with a fragment', '/v1#x', '/v1#x'],
     ['another major', '/v2/drinks', '/v2/drinks'],
   ])('that is root-relative: %s', (_name, given, expected) =>
-    expect(rewriteReference(given, v1, origins)).toBe(expected),
+    expect(rewriteReference(given, v1, authorities)).toBe(expected),
   );
 
   it.each([
@@ -51,7 +51,7 @@ describe('a reference', () => {
     ['of ours, without a path', 'https://api.test', 'https://api.test/v1/'],
     ['of ours, to this version', 'https://api.test/v1/drinks', 'https://api.test/v1/drinks'],
     ['of ours, to another major', 'https://api.test/v2/drinks', 'https://api.test/v2/drinks'],
-  ])('with the origin %s', (_name, given, expected) => expect(rewriteReference(given, v1, origins)).toBe(expected));
+  ])('with the origin %s', (_name, given, expected) => expect(rewriteReference(given, v1, authorities)).toBe(expected));
 
   // RFC 3986 §6.2.3: the port of a scheme may be there or not.
   const [backend, ours] = [
@@ -110,7 +110,7 @@ describe('a reference', () => {
     ['an address', 'mailto:me@api.test'],
     ['a script', 'javascript:/x/'],
     ['a URN', 'urn:isbn:0'],
-  ])('is left alone: %s', (_name, given) => expect(rewriteReference(given, v1, origins)).toBe(given));
+  ])('is left alone: %s', (_name, given) => expect(rewriteReference(given, v1, authorities)).toBe(given));
 
   it.each([
     ['/drinks', '/api/v1/drinks'],
@@ -122,7 +122,7 @@ describe('a reference', () => {
     ['http://backend:3001/drinks', '/api/v1/drinks'],
     ['https://api.test/drinks', 'https://api.test/api/v1/drinks'],
   ])('below a base path: %s becomes %s', (given, expected) =>
-    expect(rewriteReference(given, apiV1, origins)).toBe(expected),
+    expect(rewriteReference(given, apiV1, authorities)).toBe(expected),
   );
 });
 
@@ -148,7 +148,7 @@ describe('the targets of Link', () => {
     ['no link', 'nonsense', 'nonsense'],
     ['a bracket that is not closed', '</a', '</a'],
     ['a pattern of replacements', '</$&$1>; rel=next', '</v1/$&$1>; rel=next'],
-  ])('%s', (_name, given, expected) => expect(rewriteLink(given, v1, origins)).toBe(expected));
+  ])('%s', (_name, given, expected) => expect(rewriteLink(given, v1, authorities)).toBe(expected));
 });
 
 describe('a Link of 60,000 bytes', () => {
@@ -161,12 +161,12 @@ describe('a Link of 60,000 bytes', () => {
     ['empty targets', '<>'.repeat(30_000), '<>'.repeat(30_000)],
     ['targets', '</>,'.repeat(15_000), '</v1/>,'.repeat(15_000)],
   ])('may end in %s', (_name, given, expected) =>
-    expect(rewriteLink(`</a>; rel=next, ${given}`, v1, origins)).toBe(`</v1/a>; rel=next, ${expected}`),
+    expect(rewriteLink(`</a>; rel=next, ${given}`, v1, authorities)).toBe(`</v1/a>; rel=next, ${expected}`),
   );
 
   it('may have escaped quotes in front of a link', () => {
     const title = `title="${'\\"'.repeat(30_000)}</b>"`;
-    expect(rewriteLink(`</a>; ${title}, </c>`, v1, origins)).toBe(`</v1/a>; ${title}, </v1/c>`);
+    expect(rewriteLink(`</a>; ${title}, </c>`, v1, authorities)).toBe(`</v1/a>; ${title}, </v1/c>`);
   });
 });
 
@@ -205,7 +205,7 @@ describe('the target of Refresh', () => {
     ['5', '5'],
     ['', ''],
     ['soon', 'soon'],
-  ])('%j becomes %j', (given, expected) => expect(rewriteRefresh(given, v1, origins)).toBe(expected));
+  ])('%j becomes %j', (given, expected) => expect(rewriteRefresh(given, v1, authorities)).toBe(expected));
 });
 
 describe('the Path of Set-Cookie', () => {

@@ -19,16 +19,16 @@ describe.each(shapes)('a frame: %s', (_name, bytes) => {
   it('ends where it ends, and not a byte before', () => {
     const frames = new FrameFollower();
     expect(frames.follow(bytes.subarray(0, -1), false)).toBe(bytes.length - 1);
-    expect(frames.between).toBe(false);
+    expect(frames.isAtBoundary).toBe(false);
     expect(frames.follow(Buffer.concat([bytes.subarray(-1), bytes]), true)).toBe(1);
-    expect([frames.between, frames.closing]).toEqual([true, false]);
+    expect([frames.isAtBoundary, frames.closing]).toEqual([true, false]);
   });
 
   it('may come byte by byte', () => {
     const frames = new FrameFollower();
     const between = [...bytes].map((byte) => {
       frames.follow(Buffer.of(byte), false);
-      return frames.between;
+      return frames.isAtBoundary;
     });
     expect(between.indexOf(true)).toBe(bytes.length - 1);
   });
@@ -39,7 +39,7 @@ describe.each(shapes)('a frame: %s', (_name, bytes) => {
       const frames = new FrameFollower();
       expect(frames.follow(all.subarray(0, cut), false)).toBe(Math.min(cut, all.length));
       frames.follow(all.subarray(cut), false);
-      expect(frames.between).toBe(true);
+      expect(frames.isAtBoundary).toBe(true);
     }
   });
 });
@@ -52,7 +52,7 @@ it('a length beyond what a double holds exactly never ends, and breaks nothing',
   const frames = new FrameFollower();
   frames.follow(Buffer.from('827fffffffffffffffff', 'hex'), false);
   expect(frames.follow(Buffer.alloc(1000), true)).toBe(1000);
-  expect(frames.between).toBe(false);
+  expect(frames.isAtBoundary).toBe(false);
 });
 
 it.each([

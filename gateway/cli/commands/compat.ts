@@ -6,7 +6,7 @@ import { type CompatReport, countedFindings } from '../../compat/judge/judge.ts'
 import { asGithub } from '../../compat/report/github.ts';
 import { asJson } from '../../compat/report/json.ts';
 import { asMarkdown } from '../../compat/report/markdown.ts';
-import type { TreeBase } from '../../compat/report/paths.ts';
+import type { WorkingTree } from '../../compat/report/paths.ts';
 import { asSarif } from '../../compat/report/sarif.ts';
 import { asText, rulesAsText } from '../../compat/report/text.ts';
 import { safeText } from '../../compat/report/words.ts';
@@ -132,7 +132,7 @@ const printers: Record<CompatFormat, Printer> = {
 };
 
 /** Git prints the path of the working tree with its symbolic links resolved. */
-function baseOf(folder: string): TreeBase {
+function baseOf(folder: string): WorkingTree {
   const real = realpathSync(folder);
   return { root: workingTreeOf(real) ?? real, folder: real };
 }

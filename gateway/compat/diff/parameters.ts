@@ -29,7 +29,7 @@ export function compareParameters(
     } else if (parameter.in !== 'path') addParameter('removed', parameter, caller, into, parameter.located, undefined);
   }
   for (const [key, parameter] of after) {
-    // A path parameter that is not in `before` was in the path without being described.
+    // The old path has the same parameters. If `before` lacks one, the old contract did not describe it.
     if (before.has(key) || parameter.in === 'path') continue;
     const effect = isRequiredParameter(parameter.located) ? 'added_required' : 'added';
     addParameter(effect, parameter, caller, into, undefined, parameter.located);
@@ -49,7 +49,7 @@ function compareParameter(old: Located, now: Located, caller: Caller, contracts:
   });
 }
 
-/** Adds a change for a whole parameter. Parameters of a webhook are fields of what clients receive. */
+/** Adds a change for an added or removed parameter. A parameter of a webhook counts as a field that clients receive. */
 function addParameter(
   effect: 'added' | 'added_required' | 'removed',
   parameter: Parameter,
@@ -113,9 +113,9 @@ export function compareHeaders(
   }
   for (const [key, { name, located }] of after) {
     if (before.has(key)) continue;
-    const isDemanded = direction === 'request' && isRequiredHeader(contracts.new.resolve(located));
+    const isNewlyRequired = direction === 'request' && isRequiredHeader(contracts.new.resolve(located));
     const change = { direction, name, old: undefined, new: located };
-    if (isDemanded) addChange(into, { kind: 'field', effect: 'added_required', ...change });
+    if (isNewlyRequired) addChange(into, { kind: 'field', effect: 'added_required', ...change });
     else addChange(into, { kind, effect: 'added', ...change });
   }
 }
@@ -136,7 +136,7 @@ function compareHeader(
   });
 }
 
-/** OpenAPI ignores `Content-Type` here: the media types of the response replace it. */
+/** By name in lower case. OpenAPI ignores `Content-Type` here: the media types of the response replace it. */
 function headersOf(located: Located): Map<string, { name: string; located: Located }> {
   const entries = entriesOf(located).filter(
     ([name, { value }]) => isMap(value) && name.toLowerCase() !== 'content-type',
@@ -148,7 +148,7 @@ function isRequiredHeader({ value }: Located): boolean {
   return isMap(value) && value['required'] === true;
 }
 
-/** Compares the values of a parameter or header, and how they are written. */
+/** Compares the values of a parameter or header, and their serialization. */
 function compareParameterValues(
   old: Located,
   now: Located,
@@ -188,7 +188,7 @@ const defaultStyles: Readonly<Record<string, string>> = {
   header: 'simple',
 };
 
-/** `style` and `explode`, or their defaults. `isScalar`: there are no arrays or objects, for which the style matters. */
+/** `style` and `explode`, or their defaults. `isScalar`: no value is an array or object; most styles have no effect. */
 function serializationOf({ value }: Located, isScalar: boolean): Serialization {
   if (!isMap(value)) return 'none';
   if (value['schema'] === undefined && isMap(value['content'])) return 'content';

@@ -27,7 +27,7 @@ export interface SchemaUse {
   readonly wire: Wire;
 }
 
-/** Whether clients send numbers as their digits. Received values have the type that the contract states. */
+/** Whether clients send values as text without a type. In responses the type in the contract counts. */
 export function isSentAsText({ direction, wire }: SchemaUse): boolean {
   return direction === 'request' && (wire === 'text' || wire === 'multipart');
 }
@@ -42,7 +42,7 @@ export interface SchemaPairOptions {
   readonly compare: (old: Schema, now: Schema, use: SchemaUse) => Comparison;
 }
 
-/** Two schemas that are being compared, and the comparison that takes the changes. */
+/** Two schemas that are being compared, and the comparison that collects their changes. */
 export class SchemaPair {
   readonly oldSchema: Schema;
   readonly newSchema: Schema;
@@ -88,7 +88,7 @@ export class SchemaPair {
 
   /** Compares parts of the two schemas and adds the result. */
   comparePart(step: PathStep | undefined, old: Schema, now: Schema): void {
-    addPart(this.into, step, this.compared(old, now));
+    addPart(this.into, step, this.comparisonOf(old, now));
   }
 
   /** Like `comparePart`. Identical subschemas are skipped without building them. */
@@ -100,23 +100,23 @@ export class SchemaPair {
     return old.all.length === 1 && now.all.length === 1 && this.#identical.are(old.at, now.at);
   }
 
-  /** The comparison of two schemas, used in the same way. It is not added. */
-  compared(old: Schema, now: Schema): Comparison {
+  /** Compares two schemas with the same use. Does not add the result. */
+  comparisonOf(old: Schema, now: Schema): Comparison {
     return this.#compare(old, now, this.use);
   }
 
   /** The number of breaking changes between two schemas. */
   countBreakingBetween(old: Schema, now: Schema): number {
-    return countBreaking(this.compared(old, now), this.severityOf);
+    return countBreaking(this.comparisonOf(old, now), this.severityOf);
   }
 
   /** Whether `now` can replace `old` without a breaking or doubtful change. */
   isReplaceable(old: Schema, now: Schema): boolean {
-    return isCompatible(this.compared(old, now), this.severityOf);
+    return isCompatible(this.comparisonOf(old, now), this.severityOf);
   }
 
   isUnchanged(old: Schema, now: Schema): boolean {
-    return isUnchanged(this.compared(old, now));
+    return isUnchanged(this.comparisonOf(old, now));
   }
 
   /** Whether the changes added so far include a breaking one. */

@@ -3,7 +3,7 @@ import type { Change, ChangeDetail, Comparison, PathStep, Severity } from '../di
 import type { ContractComparison } from '../diff/contracts.ts';
 import type { Route, RouteName } from '../diff/routes.ts';
 import { type ContractPlace, type Located, pointerOf } from '../document/located.ts';
-import { withinTheStack } from '../failure.ts';
+import { checkStackDepth } from '../failure.ts';
 import { type Occurrence, type RuleId, type RuleLevel, ruleFor, sentenceOf } from '../rules/rules.ts';
 import { routeInWords, subjectOf } from '../rules/words.ts';
 import { canonical } from '../schema/canonical.ts';
@@ -44,7 +44,7 @@ const order = { error: 0, warn: 1, info: 2 } as const;
 /** The findings of a comparison, worst level first, then in the order of the contract. */
 export function findingsOf(comparison: ContractComparison, levels: LevelOverrides = new Map()): Finding[] {
   const [first] = comparison.routes;
-  return withinTheStack(first?.route.operation.place.file.name ?? '', () => {
+  return checkStackDepth(first?.route.operation.place.file.name ?? '', () => {
     const renames = renamesIn(comparison);
     const findings = collectChanges(comparison).flatMap((collected) => {
       const rule = ruleFor(collected.change);
@@ -77,7 +77,7 @@ function findingOf(
   };
 }
 
-/** The finding for some of its routes. Its sentence names the first of them. */
+/** The finding limited to some of its routes. Its sentence names the first of them. */
 export function onlyForRoutes(finding: Finding, routes: readonly RouteName[]): Finding {
   const { source } = finding;
   const first = routes[0] && routeInWords(routes[0]);
@@ -122,8 +122,8 @@ export function collectChanges({ document, routes }: ContractComparison): Collec
   const gather = (root: Comparison, route: Route | undefined): void => {
     const seen = new Set<Comparison>();
     const waiting: { comparison: Comparison; steps: readonly PathStep[] }[] = [{ comparison: root, steps: [] }];
-    for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-      const { comparison, steps } = at;
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const { comparison, steps } = next;
       if (seen.has(comparison) || !changed.has(comparison)) continue;
       seen.add(comparison);
       for (const change of comparison.changes) {
@@ -156,11 +156,11 @@ function detailAsJson(detail: ChangeDetail | undefined): string {
   return canonical({ is: detail.is, kind, effect, name, detail: detailAsJson(inner), steps: detail.steps });
 }
 
-/** The comparisons that contain a change, in themselves or in a part. */
+/** The comparisons that contain a change, directly or in a part. */
 function withChanges(roots: readonly Comparison[]): Set<Comparison> {
   const holders = new Map<Comparison, Comparison[]>();
   const known = new Set(roots);
-  // The loop adds to the set.
+  // The loop also visits the parts that it adds to the set.
   for (const whole of known) {
     for (const { comparison } of whole.parts) {
       known.add(comparison);

@@ -4,7 +4,7 @@ import { below, entriesOf, isMap, itemsOf, type Located } from '../document/loca
 import { Schemas } from '../schema/schemas.ts';
 import { type LetterPairs, pairsIn, similarity } from './renames.ts';
 
-/** A row to propose for `moved` of routes.yaml. */
+/** A row proposed for `moved` in routes.yaml. */
 export interface MovedProposal {
   readonly from: string;
   readonly to: string;
@@ -21,7 +21,7 @@ export interface MovedProposals {
   readonly unmatched: readonly string[];
 }
 
-export interface MovedQuestion {
+export interface MovedInput {
   readonly old: Documents;
   readonly now: Documents;
   /** `v1`. */
@@ -35,7 +35,7 @@ export interface MovedQuestion {
 const leastScore = 0.5;
 
 /** Proposes which paths moved where: the most similar pairs first, each path once. */
-export function proposeMoved({ old, now, from, to, isListed }: MovedQuestion): MovedProposals {
+export function proposeMoved({ old, now, from, to, isListed }: MovedInput): MovedProposals {
   const [before, after] = [pathsOf(old, from), pathsOf(now, to)];
   const removed = [...before].filter(([key, { path }]) => !after.has(key) && !isListed(path)).map(([, one]) => one);
   const added = [...after].filter(([key]) => !before.has(key)).map(([, one]) => one);
@@ -52,7 +52,7 @@ export function proposeMoved({ old, now, from, to, isListed }: MovedQuestion): M
   return { proposals, unmatched: removed.map(({ path }) => path).filter((path) => !matched.has(path)) };
 }
 
-/** The routes of one path, summarized by names. */
+/** The names in the routes of one path. Two paths are compared by them. */
 interface PathSummary {
   readonly path: string;
   readonly letters: LetterPairs;
@@ -90,16 +90,16 @@ function summaryOf(path: string, routes: readonly Route[], documents: Documents)
 }
 
 function proposalFor(old: PathSummary, now: PathSummary): MovedProposal | undefined {
-  // A link to the new path can only fill in the parameters of the old one.
+  // The link to the new path takes its parameters from the old path.
   if (parameterNames(now.path).length > parameterNames(old.path).length) return undefined;
   if (!old.methods.some((method) => now.methods.includes(method))) return undefined;
   const ids = old.operationIds.filter((id) => now.operationIds.includes(id));
   const parameters = overlap(old.parameters, now.parameters);
   const fields = overlap(old.fields, now.fields);
   const path = similarity(old.letters, now.letters);
-  // Fields tell more than parameters: most routes have the same few parameters.
-  const alike = 0.25 * path + 0.75 * (0.35 * parameters.share + 0.65 * fields.share);
-  const score = Math.round(100 * (ids.length > 0 ? 0.7 + 0.3 * alike : alike)) / 100;
+  // Fields weigh more than parameters, because most routes have the same few parameters.
+  const likeness = 0.25 * path + 0.75 * (0.35 * parameters.share + 0.65 * fields.share);
+  const score = Math.round(100 * (ids.length > 0 ? 0.7 + 0.3 * likeness : likeness)) / 100;
   const why: string[] = [];
   if (ids.length > 0) why.push(`the same operationId ${ids.join(', ')}`);
   if (path >= 0.5) why.push('a similar path');
@@ -111,7 +111,7 @@ function proposalFor(old: PathSummary, now: PathSummary): MovedProposal | undefi
 
 function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): { both: number; all: number; share: number } {
   const [both, all] = [a.intersection(b).size, a.union(b).size];
-  // Two empty sets are no sign of anything.
+  // Two empty sets are neither similar nor different.
   return { both, all, share: all === 0 ? 0.5 : both / all };
 }
 

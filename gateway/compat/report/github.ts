@@ -1,16 +1,16 @@
 import { plural } from '../../shared/text.ts';
 import { type CompatReport, countedFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
-import { pathOf, type TreeBase } from './paths.ts';
+import { pathOf, type WorkingTree } from './paths.ts';
 import { summaryInWords } from './summary.ts';
 import { callsInWords, isPresent, moreRoutes, placeInWords, renameNote, safeText, staleInWords } from './words.ts';
 
-// GitHub shows ten annotations of a level and step, and drops the rest silently.
+// GitHub shows at most ten annotations per level and step, and drops the others silently.
 const mostAnnotations = 10;
 const commands = { error: 'error', warn: 'warning', info: 'notice' } as const;
 const order = ['error', 'warn'] as const;
 
 /** Workflow commands, which GitHub shows as annotations in a pull request: the worst findings and a summary. */
-export function asGithub(report: CompatReport, base: TreeBase): string {
+export function asGithub(report: CompatReport, base: WorkingTree): string {
   const stale = report.stale.map((one) => command('error', { title: 'stale exemption' }, staleInWords(one)));
   const notes = report.notes.map((note) => command('warning', { title: 'not compared' }, safeText(note)));
   const annotations = order.flatMap((level) => [
@@ -26,9 +26,9 @@ export function asGithub(report: CompatReport, base: TreeBase): string {
   return `${[...annotations.slice(0, mostAnnotations), `${summaryInWords(report)}.${rest}`].join('\n')}\n`;
 }
 
-function annotation(finding: PlacedFinding, pair: PairReport, base: TreeBase): string {
+function annotation(finding: PlacedFinding, pair: PairReport, base: WorkingTree): string {
   const { level, rule, sentence, routes, old, oldAt, new: now, newAt } = finding;
-  // A line number of the old contract would be wrong in the new one: without a new place, only the file is named.
+  // Without a place in the new contract, name the file only: the line of the old contract would be wrong there.
   const isKnown = now !== undefined && newAt !== undefined;
   const file = pathOf(isKnown || isPresent(now) ? now.place.file.name : pair.new, base);
   const at = isKnown ? { line: String(newAt.line), col: String(newAt.column) } : {};

@@ -18,7 +18,7 @@ import {
 interface Section {
   readonly heading: string;
   readonly isFolded: boolean;
-  /** Of the table; empty for a list. */
+  /** The header rows of the table; empty for a list. */
   readonly head: readonly string[];
   readonly rows: readonly string[];
 }
@@ -29,15 +29,15 @@ export const commentMarker = '<!-- version-gateway compat -->';
 export const longestComment = 65_536;
 const mostContracts = 20;
 const namedRoutes = 3;
-// Room for the note in each section that rows are left out.
-const reserve = 1000;
+// For the remarks about omitted rows, one in each section.
+const reservedForRemarks = 1000;
 
-/** A comment for a pull request. The worst comes first: what does not fit is left out at the end. */
+/** A comment for a pull request, with the most severe findings first. Rows that do not fit are omitted. */
 export function asMarkdown(report: CompatReport): string {
   const top = [commentMarker, `### Contracts: ${plain(summaryInWords(report), 400)}`, ...contractList(report)].join(
     '\n\n',
   );
-  let room = longestComment - reserve - top.length;
+  let room = longestComment - reservedForRemarks - top.length;
   const texts = sectionsOf(report).map((section) => {
     const text = fittedSection(section, room);
     room -= text.length;

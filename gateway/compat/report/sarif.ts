@@ -5,10 +5,10 @@ import type { Site } from '../judge/findings.ts';
 import { type CompatReport, countedFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { renameInWords, routeInWords } from '../rules/words.ts';
-import { type TreeBase, uriOf } from './paths.ts';
+import { uriOf, type WorkingTree } from './paths.ts';
 import { dayOf, isPresent, safeText, staleInWords } from './words.ts';
 
-export interface SarifOptions extends TreeBase {
+export interface SarifOptions extends WorkingTree {
   /** Of this program. */
   readonly version: string;
 }
@@ -129,7 +129,7 @@ function invocationOf({ stale, off, notes }: CompatReport): SarifInvocation {
 function resultOf(
   finding: PlacedFinding,
   pair: PairReport,
-  base: TreeBase,
+  base: WorkingTree,
   exemption: Exemption | undefined,
 ): SarifResult {
   const { rule, level, sentence, routes, old, oldAt, renamedTo, fingerprint, calls } = finding;
@@ -157,13 +157,17 @@ function textOf(text: string): SarifText {
 }
 
 /** In the new contract if it has the place, otherwise in the old one; without either, the new file. */
-function mainLocation({ old, oldAt, new: now, newAt }: PlacedFinding, pair: PairReport, base: TreeBase): SarifLocation {
+function mainLocation(
+  { old, oldAt, new: now, newAt }: PlacedFinding,
+  pair: PairReport,
+  base: WorkingTree,
+): SarifLocation {
   if (now && (isPresent(now) || newAt)) return locationOf(now, newAt, base);
   if (isPresent(old)) return locationOf(old, oldAt, base);
   return { physicalLocation: { artifactLocation: { uri: uriOf(pair.new, base) } } };
 }
 
-function locationOf({ place }: Site, at: TextPosition | undefined, base: TreeBase): SarifLocation {
+function locationOf({ place }: Site, at: TextPosition | undefined, base: WorkingTree): SarifLocation {
   const pointer = pointerOf(place);
   return {
     physicalLocation: {

@@ -8,7 +8,7 @@ export interface CompatSummary {
   readonly errors: number;
   readonly warnings: number;
   readonly infos: number;
-  /** Changes between majors; they may break clients. */
+  /** Changes between majors, which are allowed to break clients. */
   readonly between_majors: number;
   readonly exempted: number;
   readonly stale: number;
@@ -50,8 +50,8 @@ export function summaryInWords(report: CompatReport): string {
   const words = countsInWords(report, summary);
   if (report.pairs.length === 0) return ['Nothing was compared', ...words].join(', ');
   if (summary.verdict === 'same') return 'No changes found';
-  const isMajorsAlone = report.pairs.every(({ between }) => between === 'majors');
-  if (summary.verdict === 'compatible' && isMajorsAlone) return `The new major is justified: ${words.join(', ')}`;
+  const hasMajorsOnly = report.pairs.every(({ between }) => between === 'majors');
+  if (summary.verdict === 'compatible' && hasMajorsOnly) return `The new major is justified: ${words.join(', ')}`;
   if (summary.verdict === 'compatible') return `No breaking change found within a major: ${words.join(', ')}`;
   return [plural(summary.errors, 'error'), ...words].join(', ');
 }

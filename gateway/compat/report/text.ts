@@ -72,8 +72,8 @@ function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOpti
   const { paint, showAll } = options;
   const judged = countedFindings(pair);
   // Two majors alone: the breaking changes are the answer. Among the versions of a routes.yaml they are only counted.
-  const isMajorsAlone = pair.between === 'majors' && pairs.length === 1;
-  const listed = isMajorsAlone ? pair.findings : judged;
+  const hasMajorsOnly = pair.between === 'majors' && pairs.length === 1;
+  const listed = hasMajorsOnly ? pair.findings : judged;
   const findings = showAll ? pair.findings : listed.filter(({ level }) => level !== 'info');
   const blocks = [...Map.groupBy(findings, headingOf)].map(([route, ofRoute]) => [
     paint('bold', safeText(route, 200)),
@@ -83,7 +83,7 @@ function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOpti
     blocks.push([paint('dim', 'Exempted'), ...pair.exempted.map((one) => exemptedAsText(one, paint))]);
   }
   const hidden = pair.findings.length - judged.length;
-  if (hidden > 0 && !showAll && !isMajorsAlone)
+  if (hidden > 0 && !showAll && !hasMajorsOnly)
     blocks.push([
       paint(
         'dim',
@@ -91,13 +91,13 @@ function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOpti
       ),
     ]);
   const isNamed = pair.title !== '' || pairs.length > 1;
-  return isNamed ? [[paint('bold', titleOf(pair, isMajorsAlone))], ...blocks] : blocks;
+  return isNamed ? [[paint('bold', titleOf(pair, hasMajorsOnly))], ...blocks] : blocks;
 }
 
 /** `v1  origin/main:openapi.yaml → openapi.yaml`. */
-function titleOf({ title, between, old, new: now }: PairReport, isMajorsAlone: boolean): string {
+function titleOf({ title, between, old, new: now }: PairReport, hasMajorsOnly: boolean): string {
   const contracts = `${placeInWords(old, undefined)} → ${placeInWords(now, undefined)}`;
-  if (between === 'majors' && isMajorsAlone)
+  if (between === 'majors' && hasMajorsOnly)
     return `Two majors, ${safeText(title, 60)}: breaking changes are allowed.  ${contracts}`;
   return title === '' ? contracts : `${safeText(title, 60)}  ${contracts}`;
 }

@@ -6,7 +6,7 @@ import type { Finding, Site } from '../judge/findings.ts';
 import type { PlacedFinding } from '../judge/judge.ts';
 import { renameInWords, routeInWords } from '../rules/words.ts';
 
-/** Makes text of a contract safe to print: it may come from anyone and have any length. */
+/** Makes text of a contract safe to print. Such text is untrusted and may have any length. */
 export function safeText(text: string, length = 300): string {
   // GitHub Actions reads a line that begins with `::` or contains `##[` as a command.
   return printableExcerpt(text, length)
@@ -14,7 +14,7 @@ export function safeText(text: string, length = 300): string {
     .replace(/^\s*::/, '\\x3a:');
 }
 
-/** A removed part has a place in the other contract, but no value there. */
+/** Whether the contract has the part. The site of a removed part in the new contract has a place, but no value. */
 export function isPresent(site: Site | undefined): site is Site {
   return site?.value !== undefined;
 }

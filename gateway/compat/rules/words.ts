@@ -11,7 +11,7 @@ export function routeInWords({ kind, method, path }: RouteName): string {
   return kind === 'route' ? `${method} ${path}` : `${method} to the ${kind} ${path}`;
 }
 
-/** "response 200 field `drinks[].price`"; empty for a route as a whole. Without a change: the path to it alone. */
+/** "response 200 field `drinks[].price`"; empty for a route as a whole. Without `change`: only the steps. */
 export function subjectOf(steps: readonly PathStep[], change?: Change): string {
   const words: string[] = [];
   let field = '';
@@ -66,7 +66,7 @@ export function stepInWords(step: PathStep): string {
   }
 }
 
-/** What the change is about, where the steps do not include it: a field that only one contract has, for example. */
+/** The end of the subject, if the steps do not include it: for example a field that only one contract has. */
 function ownStep(change: Change): PathStep | string | undefined {
   const { kind, effect, name } = change;
   if (kind === 'body' && effect !== 'required' && effect !== 'optional') return { kind: 'request_body' };

@@ -20,7 +20,7 @@ function alternativeOf(at: Located, lookup: SchemaLookup): Alternative {
   return { schema, at, ref: refOf(at.value), title: typeof title === 'string' && title !== '' ? title : undefined };
 }
 
-/** The values of a choice between constants, which is an `enum` with descriptions; undefined: it is another choice. */
+/** The values of a choice between constants: an `enum` with descriptions. Undefined for any other choice. */
 export function enumValuesOf({ alternatives }: Choice): Located[] | undefined {
   const values: Located[] = [];
   for (const { schema } of alternatives) {
@@ -44,8 +44,8 @@ export function contentKey({ schema }: Alternative): string {
 }
 
 /**
- * The types of all valid values, including those of the alternatives; undefined: any type. `seen`: results so far. It
- * ends the recursion where an alternative contains the choice itself, and keeps nested choices from being exponential.
+ * The types of all valid values, including those of the alternatives; undefined: any type. `seen`: results so far. They
+ * end the recursion if an alternative contains the choice itself, and avoid exponential time for nested choices.
  */
 export function unionOfTypes(
   schema: Schema,
@@ -75,7 +75,7 @@ export function acceptsAnyType({ types, choices, rejectsAll }: View): boolean {
   return types === undefined && choices.length === 0 && !rejectsAll;
 }
 
-/** Whether null is valid, possibly by one of the alternatives. `seen`: see `unionOfTypes`. */
+/** Whether null is valid, for the schema itself or for alternatives. `seen`: see `unionOfTypes`. */
 export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): boolean {
   const known = seen.get(schema);
   if (known !== undefined) return known;
@@ -102,7 +102,7 @@ export function expandAlternatives(schema: Schema): Schema[] | undefined {
   return expandWithin(schema, [], { steps: mostSteps });
 }
 
-/** `outer`: the choices around this one; `left`: the budget that remains. */
+/** `outer`: the schemas whose choice contains this one; `left`: the remaining budget. */
 function expandWithin(schema: Schema, outer: readonly Schema[], left: { steps: number }): Schema[] | undefined {
   left.steps -= 1;
   if (left.steps < 0) return undefined;
@@ -167,7 +167,7 @@ export function discriminatorValuesOf(schema: Schema): ReadonlyMap<string, Locat
   return new Map([...names, ...mapping]);
 }
 
-/** Only components have names. Where the discriminating field has an `enum`, its values are sent instead. */
+/** Whether clients send the name of the alternative: it is a component, and the field has no `enum` of other values. */
 function isChosenByName({ ref, schema }: Alternative, whole: Schema): boolean {
   if (ref === undefined || !/#\/components\/schemas\/[^/]+$/.test(ref)) return false;
   const discriminator = whole.view.at('discriminator');
