@@ -1,6 +1,6 @@
 import { printable } from '../shared/text.ts';
 
-/** The running gateway gives no usable answer, or its address is unknown. The one-line message says what to do. */
+/** The running gateway gives no usable answer, or its address is unknown. The message is one line with a remedy. */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
 }
@@ -26,7 +26,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 const defaultTimeoutMs = 10_000;
 
-// The detail of these problems is complete; the gateway's log has nothing to add.
+// The detail of these problems is complete, so no remedy is added.
 const selfExplanatory: ReadonlySet<unknown> = new Set(['UNKNOWN_VERSION', 'NO_LEDGER']);
 
 /** @throws AdminError for a token that cannot be sent in a header */
@@ -44,7 +44,7 @@ export function adminClient({ origin, name, token }: AdminTarget): AdminClient {
       response = await fetch(origin + path, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeout) });
       text = await response.text();
     } catch (error) {
-      const remedy = 'Check that the gateway is running, or give the address of its gateway.admin: --admin host:port.';
+      const remedy = 'Check that the gateway is running, or give its gateway.admin address: --admin host:port.';
       throw new AdminError(`${name} does not answer: ${fetchFailure(error, timeout)}.  ${remedy}`);
     }
     return jsonOf(response, text, name, token !== '');
@@ -62,20 +62,20 @@ export function adminClient({ origin, name, token }: AdminTarget): AdminClient {
 
 /** For a response that is not JSON, or not the JSON of a gateway of this release. */
 export function notAGateway(name: string): AdminError {
-  const remedy = 'Give the gateway.admin of a running gateway of this release: --admin host:port.';
-  return new AdminError(`${name} does not answer like the admin listener of a version-gateway.  ${remedy}`);
+  const remedy = 'Give the gateway.admin address of a running gateway: --admin host:port.';
+  return new AdminError(`${name} is not the admin listener of a version-gateway of this release.  ${remedy}`);
 }
 
 function jsonOf({ status, ok }: Response, text: string, name: string, hasToken: boolean): JsonObject {
   if (status === 401 || status === 403) {
     const remedy =
-      'Set ADMIN_TOKEN to its gateway.admin_token.  If it has none, connect from the same machine by a loopback address.';
+      "Set ADMIN_TOKEN to the gateway's admin_token.  If it has none, connect from its machine to a loopback address.";
     throw new AdminError(`${name} ${hasToken ? 'rejects ADMIN_TOKEN' : 'requires a token'}.  ${remedy}`);
   }
   const answer = parsed(text);
   if (!isRecord(answer)) throw notAGateway(name);
   if (ok) return answer;
-  const detail = typeof answer['detail'] === 'string' ? printable(answer['detail']) : 'It gives no reason.';
+  const detail = typeof answer['detail'] === 'string' ? printable(answer['detail']) : 'The response gives no reason.';
   const remedy = selfExplanatory.has(answer['code']) ? '' : remedyFor(status);
   throw new AdminError(`${name} answered ${status}.  ${detail}${remedy}`);
 }
@@ -97,7 +97,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Why `fetch` failed, in words. It keeps the error of the socket in its cause. */
+/** Why `fetch` failed, in words. The `cause` of its error is the error of the socket. */
 export function fetchFailure(error: unknown, timeout: number): string {
   if (!(error instanceof Error)) return 'unknown error';
   if (error.name === 'TimeoutError') return `no answer within ${timeout / 1000} s`;

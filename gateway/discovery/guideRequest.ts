@@ -49,7 +49,7 @@ export function guideRequest(from: Version, to: Version, snapshot: Snapshot, now
     end: {
       deprecation: from.deprecation,
       sunset: from.sunset,
-      isGoneAfterwards: from.afterSunset === 'gone',
+      isGoneAfterSunset: from.afterSunset === 'gone',
       isRetired: stageOf(from, now) === 'retired',
       oldBase: publicUrl + versionPath(from, snapshot),
       newBase: publicUrl + versionPath(to, snapshot),

@@ -167,7 +167,7 @@ it('distinguishes a route that only fails from one with a counterpart', async ()
   };
   const { page } = await drawn({}, Object.assign(scene(), { usage: { ...usage, byRoute } }));
   const failing = page.locator('#routes tbody tr', { hasText: 'GET /nothing' });
-  expect(await failing.locator('td').last().textContent()).toMatch(/Not in the contract|Only answered with errors/);
+  expect(await failing.locator('td').last().textContent()).toMatch(/Not in the contract|Every request failed/);
 });
 
 it('shows another period when it is selected', async () => {

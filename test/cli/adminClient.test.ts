@@ -18,7 +18,7 @@ describe('reports that the gateway gives no usable answer', () => {
     const { code, stdout, stderr } = await runIn('/', ['status', '--admin', url]);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toBe(
-      `${url} does not answer: ECONNREFUSED.  Check that the gateway is running, or give the address of its gateway.admin: --admin host:port.\n`,
+      `${url} does not answer: ECONNREFUSED.  Check that the gateway is running, or give its gateway.admin address: --admin host:port.\n`,
     );
   });
 
@@ -29,12 +29,12 @@ describe('reports that the gateway gives no usable answer', () => {
   });
 
   it.each<[string, RequestListener, NodeJS.ProcessEnv, RegExp]>([
-    ['a page', (_req, res) => res.end('<p>hello'), {}, /does not answer like the admin listener of a version-gateway/],
-    ['an empty answer', (_req, res) => res.end(), {}, /does not answer like the admin listener/],
-    ['a list', json(200, []), {}, /does not answer like the admin listener/],
-    ['other JSON', json(200, { hello: 1 }), {}, /does not answer like the admin listener/],
-    ['another configuration', json(200, { config: {}, versions: [] }), {}, /does not answer like the admin listener/],
-    ['other versions', json(200, { ...idle, versions: ['v1'] }), {}, /does not answer like the admin listener/],
+    ['a page', (_req, res) => res.end('<p>hello'), {}, /is not the admin listener/],
+    ['an empty answer', (_req, res) => res.end(), {}, /is not the admin listener/],
+    ['a list', json(200, []), {}, /is not the admin listener/],
+    ['other JSON', json(200, { hello: 1 }), {}, /is not the admin listener/],
+    ['another configuration', json(200, { config: {}, versions: [] }), {}, /is not the admin listener/],
+    ['other versions', json(200, { ...idle, versions: ['v1'] }), {}, /is not the admin listener/],
     ['half an answer', (_req, res) => void res.write('{', () => res.destroy()), {}, /does not answer: /],
     ['401', json(401, {}), {}, /requires a token\. {2}Set ADMIN_TOKEN/],
     ['403', json(403, { detail: 'x' }), {}, /requires a token\. {2}Set ADMIN_TOKEN/],

@@ -27,7 +27,7 @@ describe.each(commands)('%s', (...command) => {
     });
     const cwd = folderWith(`${routes}gateway: { admin: "${admin}", admin_token: "\${GATEWAY_TOKEN}" }`);
     const { stderr } = await runIn(cwd, command, { GATEWAY_TOKEN: 'correct-horse' });
-    expect(stderr).toContain(`http://${admin} (gateway.admin of routes.yaml) does not answer like the admin listener`);
+    expect(stderr).toContain(`http://${admin} (gateway.admin of routes.yaml) is not the admin listener`);
     expect(seen).toEqual(['Bearer correct-horse']);
   });
 

@@ -58,7 +58,8 @@ export function dashboardRoutes(watched: WatchedGateway, sessions: Sessions): Ro
 
 // A page of another site could otherwise use up an operator's attempts, or log a browser in.
 const refuseOtherSites: RequestHandler = (req, res, next) => {
-  if (isSameOrigin(req) === false) sendProblem(res, 'FORBIDDEN', 'The form of another site cannot log in here.');
+  if (isSameOrigin(req) === false)
+    sendProblem(res, 'FORBIDDEN', 'Log in with the form of this gateway, not with that of another site.');
   else next();
 };
 
@@ -75,7 +76,7 @@ const packageAssets: Readonly<Record<string, string>> = {
   'uplot.css': uplot.replace(/iife\.min\.js$/, 'min.css'),
 };
 
-/** The assets lie in the same place relative to this file in the sources and in the built package. */
+/** The path from this file to the assets is the same in the sources and in the built package. */
 function assetPath(name: string): string {
   return packageAssets[name] ?? fileURLToPath(new URL(`assets/${name}`, import.meta.url));
 }

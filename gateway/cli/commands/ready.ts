@@ -19,9 +19,9 @@ export const addReady: AddCommand = (program, io, finish) => {
     .action(async (options: ReadyOptions) => finish(await ready(options, io)));
 };
 
-/** Exits 1 also where the gateway does not answer: Docker reserves exit code 2 of a health check. */
+/** Exits with 1 even if the gateway does not answer: Docker reserves exit code 2 of a health check. */
 async function ready({ timeout, ...options }: ReadyOptions, io: Io): Promise<ExitCode> {
-  const not = (reason: string): ExitCode => {
+  const notReady = (reason: string): ExitCode => {
     io.stderr.write(`not ready: ${reason}\n`);
     return 1;
   };
@@ -31,12 +31,12 @@ async function ready({ timeout, ...options }: ReadyOptions, io: Io): Promise<Exi
     admin = name;
     const { status, body } = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(timeout.ms) });
     await body?.cancel();
-    if (status === 503) return not('it is starting or draining');
-    if (status !== 200) return not(`${admin}/readyz answers ${status}`);
+    if (status === 503) return notReady('it is starting or draining');
+    if (status !== 200) return notReady(`${admin}/readyz answers ${status}`);
     io.stdout.write('ready\n');
     return 0;
   } catch (error) {
-    if (error instanceof AdminError || error instanceof UnreadableFileError) return not(error.message);
-    return not(`${admin} does not answer (${fetchFailure(error, timeout.ms)})`);
+    if (error instanceof AdminError || error instanceof UnreadableFileError) return notReady(error.message);
+    return notReady(`${admin} does not answer (${fetchFailure(error, timeout.ms)})`);
   }
 }

@@ -67,7 +67,7 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
 }
 
 const pollIntervalMs = 250;
-// The last poll gets at least a second, however little time is left.
+// The last poll gets at least a second, even if less time is left.
 const [shortestTimeoutMs, longestTimeoutMs] = [1000, 10_000];
 
 /** Polls until a retired version can be stopped, or prints why it cannot. @throws AdminError */
@@ -93,10 +93,10 @@ async function waitUntilSafe(
     if (!version) return end(1, unknownVersion(name, status.versions));
     if (version.stage !== 'retired' && version.stage !== 'removed') return end(1, stillServed(version), version);
     if (version.safe_to_stop) return end(0, `/${name}: 0 requests in flight, safe to stop`, version);
-    const silent = unresponsiveWorkers(status).map((line) => `; ${printable(line)} and may have more`);
+    const unresponsive = unresponsiveWorkers(status).map((line) => `; ${printable(line)} and may have more`);
     const state = `${plural(version.in_flight + version.waiting, 'request')} in flight`;
-    if (left <= 0) return end(1, `/${name}: still ${state} after ${timeout.text}${silent.join('')}`, version);
-    const line = `/${name}: ${state}${silent.join('')}\n`;
+    if (left <= 0) return end(1, `/${name}: still ${state} after ${timeout.text}${unresponsive.join('')}`, version);
+    const line = `/${name}: ${state}${unresponsive.join('')}\n`;
     if (line !== shown) io.stderr.write(line);
     shown = line;
     await sleep(Math.min(pollIntervalMs, left));

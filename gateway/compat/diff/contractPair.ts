@@ -38,7 +38,7 @@ export class ContractPair {
   /** Compares two schemas. One that is missing accepts every value. Undefined: nothing to compare. */
   compareSchemas(old: Located, now: Located, direction: Direction, wire: Wire): Comparison | undefined {
     if (old.value === undefined && now.value === undefined) return undefined;
-    if (this.#identical.are(old, now)) return undefined;
+    if (this.#identical.areIdentical(old, now)) return undefined;
     return this.#comparer.compare(...this.schemasAt(old, now), { direction, wire });
   }
 
@@ -68,7 +68,7 @@ export class ContractPair {
 
   /** Like `compareOnce`, for places whose meaning does not depend on their surroundings. Undefined: identical. */
   compareUnlessIdentical(aspect: string, old: Located, now: Located, compare: CompareLocated): Comparison | undefined {
-    return this.#identical.are(old, now) ? undefined : this.compareOnce(aspect, old, now, compare);
+    return this.#identical.areIdentical(old, now) ? undefined : this.compareOnce(aspect, old, now, compare);
   }
 }
 

@@ -2,7 +2,7 @@ import { CompareError } from '../failure.ts';
 import type { Documents } from './documents.ts';
 import { below, entriesOf, isList, isMap, itemsOf, type Located, refOf } from './located.ts';
 
-/** A map of a contract that the OpenAPI specification gives a meaning: not plain data such as an example. */
+/** A map that is defined by the OpenAPI specification, such as a schema or a response. Plain data, such as an example, is not. */
 export interface ContractPart {
   readonly located: Located;
   readonly kind: PartKind;
@@ -22,7 +22,7 @@ const otherMapKeys = new Set(
 );
 const dataKeys = new Set('example default enum const value mapping'.split(' '));
 
-/** Every part of a contract once, including those in the other files that its `$ref`s lead to. */
+/** Lists each part of a contract once. Includes the parts in other files that the contract references. */
 export function partsOf(documents: Documents): ContractPart[] {
   const parts: ContractPart[] = [];
   const seen = new Set<unknown>();
@@ -57,10 +57,10 @@ function innerParts({ located }: ContractPart): ContractPart[] {
 /** An operation of a path or a webhook. */
 export interface ContractOperation {
   readonly located: Located;
-  /** The path as the contract has it, or the name of the webhook. */
+  /** The path as written in the contract, or the name of the webhook. */
   readonly path: string;
   readonly isWebhook: boolean;
-  /** Those of the operation, then those of its path item, with `$ref`s followed. */
+  /** The parameters of the operation, then those of its path item. `$ref`s are resolved. */
   readonly parameters: readonly Located[];
 }
 

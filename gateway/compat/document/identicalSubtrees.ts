@@ -4,7 +4,7 @@ import { type ContractPlace, isList, isMap, type JsonMap, type Located, refOf } 
 
 /** Tells whether a comparison of two places can be skipped. */
 export interface SubtreeEquality {
-  are(old: Located, now: Located): boolean;
+  areIdentical(old: Located, now: Located): boolean;
 }
 
 /** Two maps, one of each contract, and whether they are identical. */
@@ -24,7 +24,7 @@ interface MapPair {
 export class IdenticalSubtrees implements SubtreeEquality {
   readonly #old: Documents;
   readonly #new: Documents;
-  /** In OpenAPI 3.0 the same schema may mean something else than in later versions. */
+  /** A schema can have different meanings in OpenAPI 3.0 and in later versions. */
   readonly #haveSameDialect: boolean;
   readonly #pairs = new Map<unknown, Map<unknown, MapPair>>();
 
@@ -34,11 +34,11 @@ export class IdenticalSubtrees implements SubtreeEquality {
     this.#haveSameDialect = old.isOpenApi30 === now.isOpenApi30;
   }
 
-  /** False also if only a full comparison can tell. */
-  are(old: Located, now: Located): boolean {
+  /** False also for identical maps that only a full comparison can recognize. */
+  areIdentical(old: Located, now: Located): boolean {
     if (!this.#haveSameDialect || !isMap(old.value) || !isMap(now.value)) return false;
     const pair = this.#pairOf(old, now);
-    if (pair.isIdentical === undefined) this.#settle(pair);
+    if (pair.isIdentical === undefined) this.#comparePairs(pair);
     return pair.isIdentical === true;
   }
 
@@ -50,7 +50,7 @@ export class IdenticalSubtrees implements SubtreeEquality {
   }
 
   /** Compares a pair and all pairs that it refers to. A circle of references is identical unless a difference is found in it. */
-  #settle(first: MapPair): void {
+  #comparePairs(first: MapPair): void {
     const open = new Set([first]);
     // The set grows during the loop.
     for (const pair of open) if (!this.#isSame(pair, open)) markDifferent(pair);
@@ -70,7 +70,7 @@ export class IdenticalSubtrees implements SubtreeEquality {
     if (!isMap(a)) return a === b;
     if (!isMap(b)) return false;
     if (this.#areSameMaps(a, b, pair, open)) return true;
-    // The comparison will ask for each level below. Without this, each answer would walk all levels below it again.
+    // The caller asks about each nested level next. Without this result, each call would walk the whole subtree again.
     const inner = { value: a, place: pair.old.place };
     markDifferent(this.#pairOf(inner, { value: b, place: pair.new.place }));
     return false;
@@ -113,7 +113,7 @@ function markDifferent(pair: MapPair): void {
   }
 }
 
-/** Undefined for a `$ref` that leads nowhere or in a circle; the comparison reports it. */
+/** Undefined for a broken or circular `$ref`; the comparison reports it. */
 function targetOf(
   documents: Documents,
   located: { readonly value: JsonMap; readonly place: ContractPlace },

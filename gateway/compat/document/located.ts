@@ -11,7 +11,7 @@ export interface ContractFile {
   readonly yaml?: YamlText;
 }
 
-/** The path of a value in a contract file, as a linked list: only the few paths that are reported become text. */
+/** The path of a value in a contract file. A linked list is cheap to extend; only the paths in a report become text. */
 export interface ContractPlace {
   readonly file: ContractFile;
   /** Undefined at the root of the file. */
@@ -36,7 +36,7 @@ export function placeBelow(parent: ContractPlace, key: string | number): Contrac
   return { file: parent.file, parent, key: String(key) };
 }
 
-/** The value at a key or index. If there is none, `value` is undefined. */
+/** The value at a key or index; `value` is undefined if the key or index does not exist. */
 export function below({ value, place }: Located, key: string | number): Located {
   const inner = isList(value) ? value[Number(key)] : isMap(value) ? ownValue(value, String(key)) : undefined;
   return { value: inner, place: placeBelow(place, key) };

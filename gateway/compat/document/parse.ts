@@ -21,7 +21,7 @@ interface ParseProblem {
 const tooDeep: ParseProblem = {
   offset: 0,
   message: 'is nested too deeply to be read',
-  remedy: 'Close the brackets that were left open.',
+  remedy: `Use at most ${maxDepth} levels of maps and lists.`,
 };
 
 /** Parses JSON or YAML, whatever the extension of the file. @throws CompareError with line and column */

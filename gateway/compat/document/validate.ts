@@ -42,7 +42,7 @@ const checks: readonly ((contract: ContractToCheck) => ContractFault[])[] = [
   checkRepeatedKeys,
 ];
 
-/** The mistakes in a contract, each reported once. A comparison does not need this: most of them do not affect it. */
+/** The mistakes in a contract, each once. A comparison works without these checks: most mistakes do not affect it. */
 export function faultsOf(documents: Documents): ContractFault[] {
   const contract = { documents, operations: operationsOf(documents), parts: partsOf(documents) };
   const faults = new Map<string, ContractFault>();
@@ -96,7 +96,7 @@ function checkOperations({ operations }: ContractToCheck): ContractFault[] {
     if (typeof id.value !== 'string') return faults;
     if (known.has(id.value)) {
       const message = `the operationId ${JSON.stringify(id.value)} is used twice`;
-      faults.push(faultAt(id, message, 'Give each operation its own.'));
+      faults.push(faultAt(id, message, 'Give each operation its own operationId.'));
     }
     known.add(id.value);
     return faults;
@@ -116,7 +116,7 @@ function checkParameter(parameter: Located): ContractFault[] {
   const name = below(parameter, 'name');
   if (typeof name.value !== 'string') faults.push(faultAt(parameter, 'a parameter has no name', 'Add `name`.'));
   if (typeof location.value !== 'string' || !locations.includes(location.value)) {
-    const message = `${JSON.stringify(location.value) ?? 'nothing'} is not a location of parameters`;
+    const message = `${JSON.stringify(location.value) ?? 'nothing'} is not a parameter location`;
     faults.push(faultAt(location, message, `Use one of ${locations.join(', ')}.`));
   }
   const described = ['schema', 'content'].filter((key) => below(parameter, key).value !== undefined);
@@ -130,7 +130,7 @@ function checkParameter(parameter: Located): ContractFault[] {
   return faults;
 }
 
-/** The parameters in a path template must be those that are declared. */
+/** The parameters in a path template must be the declared path parameters. */
 function checkPathParameters({ located, path, isWebhook, parameters }: ContractOperation): ContractFault[] {
   if (isWebhook) return [];
   const inPath = parameters.filter((one) => below(one, 'in').value === 'path');
@@ -177,7 +177,7 @@ function checkTypes({ parts }: ContractToCheck): ContractFault[] {
   });
 }
 
-/** Of JSON files only: the YAML reader rejects a repeated key. */
+/** Checks JSON files only: the YAML parser rejects a repeated key. */
 function checkRepeatedKeys({ parts }: ContractToCheck): ContractFault[] {
   const files = new Set(parts.map(({ located }) => located.place.file));
   return [...files].flatMap((file) => {

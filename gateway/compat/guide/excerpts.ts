@@ -12,8 +12,8 @@ export interface OldAndNew<T> {
 const maxLines = 40;
 
 /**
- * The parts of two bodies that the changes at `paths` affect. `base` leads from the bodies to the value that the paths
- * begin at. Undefined if the excerpts are the same or there are none.
+ * The parts of two bodies that the changes at `paths` affect. `base` is the path from the body to the value that `paths` are
+ * relative to. Undefined if the excerpts are the same, or if neither body has one.
  */
 export function excerptsOf(
   bodies: OldAndNew<ExampleBody | undefined>,

@@ -18,12 +18,12 @@ export interface Guide {
   readonly shared: readonly Topic[];
 }
 
-/** What routes.yaml says about the end of the older major. Instants are epoch milliseconds. */
+/** The end of the older major, from routes.yaml. Instants are epoch milliseconds. */
 export interface VersionEnd {
   readonly deprecation: number | undefined;
   readonly sunset: number | undefined;
   /** Whether requests are answered with 410 after the sunset. */
-  readonly isGoneAfterwards: boolean;
+  readonly isGoneAfterSunset: boolean;
   readonly isRetired: boolean;
   /** `https://api.example.com/v1`, or `/v1` if the host is not known. */
   readonly oldBase: string;
@@ -40,7 +40,7 @@ export interface GuideRoute {
   readonly new: RouteName | undefined;
   /** The `summary` in the contract, or empty. */
   readonly summary: string;
-  /** Of a removed route: the name that it probably has now, or empty. */
+  /** For a removed route: its probable new name, or empty. */
   readonly renamedTo: string;
   /** The request line before and after. */
   readonly call: BeforeAfter | undefined;
@@ -55,7 +55,7 @@ export interface SharedTopic {
   readonly where: string;
 }
 
-/** The changes of one thing: a body, the parameters, or a schema that several routes share. */
+/** The changes to a body, to the parameters of a route, or to a schema that several routes share. */
 export interface Topic {
   /** Empty unless several routes share it. */
   readonly anchor: string;
@@ -85,20 +85,20 @@ export interface Excerpt {
   readonly isGenerated: boolean;
 }
 
-/** The older name of a route, which clients know; of a new route, its new name. */
+/** The name of a route in the older major, which clients know. A new route has only a name in the newer major. */
 export function nameOf({ old, new: now }: GuideRoute): string {
   const name = old ?? now;
   return name ? routeInWords(name) : '';
 }
 
-/** The new name of a route, if it has another one. */
+/** The new name of a route; undefined if the name has not changed. */
 export function newNameOf({ old, new: now }: GuideRoute): string | undefined {
   if (!old || !now) return undefined;
   const name = routeInWords(now);
   return name === routeInWords(old) ? undefined : name;
 }
 
-/** The number of changes to look at. */
+/** The number of errors and warnings. */
 export function changeCount(route: GuideRoute): number {
   return allTopics(route).reduce((sum, { changes }) => sum + changes.length, 0);
 }

@@ -37,7 +37,7 @@ type Bodies = OldAndNew<ExampleBody | undefined>;
 // A shared schema may be in hundreds of routes.
 const maxOccurrencesTried = 20;
 
-/** The route in which most of the two contracts have an example. */
+/** The route that has an example in both contracts; if none has, one with an example in one contract. */
 function bestExamples(
   { occurrences, changes }: ChangeGroup,
   context: TopicContext,
@@ -86,7 +86,7 @@ function describeChanges(
     .filter((one) => !additions.has(one))
     .map((one): DescribedChange => {
       const addition = renames.get(one);
-      // A required new field is an error under its new name even if the removal of the old field is none.
+      // A rename to a required field is an error, even if the removal of the old field is not.
       const levels = [one, ...(addition ? [addition] : [])].map(({ change }) => levelOf(change));
       const [level = 'info'] = levels.sort((a, b) => severityOrder[a] - severityOrder[b]);
       const rename = renameClause(addition, newNames.get(one.change));

@@ -40,11 +40,11 @@ export function instructionsOf({ from, to, end, routes }: Guide): string[] {
   ];
 }
 
-function datesInWords(from: string, { deprecation, sunset, isGoneAfterwards, isRetired }: VersionEnd): string[] {
+function datesInWords(from: string, { deprecation, sunset, isGoneAfterSunset, isRetired }: VersionEnd): string[] {
   if (isRetired) return [`Move now: ${from} is retired, and every request to it is answered with 410 Gone.`];
   const start = deprecation === undefined ? undefined : dateInWords(deprecation);
   if (sunset !== undefined) {
-    const then = isGoneAfterwards ? 'are answered with 410 Gone' : 'may not be answered';
+    const then = isGoneAfterSunset ? 'are answered with 410 Gone' : 'may not be answered';
     const deprecated = start === undefined ? '' : ` ${from} is deprecated from ${start}.`;
     return [`Move before ${dateInWords(sunset)}: after that, requests to ${from} ${then}.${deprecated}`];
   }

@@ -30,7 +30,7 @@ export class GitSource implements FileSource {
     const { stdout, failure } = git(['rev-parse', '--show-prefix'], cwd);
     if (failure !== undefined) {
       const reason = /not a git repository/i.test(failure) ? 'this is not a git repository' : failure;
-      throw new SourceError(`cannot be read from git: ${reason}`, 'Name a file, or change to the repository.');
+      throw new SourceError(`cannot be read from git: ${reason}`, 'Give a file, or run the command in the repository.');
     }
     const tree = resolveRevision(`${revision}^{tree}`, cwd);
     if (tree === undefined) {
@@ -89,7 +89,7 @@ export class Commit {
   readonly #revision: string;
   readonly #source: GitSource;
 
-  /** Relative paths are resolved against `cwd`. @throws CompareError as the constructor of GitSource */
+  /** Relative paths are resolved against `cwd`. @throws CompareError where GitSource throws SourceError */
   constructor(revision: string, cwd: string) {
     this.#revision = revision;
     const name = revision === '' ? 'the commit' : revision;
@@ -186,7 +186,7 @@ function readBlobs(
 }
 
 interface GitObject {
-  /** `blob`, `tree` or `missing`, or what is wrong with a symbolic link. */
+  /** `blob`, `tree` or `missing`; for a symbolic link that cannot be followed, `symlink`, `dangling`, `loop` or `notdir`. */
   readonly kind: string;
   readonly size: number;
   /** Empty for `--batch-check`. */

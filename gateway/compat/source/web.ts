@@ -14,7 +14,8 @@ export interface WebLimits {
 
 export function defaultWebLimits(maxBytes: number): WebLimits {
   return {
-    documents: 200, // far more than published contracts are split into
+    // Published contracts consist of far fewer files.
+    documents: 200,
     maxBytes,
     totalBytes: maxBytes,
     redirects: 5,
@@ -52,7 +53,7 @@ function redirectTarget(from: string, response: Response): string {
   const location = response.headers.get('location');
   const url = location === null ? null : URL.parse(location, from);
   if (url === null) {
-    throw new SourceError(`is answered with ${response.status} without a valid Location`, 'Keep a local copy.');
+    throw new SourceError(`returns ${response.status} without a valid Location`, 'Keep a local copy.');
   }
   const isDowngrade = from.startsWith('https:') && url.protocol !== 'https:';
   if (!isWebUrl(url.href) || isDowngrade) {
@@ -65,7 +66,7 @@ function redirectTarget(from: string, response: Response): string {
 async function readBody(response: Response, maxBytes: number): Promise<Uint8Array> {
   if (!response.ok) {
     await response.body?.cancel();
-    throw new SourceError(`is answered with ${response.status}`, 'Correct the URL, or keep a local copy.');
+    throw new SourceError(`returns ${response.status}`, 'Correct the URL, or keep a local copy.');
   }
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -222,7 +222,7 @@ describe('exits 2', () => {
     async (body) => {
       const admin = await startFakeAdmin((_req, res) => res.end(body));
       const { code, stderr } = await runIn('/', ['usage', '--admin', admin]);
-      expect([code, stderr]).toEqual([2, expect.stringContaining('does not answer like the admin listener')]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('is not the admin listener')]);
     },
   );
 });

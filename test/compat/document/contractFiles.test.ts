@@ -90,8 +90,8 @@ describe('with remote $refs allowed', () => {
   });
 
   it.each([
-    ['/none', 'is answered with 404'],
-    ['/broken', 'is answered with 500'],
+    ['/none', 'returns 404'],
+    ['/broken', 'returns 500'],
     ['/round', 'redirects more than 5 times'],
     ['/file', 'redirects to file:, which is not followed'],
     ['/nowhere', 'redirects to data:, which is not followed'],

@@ -11,7 +11,7 @@ function areIdentical(key: string, old: Json, now: Json, version = '3.1.0'): boo
     documentsOf(structuredClone({ openapi: '3.1.0', ...old })),
     documentsOf(structuredClone({ openapi: version, ...now })),
   ];
-  return new IdenticalSubtrees(before, after).are(below(before.root, key), below(after.root, key));
+  return new IdenticalSubtrees(before, after).areIdentical(below(before.root, key), below(after.root, key));
 }
 
 describe('two subtrees are identical', () => {
@@ -69,7 +69,7 @@ describe('two subtrees are identical', () => {
     const [before, after] = [documentsOf(circle('string')), documentsOf(circle('null'))];
     const subtrees = new IdenticalSubtrees(before, after);
     const answers = ['d', 'a', 'b', 'c', 'd'].map((key) =>
-      subtrees.are(below(before.root, key), below(after.root, key)),
+      subtrees.areIdentical(below(before.root, key), below(after.root, key)),
     );
     expect(answers).toEqual([true, false, false, false, true]);
   });

@@ -89,8 +89,8 @@ it.each([
       responses: { 200: {} }
       parameters: [{ name: b, in: body, schema: {} }, { name: c, schema: {} }, { name: d, in: query }, { in: query, schema: {}, content: {} }]`,
     [
-      'x.yaml#/paths/~1a/get/parameters/0/in: "body" is not a location of parameters',
-      'x.yaml#/paths/~1a/get/parameters/1/in: nothing is not a location of parameters',
+      'x.yaml#/paths/~1a/get/parameters/0/in: "body" is not a parameter location',
+      'x.yaml#/paths/~1a/get/parameters/1/in: nothing is not a parameter location',
       'x.yaml#/paths/~1a/get/parameters/2: a parameter has neither `schema` nor `content`',
       'x.yaml#/paths/~1a/get/parameters/3: a parameter has no name',
       'x.yaml#/paths/~1a/get/parameters/3: a parameter has both `schema` and `content`',

@@ -5,7 +5,7 @@ import { documentsOf, type Json } from '../support/comparing.ts';
 export const end = {
   deprecation: Date.parse('2026-06-30'),
   sunset: Date.parse('2029-06-30T23:59:59Z'),
-  isGoneAfterwards: false,
+  isGoneAfterSunset: false,
   isRetired: false,
   oldBase: '/v1',
   newBase: '/v2',

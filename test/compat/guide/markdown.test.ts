@@ -99,7 +99,7 @@ No action is needed for these.
 });
 
 it.each([
-  [{ isGoneAfterwards: true }, 'after that, requests to v1 are answered with 410 Gone'],
+  [{ isGoneAfterSunset: true }, 'after that, requests to v1 are answered with 410 Gone'],
   [{ isRetired: true }, 'Move now: v1 is retired, and every request to it is answered with 410 Gone.'],
   [{ sunset: undefined }, 'v1 is deprecated from 30 June 2026. It has no sunset date yet.'],
 ])('describes the dates of routes.yaml: %o', (difference, expected) => {

@@ -18,7 +18,7 @@ export function documentsOf(contract: unknown, name = 'contract'): Documents {
 /** What is found; with a look at what says the same on both sides, too, so that leaving it out is never what finds nothing. */
 export function findingsBetween(old: unknown, now: unknown): Finding[] {
   const [before, after] = [documentsOf(old, 'old'), documentsOf(now, 'new')];
-  const closely = findingsOf(compareContracts(before, after, levelOf, {}, { are: () => false }));
+  const closely = findingsOf(compareContracts(before, after, levelOf, {}, { areIdentical: () => false }));
   const findings = findingsOf(compareContracts(before, after, levelOf));
   expect(told(findings)).toEqual(told(closely));
   return findings;

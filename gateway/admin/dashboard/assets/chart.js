@@ -1,4 +1,4 @@
-import { empty } from './dom.js';
+import { emptyMessage } from './dom.js';
 import { compact } from './format.js';
 
 /** @typedef {{ label: string, color: string, fill?: boolean, dashed?: boolean, stepped?: boolean }} Series */
@@ -14,7 +14,7 @@ import { compact } from './format.js';
 export function chart(target, { data, series, height, hover = () => {}, incomplete = [], unrecorded }) {
   const uPlot = /** @type {any} */ (globalThis).uPlot;
   if (!uPlot) {
-    target.append(empty('This browser could not draw the chart.'));
+    target.append(emptyMessage('This browser could not draw the chart.'));
     return () => {};
   }
   /** @type {any} */

@@ -1,6 +1,6 @@
 import { usageUrl } from './api.js';
 import { columns, migrationLabels } from './clientCells.js';
-import { el, empty } from './dom.js';
+import { el, emptyMessage } from './dom.js';
 import { count, plural } from './format.js';
 import { sortable } from './table.js';
 
@@ -30,7 +30,7 @@ export function clients(version, successor, isRetired, queryChanged, rename) {
     queryChanged,
   );
   const filterChanged = () => {
-    table.firstPage();
+    table.showFirstPage();
     queryChanged();
   };
   const search = el('input', {
@@ -98,7 +98,7 @@ export function clients(version, successor, isRetired, queryChanged, rename) {
             ? 'No client was refused in the last 30 days.'
             : 'No client matches.'
           : `No client called ${version} in the last 30 days.`;
-      emptyNotice.replaceChildren(...(total > 0 ? [] : [empty(text)]));
+      emptyNotice.replaceChildren(...(total > 0 ? [] : [emptyMessage(text)]));
       table.fill(rows, total);
     },
   };

@@ -12,13 +12,13 @@ import { ago, dateTime } from './format.js';
  * @returns {HTMLElementTagNameMap[Name]}
  */
 export function el(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+  const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (typeof value === 'function') made.addEventListener(key, value);
-    else set(made, key, value);
+    if (typeof value === 'function') element.addEventListener(key, value);
+    else setAttribute(element, key, value);
   }
-  made.append(...parts(children));
-  return made;
+  element.append(...parts(children));
+  return element;
 }
 
 /**
@@ -27,38 +27,39 @@ export function el(name, attributes = {}, ...children) {
  * @param {...Child} children
  */
 export function svg(name, attributes = {}, ...children) {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const [key, value] of Object.entries(attributes)) set(made, key, value);
-  made.append(...parts(children));
-  return made;
+  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes)) setAttribute(element, key, value);
+  element.append(...parts(children));
+  return element;
 }
 
 /**
- * The element of index.html that holds a part of the page.
+ * An element of index.html.
  * @param {string} id
  */
-export function place(id) {
+export function byId(id) {
   const found = document.getElementById(id);
   if (!found) throw new Error(`index.html has no #${id}`);
   return found;
 }
 
 /**
+ * The notice in a part of the page that has no data.
  * @param {string} text
  * @param {string} [hint]
  */
-export function empty(text, hint) {
+export function emptyMessage(text, hint) {
   return el('div', { class: 'empty' }, el('p', {}, text), hint && el('p', { class: 'soft' }, hint));
 }
 
 /**
- * @param {Element} made
+ * @param {Element} element
  * @param {string} key
  * @param {string|number|boolean|null|undefined} value
  */
-function set(made, key, value) {
+function setAttribute(element, key, value) {
   if (value === undefined || value === null || value === false) return;
-  made.setAttribute(key, value === true ? '' : String(value));
+  element.setAttribute(key, value === true ? '' : String(value));
 }
 
 /**
@@ -139,13 +140,13 @@ export function fact(name, value, detail) {
 }
 
 /**
- * Shown in place of a part of the page that could not be loaded.
+ * The notice in a part of the page that could not be loaded.
  * @param {unknown} error
  */
 export function errorNotice(error) {
   if (error instanceof ApiError && error.code === 'NO_LEDGER')
-    return empty('Usage is not recorded.', 'This gateway runs without a usage ledger.');
-  if (error instanceof ApiError && error.status === 404) return empty('Not available.', error.message);
-  const text = error instanceof ApiError ? error.message : 'The gateway does not answer. This page keeps trying.';
+    return emptyMessage('Usage is not recorded.', 'This gateway runs without a usage ledger.');
+  if (error instanceof ApiError && error.status === 404) return emptyMessage('Not available.', error.message);
+  const text = error instanceof ApiError ? error.message : 'The gateway does not answer. This page tries again.';
   return el('p', { class: 'problem' }, text);
 }

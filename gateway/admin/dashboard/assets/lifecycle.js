@@ -1,4 +1,4 @@
-import { el, empty, svg, swatch } from './dom.js';
+import { el, emptyMessage, svg, swatch } from './dom.js';
 import { date, day, fromNow, timeLeft } from './format.js';
 
 /** @import { VersionStatus } from './types.js' */
@@ -22,9 +22,9 @@ const [first, last] = [8, 92];
  * @param {number} now
  */
 export function lifecycle(versions, now) {
-  if (versions.length === 0) return empty('No version is configured.');
+  if (versions.length === 0) return emptyMessage('No version is configured.');
   const dates = versions.flatMap(({ deprecation, sunset }) =>
-    [deprecation, sunset].map(instant).filter(Number.isFinite),
+    [deprecation, sunset].map(instantOrNaN).filter(Number.isFinite),
   );
   const from = Math.min(now - 90 * day, ...dates);
   const to = Math.max(now + 90 * day, ...dates);
@@ -47,9 +47,9 @@ export function lifecycle(versions, now) {
 function row(version, now, x) {
   const { stage, deprecation, sunset } = version;
   const retired = stage === 'retired' || stage === 'removed';
-  const end = retired ? Math.min(finite(sunset), now) : Number.POSITIVE_INFINITY;
-  const deprecatedAt = x(Math.min(finite(deprecation), end));
-  const sunsetAt = x(Math.min(finite(sunset), end));
+  const end = retired ? Math.min(instantOrInfinity(sunset), now) : Number.POSITIVE_INFINITY;
+  const deprecatedAt = x(Math.min(instantOrInfinity(deprecation), end));
+  const sunsetAt = x(Math.min(instantOrInfinity(sunset), end));
   const retiredAt = x(end);
   const bars = [
     bar('track', 0, 100),
@@ -89,7 +89,7 @@ function badge(stage) {
  */
 function dateLine(name, iso, now, relative) {
   if (iso === null) return [];
-  const at = instant(iso);
+  const at = Date.parse(iso);
   return [
     el(
       'p',
@@ -127,7 +127,7 @@ function legend() {
 const heights = { track: 1, 'in-service': 8, ending: 5, overdue: 2 };
 
 /**
- * A part of a bar. The parts differ in height, and not by colour alone.
+ * A part of a bar. The parts differ in height as well, because some readers cannot distinguish the colours.
  * @param {string} kind
  * @param {number} from
  * @param {number} to
@@ -138,9 +138,9 @@ function bar(kind, from, to) {
 }
 
 /** @param {string|null} iso */
-const instant = (iso) => (iso === null ? Number.NaN : Date.parse(iso));
+const instantOrNaN = (iso) => (iso === null ? Number.NaN : Date.parse(iso));
 /** @param {string|null} iso */
-const finite = (iso) => (iso === null ? Number.POSITIVE_INFINITY : Date.parse(iso));
+const instantOrInfinity = (iso) => (iso === null ? Number.POSITIVE_INFINITY : Date.parse(iso));
 
 /**
  * The axis, with years, quarters or months, and today's date.

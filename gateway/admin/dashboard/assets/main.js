@@ -1,6 +1,6 @@
 import { getJson, LatestRequest, post, subscribeToStatus } from './api.js';
 import { attention, attentionFacts } from './attention.js';
-import { el, empty, errorNotice, place } from './dom.js';
+import { byId, el, emptyMessage, errorNotice } from './dom.js';
 import { lifecycle } from './lifecycle.js';
 import { RetirementSection } from './retirement.js';
 import { backends, gatewayFacts, rates } from './status.js';
@@ -12,7 +12,7 @@ const retirementSection = new RetirementSection();
 const trafficSection = new TrafficSection();
 const backendTable = backends();
 const ratesTable = rates();
-const connection = place('connection');
+const connection = byId('connection');
 /** The data that each part shows, as JSON. A part is redrawn only when its data changes. @type {Map<string, string>} */
 const drawn = new Map();
 /** Usage is polled, because the event stream does not contain it. */
@@ -21,14 +21,14 @@ const statusRequest = new LatestRequest();
 let generation = 0;
 let refreshed = Date.now();
 
-place('host').textContent = `version-gateway · ${location.host}`;
-setUpReload(/** @type {HTMLButtonElement} */ (place('reload')), place('outcome'));
-place('logout').addEventListener('click', async () => {
+byId('host').textContent = `version-gateway · ${location.host}`;
+setUpReload(/** @type {HTMLButtonElement} */ (byId('reload')), byId('outcome'));
+byId('logout').addEventListener('click', async () => {
   const { status } = await post('/logout').catch(() => ({ status: 0 }));
   // 403: the session had expired.
   if (status === 204 || status === 403) location.replace('/login');
   else
-    place('outcome').replaceChildren(
+    byId('outcome').replaceChildren(
       el('p', { class: 'problem' }, 'The gateway does not answer, so you are still logged in.'),
     );
 });
@@ -36,7 +36,7 @@ place('logout').addEventListener('click', async () => {
 subscribeToStatus({
   access(by) {
     // A browser that was admitted by its address has no session.
-    place('logout').hidden = by !== 'session';
+    byId('logout').hidden = by !== 'session';
     retirementSection.access(by);
   },
   status(status) {
@@ -67,7 +67,7 @@ async function pollStatus() {
     showConnection('lost', 'Connection lost, retrying…');
     if (drawn.size > 0) return;
     for (const id of ['lifecycle', 'rates', 'backends', 'gateway', 'verdict', 'trend', 'clients', 'routes'])
-      place(id).replaceChildren(id === 'lifecycle' ? errorNotice(error) : empty('Not available.'));
+      byId(id).replaceChildren(id === 'lifecycle' ? errorNotice(error) : emptyMessage('Not available.'));
   }
 }
 
@@ -109,7 +109,7 @@ function draw(id, data, make) {
   const json = JSON.stringify(data);
   if (drawn.get(id) === json) return;
   drawn.set(id, json);
-  place(id).replaceChildren(...make());
+  byId(id).replaceChildren(...make());
 }
 
 /**

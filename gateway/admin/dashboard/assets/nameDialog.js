@@ -6,7 +6,7 @@ import { el } from './dom.js';
 
 /** The dialog to name a client, for operators with the token. The gateway writes the name to the usage.names file. */
 export class NameDialog {
-  #saved;
+  #onSaved;
   #isAllowed = false;
   /** @type {ClientRow|undefined} */
   #client;
@@ -42,14 +42,14 @@ export class NameDialog {
     ),
   );
 
-  /** @param {() => void} saved */
-  constructor(saved) {
-    this.#saved = saved;
+  /** @param {() => void} onSaved */
+  constructor(onSaved) {
+    this.#onSaved = onSaved;
     document.body.append(this.#dialog);
   }
 
-  /** @param {string} by how this browser was admitted: naming requires the token, in a session or a header */
-  access(by) {
+  /** @param {string} by how this browser is authorized; naming a client requires the token, in a session or a header */
+  setAccess(by) {
     this.#isAllowed = by !== 'machine';
   }
 
@@ -89,7 +89,7 @@ export class NameDialog {
       const response = await post('/api/usage/names', body);
       if (response.status === 200) {
         this.#dialog.close();
-        this.#saved();
+        this.#onSaved();
       } else
         this.#outcome.replaceChildren(...errorParts(new ApiError(response.status, response.body), response.body.line));
     } catch {

@@ -1,6 +1,6 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, Retry, usageUrl } from './api.js';
 import { clients } from './clients.js';
-import { el, empty, errorNotice, place, segmented } from './dom.js';
+import { byId, el, emptyMessage, errorNotice, segmented } from './dom.js';
 import { NameDialog } from './nameDialog.js';
 import { routes } from './routes.js';
 import { drawTrend, figures, verdict } from './verdict.js';
@@ -32,7 +32,7 @@ export class RetirementSection {
 
   /** @param {string} by how this browser was admitted */
   access(by) {
-    this.#nameDialog.access(by);
+    this.#nameDialog.setAccess(by);
     this.#clients?.draw();
   }
 
@@ -48,7 +48,7 @@ export class RetirementSection {
     // Another status arrived meanwhile.
     if (this.#names !== names.join()) return;
     const options = names.map((name) => /** @type {const} */ ([name, name]));
-    place('picker').replaceChildren(segmented('version', 'Version', options, chosen, (name) => this.#choose(name)));
+    byId('picker').replaceChildren(segmented('version', 'Version', options, chosen, (name) => this.#choose(name)));
     this.#choose(chosen);
   }
 
@@ -58,10 +58,10 @@ export class RetirementSection {
     this.#clients = this.#routes = undefined;
     this.#drawnData = '';
     history.replaceState(null, '', `#${version}`);
-    place('h-retire').textContent = version === '' ? 'Retirement' : `Retirement of ${version}`;
-    place('h-clients').textContent = `Clients that call ${version}`;
-    for (const id of parts) place(id).replaceChildren(el('p', { class: 'waiting' }, 'Loading…'));
-    if (version === '') for (const id of parts) place(id).replaceChildren(empty('No version is configured.'));
+    byId('h-retire').textContent = version === '' ? 'Retirement' : `Retirement of ${version}`;
+    byId('h-clients').textContent = `Clients that call ${version}`;
+    for (const id of parts) byId(id).replaceChildren(el('p', { class: 'waiting' }, 'Loading…'));
+    if (version === '') for (const id of parts) byId(id).replaceChildren(emptyMessage('No version is configured.'));
     else void this.refresh();
   }
 
@@ -85,8 +85,8 @@ export class RetirementSection {
       // Keep the old figures while the gateway does not answer; the page header shows that the connection is lost.
       if (this.#drawnData !== '' && !(error instanceof ApiError)) return;
       this.#clear();
-      place('verdict').replaceChildren(errorNotice(error));
-      for (const id of ['trend', 'clients', 'routes']) place(id).replaceChildren(empty('Not available.'));
+      byId('verdict').replaceChildren(errorNotice(error));
+      for (const id of ['trend', 'clients', 'routes']) byId(id).replaceChildren(emptyMessage('Not available.'));
     }
   }
 
@@ -96,10 +96,10 @@ export class RetirementSection {
     if (data === this.#drawnData) return;
     this.#removeTrend();
     const isRetired = retirement.facts.stage === 'retired';
-    place('h-verdict').textContent = isRetired ? 'After the retirement' : 'Can it be retired?';
-    place('h-clients').textContent = `Clients that ${isRetired ? 'still call' : 'call'} ${retirement.version}`;
-    place('verdict').replaceChildren(verdict(retirement), figures(retirement));
-    this.#removeTrend = drawTrend(place('trend'), retirement.version, retirement.facts.trend);
+    byId('h-verdict').textContent = isRetired ? 'After the retirement' : 'Can it be retired?';
+    byId('h-clients').textContent = `Clients that ${isRetired ? 'still call' : 'call'} ${retirement.version}`;
+    byId('verdict').replaceChildren(verdict(retirement), figures(retirement));
+    this.#removeTrend = drawTrend(byId('trend'), retirement.version, retirement.facts.trend);
     this.#drawnData = data;
   }
 
@@ -127,11 +127,11 @@ export class RetirementSection {
       const usage = await getJson(table.url, request.signal);
       if (request.isOutdated || table !== this.#clients) return;
       table.fill(usage);
-      if (!table.root.isConnected) place('clients').replaceChildren(table.root);
+      if (!table.root.isConnected) byId('clients').replaceChildren(table.root);
     } catch (error) {
       if (request.isOutdated) return;
       this.#retry.failed(error);
-      if (!table.root.isConnected) place('clients').replaceChildren(errorNotice(error));
+      if (!table.root.isConnected) byId('clients').replaceChildren(errorNotice(error));
     }
   }
 
@@ -144,11 +144,11 @@ export class RetirementSection {
       const { rows, until } = await getJson(usageUrl({ by: 'route', version }), request.signal);
       if (request.isOutdated || !table || table !== this.#routes) return;
       table.fill(rows, facts, Date.parse(until));
-      if (!table.root.isConnected) place('routes').replaceChildren(table.root);
+      if (!table.root.isConnected) byId('routes').replaceChildren(table.root);
     } catch (error) {
       if (request.isOutdated) return;
       this.#retry.failed(error);
-      if (!table?.root.isConnected) place('routes').replaceChildren(errorNotice(error));
+      if (!table?.root.isConnected) byId('routes').replaceChildren(errorNotice(error));
     }
   }
 

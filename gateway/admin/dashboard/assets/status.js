@@ -1,5 +1,5 @@
 import { triggers } from './attention.js';
-import { el, empty, fact, swatch, timeAgo } from './dom.js';
+import { el, emptyMessage, fact, swatch, timeAgo } from './dom.js';
 import { ago, count, dateTime, milliseconds, percent, period, plural, rate } from './format.js';
 import { head, row, table, updateRows } from './table.js';
 
@@ -16,7 +16,7 @@ export function backends() {
     backendTitles.map((title) => head(title, { number: numericTitles.has(title) })),
     body,
   );
-  const emptyNotice = empty('No backend is configured.');
+  const emptyNotice = emptyMessage('No backend is configured.');
   return {
     root: el('div', {}, emptyNotice, frame),
     /**
@@ -85,7 +85,7 @@ export function rates() {
     body,
   );
   const note = el('p', { class: 'soft' });
-  const emptyNotice = empty('No request since the gateway started.');
+  const emptyNotice = emptyMessage('No request since the gateway started.');
   return {
     root: el('div', {}, emptyNotice, frame, note),
     /** @param {Traffic|null|undefined} traffic */
@@ -93,7 +93,7 @@ export function rates() {
       const versions = traffic?.versions ?? [];
       emptyNotice.hidden = versions.length > 0;
       frame.hidden = note.hidden = versions.length === 0;
-      note.textContent = `Average over ${period(traffic?.span_ms ?? 0)}, all worker processes together. p50 and p99 are estimated from a histogram without event streams and WebSockets.`;
+      note.textContent = `Average over ${period(traffic?.span_ms ?? 0)}, all worker processes together. p50 and p99 are estimated from a histogram that excludes event streams and WebSockets.`;
       updateRows(
         body,
         versions.toSorted((a, b) => major(a) - major(b)).map((one) => ratesRow(one, titles)),
@@ -107,10 +107,10 @@ export function rates() {
  * @param {readonly string[]} titles
  */
 function ratesRow({ version, requests_per_second: perSecond, error_share: errors, p50_ms: p50, p99_ms: p99 }, titles) {
-  const known = version !== 'unknown';
+  const hasVersion = version !== 'unknown';
   const values = [rate(perSecond), errors === null ? '–' : percent(errors), milliseconds(p50), milliseconds(p99)];
   return row(version, [
-    { title: 'Version', content: [swatch(known ? version : ''), ' ', known ? version : 'no version'] },
+    { title: 'Version', content: [swatch(hasVersion ? version : ''), ' ', hasVersion ? version : 'no version'] },
     ...values.map((content, index) => ({ title: titles[index] ?? '', number: true, content })),
   ]);
 }

@@ -90,20 +90,19 @@ function update(kept, fresh) {
  *   `name`: the sort key of the API
  */
 
-/** Rows per page. */
-const page = 50;
+const rowsPerPage = 50;
 
 /**
  * A table that is sorted by clicking its column headers. It keeps its order when the rows are replaced.
  * @template Row
  * @param {string} caption
  * @param {readonly Column<Row>[]} columns
- * @param {number} sortedBy index of the column to sort by at first, descending
+ * @param {number} sortedBy index of the column that the table is first sorted by, descending
  * @param {(row: Row) => string} key identifies a row across updates
- * @param {() => void} [queryChanged] the caller sorts and pages, and has to provide the rows of the new `query`
+ * @param {() => void} [queryChanged] if given, the table does not sort; the caller fills in the rows of the new `query`
  */
 export function sortable(caption, columns, sortedBy, key, queryChanged) {
-  let [by, ascending, shown] = [sortedBy, false, page];
+  let [sortIndex, ascending, rowLimit] = [sortedBy, false, rowsPerPage];
   /** @type {readonly Row[]} */
   let rows = [];
   let total = 0;
@@ -111,16 +110,16 @@ export function sortable(caption, columns, sortedBy, key, queryChanged) {
   const heads = columns.map(({ title, number, sort }, index) =>
     head(sort ? el('button', { type: 'button', click: () => sortBy(index) }, title) : title, { number }),
   );
-  const more = el('button', { type: 'button', class: 'more', hidden: true, click: () => extend() }, 'Show more');
+  const more = el('button', { type: 'button', class: 'more', hidden: true, click: () => showMore() }, 'Show more');
   const root = el('div', {}, table(caption, heads, body), more);
-  const extend = () => {
-    shown += page;
+  const showMore = () => {
+    rowLimit += rowsPerPage;
     apply();
   };
   /** @param {number} index */
   const sortBy = (index) => {
-    ascending = by === index ? !ascending : columns[index]?.number !== true;
-    by = index;
+    ascending = sortIndex === index ? !ascending : columns[index]?.number !== true;
+    sortIndex = index;
     apply();
   };
   const apply = () => {
@@ -129,33 +128,32 @@ export function sortable(caption, columns, sortedBy, key, queryChanged) {
   };
   const draw = () => {
     heads.forEach((one, index) => {
-      if (index === by) one.setAttribute('aria-sort', ascending ? 'ascending' : 'descending');
+      if (index === sortIndex) one.setAttribute('aria-sort', ascending ? 'ascending' : 'descending');
       else one.removeAttribute('aria-sort');
     });
-    const value = columns[by]?.sort ?? (() => 0);
+    const value = columns[sortIndex]?.sort ?? (() => 0);
     const sorted = queryChanged ? rows : rows.toSorted((a, b) => (ascending ? 1 : -1) * compare(value(a), value(b)));
     updateRows(
       body,
-      sorted.slice(0, shown).map((one) =>
+      sorted.slice(0, rowLimit).map((one) =>
         row(
           key(one),
           columns.map(({ title, number, cell }) => ({ title, number, content: cell(one) })),
         ),
       ),
     );
-    more.hidden = total <= shown;
-    more.textContent = `Show more (${count(Math.min(shown, rows.length))} of ${count(total)})`;
+    more.hidden = total <= rowLimit;
+    more.textContent = `Show more (${count(Math.min(rowLimit, rows.length))} of ${count(total)})`;
   };
   return {
     root,
     draw,
     /** The order and number of rows to show, for a caller that sorts. */
     get query() {
-      return { sort: `${ascending ? '' : '-'}${columns[by]?.name ?? ''}`, limit: shown };
+      return { sort: `${ascending ? '' : '-'}${columns[sortIndex]?.name ?? ''}`, limit: rowLimit };
     },
-    /** Back to the first page. */
-    firstPage() {
-      shown = page;
+    showFirstPage() {
+      rowLimit = rowsPerPage;
     },
     /**
      * @param {readonly Row[]} next

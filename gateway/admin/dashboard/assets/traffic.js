@@ -1,6 +1,6 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, Retry, usageUrl } from './api.js';
 import { chart } from './chart.js';
-import { colorOf, el, empty, errorNotice, place, segmented, swatch } from './dom.js';
+import { byId, colorOf, el, emptyMessage, errorNotice, segmented, swatch } from './dom.js';
 import { count, date, dateTime, percent } from './format.js';
 
 /** @import { Day, Usage } from './types.js' */
@@ -15,7 +15,7 @@ export class TrafficSection {
   #removeChart = () => {};
 
   constructor() {
-    place('range').replaceChildren(
+    byId('range').replaceChildren(
       segmented('range', 'Time', ranges, this.#range, (range) => {
         this.#range = range;
         void this.refresh();
@@ -24,7 +24,7 @@ export class TrafficSection {
   }
 
   async refresh() {
-    const [range, target] = [this.#range, place('traffic')];
+    const [range, target] = [this.#range, byId('traffic')];
     const request = this.#request.start();
     const step = stepOf(range);
     target.ariaBusy = String(range !== this.#drawnRange);
@@ -73,7 +73,7 @@ const stepOf = (range) => (range === '24h' || range === '7d' ? 'hour' : 'day');
 function drawTraffic(target, usage, step) {
   const names = [...new Set(usage.rows.map(({ version }) => version))].sort(byMajor);
   if (names.length === 0) {
-    target.replaceChildren(empty('No requests in this period.', 'Versions appear here when clients call them.'));
+    target.replaceChildren(emptyMessage('No requests in this period.', 'Versions appear here when clients call them.'));
     return () => {};
   }
   const { times, counts } = countsByStep(usage, names, step);

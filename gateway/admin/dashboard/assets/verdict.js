@@ -1,5 +1,5 @@
 import { chart } from './chart.js';
-import { colorOf, el, empty, fact } from './dom.js';
+import { colorOf, el, emptyMessage, fact } from './dom.js';
 import { count, date, dateTime, day, dayMonth, percent, period, plural, timeLeft } from './format.js';
 
 /** @import { Remark, Retirement, Trend } from './types.js' */
@@ -125,11 +125,13 @@ const longestProjection = 2;
 export function drawTrend(target, version, trend) {
   const { days } = trend;
   if (days.length === 0) {
-    target.replaceChildren(empty('No complete day has been recorded yet.', 'The trend appears after three weeks.'));
+    target.replaceChildren(
+      emptyMessage('No complete day has been recorded yet.', 'The trend appears after three weeks.'),
+    );
     return () => {};
   }
   if (trend.kind === 'none' && days.every(({ requests }) => requests === 0)) {
-    target.replaceChildren(empty(`No requests to ${version} in the recorded days.`));
+    target.replaceChildren(emptyMessage(`No requests to ${version} in the recorded days.`));
     return () => {};
   }
   const canvas = el('div', {
