@@ -10,9 +10,9 @@ import type { AdminContext } from './operations.ts';
 export async function statusOf({ live, operations, lastUse, traffic }: AdminContext): Promise<object> {
   const { clock, usage } = operations;
   const isDue = traffic.isDue;
-  const counted = await operations.report(isDue);
-  if (isDue) traffic.add(counted);
-  const report = await lastUse.addTo(counted, live.current, clock.now());
+  const current = await operations.report(isDue);
+  if (isDue) traffic.add(current);
+  const report = await lastUse.addTo(current, live.current, clock.now());
   return {
     config: configStatus(operations.config()),
     workers: workersStatus(report),
@@ -41,10 +41,10 @@ function workersStatus({ workers }: ServingReport): object[] {
   }));
 }
 
-// Long enough for an operator who looks the next morning.
+// An incident at night is still shown the next morning.
 const recentIncidentMs = 24 * 3_600_000;
 
-/** Null: no ledger is kept. */
+/** Null: usage is not recorded. */
 function ledgerStatus(
   ledger: Pick<LedgerState, 'problem' | 'incident' | 'held'> | undefined,
   now: number,
@@ -78,19 +78,23 @@ function rounded(ms: number | undefined): number | null {
 function versionsStatus(snapshot: Snapshot, report: ServingReport, now: number): object[] {
   const { byMajor, versions } = snapshot;
   const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
-  // The requests in flight of a worker that does not answer are unknown.
-  const isKnown = report.workers.every(({ unresponsiveSince }) => unresponsiveSince === undefined);
-  const statusOfVersion = (name: string, version: Version | undefined, own: VersionReport | undefined): object => ({
-    ...versionStatus(name, version, own, now, isKnown),
+  // An unresponsive worker does not report its requests in flight.
+  const isInFlightKnown = report.workers.every(({ unresponsiveSince }) => unresponsiveSince === undefined);
+  const statusOfVersion = (
+    name: string,
+    version: Version | undefined,
+    versionReport: VersionReport | undefined,
+  ): object => ({
+    ...versionStatus(name, version, versionReport, now, isInFlightKnown),
     unreachable: unreachable.has(name),
     stopped_before_retired: unreachable.get(name)?.stoppedBeforeRetired ?? false,
-    targets: own?.targets.map(targetStatus) ?? [],
+    targets: versionReport?.targets.map(targetStatus) ?? [],
   });
   const reports = new Map(report.versions.map((one) => [one.name, one]));
-  const gone = report.versions.filter(({ name }) => !versions.has(name));
+  const removed = report.versions.filter(({ name }) => !versions.has(name));
   return [
     ...byMajor.map((version) => statusOfVersion(version.name, version, reports.get(version.name))),
-    ...gone.map((one) => statusOfVersion(one.name, undefined, one)),
+    ...removed.map((one) => statusOfVersion(one.name, undefined, one)),
   ];
 }
 
@@ -99,7 +103,7 @@ function versionStatus(
   version: Version | undefined,
   report: VersionReport | undefined,
   now: number,
-  isKnown: boolean,
+  isInFlightKnown: boolean,
 ): object {
   const stage = version ? stageOf(version, now) : 'removed';
   const inFlight = report?.inFlight ?? 0;
@@ -112,7 +116,7 @@ function versionStatus(
     in_flight: inFlight,
     waiting,
     last_served: instant(report?.lastServed),
-    safe_to_stop: (stage === 'retired' || stage === 'removed') && inFlight + waiting === 0 && isKnown,
+    safe_to_stop: (stage === 'retired' || stage === 'removed') && inFlight + waiting === 0 && isInFlightKnown,
   };
 }
 

@@ -6,7 +6,7 @@ export interface Io {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: NodeJS.ProcessEnv;
-  /** Relative paths start here. */
+  /** Relative paths are resolved from here. */
   readonly cwd: string;
   /** Reads standard input to its end, for commands that accept `-` as a file name. */
   readonly stdin?: () => Promise<string>;

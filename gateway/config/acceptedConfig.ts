@@ -6,13 +6,13 @@ import { makeFolder, readRegularFile } from '../shared/fileSystem.ts';
 import { reasonOf } from './fault.ts';
 import type { GuardSettings, Snapshot, Version } from './snapshot.ts';
 
-/** What clients have been told about a version. */
+/** The settings of a version that the gateway announces to clients. */
 export type AcceptedVersion = Pick<
   Version,
   'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor'
 >;
 
-/** The part of a snapshot that the next one is compared with. */
+/** The part of an accepted snapshot that later edits are compared with. */
 export interface AcceptedConfig {
   readonly versions: ReadonlyMap<string, AcceptedVersion>;
   /** Lowest major first. */
@@ -21,21 +21,21 @@ export interface AcceptedConfig {
 }
 
 /** Both are undefined before the first start. */
-export interface Accepted {
-  readonly promises: AcceptedConfig | undefined;
+export interface AcceptedRecord {
+  readonly config: AcceptedConfig | undefined;
   /** Why the record cannot be read, in one line. */
   readonly warning: string | undefined;
 }
 
 const format = 1;
 const segment = z.string().regex(/^v\d{1,15}$/);
-const instant = z.int().optional();
+const optionalInstant = z.int().optional();
 
-const promisedSchema = z.object({
+const versionSchema = z.object({
   name: segment,
   major: z.int().min(0),
-  deprecation: instant,
-  sunset: instant,
+  deprecation: optionalInstant,
+  sunset: optionalInstant,
   afterSunset: z.enum(['serve', 'gone']),
   retired: z.boolean(),
   successor: segment.optional(),
@@ -44,9 +44,9 @@ const promisedSchema = z.object({
 // No targets and no settings: clients were not told about them, and their URLs may contain secrets.
 const recordSchema = z.object({
   format: z.literal(format),
-  // A successor is a higher major, as in every routes.yaml, so following successors always ends.
+  // As in a valid routes.yaml, a successor is a higher major, so the chain of successors always ends.
   versions: z.array(
-    promisedSchema.refine(({ name, major, successor = `v${major + 1}` }) => {
+    versionSchema.refine(({ name, major, successor = `v${major + 1}` }) => {
       return name === `v${major}` && Number(successor.slice(1)) > major;
     }),
   ),
@@ -54,21 +54,21 @@ const recordSchema = z.object({
 });
 
 /** Reads the configuration that was accepted last from its file beside the usage store. Never throws. */
-export function readAccepted(store: string): Accepted {
+export function readAccepted(store: string): AcceptedRecord {
   const file = fileBeside(store);
   let text: string;
   try {
     text = readRegularFile(file).toString('utf8');
   } catch (error) {
     const isFirst = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return { promises: undefined, warning: isFirst ? undefined : unreadable(file, reasonOf(error)) };
+    return { config: undefined, warning: isFirst ? undefined : unreadable(file, reasonOf(error)) };
   }
   const record = recordSchema.safeParse(parsed(text));
-  if (!record.success) return { promises: undefined, warning: unreadable(file, 'it was not written by this release') };
-  return { promises: configOf(record.data), warning: undefined };
+  if (!record.success) return { config: undefined, warning: unreadable(file, 'its content is not a valid record') };
+  return { config: configOf(record.data), warning: undefined };
 }
 
-/** Writes the record that the next start is compared with, in one step. @returns why it cannot be written, in one line */
+/** Writes the record atomically, for the check at the next start. @returns why it cannot be written, in one line */
 export function writeAccepted({ byMajor, guard, usage }: Snapshot): string | undefined {
   const file = fileBeside(usage.store);
   const versions = byMajor.map(({ name, major, deprecation, sunset, afterSunset, retired, successor }) => ({
@@ -81,7 +81,7 @@ export function writeAccepted({ byMajor, guard, usage }: Snapshot): string | und
     successor,
   }));
   const record: z.infer<typeof recordSchema> = { format, versions, force: [...guard.force] };
-  // The name is unique: several gateways may share the folder, and in containers each of them is process 1.
+  // The name is unique: several gateways may share the folder, and in containers each one has process id 1.
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
     makeFolder(dirname(file));
@@ -90,7 +90,7 @@ export function writeAccepted({ byMajor, guard, usage }: Snapshot): string | und
     return undefined;
   } catch (error) {
     discard(temporary);
-    return `${file} cannot be written: ${reasonOf(error)}.  The next start cannot compare its file with this one.`;
+    return `${file} cannot be written: ${reasonOf(error)}.  The next start cannot compare its routes.yaml with this one.`;
   }
 }
 
@@ -118,13 +118,13 @@ function configOf({ versions, force }: z.infer<typeof recordSchema>): AcceptedCo
 }
 
 function unreadable(file: string, reason: string): string {
-  return `${file} cannot be read: ${reason}.  This start cannot be compared with the configuration before it.`;
+  return `${file} cannot be read: ${reason}.  routes.yaml cannot be compared with the configuration that was accepted last.`;
 }
 
 function discard(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // Where a file cannot be written, it often cannot be removed either.
+    // The folder may be read-only. The caller reports that the file cannot be written.
   }
 }

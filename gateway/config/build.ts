@@ -131,7 +131,7 @@ function tlsOf(tls: Draft['defaults']['tls'], folder: string): Version['tls'] {
   };
 }
 
-/** The defaults, overridden by the keys of a route. `path: off` is undefined, and overrides too. */
+/** The defaults, overridden by the keys of a route. `path: off` is parsed as undefined, and overrides a default as well. */
 function withDefaults<Settings extends object>(
   defaults: Settings,
   own: Partial<{ [Key in keyof Settings]: unknown }> | undefined,
@@ -143,7 +143,7 @@ function mapOf<Value>(record: Readonly<Record<string, Value>>, name: (key: strin
   return new Map(Object.entries(record).map(([key, value]) => [name(key), value]));
 }
 
-/** SHA-256 of the values of a document and of the files that it names. */
+/** SHA-256 of the values of a document and of the digests of the files that it refers to. */
 export function fingerprintOf(values: object, digests: readonly (readonly [file: string, digest: string])[]): string {
   return createHash('sha256')
     .update(JSON.stringify(canonical([values, Object.fromEntries(digests)])))

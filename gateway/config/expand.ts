@@ -1,4 +1,4 @@
-/** A value written as `${NAME}` without quotes: `text` is the value of the variable, `value` what YAML makes of that text. */
+/** A value written as `${NAME}` without quotes: `text` is the value of the variable, `value` that text read as YAML. */
 export class Expanded {
   readonly text: string;
   readonly value: unknown;
@@ -16,13 +16,13 @@ export interface Expansion {
   readonly text: string;
   /** False if the text has no `$`. */
   readonly changed: boolean;
-  /** One for each place in the text. */
+  /** One for each faulty `$` in the text. */
   readonly problems: readonly { readonly message: string; readonly remedy: string }[];
 }
 
 const name = /^[A-Za-z_][A-Za-z0-9_]*/;
 
-/** Expands `${NAME}`, `${NAME:-default}`, `${NAME-default}`, `$NAME` and `$$` as Compose does; a default may contain others. */
+/** Expands `${NAME}`, `${NAME:-default}`, `${NAME-default}`, `$NAME` and `$$` as Compose does. Defaults are expanded, too. */
 export function expand(input: string, env: NodeJS.ProcessEnv): Expansion {
   const problems: { message: string; remedy: string }[] = [];
   const text = input.includes('$') ? substitute(input, env, problems) : input;
@@ -39,7 +39,7 @@ function substitute(input: string, env: NodeJS.ProcessEnv, problems: { message: 
       out += '$';
       rest = rest.slice(1);
     } else if (rest.startsWith('{')) {
-      const end = closing(rest);
+      const end = closingBrace(rest);
       out += braced(rest.slice(1, end), env, problems);
       rest = rest.slice(end + 1);
     } else {
@@ -79,7 +79,7 @@ function malformed(problems: { message: string; remedy: string }[]): string {
 }
 
 /** The index of the brace that closes the first one; the length of `text` if there is none. */
-function closing(text: string): number {
+function closingBrace(text: string): number {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
     if (text[at] === '{') depth += 1;

@@ -1,4 +1,5 @@
 import { UnsuitableFileError } from '../shared/fileSystem.ts';
+import { printable } from '../shared/text.ts';
 import { Expanded } from './expand.ts';
 
 /** A problem of a routes.yaml: as a fault it keeps the file from being used; as a warning it does not. */
@@ -104,9 +105,4 @@ export function show(value: unknown, path: Path): string | undefined {
   // A password may contain any character, blanks too, so the value is cut at its last @.
   const masked = printable(mask(shown.replace(/\/\/.*@/, '//***@')));
   return masked.length > 80 ? `${masked.slice(0, 79)}…` : masked;
-}
-
-/** Escapes control characters, which could move the cursor of a terminal. */
-export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

@@ -39,10 +39,13 @@ const variable = { type: 'string', pattern: '\\$' };
 function forEditors(node: SchemaNode): SchemaNode {
   const { description, default: byDefault, ...own } = node;
   if (node.properties || node.items || node.anyOf || node.additionalProperties) return withChildren(node);
-  const words = { ...(description ? { description } : {}), ...(byDefault === undefined ? {} : { default: byDefault }) };
+  const annotations = {
+    ...(description ? { description } : {}),
+    ...(byDefault === undefined ? {} : { default: byDefault }),
+  };
   if (node.type === 'null' || (node.type === 'string' && node['pattern'] === undefined)) return node;
   if (node.type === 'string') return { ...node, pattern: `${node['pattern']}|${variable.pattern}` };
-  return { ...words, anyOf: [own, variable] };
+  return { ...annotations, anyOf: [own, variable] };
 }
 
 function withChildren(node: SchemaNode): SchemaNode {
@@ -71,12 +74,12 @@ const introduction = `# routes.yaml, key by key
 
 Generated from the schema that checks the file. \`gateway/routes.schema.json\` is the same schema for editors.
 
-- Durations are \`500ms\`, \`3s\`, \`5m\`, \`24h\`, \`7d\`, or \`off\` for a limit that may be switched off. Sizes are \`16KiB\`,
+- Durations are \`500ms\`, \`3s\`, \`5m\`, \`24h\`, \`7d\`, or \`off\` for a limit that can be disabled. Sizes are \`16KiB\`,
   \`10MiB\` or a number of bytes.
 - Dates are \`2026-06-30\`, which is midnight UTC, or RFC 3339 with a zone.
 - \`\${NAME}\` and \`\${NAME:-default}\` are expanded in values; \`$$\` is a dollar sign. A variable that is not set and has no
   default is a fault.
-- Relative paths begin at the folder of the file. If \`routes.yaml\` is a symbolic link, that is the folder of the file it leads to.
+- Relative paths are resolved from the folder of the file. If \`routes.yaml\` is a symbolic link, that is the folder of its target.
 - Keys of \`defaults\` may be repeated in a route, where they apply to that version only.
 `;
 
@@ -84,7 +87,7 @@ Generated from the schema that checks the file. \`gateway/routes.schema.json\` i
 export function referencePage(): string {
   const root = jsonSchema() as Node;
   const { routes, ...sections } = root.properties ?? {};
-  const route = mapsIn(isNode(routes?.additionalProperties) ? routes.additionalProperties : undefined);
+  const route = mapForm(isNode(routes?.additionalProperties) ? routes.additionalProperties : undefined);
   const tables = [table('routes./vN', route?.properties ?? {}, ['timeouts', 'limits', 'retries', 'health', 'tls'])];
   for (const [name, section] of Object.entries(sections)) tables.push(table(name, section.properties ?? {}, []));
   return [introduction, ...tables].join('\n');
@@ -97,7 +100,7 @@ function table(title: string, properties: Readonly<Record<string, Node>>, folded
 
 function rows(path: string, properties: Readonly<Record<string, Node>>, folded: readonly string[]): string[] {
   return Object.entries(properties).flatMap(([name, node]) => {
-    const inner = folded.includes(name) ? undefined : mapsIn(node)?.properties;
+    const inner = folded.includes(name) ? undefined : mapForm(node)?.properties;
     const key = `${path}${name}`;
     // The rules of the contract check get one row; docs/compat.md lists them.
     if (key === 'rules')
@@ -117,8 +120,8 @@ function row(key: string, { default: value, description = '' }: Node): string {
   return `| \`${key}\` | ${shown === undefined || shown === '{}' ? '' : `\`${shown}\``} | ${description} |`;
 }
 
-/** The map among the forms of a value. */
-function mapsIn(node: Node | undefined): Node | undefined {
+/** The form of a value that is a map, if any. */
+function mapForm(node: Node | undefined): Node | undefined {
   if (node?.properties) return node;
   return node?.anyOf?.find((form) => form.properties !== undefined);
 }

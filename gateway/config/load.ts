@@ -44,7 +44,7 @@ export interface ParseOptions {
   readonly parsed?: ParsedContracts;
 }
 
-/** Checks the text of a routes.yaml. `file` names it in faults; relative paths begin at the folder of that file. */
+/** Checks the text of a routes.yaml. `file` names it in faults; relative paths are resolved from its folder. */
 export function parseConfig(text: string | Uint8Array, file: string, around: ParseOptions = {}): ConfigResult {
   const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards, parsed } = around;
   const folder = dirname(realPathOf(resolve(cwd, file)));

@@ -3,16 +3,15 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { readRegularFile } from '../shared/fileSystem.ts';
 import { type Fault, UnreadableFileError } from './fault.ts';
 
-// A longer chain is a circle.
+// A longer chain of links is taken for a cycle.
 const mostLinks = 40;
-// No path is longer.
+// No path is longer (PATH_MAX).
 const longestLink = 4096;
 
 /**
- * The file that `path` leads to. Relative paths in it begin at its folder. Links of the file itself are followed, and
- * so is a text file that holds a path, which git writes in place of a link where it cannot make links (Windows,
- * `core.symlinks=false`). Folders that are links keep their names, and so does the `..data` of a Kubernetes ConfigMap:
- * such links are switched to other folders while the gateway runs.
+ * The file that `path` leads to; relative paths in the file are resolved from its folder. Follows symbolic links to files,
+ * and text files that contain only a path: git writes those instead of links with `core.symlinks=false`, as on Windows. Does
+ * not follow links to folders, such as `..data` of a Kubernetes ConfigMap, because their targets may change at any time.
  */
 export function realPathOf(path: string): string {
   let at = path;
@@ -25,7 +24,7 @@ export function realPathOf(path: string): string {
 }
 
 function linkTargetOf(path: string): string | undefined {
-  const stats = lookAt(path);
+  const stats = statsOf(path);
   try {
     if (stats?.isSymbolicLink()) {
       const target = readlinkSync(path);
@@ -39,22 +38,22 @@ function linkTargetOf(path: string): string | undefined {
 }
 
 /**
- * The warning for a `routes.yaml` that is a file of its own beside `config/routes.yaml`. It was most likely the link to
- * that file: `sed -i`, `perl -i` and `mv` replace a link by a regular file, and a container that mounts `config` never
- * sees the edit. `file` names the routes.yaml in the warning; `path` is the same file, absolute.
+ * The warning for a `routes.yaml` that is a regular file, although `config/routes.yaml` exists. It was most likely a link
+ * to that file: `sed -i`, `perl -i` and `mv` replace a link by a regular file. A container that mounts `config` does not
+ * see such an edit. `file`: the name of the routes.yaml in the warning; `path`: the same file, absolute.
  */
 export function replacedLink(file: string, path: string): Fault | undefined {
   const isTarget = basename(dirname(path)) === 'config';
   const [root, at] = isTarget ? [dirname(dirname(path)), join(dirname(file), '..')] : [dirname(path), dirname(file)];
   if (basename(path) !== 'routes.yaml') return undefined;
-  const edited = isOwnFile(join(root, 'routes.yaml'));
-  const original = isOwnFile(join(root, 'config', 'routes.yaml'));
+  const edited = statsOfRegularFile(join(root, 'routes.yaml'));
+  const original = statsOfRegularFile(join(root, 'config', 'routes.yaml'));
   if (!edited || !original) return undefined;
   const [link, target] = [join(at, 'routes.yaml'), join(at, 'config', 'routes.yaml')];
   const command = `mv ${quoted(link)} ${quoted(target)} && ln -s config/routes.yaml ${quoted(link)}`;
   const isNewer = original.mtimeMs > edited.mtimeMs;
   const first = isNewer
-    ? `${target} was edited later: copy what must stay from there into ${link}, and then run`
+    ? `${target} was edited later: copy the edits that you want to keep into ${link}, and then run`
     : 'Run';
   return {
     file: link,
@@ -67,12 +66,13 @@ export function replacedLink(file: string, path: string): Fault | undefined {
   };
 }
 
-function isOwnFile(path: string): Stats | undefined {
-  const stats = lookAt(path);
+/** Undefined for a link, a text file that stands for a link, and a missing file. */
+function statsOfRegularFile(path: string): Stats | undefined {
+  const stats = statsOf(path);
   return stats?.isFile() && linkTargetOf(path) === undefined ? stats : undefined;
 }
 
-function lookAt(path: string): Stats | undefined {
+function statsOf(path: string): Stats | undefined {
   try {
     return lstatSync(path);
   } catch {

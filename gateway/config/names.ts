@@ -1,6 +1,6 @@
 import { isMap, isScalar, parseDocument } from 'yaml';
 
-/** The names of clients by their identifier in the ledger; a string says why `text`, YAML or JSON, is no such map. */
+/** Parses YAML or JSON. @returns the names by the identifier of the client in the ledger, or why `text` is not such a map */
 export function parseNames(text: string): ReadonlyMap<string, string> | string {
   let content: unknown;
   try {
@@ -24,8 +24,8 @@ export function nameLine(client: string, name: string): string {
 }
 
 /**
- * Changes the name of `client` in `text`, YAML or JSON; '' removes it. Comments and all other names stay. Undefined if that
- * is not possible, for example for a name that an alias refers to.
+ * Sets the name of `client` in `text`, YAML or JSON; '' removes the name. Comments and all other names stay. Undefined if
+ * that is not possible, for example because an alias refers to the name.
  */
 export function withName(text: string, client: string, name: string): string | undefined {
   const before = parseNames(text);
@@ -33,8 +33,8 @@ export function withName(text: string, client: string, name: string): string | u
   const wanted = new Map(before);
   if (name === '') wanted.delete(client);
   else wanted.set(client, name);
-  // Editing the text keeps every byte around the name. A flow map such as `{ a: b }` needs the document.
-  for (const edit of isJson(text) ? [jsonWith] : [textWith, documentWith]) {
+  // Editing the lines keeps every other byte. A flow map such as `{ a: b }` can only be edited as a parsed document.
+  for (const edit of isJson(text) ? [editJson] : [editLines, editDocument]) {
     const edited = edit(text, client, name);
     if (edited !== undefined && isSame(parseNames(edited), wanted)) return edited;
   }
@@ -42,7 +42,7 @@ export function withName(text: string, client: string, name: string): string | u
 }
 
 /** Edits the lines of a block map; the caller checks the result. */
-function textWith(text: string, client: string, name: string): string {
+function editLines(text: string, client: string, name: string): string {
   const { contents } = parseDocument(text);
   const items = isMap(contents) ? contents.items : [];
   const pair = items.find(({ key }) => isScalar(key) && key.value === client);
@@ -57,7 +57,7 @@ function textWith(text: string, client: string, name: string): string {
 }
 
 /** Edits the parsed document; undefined if it cannot be changed. */
-function documentWith(text: string, client: string, name: string): string | undefined {
+function editDocument(text: string, client: string, name: string): string | undefined {
   try {
     const document = parseDocument(text);
     if (name === '') document.delete(client);
@@ -78,7 +78,7 @@ function isJson(text: string): boolean {
 }
 
 /** Keeps the indentation and the last line break of `text`. */
-function jsonWith(text: string, client: string, name: string): string {
+function editJson(text: string, client: string, name: string): string {
   const names = new Map(Object.entries(JSON.parse(text) as Record<string, string>));
   if (name === '') names.delete(client);
   else names.set(client, name);

@@ -1,4 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from 'yaml';
+import { printable } from '../shared/text.ts';
 import {
   type KeyAndValue,
   type Position,
@@ -10,7 +11,7 @@ import {
   type YamlText,
 } from '../shared/yaml/yamlText.ts';
 import { Expanded, expand } from './expand.ts';
-import { type Fault, mask, type Path, printable } from './fault.ts';
+import { type Fault, mask, type Path } from './fault.ts';
 import { faultAt, formatPath, type Place, placeKey, type Source } from './source.ts';
 
 /** Reads the text of a routes.yaml, expands its variables and records the position of each value. */

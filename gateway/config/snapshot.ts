@@ -2,7 +2,7 @@ import type { PathTable } from '../shared/pathTable.ts';
 
 /** A valid routes.yaml with variables expanded and defaults filled in, deeply frozen. A request keeps the snapshot it began with. */
 export interface Snapshot {
-  /** Equal for two files with the same meaning, whatever their comments, order or spelling. */
+  /** Equal for two files with the same settings, even if their comments, order or notation differ. */
   readonly fingerprint: string;
   /** By path segment, `v1`. */
   readonly versions: ReadonlyMap<string, Version>;
@@ -29,9 +29,9 @@ export interface Version {
   readonly afterSunset: 'serve' | 'gone';
   /** A tombstone: requests are answered 410. */
   readonly retired: boolean;
-  /** The `successor` of the file as a segment (`v2`); undefined: the lifecycle chooses the next major. */
+  /** The configured `successor` as a segment (`v2`); undefined: the next higher major. */
   readonly successor: string | undefined;
-  /** A page for people about the end of this version. */
+  /** The URL of a page about the end of this version. */
   readonly info: string | undefined;
   /** Whether the migration guide to the successor is served. */
   readonly guide: boolean;
@@ -81,7 +81,7 @@ export interface UpstreamLimits {
 }
 
 export interface RetrySettings {
-  /** In total, the first one included. */
+  /** The number of attempts, including the first. */
   readonly attempts: number;
   /** A share of requests, 0 to 1. */
   readonly budget: number;
@@ -124,13 +124,13 @@ export interface GatewaySettings {
   readonly basePath: string;
   /** An origin, `https://api.example.com`, or undefined. */
   readonly publicUrl: string | undefined;
-  /** CIDRs, with `loopback` and `private` spelled out; empty: no proxy is trusted. */
+  /** CIDRs; `loopback` and `private` are replaced by their networks. Empty: no proxy is trusted. */
   readonly trustedProxies: readonly string[];
   readonly workers: number | 'auto';
   /** 0: an unresponsive worker is not replaced. */
   readonly workerTimeout: number;
   readonly drain: number;
-  /** Towards clients; 0 means off. */
+  /** For connections of clients; 0 means off. */
   readonly timeouts: { readonly head: number; readonly bodyIdle: number; readonly keepAlive: number };
   readonly limits: { readonly head: number; readonly url: number };
   readonly tls: { readonly cert: string; readonly key: string; readonly hsts: boolean } | undefined;
@@ -144,7 +144,7 @@ export interface GuardSettings {
   readonly quiet: number;
   /** 0 means off. */
   readonly notice: number;
-  /** Reasons by path segment, `v1`; the version need not be in the file any more. */
+  /** Reasons by path segment, `v1`, which may be a version that is no longer in the file. */
   readonly force: ReadonlyMap<string, string>;
 }
 
@@ -180,12 +180,12 @@ export interface CompatSettings {
   readonly exempt: readonly CompatExemption[];
 }
 
-/** A finding that is accepted until a day on which it has to be reviewed. */
+/** A finding that is exempt from the check until a date. */
 export interface CompatExemption {
   readonly rule: string;
   /** In the form of the report: `GET /cocktails`. */
   readonly route: string;
-  /** The place in the form of the report; undefined: the whole route. */
+  /** The pointer in the form of the report; undefined: the whole route. */
   readonly pointer: string | undefined;
   readonly reason: string;
   readonly until: number;

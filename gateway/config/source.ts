@@ -1,13 +1,13 @@
+import { printable } from '../shared/text.ts';
 import type { Position } from '../shared/yaml/yamlText.ts';
 import { Expanded } from './expand.ts';
-import type { Fault } from './fault.ts';
-import { mask, type Path, printable, show } from './fault.ts';
+import { type Fault, mask, type Path, show } from './fault.ts';
 
-/** A document as it was read, before any check, with the position of each part. */
+/** A parsed document before any check, with the position of each part. */
 export interface Source {
   /** The name in faults; undefined for a document given as an object. */
   readonly file: string | undefined;
-  /** Absolute; relative paths in the document begin here. */
+  /** Absolute; relative paths in the document are resolved from here. */
   readonly folder: string;
   /** Maps (without a prototype), lists, scalars and `Expanded`. */
   readonly tree: unknown;

@@ -1,6 +1,5 @@
 import { PathTable } from '../shared/pathTable.ts';
-import type { Contract, Snapshot, Version } from './snapshot.ts';
-import { deepFreeze } from './snapshot.ts';
+import { type Contract, deepFreeze, type Snapshot, type Version } from './snapshot.ts';
 
 /** A version as plain data, which a structured clone preserves. */
 type PlainVersion = Omit<Version, 'moved' | 'contract'> & {
@@ -9,7 +8,7 @@ type PlainVersion = Omit<Version, 'moved' | 'contract'> & {
 };
 
 type PlainContract = Omit<Contract, 'paths'> & {
-  /** One in each line: cloning thousands of strings takes many times as long. */
+  /** One template per line: cloning one string is much faster than cloning thousands. */
   readonly paths: string;
 };
 
@@ -38,8 +37,8 @@ export function fromPlain(plain: PlainSnapshot): Snapshot {
 }
 
 /**
- * The same for a thread that serves requests: large tables are built in slices, and unchanged contracts are taken from the
- * snapshot `before`.
+ * Like `fromPlain`, for a thread that serves requests: it builds large tables in slices, so that requests do not wait, and
+ * reuses unchanged contracts of the snapshot `before`.
  */
 export async function fromPlainInSlices(plain: PlainSnapshot, before?: Snapshot): Promise<Snapshot> {
   const tables: Tables[] = [];

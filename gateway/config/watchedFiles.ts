@@ -3,20 +3,23 @@ import { realPathOf } from './location.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Watch, watchFile } from './watch.ts';
 
-/** Watches routes.yaml, with the file that it links to, and its contracts, which may change with a reload. */
+/** Watches routes.yaml, the file that it links to, and the contracts. A reload may change which contracts these are. */
 export class WatchedFiles {
   readonly #onChange: (content?: Uint8Array) => void;
   readonly #lastRead: () => string | undefined;
   readonly #watches = new Map<string, Watch>();
 
-  /** `onChange` gets the content of a readable routes.yaml. `lastRead`: the digest of the routes.yaml that was read last. */
+  /**
+   * `onChange` gets the content of routes.yaml if that file has changed and can be read. `lastRead`: the digest of the
+   * routes.yaml that was read last.
+   */
   constructor(onChange: (content?: Uint8Array) => void, lastRead: () => string | undefined) {
     this.#onChange = onChange;
     this.#lastRead = lastRead;
   }
 
-  /** Watches these files and no others. */
-  follow(routes: string, versions: Snapshot['byMajor']): void {
+  /** Watches these files, and stops watching all others. */
+  setFiles(routes: string, versions: Snapshot['byMajor']): void {
     const contracts = new Map(versions.flatMap(({ contract }) => (contract ? [[contract.file, contract.digest]] : [])));
     for (const [file, watch] of this.#watches) {
       if (file === routes || contracts.has(file)) continue;

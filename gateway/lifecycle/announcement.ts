@@ -12,7 +12,7 @@ import {
   type SuccessorPath,
 } from './successor.ts';
 
-/** What the responses of a version announce about its end. Valid for all requests within a second. */
+/** The values of the lifecycle headers in the responses of a version, computed at most once per second. */
 export interface Announcement {
   readonly stage: Stage;
   /** `@<unix seconds>` (RFC 9745 §2.1), or undefined. */
@@ -21,10 +21,10 @@ export interface Announcement {
   readonly sunset: string | undefined;
   /** Link values of the documentation page, the same for every path. */
   readonly pages: readonly string[];
-  /** To the next major that is not retired. */
+  /** The path to the next major that is not retired; undefined if there is none. */
   readonly toSuccessor: SuccessorPath | undefined;
-  /** From there to the latest major, if that is another one and can be reached. */
-  readonly onwards: SuccessorPath | undefined;
+  /** The path from that successor to the latest major; undefined if they are the same or no path exists. */
+  readonly fromSuccessorToLatest: SuccessorPath | undefined;
 }
 
 /** The announcements of a snapshot at `now`. A version that is active has none. */
@@ -32,22 +32,22 @@ export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Ve
   const latest = latestVersion(snapshot, now);
   const announcements = new Map<Version, Announcement>();
   const stages = new Map(snapshot.byMajor.map((version) => [version, stageOf(version, now)]));
-  const toLive = new Map<Version, SuccessorPath>();
-  const toLatest = new Map<Version, SuccessorPath>();
+  const pathsToSuccessor = new Map<Version, SuccessorPath>();
+  const pathsToLatest = new Map<Version, SuccessorPath>();
   // From the highest major down: successors are higher, so their paths are known already.
   for (const version of snapshot.byMajor.toReversed()) {
     const next = nextVersion(version, snapshot);
-    const further = next && (stages.get(next) === 'retired' ? toLive.get(next) : pathEndingAt(next));
-    const path = next && further && prependStep(version, next, further);
-    if (path) toLive.set(version, path);
-    const onwards = path && toLatest.get(path.end);
-    if (version === latest) toLatest.set(version, pathEndingAt(version));
-    else if (path && onwards) toLatest.set(version, joinPaths(path, onwards));
+    const rest = next && (stages.get(next) === 'retired' ? pathsToSuccessor.get(next) : pathEndingAt(next));
+    const path = next && rest && prependStep(version, next, rest);
+    if (path) pathsToSuccessor.set(version, path);
+    const toLatest = path && pathsToLatest.get(path.end);
+    if (version === latest) pathsToLatest.set(version, pathEndingAt(version));
+    else if (path && toLatest) pathsToLatest.set(version, joinPaths(path, toLatest));
     const stage = stages.get(version) ?? 'active';
     if (stage !== 'active')
       announcements.set(
         version,
-        announcementOf(version, stage, path, onwards, guidePath(version, path?.end, snapshot)),
+        announcementOf(version, stage, path, toLatest, guidePath(version, path?.end, snapshot)),
       );
   }
   return announcements;
@@ -57,7 +57,7 @@ function announcementOf(
   version: Version,
   stage: Stage,
   toSuccessor: SuccessorPath | undefined,
-  onwards: SuccessorPath | undefined,
+  toLatest: SuccessorPath | undefined,
   guide: string | undefined,
 ): Announcement {
   return {
@@ -66,7 +66,7 @@ function announcementOf(
     sunset: version.sunset === undefined ? undefined : httpDate(version.sunset),
     pages: pagesOf(version, guide),
     toSuccessor,
-    onwards: onwards?.end === toSuccessor?.end ? undefined : onwards,
+    fromSuccessorToLatest: toLatest?.end === toSuccessor?.end ? undefined : toLatest,
   };
 }
 
@@ -84,15 +84,15 @@ function pagesOf({ info, deprecation, sunset }: Version, guide: string | undefin
  */
 export function linksFor(
   path: string,
-  { toSuccessor, onwards, pages }: Announcement,
+  { toSuccessor, fromSuccessorToLatest: toLatest, pages }: Announcement,
   basePath: string,
 ): readonly string[] {
   const next = toSuccessor && followPath(toSuccessor, path);
   if (toSuccessor === undefined || next === undefined || isRefused(next, toSuccessor.end)) return pages;
-  const links = [`<${basePath}/${toSuccessor.end.name}${inLink(next)}>; rel="successor-version"`];
-  const newest = onwards && followPath(onwards, next);
-  if (onwards && newest !== undefined && !isRefused(newest, onwards.end)) {
-    links.push(`<${basePath}/${onwards.end.name}${inLink(newest)}>; rel="latest-version"`);
+  const links = [`<${basePath}/${toSuccessor.end.name}${escapeLinkTarget(next)}>; rel="successor-version"`];
+  const latest = toLatest && followPath(toLatest, next);
+  if (toLatest && latest !== undefined && !isRefused(latest, toLatest.end)) {
+    links.push(`<${basePath}/${toLatest.end.name}${escapeLinkTarget(latest)}>; rel="latest-version"`);
   }
   return pages.length === 0 ? links : links.concat(pages);
 }
@@ -102,7 +102,7 @@ function isRefused(path: string, { prefix }: Version): boolean {
   return prefix === 'strip' && path.startsWith('//');
 }
 
-/** These may be unescaped in a request path, but would end a link target `<…>` early (RFC 8288 §3). */
-function inLink(path: string): string {
+/** Escapes characters that a request path may contain, but that would end a link target `<…>` early (RFC 8288 §3). */
+function escapeLinkTarget(path: string): string {
   return /[<>"]/.test(path) ? path.replace(/[<>"]/g, encodeURIComponent) : path;
 }

@@ -4,9 +4,9 @@ import type { ClientUse, UsageQueries } from '../usage/usageQueries.ts';
 export interface CountedClients {
   /** The clients that used the version and are not ignored; most requests first. */
   readonly clients: readonly ClientUse[];
-  /** The sum of the clients above the limit; some of `clients` may also be counted in it. */
+  /** The sum of the clients above `usage.max_clients`. It may include requests of some of `clients`. */
   readonly others: ClientUse | undefined;
-  /** Requests to all versions, without failed ones and without those that named no known version. */
+  /** Requests to all known versions, without failed ones. */
   readonly allRequests: number;
 }
 
@@ -36,14 +36,14 @@ export type IsIgnored = (client: Pick<ClientUse, 'client' | 'name'>) => boolean;
  * (`user-agent:kube-probe`), that name without its kind (`kube-probe`), or its name in `usage.names`.
  */
 export function ignoredBy(names: readonly string[]): IsIgnored {
-  const known = new Set(names);
+  const listed = new Set(names);
   return ({ client, name }) =>
-    known.has(client) || known.has(client.slice(client.indexOf(':') + 1)) || (name !== undefined && known.has(name));
+    listed.has(client) || listed.has(client.slice(client.indexOf(':') + 1)) || (name !== undefined && listed.has(name));
 }
 
 /**
- * The clients that use a version since an instant (epoch ms), without ignored ones and without those that only fail. A
- * retired version answers 410 to all requests, so every client counts that still sends some.
+ * The clients that used a version after `since` (epoch ms), without ignored clients and clients whose requests all failed.
+ * A retired version answers 410 to all requests, so every client that still sends requests counts.
  */
 export function clientsUsing(
   version: string,

@@ -4,7 +4,7 @@ import { countedUses, refusedOf, requestsOf, shareOf } from './countedClients.ts
 import type { RetirementFacts, RouteInContract, SuccessorFacts } from './facts.ts';
 import type { Verdict } from './verdict.ts';
 
-// Per list. The counts tell how many there are.
+// The most entries of a list. For lists of clients that decide the answer, `*_count` has the full number.
 const maxListed = 100;
 
 /** The body of `GET /api/versions/v1/retirement`. Instants as RFC 3339. */

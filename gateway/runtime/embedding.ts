@@ -166,7 +166,7 @@ function reloadOnEdits(
     (content) => void onChange(content),
     () => thread.lastRead,
   );
-  const follow = ({ byMajor }: Snapshot): void => watched.follow(thread.path, byMajor);
+  const follow = ({ byMajor }: Snapshot): void => watched.setFiles(thread.path, byMajor);
   follow(dataPlane.current);
   return watched;
 }

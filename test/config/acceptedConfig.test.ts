@@ -50,10 +50,10 @@ describe('a record that is no use', () => {
   ])('is warned of, in one line: %s', (_what, text) => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'accepted.json'), text);
-    const { promises, warning } = readAccepted(join(folder, 'usage.db'));
-    expect(promises).toBeUndefined();
+    const { config, warning } = readAccepted(join(folder, 'usage.db'));
+    expect(config).toBeUndefined();
     expect(warning).toBe(
-      `${folder}/accepted.json cannot be read: it was not written by this release.  This start cannot be compared with the configuration before it.`,
+      `${folder}/accepted.json cannot be read: its content is not a valid record.  routes.yaml cannot be compared with the configuration that was accepted last.`,
     );
   });
 
@@ -64,14 +64,14 @@ describe('a record that is no use', () => {
   });
 
   it('is not missed at the first start', () => {
-    expect(readAccepted(join(temporaryFolder(), 'usage.db'))).toEqual({ promises: undefined, warning: undefined });
+    expect(readAccepted(join(temporaryFolder(), 'usage.db'))).toEqual({ config: undefined, warning: undefined });
   });
 
   it('is replaced', () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'accepted.json'), 'rubbish');
     expect(writeAccepted(snapshotIn(folder))).toBeUndefined();
-    expect(readAccepted(join(folder, 'usage.db')).promises?.versions.size).toBe(3);
+    expect(readAccepted(join(folder, 'usage.db')).config?.versions.size).toBe(3);
   });
 });
 
@@ -97,10 +97,10 @@ it('comes back as it was, from a folder that was not there', () => {
   const folder = join(temporaryFolder(), 'a', 'b');
   const snapshot = snapshotIn(folder);
   expect(writeAccepted(snapshot)).toBeUndefined();
-  const { promises } = readAccepted(snapshot.usage.store);
+  const { config } = readAccepted(snapshot.usage.store);
   const [v1, v2, v10] = snapshot.byMajor;
-  expect(promises?.byMajor.map(({ name }) => name)).toEqual(['v1', 'v2', 'v10']);
-  expect(promises?.versions.get('v1')).toEqual({
+  expect(config?.byMajor.map(({ name }) => name)).toEqual(['v1', 'v2', 'v10']);
+  expect(config?.versions.get('v1')).toEqual({
     name: 'v1',
     major: 1,
     deprecation: v1?.deprecation,
@@ -109,9 +109,9 @@ it('comes back as it was, from a folder that was not there', () => {
     retired: false,
     successor: 'v10',
   });
-  expect(promises?.versions.get('v2')).toMatchObject({ retired: v2?.retired, deprecation: undefined });
-  expect(promises?.versions.get('v10')).toMatchObject({ major: v10?.major, successor: undefined });
-  expect(promises?.guard.force).toEqual(new Map([['v1', 'the backend has burnt down']]));
+  expect(config?.versions.get('v2')).toMatchObject({ retired: v2?.retired, deprecation: undefined });
+  expect(config?.versions.get('v10')).toMatchObject({ major: v10?.major, successor: undefined });
+  expect(config?.guard.force).toEqual(new Map([['v1', 'the backend has burnt down']]));
 });
 
 it('is for its owner alone, and holds no secret and no URL', () => {

@@ -138,7 +138,7 @@ describe.each(Object.entries(replacements))('a link that was replaced with %s', 
       watched.close();
       await thread.close();
     });
-    watched.follow(path, snapshot.byMajor);
+    watched.setFiles(path, snapshot.byMajor);
     execSync(edit, { cwd: folder });
     await eventually(() => expect(outcomes).toEqual([expect.stringContaining(repair)]));
     execSync(repair, { cwd: folder });
@@ -166,7 +166,7 @@ describe('the report of a replaced link', () => {
     utimesSync(inFolder('config/routes.yaml'), later, later);
     const fault = replacedLink('routes.yaml', inFolder('routes.yaml'));
     expect(fault && formatFault(fault)).toContain(
-      `config/routes.yaml was edited later: copy what must stay from there into routes.yaml, and then run: ${repair}`,
+      `config/routes.yaml was edited later: copy the edits that you want to keep into routes.yaml, and then run: ${repair}`,
     );
   });
 

@@ -218,7 +218,7 @@ describe('at the start', () => {
         mkdirSync(join(folder, '.version-gateway'));
         writeFileSync(join(folder, '.version-gateway/accepted.json'), '{');
       },
-      /cannot be read: it was not written by this release/g,
+      /cannot be read: its content is not a valid record/g,
     ],
   ])('a record that %s only causes a warning', async (_what, prepare, expected) => {
     const { folder, file, edit } = operatorsFolder(both);

@@ -84,7 +84,7 @@ describe('whom v1 sends its clients to', () => {
   ])('%s', (_name, routes, successor, latest) => {
     const announcement = announcementOf(routes);
     expect(announcement?.toSuccessor?.end.name).toBe(successor);
-    expect(announcement?.onwards?.end.name).toBe(latest);
+    expect(announcement?.fromSuccessorToLatest?.end.name).toBe(latest);
   });
 });
 

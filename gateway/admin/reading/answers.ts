@@ -23,7 +23,7 @@ import {
   unknownVersion,
 } from './ledgerClient.ts';
 
-/** Runs in the reading thread. Tests call it directly. */
+/** Answers one query of the admin API from the ledger. Runs in the reading thread; tests call it directly. */
 export function answerTo<Kind extends LedgerQueryKind>(
   kind: Kind,
   queries: UsageQueries,
@@ -71,7 +71,7 @@ const answers: {
       return { version: name, last, clients: clientsInWords(clients, now) };
     }),
 
-  // In the thread, because reading and writing a large file takes a while.
+  // In the reading thread, because reading and writing a large file would block the main thread.
   name: (_queries, { usage: { names } }, naming) => (names === undefined ? noNamesFile(naming) : nameIn(names, naming)),
 
   lastUse: (queries, snapshot) => {
@@ -115,15 +115,15 @@ function nameIn(file: string, { client, name, was }: ClientNaming): AnswerBody |
     const result = nameClient(file, client, name, was);
     if (result.kind === 'refused') return notSaved(result.reason);
     if (result.kind === 'saved') return bodyOf(JSON.stringify({ client, name: name === '' ? null : name }));
-    const now = result.name === '' ? 'no longer has a name' : `is now called ${JSON.stringify(result.name)}`;
-    const detail = `The name was changed in the meantime: ${client} ${now}. Check it and try again.`;
+    const change = result.name === '' ? 'no longer has a name' : `is now called ${JSON.stringify(result.name)}`;
+    const detail = `The name was changed in the meantime: ${client} ${change}. Check it and try again.`;
     return { problem: 'NAME_CHANGED', detail, members: { name: result.name === '' ? null : result.name } };
   } catch (error) {
     return notSaved(reasonOf(error));
   }
 }
 
-// With its own buffer, which can be transferred to another thread.
+// The bytes have a buffer of their own, so that it can be transferred to another thread.
 function bodyOf(text: string): AnswerBody {
   return { body: new TextEncoder().encode(text) };
 }

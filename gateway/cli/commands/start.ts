@@ -127,10 +127,10 @@ function workersFor(
 
 /** A warning for each way in which this configuration breaks what the last accepted one announced to clients. */
 function acceptedConfigWarnings(snapshot: Snapshot, now: number): string[] {
-  const { promises, warning } = readAccepted(snapshot.usage.store);
-  if (promises === undefined) return warning === undefined ? [] : [warning];
+  const { config, warning } = readAccepted(snapshot.usage.store);
+  if (config === undefined) return warning === undefined ? [] : [warning];
   // Times of the last requests are known only while a gateway runs.
-  return guardReload(promises, snapshot, { lastCalled: () => undefined }, now).map(({ message }) => message);
+  return guardReload(config, snapshot, { lastCalled: () => undefined }, now).map(({ message }) => message);
 }
 
 /** Saves every accepted configuration for the next start. Warns of a failure unless it is the same as the last one. */

@@ -103,7 +103,7 @@ export class ReloadOnEdits {
   /** Watches the contracts of this snapshot instead of the previous ones. */
   follow({ byMajor }: Snapshot): void {
     if (this.#running === undefined) return;
-    this.#watched.follow(this.#file.path, byMajor);
+    this.#watched.setFiles(this.#file.path, byMajor);
   }
 
   close(): void {

@@ -5,8 +5,7 @@ import { nearest } from '../nearest.ts';
 import { readYaml } from '../readDocument.ts';
 import type { Version } from '../snapshot.ts';
 import { type ConfigResult, validate } from '../validate.ts';
-import type { ComposeFinding } from './finding.ts';
-import { brief, faultIn, listed } from './finding.ts';
+import { brief, type ComposeFinding, faultIn, listed } from './finding.ts';
 import { unknownValue } from './interpolate.ts';
 import { allTexts, child } from './node.ts';
 import type { Project } from './project.ts';
@@ -20,10 +19,9 @@ import {
   serviceUnreached,
 } from './serviceRules.ts';
 import { backendNotStarted, portDiffers, upstreamUnanswered } from './upstreamRules.ts';
-import type { ComposeContext, ComposeRule } from './upstreams.ts';
-import { resolveHost, targetsOf } from './upstreams.ts';
+import { type ComposeContext, type ComposeRule, resolveHost, targetsOf } from './upstreams.ts';
 
-/** Each has a fixture of its name in test/fixtures/compose. */
+/** The rules by their id. Each rule has a fixture with its id as the name in test/fixtures/compose. */
 export const composeRules = {
   'upstream-unanswered': upstreamUnanswered,
   'port-differs': portDiffers,
@@ -48,37 +46,38 @@ export interface Routes {
 }
 
 export interface ComposeResult {
-  /** The result for both files: unlike that of a routes.yaml alone, it may have a snapshot and faults. */
+  /** Unlike the result of a routes.yaml alone, it may have both a snapshot and faults. */
   readonly result: ConfigResult;
   /** The service that is the gateway, if it is known. */
   readonly gateway: string | undefined;
 }
 
 /**
- * Compares a routes.yaml with a Compose project, in the environment that the gateway has there. `named` is the service
- * of the gateway, `running` the services that run according to the engine.
+ * Compares a routes.yaml with a Compose project, with the environment variables of the gateway's service.
+ * `gatewayName`: the service of the gateway, if the user names it. `running`: the services that run according to the
+ * engine. Findings that depend on a variable without a value are left out; the variable itself is reported.
  */
 export function compareWithCompose(
   routes: Routes,
   project: Project,
-  named?: string,
+  gatewayName?: string,
   running?: ReadonlySet<string>,
 ): ComposeResult {
-  const { result, gateway } = compareKnownParts(routes, project, named, running);
-  const isOfUnset = ({ message, value = '' }: Fault): boolean =>
+  const { result, gateway } = findingsBetween(routes, project, gatewayName, running);
+  const hasUnknownValue = ({ message, value = '' }: Fault): boolean =>
     message.includes(unknownValue) || value.includes(unknownValue);
-  const known = (faults: readonly Fault[]): Fault[] => faults.filter((fault) => !isOfUnset(fault));
+  const known = (faults: readonly Fault[]): Fault[] => faults.filter((fault) => !hasUnknownValue(fault));
   const faults = sorted([...known(result.faults), ...project.missing], orderOf(routes, project));
   return { gateway, result: { ...result, faults, warnings: known(result.warnings) } };
 }
 
-function compareKnownParts(
+function findingsBetween(
   routes: Routes,
   project: Project,
-  named?: string,
+  gatewayName?: string,
   running?: ReadonlySet<string>,
 ): ComposeResult {
-  const gateway = gatewayIn(project, routes, named);
+  const gateway = gatewayIn(project, routes, gatewayName);
   // Most findings about a project that was not read completely would be wrong.
   if (project.faults.length > 0) return { result: refusal(project.faults), gateway: undefined };
   if (!('networks' in gateway)) return { result: refusal([gateway]), gateway: undefined };
@@ -93,18 +92,18 @@ function compareKnownParts(
     isRetired: routes.isRetired(version),
     targets: targets
       .filter((target) => target.version === version.name)
-      .map((target) => ({ target, answer: resolveHost(target, project, gateway) })),
+      .map((target) => ({ target, resolution: resolveHost(target, project, gateway) })),
   }));
   const found = findings({ source: reading.source, routesFile: routes.path, project, gateway, versions, running });
-  const of = (level: 'fault' | 'warning'): Fault[] =>
+  const withLevel = (level: 'fault' | 'warning'): Fault[] =>
     found.filter((finding) => finding.level === level).map(({ fault }) => fault);
   const order = orderOf(routes, project);
   return {
     gateway: gateway.name,
     result: {
       snapshot,
-      faults: sorted(of('fault'), order),
-      warnings: sorted([...result.warnings, ...project.warnings, ...of('warning')], order),
+      faults: sorted(withLevel('fault'), order),
+      warnings: sorted([...result.warnings, ...project.warnings, ...withLevel('warning')], order),
     },
   };
 }
@@ -122,42 +121,43 @@ function sorted(faults: readonly Fault[], order: readonly string[]): Fault[] {
   return faults.toSorted((a, b) => rank(a) - rank(b) || byPlace(a, b));
 }
 
-/** The signs that a service is the gateway, the strongest first. */
-const signs: readonly ((service: Service, routes: Routes, project: Project) => boolean)[] = [
+/** Signs that a service is the gateway, the strongest first. */
+const gatewaySigns: readonly ((service: Service, routes: Routes, project: Project) => boolean)[] = [
   (service, { path }, { folders }) => mountsOf(service, folders).some(({ source }) => realPathOf(source) === path),
-  ({ node }) => ['image', 'build', 'command', 'entrypoint'].some((key) => allTexts(child(node, key)).some(isOurs)),
+  ({ node }) =>
+    ['image', 'build', 'command', 'entrypoint'].some((key) => allTexts(child(node, key)).some(namesGateway)),
   ({ environment }, { text }) => variablesOf(text).some((name) => environment.has(name)),
   ({ name }) => /^(?:(?:version|api)[-_.])?gateway$/i.test(name),
 ];
 
-/** The service of the gateway: the one that was `named`, or the only one with the strongest signs. */
-function gatewayIn(project: Project, routes: Routes, named: string | undefined): Service | Fault {
+/** The service of the gateway: the service `gatewayName`, or the only one with the strongest signs. */
+function gatewayIn(project: Project, routes: Routes, gatewayName: string | undefined): Service | Fault {
   const all = [...project.services.values()];
-  if (named !== undefined) return project.services.get(named) ?? unknown(project, named);
-  let left = all;
-  for (const sign of signs) {
-    const shown = left.filter((service) => sign(service, routes, project));
-    const [only] = shown;
-    if (only && shown.length === 1) return only;
-    if (shown.length > 1) left = shown;
+  if (gatewayName !== undefined) return project.services.get(gatewayName) ?? unknownService(project, gatewayName);
+  let candidates = all;
+  for (const hasSign of gatewaySigns) {
+    const matching = candidates.filter((service) => hasSign(service, routes, project));
+    const [only] = matching;
+    if (only && matching.length === 1) return only;
+    if (matching.length > 1) candidates = matching;
   }
-  const names = listed(left.map(({ name }) => name));
+  const names = listed(candidates.map(({ name }) => name));
   const at = { file: project.files[0] ?? '', line: 1, column: 1 };
   if (all.length === 0)
     return faultIn(at, ['services'], 'The project has no services.', 'Name the file that has the gateway.');
   const message = `It is not clear which service is the gateway: ${names}.`;
-  return faultIn(left[0]?.at ?? at, ['services'], message, 'Name it with --compose-service NAME.');
+  return faultIn(candidates[0]?.at ?? at, ['services'], message, 'Name it with --compose-service NAME.');
 }
 
-function unknown(project: Project, named: string): Fault {
+function unknownService(project: Project, name: string): Fault {
   const names = [...project.services.keys()];
-  const best = nearest(named, names);
+  const best = nearest(name, names);
   const remedy = best === undefined ? `Name one of ${listed(names)}.` : `Did you mean ${brief(best)}?`;
   const at = { file: project.files[0] ?? '', line: 1, column: 1 };
-  return faultIn(at, ['services'], `The service ${brief(named)} does not exist.`, remedy);
+  return faultIn(at, ['services'], `The service ${brief(name)} does not exist.`, remedy);
 }
 
-function isOurs(text: string): boolean {
+function namesGateway(text: string): boolean {
   return /version-gateway/.test(text);
 }
 

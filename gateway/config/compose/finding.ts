@@ -1,4 +1,5 @@
-import { type Fault, mask, printable, show } from '../fault.ts';
+import { printable } from '../../shared/text.ts';
+import { type Fault, mask, show } from '../fault.ts';
 import type { FilePosition } from './node.ts';
 
 /** A finding about the two files: a fault is wrong in any case, a warning probably not intended. */

@@ -1,4 +1,4 @@
-/** A position with its file: parts of one service may come from several files. */
+/** A position with its file, because parts of one service may come from several files. */
 export interface FilePosition {
   /** The name of the file in faults. */
   readonly file: string;
@@ -8,7 +8,7 @@ export interface FilePosition {
 
 interface Common {
   readonly at: FilePosition;
-  /** How an overriding file merges it: removed, or replacing the whole value. */
+  /** The YAML tag: `!reset` removes the value of earlier files, `!override` replaces it without merging. */
   readonly tag: 'reset' | 'override' | undefined;
 }
 
@@ -78,28 +78,28 @@ export function mapOf(
   return { kind: 'map', entries: new Map(entries), at, tag };
 }
 
-// A list of these keys is one value: a later file replaces it.
-const whole = new Set(['command', 'entrypoint', 'test']);
+// A later file replaces the lists of these keys, and does not append to them.
+const replacedLists = new Set(['command', 'entrypoint', 'test']);
 
 /** Merges one Compose file, or one service, into another; the second one overrides. */
 export function mergeMaps(base: MapNode, over: MapNode): MapNode {
   const entries = new Map(base.entries);
   for (const [key, entry] of over.entries) {
-    const below = base.entries.get(key);
+    const earlier = base.entries.get(key);
     if (entry.value.tag === 'reset') entries.delete(key);
-    else entries.set(key, below ? mergeEntries(below, entry, key) : entry);
+    else entries.set(key, earlier ? mergeEntries(earlier, entry, key) : entry);
   }
   return { ...base, entries };
 }
 
-/** A replaced value has the position of its replacement; an extended one keeps its own. */
-function mergeEntries(below: ComposeEntry, over: ComposeEntry, key: string): ComposeEntry {
-  const value = mergeNodes(below.value, over.value, key);
-  return { key: value === over.value ? over.key : below.key, value };
+/** A replaced value has the position of its replacement; a merged value keeps the position of `base`. */
+function mergeEntries(base: ComposeEntry, over: ComposeEntry, key: string): ComposeEntry {
+  const value = mergeNodes(base.value, over.value, key);
+  return { key: value === over.value ? over.key : base.key, value };
 }
 
 function mergeNodes(base: ComposeNode, over: ComposeNode, key: string): ComposeNode {
-  if (over.tag === 'override' || whole.has(key)) return over;
+  if (over.tag === 'override' || replacedLists.has(key)) return over;
   if (base.kind === 'map' && over.kind === 'map') return mergeMaps(base, over);
   if (base.kind === 'list' && over.kind === 'list') {
     const mounted = new Set(over.items.map(mountPoint));
@@ -123,8 +123,8 @@ export function normaliseService(service: ComposeNode): ComposeNode {
   if (service.kind !== 'map') return service;
   const entries = [...service.entries].map(([key, entry]): [string, ComposeEntry] => {
     const split = key === 'environment' || key === 'labels' ? byEquals : byName;
-    const isBoth = ['environment', 'labels', 'networks', 'depends_on'].includes(key);
-    return [key, isBoth && entry.value.kind === 'list' ? { ...entry, value: asMap(entry.value, split) } : entry];
+    const mayBeList = ['environment', 'labels', 'networks', 'depends_on'].includes(key);
+    return [key, mayBeList && entry.value.kind === 'list' ? { ...entry, value: asMap(entry.value, split) } : entry];
   });
   return mapOf(entries, service.at, service.tag);
 }

@@ -14,7 +14,7 @@ import {
   textOf,
   textsOf,
 } from './node.ts';
-import { type ComposeFile, envFile, projectName, Reader, variablesIn } from './reader.ts';
+import { type ComposeFile, ComposeReader, envFile, projectName, variablesIn } from './reader.ts';
 import { type Service, serviceOf } from './service.ts';
 
 /** The merged project of several Compose files. */
@@ -22,12 +22,12 @@ export interface Project {
   readonly name: string;
   /** The files as they were named. */
   readonly files: readonly string[];
-  /** Texts by the name of the file in faults, to show the line of a fault. */
+  /** The text of each file by its name in faults, to show the line of a fault. */
   readonly texts: ReadonlyMap<string, string>;
-  /** The folder that relative paths of each file begin at. */
+  /** The folder that relative paths are resolved from, by the name of the file in faults. */
   readonly folders: ReadonlyMap<string, string>;
   readonly services: ReadonlyMap<string, Service>;
-  /** Networks of other projects, which may have containers there. */
+  /** External networks. Containers of other projects may be on them. */
   readonly externalNetworks: ReadonlySet<string>;
   readonly faults: readonly Fault[];
   /** Required variables that are not set. The rest of the project is still checked. */
@@ -40,7 +40,7 @@ export interface Project {
 export function readProject(files: readonly string[], env: Variables, cwd: string): Project {
   const folder = dirname(resolve(cwd, files[0] ?? '.'));
   const variables = variablesIn(folder, env);
-  const reader = new Reader(cwd);
+  const reader = new ComposeReader(cwd);
   const warnings: Fault[] = [];
   const follow = (file: ComposeFile, trail: readonly string[]): MapNode => {
     const own = extended(file, reader);
@@ -51,17 +51,17 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
     return file ? [follow(file, [resolve(cwd, name)])] : [];
   });
   const [first, ...others] = roots;
-  const root = others.reduce((below, over) => mergeMaps(below, over), first ?? nothing(files[0] ?? ''));
+  const root = others.reduce((below, over) => mergeMaps(below, over), first ?? emptyMap(files[0] ?? ''));
   const name = projectName(textOf(child(root, 'name')), folder, variables);
   const active = new Set((variables['COMPOSE_PROFILES'] ?? '').split(',').map((profile) => profile.trim()));
-  const circumstances = { project: name, variables, active, folders: reader.folders };
+  const context = { project: name, variables, active, folders: reader.folders };
   const services = entriesOf(child(root, 'services')).map(([key, entry]) => {
-    const invalid = /^[\w.-]+$/.test(key) ? undefined : 'Name it with letters, digits, dots, dashes and underscores.';
-    if (invalid)
-      reader.faults.push(
-        faultIn(entry.key, ['services', key], `${brief(key)} is not a valid name of a service.`, invalid),
-      );
-    return [key, serviceOf(key, entry, circumstances)] as const;
+    if (!/^[\w.-]+$/.test(key)) {
+      const message = `${brief(key)} is not a valid name of a service.`;
+      const remedy = 'Use letters, digits, dots, dashes and underscores.';
+      reader.faults.push(faultIn(entry.key, ['services', key], message, remedy));
+    }
+    return [key, serviceOf(key, entry, context)] as const;
   });
   return {
     name,
@@ -86,12 +86,12 @@ function isExternal([, { value }]: readonly [string, ComposeEntry]): boolean {
   return external?.kind === 'map' || textOf(external) === 'true';
 }
 
-function nothing(file: string): MapNode {
+function emptyMap(file: string): MapNode {
   return mapOf([], { file, line: 1, column: 1 });
 }
 
 /** The file with every `extends` resolved. */
-export function extended(file: ComposeFile, reader: Reader): MapNode {
+export function extended(file: ComposeFile, reader: ComposeReader): MapNode {
   const services = entriesOf(child(file.root, 'services')).map(([name, entry]): [string, ComposeEntry] => [
     name,
     entry.value.kind === 'map' ? { ...entry, value: extend(name, entry.value, file, reader, []) } : entry,
@@ -103,21 +103,32 @@ export function extended(file: ComposeFile, reader: Reader): MapNode {
   );
 }
 
-function extend(name: string, service: MapNode, file: ComposeFile, reader: Reader, trail: readonly string[]): MapNode {
+function extend(
+  name: string,
+  service: MapNode,
+  file: ComposeFile,
+  reader: ComposeReader,
+  trail: readonly string[],
+): MapNode {
   const entry = service.entries.get('extends');
   if (!entry) return service;
   const path = ['services', name, 'extends'];
   const baseName = textOf(entry.value) ?? textOf(child(entry.value, 'service')) ?? '';
-  const elsewhere = textOf(child(entry.value, 'file'));
-  const from = elsewhere === undefined ? file : reader.readFrom(file, elsewhere, entry.key);
+  const otherFile = textOf(child(entry.value, 'file'));
+  const from = otherFile === undefined ? file : reader.readFrom(file, otherFile, entry.key);
   // The faults of the other file are already reported.
   if (!from) return service;
-  const step = `${from.folder}:${elsewhere ?? ''}:${baseName}`;
+  const step = `${from.folder}:${otherFile ?? ''}:${baseName}`;
   const services = child(from.root, 'services');
   const base = child(services, baseName);
   if (trail.includes(step) || (trail.length === 0 && from === file && baseName === name)) {
     reader.faults.push(
-      faultIn(entry.key, path, 'This service extends itself, directly or through others.', 'Break the circle.'),
+      faultIn(
+        entry.key,
+        path,
+        'This service extends itself, directly or through others.',
+        'Remove one of the references.',
+      ),
     );
     return service;
   }
@@ -128,9 +139,9 @@ function extend(name: string, service: MapNode, file: ComposeFile, reader: Reade
     );
     return service;
   }
-  const whole = extend(baseName, base, from, reader, [...trail, step]);
-  // The position is still that of the extending service.
-  return { ...mergeMaps(whole, service), at: service.at };
+  const resolvedBase = extend(baseName, base, from, reader, [...trail, step]);
+  // Faults name the position of the extending service.
+  return { ...mergeMaps(resolvedBase, service), at: service.at };
 }
 
 type Follow = (file: ComposeFile, trail: readonly string[]) => MapNode;
@@ -138,7 +149,7 @@ type Follow = (file: ComposeFile, trail: readonly string[]) => MapNode;
 /** The included files, each entry as one map. Files of other hosts are not fetched. */
 export function included(
   file: ComposeFile,
-  reader: Reader,
+  reader: ComposeReader,
   warnings: Fault[],
   trail: readonly string[],
   follow: Follow,
@@ -156,11 +167,16 @@ export function included(
       }
       if (trail.includes(absolute)) {
         reader.faults.push(
-          faultIn(path.at, ['include'], 'This file includes itself, directly or through others.', 'Break the circle.'),
+          faultIn(
+            path.at,
+            ['include'],
+            'This file includes itself, directly or through others.',
+            'Remove one of the references.',
+          ),
         );
         return [];
       }
-      const inner = open(file, reader, item, name, path);
+      const inner = readIncluded(file, reader, item, name, path);
       return inner ? [follow(inner, [...trail, absolute])] : [];
     });
     const [first, ...others] = roots;
@@ -169,17 +185,17 @@ export function included(
 }
 
 /** An included project has its own `.env`, which the variables of the including project override. */
-function open(
+function readIncluded(
   file: ComposeFile,
-  reader: Reader,
+  reader: ComposeReader,
   item: ComposeNode,
   name: string,
   path: ComposeNode,
 ): ComposeFile | undefined {
   const folder = resolve(file.folder, textOf(child(item, 'project_directory')) ?? resolve(file.folder, name, '..'));
-  const said = textsOf(child(item, 'env_file')).map((env) => envFile(resolve(file.folder, env)));
-  const below = said.length > 0 ? Object.assign({}, ...said) : {};
-  const variables = said.length > 0 ? { ...below, ...file.variables } : variablesIn(folder, file.variables);
+  const envFiles = textsOf(child(item, 'env_file')).map((env) => envFile(resolve(file.folder, env)));
+  const below = envFiles.length > 0 ? Object.assign({}, ...envFiles) : {};
+  const variables = envFiles.length > 0 ? { ...below, ...file.variables } : variablesIn(folder, file.variables);
   const inner = reader.readFrom(file, name, path.at, variables);
   return inner && { ...inner, folder };
 }

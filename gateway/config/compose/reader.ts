@@ -8,25 +8,25 @@ import { type ComposeNode, entriesOf, type FilePosition, type MapNode, mapOf, no
 import { parseCompose } from './parse.ts';
 
 // Much larger than any file written by hand.
-const largest = 4 * 1024 * 1024;
+const largestText = 4 * 1024 * 1024;
 const mostFiles = 100;
 
 /** One file of a project, with normalised services. */
 export interface ComposeFile {
   readonly root: MapNode;
-  /** Absolute; relative paths in the file begin here. */
+  /** Absolute; relative paths in the file are resolved from here. */
   readonly folder: string;
   readonly variables: Variables;
 }
 
 /** Reads the files of a project and collects their faults. */
-export class Reader {
+export class ComposeReader {
   readonly faults: Fault[] = [];
   /** Required variables that are not set. */
   readonly missing: Fault[] = [];
   /** By the name of the file in faults. */
   readonly texts = new Map<string, string>();
-  /** The folder that relative paths begin at, by the same name. */
+  /** The folder that relative paths are resolved from, by the same name. */
   readonly folders = new Map<string, string>();
   readonly #cwd: string;
 
@@ -56,19 +56,19 @@ export class Reader {
     return { root: this.#checked(root), folder, variables };
   }
 
-  /** Reads a file that another one names. A wrong path is a fault of the naming file. */
-  readFrom(from: ComposeFile, path: string, spot: FilePosition, variables?: Variables): ComposeFile | undefined {
-    const file = path.startsWith('/') ? path : join(dirname(spot.file), path);
+  /** Reads a file that another file refers to. An unreadable path is a fault of the referring file, at `at`. */
+  readFrom(from: ComposeFile, path: string, at: FilePosition, variables?: Variables): ComposeFile | undefined {
+    const file = path.startsWith('/') ? path : join(dirname(at.file), path);
     const absolute = resolve(from.folder, path);
     if (this.folders.size >= mostFiles && !this.folders.has(file)) {
-      this.faults.push(faultIn(spot, [], `The project has more than ${mostFiles} files.`, 'Name fewer.'));
+      this.faults.push(faultIn(at, [], `The project has more than ${mostFiles} files.`, 'Name fewer.'));
       return undefined;
     }
     try {
       return this.read(file, dirname(absolute), variables ?? from.variables);
     } catch (error) {
       if (!(error instanceof UnreadableFileError)) throw error;
-      this.faults.push(faultIn(spot, [], `${error.message}.`, 'Correct the path.', path));
+      this.faults.push(faultIn(at, [], `${error.message}.`, 'Correct the path.', path));
       return undefined;
     }
   }
@@ -80,9 +80,9 @@ export class Reader {
     } catch (error) {
       throw error instanceof UnreadableFileError ? new UnreadableFileError(file, error.cause) : error;
     }
-    const text = bytes.length > largest ? undefined : decode(bytes);
+    const text = bytes.length > largestText ? undefined : decode(bytes);
     const [message, remedy] =
-      bytes.length > largest
+      bytes.length > largestText
         ? ['The file is larger than 4 MiB.', 'Split it.']
         : ['The file is not UTF-8.', 'Save it as UTF-8.'];
     if (text === undefined) this.faults.push(faultIn({ file, line: 1, column: 1 }, [], message, remedy));
@@ -124,7 +124,7 @@ export function variablesIn(folder: string, env: Variables): Variables {
   return { ...envFile(resolve(folder, '.env')), ...env };
 }
 
-/** The name of the project, with which Compose labels its containers. */
+/** The name of the project as in the labels of its containers. `given`: the `name` in the file. */
 export function projectName(given: string | undefined, folder: string, variables: Variables): string {
   const name = variables['COMPOSE_PROJECT_NAME'] || given || folder.split('/').at(-1) || '';
   return name

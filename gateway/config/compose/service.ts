@@ -15,7 +15,7 @@ import {
 } from './node.ts';
 import { envFile } from './reader.ts';
 
-/** One service, with what the rules need of it. */
+/** One service, with the properties that the rules use. */
 export interface Service {
   readonly name: string;
   /** The position of its name. */
@@ -28,13 +28,13 @@ export interface Service {
   /** `host`, `none`, `service:NAME` …; undefined for ordinary networks. */
   readonly networkMode: string | undefined;
   readonly dependsOn: ReadonlyMap<string, Dependency>;
-  /** Why `docker compose up` does not start it; undefined if it does. */
-  readonly idle: string | undefined;
-  /** Compose then ignores it. */
+  /** Why `docker compose up` does not start it, such as `scaled to 0`; undefined if it does. */
+  readonly notStarted: string | undefined;
+  /** Whether it has profiles and none of them is active. Compose then ignores it. */
   readonly isOutOfProfile: boolean;
 }
 
-/** One variable of the environment of a service. */
+/** The value of one environment variable of a service. */
 export interface Setting {
   readonly text: string;
   readonly at: FilePosition;
@@ -54,16 +54,16 @@ export interface ServiceContext {
   readonly folders: ReadonlyMap<string, string>;
 }
 
-export function serviceOf(name: string, { key, value }: ComposeEntry, around: ServiceContext): Service {
+export function serviceOf(name: string, { key, value }: ComposeEntry, context: ServiceContext): Service {
   const node: MapNode = value.kind === 'map' ? value : { kind: 'map', entries: new Map(), at: key, tag: undefined };
   const missingEnvFiles: ComposeNode[] = [];
   return {
     name,
     at: key,
     node,
-    environment: environmentOf(node, around, missingEnvFiles),
+    environment: environmentOf(node, context, missingEnvFiles),
     missingEnvFiles,
-    networks: networksOf(name, node, around.project),
+    networks: networksOf(name, node, context.project),
     networkMode: textOf(child(node, 'network_mode')),
     dependsOn: new Map(
       entriesOf(child(node, 'depends_on')).map(([other, entry]) => [
@@ -71,33 +71,33 @@ export function serviceOf(name: string, { key, value }: ComposeEntry, around: Se
         { at: entry.key, required: textOf(child(entry.value, 'required')) !== 'false' },
       ]),
     ),
-    idle: idleOf(node, around.active),
-    isOutOfProfile: isOutOfProfile(node, around.active),
+    notStarted: whyNotStarted(node, context.active),
+    isOutOfProfile: isOutOfProfile(node, context.active),
   };
 }
 
 /** The texts in which a service could name another service. */
 export function mentions(service: Service): readonly string[] {
-  const told = ['command', 'entrypoint', 'links', 'volumes_from', 'network_mode'].map((key) =>
+  const nodes = ['command', 'entrypoint', 'links', 'volumes_from', 'network_mode'].map((key) =>
     child(service.node, key),
   );
-  return [...[...service.environment.values()].map(({ text }) => text), ...told.flatMap(allTexts)];
+  return [...[...service.environment.values()].map(({ text }) => text), ...nodes.flatMap(allTexts)];
 }
 
 function environmentOf(
   node: MapNode,
   { variables, folders }: ServiceContext,
-  lost: ComposeNode[],
+  missingEnvFiles: ComposeNode[],
 ): Map<string, Setting> {
   const settings = new Map<string, Setting>();
   for (const item of itemsOf(child(node, 'env_file'))) {
     const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
     const read = envFile(resolve(folders.get(item.at.file) ?? '.', path));
-    if (!read && textOf(child(item, 'required')) !== 'false') lost.push(item);
+    if (!read && textOf(child(item, 'required')) !== 'false') missingEnvFiles.push(item);
     for (const [name, text = ''] of Object.entries(read ?? {})) settings.set(name, { text, at: item.at, unset: [] });
   }
   for (const [name, { key, value }] of entriesOf(child(node, 'environment'))) {
-    // A name without a value passes on the variable of Compose itself.
+    // A name without a value takes the value from the environment of Compose itself.
     const inherited = Object.hasOwn(variables, name) ? variables[name] : undefined;
     const text = textOf(value) ?? inherited;
     const unset = value.kind === 'scalar' ? value.unset : [];
@@ -109,7 +109,7 @@ function environmentOf(
 
 function networksOf(name: string, node: MapNode, project: string): Map<string, ReadonlySet<string>> {
   if (child(node, 'network_mode') !== undefined) return new Map();
-  const said = entriesOf(child(node, 'networks'));
+  const networks = entriesOf(child(node, 'networks'));
   const container = textOf(child(node, 'container_name'));
   const names = [
     name,
@@ -117,11 +117,11 @@ function networksOf(name: string, node: MapNode, project: string): Map<string, R
     ...textsOf(child(node, 'hostname')),
   ];
   const lower = (all: readonly string[]): Set<string> => new Set(all.map((one) => one.toLowerCase()));
-  if (said.length === 0) return new Map([['default', lower(names)]]);
-  return new Map(said.map(([key, { value }]) => [key, lower([...names, ...textsOf(child(value, 'aliases'))])]));
+  if (networks.length === 0) return new Map([['default', lower(names)]]);
+  return new Map(networks.map(([key, { value }]) => [key, lower([...names, ...textsOf(child(value, 'aliases'))])]));
 }
 
-function idleOf(node: MapNode, active: ReadonlySet<string>): string | undefined {
+function whyNotStarted(node: MapNode, active: ReadonlySet<string>): string | undefined {
   if (isOutOfProfile(node, active)) {
     return `only started with the profile ${textsOf(child(node, 'profiles'))
       .map((one) => brief(one))
@@ -156,27 +156,27 @@ export function mountsOf(service: Service, folders: ReadonlyMap<string, string>)
   });
 }
 
-/** A port that a service listens on, according to the file. */
+/** A range of ports that a service listens on, according to the Compose file. */
 export interface Port {
   readonly first: number;
   readonly last: number;
   /** The published port of the host; undefined if there is none, or Docker chooses it. */
   readonly published: number | undefined;
-  /** The key that names the port. */
-  readonly said: string;
+  /** The key or variable with the port: `ports`, `PORT`. */
+  readonly key: string;
   readonly at: FilePosition;
 }
 
-/** The ports that a service listens on, according to the file; none if the file does not say. An image may differ. */
+/** The ports that a service listens on, according to the Compose file. The image may listen on other ports. */
 export function portsOf(service: Service): readonly Port[] {
   return [
-    ...itemsOf(child(service.node, 'ports')).flatMap(published),
+    ...itemsOf(child(service.node, 'ports')).flatMap(portsInMapping),
     ...itemsOf(child(service.node, 'expose')).flatMap((item) => range(textOf(item), 'expose', item.at)),
     ...['PORT', 'HTTP_PORT', 'SERVER_PORT'].flatMap((name) => {
       const setting = service.environment.get(name);
       return setting ? range(setting.text, name, setting.at) : [];
     }),
-    ...probed(child(service.node, 'healthcheck', 'test')),
+    ...portsInHealthcheck(child(service.node, 'healthcheck', 'test')),
   ];
 }
 
@@ -185,28 +185,28 @@ export function listensOn(ports: readonly Port[], port: number): boolean {
 }
 
 /** `[address:][published:]target[/protocol]`, with ranges; or the long form. */
-function published(item: ComposeNode): Port[] {
+function portsInMapping(item: ComposeNode): Port[] {
   if (item.kind === 'map') {
     if (textOf(child(item, 'protocol')) === 'udp') return [];
     return range(textOf(child(item, 'target')), 'ports', item.at, textOf(child(item, 'published')));
   }
   const text = textOf(item) ?? '';
-  // Longer than any address with ports; it would cost the pattern too much time.
+  // Longer than any valid mapping; the pattern below is slow on long texts.
   if (text.length > 200) return [];
   const [, host, target] = /^(?:.*?:)??(?:([\d-]*):)?([\d-]+(?:\/\w+)?)$/.exec(text) ?? [];
   return range(target, 'ports', item.at, host);
 }
 
-function range(text: string | undefined, said: string, at: FilePosition, host?: string): Port[] {
+function range(text: string | undefined, key: string, at: FilePosition, host?: string): Port[] {
   const [, first = '', last = first, protocol = 'tcp'] =
     /^(\d{1,5})(?:-(\d{1,5}))?(?:\/(\w+))?$/.exec(text ?? '') ?? [];
   if (first === '' || protocol === 'udp') return [];
   const published = host !== undefined && /^\d{1,5}$/.test(host) ? Number(host) : undefined;
-  return [{ first: Number(first), last: Number(last), published, said, at }];
+  return [{ first: Number(first), last: Number(last), published, key, at }];
 }
 
-/** A health check calls its own container. */
-function probed(test: ComposeNode | undefined): Port[] {
+/** The ports in the URLs of a health check, which runs in the container itself. */
+function portsInHealthcheck(test: ComposeNode | undefined): Port[] {
   const urls = allTexts(test)
     .join(' ')
     .matchAll(/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):(\d{1,5})/g);

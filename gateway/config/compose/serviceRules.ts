@@ -19,7 +19,7 @@ export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) =>
       ];
     }
     if (service.isOutOfProfile && !gateway.isOutOfProfile) {
-      const message = `Compose does not start ${brief(gateway.name)}, because it depends on ${brief(name)}, which is ${service.idle}.`;
+      const message = `Compose does not start ${brief(gateway.name)}, because it depends on ${brief(name)}, which is ${service.notStarted}.`;
       return [serious(faultIn(at, path, message, 'Remove it.'))];
     }
     if (!backends.has(service)) return [];
@@ -101,11 +101,11 @@ export const serviceUnreached: ComposeRule = (pair) => {
   const unneeded = servicesOfRetired(pair);
   const failing = ['nothing', 'itself', 'elsewhere'];
   const misdirected = pair.versions.filter(({ targets }) =>
-    targets.some(({ answer }) => failing.includes(answer.kind)),
+    targets.some(({ resolution }) => failing.includes(resolution.kind)),
   );
   return (
     backends(pair)
-      .filter((service) => service.idle === undefined && !reached.has(service) && !unneeded.has(service))
+      .filter((service) => service.notStarted === undefined && !reached.has(service) && !unneeded.has(service))
       // A version of that name has a wrong host, which another rule reports.
       .filter((service) => !misdirected.some(({ name }) => isNamedFor(service.name, name)))
       .map((service) => {
@@ -124,12 +124,12 @@ export const serviceUnreached: ComposeRule = (pair) => {
 export const retiredStillRuns: ComposeRule = (pair) =>
   [...servicesOfRetired(pair)].flatMap(([service, version]): ComposeFinding[] => {
     const isRunning = pair.running?.has(service.name) === true;
-    if (service.idle !== undefined && !isRunning) return [];
+    if (service.notStarted !== undefined && !isRunning) return [];
     const name = brief(service.name);
     const state = isRunning ? 'its container still runs' : `\`docker compose up\` starts it`;
     const steps = [
       ...(isRunning ? [`\`docker compose stop ${name}\``] : []),
-      ...(service.idle === undefined ? ['remove it from the file or give it a profile'] : []),
+      ...(service.notStarted === undefined ? ['remove it from the file or give it a profile'] : []),
     ];
     const remedy = `Wait for \`version-gateway status --wait /${version}\`, then ${steps.join(', and ')}.`;
     const message = `/${version} is retired and no longer needs ${name}, but ${state}.`;

@@ -12,23 +12,23 @@ import {
 } from './upstreams.ts';
 
 /** A host that no service has is a 502 for every request. */
-export const upstreamUnanswered: ComposeRule = (pair) =>
-  servedTargets(pair).flatMap(({ target, answer }): ComposeFinding[] => {
-    const { source, gateway, project } = pair;
+export const upstreamUnanswered: ComposeRule = (context) =>
+  servedTargets(context).flatMap(({ target, resolution }): ComposeFinding[] => {
+    const { source, gateway, project } = context;
     const say = (message: string, remedy: string) =>
       faultAt(source, target.path, `${target.url}: ${message}`, `${remedy}${whereSet(target, gateway)}`);
     const host = brief(target.host);
-    if (answer.kind === 'itself') {
+    if (resolution.kind === 'itself') {
       const who = isLoopback(target.host)
         ? `in the container of the gateway, ${host} is ${brief(gateway.name)} itself.`
         : 'this is the gateway itself.';
-      return [serious(say(who, `${suggestion(target, pair)}.`))];
+      return [serious(say(who, `${suggestion(target, context)}.`))];
     }
-    if (answer.kind === 'elsewhere') {
-      const where = `${brief(answer.service.name)} is on ${place(answer.service)}, and ${brief(gateway.name)} on ${place(gateway)}.`;
+    if (resolution.kind === 'elsewhere') {
+      const where = `${brief(resolution.service.name)} is on ${place(resolution.service)}, and ${brief(gateway.name)} on ${place(gateway)}.`;
       return [serious(say(where, 'Put both on one network.'))];
     }
-    if (answer.kind !== 'nothing') return [];
+    if (resolution.kind !== 'nothing') return [];
     const external = [...gateway.networks.keys()].filter((network) => project.externalNetworks.has(network));
     if (external.length > 0) {
       const remedy = `Make sure that a container of another project has this name on ${listed(external)}.`;
@@ -42,32 +42,38 @@ export const upstreamUnanswered: ComposeRule = (pair) =>
   });
 
 /** A port without a listener refuses every connection. */
-export const portDiffers: ComposeRule = (pair) =>
-  servedTargets(pair).flatMap(({ target, answer }): ComposeFinding[] => {
+export const portDiffers: ComposeRule = (context) =>
+  servedTargets(context).flatMap(({ target, resolution }): ComposeFinding[] => {
     // On the network of the host, the service was found by this port.
-    if (answer.kind !== 'services' || pair.gateway.networkMode === 'host') return [];
-    const known = answer.services.map((service) => ({ service, ports: portsOf(service) }));
+    if (resolution.kind !== 'services' || context.gateway.networkMode === 'host') return [];
+    const known = resolution.services.map((service) => ({ service, ports: portsOf(service) }));
     if (known.some(({ ports }) => ports.length === 0 || listensOn(ports, target.port))) return [];
     return known.slice(0, 1).map(({ service, ports }) => {
       const published = ports.find((port) => port.published === target.port);
       const message = published
         ? `${target.port} is the published port of the host; in its container ${brief(service.name)} listens on ${portsInWords([published])}.`
-        : `${brief(service.name)} listens on ${portsInWords(ports)} (${[...new Set(ports.map(({ said }) => said))].join(', ')}).`;
+        : `${brief(service.name)} listens on ${portsInWords(ports)} (${[...new Set(ports.map(({ key }) => key))].join(', ')}).`;
       const first = published ?? ports[0];
       const remedy = `Write ${portsInWords(first ? [first] : [])}, or add ${target.port} to expose if it is right.`;
       return serious(
-        faultAt(pair.source, target.path, `${target.url}: ${message}`, `${remedy}${whereSet(target, pair.gateway)}`),
+        faultAt(
+          context.source,
+          target.path,
+          `${target.url}: ${message}`,
+          `${remedy}${whereSet(target, context.gateway)}`,
+        ),
       );
     });
   });
 
 /** A service that is not started does not answer. */
-export const backendNotStarted: ComposeRule = (pair) =>
-  servedTargets(pair).flatMap(({ target, answer }): ComposeFinding[] => {
-    if (answer.kind !== 'services' || answer.services.some(({ idle }) => idle === undefined)) return [];
-    return answer.services.slice(0, 1).map(({ name, idle }) => {
+export const backendNotStarted: ComposeRule = (context) =>
+  servedTargets(context).flatMap(({ target, resolution }): ComposeFinding[] => {
+    if (resolution.kind !== 'services' || resolution.services.some(({ notStarted }) => notStarted === undefined))
+      return [];
+    return resolution.services.slice(0, 1).map(({ name, notStarted }) => {
       const remedy = `Let \`docker compose up\` start it, or retire /${target.version}.`;
-      return warning(faultAt(pair.source, target.path, `${target.url}: ${brief(name)} is ${idle}.`, remedy));
+      return warning(faultAt(context.source, target.path, `${target.url}: ${brief(name)} is ${notStarted}.`, remedy));
     });
   });
 

@@ -7,7 +7,7 @@ import { allTexts, child, entriesOf } from './node.ts';
 import type { Project } from './project.ts';
 import { portsOf, type Service } from './service.ts';
 
-/** One upstream of routes.yaml, with the variables of the gateway's container. */
+/** One upstream of routes.yaml, after expansion of the variables in the gateway's container. */
 export interface ComposeTarget {
   /** `v1` */
   readonly version: string;
@@ -17,7 +17,7 @@ export interface ComposeTarget {
   readonly port: number;
   /** Its path in routes.yaml. */
   readonly path: Path;
-  /** The variable that it is written as, if any. */
+  /** The environment variable that routes.yaml uses for it, if any. */
   readonly variable: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export function targetsOf(snapshot: Snapshot, source: Source, text: string): rea
   );
 }
 
-/** An upstream may be written in four forms. */
+/** An upstream is a list of maps, a list of URLs, one URL, or the URL in place of the whole route. */
 function pathOf(source: Source, key: string, index: number): Path {
   const route = ['routes', key];
   const forms = [
@@ -55,9 +55,11 @@ function pathOf(source: Source, key: string, index: number): Path {
 
 /**
  * What the host of a target means in the gateway's container.
+ * - `services`: these services of the project
+ * - `itself`: the gateway's own container
  * - `elsewhere`: a service of that name, on networks that the gateway is not on
  * - `outside`: a host outside of the project
- * - `nothing`: no service, and no host outside
+ * - `nothing`: neither a service nor a known host outside of the project
  */
 export type HostResolution =
   | { readonly kind: 'services'; readonly services: readonly Service[] }
@@ -92,19 +94,19 @@ export function isLoopback(host: string): boolean {
   return /^(?:localhost|.+\.localhost|127\..*|0\.0\.0\.0|::1?)$/.test(host);
 }
 
-/** Containers that share the network of the gateway are at 127.0.0.1. */
+/** Services at 127.0.0.1 of the gateway's container: those that share its network. */
 function atLoopback(port: number, project: Project, gateway: Service): HostResolution {
   const all = [...project.services.values()].filter((service) => service !== gateway);
   if (gateway.networkMode === 'host') {
-    const there = all.filter((service) => portsOf(service).some(({ published }) => published === port));
-    return there.length > 0 ? { kind: 'services', services: there } : { kind: 'outside' };
+    const matching = all.filter((service) => portsOf(service).some(({ published }) => published === port));
+    return matching.length > 0 ? { kind: 'services', services: matching } : { kind: 'outside' };
   }
   const [, shared = gateway.name] = /^service:(.+)$/.exec(gateway.networkMode ?? '') ?? [];
-  const mates = all.filter(({ name, networkMode }) => name === shared || networkMode === `service:${shared}`);
-  return mates.length > 0 ? { kind: 'services', services: mates } : { kind: 'itself' };
+  const sharing = all.filter(({ name, networkMode }) => name === shared || networkMode === `service:${shared}`);
+  return sharing.length > 0 ? { kind: 'services', services: sharing } : { kind: 'itself' };
 }
 
-/** Addresses, names of public DNS, and names from `extra_hosts` and `external_links`. */
+/** Whether the host is an IP address, a DNS name with a dot, or a name from `extra_hosts` or `external_links`. */
 function isOutside(host: string, gateway: Service): boolean {
   const extra = child(gateway.node, 'extra_hosts');
   const hosts = [...entriesOf(extra).map(([name]) => name), ...allTexts(extra).map((text) => text.split(/[:=]/)[0])];
@@ -120,12 +122,12 @@ export interface ComposeContext {
   readonly routesFile: string;
   readonly project: Project;
   readonly gateway: Service;
-  readonly versions: readonly Version[];
+  readonly versions: readonly ComposeVersion[];
   /** Names of the services that run, according to the engine; undefined if no engine answers. */
   readonly running: ReadonlySet<string> | undefined;
 }
 
-interface Version {
+interface ComposeVersion {
   /** `v1` */
   readonly name: string;
   readonly isRetired: boolean;
@@ -134,11 +136,11 @@ interface Version {
 
 interface ResolvedTarget {
   readonly target: ComposeTarget;
-  readonly answer: HostResolution;
+  readonly resolution: HostResolution;
 }
 
-/** Compares routes.yaml with the project and returns what does not fit; never throws. */
-export type ComposeRule = (pair: ComposeContext) => ComposeFinding[];
+/** Returns the differences between routes.yaml and the project; never throws. */
+export type ComposeRule = (context: ComposeContext) => ComposeFinding[];
 
 /** The targets of versions that are not retired. */
 export function servedTargets({ versions }: ComposeContext): readonly ResolvedTarget[] {
@@ -146,7 +148,7 @@ export function servedTargets({ versions }: ComposeContext): readonly ResolvedTa
 }
 
 export function servicesOf(targets: readonly ResolvedTarget[]): ReadonlySet<Service> {
-  return new Set(targets.flatMap(({ answer }) => (answer.kind === 'services' ? answer.services : [])));
+  return new Set(targets.flatMap(({ resolution }) => (resolution.kind === 'services' ? resolution.services : [])));
 }
 
 /** `v1`, `api-v1`, `v1.api` */

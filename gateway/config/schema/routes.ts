@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { hostName, pageUrl, probePath, targetUrl } from './network.ts';
-import { plain, scalar, section, Wrong } from './scalar.ts';
+import { scalar, section, Wrong, withoutExpansion } from './scalar.ts';
 import { instant, rate, share, size, timer, timerOrOff } from './units.ts';
 import { filePath, flag, integer, oneOf } from './words.ts';
 
@@ -204,7 +204,7 @@ export const routes = z.preprocess(
   (input) => (input === null ? {} : input),
   z.record(
     z.string(),
-    z.union([shortRoute, z.preprocess(plain, z.strictObject(route.out.shape))], {
+    z.union([shortRoute, z.preprocess(withoutExpansion, z.strictObject(route.out.shape))], {
       error: 'a URL, or a map with an upstream',
     }),
   ),

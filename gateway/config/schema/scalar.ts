@@ -19,27 +19,27 @@ export interface ScalarIssue {
   readonly mismatch: boolean;
 }
 
-interface Types {
+interface ScalarTypes {
   string: string;
   number: number;
   boolean: boolean;
 }
 
-export interface ScalarKind<Name extends keyof Types, Value> {
+export interface ScalarKind<Name extends keyof ScalarTypes, Value> {
   readonly accepts: readonly Name[];
   /** Follows "Write": `a duration such as 3s`. */
   readonly expected: string;
-  /** For editors: type, pattern, enum, examples. */
+  /** Keywords of the JSON Schema for editors: type, pattern, enum, examples. */
   readonly json: Readonly<Record<string, unknown>>;
-  readonly parse: (input: Types[Name]) => Value | Wrong;
+  readonly parse: (input: ScalarTypes[Name]) => Value | Wrong;
 }
 
-/** A schema for one scalar. It accepts `unknown`, so that every fault has our wording and is reported once. */
-export function scalar<Name extends keyof Types, Value>(kind: ScalarKind<Name, Value>) {
+/** A schema for one scalar. It accepts `unknown`, so that zod adds no messages of its own. */
+export function scalar<Name extends keyof ScalarTypes, Value>(kind: ScalarKind<Name, Value>) {
   return z
     .unknown()
     .transform((input, context): Exclude<Value, Wrong> => {
-      const typed = pick(kind.accepts, input);
+      const typed = asAccepted(kind.accepts, input);
       const result = typed === undefined ? new Wrong(mismatch(input)) : kind.parse(typed);
       if (!(result instanceof Wrong)) return result as Exclude<Value, Wrong>;
       const params: ScalarIssue = {
@@ -53,10 +53,13 @@ export function scalar<Name extends keyof Types, Value>(kind: ScalarKind<Name, V
     .meta({ ...kind.json });
 }
 
-// An expanded variable takes the type that is accepted here: a token of digits stays a text.
-function pick<Name extends keyof Types>(accepts: readonly Name[], input: unknown): Types[Name] | undefined {
-  const readings = input instanceof Expanded ? [input.value, input.text] : [input];
-  return readings.find((value): value is Types[Name] => accepts.some((name) => typeof value === name));
+// An expanded variable is read as the accepted type: a token `${TOKEN}` of digits only stays a string.
+function asAccepted<Name extends keyof ScalarTypes>(
+  accepts: readonly Name[],
+  input: unknown,
+): ScalarTypes[Name] | undefined {
+  const candidates = input instanceof Expanded ? [input.value, input.text] : [input];
+  return candidates.find((value): value is ScalarTypes[Name] => accepts.some((name) => typeof value === name));
 }
 
 function mismatch(input: unknown): string {
@@ -78,14 +81,14 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess(nullToEmptyMap, z.strictObject(shape));
 }
 
-// A missing map stays missing: it may be required.
+// A missing map is not replaced: the key may be required.
 function nullToEmptyMap(input: unknown): unknown {
-  const value = plain(input);
+  const value = withoutExpansion(input);
   return value === null ? {} : value;
 }
 
-/** The value of an expanded variable, which is never a map. */
-export function plain(input: unknown): unknown {
+/** The YAML value of `${NAME}` for an expanded variable; any other input unchanged. */
+export function withoutExpansion(input: unknown): unknown {
   return input instanceof Expanded ? input.value : input;
 }
 
@@ -94,7 +97,7 @@ export function isEmptyVariable(input: unknown): boolean {
   return input instanceof Expanded && input.text === '';
 }
 
-/** An optional key that counts as missing if its variable is empty, so that one file works with and without it. */
+/** An optional key that counts as missing if its variable is empty, so that one file works with and without the variable. */
 export function optionalUnlessEmpty<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((input) => (isEmptyVariable(input) ? undefined : input), schema.optional()).optional();
 }

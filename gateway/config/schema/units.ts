@@ -8,7 +8,7 @@ const longestTimer = 24 * dayMs;
 const longestPeriod = 36_500 * dayMs;
 
 interface DurationRange {
-  /** Whether `off` may be written; it is 0. */
+  /** Whether `off` is allowed. It is parsed as 0. */
   readonly off: boolean;
   readonly maximum: number;
 }
@@ -107,7 +107,7 @@ export const rate = scalar({
   },
 });
 
-const shape = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})?)?$/;
+const datePattern = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})?)?$/;
 
 /** An instant in epoch milliseconds, truncated to seconds, as in the headers that carry it. */
 export const instant = scalar({
@@ -119,10 +119,10 @@ export const instant = scalar({
     examples: ['2028-06-30', '2028-06-30T23:59:59Z'],
   },
   parse: (input): number | Wrong => {
-    const match = shape.exec(String(input));
+    const match = datePattern.exec(String(input));
     if (!match) return new Wrong('is not a date');
     const [, year, month, day, hour, minute, second, zone] = match;
-    if (!isDay(Number(year), Number(month), Number(day))) return new Wrong('is not a day of the calendar');
+    if (!isCalendarDay(Number(year), Number(month), Number(day))) return new Wrong('is not a day of the calendar');
     if (hour === undefined) return Date.UTC(Number(year), Number(month) - 1, Number(day));
     if (zone === undefined)
       return new Wrong('has no time zone', `Write ${String(input).replace(' ', 'T')}Z, or another zone.`);
@@ -132,7 +132,7 @@ export const instant = scalar({
   },
 });
 
-function isDay(year: number, month: number, day: number): boolean {
+function isCalendarDay(year: number, month: number, day: number): boolean {
   const date = new Date(Date.UTC(year, month - 1, day));
   return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
