@@ -80,7 +80,7 @@ Generated from the schema that checks the file. \`gateway/routes.schema.json\` i
 - \`\${NAME}\` and \`\${NAME:-default}\` are expanded in values; \`$$\` is a dollar sign. A variable that is not set and has no
   default is a fault.
 - Relative paths are resolved from the folder of the file. If \`routes.yaml\` is a symbolic link, that is the folder of its target.
-- Keys of \`defaults\` may be repeated in a route, where they apply to that version only.
+- A route may contain the keys of \`defaults\`. They then apply to that version only.
 `;
 
 /** The content of docs/routes.md: every key with its default and its meaning. */

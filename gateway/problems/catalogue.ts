@@ -10,7 +10,7 @@ export interface ProblemKind {
 
 /** Every error that the gateway answers itself, by its stable code. */
 export const catalogue = {
-  // What is wrong with a request or its target.
+  // Errors of the request.
   UNKNOWN_VERSION: {
     status: 404,
     title: 'No such API version',
@@ -76,15 +76,15 @@ export const catalogue = {
     status: 505,
     title: 'HTTP version not supported',
     proxyError: 'http_request_denied',
-    detail: 'HTTP/1.1 and HTTP/1.0 are served on this port.',
+    detail: 'This port serves HTTP/1.1 and HTTP/1.0 only.',
   },
   LOOP: {
     status: 508,
     title: 'Loop detected',
     proxyError: 'proxy_loop_detected',
-    detail: 'The request has been through this gateway already: one of its targets leads back to it.',
+    detail: 'The request has already passed through this gateway: a target of the version leads back to the gateway.',
   },
-  // Why a valid request has no response from the backend of its version.
+  // Errors between the gateway and the backend of the version.
   TARGET_FAILED: {
     status: 502,
     title: 'The upstream failed',
@@ -101,7 +101,7 @@ export const catalogue = {
     status: 502,
     title: 'The upstream’s TLS failed',
     proxyError: 'tls_certificate_error',
-    detail: 'The version’s backend was reached, but its certificate is not trusted, or it speaks no TLS.',
+    detail: 'The version’s backend was reached, but its certificate is not trusted, or it does not use TLS.',
   },
   TARGET_MALFORMED: {
     status: 502,
@@ -119,13 +119,14 @@ export const catalogue = {
     status: 503,
     title: 'Too many requests in flight',
     proxyError: 'connection_limit_reached',
-    detail: 'A limit of `limits`, or that of open files, is reached. `Retry-After` says when to try again.',
+    detail: 'A limit in `limits`, or the limit of open files, is reached. `Retry-After` says when to try again.',
   },
   CUT_OFF: {
     status: 503,
     title: 'The version was taken out of service',
     proxyError: 'connection_terminated',
-    detail: 'The version’s backend, or the gateway itself, is being stopped, and `gateway.drain` has passed.',
+    detail:
+      'The version was retired, its backend was removed or the gateway is stopping, and the request took longer than `gateway.drain`.',
   },
   CONNECT_TIMED_OUT: {
     status: 504,
@@ -139,7 +140,7 @@ export const catalogue = {
     proxyError: 'http_response_timeout',
     detail: 'The version’s backend was silent for longer than `timeouts.first_byte`.',
   },
-  // Answers of the public index and the admin listener, which proxy nothing.
+  // Errors of the public index and of the admin listener.
   FORBIDDEN: {
     status: 403,
     title: 'Not allowed from here',
@@ -168,7 +169,7 @@ export const catalogue = {
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     title: 'JSON is required',
-    detail: 'Admin calls that change something must be sent as application/json.',
+    detail: 'Admin requests with an effect must have the content type application/json.',
   },
   TOO_MANY_ATTEMPTS: {
     status: 429,
@@ -184,7 +185,7 @@ export const catalogue = {
   NO_LEDGER: {
     status: 503,
     title: 'No usage ledger',
-    detail: 'This gateway keeps no usage ledger, so it does not know its clients.',
+    detail: 'This gateway keeps no usage ledger, so it has no data about clients.',
   },
   LEDGER_UNANSWERED: {
     status: 503,

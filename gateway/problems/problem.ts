@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { catalogue, type ProblemCode, type ProblemKind } from './catalogue.ts';
 
-/** One occurrence of a problem: its code and its particulars. */
+/** One occurrence of a problem: its code and details. */
 export interface Problem {
   readonly code: ProblemCode;
   /** Replaces the detail of the catalogue. Never contains an upstream address. */
@@ -36,7 +36,7 @@ export function problemFields(problem: Problem, length: number): string[] {
   const fields = ['Content-Type', 'application/problem+json', 'Content-Length', String(length)];
   const error = kind.proxyError === undefined ? '' : `; error=${kind.proxyError}`;
   fields.push('Proxy-Status', `version-gateway${error}`);
-  // Caches may store several of these statuses, unless told otherwise.
+  // By default, caches may store responses with several of these statuses.
   if (!problem.fields?.includes('Cache-Control')) fields.push('Cache-Control', 'no-store');
   if (problem.fields) fields.push(...problem.fields);
   return fields;

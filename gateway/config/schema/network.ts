@@ -37,17 +37,17 @@ export const pageUrl = scalar({
 function parseUrl(input: string): URL | Wrong {
   if (!/^https?:\/\//i.test(input)) return new Wrong('is not an http:// or https:// URL');
   const url = URL.parse(input);
-  // `.includes('@')` too: the parser drops an empty user, which is hardly intended.
+  // The URL parser drops an empty user, so the text is checked for `@` too.
   const authority = /^\w+:\/\/([^/?#\\]*)/.exec(input)?.[1] ?? '';
   if (!url) return new Wrong('is not a URL');
   if (url.username !== '' || url.password !== '' || authority.includes('@')) {
-    return new Wrong('has a user or a password', 'Remove what stands before the @.');
+    return new Wrong('has a user or a password', 'Remove the user, the password and the @.');
   }
   if (/[\s\\]/.test(input)) return new Wrong('has a blank or a backslash');
   return url.port === '0' ? new Wrong('has port 0', 'Write the port that the server listens on.') : url;
 }
 
-/** An address to listen on. The host of `:8080` is empty: every interface. */
+/** An address to listen on. The host of `:8080` is empty, which means every interface. */
 export const hostPort = scalar({
   accepts: ['string', 'number'],
   expected: 'an address such as 127.0.0.1:8080, [::1]:8080 or :8080',
@@ -85,7 +85,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 };
 
-/** CIDRs; one entry of the file may mean several. */
+/** A list of CIDRs, because a word such as `private` stands for several. */
 export const network = scalar({
   accepts: ['string'],
   expected: 'a network such as 10.0.0.0/8 or 192.0.2.7, or loopback or private',
@@ -106,7 +106,7 @@ export const network = scalar({
   },
 });
 
-// ipaddr.js also accepts 127.1 and 0x7f.0.0.1, which are hardly intended.
+// ipaddr.js also accepts 127.1 and 0x7f.0.0.1, which are probably mistakes.
 function isIPv4(text: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(text) && !/(^|\.)0\d/.test(text);
 }

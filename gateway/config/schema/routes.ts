@@ -6,11 +6,11 @@ import { filePath, flag, integer, oneOf } from './words.ts';
 
 // Each key is declared once. In `defaults` it has a default value; in a route it is optional and overrides `defaults`.
 
-const connect = timerOrOff.describe('The longest time for a connection to a target.');
-const firstByte = timerOrOff.describe('The longest time until a target begins its response.');
-const idle = timerOrOff.describe('The longest pause of a target within a response body.');
-const streamIdle = timerOrOff.describe('The same for text/event-stream and upgraded connections.');
-const writeIdle = timerOrOff.describe('The longest time that a client does not read.');
+const connect = timerOrOff.describe('The longest time to establish a connection to a target.');
+const firstByte = timerOrOff.describe('The longest time until the first byte of the response.');
+const idle = timerOrOff.describe('The longest pause between two parts of a response body.');
+const streamIdle = timerOrOff.describe('The longest pause in a text/event-stream or an upgraded connection.');
+const writeIdle = timerOrOff.describe('The longest time that a client may leave its response unread.');
 const keepAlive = timerOrOff.describe(
   'The longest idle time of a pooled connection to a target. A shorter Keep-Alive of the target is respected.',
 );
@@ -33,9 +33,9 @@ const routeTimeouts = section({
 });
 
 const count = integer(1, 1_000_000);
-const body = size.describe('The largest request body; exactly this size is allowed.');
-const inFlight = count.describe('Concurrent requests of one version.');
-const inFlightPerTarget = count.describe('Concurrent requests on one target.');
+const body = size.describe('The largest request body. A body of exactly this size is allowed.');
+const inFlight = count.describe('The maximum of concurrent requests of one version.');
+const inFlightPerTarget = count.describe('The maximum of concurrent requests to one target.');
 const queue = timerOrOff.describe('How long a request may wait in the queue when a limit is reached.');
 
 export const limits = section({
@@ -51,9 +51,9 @@ const routeLimits = section({
   queue: queue.optional(),
 });
 
-const attempts = integer(1, 10).describe('Attempts in total, the first one included; 1 means no retry.');
+const attempts = integer(1, 10).describe('The maximum of attempts, including the first one; 1 means no retry.');
 const budget = share.describe('The share of requests that may be retried.');
-const budgetMin = rate.describe('Retries that are always allowed.');
+const budgetMin = rate.describe('Retries that are allowed in addition to the budget.');
 
 export const retries = section({
   attempts: attempts.prefault(2),
@@ -72,8 +72,10 @@ const interval = timer.describe('The time between two probes.');
 const timeout = timer.describe('The time-out of a probe.');
 const healthyAfter = few.describe('Successful probes in a row that make a target healthy.');
 const unhealthyAfter = few.describe('Failed probes in a row that make a target unhealthy.');
-const passiveFailures = few.describe('Failed requests in a row that make a target unhealthy.');
-const eject = timer.describe('How long a target stays unhealthy after failed requests.');
+const passiveFailures = few.describe(
+  'Failed requests in a row that eject a target; two, if no connection could be made.',
+);
+const eject = timer.describe('How long a target is ejected. Repeated ejections last longer.');
 const onNoneHealthy = oneOf(['try', 'refuse']).describe(
   'What to do if no target is healthy: try one anyway, or answer 503.',
 );
@@ -106,14 +108,16 @@ export const balance = oneOf(['round_robin', 'least_requests', 'random']).descri
 const verify = flag.describe('Whether the certificate of a target must be valid.');
 const tlsNames = {
   ca: filePath.optional().describe('A PEM file with the certificate authorities for targets.'),
-  servername: hostName.optional().describe('The name to request (SNI) and to expect in the certificate.'),
+  servername: hostName.optional().describe('The host name for SNI, which the certificate must contain.'),
 };
 export const tls = section({ ...tlsNames, verify: verify.prefault(true) });
 const routeTls = section({ ...tlsNames, verify: verify.optional() });
 
 export const defaults = section({
-  timeouts: timeouts.prefault({}).describe('How long to wait for a target, or for a client that does not read.'),
-  limits: limits.prefault({}).describe('Size of requests and concurrency.'),
+  timeouts: timeouts
+    .prefault({})
+    .describe('How long the gateway waits for a target, or for a client that does not read.'),
+  limits: limits.prefault({}).describe('Limits of the request size and of concurrent requests.'),
   retries: retries.prefault({}).describe('When a request may be sent again.'),
   health: health.prefault({}).describe('How the health of targets is determined.'),
   balance: balance.prefault('round_robin'),
@@ -132,7 +136,7 @@ const upstream = z.union([oneTarget.transform((target) => [target]), targetList]
 
 const openFile = filePath.transform((file) => ({ file, publish: true }));
 const contractFile = section({
-  file: filePath.describe('The OpenAPI document, relative to this file.'),
+  file: filePath.describe('The path of the OpenAPI document, relative to routes.yaml.'),
   publish: flag.prefault(true).describe('Whether the contract is served under /contracts/.'),
 });
 const contract = z.union([openFile, contractFile], { error: 'the path of a file, or { file, publish }' });
@@ -164,28 +168,32 @@ export const route = section({
   prefix: oneOf(['strip', 'forward'])
     .prefault('strip')
     .describe(
-      'Whether targets get the path without its /vN, or with it. With strip, a path such as /v1//host is answered 400, because //host names a host.',
+      'strip: targets receive the path without /vN. forward: they receive it with /vN. With strip, a path such as /v1//host is answered 400, because //host would name a host.',
     ),
   deprecation: instant
     .optional()
-    .describe('The date from which the version is deprecated; clients are told in headers.'),
-  sunset: instant.optional().describe('When this version ends; requires a deprecation that is not later.'),
+    .describe('The date from which the version is deprecated. Responses announce it in headers.'),
+  sunset: instant.optional().describe('When this version ends. Requires a `deprecation` at or before this time.'),
   after_sunset: oneOf(['serve', 'gone'])
     .prefault('serve')
-    .describe('After the sunset: still serve requests, or answer 410.'),
+    .describe('What happens after the sunset. serve: requests are still served. gone: they are answered 410.'),
   successor: versionName
     .optional()
-    .describe('The version that clients should move to; by default the next higher major that is not retired.'),
-  info: pageUrl.optional().describe('A page for people about the end of this version.'),
+    .describe('The version that clients should move to. By default, the next higher major that is not retired.'),
+  info: pageUrl.optional().describe('The URL of a page that describes the end of this version.'),
   moved: z
     .preprocess((input) => (input === null ? {} : input), z.record(z.string(), template))
     .optional()
-    .describe('Routes that the successor renamed: old template to new template, or null for no counterpart.'),
+    .describe(
+      'Routes with another path in the successor: the old template, and the new template or null if there is no counterpart.',
+    ),
   contract: contract.optional().describe('The OpenAPI document of this version.'),
   guide: flag
     .prefault(false)
     .describe('Serves a migration guide to the successor, generated from both contracts, at /guides/vN-to-vM.'),
-  retired: flag.prefault(false).describe('A tombstone: requests are answered 410, and no upstream is needed.'),
+  retired: flag
+    .prefault(false)
+    .describe('Makes the version a tombstone: its requests are answered 410, and it needs no upstream.'),
   timeouts: routeTimeouts.optional().describe('Overrides `defaults`.'),
   limits: routeLimits.optional().describe('Overrides `defaults`.'),
   retries: routeRetries.optional().describe('Overrides `defaults`.'),

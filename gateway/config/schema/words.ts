@@ -63,7 +63,7 @@ export const filePath = scalar({
   },
 });
 
-/** The token is sent in an Authorization header, so only characters of a header are allowed. */
+/** Only visible ASCII: clients send the token in an Authorization header. */
 export const token = scalar({
   accepts: ['string'],
   expected: 'a token of visible ASCII characters, without blanks',
