@@ -11,21 +11,21 @@ import { forwardableTrailers, responseFields } from './responseFields.ts';
 export class ClientResponse {
   /** The head is sent: no other answer is possible. */
   started = false;
-  /** A stream of events without a length: it has no end of its own. */
+  /** A stream of events without Content-Length: it ends only when one side disconnects. */
   endless = false;
-  /** How long the target may pause within the body, ms; 0 for ever. */
+  /** How long the target may pause within the body, ms; 0: no limit. */
   idleTimeout = 0;
   readonly #outbound: Outbound;
   readonly #onDrain: () => void;
   #listensForDrain = false;
 
-  /** `onDrain`: the client has caught up, after `write` returned false. */
+  /** `onDrain`: called after `write` returned false, once the client has read what was written. */
   constructor(outbound: Outbound, onDrain: () => void) {
     this.#outbound = outbound;
     this.#onDrain = onDrain;
   }
 
-  /** RFC 9110 §15.2: to HTTP/1.1 only. A 100 is dropped, because the gateway itself answers `Expect`. */
+  /** Sends a 1xx, to HTTP/1.1 only (RFC 9110 §15.2). A 100 is dropped, because the gateway itself answers `Expect`. */
   sendInformation(head: ResponseHead): void {
     const { req, res } = this.#outbound;
     if (head.status === 100 || req.httpVersionMinor === 0) return;
@@ -53,7 +53,7 @@ export class ClientResponse {
     this.#outbound.res.write('', 'latin1');
   }
 
-  /** False if the client does not keep up: `onDrain` follows. */
+  /** False if the client reads too slowly: wait for `onDrain`. */
   write(chunk: Buffer): boolean {
     const { res, stats } = this.#outbound;
     stats.bytesOut += chunk.length;
@@ -74,7 +74,7 @@ export class ClientResponse {
   abort(failure: Failure): void {
     const { res, req, stats } = this.#outbound;
     stats.failure = failure;
-    // In HTTP/1.0 the end of the connection may be the end of the body: only a reset is different.
+    // In HTTP/1.0 a closed connection may mean a complete body. Only a reset shows that it is incomplete.
     if (req.httpVersionMinor === 0 && res.socket) reset(res.socket);
     else res.destroy();
   }

@@ -4,8 +4,8 @@ import type { Socket } from 'node:net';
 const maxBytes = 64 * 1024;
 
 /**
- * What a client sends behind its upgrade request, before the answer. The socket is read meanwhile, because only reading
- * notices a client that leaves.
+ * The bytes that a client sends after its upgrade request, before the response. The socket is read all the time, because
+ * only reading detects that the client has disconnected.
  */
 export class EarlyData {
   /** As in the Upgrade field of the request. */
@@ -16,7 +16,7 @@ export class EarlyData {
   #started = false;
   #clientEnded = false;
 
-  /** `first`: the bytes that came together with the request. */
+  /** `first`: the bytes after the request head that were read with it. */
   constructor(socket: Socket, first: Buffer, protocol: string) {
     this.protocol = protocol;
     this.#socket = socket;
@@ -25,7 +25,7 @@ export class EarlyData {
     socket.on('data', this.#onData).on('end', this.#onEnd);
   }
 
-  /** Earlier requests on the connection are answered. From now on the exchange ends if the client leaves. */
+  /** Call this once all earlier requests on the connection are answered. A disconnect then ends the exchange. */
   start(): void {
     this.#started = true;
     if (this.#clientEnded) this.#socket.destroy();
@@ -45,7 +45,7 @@ export class EarlyData {
 
   readonly #onEnd = (): void => {
     this.#clientEnded = true;
-    // Earlier requests are still answered.
+    // Before `start`, earlier requests still have to be answered.
     if (this.#started) this.#socket.destroy();
   };
 }

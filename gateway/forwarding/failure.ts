@@ -16,15 +16,20 @@ export const bodyTooLarge: Failure = {
   code: 'BODY_TOO_LARGE',
   fault: 'client',
   requestSent: true,
-  cause: 'over limits.body',
+  cause: 'the body is larger than limits.body',
 };
 
-export const cutOff: Failure = { code: 'CUT_OFF', fault: 'gateway', requestSent: true, cause: 'over gateway.drain' };
+export const cutOff: Failure = {
+  code: 'CUT_OFF',
+  fault: 'gateway',
+  requestSent: true,
+  cause: 'not finished within gateway.drain',
+};
 
 /** Which side had to send or read when a timeout passed. */
 export type AwaitedParty = 'target' | 'client';
 
-export function failureOf({ kind, cause }: WireFailure, waited: AwaitedParty): Failure {
+export function failureOf({ kind, cause }: WireFailure, awaited: AwaitedParty): Failure {
   switch (kind) {
     case 'unreachable':
       return { code: 'TARGET_REFUSED', fault: 'target', requestSent: false, cause };
@@ -39,7 +44,7 @@ export function failureOf({ kind, cause }: WireFailure, waited: AwaitedParty): F
     case 'lost':
       return { code: 'TARGET_FAILED', fault: 'target', requestSent: true, cause };
     case 'timeout':
-      if (waited === 'client') return { code: 'REQUEST_TIMED_OUT', fault: 'client', requestSent: true, cause };
+      if (awaited === 'client') return { code: 'REQUEST_TIMED_OUT', fault: 'client', requestSent: true, cause };
       return { code: 'TARGET_TIMED_OUT', fault: 'target', requestSent: true, cause };
   }
 }

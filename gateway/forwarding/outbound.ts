@@ -21,7 +21,7 @@ export interface Outbound {
   /** How many connections may be tried, the first one included. */
   readonly attempts: number;
   readonly timeouts: UpstreamTimeouts;
-  /** How long a client may pause within its body, ms; 0 for ever. */
+  /** How long a client may pause within its body, ms; 0: no limit. */
   readonly bodyIdle: number;
   /** The gateway is stopping: the client connection closes after this response. */
   readonly closing: boolean;
@@ -43,9 +43,9 @@ export interface Outbound {
   onTunnelClosed(): void;
 }
 
-/** What is measured of one exchange. Bytes are those of bodies and tunnels, counted as they are passed on. */
+/** Measurements of one exchange. Bytes are counted in bodies and tunnels, when they are forwarded. */
 export class ExchangeStats {
-  /** By `performance.now()`, as `sentAt`. */
+  /** By `performance.now()`, like `sentAt`. */
   readonly begun = performance.now();
   sentAt = 0;
   /** From sending the request to the head of the response, ms; undefined if no target has answered. */
@@ -57,11 +57,11 @@ export class ExchangeStats {
   failure: Failure | undefined;
   /** Set if the gateway answered with a problem. */
   problem: ProblemCode | undefined;
-  /** Of a response that the application wrote to the socket itself. */
+  /** The status of a response that the application wrote to the socket itself. */
   status: number | undefined;
   /** A 101 was sent, and the connection is a tunnel. */
   switched = false;
-  /** The response is a stream of events, which ends when the client leaves. */
+  /** The response is a stream of events, which ends when the client disconnects. */
   streamed = false;
   recorded = false;
 }

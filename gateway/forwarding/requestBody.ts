@@ -5,14 +5,14 @@ import type { ExchangeStats, Outbound } from './outbound.ts';
 
 interface BodyEvents {
   onBodyTooLarge(): void;
-  /** The next bytes of the client are awaited, for `ms` at most; 0 for ever. */
+  /** The body waits for more bytes of the client, for `ms` at most; 0: no limit. */
   onBodyWaitsForClient(ms: number): void;
-  /** The target has to read, or to answer. */
+  /** The body waits until the target reads or responds. */
   onBodyWaitsForTarget(): void;
 }
 
-// A client may be slow, but must not occupy a backend for ever. Its pauses may add up to a minute; beyond that they have to
-// be earned, at 500 bytes a second.
+// A client may be slow, but must not occupy a backend without limit. Its pauses may add up to one minute, and each byte
+// that it sends restores 2 ms of that minute.
 const graceMs = 60_000;
 const msPerByte = 2;
 

@@ -1,6 +1,6 @@
 import { listOfTokens, lowerCased } from '../http1/grammar.ts';
 
-/** RFC 9110 §7.6.1, and other fields of this hop only. `Proxy` is not a field: CGI reads it as HTTP_PROXY. */
+/** RFC 9110 §7.6.1, and other fields of this hop only. `Proxy` is an attack: CGI programs read it as HTTP_PROXY. */
 const hopByHopNames = new Set(
   `connection keep-alive proxy-connection te trailer transfer-encoding upgrade http2-settings
   proxy-authorization proxy-authenticate proxy-authentication-info proxy`.split(/\s+/),
@@ -12,7 +12,7 @@ const ourNames = new Set(
   x-forwarded-port x-forwarded-prefix`.split(/\s+/),
 );
 
-/** Backends may take the client's identity or URL from these, so they pass from trusted peers only. */
+/** Backends may take the client's identity or URL from these. They are passed on only if the peer is trusted. */
 const trustedOnlyNames = new Set(
   `forwarded x-forwarded x-forwarded-server x-forwarded-scheme x-forwarded-ssl x-forwarded-by x-forwarded-uri
   x-forwarded-path x-forwarded-method x-forwarded-proto-version x-forwarded-protocol x-forwarded-client-cert
@@ -31,7 +31,8 @@ export class RequestFields {
   count = 0;
   /** Bytes on the wire. */
   size = 0;
-  hosts = 0;
+  /** The number of Host fields. */
+  hostCount = 0;
   host = '';
   contentLength: string | undefined;
   transferEncoding: string | undefined;
@@ -60,19 +61,19 @@ export function readRequestFields(raw: readonly string[], trusted: boolean): Req
     const name = raw[at] as string;
     const value = raw[at + 1] as string;
     size += name.length + value.length + 4;
-    if (!takeIn(fields, lowerCased(name), value, trusted)) passed += `${name}: ${value}\r\n`;
+    if (!interpretField(fields, lowerCased(name), value, trusted)) passed += `${name}: ${value}\r\n`;
   }
   fields.count = raw.length / 2;
   fields.size = size;
-  fields.passed = namesMoreThanUsual(fields.connection) ? withoutNamed(raw, fields, trusted) : passed;
+  fields.passed = namesOtherFields(fields.connection) ? withoutNamed(raw, fields, trusted) : passed;
   return fields;
 }
 
 /** Interprets a field. False: it is passed on unchanged. */
-function takeIn(fields: RequestFields, name: string, value: string, trusted: boolean): boolean {
+function interpretField(fields: RequestFields, name: string, value: string, trusted: boolean): boolean {
   switch (name) {
     case 'host':
-      fields.hosts += 1;
+      fields.hostCount += 1;
       fields.host = value;
       return true;
     case 'content-length':
@@ -115,12 +116,12 @@ function takeIn(fields: RequestFields, name: string, value: string, trusted: boo
       fields.preflightHeaders = value;
       return false;
     default:
-      return isOurs(fields, name, value, trusted);
+      return interpretByTable(fields, name, value, trusted);
   }
 }
 
-/** The rarer cases of `takeIn`, by table. */
-function isOurs(fields: RequestFields, name: string, value: string, trusted: boolean): boolean {
+/** The rarer cases of `interpretField`, by table. */
+function interpretByTable(fields: RequestFields, name: string, value: string, trusted: boolean): boolean {
   if (hopByHopNames.has(name)) return true;
   if (ourNames.has(name)) {
     if (trusted) {
@@ -140,7 +141,7 @@ function joined(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`;
 }
 
-function namesMoreThanUsual(connection: string): boolean {
+function namesOtherFields(connection: string): boolean {
   return connection !== '' && !/^(?:keep-alive|close|upgrade)$/i.test(connection);
 }
 
@@ -153,7 +154,7 @@ function withoutNamed(raw: readonly string[], fields: RequestFields, trusted: bo
     const name = raw[at] as string;
     const value = raw[at + 1] as string;
     const lower = lowerCased(name);
-    if (!named.has(lower) && !takeIn(scratch, lower, value, trusted)) passed += `${name}: ${value}\r\n`;
+    if (!named.has(lower) && !interpretField(scratch, lower, value, trusted)) passed += `${name}: ${value}\r\n`;
   }
   return passed;
 }

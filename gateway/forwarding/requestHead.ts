@@ -8,10 +8,10 @@ export interface RequestHeadParts {
   readonly fields: RequestFields;
   /** The Host to send: the client's own, or that of an absolute-form target. */
   readonly host: string;
-  /** The authority that the client asked for; '' if it named none. */
+  /** The authority in the request of the client; '' without one. */
   readonly requestedHost: string;
   readonly id: string;
-  /** The `traceparent` to send; the client's own keeps its `tracestate`. */
+  /** The `traceparent` to send. If it is the client's own, its `tracestate` is sent as well. */
   readonly traceparent: string;
   /** `1.1` or `1.0`: the client's version, for Via (RFC 9110 §7.6.3). */
   readonly httpVersion: string;
@@ -25,10 +25,10 @@ export interface RequestHeadParts {
 
 /** The other end of a client connection. */
 export interface Peer {
-  /** Without the IPv4-mapped prefix; `unknown` once the client has left (RFC 7239 §6.2). */
+  /** Without the IPv4-mapped prefix; `unknown` once the client has disconnected (RFC 7239 §6.2). */
   readonly address: string;
   readonly scheme: 'http' | 'https';
-  /** Our port of the connection. */
+  /** The local port of the connection. */
   readonly port: number;
 }
 

@@ -4,8 +4,8 @@ import { randomBytes, randomFillSync } from 'node:crypto';
 const wellFormed = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
 const lengthOfVersion00 = 55;
 
-// A trace id and a parent id, in hexadecimal digits. Random digits are made for 128 of them at once: a call for each would
-// cost more than everything else here.
+// Hexadecimal digits of a trace id and a parent id. The random digits for 128 pairs are made at once, because a call for
+// each pair would be the slowest part of this function.
 const digits = 48;
 const pool = Buffer.alloc(128 * 24);
 let randomDigits = '';

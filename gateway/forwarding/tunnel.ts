@@ -55,7 +55,7 @@ export class Tunnel implements ResponseHandler {
   readonly #toTarget: TunnelDirection;
   readonly #stats: ExchangeStats;
   readonly #onClose: () => void;
-  // One direction has ended. The other may go on, with the shorter idle timeout.
+  // One direction has ended. The other may stay open, with the shorter idle timeout.
   #halfOpen = false;
   #phase: 'open' | 'leaving' | 'lingering' = 'open';
 
@@ -80,13 +80,13 @@ export class Tunnel implements ResponseHandler {
     this.#stats.bytesIn += chunk.length;
     this.#connection.setIdleTimeout(this.#halfOpen ? idle : streamIdle);
     if (!this.#toTarget.pass(chunk)) this.#client.pause();
-    if (this.#phase === 'leaving') this.#settle();
+    if (this.#phase === 'leaving') this.#continueClosing();
   }
 
   onData(chunk: Buffer): boolean {
     this.#stats.bytesOut += chunk.length;
     const flowing = this.#toClient.pass(chunk);
-    if (this.#phase === 'leaving') this.#settle();
+    if (this.#phase === 'leaving') this.#continueClosing();
     return flowing;
   }
 
@@ -104,8 +104,8 @@ export class Tunnel implements ResponseHandler {
 
   onFailure(): void {
     this.#toTarget.ended = true;
-    // The last frame for the client may still be on its way.
-    if (this.#phase === 'leaving' && this.#toClient.ended) this.#settle();
+    // The Close for the client may not be sent completely yet.
+    if (this.#phase === 'leaving' && this.#toClient.ended) this.#continueClosing();
     else if (this.#phase !== 'lingering') this.#client.destroy();
   }
 
@@ -116,10 +116,10 @@ export class Tunnel implements ResponseHandler {
       this.#onClose();
       return;
     }
-    // The last frame for the target may still be on its way.
+    // The Close for the target may not be sent completely yet.
     socket.once('close', this.#onClose);
     this.#toClient.ended = true;
-    if (this.#phase === 'leaving') this.#settle();
+    if (this.#phase === 'leaving') this.#continueClosing();
   }
 
   /** Sends both sides a Close, each as soon as the current frame of its direction is complete. Safe to call twice. */
@@ -128,7 +128,7 @@ export class Tunnel implements ResponseHandler {
     this.#phase = 'leaving';
     this.#toClient.goAway();
     this.#toTarget.goAway();
-    this.#settle();
+    this.#continueClosing();
   }
 
   /** Ends both sides at once. */
@@ -141,11 +141,14 @@ export class Tunnel implements ResponseHandler {
     this.#halfOpen = true;
     this.#connection.setIdleTimeout(this.#timeouts.idle);
     direction.end();
-    if (this.#phase === 'leaving') this.#settle();
+    if (this.#phase === 'leaving') this.#continueClosing();
   }
 
-  /** Goes on reading a side that has got its Close: a socket with unread bytes would be reset, and the Close be lost. */
-  #settle(): void {
+  /**
+   * Keeps reading from a side that was sent a Close, because closing a socket with unread bytes resets it, and the Close
+   * would be lost. Closes both sockets once both directions have ended.
+   */
+  #continueClosing(): void {
     if (this.#toTarget.ended) this.#client.resume();
     if (this.#toClient.ended) this.#connection.socket.resume();
     if (!this.#toTarget.ended || !this.#toClient.ended) return;
@@ -161,7 +164,7 @@ export class Tunnel implements ResponseHandler {
   onHead(): void {}
 }
 
-/** Lingers from the moment at which everything written has been sent. */
+/** Closes a socket once all written bytes are sent and the peer has had time to read them. */
 function linger(socket: Socket): void {
   if (socket.destroyed) return;
   socket.end(() => endAndDrain.call(socket));
@@ -169,7 +172,7 @@ function linger(socket: Socket): void {
 
 /** One direction of a tunnel. */
 class TunnelDirection {
-  /** Nothing more is passed on: what still arrives is discarded. */
+  /** No more bytes are passed on. Those that still arrive are discarded. */
   ended = false;
   readonly #to: Socket;
   readonly #masked: boolean;
@@ -183,7 +186,7 @@ class TunnelDirection {
     this.#frames = isWebSocket ? new FrameFollower() : undefined;
   }
 
-  /** False if the receiver does not keep up. */
+  /** False if the receiver reads too slowly. */
   pass(chunk: Buffer): boolean {
     if (this.ended) return true;
     const end = this.#frames?.follow(chunk, this.#ending) ?? chunk.length;
@@ -199,7 +202,7 @@ class TunnelDirection {
     this.#endBetweenFrames();
   }
 
-  /** Ends now. What has been passed on still arrives. */
+  /** Ends now. Bytes that are already written are still sent. */
   end(): void {
     this.ended = true;
     this.#to.end();

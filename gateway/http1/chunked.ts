@@ -19,7 +19,7 @@ export class ChunkedDecoder {
 
   /**
    * Reads `buffer` from `start` to `end` and calls `emit` with the offsets of each piece of the body. Returns the offset
-   * behind the last byte that belongs to the body.
+   * after the last byte that belongs to the body.
    * @throws MalformedResponse
    */
   read(buffer: Buffer, start: number, end: number, emit: (start: number, end: number) => void): number {

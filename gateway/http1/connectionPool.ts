@@ -2,16 +2,16 @@ import { Connection, type ConnectionOwner } from './connection.ts';
 import { deadlineIn } from './deadlines.ts';
 import type { Endpoint } from './socket.ts';
 
-// A connection is given up this long before the target announced to close it, so that no request is sent into the close.
+// Idle connections are closed this long before the time that the target announced, so that no request meets the close.
 const hintMarginMs = 1000;
 
-/** The connections to one target. Their number is not limited here: `limits` of the version answer 503 before. */
+/** The connections to one target. Their number is not limited here: `limits` of the version are checked before. */
 export class ConnectionPool implements ConnectionOwner {
   readonly #endpoint: Endpoint;
   readonly #open = new Set<Connection>();
   // The last one is reused first, so that surplus connections time out.
   readonly #idle: Connection[] = [];
-  /** How long an idle connection is kept, ms; 0 for ever. */
+  /** How long an idle connection is kept, ms; 0: no limit. */
   keepAlive: number;
   #closing = false;
 

@@ -7,6 +7,7 @@ interface ServerSocket extends Socket {
   readonly _httpMessage?: ServerResponse<IncomingMessage> | null;
 }
 
+// The last response of each connection that has not been sent completely.
 const latest = new WeakMap<Socket, ServerResponse>();
 
 /** The response that is being sent on `socket`. */
@@ -15,11 +16,11 @@ export function currentResponse(socket: Socket): ServerResponse<IncomingMessage>
 }
 
 /**
- * Handles the pipelined requests of one connection one after the other. `run` is called once the earlier responses are
- * sent, and never if the connection ends before. `hadRoom`: whether there was memory for the request to wait.
+ * Handles the pipelined requests of one connection one after the other. Calls `run` once the earlier responses are sent;
+ * never, if the connection ends first. `hadRoom`: false if the waiting requests of all connections used too much memory.
  *
- * node:http emits pipelined requests as it reads them, and only orders their responses: a DELETE would overtake the GET
- * before it, and a refusal would answer for an earlier request (RFC 9112 §9.3.2).
+ * node:http emits pipelined requests as it reads them, and only orders their responses. Without this function a DELETE
+ * could run before the GET in front of it, and an error could be sent in place of an earlier response (RFC 9112 §9.3.2).
  */
 export function runInOrder(req: IncomingMessage, res: ServerResponse, run: (hadRoom: boolean) => void): void {
   const { socket } = req;
@@ -32,7 +33,7 @@ export function runInOrder(req: IncomingMessage, res: ServerResponse, run: (hadR
   });
   const next = (): void => {
     if (!socket.writable) return;
-    // In another application's server there may be responses between ours.
+    // In the server of an application, its own responses may come between ours.
     const other = res.socket === null ? currentResponse(socket) : undefined;
     if (other) {
       other.once('close', next);

@@ -11,7 +11,7 @@ export function endExchange(exchange: Exchange): void {
   context.recorder.record(recordOf(exchange));
 }
 
-// Recorded for a client that left before it got a response. Not an HTTP status; nginx made it widely known.
+// Recorded if the client disconnected before the response began. Not an HTTP status, but known from nginx.
 const clientClosedRequest = 499;
 
 function recordOf(exchange: Exchange): ExchangeRecord {
@@ -20,7 +20,7 @@ function recordOf(exchange: Exchange): ExchangeRecord {
   // A request target that was refused is recorded as received.
   const target = pathEnd > 0 ? originForm : (req.url ?? '');
   const end = pathEnd > 0 ? pathEnd : endOfPath(target);
-  // Not a stream of events: a client can end it only by leaving.
+  // A stream of events counts as finished: a client ends it by disconnecting.
   const unfinished = !stats.switched && stats.status === undefined && !stats.streamed && !res.writableFinished;
   return {
     id: exchange.id,

@@ -20,7 +20,7 @@ export function parseTarget(exchange: Exchange): StepOutcome | undefined {
   if (typeof result === 'string') {
     return { kind: 'problem', problem: { code: 'BAD_REQUEST', detail: `${capitalized(result)}.` }, closes: true };
   }
-  // An absolute URL without a path means the server as a whole, too (RFC 9112 §3.2.4).
+  // In OPTIONS, an absolute URL without a path is the same as `*` (RFC 9112 §3.2.4).
   exchange.originForm = isOptions && /^https?:\/\/[^/?]+$/i.test(target) ? '*' : result.origin;
   exchange.pathEnd = result.pathEnd;
   if (result.authority !== undefined) exchange.host = result.authority;
@@ -39,18 +39,21 @@ function messageProblem({ req, fields, live, upgrade }: Exchange): Problem | und
   if (req.httpVersionMajor !== 1 || req.httpVersionMinor > 1) return { code: 'HTTP_VERSION_UNSUPPORTED' };
   if (urlLength > limits.url) return { code: 'TARGET_TOO_LONG' };
   if (fields.size + urlLength > limits.head || fields.count > maxFields) return { code: 'HEAD_TOO_LARGE' };
-  // RFC 9112 §3.2: exactly one; HTTP/1.0 may do without.
-  if (fields.hosts !== 1 && !(fields.hosts === 0 && req.httpVersionMinor === 0)) {
+  // RFC 9112 §3.2: exactly one; in HTTP/1.0 it may be missing.
+  if (fields.hostCount !== 1 && !(fields.hostCount === 0 && req.httpVersionMinor === 0)) {
     return { code: 'BAD_REQUEST', detail: 'A request has exactly one Host field.' };
   }
-  if (fields.hosts === 1 && !isAuthority(fields.host)) {
+  if (fields.hostCount === 1 && !isAuthority(fields.host)) {
     return { code: 'BAD_REQUEST', detail: 'The Host field is not a host with an optional port.' };
   }
   const transferEncoding = fields.transferEncoding?.toLowerCase();
   if (transferEncoding !== undefined) {
-    // RFC 9112 §6.1: in HTTP/1.0, or together with Content-Length, the framing is faulty.
+    // RFC 9112 §6.1: in HTTP/1.0, or together with Content-Length, the framing is ambiguous.
     if (req.httpVersionMinor === 0 || fields.contentLength !== undefined || upgrade) {
-      return { code: 'BAD_REQUEST', detail: 'Transfer-Encoding does not go with the rest of this message.' };
+      return {
+        code: 'BAD_REQUEST',
+        detail: 'Transfer-Encoding is not allowed in HTTP/1.0, with Content-Length or in an upgrade.',
+      };
     }
     if (transferEncoding !== 'chunked') {
       return { code: 'METHOD_NOT_IMPLEMENTED', detail: 'The only transfer coding that is implemented is chunked.' };
@@ -65,7 +68,7 @@ function messageProblem({ req, fields, live, upgrade }: Exchange): Problem | und
   return undefined;
 }
 
-/** CONNECT would make the gateway an open proxy, and TRACE shows fields to scripts that may not see them. */
+/** CONNECT would make the gateway an open proxy, and TRACE would return fields that scripts must not read. */
 export function refuseMethods({ method }: Exchange): StepOutcome | undefined {
   if (method !== 'CONNECT' && method !== 'TRACE') return undefined;
   return { kind: 'problem', problem: { code: 'METHOD_NOT_ALLOWED', fields: ['Allow', allowedMethods] }, closes: true };

@@ -6,7 +6,7 @@ import type { Endpoint } from '../http1/socket.ts';
 
 /** The connections to one target, at any of its addresses. */
 export interface Connections {
-  /** How long an idle connection is kept, in ms; 0 for ever. */
+  /** How long an idle connection is kept, in ms; 0: no limit. */
   keepAlive: number;
   readonly size: number;
   /** An idle connection, or a new one that must connect within `timeout` ms. */

@@ -81,15 +81,15 @@ describe('fields are dropped', () => {
 
   it('and what frames the message stays, although Connection names it', () =>
     expect(read(['Connection: host, content-length, transfer-encoding', 'Host: a', 'Content-Length: 5'])).toMatchObject(
-      { hosts: 1, host: 'a', contentLength: '5' },
+      { hostCount: 1, host: 'a', contentLength: '5' },
     ));
 });
 
 describe('what means something to a proxy', () => {
   it.each<[field: keyof RequestFields, lines: string[], expected: unknown]>([
     ['host', ['Host: api.test'], 'api.test'],
-    ['hosts', [], 0],
-    ['hosts', ['Host: a', 'host: b'], 2],
+    ['hostCount', [], 0],
+    ['hostCount', ['Host: a', 'host: b'], 2],
     ['contentLength', [], undefined],
     ['contentLength', ['Content-Length: 5'], '5'],
     ['transferEncoding', ['Transfer-Encoding: gzip', 'transfer-encoding: chunked'], 'gzip, chunked'],

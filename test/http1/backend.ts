@@ -12,7 +12,7 @@ export interface Backend {
   readonly sockets: readonly Socket[];
 }
 
-/** A listener on a port of its own, closed with the test; `onRequest` is called with whatever arrives. */
+/** A listener on a port of its own; closed at the end of the test; `onRequest` is called with whatever arrives. */
 export async function startBackend(onRequest: (socket: Socket) => void): Promise<Backend> {
   const sockets: Socket[] = [];
   const server = createServer({ allowHalfOpen: true }, (socket) => {

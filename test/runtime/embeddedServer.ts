@@ -10,7 +10,7 @@ export interface Host {
   readonly url: string;
 }
 
-/** A server on a free port. It is closed with the test. */
+/** A server on a free port. It is closed at the end of the test. */
 export async function host(listener: RequestListener): Promise<Host> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');

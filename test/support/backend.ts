@@ -55,7 +55,7 @@ export function inPieces(bytes: string, size = 1, pauseMs = 1): Step[] {
   return steps;
 }
 
-/** A backend on its own port, closed with the test. It answers at the end of a request, or of its head. */
+/** A backend on its own port; closed at the end of the test. It answers at the end of a request, or of its head. */
 export async function startBackend(
   script: Answer = okAnswer,
   { at = 'request' }: { at?: 'request' | 'head' } = {},

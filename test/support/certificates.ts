@@ -19,7 +19,7 @@ export function makePair(folder: string, name: string, kind: 'ec' | 'rsa' = 'ec'
   return { cert: readFileSync(files.cert), key: readFileSync(files.key) };
 }
 
-/** A TLS connection to a gateway, whose certificate is not checked; closed with the test. */
+/** A TLS connection to a gateway, without checking its certificate. Closed at the end of the test. */
 export async function connectSecurely(port: number, ALPNProtocols: string[] = ['http/1.1']): Promise<TLSSocket> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols });
   onTestFinished(() => {

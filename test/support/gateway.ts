@@ -22,7 +22,7 @@ export interface TestSettings {
   readonly defaults?: Readonly<Record<string, unknown>>;
 }
 
-/** A gateway with these `routes:` on ports of its own, closed with the test. */
+/** A gateway with these `routes:` on ports of its own; closed at the end of the test. */
 export async function startTestGateway(
   routes: Readonly<Record<string, unknown>>,
   { now, gateway = {}, defaults }: TestSettings = {},

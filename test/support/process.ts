@@ -4,13 +4,13 @@ import { onTestFinished } from 'vitest';
 
 export interface Running {
   readonly child: ChildProcess;
-  /** All that it has printed so far. */
+  /** Everything that the program has printed so far. */
   readonly output: () => string;
-  /** Waits until `pattern` is printed; fails with the whole output when the process ends before. */
+  /** Waits until `pattern` is printed; fails with the whole output if the process ends first. */
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>;
 }
 
-/** Starts a program of this project, and ends it, and whatever it started, with the test. */
+/** Starts a program of this project. Ends it and its child processes at the end of the test. */
 export function run(command: string, args: readonly string[], env: Record<string, string> = {}): Running {
   // A group of its own, so that its children end with it.
   const child = spawn(command, args, {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseResponse } from './response.ts';
 
-// The reader that every wire test trusts: what it takes for a whole answer is one for every client.
-describe('an answer is not taken', () => {
+// All wire tests rely on this parser. It must accept only what every client accepts.
+describe('a response is rejected or incomplete', () => {
   it.each([
     ['a bad version', 'HTTP/2.0 200 OK\r\n\r\n'],
     ['a bad status', 'HTTP/1.1 600 OK\r\n\r\n'],
@@ -23,19 +23,19 @@ describe('an answer is not taken', () => {
     ['its head', 'HTTP/1.1 200 OK\r\nContent-Le'],
     ['its body', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell'],
     ['its last chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n'],
-    ['its final answer', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
-  ])('before %s is whole', (_name, bytes) => {
+    ['its final response', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])('until %s is complete', (_name, bytes) => {
     expect(parseResponse(bytes, 'GET', true)).toBeUndefined();
   });
 
-  it('before the connection has ended, where that ends the body', () => {
+  it('until the connection ends, if that is the end of the body', () => {
     const bytes = 'HTTP/1.1 200 OK\r\n\r\nhello';
     expect(parseResponse(bytes, 'GET', false)).toBeUndefined();
     expect(parseResponse(bytes, 'GET', true)?.response.body).toBe('hello');
   });
 });
 
-it('an answer ends where the next one begins', () => {
+it('a response ends where the next one begins', () => {
   const parsed = parseResponse('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 204 x\r\n\r\n', 'GET', false);
   expect(parsed?.response.body).toBe('ok');
   expect(parsed?.rest).toBe('HTTP/1.1 204 x\r\n\r\n');

@@ -20,7 +20,7 @@ export interface Wire {
   readonly client: RawClient;
 }
 
-/** A client, a gateway and a backend that answers `/v1` by `script`; closed with the test. */
+/** A client, a gateway and a backend that answers `/v1` by `script`; closed at the end of the test. */
 export async function startWire(
   script: Answer = okAnswer,
   { version = {}, routes = () => ({}), answerAt = 'request', ...settings }: WireSettings = {},

@@ -182,7 +182,7 @@ function dropChanges(pair: SchemaPair): void {
 
 /** The comparison with the fewest breaking changes. */
 function nearest(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): Comparison | undefined {
-  const comparisons = old.flatMap((before) => now.map((after) => pair.comparisonOf(before, after)));
+  const comparisons = old.flatMap((before) => now.map((after) => pair.compareOnly(before, after)));
   return comparisons.sort((a, b) => countBreaking(a, pair.severityOf) - countBreaking(b, pair.severityOf))[0];
 }
 

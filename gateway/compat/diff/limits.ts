@@ -56,7 +56,7 @@ export function compareLimits(pair: SchemaPair): void {
   }
 }
 
-/** `compareTypes` compares formats, and `compareNotations` content. */
+/** Formats are compared by `compareTypes`, and `contentEncoding` and `contentMediaType` by `compareNotations`. */
 function isComparedAsType(keyword: string): boolean {
   return keyword === 'format' || keyword.startsWith('content');
 }
@@ -89,14 +89,14 @@ function compareCounts(pair: SchemaPair, keyword: string, sign: 1 | -1): void {
   const [old, now] = [pair.old.limits.counts.get(keyword), pair.new.limits.counts.get(keyword)];
   // The defaults: 1 for `minContains`, 0 for other minimums.
   const unlimited = sign === 1 ? (keyword === 'minContains' ? 1 : 0) : Number.POSITIVE_INFINITY;
-  // NaN, where both are infinite, becomes 0.
+  // If both are infinite, their difference is NaN, which becomes 0.
   const order = sign * ((now?.is ?? unlimited) - (old?.is ?? unlimited)) || 0;
   if (keyword === 'minProperties' && isImpliedByRequired(pair, order)) return;
   if (order > 0 && now && oldValuesSatisfy(pair, (value) => hasCount(value, keyword, now.is))) return;
   addLimitChange(pair, keyword, order, old?.at, now?.at);
 }
 
-/** `minProperties` has no effect where at least as many fields are required. */
+/** `minProperties` has no effect if at least as many fields are required. */
 function isImpliedByRequired({ old, new: now, isRequest }: SchemaPair, order: number): boolean {
   const [view, other] = order > 0 ? [old, now] : [now, old];
   const excluding = isRequest ? 'readOnly' : 'writeOnly';

@@ -88,7 +88,7 @@ export class SchemaPair {
 
   /** Compares parts of the two schemas and adds the result. */
   comparePart(step: PathStep | undefined, old: Schema, now: Schema): void {
-    addPart(this.into, step, this.comparisonOf(old, now));
+    addPart(this.into, step, this.compareOnly(old, now));
   }
 
   /** Like `comparePart`. Identical subschemas are skipped without building them. */
@@ -101,22 +101,22 @@ export class SchemaPair {
   }
 
   /** Compares two schemas with the same use. Does not add the result. */
-  comparisonOf(old: Schema, now: Schema): Comparison {
+  compareOnly(old: Schema, now: Schema): Comparison {
     return this.#compare(old, now, this.use);
   }
 
   /** The number of breaking changes between two schemas. */
   countBreakingBetween(old: Schema, now: Schema): number {
-    return countBreaking(this.comparisonOf(old, now), this.severityOf);
+    return countBreaking(this.compareOnly(old, now), this.severityOf);
   }
 
   /** Whether `now` can replace `old` without a breaking or doubtful change. */
   isReplaceable(old: Schema, now: Schema): boolean {
-    return isCompatible(this.comparisonOf(old, now), this.severityOf);
+    return isCompatible(this.compareOnly(old, now), this.severityOf);
   }
 
   isUnchanged(old: Schema, now: Schema): boolean {
-    return isUnchanged(this.comparisonOf(old, now));
+    return isUnchanged(this.compareOnly(old, now));
   }
 
   /** Whether the changes added so far include a breaking one. */

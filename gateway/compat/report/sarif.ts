@@ -81,7 +81,7 @@ const basisInWords = {
   silent: 'The versioning rules do not cover it.',
   compatible: 'It is compatible.',
 } as const;
-const listedRoutes = 100;
+const mostRoutes = 100;
 
 /** The report for code scanning (OASIS SARIF 2.1.0). Exempted findings are included as suppressed. */
 export function asSarif(report: CompatReport, options: SarifOptions): SarifLog {
@@ -144,14 +144,14 @@ function resultOf(
     partialFingerprints: { 'finding/v1': fingerprint },
     suppressions: exemption ? [suppressionOf(exemption)] : [],
     properties: {
-      routes: routes.slice(0, listedRoutes).map((route) => safeText(routeInWords(route))),
+      routes: routes.slice(0, mostRoutes).map((route) => safeText(routeInWords(route))),
       routeCount: routes.length,
       ...(calls === undefined ? {} : { calls }),
     },
   };
 }
 
-/** Some viewers render `[a](b)` as a link. Without arguments, no viewer interprets braces. */
+/** Some viewers render `[a](b)` as a link. Braces are safe: they are placeholders only in a message with `arguments`. */
 function textOf(text: string): SarifText {
   return { text: safeText(text, 1000).replaceAll('](', '] (') };
 }

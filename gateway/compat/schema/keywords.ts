@@ -1,7 +1,7 @@
 import { isList, isMap, type Located } from '../document/located.ts';
 import { isDocs, substance } from './canonical.ts';
 
-/** The types of JSON. Whole numbers are a type of their own; null is kept apart from all types. */
+/** The types of JSON, with integers as a separate type. Null is not one of them: `View.nullable` represents it. */
 export type JsonType = 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
 
 /** Whether every value of the types `inner` has a type of `outer`. Undefined: any type. */
@@ -90,7 +90,7 @@ function isOnlyNull({ value }: Located): boolean {
   return onlyNull.some((one) => substance(one) === substance(value));
 }
 
-/** `minContains: 0` without a maximum demands nothing; without `contains` there is nothing to count. */
+/** Whether these keywords have no effect: without `contains`, or with `minContains: 0` and no maximum. */
 function isContainsNoop(keywords: Keywords): boolean {
   const contains = keywords.get('contains');
   if (contains === undefined) return true;

@@ -8,12 +8,13 @@ export interface Bound {
   readonly isExclusive: boolean;
 }
 
+/** A limit, and where the contract states it. */
 export interface Limit<T> {
   readonly is: T;
   readonly at: Located;
 }
 
-/** Ranges, lengths and patterns. Of several limits that apply together, the strictest. */
+/** Ranges, lengths and patterns. If several parts of a schema have the same limit, the strictest applies. */
 export interface Limits {
   readonly lower: Limit<Bound> | undefined;
   readonly upper: Limit<Bound> | undefined;
@@ -25,20 +26,20 @@ export interface Limits {
 
 export const minimums = ['minLength', 'minItems', 'minProperties', 'minContains'] as const;
 export const maximums = ['maxLength', 'maxItems', 'maxProperties', 'maxContains'] as const;
-const ends = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum'] as const;
-const texts = ['pattern', 'format', 'multipleOf', 'uniqueItems', 'contentEncoding', 'contentMediaType'] as const;
+const rangeKeywords = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum'] as const;
+const textKeywords = ['pattern', 'format', 'multipleOf', 'uniqueItems', 'contentEncoding', 'contentMediaType'] as const;
 
 const unlimited: Limits = { lower: undefined, upper: undefined, counts: new Map(), texts: new Map() };
-const limiting: ReadonlySet<string> = new Set([...ends, ...minimums, ...maximums, ...texts]);
+const limitKeywords: ReadonlySet<string> = new Set([...rangeKeywords, ...minimums, ...maximums, ...textKeywords]);
 
 export function limitsOf(parts: readonly { readonly located: Located }[], keywords: Keywords): Limits {
-  if (![...keywords.keys()].some((keyword) => limiting.has(keyword))) return unlimited;
+  if (![...keywords.keys()].some((keyword) => limitKeywords.has(keyword))) return unlimited;
   const counts = new Map<string, Limit<number>>();
   for (const keyword of minimums) addCount(keyword, keywords, Math.max, counts);
   for (const keyword of maximums) addCount(keyword, keywords, Math.min, counts);
   let lower: Limit<Bound> | undefined;
   let upper: Limit<Bound> | undefined;
-  const hasRange = ends.some((keyword) => keywords.has(keyword));
+  const hasRange = rangeKeywords.some((keyword) => keywords.has(keyword));
   for (const { located } of hasRange ? parts : []) {
     lower = stricter(lower, boundOf(located, 'minimum', 'exclusiveMinimum'), 1);
     upper = stricter(upper, boundOf(located, 'maximum', 'exclusiveMaximum'), -1);
@@ -48,7 +49,7 @@ export function limitsOf(parts: readonly { readonly located: Located }[], keywor
 
 function textsOf(keywords: Keywords): Map<string, Limit<Set<string>>> {
   const found = new Map<string, Limit<Set<string>>>();
-  for (const keyword of texts) {
+  for (const keyword of textKeywords) {
     for (const at of keywords.get(keyword) ?? []) {
       if (at.value === null || at.value === false || isTrivial(keyword, at.value)) continue;
       const encoding = keyword === 'format' ? encodings.get(at.value) : undefined;
@@ -67,7 +68,7 @@ const encodings: ReadonlyMap<unknown, string> = new Map([
   ['base64url', 'base64url'],
 ]);
 
-/** A pattern that every text matches. */
+/** Whether it is a pattern that every text matches. */
 function isTrivial(keyword: string, value: unknown): boolean {
   return keyword === 'pattern' && ['', '.*', '^.*$', '^', '$'].includes(String(value));
 }
@@ -114,7 +115,7 @@ function addCount(
 // Long enough for the values of an `enum`, short enough for any expression to end soon.
 const longest = { pattern: 100, text: 32, textWithNestedLoops: 12 };
 
-/** Whether a text matches a `pattern`; undefined where the pattern is invalid or may take too long. */
+/** Whether a text matches a `pattern`; undefined if the pattern is invalid or may take too long. */
 export function matchesPattern(pattern: string, text: string): boolean | undefined {
   if (!isQuick(pattern, text)) return undefined;
   try {
@@ -124,7 +125,7 @@ export function matchesPattern(pattern: string, text: string): boolean | undefin
   }
 }
 
-/** Contracts come from anywhere: catastrophic backtracking in a pattern must not block the comparison. */
+/** Contracts are untrusted: catastrophic backtracking in a pattern must not block the comparison. */
 function isQuick(pattern: string, text: string): boolean {
   if (pattern.length > longest.pattern || text.length > longest.text) return false;
   const loops = pattern.match(/[*+]|(?<!\()\?|\{\d+,/g)?.length ?? 0;

@@ -20,7 +20,7 @@ import {
   type View,
 } from './schema.ts';
 
-// Shared: most schemas have none of these.
+// Shared instances, because most schemas have none of these.
 const none: ReadonlyMap<string, never> = new Map<string, never>();
 const noChoices: readonly Choice[] = [];
 
@@ -53,7 +53,7 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
 
 const jsonTypes: ReadonlySet<unknown> = new Set(['boolean', 'integer', 'number', 'string', 'array', 'object']);
 
-// Keywords that imply a type where `type` is missing. Contracts converted from Swagger often omit `type: object`.
+// Keywords that imply a type if `type` is missing. Contracts converted from Swagger often omit `type: object`.
 const implied: readonly [JsonType, readonly string[]][] = [
   ['object', ['properties', 'additionalProperties', 'required', 'patternProperties', 'minProperties', 'maxProperties']],
   ['array', ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems']],
@@ -87,7 +87,7 @@ function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
     if (map['const'] !== undefined) return map['const'] === null ? 'yes' : 'no';
     return hasNullAlternative(located, lookup) ? 'yes' : 'silent';
   });
-  // `nullable` beside an `allOf` of one `$ref` is how OpenAPI 3.0 makes a reference nullable.
+  // OpenAPI 3.0 makes a reference nullable by `nullable` beside an `allOf` of one `$ref`.
   return answers[0] === 'yes' || (answers.includes('yes') && !answers.includes('no'));
 }
 
@@ -112,7 +112,7 @@ function hasNullAlternative({ value, place }: Located, lookup: SchemaLookup): bo
   );
 }
 
-/** A choice directly within a choice counts as one choice with it. */
+/** A choice directly within another choice adds its alternatives to it. */
 function hasNullInNestedChoice(one: Located, lookup: SchemaLookup): boolean {
   return isMap(one.value) && one.value['$ref'] === undefined && hasNullAlternative(one, lookup);
 }
