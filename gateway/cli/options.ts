@@ -12,15 +12,15 @@ import { printable } from '../shared/text.ts';
 import { AdminError, type AdminTarget } from './adminClient.ts';
 import { type Io, UsageError } from './io.ts';
 
-// The second one is in a folder of its own, which can be mounted into a container without the rest of the project.
-const places = ['routes.yaml', 'config/routes.yaml'] as const;
+// The second one is in its own folder, which can be mounted into a container without the rest of the project.
+const defaultPlaces = ['routes.yaml', 'config/routes.yaml'] as const;
 
 /** The routes.yaml that is used when none is named; undefined when neither place has one. */
 export function defaultConfig(cwd: string): string | undefined {
-  return places.find((place) => mayExist(resolve(cwd, place)));
+  return defaultPlaces.find((place) => mayExist(resolve(cwd, place)));
 }
 
-/** Also true where `stat` is not permitted, as in a folder of another user: reading the file reports why. */
+/** True also if `stat` fails for another reason, such as a missing permission: the read that follows reports it. */
 function mayExist(path: string): boolean {
   try {
     statSync(path);
@@ -30,11 +30,11 @@ function mayExist(path: string): boolean {
   }
 }
 
-/** `--config`. Where no file exists, the default is the first place, so that the error names it. */
+/** `--config`. If neither file exists, the default is the first place, and the error message names that. */
 export function configOption(cwd: string): Option {
   return new Option('--config <file>', 'path of routes.yaml').default(
-    defaultConfig(cwd) ?? places[0],
-    places.join(', else '),
+    defaultConfig(cwd) ?? defaultPlaces[0],
+    defaultPlaces.join(', else '),
   );
 }
 
@@ -82,18 +82,18 @@ export function targetOf({ admin, config }: TargetOptions, io: Pick<Io, 'env' | 
   const address = addressIn(file, io);
   if (address instanceof UnreadableFileError || typeof address === 'string') {
     const reason = address instanceof UnreadableFileError ? address.message : `${shown} ${reasons[address]}`;
-    // A file that was not named may be in the middle of an edit, and the status is needed just then.
+    // The default file may be invalid during an edit. The status is needed then, too, so the default address is used.
     if (config === undefined && address !== 'unusable') {
       // The gateway at the default address may not be the one that the file configures.
       io.stderr.write(`Connecting to ${origin}, the default: ${reason}.\n`);
-      return { origin, name: `${origin} (the default, as ${reason})`, token };
+      return { origin, name: `${origin} (the default, because ${reason})`, token };
     }
     throw address instanceof UnreadableFileError
       ? address
       : new AdminError(`${reason}.  Give the address of the gateway: --admin host:port.`);
   }
   if (address === undefined)
-    return { origin, name: `${origin} (the default, as ${shown} has no gateway.admin)`, token };
+    return { origin, name: `${origin} (the default, because ${shown} has no gateway.admin)`, token };
   const found = originOf(`${hostOf(address.host)}:${address.port}`);
   return { origin: found, name: `${found} (gateway.admin of ${shown})`, token: token === '' ? address.token : token };
 }
@@ -144,7 +144,7 @@ export function timeoutArgument(text: string): Duration {
   return { text, ms: parsedBy(timer, text) };
 }
 
-/** Checks a host:port to listen on; the text stays as it is. @throws InvalidArgumentError */
+/** Validates the host:port to listen on, and returns it unchanged. @throws InvalidArgumentError */
 export function listenArgument(text: string): string {
   parsedBy(hostPort, text);
   return text;
@@ -163,7 +163,7 @@ export function formatOption(formats: readonly [string, ...string[]]): Option {
   return new Option('--format <format>', 'output format').choices(formats).default(formats[0]);
 }
 
-/** What is used here of a config schema. Each of its issues has a remedy. */
+/** The part of a config schema that is used here. Each of its issues has a remedy. */
 interface Schema<Value> {
   safeParse(text: string): {
     readonly data?: Value | undefined;

@@ -11,7 +11,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { largestContract } from '../shared/fileSystem.ts';
-import { guide } from './guides.ts';
+import { guideHandler } from './guides.ts';
 import { catalogJson, catalogType, overviewJson, overviewOf } from './overview.ts';
 import { indexPage } from './page.ts';
 import { catalogPath, contractType, publishedName } from './paths.ts';
@@ -44,7 +44,7 @@ function discoveryApp(snapshot: Snapshot, clock: Clock): Express {
   const belowBasePath = express.Router({ strict: true, caseSensitive: true });
   addResource(belowBasePath, '/', index(snapshot, clock));
   addResource(belowBasePath, '/contracts/:name', contract(snapshot));
-  addResource(belowBasePath, '/guides/:name', guide(snapshot, clock));
+  addResource(belowBasePath, '/guides/:name', guideHandler(snapshot, clock));
 
   app.use(commonHeaders);
   app.use(root);

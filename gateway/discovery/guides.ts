@@ -23,7 +23,7 @@ interface ResponseBody {
 }
 
 /** Serves the guides of a snapshot. Each is generated on the first request for it, and then kept. */
-export function guide(snapshot: Snapshot, clock: Clock): RequestHandler {
+export function guideHandler(snapshot: Snapshot, clock: Clock): RequestHandler {
   const guides = new Map<string, Promise<RenderedGuide>>();
   return (req, res, next) => {
     const now = clock.now();

@@ -126,7 +126,7 @@ class LogOutput {
   }
 
   #check(): void {
-    if (this.#lines?.isThere) return;
+    if (this.#lines?.isFileInPlace) return;
     if (this.#lines && !this.#lines.failing)
       this.#notice('the access log file was removed or replaced: it is opened again');
     void this.reopen();

@@ -3,7 +3,7 @@ import type { ProblemCode } from '../problems/catalogue.ts';
 import type { PathTable } from '../shared/pathTable.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
 
-/** One exchange, recorded when it ends, however it ends. Durations in ms; bytes count bodies and tunnels. */
+/** One exchange, recorded when it ends, whether it succeeded or failed. Durations in ms; bytes count bodies and tunnels. */
 export interface ExchangeRecord {
   readonly id: string;
   /** When the request head had arrived, epoch ms. */
@@ -63,8 +63,8 @@ const batchSize = 128;
 const longestWaitMs = 100;
 
 /**
- * Passes records on in batches. The processor's caches no longer hold the counting and logging code when the next exchange
- * ends, so a record in a batch costs a fraction of a single one.
+ * Passes records on in batches. A record in a batch costs a fraction of a single one: for single records, the processor would
+ * load the counting and logging code into its caches each time.
  */
 export class RecordBatches implements Recorder {
   readonly #take: (exchange: ExchangeRecord) => void;

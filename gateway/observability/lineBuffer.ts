@@ -17,7 +17,7 @@ export interface DroppedLines {
 // One write per line would cost more than the line itself.
 const flushMs = 1000;
 const maxWrite = 64 * 1024;
-// Several processes write to one pipe, which keeps only writes up to this size in one piece (POSIX PIPE_BUF).
+// Several processes write to one pipe. Only writes up to this size are atomic (POSIX PIPE_BUF).
 const maxSharedWrite = 4096;
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK = 0 } = constants;
 // Without O_NONBLOCK, opening a named pipe that has no reader would block the event loop.
@@ -26,12 +26,12 @@ const append = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK;
 const maxBuffered = 16 * 1024 * 1024;
 const closeMs = 1000;
 
-/** Collects ASCII lines for a file or stream. A write contains several lines, and always whole ones. */
+/** Collects ASCII lines for a file or stream. Each write contains one or more complete lines. */
 export class LineBuffer {
   readonly isTerminal: boolean;
   /** The last write failed. Its lines are kept for the next one. */
   failing = false;
-  readonly #to: LogDestination;
+  readonly #destination: LogDestination;
   readonly #fd: number;
   readonly #stream: InstanceType<typeof sonicBoom.SonicBoom>;
   readonly #size: number;
@@ -46,9 +46,9 @@ export class LineBuffer {
   #readerIsGone = false;
   #isExiting = false;
 
-  /** `notice` is told when writing fails and when it works again. @throws if the file cannot be opened */
+  /** `notice` gets a line when writing fails, and when it works again. @throws if the file cannot be opened */
   constructor(to: LogDestination, notice: (line: string) => void, dropped: DroppedLines) {
-    this.#to = to;
+    this.#destination = to;
     this.#fd = open(to);
     this.#dropped = dropped;
     this.isTerminal = isatty(this.#fd);
@@ -83,17 +83,18 @@ export class LineBuffer {
         dropped.lines += this.#unwritten.removeLast();
       })
       .on('drain', () => {
-        if (this.#isDropping) notice(`the access log is no longer behind: ${dropped.lines} lines were dropped so far`);
+        if (this.#isDropping)
+          notice(`the access log is read fast enough again: ${dropped.lines} lines were dropped so far`);
         this.#isDropping = false;
       });
     this.#timer = setInterval(() => this.flush(), flushMs).unref();
     process.once('exit', this.#onExit);
   }
 
-  /** False once the file was removed or replaced: lines written now would be lost. */
-  get isThere(): boolean {
-    if (typeof this.#to === 'string') return true;
-    const [ours, found] = [fstatSync(this.#fd), statSync(this.#to.file, { throwIfNoEntry: false })];
+  /** False after the file was removed or replaced: lines written now would be lost. */
+  get isFileInPlace(): boolean {
+    if (typeof this.#destination === 'string') return true;
+    const [ours, found] = [fstatSync(this.#fd), statSync(this.#destination.file, { throwIfNoEntry: false })];
     return found?.ino === ours.ino && found.dev === ours.dev;
   }
 
@@ -158,7 +159,7 @@ export class LineBuffer {
       this.flush();
       this.#stream.flushSync();
     } catch {
-      // The destination cannot be written now, and there is no later.
+      // The lines are lost: the process ends now.
     }
   };
 }

@@ -13,7 +13,7 @@ const secretEnding =
 const secretCode =
   /^(?:(?:auth|verification|confirmation|security|access|login|device|user|reset|recovery|backup|invite) ?)?code$/;
 
-// Of a longer name only the end is examined.
+// Only the end of a longer name is examined.
 const longestName = 200;
 const maxDecodings = 3;
 

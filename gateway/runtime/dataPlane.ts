@@ -11,7 +11,7 @@ import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
 import type { Target } from '../upstream/target.ts';
 
-// A version can end by its date alone, so this is checked at intervals.
+// A version can reach its sunset without a reload, so this is checked at intervals.
 const checkMs = 1000;
 
 export interface DataPlaneOptions {

@@ -16,40 +16,40 @@ import { OpenFiles } from './openFiles.ts';
 import type { Serve } from './serving.ts';
 import { Telemetry } from './telemetry.ts';
 
-// Clients that send another request within this time get `Connection: close` in an answer; idle ones lose nothing.
+// During a drain, idle connections stay open for this time. A client that sends another request gets a response with `Connection: close`.
 const longestIdleMs = 2000;
 const sweepMs = 250;
 // A destroyed connection reports its end within a few turns of the event loop.
 const recordingMs = 1000;
 
-/** Serves in this process: a listener in front of a data plane. */
+/** Serves in this process: a client listener in front of a data plane. */
 export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
   const dataPlane = new DataPlane(snapshot, { clock, discovery: createDiscovery });
   const { context, draining } = dataPlane;
   const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => files.onRecord(exchange));
-  const front = createClientListener(snapshot.gateway, context, options.ticketKeys);
+  const listener = createClientListener(snapshot.gateway, context, options.ticketKeys);
   try {
-    await (options.listen ?? listen)(front, snapshot.gateway.listen);
+    await (options.listen ?? listen)(listener, snapshot.gateway.listen);
   } catch (error) {
     dataPlane.close();
     await telemetry.close();
     throw error;
   }
-  const files = new OpenFiles(front, snapshot, notice);
+  const files = new OpenFiles(listener, snapshot, notice);
   context.recorder = telemetry.recorder;
-  const stopFollowing = followCertificate(front, snapshot.gateway.tls, notice);
+  const stopFollowing = followCertificate(listener, snapshot.gateway.tls, notice);
   return {
-    port: portOf(front),
+    port: portOf(listener),
     get current() {
       return dataPlane.current;
     },
     get ready() {
-      return front.listening && !context.draining;
+      return listener.listening && !context.draining;
     },
     apply: async (next) => {
       dataPlane.apply(next);
-      adjustClientListener(front, next);
+      adjustClientListener(listener, next);
       files.adjust(next);
       await telemetry.applyCurrent();
       return [];
@@ -69,14 +69,14 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     drain: async (ms) => {
       context.draining = true;
       // Not close() of node:http: it drops idle connections, although the next request may already be on its way.
-      const ended = new Promise<void>((resolve) => NetServer.prototype.close.call(front, () => resolve()));
+      const ended = new Promise<void>((resolve) => NetServer.prototype.close.call(listener, () => resolve()));
       draining.endAll(ms);
-      const over = setTimeout(ms, undefined, { ref: false });
+      const deadline = setTimeout(ms, undefined, { ref: false });
       await Promise.race([ended, setTimeout(Math.min(longestIdleMs, ms / 2), undefined, { ref: false })]);
       // A response that started before the drain leaves its connection idle when it ends.
-      const sweep = setInterval(() => front.closeIdleConnections(), sweepMs);
-      front.closeIdleConnections();
-      await Promise.race([ended, over]);
+      const sweep = setInterval(() => listener.closeIdleConnections(), sweepMs);
+      listener.closeIdleConnections();
+      await Promise.race([ended, deadline]);
       clearInterval(sweep);
     },
     close: async () => {
@@ -85,7 +85,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       draining.cutAll();
       // The answers to interrupted requests leave before their connections are closed.
       await setImmediate();
-      await closeListener(front);
+      await closeListener(listener);
       await allRecorded(context);
       await telemetry.close();
     },

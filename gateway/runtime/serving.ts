@@ -15,7 +15,7 @@ export interface Serving {
   apply(snapshot: Snapshot): Promise<readonly string[]>;
   /** `metrics`: with the metrics of each process. */
   report(metrics?: boolean): Promise<ServingReport>;
-  /** Passes all counts since the last time to the usage sink. False: a process did not answer in time. */
+  /** Passes all counts since the last flush to the usage sink. False if a process did not answer in time. */
   flush(): Promise<boolean>;
   /** Called when the salt of the usage sink has changed. */
   resalt(): Promise<void>;

@@ -90,7 +90,7 @@ describe('the gateway to connect to', () => {
     const silent = found(folderWith(routes));
     expect([silent.origin, silent.name]).toEqual([
       fallback,
-      `${fallback} (the default, as routes.yaml has no gateway.admin)`,
+      `${fallback} (the default, because routes.yaml has no gateway.admin)`,
     ]);
   });
 
@@ -115,7 +115,7 @@ describe('the gateway to connect to', () => {
   ])('is the default, with a notice, while a file that was not named contains %s', async (_what, text) => {
     const cwd = folderWith(text);
     const reason = 'routes.yaml cannot be parsed: see version-gateway check';
-    const name = `${fallback} (the default, as ${reason})`;
+    const name = `${fallback} (the default, because ${reason})`;
     const told: string[] = [];
     expect(found(cwd, { ADMIN_TOKEN: 'mine' }, told)).toEqual({ origin: fallback, name, token: 'mine' });
     expect(told).toEqual([`Connecting to ${fallback}, the default: ${reason}.\n`]);
@@ -127,7 +127,7 @@ describe('the gateway to connect to', () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'routes.yaml'));
     const reason = 'routes.yaml cannot be read: it is a folder, not a file.  Name a regular file';
-    expect(found(cwd).name).toBe(`${fallback} (the default, as ${reason})`);
+    expect(found(cwd).name).toBe(`${fallback} (the default, because ${reason})`);
     const { code, stderr } = await runIn(cwd, ['status', '--config', 'routes.yaml']);
     expect([code, stderr]).toEqual([2, `${reason}\n`]);
   });

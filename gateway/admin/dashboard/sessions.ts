@@ -57,7 +57,7 @@ export function sessionCookie(req: IncomingMessage, id: string): string {
   return `${cookieName}=${id}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-// This listener speaks plain HTTP, so a proxy terminates TLS. A client that forges the field only loses its own cookie.
+// This listener speaks plain HTTP, so a proxy terminates TLS. A client that forges the field harms only its own login.
 function isSecure({ headers }: IncomingMessage): boolean {
   return /^https\b/i.test(headers.origin ?? String(headers['x-forwarded-proto'] ?? ''));
 }

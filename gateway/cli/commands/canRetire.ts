@@ -42,7 +42,7 @@ async function canRetire(version: string, options: CanRetireOptions, io: Io): Pr
   return verdict.answer === 'yes' ? 0 : 1;
 }
 
-// Checks what tells a gateway from another server. A gateway of the same release has the other fields.
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isVerdict(answer: unknown): answer is VerdictJson {
   if (!isRecord(answer)) return false;
   const { answer: word, reasons, notes, facts } = answer;

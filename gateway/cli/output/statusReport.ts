@@ -65,7 +65,7 @@ export async function readStatus(admin: AdminClient, name: string, timeout?: num
   return answer;
 }
 
-// Checks what tells a gateway from another server. A gateway of the same release has the other fields.
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isStatus(answer: unknown): answer is RunningStatus {
   if (!isRecord(answer)) return false;
   const { config, versions } = answer;
@@ -104,7 +104,7 @@ export function statusAsText(
   const { config, versions, usage } = status;
   const lines = [
     ...configLines(config, now, paint),
-    ...unresponsiveWorkers(status).map((line) => paint('yellow', `${printable(line)}: its counts date from then`)),
+    ...unresponsiveWorkers(status).map((line) => paint('yellow', `${printable(line)}: its counts are from that time`)),
     ...usageLines(usage, paint),
     '',
     ...versionLines(versions, now, width),
@@ -146,7 +146,7 @@ function versionLines(versions: readonly RunningVersion[], now: number, width: n
     one.sunset === null ? '-' : date(Date.parse(one.sunset)),
     String(one.in_flight),
     String(one.waiting),
-    one.last_served === null ? 'never since start' : ago(Date.parse(one.last_served), now),
+    one.last_served === null ? 'not since start' : ago(Date.parse(one.last_served), now),
   ]);
   const [head = '', ...lines] = table([heading, ...rows], width);
   const targets = versions.map((one) =>

@@ -4,7 +4,7 @@ import { ago, grouped, printable, printableExcerpt } from '../../shared/text.ts'
 import { date, type Paint, sparkline, table } from './terminal.ts';
 
 const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
-/** Those with the most requests; the JSON format lists more. */
+/** The clients with the most requests are shown; the JSON format lists more. */
 const clientsShown = 20;
 
 export function verdictAsText(verdict: VerdictJson, paint: Paint, width = Number.POSITIVE_INFINITY): string {

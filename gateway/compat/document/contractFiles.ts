@@ -26,7 +26,7 @@ export class ContractFiles {
     return file;
   }
 
-  /** Opens what `reference`, a `$ref` without its fragment, names in the file `from`. @throws CompareError */
+  /** Opens the file that `reference`, a `$ref` of the file `from` without its fragment, refers to. @throws CompareError */
   open(reference: string, from: ContractFile, place?: ContractPlace): ContractFile {
     try {
       const url = this.#urlOf(reference, from);
@@ -39,8 +39,8 @@ export class ContractFiles {
   }
 
   /**
-   * Fetches every web document that can be reached from `entry`. Errors are kept until a `$ref` to the document is followed:
-   * the `$ref` may be in an example and mean nothing.
+   * Fetches every web document that can be reached from `entry`. An error is reported only when a `$ref` to the document is
+   * followed: the `$ref` may be plain data of an example.
    */
   async fetchFrom(entry: ContractFile): Promise<void> {
     const { limits } = this.#web;
@@ -66,7 +66,10 @@ export class ContractFiles {
     const url = URL.parse(reference, base);
     if (url === null) throw new SourceError('is not a URL', 'Correct the $ref.');
     if (!isWebUrl(url.href)) {
-      throw new SourceError('a web document must not refer to', 'Name a web document, or keep both locally.');
+      throw new SourceError(
+        'a web document must not refer to',
+        'Refer to a web document, or keep local copies of both.',
+      );
     }
     return url.href;
   }
@@ -82,7 +85,7 @@ export class ContractFiles {
     return this.add(found, parseFile(this.#source.nameOf(found.base), text));
   }
 
-  /** A file that is needed now suggests that all others of the same `from` will be needed too. */
+  /** Reads all files that `from` refers to: if one of them is needed, the others probably are, too. */
   #prefetch(from: ContractFile, base: string): void {
     if (!this.#source.prefetch) return;
     const keys = [...fileReferencesIn(from)].flatMap((reference) => {
@@ -155,7 +158,7 @@ class WebDocuments {
   }
 }
 
-/** What the `$ref`s of a file name before their `#`, without those that name an `$id` of the same file. */
+/** The parts before the `#` of all `$ref`s in a file, except those that are an `$id` of the same file. */
 function fileReferencesIn(file: ContractFile): Set<string> {
   const references = new Set<string>();
   const ids = new Set<unknown>();

@@ -28,7 +28,7 @@ export class Documents {
   readonly #ids = new SchemaIds();
   /** The targets of `$ref`s that were followed, by the value that they are relative to: a file or a schema with `$id`. */
   readonly #targets = new Map<unknown, Map<string, Located>>();
-  /** By the same values. */
+  /** The anchors by name, by the file or the schema with `$id` that they are in. */
   readonly #anchors = new Map<unknown, Map<string, Located>>();
 
   constructor(file: ContractFile, openFile: OpenFile) {
@@ -41,12 +41,12 @@ export class Documents {
 
   /**
    * Follows `$ref`s until there is none. Returns `located` itself if it has none.
-   * @throws CompareError for a `$ref` that leads nowhere or in a circle
+   * @throws CompareError for a broken or circular `$ref`
    */
   resolve(located: Located): Located {
     let at = located;
     for (let hops = 0; refOf(at.value) !== undefined; hops += 1) {
-      if (hops > 100) throw errorAt(located, 'is a $ref that only leads to other $refs', 'Break the circle.');
+      if (hops > 100) throw errorAt(located, 'is a circular $ref', 'Let one of its $refs refer to a value.');
       at = this.follow(at);
     }
     return at;
@@ -67,7 +67,7 @@ export class Documents {
     return target;
   }
 
-  /** `start`: what a `$ref` of just `#` refers to. */
+  /** `start` is the target of the `$ref` `#`. */
   #find(ref: string, from: Located, start: Located): Located {
     const hash = ref.indexOf('#');
     const [name, fragment] = hash === -1 ? [ref, ''] : [ref.slice(0, hash), ref.slice(hash + 1)];
@@ -125,7 +125,7 @@ class SchemaIds {
     return schema;
   }
 
-  /** The schema in the same file that `reference`, a `$ref` without its fragment, names. */
+  /** The schema in the same file whose `$id` is `reference`, a `$ref` without its fragment. */
   find(reference: string, from: Located): Located | undefined {
     const known = this.#of(from.place.file);
     if (known.size === 0) return undefined;

@@ -116,7 +116,7 @@ export function unquote(quoted: string): string {
   return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
 }
 
-/** A key that its map has already. */
+/** A key that occurs earlier in the same map. */
 export interface RepeatedKey {
   readonly offset: number;
   /** The keys and indexes from the root down to the key. */
@@ -148,7 +148,8 @@ export function findRepeatedKeys(text: string): RepeatedKey[] {
       if (typeof level.key === 'number') level.key += 1;
     } else if (character === '"') {
       const end = endOfString(text, mark.index);
-      marks.lastIndex = end; // brackets within strings do not count
+      // Brackets within strings do not count.
+      marks.lastIndex = end;
       if (!level?.expectsKey || !level.keys) continue;
       level.expectsKey = false;
       level.key = unquote(text.slice(mark.index, end));

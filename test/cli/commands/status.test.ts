@@ -56,7 +56,7 @@ describe('the report', () => {
 
   version  stage    deprecation  sunset                in flight  waiting  last served
   /v1      retired  2026-06-30   2026-09-30T23:59:59Z  2          1        3 min ago
-  /v2      active   -            -                     0          0        never since start
+  /v2      active   -            -                     0          0        not since start
       http://127.0.0.1:3002  healthy                                              0 in flight  1 connection
       http://127.0.0.1:3003  ejected until 2026-11-21T12:00:05.000Z, unreachable  0 in flight  1 connection
 `);

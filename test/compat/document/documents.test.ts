@@ -134,6 +134,6 @@ describe('a $ref is rejected', () => {
     };
     const folder = tree({ 'x.json': JSON.stringify(round), 'y.json': '{"a":{"$ref":"x.json#/b"}}' });
     const documents = await open('x.json', folder);
-    expect(await errorMessage(() => drinkOf(documents))).toBe(`${drink}: is a $ref that only leads to other $refs`);
+    expect(await errorMessage(() => drinkOf(documents))).toBe(`${drink}: is a circular $ref`);
   });
 });

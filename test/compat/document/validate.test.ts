@@ -115,7 +115,7 @@ components:
       'x.yaml#/paths/~1a: refers to "#/none", which does not exist',
       'x.yaml#/components/responses/A: refers to "#/components/responses/B", which does not exist',
       'x.yaml: refers to z.yaml, which is not here',
-      'x.yaml#/components/schemas/A: is a $ref that only leads to other $refs',
+      'x.yaml#/components/schemas/A: is a circular $ref',
     ],
   ],
 ] as [string, string, string[]][])('finds %s', (_what, text, expected) => {
