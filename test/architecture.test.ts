@@ -72,25 +72,21 @@ describe('the gateway', () => {
     expect(loaded).not.toContain('express');
   });
 
-  it('has no import cycle', () => {
-    expect(importCycles(graph, { types: false })).toEqual([]);
+  it('has no import cycle, not even of types', () => {
+    expect(importCycles(graph, { types: true })).toEqual([]);
   });
 
   // A reader follows imports. These limits keep the tree in few files of one subject each; `npm run shape` prints the figures.
-  it('has few cycles of type imports', () => {
-    expect(importCycles(graph, { types: true }).length).toBeLessThanOrEqual(3);
-  });
-
   it('has few imports for its size', () => {
-    expect(edgesPerThousandLines(graph)).toBeLessThanOrEqual(40);
+    expect(edgesPerThousandLines(graph)).toBeLessThanOrEqual(35);
   });
 
   it('has short import chains', () => {
-    expect(longestChain(graph).length).toBeLessThanOrEqual(22);
+    expect(longestChain(graph).length).toBeLessThanOrEqual(16);
   });
 
   it('has few small files with one importer', () => {
-    expect(smallSingleImporterFiles(graph, 40).length).toBeLessThanOrEqual(8);
+    expect(smallSingleImporterFiles(graph, 40).length).toBeLessThanOrEqual(5);
   });
 
   it('declares each exported type name once', () => {
@@ -99,8 +95,7 @@ describe('the gateway', () => {
         ([, name]) => name,
       ),
     );
-    const repeated = new Set(declared.filter((name, index) => declared.indexOf(name) !== index));
-    expect(repeated.size, [...repeated].join(', ')).toBeLessThanOrEqual(6);
+    expect(declared.filter((name, index) => declared.indexOf(name) !== index)).toEqual([]);
   });
 
   it.each(files)('%s keeps to one subject: at most 300 lines', (file) => {

@@ -1,19 +1,23 @@
 import {
+  additionsIn,
   type BeforeAfter,
   changeCount,
   type Excerpt,
+  firstItems,
   type Guide,
   type GuideRoute,
   hasChanges,
   hasSection,
+  instructionsOf,
   isBreaking,
   nameOf,
   newNameOf,
+  partsOf,
+  removalInWords,
   routesByTopic,
   type SharedTopic,
   type Topic,
 } from '../compat/guide/guide.ts';
-import { additionsIn, firstItems, instructionsOf, partsOf, removalInWords } from '../compat/guide/words.ts';
 import { plural, printable } from '../shared/text.ts';
 import type { GuideLinks } from './guideRequest.ts';
 import { Html, html } from './html.ts';

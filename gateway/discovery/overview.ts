@@ -1,7 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { guidePath } from '../lifecycle/guide.ts';
-import { type Stage, stageOf } from '../lifecycle/stage.ts';
-import { latestVersion, successorOf } from '../lifecycle/successor.ts';
+import { latestVersion, type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
 import { catalogPath, contractPath, contractType, indexPath, versionPath } from './paths.ts';
 
 /** All versions at one instant: the content of the index page, of its JSON form and of the API catalog. */

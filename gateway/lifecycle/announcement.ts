@@ -1,7 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { httpDate } from '../shared/httpDate.ts';
 import { guidePath } from './guide.ts';
-import { type Stage, stageOf } from './stage.ts';
 import {
   followPath,
   joinPaths,
@@ -9,8 +8,10 @@ import {
   nextVersion,
   pathEndingAt,
   prependStep,
+  type Stage,
   type SuccessorPath,
-} from './successor.ts';
+  stageOf,
+} from './stage.ts';
 
 /** The values of the lifecycle headers in the responses of a version, computed at most once per second. */
 export interface Announcement {

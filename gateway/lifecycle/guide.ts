@@ -1,7 +1,7 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { PathTable } from '../shared/pathTable.ts';
 import { translatePath } from '../shared/pathTemplate.ts';
-import { nextVersion } from './successor.ts';
+import { nextVersion } from './stage.ts';
 
 type Guided = Pick<Version, 'name' | 'guide' | 'contract'>;
 

@@ -2,8 +2,7 @@ import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.t
 import { forcePlaceholder } from '../config/rules/lifecycle.ts';
 import type { GuardSettings } from '../config/snapshot.ts';
 import { ago } from '../shared/text.ts';
-import { stageOf } from './stage.ts';
-import { successorOf } from './successor.ts';
+import { stageOf, successorOf } from './stage.ts';
 
 /** Why a valid edit is not applied, and the line that applies it anyway. */
 export interface Refusal {

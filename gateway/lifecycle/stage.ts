@@ -1,4 +1,6 @@
-import type { Version } from '../config/snapshot.ts';
+import type { AcceptedVersion } from '../config/acceptedConfig.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { translatePath } from '../shared/pathTemplate.ts';
 
 type Dated = Pick<Version, 'deprecation' | 'sunset' | 'afterSunset' | 'retired'>;
 
@@ -19,4 +21,84 @@ export function stageOf(version: Dated, now: number): Stage {
   }
   if (version.deprecation === undefined) return 'active';
   return version.deprecation <= now ? 'deprecated' : 'announced';
+}
+
+interface VersionSet<Kind extends AcceptedVersion> {
+  readonly versions: ReadonlyMap<string, Kind>;
+  readonly byMajor: readonly Kind[];
+}
+
+/** The version after `version`, retired or not: its configured `successor`, else the next higher major. */
+export function nextVersion<Kind extends AcceptedVersion>(version: Kind, snapshot: VersionSet<Kind>): Kind | undefined {
+  if (version.successor !== undefined) return snapshot.versions.get(version.successor);
+  return snapshot.byMajor[snapshot.byMajor.indexOf(version) + 1];
+}
+
+/** The version that clients of `version` should move to: the next one that is not retired. */
+export function successorOf<Kind extends AcceptedVersion>(
+  version: Kind,
+  snapshot: VersionSet<Kind>,
+  now: number,
+): Kind | undefined {
+  let next = nextVersion(version, snapshot);
+  // A snapshot has no cycle of successors, so this ends.
+  while (next && stageOf(next, now) === 'retired') next = nextVersion(next, snapshot);
+  return next;
+}
+
+/** The highest major that is not retired. */
+export function latestVersion(snapshot: Snapshot, now: number): Version | undefined {
+  return snapshot.byMajor.findLast((version) => stageOf(version, now) !== 'retired');
+}
+
+/**
+ * The path of the same resource in the next major: the one that `moved` maps it to, or the same path. `path` has no version
+ * and no query: `/drinks/7`. Undefined if `moved` maps it to null or the contract of the next major does not have it.
+ */
+export function counterpart(path: string, version: Version, next: Version): string | undefined {
+  const row = version.moved.find(path);
+  if (row?.value === null) return undefined;
+  const target = row ? translatePath(path, row.template, row.value) : path;
+  if (target === undefined) return undefined;
+  const bothHaveContracts = version.contract !== undefined && next.contract !== undefined;
+  if (bothHaveContracts && next.contract.paths.find(target) === undefined) return undefined;
+  return target;
+}
+
+/** The majors from one version to another. Retired ones are included, because their `moved` still applies. */
+export interface SuccessorPath {
+  readonly end: Version;
+  /** The first of the steps in which a path may change or have no counterpart. Other steps are left out to save time. */
+  readonly firstStep: Step | undefined;
+}
+
+interface Step {
+  readonly from: Version;
+  readonly to: Version;
+  readonly next: Step | undefined;
+}
+
+/** A successor path that consists of one version. */
+export function pathEndingAt(end: Version): SuccessorPath {
+  return { end, firstStep: undefined };
+}
+
+/** The step `from` → `to`, followed by `rest`. */
+export function prependStep(from: Version, to: Version, rest: SuccessorPath): SuccessorPath {
+  const mayChangePath = from.moved.size > 0 || (from.contract !== undefined && to.contract !== undefined);
+  return { end: rest.end, firstStep: mayChangePath ? { from, to, next: rest.firstStep } : rest.firstStep };
+}
+
+export function joinPaths(first: SuccessorPath, second: SuccessorPath): SuccessorPath {
+  const joined = (step: Step | undefined): Step | undefined =>
+    step ? { ...step, next: joined(step.next) } : second.firstStep;
+  return { end: second.end, firstStep: joined(first.firstStep) };
+}
+
+/** The path of the resource `path` in the last version; undefined if a step has no counterpart for it. */
+export function followPath(successorPath: SuccessorPath, path: string): string | undefined {
+  let target: string | undefined = path;
+  for (let step = successorPath.firstStep; step && target !== undefined; step = step.next)
+    target = counterpart(target, step.from, step.to);
+  return target;
 }

@@ -1,7 +1,6 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ServingReport, TargetReport } from '../observability/report.ts';
-import { stageOf } from './stage.ts';
-import { successorOf } from './successor.ts';
+import { stageOf, successorOf } from './stage.ts';
 
 /** A version that is not retired, but none of its targets can be reached. */
 interface UnreachableVersion {

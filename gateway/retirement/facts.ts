@@ -1,6 +1,5 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { type Stage, stageOf } from '../lifecycle/stage.ts';
-import { counterpart, nextVersion, successorOf } from '../lifecycle/successor.ts';
+import { counterpart, nextVersion, type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
 import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';

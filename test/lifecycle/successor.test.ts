@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counterpart, latestVersion, successorOf } from '../../gateway/lifecycle/successor.ts';
+import { counterpart, latestVersion, successorOf } from '../../gateway/lifecycle/stage.ts';
 import { snapshotOf, versionOf } from './versions.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');

@@ -1,8 +1,7 @@
 import { reasonOf } from '../../config/fault.ts';
 import { nameLine } from '../../config/names.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
-import { stageOf } from '../../lifecycle/stage.ts';
-import { successorOf } from '../../lifecycle/successor.ts';
+import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { clientsUsing, ignoredBy } from '../../retirement/countedClients.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
 import { judge } from '../../retirement/verdict.ts';

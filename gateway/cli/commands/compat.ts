@@ -6,10 +6,9 @@ import { type CompatReport, countedFindings } from '../../compat/judge/judge.ts'
 import { asGithub } from '../../compat/report/github.ts';
 import { asJson } from '../../compat/report/json.ts';
 import { asMarkdown } from '../../compat/report/markdown.ts';
-import type { WorkingTree } from '../../compat/report/paths.ts';
 import { asSarif } from '../../compat/report/sarif.ts';
 import { asText, rulesAsText } from '../../compat/report/text.ts';
-import { safeText } from '../../compat/report/words.ts';
+import { safeText, type WorkingTree } from '../../compat/report/words.ts';
 import { type RuleLevel, ruleLevels, rules } from '../../compat/rules/rules.ts';
 import { workingTreeOf } from '../../compat/source/git.ts';
 import { UnreadableFileError } from '../../config/fault.ts';

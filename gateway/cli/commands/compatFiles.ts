@@ -3,11 +3,11 @@ import type { Documents } from '../../compat/document/documents.ts';
 import { openContract } from '../../compat/document/open.ts';
 import { faultsOf } from '../../compat/document/validate.ts';
 import { CompareError } from '../../compat/failure.ts';
-import { Exemptions } from '../../compat/judge/exemptions.ts';
 import {
   type ComparedContracts,
   type CompatReport,
   compareAndJudge,
+  Exemptions,
   type JudgeSettings,
 } from '../../compat/judge/judge.ts';
 import type { RuleLevel } from '../../compat/rules/rules.ts';

@@ -2,8 +2,7 @@ import { type Fault, formatFault, isSecret, maskLine } from '../../config/fault.
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { ConfigResult } from '../../config/validate.ts';
 import { refusalLines } from '../../lifecycle/reloadGuard.ts';
-import { stageOf } from '../../lifecycle/stage.ts';
-import { successorOf } from '../../lifecycle/successor.ts';
+import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { plural, printable } from '../../shared/text.ts';
 import { date, type Paint, table } from './terminal.ts';

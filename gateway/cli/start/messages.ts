@@ -1,6 +1,5 @@
 import type { GatewaySettings, HostPort, Snapshot, Version } from '../../config/snapshot.ts';
-import { stageOf } from '../../lifecycle/stage.ts';
-import { successorOf } from '../../lifecycle/successor.ts';
+import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 
 /** What `start` prints when the gateway listens: addresses, versions, and commands to try. */
 export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, now: number): string {

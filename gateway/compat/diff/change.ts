@@ -1,5 +1,5 @@
 import { isMap, type Located } from '../document/located.ts';
-import { isDocs, isEqual } from '../schema/canonical.ts';
+import { isDocs, isEqual } from '../schema/keywords.ts';
 
 /** `request`: towards the API. `response`: from it. For webhooks and callbacks, the API sends the requests. */
 export type Direction = 'request' | 'response';

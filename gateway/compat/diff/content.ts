@@ -1,7 +1,7 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, type Located } from '../document/located.ts';
-import { canonical, isEqual, substance } from '../schema/canonical.ts';
 import { unionOfTypes } from '../schema/choices.ts';
+import { canonical, isEqual, substance } from '../schema/keywords.ts';
 import type { Schema, View } from '../schema/schema.ts';
 import {
   addChange,

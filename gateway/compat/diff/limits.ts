@@ -1,5 +1,5 @@
 import { isList, isMap, type Located } from '../document/located.ts';
-import { canonical } from '../schema/canonical.ts';
+import { canonical } from '../schema/keywords.ts';
 import { type Bound, compareBounds, type Limit, matchesPattern, maximums, minimums } from '../schema/limits.ts';
 import type { View } from '../schema/schema.ts';
 import { isSentAsText, type SchemaPair } from './schemaPair.ts';

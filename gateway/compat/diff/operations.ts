@@ -1,6 +1,6 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, isMap, type Located } from '../document/located.ts';
-import { canonical, substance } from '../schema/canonical.ts';
+import { canonical, substance } from '../schema/keywords.ts';
 import { addChange, addPart, type Comparison, compareAsDocs, compareDocs, emptyComparison } from './change.ts';
 import { compareContent } from './content.ts';
 import type { ContractPair } from './contractPair.ts';

@@ -1,6 +1,5 @@
-import { isEqual } from '../schema/canonical.ts';
 import { acceptsAnyType } from '../schema/choices.ts';
-import { isWithin, type JsonType } from '../schema/keywords.ts';
+import { isEqual, isWithin, type JsonType } from '../schema/keywords.ts';
 import type { View } from '../schema/schema.ts';
 import { isSentAsText, type SchemaPair, type SchemaUse } from './schemaPair.ts';
 

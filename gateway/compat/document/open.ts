@@ -2,22 +2,23 @@ import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { largestContract } from '../../shared/fileSystem.ts';
 import { CompareError } from '../failure.ts';
-import { DiskSource, readDisk, withRealFolder } from '../source/disk.ts';
 import { GitSource, parseGitReference } from '../source/git.ts';
 import {
+  DiskSource,
   decodeUtf8,
   type FileSource,
   isWebUrl,
   locatingErrors,
+  readDisk,
   SourceError,
   type SourceFile,
   tooLarge,
+  withRealFolder,
 } from '../source/source.ts';
 import { defaultWebLimits, type WebLimits } from '../source/web.ts';
-import { ContractFiles } from './contractFiles.ts';
+import { ContractFiles, parseFile } from './contractFiles.ts';
 import { Documents } from './documents.ts';
 import { type ContractFile, isList, isMap, type JsonMap } from './located.ts';
-import { parseFile } from './parse.ts';
 
 export interface OpenOptions {
   readonly cwd: string;

@@ -4,7 +4,7 @@ import { keysTo } from '../document/located.ts';
 import type { CollectedChange } from '../judge/findings.ts';
 import type { Occurrence } from '../rules/rules.ts';
 import { isPart, labelOf, stepInWords } from '../rules/words.ts';
-import { inBackticks } from './words.ts';
+import { inBackticks } from './guide.ts';
 
 /** A change that belongs to a route. */
 export interface RouteOccurrence {

@@ -3,19 +3,22 @@ import type { RouteName } from '../diff/routes.ts';
 import { code, plain, sentence } from '../report/markdownText.ts';
 import { routeInWords } from '../rules/words.ts';
 import {
+  additionsIn,
   type BeforeAfter,
   changeCount,
+  firstItems,
   type Guide,
   type GuideRoute,
   hasChanges,
   hasSection,
+  instructionsOf,
   isBreaking,
   nameOf,
   newNameOf,
+  removalInWords,
   routesByTopic,
   type Topic,
 } from './guide.ts';
-import { additionsIn, firstItems, instructionsOf, removalInWords } from './words.ts';
 
 /** The guide as Markdown, for a repository, a wiki or a terminal. */
 export function guideAsMarkdown(guide: Guide): string {

@@ -2,12 +2,11 @@ import type { Change, PartStep } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
 import { levelOf, predicateOf } from '../rules/rules.ts';
 import { labelOf, renameInWords, subjectOf } from '../rules/words.ts';
-import { canonical } from '../schema/canonical.ts';
+import { canonical } from '../schema/keywords.ts';
 import { type ContractExamples, type ExampleBody, valueAt } from './examples.ts';
 import { excerptsOf, type OldAndNew } from './excerpts.ts';
 import { type ChangeGroup, type GroupedChange, type RouteOccurrence, splitSteps } from './groups.ts';
-import type { BeforeAfter, DescribedChange, Topic } from './guide.ts';
-import { inBackticks } from './words.ts';
+import { type BeforeAfter, type DescribedChange, inBackticks, type Topic } from './guide.ts';
 
 export interface TopicContext {
   readonly contracts: OldAndNew<ContractExamples>;

@@ -2,7 +2,7 @@ import { parameterNames, type Route, routesOf, withoutNames } from '../diff/rout
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
 import { Schemas } from '../schema/schemas.ts';
-import { type LetterPairs, pairsIn, similarity } from './renames.ts';
+import { type LetterPairs, pairsIn, similarity } from './findings.ts';
 
 /** A row proposed for `moved` in routes.yaml. */
 export interface MovedProposal {

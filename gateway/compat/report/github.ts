@@ -1,8 +1,17 @@
 import { plural } from '../../shared/text.ts';
 import { type CompatReport, countedFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
-import { pathOf, type WorkingTree } from './paths.ts';
 import { summaryInWords } from './summary.ts';
-import { callsInWords, isPresent, moreRoutes, placeInWords, renameNote, safeText, staleInWords } from './words.ts';
+import {
+  callsInWords,
+  isPresent,
+  moreRoutes,
+  pathOf,
+  placeInWords,
+  renameNote,
+  safeText,
+  staleInWords,
+  type WorkingTree,
+} from './words.ts';
 
 // GitHub shows at most ten annotations per level and step, and drops the others silently.
 const mostAnnotations = 10;

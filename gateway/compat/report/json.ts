@@ -1,9 +1,8 @@
 import type { RouteName } from '../diff/routes.ts';
 import { pointerOf } from '../document/located.ts';
 import type { TextPosition } from '../document/positions.ts';
-import type { Exemption } from '../judge/exemptions.ts';
 import type { Site } from '../judge/findings.ts';
-import type { Between, CompatReport, PlacedFinding } from '../judge/judge.ts';
+import type { Between, CompatReport, Exemption, PlacedFinding } from '../judge/judge.ts';
 import { basisOf, type Rule } from '../rules/rules.ts';
 import { renameInWords } from '../rules/words.ts';
 import { type CompatSummary, summaryOf } from './summary.ts';

@@ -1,12 +1,16 @@
 import { pointerOf } from '../document/located.ts';
 import type { TextPosition } from '../document/positions.ts';
-import type { Exemption } from '../judge/exemptions.ts';
 import type { Site } from '../judge/findings.ts';
-import { type CompatReport, countedFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
+import {
+  type CompatReport,
+  countedFindings,
+  type Exemption,
+  type PairReport,
+  type PlacedFinding,
+} from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { renameInWords, routeInWords } from '../rules/words.ts';
-import { uriOf, type WorkingTree } from './paths.ts';
-import { dayOf, isPresent, safeText, staleInWords } from './words.ts';
+import { dayOf, isPresent, safeText, staleInWords, uriOf, type WorkingTree } from './words.ts';
 
 export interface SarifOptions extends WorkingTree {
   /** Of this program. */

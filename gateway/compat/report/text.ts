@@ -1,9 +1,14 @@
 import { plural, printable } from '../../shared/text.ts';
 import { pointerOf } from '../document/located.ts';
 import type { TextPosition } from '../document/positions.ts';
-import type { ExemptedFinding } from '../judge/exemptions.ts';
 import type { Site } from '../judge/findings.ts';
-import { type CompatReport, countedFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
+import {
+  type CompatReport,
+  countedFindings,
+  type ExemptedFinding,
+  type PairReport,
+  type PlacedFinding,
+} from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { summaryInWords, summaryOf } from './summary.ts';
 import {

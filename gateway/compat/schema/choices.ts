@@ -1,6 +1,5 @@
 import { below, entriesOf, itemsOf, type Located, refOf } from '../document/located.ts';
-import { isDocs, substance } from './canonical.ts';
-import { inapplicableKeywords, isWithin, type JsonType } from './keywords.ts';
+import { inapplicableKeywords, isDocs, isWithin, type JsonType, substance } from './keywords.ts';
 import type { Alternative, Choice, Schema, SchemaLookup, View } from './schema.ts';
 
 /** The `oneOf`s and `anyOf`s of a schema. One with a single alternative is merged into the schema instead. */

@@ -1,6 +1,5 @@
 import { below, isMap, type Located } from '../document/located.ts';
-import { canonical } from './canonical.ts';
-import type { Keywords } from './keywords.ts';
+import { canonical, type Keywords } from './keywords.ts';
 
 /** One end of a range. */
 export interface Bound {

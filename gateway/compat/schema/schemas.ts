@@ -1,7 +1,7 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, isMap, itemsOf, type JsonMap, type Located, refOf } from '../document/located.ts';
 import { CompareError } from '../failure.ts';
-import { isDocs } from './canonical.ts';
+import { isDocs } from './keywords.ts';
 import { type Choice, Schema, type SchemaLookup, type SchemaPart, type View } from './schema.ts';
 import { viewOf } from './view.ts';
 

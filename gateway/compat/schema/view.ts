@@ -1,9 +1,10 @@
 import { below, entriesOf, isList, isMap, itemsOf, type Located } from '../document/located.ts';
-import { canonical, isDocs } from './canonical.ts';
 import { choicesOf, enumValuesOf } from './choices.ts';
 import {
   applicableKeywords,
+  canonical,
   excludesNull,
+  isDocs,
   type JsonType,
   type Keywords,
   keywordsOf,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isSeq, isMap as isYamlMap, LineCounter, type Node, parseDocument, stringify, type YAMLMap } from 'yaml';
+import { parseFile } from '../../../gateway/compat/document/contractFiles.ts';
 import {
   below,
   type ContractFile,
@@ -9,7 +10,6 @@ import {
   type Located,
   rootOf,
 } from '../../../gateway/compat/document/located.ts';
-import { parseFile } from '../../../gateway/compat/document/parse.ts';
 import { positionsOf } from '../../../gateway/compat/document/positions.ts';
 import { randomFrom, randomJson } from './random.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { parseFile } from '../../../gateway/compat/document/contractFiles.ts';
 import { Documents } from '../../../gateway/compat/document/documents.ts';
 import { pointerOf } from '../../../gateway/compat/document/located.ts';
-import { parseFile } from '../../../gateway/compat/document/parse.ts';
 import { faultsOf } from '../../../gateway/compat/document/validate.ts';
 import { CompareError } from '../../../gateway/compat/failure.ts';
 import { randomFrom, randomJson } from './random.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareContracts } from '../../../gateway/compat/diff/contracts.ts';
-import { type Exemption, Exemptions } from '../../../gateway/compat/judge/exemptions.ts';
 import { type Finding, findingsOf } from '../../../gateway/compat/judge/findings.ts';
+import { type Exemption, Exemptions } from '../../../gateway/compat/judge/judge.ts';
 import { levelOf } from '../../../gateway/compat/rules/rules.ts';
 import { contractOf } from './exemptible.ts';
 

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { Exemptions } from '../../../gateway/compat/judge/exemptions.ts';
-import { type ComparedContracts, compareAndJudge, type JudgeSettings } from '../../../gateway/compat/judge/judge.ts';
+import {
+  type ComparedContracts,
+  compareAndJudge,
+  Exemptions,
+  type JudgeSettings,
+} from '../../../gateway/compat/judge/judge.ts';
 import { contractOf } from './exemptible.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');

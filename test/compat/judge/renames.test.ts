@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pairsIn, similarity } from '../../../gateway/compat/judge/renames.ts';
+import { pairsIn, similarity } from '../../../gateway/compat/judge/findings.ts';
 import { contractOf, findingsBetween } from '../support/comparing.ts';
 
 const [text, amount] = [{ type: 'string' }, { type: 'number' }];

@@ -1,10 +1,11 @@
+import { parseFile } from '../../../gateway/compat/document/contractFiles.ts';
 import { Documents } from '../../../gateway/compat/document/documents.ts';
-import { parseFile } from '../../../gateway/compat/document/parse.ts';
-import { type Exemption, Exemptions } from '../../../gateway/compat/judge/exemptions.ts';
 import {
   type Between,
   type CompatReport,
   compareAndJudge,
+  type Exemption,
+  Exemptions,
   type PairReport,
 } from '../../../gateway/compat/judge/judge.ts';
 import type { RuleLevel } from '../../../gateway/compat/rules/rules.ts';
