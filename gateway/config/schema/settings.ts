@@ -103,7 +103,7 @@ export const guard = section({
     .describe('A version may be retired or removed if it was not called for this time.'),
   notice: periodOrOff
     .prefault('30d')
-    .describe('The shortest time between the announcement of a sunset and the sunset.'),
+    .describe('The shortest time from the announcement of a sunset to the sunset itself.'),
   force: z
     .preprocess(orEmpty, z.record(z.string(), text('the reason')))
     .prefault({})
@@ -134,7 +134,7 @@ export const retire = section({
   rhythm: oneOf(['on', 'off'])
     .prefault('on')
     .describe(
-      'Whether a client that usually pauses for about `quiet` or longer is waited for, until it has not called for twice its usual pause.',
+      'on: the verdict waits for the next call of a client that usually pauses for about `quiet` or longer, for at most twice its usual pause.',
     ),
   ignore_clients: z
     .array(text('the name of a client'))
