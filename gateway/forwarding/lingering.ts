@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-// How long the gateway reads on after its answer: long enough for the client to read it.
+// How long the gateway keeps reading after its response, so that the client has time to read the response.
 const lingerMs = 2000;
 
 /**

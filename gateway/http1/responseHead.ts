@@ -2,7 +2,7 @@ import { checkedLowerCased, listOfTokens, token } from './grammar.ts';
 
 /** The head of a valid response. */
 export interface ResponseHead {
-  /** Of HTTP/1.x. */
+  /** The x of HTTP/1.x. */
   readonly minor: 0 | 1;
   readonly status: number;
   readonly reason: string;
@@ -26,7 +26,7 @@ export class MalformedResponse extends Error {
   override readonly name = 'MalformedResponse';
 }
 
-/** An error that a handler throws ends its own exchange only. */
+/** Wraps an error that a handler throws, so that it ends only the exchange of that handler. */
 export function asMalformed(error: unknown): MalformedResponse {
   return error instanceof MalformedResponse ? error : new MalformedResponse(String(error), { cause: error });
 }
@@ -39,7 +39,7 @@ const digits = /^[0-9]{1,15}$/;
 const none: readonly string[] = [];
 
 /**
- * Parses a head, blank line included. Stricter than a browser: a proxy that repairs a message decides how others read it.
+ * Parses a head, blank line included. Stricter than a browser: a proxy must not pass on what others read differently.
  * @throws MalformedResponse
  */
 export function parseResponseHead(text: string): ResponseHead {
@@ -105,7 +105,7 @@ export function parseResponseHead(text: string): ResponseHead {
  */
 export function checkPartialHead(text: string, seen: number): void {
   if (text.length > 8 && !text.startsWith('HTTP/1.')) throw new MalformedResponse('not an HTTP/1.x response');
-  // The LF of a CR at the end may still arrive. Not in a slice: the expression looks back from LF to CR.
+  // The LF after a CR at the end may still arrive. Searches the whole text, because the expression looks behind an LF.
   forbiddenFrom.lastIndex = Math.max(0, seen - 1);
   const wrong = forbiddenFrom.exec(text);
   if (wrong && !(wrong[0] === '\r' && wrong.index === text.length - 1)) {

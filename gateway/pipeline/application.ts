@@ -83,7 +83,7 @@ function exchangeFor(
   context: GatewayContext,
 ): Exchange | undefined {
   const read = parseRequestTarget(url);
-  // The application judges request targets that the gateway would refuse. The version is the first segment as it stands.
+  // The gateway does not refuse an invalid request target here: the application does. Take its first segment unchanged.
   const { origin, pathEnd } = typeof read === 'string' ? { origin: url, pathEnd: endOfPath(url) } : read;
   if (!namesVersion(origin, context.live.snapshot.gateway.basePath)) return undefined;
   const exchange = new Exchange(req, res, context);
@@ -93,7 +93,7 @@ function exchangeFor(
 }
 
 function refuseVersion(exchange: Exchange): StepOutcome | undefined {
-  // Its outcome is ignored: it is about paths that the gateway itself would forward.
+  // Ignore the outcome: it only concerns paths that the gateway itself would forward.
   findVersion(exchange);
   return refuseUnknownVersion(exchange) ?? refuseRetired(exchange);
 }

@@ -1,6 +1,6 @@
 import type { Exchange, StepOutcome } from './exchange.ts';
 
-/** A version that is at its limit makes requests wait, and refuses those that wait too long, so that others stay fast. */
+/** At `limits.in_flight` of its version, a request waits, up to `limits.queue`, so that other versions stay fast. */
 export function limitInFlight({ activeVersion }: Exchange): StepOutcome | undefined {
   if (activeVersion === undefined || activeVersion.use.inFlightCount < activeVersion.version.limits.inFlight) {
     return undefined;

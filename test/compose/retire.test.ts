@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseDocument } from 'yaml';
-import { retireAsWritten } from '../support/walkThrough.ts';
+import { followRetirePage } from '../support/walkThrough.ts';
 import { keepAsking, stats } from './support/load.ts';
 import { runAsWritten } from './support/page.ts';
 import { answered, skipped, until, useStack } from './support/stack.ts';
@@ -18,7 +18,7 @@ describe.skipIf(skipped)('docs/retire-a-version.md', () => {
   const { site, url, routes } = useStack();
 
   it('works as written with containers', { timeout: 240_000 }, () =>
-    retireAsWritten('docs/retire-a-version.md', {
+    followRetirePage('docs/retire-a-version.md', {
       routes,
       url,
       run: (command) =>

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { freePort } from '../../bench/support/ports.ts';
 import { type Running, run } from '../support/process.ts';
-import { shipped } from '../support/shipped.ts';
+import { copyShippedRoutes } from '../support/shipped.ts';
 
 interface Ports {
   readonly gateway: number;
@@ -20,7 +20,7 @@ async function choosePorts(): Promise<Ports> {
 /** Runs `npm start` on the test's own ports. */
 function npmStart({ gateway, admin, v1, v2 }: Ports): Running {
   const env = { PORT: String(gateway), V1_PORT: String(v1), V2_PORT: String(v2) };
-  return run('npm', ['start', '--', '--config', shipped(), '--admin', `127.0.0.1:${admin}`], env);
+  return run('npm', ['start', '--', '--config', copyShippedRoutes(), '--admin', `127.0.0.1:${admin}`], env);
 }
 
 async function begun(ports: Ports): Promise<Running> {
@@ -67,7 +67,7 @@ it.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)('frees every port when npm ge
 it('frees every port when npx gets SIGTERM', async () => {
   const ports = await choosePorts();
   const addresses = ['--listen', `127.0.0.1:${ports.gateway}`, '--admin', `127.0.0.1:${ports.admin}`];
-  const gateway = run('npx', ['version-gateway', 'start', '--config', shipped(), ...addresses]);
+  const gateway = run('npx', ['version-gateway', 'start', '--config', copyShippedRoutes(), ...addresses]);
   await gateway.printed(/readyz/);
   gateway.child.kill('SIGTERM');
   await allFree(ports);

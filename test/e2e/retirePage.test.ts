@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../bench/support/ports.ts';
 import { run } from '../support/process.ts';
-import { retireAsWritten } from '../support/walkThrough.ts';
+import { followRetirePage } from '../support/walkThrough.ts';
 
 it('docs/retire-a-version.md works as written without containers', { timeout: 180_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'retire-'));
@@ -28,7 +28,7 @@ it('docs/retire-a-version.md works as written without containers', { timeout: 18
   const gateway = run(process.execPath, ['gateway/main.ts', 'start', '--config', routes], env);
   await gateway.printed(/readyz/);
 
-  await retireAsWritten('docs/retire-a-version.md', {
+  await followRetirePage('docs/retire-a-version.md', {
     routes,
     url: `http://127.0.0.1:${port}`,
     run: (command) => {

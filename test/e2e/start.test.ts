@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { run } from '../support/process.ts';
-import { shipped } from '../support/shipped.ts';
+import { copyShippedRoutes } from '../support/shipped.ts';
 
 const anyPorts = ['start', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
 
@@ -14,7 +14,7 @@ async function startAll(): Promise<string> {
   const services = ['v1', 'v2'].map((name) => run(process.execPath, [`services/${name}/server.ts`], { PORT: '0' }));
   const [v1, v2] = await Promise.all(services.map((service) => service.printed(/listening on (\S+)/)));
   const env = { V1_URL: v1?.[1] ?? '', V2_URL: v2?.[1] ?? '' };
-  const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts, '--config', shipped()], env);
+  const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts, '--config', copyShippedRoutes()], env);
   const [, base] = await gateway.printed(/listens on (\S+)/);
   await gateway.printed(/readyz/);
   return base as string;
@@ -57,7 +57,7 @@ it('links and locations of a service lead back through the gateway', async () =>
 });
 
 it('SIGTERM ends it with exit code 0; a port in use is one line and exit code 1', async () => {
-  const file = shipped();
+  const file = copyShippedRoutes();
   const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts, '--config', file]);
   const [, base] = await gateway.printed(/listens on (\S+)/);
   const [, admin] = await gateway.printed(/(127\.0\.0\.1:\d+)\/readyz/);

@@ -11,7 +11,7 @@ export type Bytes = string | Buffer;
 export type Step =
   | { readonly write: Bytes }
   | { readonly wait: number }
-  /** Sends FIN, and goes on reading. */
+  /** Sends FIN, and keeps reading. */
   | { readonly end: true }
   | { readonly reset: true }
   /** The following bytes are a tunnel. `early`: those that have arrived already. */
@@ -131,7 +131,7 @@ function serve(
       seen.requests.push(whole);
       note(whole);
       if (at === 'request') reply(whole);
-      // A tunnel may begin here: what follows waits until the answer has been given.
+      // A tunnel may begin here: the bytes that follow wait until the response is sent.
       if (/^upgrade:/im.test(whole.raw)) {
         held = true;
         turn = turn.then(() => {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A copy of the shipped routes.yaml, with a ledger of its own beside it. */
-export function shipped(): string {
+/** Copies the shipped routes.yaml to a temporary folder, for the ledger as well. Returns the path of the copy. */
+export function copyShippedRoutes(): string {
   const folder = mkdtempSync(join(tmpdir(), 'shipped-'));
   onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
   mkdirSync(join(folder, 'config'));

@@ -4,7 +4,7 @@ import { expect, vi } from 'vitest';
 /** What a page tells its reader to do, in order: commands to run, and edits of routes.yaml. */
 type Step = { readonly command: string } | { readonly edit: string };
 
-export interface Stage {
+export interface RunningStack {
   /** Runs a command of the page. */
   readonly run: (command: string) => Promise<{ code: number; stdout: string }>;
   /** The routes.yaml that the running gateway watches. */
@@ -16,7 +16,7 @@ export interface Stage {
 const answersIn = { timeout: 30_000, interval: 100 };
 
 /** Follows docs/retire-a-version.md on a running stack with the shipped routes.yaml, and checks what the page promises. */
-export async function retireAsWritten(page: string, { run, routes, url }: Stage): Promise<void> {
+export async function followRetirePage(page: string, { run, routes, url }: RunningStack): Promise<void> {
   const statusOfV1 = async () => (await fetch(`${url}/v1/drinks/7`, { headers: { 'user-agent': 'curl/8' } })).status;
   const answers = (status: number) => vi.waitFor(async () => expect(await statusOfV1()).toBe(status), answersIn);
   const expected = [200, 410, 200, 410];
@@ -43,7 +43,7 @@ export async function retireAsWritten(page: string, { run, routes, url }: Stage)
     if (command.includes('--wait')) expect(result.stdout).toContain('/v1: 0 requests in flight, safe to stop');
     if (command.startsWith('sed')) await answers(404);
   }
-  expect(expected, 'answers of v1 that no edit of the page led to').toEqual([]);
+  expect(expected, 'statuses of v1 that no edit of the page caused').toEqual([]);
   expect((await fetch(`${url}/v2/cocktails/7`)).status).toBe(200);
 }
 

@@ -104,8 +104,8 @@ describe('an absolute target', () => {
   });
 });
 
-describe('no request target of GET', () => {
-  it.each(refused)('%j is 400, and no backend hears of it', async (target) => {
+describe('an invalid request target', () => {
+  it.each(refused)('%j is 400 and is not forwarded', async (target) => {
     const backend = await startBackend();
     const gateway = await startTestGateway({ '/v1': backend.url });
     expectProblem(await ask(gateway.port, get(target)), 400);

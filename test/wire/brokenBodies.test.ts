@@ -19,14 +19,14 @@ const broken: [name: string, head: string, rest: string][] = [
 ];
 
 // RFC 9112 §8: an incomplete message must not look complete.
-describe('what breaks within the body is never ended as if it were whole', () => {
-  it.each(broken)('%s, before the head has gone out', async (_name, head, rest) => {
+describe('a response that breaks within its body does not look complete', () => {
+  it.each(broken)('%s, before the head is sent', async (_name, head, rest) => {
     const { client } = await startWire(head + rest);
     client.send(get('/v1/x'));
-    await expectLoudFailure(client);
+    await expectVisibleFailure(client);
   });
 
-  it.each(broken)('%s, after the head has gone out', async (_name, head, rest) => {
+  it.each(broken)('%s, after the head is sent', async (_name, head, rest) => {
     const { client } = await startWire([{ write: `${head}5\r\nfirst\r\n` }, { wait: 100 }, { write: rest }]);
     client.send(get('/v1/x'));
     expect((await client.abortedResponse()).status).toBe(200);
@@ -46,9 +46,9 @@ describe('what breaks within the body is never ended as if it were whole', () =>
     expect((await client.abortedResponse()).status).toBe(200);
   });
 
-  async function expectLoudFailure(client: Awaited<ReturnType<typeof connectTo>>): Promise<void> {
-    const whole = await client.response().catch(() => undefined);
-    if (whole) expectProblem(whole, 502);
+  async function expectVisibleFailure(client: Awaited<ReturnType<typeof connectTo>>): Promise<void> {
+    const complete = await client.response().catch(() => undefined);
+    if (complete) expectProblem(complete, 502);
     else await client.closed();
   }
 

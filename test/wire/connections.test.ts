@@ -6,8 +6,8 @@ import { membersOf } from '../support/response.ts';
 import { startWire } from '../support/wire.ts';
 
 // RFC 9112 §9.3.
-describe('a connection persists', () => {
-  it('over many requests, and so does the one to the backend', async () => {
+describe('a client connection', () => {
+  it('stays open for many requests, and so does the one to the backend', async () => {
     const { backend, client } = await startWire(({ target }) => answer(200, target));
     for (let index = 0; index < 10; index += 1) {
       client.send(get(`/v1/${index}`));
@@ -16,14 +16,14 @@ describe('a connection persists', () => {
     expect(backend.connections).toHaveLength(1);
   });
 
-  it('over a problem that was understood', async () => {
+  it('stays open after a 404', async () => {
     const { client } = await startWire(({ target }) => answer(200, target));
     client.send(get('/nothing') + get('/v1/x'));
     expectProblem(await client.response(), 404);
     expect((await client.response()).body).toBe('/x');
   });
 
-  it('not over Connection: close', async () => {
+  it('is closed after Connection: close', async () => {
     const { client } = await startWire(({ target }) => answer(200, target));
     client.send(get('/v1/x', 'Connection: close'));
     const response = await client.response();
@@ -31,21 +31,21 @@ describe('a connection persists', () => {
     expect((await client.closed()).leftover).toBe('');
   });
 
-  it.each(['CLOSE', 'x, Close', 'keep-alive, close'])('not over Connection: %s', async (value) => {
+  it.each(['CLOSE', 'x, Close', 'keep-alive, close'])('is closed after Connection: %s', async (value) => {
     const { client } = await startWire(({ target }) => answer(200, target));
     client.send(get('/v1/x', `Connection: ${value}`));
     expect((await client.response()).status).toBe(200);
     await client.closed();
   });
 
-  it('not over HTTP/1.0', async () => {
+  it('is closed after a request of HTTP/1.0', async () => {
     const { client } = await startWire(({ target }) => answer(200, target));
     client.send(message('GET /v1/x HTTP/1.0', 'Host: api.test'));
     expect((await client.response()).body).toBe('/x');
     await client.closed();
   });
 
-  it('over HTTP/1.0 with keep-alive, if the response has it too', async () => {
+  it('stays open in HTTP/1.0 with keep-alive, if the response has it too', async () => {
     const { client } = await startWire(({ target }) => answer(200, target));
     client.send(message('GET /v1/x HTTP/1.0', 'Host: api.test', 'Connection: keep-alive'));
     const response = await client.response();

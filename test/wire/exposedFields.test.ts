@@ -25,27 +25,27 @@ describe('Access-Control-Expose-Headers', () => {
       ['Access-Control-Expose-Headers: X-A', 'Access-Control-Expose-Headers: X-B'],
       ['x-a', 'x-b', ...exposed],
     ],
-  ])('is merged where the response is for other origins: %s', async (_name, own, expected) => {
+  ])('is extended if other origins may read the response: %s', async (_name, own, expected) => {
     const { port } = await start(answer(200, '', 'Access-Control-Allow-Origin: https://app.test', ...own));
     const response = await ask(port, get('/v1/x', 'Origin: https://app.test'));
     const names = membersOf(response, 'access-control-expose-headers').map((name) => name.toLowerCase());
     expect(names.toSorted()).toEqual(expected.toSorted());
   });
 
-  // Fetch §3.2.5: with credentials `*` is a name like any other, so ours stand beside it.
-  it('keeps the *', async () => {
+  // Fetch §3.2.5: with credentials `*` is no wildcard, so our names are added to it.
+  it('keeps the * of the backend', async () => {
     const own = ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: *'];
     const { port } = await start(answer(200, '', ...own));
     const response = await ask(port, get('/v1/x', 'Origin: https://app.test'));
     expect(membersOf(response, 'access-control-expose-headers')).toContain('*');
   });
 
-  it('is not made up where the response is not', async () => {
+  it('is not added to a response without CORS fields', async () => {
     const { port } = await start(answer(200, ''));
     expect(valuesOf(await ask(port, get('/v1/x')), 'access-control-expose-headers')).toEqual([]);
   });
 
-  it('of an active major stays as it is', async () => {
+  it('of an active major is not changed', async () => {
     const own = ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: X-A'];
     const { port } = await start(answer(200, '', ...own), { deprecation: undefined, sunset: undefined });
     expect(membersOf(await ask(port, get('/v1/x')), 'access-control-expose-headers')).toEqual(['X-A']);

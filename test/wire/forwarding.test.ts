@@ -21,7 +21,7 @@ describe('for a peer that is not trusted', () => {
     expect(valuesOf(backend.request, 'x-other')).toEqual(['stays']);
   });
 
-  // A CGI-like backend reads `_` as `-`: a name that would shadow one of ours goes, any other stays.
+  // A CGI-like backend reads `_` as `-`. A name that it would read as one of ours is dropped; all others are passed on.
   it.each(['X_Forwarded_For', 'x_forwarded_host', 'X-Forwarded_Proto', 'X_Forwarded-Prefix', 'X_Request_Id'])(
     'the %s of the client does not reach the backend',
     async (name) => {
@@ -37,7 +37,7 @@ describe('for a peer that is not trusted', () => {
     expect(backend.request.lines).toContain(`${name}: fine`);
   });
 
-  it('the fields say who asked, how, and for what', async () => {
+  it('the X-Forwarded fields describe the request of the client', async () => {
     const { backend, port } = await start();
     await ask(port, get('/v1/x'));
     expect(valuesOf(backend.request, 'x-forwarded-for')).toEqual(['127.0.0.1']);
@@ -76,13 +76,13 @@ describe('for a trusted peer', () => {
     expect(membersOf(backend.request, 'forwarded')[0]).toBe('for=1.2.3.4');
   });
 
-  it('an underscore still shadows nothing of ours', async () => {
+  it('a name with underscores cannot replace one of our fields', async () => {
     const { backend, port } = await start(trusting);
     await ask(port, get('/v1/x', 'X_Forwarded_For: evil'));
     expect(backend.request.raw).not.toContain('evil');
   });
 
-  it('elsewhere is not trusted here', async () => {
+  it('a peer outside of trusted_proxies is not trusted', async () => {
     const { backend, port } = await start({ trusted_proxies: ['10.0.0.0/8', '192.0.2.1/32'] });
     await ask(port, get('/v1/x', 'X-Forwarded-For: 1.2.3.4'));
     expect(valuesOf(backend.request, 'x-forwarded-for')).toEqual(['127.0.0.1']);

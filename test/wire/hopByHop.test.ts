@@ -11,7 +11,7 @@ const start = (script = answer(200, 'ok')) =>
   });
 
 // RFC 9110 §7.6.1.
-describe('of a request', () => {
+describe('the hop-by-hop fields of a request', () => {
   it.each([
     ['Keep-Alive', 'timeout=5'],
     ['Proxy-Connection', 'keep-alive'],
@@ -64,7 +64,7 @@ describe('of a request', () => {
     expect(backend.request.body).toBe('hello');
   });
 
-  it.each(['Via', 'X-Request-Id'])('Connection: %s does not remove ours', async (name) => {
+  it.each(['Via', 'X-Request-Id'])('Connection: %s does not remove the field of the gateway', async (name) => {
     const { backend, port } = await start();
     expect((await ask(port, get('/v1/x', `Connection: ${name}`))).status).toBe(200);
     expect(valuesOf(backend.request, name)).toHaveLength(1);
@@ -78,7 +78,7 @@ describe('of a request', () => {
     expect(backend.request.body).toBe('hello');
   });
 
-  it.each(['close', 'keep-alive'])('Connection: %s is between the client and us', async (value) => {
+  it.each(['close', 'keep-alive'])('Connection: %s applies to the client connection only', async (value) => {
     const { backend, port } = await start();
     const client = await connectTo(port);
     client.send(get('/v1/x', `Connection: ${value}`));
@@ -87,7 +87,7 @@ describe('of a request', () => {
   });
 });
 
-describe('of a response', () => {
+describe('the hop-by-hop fields of a response', () => {
   it.each([
     ['Keep-Alive', 'timeout=5'],
     ['Proxy-Connection', 'keep-alive'],
@@ -118,7 +118,7 @@ describe('of a response', () => {
     },
   );
 
-  it('Connection: close of the backend closes nothing at the client', async () => {
+  it('Connection: close of the backend does not close the client connection', async () => {
     const { backend, port } = await start(answer(200, 'ok', 'Connection: close'));
     const client = await connectTo(port);
     for (const path of ['/v1/a', '/v1/b']) {

@@ -14,11 +14,11 @@ import { singleValueOf, valuesOf } from '../support/response.ts';
 const upgrade = get('/v1/ws', 'Connection: Upgrade', 'Upgrade: websocket');
 const slowly: Answer = (request) => [{ wait: 100 }, { write: answer(200, request.target) }];
 
-/** A deprecated version, in a standalone gateway or one that is embedded in another server. */
-async function start(script: Answer, kind: 'own' | 'embedded', settings: Record<string, unknown> = {}) {
+/** A gateway with a deprecated version: standalone, or embedded in another server. */
+async function start(script: Answer, kind: 'standalone' | 'embedded', settings: Record<string, unknown> = {}) {
   const backend = await startBackend(script);
   const routes = { '/v1': { upstream: backend.url, deprecation: '2026-06-30' }, '/v2': backend.url };
-  if (kind === 'own') return { backend, port: (await startTestGateway(routes, { gateway: settings })).port };
+  if (kind === 'standalone') return { backend, port: (await startTestGateway(routes, { gateway: settings })).port };
   const gateway = createVersionGateway({ routes });
   const server = createServer(gateway as RequestListener).on('upgrade', gateway.upgrade);
   server.listen(0, '127.0.0.1');
@@ -30,8 +30,8 @@ async function start(script: Answer, kind: 'own' | 'embedded', settings: Record<
   return { backend, port: (server.address() as AddressInfo).port };
 }
 
-describe.each(['own', 'embedded'] as const)('one client cannot bring an %s gateway down', (kind) => {
-  it('with an upgrade behind a request in flight', async () => {
+describe.each(['standalone', 'embedded'] as const)('one client cannot bring down the %s gateway', (kind) => {
+  it('with an upgrade after a request in flight', async () => {
     const { port } = await start(slowly, kind);
     const client = await connectTo(port);
     client.send(get('/v1/slow') + upgrade);
@@ -58,20 +58,20 @@ describe.each(['own', 'embedded'] as const)('one client cannot bring an %s gatew
   });
 });
 
-it('a CONNECT behind a request in flight waits until that is answered', async () => {
-  const { port } = await start(slowly, 'own');
+it('a CONNECT after a request in flight waits until that is answered', async () => {
+  const { port } = await start(slowly, 'standalone');
   const client = await connectTo(port);
   client.send(get('/v1/slow') + message('CONNECT a:443 HTTP/1.1', 'Host: a:443'));
   expect((await client.response()).body).toBe('/slow');
   expectProblem(await client.response('CONNECT'), 405);
 });
 
-describe('a client that asks to switch and leaves', () => {
+describe('a client that disconnects during an upgrade', () => {
   it.each([
     ['before the backend answers', [] as const],
     ['before the backend switches', [{ wait: 300 }, { write: 'HTTP/1.1 101 Switching Protocols\r\n\r\n' }] as const],
-  ])('%s takes the connection to the backend with it', async (_when, steps) => {
-    const { backend, port } = await start([...steps], 'own');
+  ])('%s ends the connection to the backend as well', async (_when, steps) => {
+    const { backend, port } = await start([...steps], 'standalone');
     const client = await connectTo(port);
     client.send(upgrade);
     await eventually(() => expect(backend.requests).toHaveLength(1));
@@ -81,8 +81,8 @@ describe('a client that asks to switch and leaves', () => {
   });
 });
 
-// RFC 9110 §6.6.2: Trailer is only a hint, and there is no chunked body that it could speak of.
-describe('a Trailer field without a body to follow', () => {
+// RFC 9110 §6.6.2: Trailer announces fields after a chunked body, and these responses have none.
+describe('a Trailer field in a response without a body', () => {
   const head = (status: string) => `HTTP/1.1 ${status}\r\nTransfer-Encoding: chunked\r\nTrailer: X-A\r\n\r\n`;
 
   it.each([
@@ -90,7 +90,7 @@ describe('a Trailer field without a body to follow', () => {
     ['GET', '304 Not Modified'],
     ['GET', '204 No Content'],
   ])('in answer to %s, with %s, is dropped', async (method, status) => {
-    const { port } = await start(head(status), 'own');
+    const { port } = await start(head(status), 'standalone');
     const response = await ask(port, message(`${method} /v1/x HTTP/1.1`, 'Host: a'), method);
     expect([response.status, singleValueOf(response, 'trailer')]).toEqual([Number(status.slice(0, 3)), undefined]);
     expect((await ask(port, message(`${method} /v1/x HTTP/1.1`, 'Host: a'), method)).status).toBe(response.status);
@@ -100,13 +100,13 @@ describe('a Trailer field without a body to follow', () => {
 it('trailers cannot repeat the lifecycle fields of the head', async () => {
   const body =
     '2\r\nok\r\n0\r\nDeprecation: true\r\nSunset: x\r\nLink: </>; rel="successor-version"\r\nX-Own: 1\r\n\r\n';
-  const { port } = await start(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`, 'own');
+  const { port } = await start(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`, 'standalone');
   const response = await ask(port, get('/v1/x'));
   expect(response.trailers.map(([name]) => name)).toEqual(['X-Own']);
 });
 
 it('a malformed body is refused, with the lifecycle fields of the version', async () => {
-  const { port } = await start([], 'own');
+  const { port } = await start([], 'standalone');
   const client = await connectTo(port);
   client.send(chunked('/v1/x', '2\r\nab\r\n', 'Origin: https://a.example'));
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -118,9 +118,9 @@ it('a malformed body is refused, with the lifecycle fields of the version', asyn
   await client.closed();
 });
 
-describe('pipelined requests behind one that takes its time', () => {
-  it('are all answered, hundreds of them', async () => {
-    const { port } = await start(slowly, 'own', {});
+describe('pipelined requests after a slow one', () => {
+  it('are all answered, even hundreds of them', async () => {
+    const { port } = await start(slowly, 'standalone', {});
     const client = await connectTo(port);
     client.send(get('/v1/slow') + get('/v9/x').repeat(900));
     expect((await client.response()).body).toBe('/slow');
@@ -128,7 +128,7 @@ describe('pipelined requests behind one that takes its time', () => {
   });
 
   it('are answered up to the one that is refused, and the connection ends with it', async () => {
-    const { backend, port } = await start(slowly, 'own', {});
+    const { backend, port } = await start(slowly, 'standalone', {});
     const client = await connectTo(port);
     client.send(get('/v1/a') + get('/v1/b') + get('/v1/c', 'Host: twice') + get('/v1/never'));
     expect((await client.response()).body).toBe('/a');
@@ -138,8 +138,8 @@ describe('pipelined requests behind one that takes its time', () => {
     expect(backend.requests.map((request) => request.target)).toEqual(['/a', '/b']);
   });
 
-  // A gateway of its own stops reading instead: see pipelinedFlood.test.ts.
-  it('without end are cut off in an embedded gateway, before they fill the memory', async () => {
+  // A standalone gateway stops reading instead: see pipelinedFlood.test.ts.
+  it('are cut off in an embedded gateway before they fill the memory', async () => {
     const { port } = await start([], 'embedded');
     const client = await connectTo(port);
     const many = get('/v1/x').repeat(10_000);
@@ -149,8 +149,8 @@ describe('pipelined requests behind one that takes its time', () => {
   });
 });
 
-it('the index does not wait for a body that it did not ask for', async () => {
-  const { port } = await start([], 'own');
+it('the index is sent without waiting for the request body', async () => {
+  const { port } = await start([], 'standalone');
   const client = await connectTo(port);
   client.send(
     post('/', 'abc', 'Accept: */*').replace('POST', 'GET').replace('Content-Length: 3', 'Content-Length: 30'),
@@ -162,7 +162,7 @@ it('the index does not wait for a body that it did not ask for', async () => {
 
 it('a redirect to public_url gets the prefix, too', async () => {
   const script = 'HTTP/1.1 302 Found\r\nLocation: https://api.example.com/x\r\nContent-Length: 0\r\n\r\n';
-  const { port } = await start(script, 'own', { public_url: 'https://api.example.com' });
+  const { port } = await start(script, 'standalone', { public_url: 'https://api.example.com' });
   expect(singleValueOf(await ask(port, get('/v1/y')), 'location')).toBe('https://api.example.com/v1/x');
 });
 
@@ -181,7 +181,7 @@ it('a client that pipelines and does not read is cut off after write_idle', asyn
   expect(backend.requests.length).toBeLessThan(500);
 });
 
-describe('behind several responses in progress', () => {
+describe('after several pipelined requests', () => {
   const cases: [string, string, number][] = [
     ['an upgrade', get('/v1/ws', 'Connection: Upgrade', 'Upgrade: websocket'), 200],
     ['a CONNECT', message('CONNECT a:1 HTTP/1.1', 'Host: a'), 405],
@@ -191,7 +191,7 @@ describe('behind several responses in progress', () => {
   ];
 
   it.each(cases)('%s comes last', async (_name, bytes, status) => {
-    const { port } = await start(slowly, 'own');
+    const { port } = await start(slowly, 'standalone');
     const client = await connectTo(port);
     client.send(get('/v1/a') + get('/v9/b') + get('/v1/c') + get('/v9/d') + bytes);
     const statuses: number[] = [];
@@ -200,8 +200,8 @@ describe('behind several responses in progress', () => {
     expect((await client.closed()).leftover).toBe('');
   });
 
-  it('nothing is run behind an answer that ends the connection', async () => {
-    const { backend, port } = await start(slowly, 'own');
+  it('no request is run after a response that closes the connection', async () => {
+    const { backend, port } = await start(slowly, 'standalone');
     const client = await connectTo(port);
     client.send(get('/v1/a') + post('/', 'abc') + message('DELETE /v1/x HTTP/1.1', 'Host: a'));
     expect((await client.response()).status).toBe(200);
@@ -211,7 +211,7 @@ describe('behind several responses in progress', () => {
   });
 
   it('a last request with Connection: close is answered', async () => {
-    const { port } = await start(slowly, 'own');
+    const { port } = await start(slowly, 'standalone');
     const client = await connectTo(port);
     client.send(get('/v1/e') + get('/v1/f', 'Connection: close') + message('DELETE /v1/x HTTP/1.1', 'Host: a'));
     expect([(await client.response()).body, (await client.response()).body]).toEqual(['/e', '/f']);
@@ -219,7 +219,7 @@ describe('behind several responses in progress', () => {
   });
 });
 
-it('in a server with other listeners, an upgrade that is none of ours is left as it came', async () => {
+it('in a server with other listeners, an upgrade to another path is left to them', async () => {
   const backend = await startBackend();
   const gateway = createVersionGateway({ routes: { '/v1': backend.url } });
   const server = createServer((_req, res) => res.end()).on('upgrade', gateway.upgrade);
@@ -239,7 +239,7 @@ it('in a server with other listeners, an upgrade that is none of ours is left as
   socket.terminate();
 });
 
-it('a tunnel whose client has left does not stay for a backend that ignores it', async () => {
+it('a tunnel whose client disconnects ends even if the backend ignores that', async () => {
   const backend = await startBackend([
     { write: 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n' },
     { take: () => {} },

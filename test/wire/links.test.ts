@@ -8,14 +8,14 @@ import { type RawResponse, valuesOf } from '../support/response.ts';
 const now = '2026-08-01T00:00:00Z';
 const deprecated = { deprecation: '2026-06-30', sunset: '2028-06-30' };
 
-interface House {
+interface Setup {
   readonly v1?: Record<string, unknown>;
   readonly others?: Record<string, unknown>;
   readonly own?: readonly string[];
   readonly base?: string;
 }
 
-async function linksOf(target: string, { v1 = {}, others, own = [], base }: House = {}): Promise<RawResponse> {
+async function linksOf(target: string, { v1 = {}, others, own = [], base }: Setup = {}): Promise<RawResponse> {
   const backend = await startBackend(answer(200, '', ...own));
   const gateway = await startTestGateway(
     {
@@ -45,7 +45,7 @@ describe('the successor link', () => {
     expect(valuesOf(await linksOf(target), 'link')).toEqual([`${uri}; ${successor}`]);
   });
 
-  it('of the version itself is the next one', async () => {
+  it('of the path of the version is the path of the next one', async () => {
     for (const target of ['/v1', '/v1?x']) {
       const [link] = valuesOf(await linksOf(target), 'link');
       expect([`</v2>; ${successor}`, `</v2/>; ${successor}`]).toContain(link);
@@ -58,7 +58,7 @@ describe('the successor link', () => {
   });
 
   // RFC 8288 §3: a `>` in the target would end it early.
-  it('cannot be broken out of', async () => {
+  it('cannot be ended early by the path', async () => {
     const response = await linksOf('/v1/x>;rel="next",<http://evil.test/');
     const links = valuesOf(response, 'link').filter((line) => line.includes('successor-version'));
     for (const link of links) expect(link).toMatch(/^<[^<>"]*>; rel="successor-version"$/);
@@ -77,14 +77,14 @@ describe('the successor link', () => {
     expect(valuesOf(response, 'link')).toEqual(uris.map((uri) => `${uri}; ${successor}`));
   });
 
-  it('is the one that the file names', async () => {
+  it('is the configured successor', async () => {
     const backend = await startBackend();
     const others = { '/v2': backend.url, '/v3': backend.url };
     const response = await linksOf('/v1/x', { v1: { successor: '/v3' }, others });
     expect(valuesOf(response, 'link')).toEqual([`</v3/x>; ${successor}`]);
   });
 
-  it('passes over a retired major', async () => {
+  it('skips a retired major', async () => {
     const backend = await startBackend();
     const others = { '/v2': { retired: true, ...deprecated }, '/v3': backend.url };
     expect(valuesOf(await linksOf('/v1/x', { others }), 'link')).toEqual([`</v3/x>; ${successor}`]);
@@ -103,7 +103,7 @@ describe('the links of the backend', () => {
     ['commas in quotes and targets', ['Link: <https://other.test/a,b>; rel="next"; title="a, \\"b\\""']],
     ['its own successor', ['Link: </elsewhere>; rel="successor-version"']],
     ['obs-text', ['Link: </a>; rel="next"; title="caf\xe9"']],
-    ['none that can be read', ['Link: not a link at all']],
+    ['an invalid Link', ['Link: not a link at all']],
   ])('come first, unchanged: %s', async (_name, own) => {
     const response = await linksOf('/v1/x', { own });
     const lines = response.lines.filter((line) => /^link:/i.test(line));
@@ -111,8 +111,8 @@ describe('the links of the backend', () => {
   });
 });
 
-describe('more links', () => {
-  it('rel="latest-version" goes to the newest live major, where it is another', async () => {
+describe('other links', () => {
+  it('rel="latest-version" is the newest live major, if it is not the successor', async () => {
     const backend = await startBackend();
     const others = { '/v2': backend.url, '/v3': backend.url, '/v4': { retired: true, ...deprecated } };
     const response = await linksOf('/v1/x?q', { others });
@@ -121,19 +121,19 @@ describe('more links', () => {
 
   it('rel="latest-version" follows moved, major by major', async () => {
     const backend = await startBackend();
-    const house = (moved: string | null) => ({
+    const setup = (moved: string | null) => ({
       v1: { moved: { '/a/{id}': '/b/{id}' } },
       others: { '/v2': { upstream: backend.url, moved: { '/b/{id}': moved } }, '/v3': backend.url },
     });
-    expect(relations(await linksOf('/v1/a/7', house('/c/{id}')))).toEqual([
+    expect(relations(await linksOf('/v1/a/7', setup('/c/{id}')))).toEqual([
       ['successor-version', '/v2/b/7'],
       ['latest-version', '/v3/c/7'],
     ]);
-    expect(relations(await linksOf('/v1/a/7', house(null)))).toEqual([['successor-version', '/v2/b/7']]);
+    expect(relations(await linksOf('/v1/a/7', setup(null)))).toEqual([['successor-version', '/v2/b/7']]);
   });
 
   // RFC 9745 §3, RFC 8594 §6.
-  it('info is rel="deprecation", and rel="sunset" once there is one', async () => {
+  it('info has rel="deprecation", and also rel="sunset" if there is a sunset', async () => {
     const info = 'https://example.com/v1-end';
     const both = relations(await linksOf('/v1/x', { v1: { info } }));
     expect(both).toEqual(

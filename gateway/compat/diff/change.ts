@@ -53,7 +53,7 @@ export interface ChangeOf<K extends Kind> {
   readonly name: string;
   /** Facts that do not fit into a name. */
   readonly detail?: ChangeDetail;
-  /** The location on either side; undefined where there is none. */
+  /** The places in the old and the new contract; undefined if there is none. */
   readonly old: Located | undefined;
   readonly new: Located | undefined;
 }
@@ -118,7 +118,7 @@ export interface Comparison {
 /** `error`: breaking. `warn`: may break clients. `info`: compatible. */
 export type Severity = 'error' | 'warn' | 'info';
 
-/** Rates changes where the diff chooses between several ways to pair alternatives. The rules provide it. */
+/** Rates changes, so that the diff can choose between several ways to pair alternatives. The rules provide it. */
 export type SeverityOf = (change: Change) => Severity;
 
 export function emptyComparison(): Comparison {
@@ -159,13 +159,13 @@ export function compareDocs(old: Located, now: Located, into: Comparison): void 
   addChange(into, { kind: 'docs', effect: 'changed', detail: { is: 'keywords', keywords }, old, new: now });
 }
 
-/** Adds a change of documentation where the values of a keyword differ. */
+/** Adds a change of documentation if the values of a keyword differ. */
 export function compareAsDocs(keyword: string, old: Located, now: Located, into: Comparison): void {
   if (!isEqual(old.value, now.value))
     addChange(into, { kind: 'docs', effect: 'changed', name: keyword, old, new: now });
 }
 
-/** The number of breaking changes in a comparison and its parts. A part that is not done yet counts as it is. */
+/** The number of breaking changes in a comparison and its parts. An unfinished part counts with its changes so far. */
 export function countBreaking(comparison: Comparison, severityOf: SeverityOf): number {
   return countChanges(comparison, (change) => severityOf(change) === 'error');
 }

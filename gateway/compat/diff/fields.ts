@@ -84,7 +84,7 @@ function compareAdditional(pair: SchemaPair): void {
   }
   const opens = isOpen || old?.schema.view.rejectsAll === true;
   const wasMap = pair.old.properties.size === 0 && old?.schema.view.rejectsAll === false;
-  // The values of a map are the fields of a response.
+  // In a response, the values of a map count as its fields.
   if (isConstrained(old) && now?.schema.view.rejectsAll && !pair.isRequest)
     pair.addChange('field', 'removed', '*', old.at, now.at);
   else if (opens && wasMap) pair.addChange('type', 'wider', 'additionalProperties', old?.at, now?.at);
@@ -118,7 +118,7 @@ export function compareItems(pair: SchemaPair): void {
     pair.addChange('type', 'wider', 'items', before.at, undefined);
 }
 
-/** Adds a change where `minItems` guaranteed an item of a response and no longer does. */
+/** Adds a change if `minItems` guaranteed an item of a response and no longer does. */
 function comparePresence(pair: SchemaPair, index: number, before?: SubschemaRef, after?: SubschemaRef): void {
   const [least = 0, leastNow = 0] = [pair.old, pair.new].map(({ limits }) => limits.counts.get('minItems')?.is ?? 0);
   const isKept = after !== undefined && leastNow > index;

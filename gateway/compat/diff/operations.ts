@@ -81,9 +81,9 @@ function isRequired({ value }: Located): boolean {
 function compareResponses(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
   const [before, after] = [statusesOf(old), statusesOf(now)];
   for (const [status, response] of before) {
-    const kept = after.get(status) ?? entryKeeping(status, after);
+    const kept = after.get(status) ?? entryDeclaring(status, after);
     if (kept) compareResponse(status, response, kept, caller, contracts, into);
-    // The statuses that remain of a range are compared with it below.
+    // The new entries for statuses of the range are compared with it below.
     else if (isNarrowed(status, after)) addStatusLimit('narrower', status, caller, into, response, undefined);
     else addResponse('removed', status, caller, into, response, undefined);
   }
@@ -143,8 +143,8 @@ function addStatusLimit(
   addChange(into, { kind: 'limit', effect, direction, name: 'status', detail, old, new: now });
 }
 
-/** The entry that includes a status without an entry of its own. `default` does not keep a successful status. */
-function entryKeeping(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
+/** The entry that still declares a status without an entry of its own; `default` does not declare successful ones. */
+function entryDeclaring(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
   return /^[123]/.test(status) ? others.get(`${status.slice(0, 1)}XX`) : entryIncluding(status, others);
 }
 
@@ -180,7 +180,7 @@ function requirementsOf(operation: Located, { root }: Documents): Located {
   return own.value === undefined ? below(root, 'security') : own;
 }
 
-/** With the definitions of the schemes, in an order that does not depend on the contract. */
+/** The requirements and the definitions of their schemes as text, sorted, so that equal requirements have equal keys. */
 function securityKey({ value }: Located, documents: Documents): string {
   const schemes = below(below(documents.root, 'components'), 'securitySchemes');
   const requirements = isList(value) ? value.filter(isMap) : [];
@@ -210,7 +210,7 @@ function compareCallbacks(old: Located, now: Located, contracts: ContractPair, i
   }
 }
 
-/** Once for each pair of operations: a callback may contain itself. */
+/** Compares each pair of operations only once, because a callback may contain itself. */
 function compareCallback(key: string, old: Route, now: Route, contracts: ContractPair): Comparison {
   return contracts.compareOnce(key, old.operation, now.operation, (_old, _now, into) => {
     addPart(into, undefined, compareOperations(old, now, contracts));

@@ -9,18 +9,18 @@ export interface AlternativePairs {
   readonly added: readonly Alternative[];
 }
 
-// Beyond so many pairs, alternatives are paired by their field names only.
+// If there are more possible pairs, alternatives are paired by their field names only.
 const mostPairs = 400;
 
-/** Pairs the choices of two schemas. Several (in an `allOf`) may be reordered: those with most in common are paired. */
+/** Pairs the choices of two schemas. Several (in an `allOf`) are paired by the number of alternatives in common. */
 export function pairChoices(old: readonly Choice[], now: readonly Choice[]): [Choice, Choice][] {
   if (old.length !== now.length) return [];
   if (old.length === 1 && old[0] && now[0]) return [[old[0], now[0]]];
-  const waiting = [...now];
+  const unpaired = [...now];
   return old.map((choice) => {
     const keys = new Set(choice.alternatives.map(contentKey));
-    const shared = waiting.map(({ alternatives }) => alternatives.filter((one) => keys.has(contentKey(one))).length);
-    const [best = choice] = waiting.splice(shared.indexOf(Math.max(...shared)), 1);
+    const shared = unpaired.map(({ alternatives }) => alternatives.filter((one) => keys.has(contentKey(one))).length);
+    const [best = choice] = unpaired.splice(shared.indexOf(Math.max(...shared)), 1);
     return [choice, best];
   });
 }
@@ -73,7 +73,7 @@ function withPairs(
   };
 }
 
-/** For unpaired alternatives, a discriminator value that is mapped to them on either side. */
+/** The discriminator values that both mappings contain, by unpaired alternative. */
 function sharedValues({ removed, added }: AlternativePairs, pair: SchemaPair): ReadonlyMap<Alternative, string> {
   const shared = new Map<Alternative, string>();
   if (removed.length === 0 || added.length === 0) return shared;

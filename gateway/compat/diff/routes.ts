@@ -61,7 +61,7 @@ export function callerOf({ kind }: Route): Caller {
   return kind === 'route' ? 'client' : 'api';
 }
 
-/** The directions of what requests and responses contain. */
+/** The direction of the data in requests, and of the data in responses. */
 export function directionsOf(caller: Caller): { readonly request: Direction; readonly response: Direction } {
   return caller === 'client'
     ? { request: 'request', response: 'response' }
@@ -123,7 +123,7 @@ export function basePathsMoved(
   return removed.length === 0 ? undefined : { old: distinctPaths(removed), new: distinctPaths(after) };
 }
 
-/** Without addresses of the developer's own machine, unless nothing else is listed. */
+/** Without addresses of the local machine, unless nothing else is listed. */
 function comparableAddresses(old: Servers, now: Servers): [readonly ServerAddress[], readonly ServerAddress[]] {
   const listed = [old, now].flatMap(({ at, addresses }) => (at ? addresses : []));
   if (!listed.some(isRemote)) return [old.addresses, now.addresses];
@@ -169,7 +169,7 @@ export interface Majors {
 
 /**
  * Recognises the contracts of two majors of one API: the URLs of each contain one version, the new one is higher, and
- * without the version a base path of both is the same. Undefined: the second contract is a revision of the first, or
+ * they share a base path once the version is removed. Undefined: the second contract is a revision of the first, or
  * another API.
  */
 export function majorsBetween(old: Documents, now: Documents): Majors | undefined {

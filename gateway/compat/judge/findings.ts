@@ -177,14 +177,14 @@ function withChanges(roots: readonly Comparison[]): Set<Comparison> {
 
 const leastSimilarity = 0.5;
 const leastRouteSimilarity = 0.7;
-// If everything at one place was renamed, guesses are not worth the time.
-const mostTrials = 2500;
+// With more pairs of a removed and an added name, comparing them all takes too long.
+const mostPairs = 2500;
 
 /** For each removal that looks like a rename: the new name, which was added at the same place. */
 export function renamesIn({ document, routes }: ContractComparison): ReadonlyMap<Change, string> {
   const renames = new Map<Change, string>();
   const seen = new Set<Comparison>([document, ...routes.map(({ comparison }) => comparison)]);
-  // The loop adds to the set.
+  // The loop also visits the parts that it adds to the set.
   for (const comparison of seen) {
     for (const part of comparison.parts) seen.add(part.comparison);
     addRenames(comparison.changes, renames);
@@ -197,7 +197,7 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
   const named = changes.filter(({ kind }) => kind === 'field' || kind === 'parameter' || kind === 'header');
   const removed = named.filter(({ effect }) => effect === 'removed');
   const added = named.filter(({ effect }) => effect !== 'removed');
-  if (removed.length * added.length > mostTrials) return;
+  if (removed.length * added.length > mostPairs) return;
   for (const removal of removed) {
     const candidates = added.filter(({ kind, direction }) => kind === removal.kind && direction === removal.direction);
     const scored = candidates.map((one) => {

@@ -2,10 +2,10 @@ import { safeText } from './words.ts';
 
 /**
  * Escapes text for GitHub's Markdown. A character reference is never read as syntax (CommonMark §2.5). GitHub also links
- * mentions and issue numbers in the rendered text; a zero-width space behind `@`, `#` and `GH-` prevents that.
+ * mentions and issue numbers in the rendered text; a zero-width space after `@`, `#` and `GH-` prevents that.
  */
 export function plain(text: string, length?: number): string {
-  return referenced(safeText(text, length))
+  return asReferences(safeText(text, length))
     .replace(/^(?:-|\d+(?=[.)]))/, (start) => `&#8203;${start}`)
     .replace(/&#(?:64|35);|GH-(?=\d)/gi, '$&&#8203;');
 }
@@ -14,7 +14,7 @@ export function plain(text: string, length?: number): string {
 export function code(text: string, length?: number): string {
   const cut = safeText(text, length);
   if (cut.trim() === '') return plain(cut);
-  return /[`|\\]/.test(cut) ? `<code>${referenced(cut)}</code>` : `\`${cut}\``;
+  return /[`|\\]/.test(cut) ? `<code>${asReferences(cut)}</code>` : `\`${cut}\``;
 }
 
 /** A sentence with names in backticks. */
@@ -31,6 +31,6 @@ export function sentence(text: string, length?: number): string {
     .join('');
 }
 
-function referenced(text: string): string {
+function asReferences(text: string): string {
   return text.replace(/[^\p{L}\p{N} ,;?./:(){}'"→…-]|:(?=\/\/)|(?<=www)\./giu, (one) => `&#${one.codePointAt(0)};`);
 }

@@ -7,7 +7,7 @@ import { startTestGateway } from '../support/gateway.ts';
 import { connectTo, get, message } from '../support/rawClient.ts';
 import { startWire } from '../support/wire.ts';
 
-describe('a client that leaves aborts the request at the backend within a second', () => {
+describe('a client that disconnects aborts the request at the backend within a second', () => {
   const begun = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n';
 
   it.each([
@@ -34,7 +34,7 @@ describe('a client that leaves aborts the request at the backend within a second
     expect(backend.requests).toEqual([]);
   });
 
-  it('and takes the pipelined ones with it', async () => {
+  it('with the pipelined requests as well', async () => {
     const { backend, client } = await startWire([]);
     client.send(get('/v1/x') + get('/v1/y'));
     await eventually(() => expect(backend.requests.length).toBeGreaterThan(0));
@@ -69,7 +69,7 @@ describe('a client that leaves aborts the request at the backend within a second
     await sleep(300);
     client.reset();
     await sleep(300);
-    // Only a socket that is read hears of an end.
+    // A socket that is not being read does not detect the end.
     for (const socket of taken) socket.resume();
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 1_000);
     expect(backend.requests).toEqual([]);
