@@ -4,8 +4,6 @@ import { isIP } from 'node:net';
 import type { Express, Request, RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 
-// Where a request to the admin listener comes from, and how many wrong tokens came from there.
-
 /** Makes Express apply the current `trusted_proxies` to X-Forwarded-For. A reload may change them. */
 export function trustProxies(app: Express, live: { readonly current: Snapshot }): RequestHandler {
   let applied: Snapshot | undefined;
@@ -45,7 +43,7 @@ function digest(text: string): Buffer {
 
 const maxFailures = 5;
 const windowMs = 60_000;
-// So that no flood of addresses fills the memory.
+// Limits the memory that requests from many addresses can use.
 const maxAddresses = 10_000;
 
 /**
@@ -59,34 +57,34 @@ export class TokenAttempts {
   /** The right token that each network sent last. The exemption ends when the token changes. */
   readonly #succeeded = new Map<string, string>();
 
-  /** How long `address` must wait before its next attempt, ms; 0: it need not. */
+  /** How long `address` must wait before its next attempt, ms; 0: no wait. */
   wait(address: string, now: number): number {
     const recent = this.#recent(address, now);
     const first = recent[recent.length - maxFailures];
     return first === undefined ? 0 : first + windowMs - now;
   }
 
-  /** Whether to accept `token`, which is the right one, from `address`. */
+  /** Whether `token`, which must be the right one, is accepted from `address` at `now`. */
   accepts(address: string, token: string, now: number): boolean {
-    return this.#succeeded.get(networkOf(address)) === token || this.wait(address, now) === 0;
+    return this.#succeeded.get(hostNetworkOf(address)) === token || this.wait(address, now) === 0;
   }
 
   succeed(address: string, token: string): void {
-    setNewest(this.#succeeded, networkOf(address), token);
+    setNewest(this.#succeeded, hostNetworkOf(address), token);
   }
 
   /** Failures while the address has to wait do not extend the wait. */
   fail(address: string, now: number): void {
     if (this.wait(address, now) === 0)
-      setNewest(this.#failed, networkOf(address), [...this.#recent(address, now), now]);
+      setNewest(this.#failed, hostNetworkOf(address), [...this.#recent(address, now), now]);
   }
 
   #recent(address: string, now: number): readonly number[] {
-    return (this.#failed.get(networkOf(address)) ?? []).filter((at) => at > now - windowMs);
+    return (this.#failed.get(hostNetworkOf(address)) ?? []).filter((at) => at > now - windowMs);
   }
 }
 
-/** Removes the entry that was set the longest ago if there are too many. */
+/** Sets an entry. Removes the entry that was set the longest ago if there are too many. */
 function setNewest<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key);
   map.set(key, value);
@@ -95,7 +93,7 @@ function setNewest<Value>(map: Map<string, Value>, key: string, value: Value): v
 }
 
 /** The /64 of an IPv6 address, because one host can use all of it (RFC 4291 §2.5.4). */
-function networkOf(address: string): string {
+function hostNetworkOf(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = '', tail = ''] = address.split('::');
   const [start, end] = [head, tail].map((part) => part.split(':').filter(Boolean)) as [string[], string[]];

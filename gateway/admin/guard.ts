@@ -13,8 +13,8 @@ export type Admits = (req: Request) => 'token' | 'session' | 'machine' | undefin
  * Admits requests with the token. If there is none, or `admin_loopback` is open, it also admits requests from this machine
  * to a loopback name. The name is checked because a web page can make a browser on this machine send requests to a name of
  * its own that resolves to 127.0.0.1 (DNS rebinding). The address is checked because anyone can send `Host: localhost`.
- * Neither check detects a proxy on this machine that sends the upstream's name as Host. So once a token is set, every
- * request needs it.
+ * Neither check detects a proxy on this machine that sends a loopback name as Host. So if a token is set, every request
+ * needs it, unless `admin_loopback` is open.
  */
 export function admission(
   live: { readonly current: Snapshot },
@@ -46,11 +46,11 @@ export function guard(
   clock: Clock,
 ): RequestHandler {
   return (req, res, next) => {
-    const by = admits(req);
+    const admittedBy = admits(req);
     const { adminToken } = live.current.gateway;
-    if (by === 'token') attempts.succeed(clientAddress(req), adminToken as string);
-    if (by !== undefined && isSafeFromCsrf(req, by)) next();
-    else if (by !== undefined)
+    if (admittedBy === 'token') attempts.succeed(clientAddress(req), adminToken as string);
+    if (admittedBy !== undefined && isSafeFromCsrf(req, admittedBy)) next();
+    else if (admittedBy !== undefined)
       sendProblem(res, 'FORBIDDEN', 'A browser may send this request only from the dashboard.');
     else if (adminToken !== undefined && bearer(req) !== undefined) refuseToken(req, res, attempts, clock.now());
     else if (adminToken !== undefined && req.path === '/' && req.method === 'GET') res.redirect(303, '/login');
@@ -62,7 +62,7 @@ const sendToken = 'Send gateway.admin_token as a bearer token.';
 const callFromThisMachine =
   'Call from this machine by a loopback name, not through a proxy. For calls from elsewhere set gateway.admin_token.';
 
-/** A proxy and this gateway may each use another of two Host fields (RFC 9112 §3.2). */
+/** Refuses a second Host field: a proxy and this gateway might each use a different one (RFC 9112 §3.2). */
 export const singleHost: RequestHandler = ({ rawHeaders }, res, next) => {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hosts > 1) sendProblem(res, 'BAD_REQUEST', 'A request has exactly one Host field.');
@@ -73,7 +73,12 @@ export const singleHost: RequestHandler = ({ rawHeaders }, res, next) => {
 export const requireJson: RequestHandler = (req, res, next) => {
   // Not req.is(), which is false for a request without a body.
   if (/^application\/json\s*(?:;|$)/i.test(req.get('content-type') ?? '')) next();
-  else sendProblem(res, 'UNSUPPORTED_MEDIA_TYPE', 'Send it with Content-Type: application/json; the body may be {}.');
+  else
+    sendProblem(
+      res,
+      'UNSUPPORTED_MEDIA_TYPE',
+      'Send the request with Content-Type: application/json; the body may be {}.',
+    );
 };
 
 function refuseToken(req: Request, res: Response, attempts: TokenAttempts, now: number): void {
@@ -90,9 +95,9 @@ function refuseToken(req: Request, res: Response, attempts: TokenAttempts, now: 
 
 // A page of another site can make a browser send a request with the session cookie and from this machine (CSRF), but never
 // with a bearer token.
-function isSafeFromCsrf(req: IncomingMessage, by: 'token' | 'session' | 'machine'): boolean {
-  if (by === 'token' || req.method === 'GET' || req.method === 'HEAD') return true;
-  return isSameOrigin(req) ?? by === 'machine';
+function isSafeFromCsrf(req: IncomingMessage, admittedBy: 'token' | 'session' | 'machine'): boolean {
+  if (admittedBy === 'token' || req.method === 'GET' || req.method === 'HEAD') return true;
+  return isSameOrigin(req) ?? admittedBy === 'machine';
 }
 
 function isFromThisMachine({ headers, socket }: IncomingMessage): boolean {

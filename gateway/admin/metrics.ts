@@ -37,28 +37,28 @@ export function gauges(
   config: ConfigStatus,
   now: number,
 ): MetricValues[] {
-  const each = (name: MetricName, value: (report: VersionReport) => number | undefined): MetricValues =>
+  const perVersion = (name: MetricName, value: (report: VersionReport) => number | undefined): MetricValues =>
     metricOf(
       name,
       versions.flatMap((report) => sample({ version: report.name }, value(report))),
     );
-  const eachTarget = (name: MetricName, value: (report: TargetReport) => number): MetricValues =>
+  const perTarget = (name: MetricName, value: (report: TargetReport) => number): MetricValues =>
     metricOf(
       name,
       versions.flatMap(({ name: version, targets }) =>
         targets.map((target) => ({ labels: { version, target: target.url }, value: value(target) })),
       ),
     );
-  const settings = ({ name }: VersionReport): Version | undefined => snapshot.versions.get(name);
+  const versionOf = ({ name }: VersionReport): Version | undefined => snapshot.versions.get(name);
   return [
-    each('version_gateway_requests_in_flight', ({ inFlight }) => inFlight),
-    each('version_gateway_requests_waiting', ({ waiting }) => waiting),
-    each('version_gateway_last_request_timestamp_seconds', ({ lastServed }) => seconds(lastServed)),
-    each('version_gateway_deprecated_version_in_use', (report) =>
-      inUse(settings(report), report, snapshot.guard.quiet || dayMs, now),
+    perVersion('version_gateway_requests_in_flight', ({ inFlight }) => inFlight),
+    perVersion('version_gateway_requests_waiting', ({ waiting }) => waiting),
+    perVersion('version_gateway_last_request_timestamp_seconds', ({ lastServed }) => seconds(lastServed)),
+    perVersion('version_gateway_deprecated_version_in_use', (report) =>
+      inUse(versionOf(report), report, snapshot.guard.quiet || dayMs, now),
     ),
-    each('version_gateway_days_until_sunset', (report) => daysUntil(settings(report)?.sunset, now)),
-    eachTarget('version_gateway_target_up', ({ health, reachable }) =>
+    perVersion('version_gateway_days_until_sunset', (report) => daysUntil(versionOf(report)?.sunset, now)),
+    perTarget('version_gateway_target_up', ({ health, reachable }) =>
       health === 'healthy' && reachable !== false ? 1 : 0,
     ),
     metricOf('version_gateway_workers_unresponsive', [
@@ -101,7 +101,7 @@ function sample(labels: MetricSample['labels'], value: number | undefined): Metr
   return value === undefined ? [] : [{ labels, value }];
 }
 
-type LedgerGauges = Pick<LedgerState, 'problem' | 'incident' | 'held' | 'foldedHere'>;
+type LedgerGauges = Pick<LedgerState, 'problem' | 'incident' | 'held' | 'foldedByLedger'>;
 
 export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
   if (!ledger) return [];
@@ -112,7 +112,7 @@ export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
       ledger.incident ? [{ labels: {}, value: ledger.incident.at / 1000 }] : [],
     ),
     metricOf('version_gateway_ledger_held_rows', [{ labels: {}, value: ledger.held }]),
-    // Added to the requests that the processes folded before the ledger received them.
-    metricOf('version_gateway_usage_folded_requests_total', [{ labels: {}, value: ledger.foldedHere }]),
+    // Other processes count the requests that they folded themselves. `exposition` adds these counts.
+    metricOf('version_gateway_usage_folded_requests_total', [{ labels: {}, value: ledger.foldedByLedger }]),
   ];
 }

@@ -25,7 +25,7 @@ export function operatorRoutes(context: AdminContext): Router {
   return router;
 }
 
-// By the outcome of a reload: applied, invalid file, or refused by the reload guard.
+// The HTTP status for each outcome of a reload. `faulty`: an invalid file; `refused`: by the reload guard.
 const reloadStatuses: Readonly<Record<string, number>> = {
   reloaded: 200,
   incomplete: 202,

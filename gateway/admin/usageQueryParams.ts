@@ -28,7 +28,7 @@ type Query = Request['query'];
 
 /** @throws InvalidParameterError */
 export function parseUsageQuery(query: Query, now: number): UsageQueryParams {
-  refuseOthers(query, ['since', 'by', 'version', 'step', ...pageParameters]);
+  rejectUnknown(query, ['since', 'by', 'version', 'step', ...pageParameters]);
   const version = textOf(query, 'version')?.replace(/^\//, '');
   const by = oneOf(query, 'by', groupings) ?? (version === undefined ? 'version' : 'client');
   const step = oneOf(query, 'step', ['day', 'hour'] as const);
@@ -39,16 +39,18 @@ export function parseUsageQuery(query: Query, now: number): UsageQueryParams {
 
 /** The quiet period of `GET /api/versions/{version}/retirement`, ms; undefined: not given. @throws InvalidParameterError */
 export function parseRetirementQuery(query: Query): number | undefined {
-  refuseOthers(query, ['quiet']);
+  rejectUnknown(query, ['quiet']);
   return durationOf(query, 'quiet');
 }
 
 /** A misspelt parameter would otherwise count as absent. */
-function refuseOthers(query: Query, names: readonly string[]): void {
+function rejectUnknown(query: Query, names: readonly string[]): void {
   const unknown = Object.keys(query).find((name) => !names.includes(name));
   if (unknown === undefined) return;
   const known = names.map((name) => `\`${name}\``).join(', ');
-  throw new InvalidParameterError(`\`${unknown.slice(0, 40)}\` is not a parameter of this resource. It has ${known}.`);
+  throw new InvalidParameterError(
+    `\`${unknown.slice(0, 40)}\` is not a parameter of this resource. Its parameters: ${known}.`,
+  );
 }
 
 function textOf(query: Query, name: string): string | undefined {
@@ -106,7 +108,7 @@ function sortOf(query: Query, columns: readonly string[]): UsagePage['sort'] {
   const text = textOf(query, 'sort');
   if (text === undefined) return undefined;
   const column = text.replace(/^-/, '');
-  if (columns.includes(column)) return { column, downwards: text.startsWith('-') };
+  if (columns.includes(column)) return { column, descending: text.startsWith('-') };
   throw new InvalidParameterError(
     `\`sort\` must be one of ${columns.join(', ')}, or \`-\` and one of them to reverse.`,
   );

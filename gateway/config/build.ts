@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
-import { isNoContract } from './contracts.ts';
+import { isUnusable } from './contracts.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import type { Draft } from './schema.ts';
 import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
@@ -61,7 +61,7 @@ function versionOf({ key, name, major, route }: RouteEntry, { draft, source, con
     info: route.info,
     guide: route.guide,
     moved: new PathTable(Object.entries(route.moved ?? {})),
-    contract: isNoContract(contract) ? undefined : contract,
+    contract: isUnusable(contract) ? undefined : contract,
     timeouts: {
       connect: timeouts.connect,
       firstByte: timeouts.first_byte,

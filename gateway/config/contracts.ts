@@ -5,10 +5,10 @@ import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
 import type { NamedFiles } from './namedFiles.ts';
 import type { Contract, Snapshot } from './snapshot.ts';
 
-const mostParsed = 32;
+const maxParsed = 32;
 
 /** Why a file cannot be used as a contract. */
-export interface NoContract {
+export interface UnusableContract {
   readonly problem: string;
   readonly remedy: string;
 }
@@ -16,7 +16,7 @@ export interface NoContract {
 /** Path tables by the content of their contracts, so that an unchanged contract is not parsed again. */
 export class ParsedContracts {
   readonly #onParse: (file: string) => void;
-  readonly #byContent = new Map<string, PathTable<true> | NoContract>();
+  readonly #byContent = new Map<string, PathTable<true> | UnusableContract>();
 
   /** `onParse` is called with each file before it is parsed. */
   constructor(onParse: (file: string) => void = () => {}) {
@@ -35,11 +35,11 @@ export class ParsedContracts {
     return this.#keep(key, known ?? parsePaths(text(), version));
   }
 
-  #keep(key: string, paths: PathTable<true> | NoContract): PathTable<true> | NoContract {
+  #keep(key: string, paths: PathTable<true> | UnusableContract): PathTable<true> | UnusableContract {
     this.#byContent.delete(key);
     this.#byContent.set(key, paths);
     for (const oldest of this.#byContent.keys()) {
-      if (this.#byContent.size <= mostParsed) break;
+      if (this.#byContent.size <= maxParsed) break;
       this.#byContent.delete(oldest);
     }
     return paths;
@@ -56,35 +56,35 @@ export function readContract(
   version: string,
   files: NamedFiles,
   parsed = new ParsedContracts(),
-): Contract | NoContract {
+): Contract | UnusableContract {
   const content = files.read(file, largestContract);
   if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
   const paths = parsed.pathsIn(file, version, content);
-  return isNoContract(paths) ? paths : { file, publish, digest: content.digest, paths };
+  return isUnusable(paths) ? paths : { file, publish, digest: content.digest, paths };
 }
 
-function parsePaths(text: string, version: string): PathTable<true> | NoContract {
-  const document = parse(text);
-  if (isNoContract(document)) return document;
+function parsePaths(text: string, version: string): PathTable<true> | UnusableContract {
+  const document = parseJsonOrYaml(text);
+  if (isUnusable(document)) return document;
   const paths = pathsOf(document);
   return Array.isArray(paths)
     ? new PathTable(paths.map((path) => [withoutVersion(path, version), true] as const))
     : paths;
 }
 
-export function isNoContract(value: unknown): value is NoContract {
+export function isUnusable(value: unknown): value is UnusableContract {
   return typeof value === 'object' && value !== null && 'problem' in value && 'remedy' in value;
 }
 
-function pathsOf(document: unknown): string[] | NoContract {
+function pathsOf(document: unknown): string[] | UnusableContract {
   const remedy = 'Name an OpenAPI document, 3.x or 2.0.';
   if (!isMap(document) || (document['openapi'] === undefined && document['swagger'] === undefined)) {
     return { problem: 'is not an OpenAPI document', remedy };
   }
   const paths = document['paths'];
   if (paths === undefined || paths === null) return [];
-  if (!isMap(paths)) return { problem: 'has `paths` that are no map', remedy };
-  // No path of a request contains a control character.
+  if (!isMap(paths)) return { problem: 'has `paths` that are not a map', remedy };
+  // A template with a control character never matches: no path of a request contains one.
   return Object.keys(paths).filter((path) => path.startsWith('/') && !/\p{Cc}/u.test(path));
 }
 
@@ -92,8 +92,8 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// JSON is tried first where it is likely: its parser is much faster, and a contract may be long.
-function parse(text: string): unknown {
+// Text that begins with a brace is read as JSON first, because the JSON parser is much faster.
+function parseJsonOrYaml(text: string): unknown {
   if (!/^\s*\{/.test(text)) return valueOfYaml(text);
   try {
     return JSON.parse(text);

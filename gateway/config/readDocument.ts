@@ -73,7 +73,7 @@ function placeOf({ yaml: { lines } }: Walker, node: Node | null, path: Path, key
   return { key: positionOf(lines, null, key), value: positionOf(lines, node, key) ?? fallback };
 }
 
-/** The faults of a text that is not read any further. */
+/** The faults of a text that cannot be parsed. */
 export function faultsOf(yaml: YamlText, text: string, file: string): Fault[] {
   // Within brackets the parser takes the brace of `${NAME}` for a map.
   const variables = yaml.problems.filter(({ offset }) => text.startsWith('$\x7b', offset - 1));
@@ -128,11 +128,11 @@ export interface Reading {
   readonly broken: boolean;
 }
 
-/** Reads a plain object as its YAML would be read. Strings with a variable count as unquoted. */
+/** Reads a plain object like a YAML document with the same values. Strings with a variable count as unquoted. */
 export function readObject(document: unknown, folder: string, env: NodeJS.ProcessEnv): Reading {
   const faults: Fault[] = [];
   const context: Source = { file: undefined, folder, tree: undefined, places: new Map() };
-  const open = new Set<object>();
+  const ancestors = new Set<object>();
 
   const copy = (value: unknown, path: Path): unknown => {
     if (typeof value === 'string') {
@@ -141,11 +141,13 @@ export function readObject(document: unknown, folder: string, env: NodeJS.Proces
       return scalar.value;
     }
     if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
-    if (typeof value !== 'object' || open.has(value) || !isPlain(value)) {
-      faults.push(faultAt(context, path, 'This value has no form in YAML.', 'Give plain maps, lists and scalars.'));
+    if (typeof value !== 'object' || ancestors.has(value) || !isPlain(value)) {
+      faults.push(
+        faultAt(context, path, 'This value cannot be written in YAML.', 'Give plain maps, lists and scalars.'),
+      );
       return null;
     }
-    open.add(value);
+    ancestors.add(value);
     const result = Array.isArray(value)
       ? value.map((item, index) => copy(item, [...path, index]))
       : mapOf(
@@ -155,7 +157,7 @@ export function readObject(document: unknown, folder: string, env: NodeJS.Proces
           context,
           copy,
         );
-    open.delete(value);
+    ancestors.delete(value);
     return result;
   };
 
@@ -187,11 +189,13 @@ function protoFault(source: Source, path: Path): Fault {
 function expandScalar(text: string, unquoted: boolean, env: NodeJS.ProcessEnv) {
   const expansion = expand(text, env);
   const value =
-    expansion.changed && unquoted ? new Expanded(expansion.text, resolve(expansion.text), text) : expansion.text;
+    expansion.changed && unquoted
+      ? new Expanded(expansion.text, valueOfUnquoted(expansion.text), text)
+      : expansion.text;
   return { value, problems: expansion.problems };
 }
 
-function resolve(text: string): unknown {
+function valueOfUnquoted(text: string): unknown {
   // Only numbers, booleans and null are read differently; other text might not even be YAML.
   if (!/^[-+.\w~]*$/.test(text)) return text;
   const value: unknown = parseDocument(text, { logLevel: 'silent' }).toJS();

@@ -11,11 +11,11 @@ import {
   forceNamesVersions,
   successorExists,
   successorIsHigher,
-  successorsDoNotCircle,
+  successorsHaveNoCycle,
   sunsetNeedsDeprecation,
   sunsetNotBeforeDeprecation,
 } from './rules/lifecycle.ts';
-import { endlessDeprecation, noSuccessor, passedSunset, successorGoesFirst } from './rules/lifecycleWarnings.ts';
+import { deprecationWithoutSunset, noSuccessor, passedSunset, successorEndsFirst } from './rules/lifecycleWarnings.ts';
 import {
   contractWithoutCounterpart,
   movedToMissingRoute,
@@ -28,7 +28,7 @@ import type { ConfigRule, RuleContext, WarningRule } from './rules/rule.ts';
 import { listenersDiffer, nothingServed, openAdminNeedsToken, slowProbes, unboundedTrust } from './rules/settings.ts';
 import { unknownKeys } from './rules/unknownKeys.ts';
 
-/** The rules for a file whose types are right. Each has a fixture of its name in test/fixtures/bad-routes. */
+/** The rules for a file without type errors. Each rule has a fixture with its id as the name in test/fixtures/bad-routes. */
 export const rules = {
   'unknown-key': unknownKeys,
   'no-route': needsRoute,
@@ -39,7 +39,7 @@ export const rules = {
   'sunset-without-deprecation': sunsetNeedsDeprecation,
   'sunset-before-deprecation': sunsetNotBeforeDeprecation,
   'dangling-successor': successorExists,
-  'cyclic-successor': successorsDoNotCircle,
+  'cyclic-successor': successorsHaveNoCycle,
   'lower-successor': successorIsHigher,
   'moved-template': movedTemplates,
   'moved-parameter': movedParameters,
@@ -55,12 +55,12 @@ export const rules = {
   'force-prefix': forceNamesVersions,
 } satisfies Record<string, ConfigRule>;
 
-/** Each has a fixture of its name in test/fixtures/warned-routes. */
+/** Each rule has a fixture with its id as the name in test/fixtures/warned-routes. */
 export const warningRules = {
-  'deprecation-without-sunset': endlessDeprecation,
+  'deprecation-without-sunset': deprecationWithoutSunset,
   'sunset-passed': passedSunset,
   'no-successor': noSuccessor,
-  'successor-goes-first': successorGoesFirst,
+  'successor-goes-first': successorEndsFirst,
   'contract-without-counterpart': contractWithoutCounterpart,
   'route-without-counterpart': routesWithoutCounterpart,
   'moved-into-nothing': movedToMissingRoute,

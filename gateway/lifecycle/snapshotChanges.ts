@@ -1,7 +1,7 @@
 import type { GatewaySettings, Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf } from './stage.ts';
 
-/** Describes the changes of a new snapshot, one line for each version; empty if clients cannot notice any. */
+/** One line for each version and each `gateway` setting that differs; empty if none does. */
 export function changesBetween(before: Snapshot, after: Snapshot, now: number): string[] {
   const changes: string[] = [];
   for (const version of before.byMajor) {
@@ -15,7 +15,7 @@ export function changesBetween(before: Snapshot, after: Snapshot, now: number): 
   return [...changes, ...describeGateway(before.gateway, after.gateway)];
 }
 
-// Read only when the gateway starts.
+// The gateway reads these keys only when it starts.
 const startOnlyKeys = ['listen', 'admin', 'workers', 'tls'] as const;
 
 function describeGateway(before: GatewaySettings, after: GatewaySettings): string[] {
@@ -38,13 +38,13 @@ function describeVersion(before: Version, after: Version, now: number): string[]
   words.push(...describeTargets(before, after));
   if (before.prefix !== after.prefix) words.push(`prefix: ${after.prefix}`);
   if (before.successor !== after.successor)
-    words.push(`successor ${after.successor ? `/${after.successor}` : 'by order'}`);
+    words.push(after.successor ? `successor /${after.successor}` : 'successor removed');
   return settingsOf(before) === settingsOf(after) ? words : [...words, 'settings changed'];
 }
 
 function describeDate(name: string, before: number | undefined, after: number | undefined): string[] {
   if (before === after) return [];
-  return [after === undefined ? `no ${name} any more` : `${name} ${day(after)}`];
+  return [after === undefined ? `${name} removed` : `${name} ${day(after)}`];
 }
 
 function describeTargets({ targets: before }: Version, { targets: after }: Version): string[] {

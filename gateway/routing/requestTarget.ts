@@ -34,20 +34,21 @@ function readOrigin(origin: string, authority: string | undefined): RequestTarge
   const question = origin.indexOf('?');
   const pathEnd = question === -1 ? origin.length : question;
   const path = question === -1 ? origin : origin.slice(0, question);
-  if (question !== -1 && !visible.test(origin.slice(question))) return 'a byte in the query that no URL may have';
-  const wrong = ordinaryPath.test(path) ? undefined : faultOf(path);
-  return wrong ?? { origin, pathEnd, authority };
+  if (question !== -1 && !visible.test(origin.slice(question)))
+    return 'a byte in the query that is not allowed in a URL';
+  const fault = ordinaryPath.test(path) ? undefined : faultOf(path);
+  return fault ?? { origin, pathEnd, authority };
 }
 
-/** A fault that another server might read differently. */
+/** Why another server might interpret the path differently; undefined if it would not. */
 function faultOf(path: string): string | undefined {
   if (path.startsWith('//')) return 'the path begins with //';
-  if (!visible.test(path)) return 'a byte in the path that no URL may have';
+  if (!visible.test(path)) return 'a byte in the path that is not allowed in a URL';
   if (/[\\#]/.test(path)) return 'a \\ or # in the path';
-  for (const [spelling, digits] of path.matchAll(escapes)) {
-    if (digits === undefined) return 'a % in the path that begins no escape';
+  for (const [escaped, digits] of path.matchAll(escapes)) {
+    if (digits === undefined) return 'a % in the path that is not part of an escape';
     const code = Number.parseInt(digits, 16);
-    if (code < 0x20 || code === 0x7f) return `${spelling} in the path`;
+    if (code < 0x20 || code === 0x7f) return `${escaped} in the path`;
   }
   return faultInLayers(path);
 }
@@ -57,18 +58,18 @@ function faultInLayers(path: string): string | undefined {
   let layer = path;
   for (let depth = 0; depth < maxLayers; depth += 1) {
     if (/(?:^|[/\\])\.{1,2}(?:[;/\\?#]|$)/.test(layer)) return 'a . or .. segment in the path';
-    const decoded = layer.replace(escapes, (spelling, digits?: string) =>
-      digits === undefined ? spelling : String.fromCharCode(Number.parseInt(digits, 16)),
+    const decoded = layer.replace(escapes, (escaped, digits?: string) =>
+      digits === undefined ? escaped : String.fromCharCode(Number.parseInt(digits, 16)),
     );
     if (decoded === layer) return undefined;
     layer = decoded;
   }
-  return 'a path that is escaped over and over';
+  return 'a path with too many layers of escapes';
 }
 
 /**
- * The part of `path` below `basePath`, or undefined if it is not below it. Only at a segment boundary: below `/api` are
- * `/api`, `/api/x` and `/api?x`, but not `/apix`. `basePath` has no trailing slash.
+ * The part of `path` after `basePath`, or undefined if `path` is not below it. `/api`, `/api/x` and `/api?x` are below `/api`;
+ * `/apix` is not. `basePath` has no trailing slash.
  */
 export function pathBelow(path: string, basePath: string): string | undefined {
   if (basePath === '') return path;

@@ -28,13 +28,13 @@ export class UnsuitableFileError extends Error {
  * @throws UnsuitableFileError, or a system error
  */
 export function readRegularFile(path: string, mostBytes = largestFile): Buffer {
-  // Checked before opening, which the writer of a pipe, or a device, would notice.
+  // Checked before opening, because opening a pipe or a device may have side effects.
   assertSuitable(statSync(path), mostBytes);
   const file = openSync(path, readOnly);
   try {
     const stats = fstatSync(file);
     assertSuitable(stats, mostBytes);
-    // Not by its size: files in /proc have size 0, and a file may grow while it is read.
+    // Reads to the end of the file, not to its size: files in /proc have size 0, and a file may grow during the read.
     let bytes = Buffer.allocUnsafe(Math.max(stats.size, 4096) + 1);
     let length = 0;
     for (;;) {
@@ -79,7 +79,7 @@ export function assertSuitable(stats: Stats, mostBytes = Number.POSITIVE_INFINIT
 
 function tooLarge(bytes: number, mostBytes: number): UnsuitableFileError {
   const [size, most] = [bytes, mostBytes].map((count) => `${(count / mebibyte).toFixed(1)} MiB`);
-  return new UnsuitableFileError(`is ${size} long, and no more than ${most} are read`, 'Name a smaller file.');
+  return new UnsuitableFileError(`is ${size} long, but at most ${most} are read`, 'Name a smaller file.');
 }
 
 function kindOf(stats: Stats): string {

@@ -4,10 +4,10 @@ import { isIPv4, isIPv6 } from 'node:net';
 export function networkOf(address: string): string {
   if (isIPv4(address)) return `${address.slice(0, address.lastIndexOf('.'))}.0/24`;
   if (!isIPv6(address)) return '';
-  const [plain = ''] = address.split('%');
-  const mapped = /^::ffff:([\d.]+)$/i.exec(plain)?.[1];
+  const [withoutZone = ''] = address.split('%');
+  const mapped = /^::ffff:([\d.]+)$/i.exec(withoutZone)?.[1];
   if (mapped !== undefined && isIPv4(mapped)) return networkOf(mapped);
-  const groups = groupsOf(plain).slice(0, 3);
+  const groups = groupsOf(withoutZone).slice(0, 3);
   while (groups.at(-1) === '0') groups.pop();
   return `${groups.join(':')}::/48`;
 }

@@ -211,7 +211,7 @@ describe('/api/usage', () => {
     ],
     ['version=', '`version`: it is neither'],
     ['version=v2&by=migration', '`version`: /v2 has no successor'],
-    ['sice=7d', '`sice` is not a parameter of this resource. It has `since`'],
+    ['sice=7d', '`sice` is not a parameter of this resource. Its parameters: `since`'],
   ])('?%s is refused with the parameter’s name', async (query, detail) => {
     for (const path of ['/api/usage', '/api/usage.csv']) {
       const { status, type, json } = await get(`${path}?${query}`);
@@ -330,7 +330,11 @@ describe('/api/versions/v1/retirement', () => {
     ['/api/versions/v1/retirement?quiet=0s', 400, '`quiet` must be a duration from 1ms to 36500d'],
     ['/api/versions/v1/retirement?quiet=1000000d', 400, '`quiet` must be a duration from 1ms to 36500d'],
     ['/api/versions/%E0%A4%A/retirement', 400, 'The path has an invalid percent-encoding.'],
-    ['/api/versions/v1/retirement?since=7d', 400, '`since` is not a parameter of this resource. It has `quiet`.'],
+    [
+      '/api/versions/v1/retirement?since=7d',
+      400,
+      '`since` is not a parameter of this resource. Its parameters: `quiet`.',
+    ],
   ])('%s is %d', async (path, expected, detail) => {
     const { status, type, json } = await get(path);
     expect([status, type, json().detail]).toEqual([

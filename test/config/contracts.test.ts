@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isNoContract, readContract } from '../../gateway/config/contracts.ts';
+import { isUnusable, readContract } from '../../gateway/config/contracts.ts';
 import { NamedFiles } from '../../gateway/config/namedFiles.ts';
 import { fixtureFolder } from './fixtures.ts';
 
 const folder = fixtureFolder('contracts');
 
 it.each(['missing.yaml', '', 'not-openapi.yaml', 'broken.yaml', 'paths-list.json'])('refuses %s', (name) => {
-  expect(isNoContract(readContract(join(folder, name), true, 'v1', new NamedFiles()))).toBe(true);
+  expect(isUnusable(readContract(join(folder, name), true, 'v1', new NamedFiles()))).toBe(true);
 });
 
 it('takes path templates without the version that the document speaks of', () => {
   const contract = readContract(join(folder, 'v1.yaml'), false, 'v1', new NamedFiles());
-  if (isNoContract(contract)) throw new Error(contract.problem);
+  if (isUnusable(contract)) throw new Error(contract.problem);
   const templates = contract.paths.entries().map(([template]) => template);
   expect(templates).toEqual(['/drinks', '/drinks/{id}', '/v2/kept', '/', '/v10/kept']);
   expect(contract.paths.find('/drinks/7')).toBeDefined();
@@ -21,5 +21,5 @@ it('takes path templates without the version that the document speaks of', () =>
 
 it('reads JSON', () => {
   const contract = readContract(join(folder, 'v2.json'), true, 'v2', new NamedFiles());
-  expect(isNoContract(contract) ? contract : contract.paths.size).toBe(2);
+  expect(isUnusable(contract) ? contract : contract.paths.size).toBe(2);
 });

@@ -21,7 +21,7 @@ it.each<[string, object, object, string[]]>([
     'a sunset that is taken back',
     { '/v1': { upstream: a, deprecation: '2026-06-30', sunset: '2027-06-30' } },
     { '/v1': { upstream: a, deprecation: '2026-06-30' } },
-    ['/v1: no sunset any more'],
+    ['/v1: sunset removed'],
   ],
   ['a target that is swapped', { '/v1': a }, { '/v1': b }, [`/v1: target ${b} added, target ${a} removed`]],
   ['a prefix', { '/v1': a }, { '/v1': { upstream: a, prefix: 'forward' } }, ['/v1: prefix: forward']],

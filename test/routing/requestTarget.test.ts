@@ -86,10 +86,14 @@ describe('a target that is refused', () => {
   });
 
   it.each([
-    ['in the path', '/v1/a\xe9b', 'a byte in the path that no URL may have'],
-    ['in the path, before a query', '/v1/a\xe9b?c', 'a byte in the path that no URL may have'],
-    ['in the query', '/v1/a?b\xe9', 'a byte in the query that no URL may have'],
-    ['in the path of a URL, before a query', 'http://api.test/a\xe9b?c', 'a byte in the path that no URL may have'],
+    ['in the path', '/v1/a\xe9b', 'a byte in the path that is not allowed in a URL'],
+    ['in the path, before a query', '/v1/a\xe9b?c', 'a byte in the path that is not allowed in a URL'],
+    ['in the query', '/v1/a?b\xe9', 'a byte in the query that is not allowed in a URL'],
+    [
+      'in the path of a URL, before a query',
+      'http://api.test/a\xe9b?c',
+      'a byte in the path that is not allowed in a URL',
+    ],
   ])('a raw byte, with where it is: %s', (_name, target, reason) => expect(read(target)).toBe(`refused: ${reason}`));
 
   it.each([...bytes.slice(0, 0x20), 0x7f])('the escaped control character %i, in either case', (code) => {
@@ -148,7 +152,7 @@ describe('layers of escapes', () => {
   });
 
   it.each([8, 9, 100, 2000])('%i are too many', (layers) =>
-    expect(read(`/v1/${escaped('a', layers)}`)).toBe('refused: a path that is escaped over and over'),
+    expect(read(`/v1/${escaped('a', layers)}`)).toBe('refused: a path with too many layers of escapes'),
   );
 
   it.each([

@@ -50,7 +50,7 @@ describe.each(Object.entries(readers))('a file that is read %s', (_name, read) =
     ['link-to-pipe', 'is a pipe, not a file'],
     ['folder', 'is a folder, not a file'],
     ['socket', 'is a socket, not a file'],
-    ['huge', 'is 8.0 MiB long, and no more than 8.0 MiB are read'],
+    ['huge', 'is 8.0 MiB long, but at most 8.0 MiB are read'],
     ['/dev/zero', 'is a device, not a file'],
     ['missing', 'ENOENT'],
   ])('%s is refused', async (name, message) => {

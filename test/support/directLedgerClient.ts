@@ -12,7 +12,7 @@ export function directLedgerClient(queries: UsageQueries): LedgerClient {
       return queries.held;
     },
     incident: undefined,
-    foldedHere: 0,
+    foldedByLedger: 0,
     query: async (kind, snapshot, parameters) => answerTo(kind, queries, snapshot, parameters),
   };
 }

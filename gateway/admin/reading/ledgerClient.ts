@@ -74,7 +74,7 @@ export interface LastUseTimes {
 }
 
 /** Runs queries on the ledger, one after the other. */
-export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' | 'held' | 'foldedHere'> {
+export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' | 'held' | 'foldedByLedger'> {
   /** @throws LedgerTimeoutError */
   query<Kind extends LedgerQueryKind>(
     kind: Kind,

@@ -31,7 +31,8 @@ export class ThreadedLedgerClient implements LedgerClient {
   #worker: Worker | undefined;
   /** The snapshot that the thread has. */
   #sentSnapshot: Snapshot | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  /** Settles when the query that was added last has ended. */
+  #lastQuery: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;
   #isClosed = false;
 
@@ -52,8 +53,8 @@ export class ThreadedLedgerClient implements LedgerClient {
     return this.#ledger.held;
   }
 
-  get foldedHere(): number {
-    return this.#ledger.foldedHere;
+  get foldedByLedger(): number {
+    return this.#ledger.foldedByLedger;
   }
 
   query<Kind extends LedgerQueryKind>(
@@ -62,13 +63,13 @@ export class ThreadedLedgerClient implements LedgerClient {
     parameters: LedgerQueryParams[Kind],
   ): Promise<LedgerAnswers[Kind]> {
     const since = performance.now();
-    // One after the other, because the thread runs one at a time and each query has its own timeout.
-    const answer = this.#last.then(() => {
+    // Queries are sent one after the other: the thread runs one at a time, and each query has its own timeout.
+    const answer = this.#lastQuery.then(() => {
       if (performance.now() - since > this.#timeoutMs)
         throw new LedgerTimeoutError('Too many queries are waiting for the usage ledger.');
       return this.#run(kind, snapshot, parameters);
     });
-    this.#last = answer.catch(() => {});
+    this.#lastQuery = answer.catch(() => {});
     return answer as Promise<LedgerAnswers[Kind]>;
   }
 

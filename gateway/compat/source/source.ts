@@ -52,7 +52,7 @@ export function locatingErrors<T>(where: string, read: () => T): T {
 
 export function tooLarge(bytes: number, maxBytes: number): SourceError {
   const [size, most] = [bytes, maxBytes].map((count) => `${(count / 1024 / 1024).toFixed(1)} MiB`);
-  return new SourceError(`is ${size} long, and no more than ${most} are read`, 'Split it into several files.');
+  return new SourceError(`is ${size} long, but at most ${most} are read`, 'Split it into several files.');
 }
 
 /**

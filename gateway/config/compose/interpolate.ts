@@ -5,7 +5,7 @@ export interface Interpolated {
   readonly unset: readonly string[];
   /** Required variables that are not set; they are replaced with `unknownValue`. */
   readonly missing: readonly Missing[];
-  /** Other errors with which Compose does not start. */
+  /** Other errors. Compose does not start with them. */
   readonly problems: readonly string[];
 }
 
@@ -15,14 +15,14 @@ export interface Missing {
   readonly reason: string;
 }
 
-/** Stands for a value that is not set yet. It is valid as a token and as a host, and differs from real ones. */
+/** The placeholder for a variable without a value. It is valid as a token and as a host name, and no real value equals it. */
 export const unknownValue = 'value-that-is-still-to-be-set';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-const plain = /^[A-Za-z_]\w*/;
-// Deeper than defaults are nested in practice, and far below the limit of the stack.
-const deepest = 50;
+const variableName = /^[A-Za-z_]\w*/;
+// Real files nest defaults less deeply. Far below the limit of the stack.
+const maxDepth = 50;
 
 /**
  * Replaces `$NAME`, `${NAME}`, and the operators `:-` `-` `:?` `?` `:+` `+`. Unlike in a routes.yaml, a variable that is
@@ -38,10 +38,10 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     for (let dollar = rest.indexOf('$'); dollar !== -1; dollar = rest.indexOf('$')) {
       out += rest.slice(0, dollar);
       rest = rest.slice(dollar + 1);
-      const name = plain.exec(rest)?.[0];
+      const name = variableName.exec(rest)?.[0];
       if (rest.startsWith('{')) {
-        const end = closing(rest);
-        out += end === -1 || depth === deepest ? malformed() : braced(rest.slice(1, end), depth);
+        const end = closingBrace(rest);
+        out += end === -1 || depth === maxDepth ? malformed() : braced(rest.slice(1, end), depth);
         rest = end === -1 ? '' : rest.slice(end + 1);
       } else {
         out += name === undefined ? '$' : lookUp(name);
@@ -51,11 +51,11 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     return out + rest;
   };
   const braced = (inner: string, depth: number): string => {
-    const name = plain.exec(inner)?.[0] ?? '';
+    const name = variableName.exec(inner)?.[0] ?? '';
     const [, colon, operator = '', word = ''] = /^(:?)([-?+])(.*)$/s.exec(inner.slice(name.length)) ?? [];
     if (name === '' || (operator === '' && inner !== name)) return malformed();
     if (operator === '') return lookUp(name);
-    const value = given(variables, name);
+    const value = ownValue(variables, name);
     const isGiven = value !== undefined && (colon === '' || value !== '');
     if (operator === '+') return isGiven ? replace(word, depth + 1) : '';
     if (isGiven) return value;
@@ -64,7 +64,7 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     return unknownValue;
   };
   const lookUp = (name: string): string => {
-    const value = given(variables, name);
+    const value = ownValue(variables, name);
     if (value === undefined) unset.push(name);
     return value ?? '';
   };
@@ -75,13 +75,13 @@ export function interpolate(input: string, variables: Variables): Interpolated {
   return { text: replace(input, 0), unset, missing, problems };
 }
 
-/** Every object has properties such as `constructor`; they are no variables. */
-function given(variables: Variables, name: string): string | undefined {
+/** The value of a variable. Ignores inherited properties such as `constructor`. */
+function ownValue(variables: Variables, name: string): string | undefined {
   return Object.hasOwn(variables, name) ? variables[name] : undefined;
 }
 
 /** The index of the brace that closes the first one; -1 if there is none. */
-function closing(text: string): number {
+function closingBrace(text: string): number {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
     if (text[at] === '{' && (at === 0 || text[at - 1] === '$')) depth += 1;

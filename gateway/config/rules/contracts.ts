@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { isNoContract } from '../contracts.ts';
+import { isUnusable } from '../contracts.ts';
 import type { Path } from '../fault.ts';
 import { parseNames } from '../names.ts';
 import { faultAt, has } from '../source.ts';
@@ -9,7 +9,7 @@ import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 export const contractsAreReadable: ConfigRule = ({ source, entries, contracts }) =>
   entries.flatMap(({ key, route }) => {
     const contract = contracts.get(key);
-    if (!route.contract || !isNoContract(contract)) return [];
+    if (!route.contract || !isUnusable(contract)) return [];
     return [
       faultAt(source, ['routes', key, 'contract'], `${route.contract.file} ${contract.problem}.`, contract.remedy),
     ];
@@ -70,7 +70,7 @@ export const guideQuotesPublishedContracts: ConfigRule = (context) =>
   guidePairs(context).flatMap(({ entry: { key }, both }) => {
     const hidden = both.find((one) => {
       const contract = context.contracts.get(one.key);
-      return !isNoContract(contract) && contract?.publish === false;
+      return !isUnusable(contract) && contract?.publish === false;
     });
     if (!hidden) return [];
     const message = `The guide would publish parts of the contract of ${hidden.key}, which has publish: false.`;

@@ -1,8 +1,7 @@
 import type { Fault } from '../fault.ts';
 import { faultAt, has } from '../source.ts';
 import { isPrefix, routeKeys } from './routes.ts';
-import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
-import { written } from './rule.ts';
+import { type ConfigRule, dateText, type RouteEntry, type RuleContext } from './rule.ts';
 
 /** A client that reads `Sunset` expects a `Deprecation` before it. */
 export const sunsetNeedsDeprecation: ConfigRule = ({ source, entries }) =>
@@ -17,9 +16,10 @@ export const sunsetNeedsDeprecation: ConfigRule = ({ source, entries }) =>
 export const sunsetNotBeforeDeprecation: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route: { deprecation, sunset } }) => {
     if (deprecation === undefined || sunset === undefined || sunset >= deprecation) return [];
-    const [last, first] = [written(sunset), written(deprecation)];
-    const message = `${last} is earlier than deprecation ${first}.`;
-    return [faultAt(source, ['routes', key, 'sunset'], message, `Move sunset to ${first} or later, or remove it.`)];
+    const [sunsetDate, deprecationDate] = [dateText(sunset), dateText(deprecation)];
+    const message = `${sunsetDate} is earlier than deprecation ${deprecationDate}.`;
+    const remedy = `Move sunset to ${deprecationDate} or later, or remove it.`;
+    return [faultAt(source, ['routes', key, 'sunset'], message, remedy)];
   });
 
 /** A successor must be a version of this file. */
@@ -31,27 +31,30 @@ export const successorExists: ConfigRule = ({ source, entries }) =>
     return [faultAt(source, ['routes', key, 'successor'], `${successor} is not a version of this file.`, remedy)];
   });
 
-/** Successors must not form a circle: clients would be sent back and forth. */
-export const successorsDoNotCircle: ConfigRule = (context) =>
-  backward(context).flatMap(({ entry, chain }) => {
+/** Successors must not form a cycle: clients would be sent back and forth. */
+export const successorsHaveNoCycle: ConfigRule = (context) =>
+  versionsWithLowerSuccessor(context).flatMap(({ entry, chain }) => {
     if (chain.at(-1) !== entry.key) return [];
-    const circle =
-      chain.length === 2 ? `${entry.key} is its own successor.` : `The successors form a circle: ${chain.join(' → ')}.`;
+    const message =
+      chain.length === 2 ? `${entry.key} is its own successor.` : `The successors form a cycle: ${chain.join(' → ')}.`;
     const path = ['routes', entry.key, 'successor'];
-    return [faultAt(context.source, path, circle, 'Name a higher major, or remove it.')];
+    return [faultAt(context.source, path, message, 'Name a higher major, or remove it.')];
   });
 
 /** The successor of a major is a higher major. */
 export const successorIsHigher: ConfigRule = (context) =>
-  backward(context).flatMap(({ entry, chain }) => {
+  versionsWithLowerSuccessor(context).flatMap(({ entry, chain }) => {
     if (chain.at(-1) === entry.key) return [];
     const message = `${entry.route.successor} is lower than ${entry.key} itself.`;
     const path = ['routes', entry.key, 'successor'];
     return [faultAt(context.source, path, message, 'Name a higher major, or remove it.')];
   });
 
-/** For each successor that is not higher, the chain of successors until it ends or repeats. Every circle contains such a step. */
-function backward({ entries }: RuleContext): { entry: RouteEntry; chain: string[] }[] {
+/**
+ * The versions whose configured successor is not a higher major, each with the chain of its successors until it ends or
+ * repeats. Every cycle contains at least one of them.
+ */
+function versionsWithLowerSuccessor({ entries }: RuleContext): { entry: RouteEntry; chain: string[] }[] {
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));
   const next = ({ major, route }: RouteEntry): RouteEntry | undefined =>
     route.successor === undefined ? entries.find((other) => other.major > major) : byKey.get(route.successor);
@@ -81,7 +84,7 @@ export const forceNamesVersions: ConfigRule = ({ source, draft }) =>
     const path = ['guard', 'force', key];
     if (!isPrefix(key))
       return [faultAt(source, path, `${key} is not the prefix of a version.`, 'Write /v1: "the reason".', 'key')];
-    // The placeholder without its brackets is no reason either.
+    // The text of the placeholder without its brackets is not a reason, either.
     const isPlaceholder = /^\s*<.*>\s*$/.test(reason) || reason.trim() === forcePlaceholder.slice(1, -1);
     return isPlaceholder
       ? [faultAt(source, path, `"${reason}" is a placeholder.`, 'Write the reason for the exception.')]

@@ -1,9 +1,9 @@
 import { faultAt } from '../source.ts';
 import type { WarningRule } from './rule.ts';
-import { isServed, successorOf, written } from './rule.ts';
+import { dateText, isServed, successorOf } from './rule.ts';
 
 /** Clients are told to move, but not by when. */
-export const endlessDeprecation: WarningRule = ({ source, entries }, now) =>
+export const deprecationWithoutSunset: WarningRule = ({ source, entries }, now) =>
   entries
     .filter(
       (entry) => isServed(entry, now) && entry.route.deprecation !== undefined && entry.route.sunset === undefined,
@@ -18,7 +18,7 @@ export const passedSunset: WarningRule = ({ source, entries }, now) =>
   entries.flatMap((entry) => {
     const { key, route } = entry;
     if (route.sunset === undefined || route.sunset > now || !isServed(entry, now)) return [];
-    const message = `The sunset of ${key}, ${written(route.sunset)}, has passed, and it is still served.`;
+    const message = `The sunset of ${key}, ${dateText(route.sunset)}, has passed, and it is still served.`;
     const remedy = 'Write after_sunset: gone or retired: true, or move the sunset to a later date.';
     return [faultAt(source, ['routes', key, 'sunset'], message, remedy)];
   });
@@ -33,7 +33,7 @@ export const noSuccessor: WarningRule = (context, now) =>
     });
 
 /** Clients that move would soon have to move again. */
-export const successorGoesFirst: WarningRule = (context, now) =>
+export const successorEndsFirst: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;
     const next = route.successor === undefined ? undefined : successorOf(entry, context, now);

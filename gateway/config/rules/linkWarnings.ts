@@ -1,6 +1,6 @@
 import { PathTable } from '../../shared/pathTable.ts';
 import { printable } from '../../shared/text.ts';
-import { isNoContract } from '../contracts.ts';
+import { isUnusable } from '../contracts.ts';
 import type { Contract } from '../snapshot.ts';
 import { faultAt } from '../source.ts';
 import type { RouteEntry, RuleContext, WarningRule } from './rule.ts';
@@ -45,12 +45,12 @@ export const movedWithoutSuccessor: WarningRule = (context, now) =>
       return faultAt(context.source, ['routes', key, 'moved'], message, 'Add the next major, or remove it.');
     });
 
-// How many routes the message names.
-const named = 3;
+// The number of routes that a message lists.
+const maxListed = 3;
 
 /**
- * Routes of a deprecated or retired version that are neither in the contract of its successor nor in `moved`. Clients get no
- * link to a successor route there. That is right only if `moved` says so with null.
+ * Routes of a deprecated or retired version that are neither in the contract of its successor nor in `moved`. Their responses
+ * have no link to the successor. If that is intended, `moved` must map them to null.
  */
 export const routesWithoutCounterpart: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
@@ -60,13 +60,13 @@ export const routesWithoutCounterpart: WarningRule = (context, now) =>
     const [own, others] = [contractOf(context, key), contractOf(context, next.key)];
     if (!own || !others) return [];
     const moved = new PathTable(Object.entries(route.moved ?? {}));
-    const lost = own.paths
+    const missing = own.paths
       .entries()
       .map(([path]) => path)
       .filter((path) => moved.find(path) === undefined && others.paths.find(path) === undefined);
-    if (lost.length === 0) return [];
-    const message = `The contract of ${next.key} has no ${list(lost)}, so clients of ${lost.length === 1 ? 'it' : 'them'} get no successor-version link.`;
-    const remedy = `Write under moved where ${lost.length === 1 ? 'it is' : 'they are'} now (version-gateway moved ${key} ${next.key}), or write null.`;
+    if (missing.length === 0) return [];
+    const message = `The contract of ${next.key} has no ${list(missing)}, so clients of ${missing.length === 1 ? 'it' : 'them'} get no successor-version link.`;
+    const remedy = `Write under moved where ${missing.length === 1 ? 'it is' : 'they are'} now (version-gateway moved ${key} ${next.key}), or write null.`;
     return [faultAt(context.source, ['routes', key, 'contract'], message, remedy)];
   });
 
@@ -79,11 +79,11 @@ function nextOf(entry: RouteEntry, { entries }: RuleContext): RouteEntry | undef
 
 function contractOf({ contracts }: RuleContext, key: string): Contract | undefined {
   const contract = contracts.get(key);
-  return isNoContract(contract) ? undefined : contract;
+  return isUnusable(contract) ? undefined : contract;
 }
 
 function list(paths: readonly string[]): string {
-  const shown = paths.slice(0, named).map(printable);
+  const shown = paths.slice(0, maxListed).map(printable);
   const more = paths.length - shown.length;
   if (more > 0) return `${shown.join(', ')} and ${more} more`;
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;

@@ -1,4 +1,4 @@
-import type { NoContract } from '../contracts.ts';
+import type { UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import type { NamedFiles } from '../namedFiles.ts';
 import type { DraftRoute } from '../schema/routes.ts';
@@ -6,18 +6,18 @@ import type { Draft } from '../schema.ts';
 import type { Contract } from '../snapshot.ts';
 import type { Source } from '../source.ts';
 
-/** Checks a document whose types are right and returns its faults; never throws. */
+/** Checks a document without type errors and returns its faults; never throws. */
 export type ConfigRule = (context: RuleContext) => Fault[];
 
 export interface RuleContext {
   readonly source: Source;
-  /** Values of a wrong type are left out; `has(source, path)` tells whether the file has one. */
+  /** Values of a wrong type are left out. `has(source, path)` is true for them as well. */
   readonly draft: Draft;
   /** The routes with a valid prefix, lowest major first. */
   readonly entries: readonly RouteEntry[];
   readonly files: NamedFiles;
   /** By route key. */
-  readonly contracts: ReadonlyMap<string, Contract | NoContract>;
+  readonly contracts: ReadonlyMap<string, Contract | UnusableContract>;
 }
 
 export interface RouteEntry {
@@ -32,13 +32,13 @@ export interface RouteEntry {
 /** Returns warnings about a file that works, but probably not as intended. `now` in epoch milliseconds. */
 export type WarningRule = (context: RuleContext, now: number) => Fault[];
 
-/** Whether the targets of a version answer requests at `now`. */
+/** Whether a version is served at `now`: it is not retired, and not past a sunset with `after_sunset: gone`. */
 export function isServed({ route }: RouteEntry, now: number): boolean {
   const isGone = route.after_sunset === 'gone' && route.sunset !== undefined && route.sunset <= now;
   return !route.retired && !isGone;
 }
 
-/** The version that clients of `entry` are told to move to. */
+/** The version that clients of `entry` should move to. */
 export function successorOf(entry: RouteEntry, { entries }: RuleContext, now: number): RouteEntry | undefined {
   const { successor } = entry.route;
   if (successor !== undefined) return entries.find((other) => other.key === successor);
@@ -46,6 +46,6 @@ export function successorOf(entry: RouteEntry, { entries }: RuleContext, now: nu
 }
 
 /** `2026-06-30`, or with the time if it is not midnight UTC. */
-export function written(instant: number): string {
+export function dateText(instant: number): string {
   return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
 }

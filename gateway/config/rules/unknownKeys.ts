@@ -11,7 +11,7 @@ export const unknownKeys: ConfigRule = ({ source }) =>
     faultAt(source, [...path, key], `The key ${key} is unknown.`, remedy(key, known), 'key'),
   );
 
-/** The paths, in the form of faults, of the keys that misspelt ones were meant to be. They do not count as missing. */
+/** The paths, as in faults, of the keys that misspelt keys probably stand for. They are not reported as missing. */
 export function intendedKeys({ tree }: Source): Set<string> {
   return new Set(
     unknownIn(tree, [jsonSchema()], []).flatMap(({ path, key, known }) => {

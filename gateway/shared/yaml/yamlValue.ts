@@ -12,7 +12,7 @@ import {
 // Contracts of public APIs with many aliases stay below this.
 const mostValues = 1_000_000;
 
-/** Why a text has no value, and where. The message follows the name of the file: `is not YAML: …`. */
+/** The text cannot be read as a YAML value. The message follows the name of the file: `is not YAML: …`. */
 export class YamlError extends Error {
   override readonly name = 'YamlError';
   readonly offset: number;
@@ -28,8 +28,8 @@ export class YamlError extends Error {
 }
 
 /**
- * Reads a YAML document as maps, lists and scalars, for documents of many MiB. Merge keys are followed. An aliased value
- * is one object, however often it is used. Any problem, an unknown tag such as `!include` too, is an error.
+ * Reads a YAML document of up to many MiB as maps, lists and scalars. Applies merge keys. All aliases of a value share one
+ * object. Any problem is an error, including an unknown tag such as `!include`.
  * @throws YamlError
  */
 export function parseYaml(text: string): { readonly root: unknown; readonly yaml: YamlText } {
@@ -48,7 +48,7 @@ export function parseYaml(text: string): { readonly root: unknown; readonly yaml
 
 class ValueReader {
   readonly #yaml: YamlText;
-  /** Values that an alias may stand for. */
+  /** The values of anchored nodes, for aliases of them. */
   readonly #anchored = new Map<Node, unknown>();
 
   constructor(yaml: YamlText) {
@@ -65,12 +65,12 @@ class ValueReader {
       const remedy = 'Define it above, or put the value in quotes if it begins with an asterisk.';
       throw this.#errorAt(node, `has an alias without an anchor: *${node.source}`, remedy);
     }
-    const value = this.#plain(node);
+    const value = this.#contentOf(node);
     if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined) this.#anchored.set(node, value);
     return value;
   }
 
-  #plain(node: Node): unknown {
+  #contentOf(node: Node): unknown {
     if (isSeq(node)) return node.items.map((item) => this.read(item as Node | null));
     if (isMap(node)) return this.#map(pairsOf(node));
     return isScalar(node) ? node.value : null;
@@ -80,11 +80,11 @@ class ValueReader {
     const map: Record<string, unknown> = {};
     const merged: Record<string, unknown>[] = [];
     for (const { key, value } of pairs) {
-      // A key may have an anchor, or be an alias without one.
+      // Registers an anchor of the key, and rejects an alias without an anchor.
       this.read(key);
       const name = keyText(key, this.#yaml.aliases);
       if (name === undefined)
-        throw this.#errorAt(key, 'has a key that is no text', 'Write it as a text, or remove it.');
+        throw this.#errorAt(key, 'has a key that is not a text', 'Write it as a text, or remove it.');
       const inner = this.read(value);
       if (isMergeKey(key)) merged.push(...this.#mapsToMerge(inner, key));
       else put(map, name, inner);
@@ -99,7 +99,7 @@ class ValueReader {
     const maps: unknown[] = Array.isArray(value) ? value : [value];
     return maps.map((map) => {
       if (typeof map === 'object' && map !== null && !Array.isArray(map)) return map as Record<string, unknown>;
-      throw this.#errorAt(key, 'merges something that is no map into another one', 'Name a map behind `<<:`.');
+      throw this.#errorAt(key, 'has a merge key whose value is not a map', 'Write a map after `<<:`.');
     });
   }
 
@@ -108,7 +108,7 @@ class ValueReader {
   }
 }
 
-/** `<<`, which YAML 1.2 has no longer; readers of OpenAPI documents still follow it. */
+/** `<<`. YAML 1.2 removed it, but programs that read OpenAPI documents still apply it. */
 export function isMergeKey(key: Node | null): boolean {
   return isScalar(key) && key.value === '<<' && key.type === 'PLAIN';
 }

@@ -1,7 +1,7 @@
 import type { ProblemCode } from '../../problems/catalogue.ts';
 import type { PathTable } from '../../shared/pathTable.ts';
 
-/** What the collector needs to know of a request that has ended, or of one that is still open. */
+/** The properties of a request that the collector counts. The request has ended or is still open. */
 export interface CountedExchange {
   /** The path segment, `v1`; '' if the path names no known version. */
   readonly version: string;
@@ -46,7 +46,7 @@ export function isFailing(status: number): boolean {
   return status >= 400 && status < 500 && !temporary.has(status);
 }
 
-/** True if all requests failed. A stream counts no request in its later hours, and that is no failure. */
+/** True if all requests failed. Without a request it is false: a stream is counted as a request only in its first hour. */
 export function onlyFails({ requests, failing }: { readonly requests: number; readonly failing: number }): boolean {
   return failing > 0 && requests === failing;
 }

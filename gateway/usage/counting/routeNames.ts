@@ -35,7 +35,7 @@ export class RouteNames {
     return name;
   }
 
-  /** Routes that return 404 get only half of the names: a scanner must not take them from the routes that exist. */
+  /** Routes that return 404 get at most half of the names, so that a scanner leaves names for the routes that exist. */
   #admit(route: string, status: number): boolean {
     if (this.#names.has(route)) return true;
     const limit = status === 404 ? Math.ceil(this.#max / 2) : this.#max;
@@ -56,7 +56,7 @@ const maxSegments = 10;
 const maxSegmentLength = 40;
 
 /** Segments that vary between requests: numbers, dates, UUIDs, and keys made of letters and many digits. */
-const ids: readonly RegExp[] = [
+const idPatterns: readonly RegExp[] = [
   /^[+-]?\d+(?:[.,:]\d+)*$/,
   /^\d{4}-\d{2}(?:-\d{2})?(?:T[\d:.+Z-]*)?$/,
   /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
@@ -70,7 +70,7 @@ const ids: readonly RegExp[] = [
 
 /**
  * Replaces each id in a path: `/drinks/17` becomes `/drinks/{}`. Segments with other characters, such as e-mail addresses
- * or percent-encoding, count as ids, too, so that the result is short and safe to print anywhere.
+ * or percent-encoding, count as idPatterns, too, so that the result is short and safe to print anywhere.
  */
 export function foldPath(path: string): string {
   const segments = path.slice(path.startsWith('/') ? 1 : 0).split('/', maxSegments + 1);
@@ -82,5 +82,5 @@ function foldSegment(segment: string): string {
   if (segment.length > 4 * maxSegmentLength) return '{}';
   const [, stem = segment, extension = ''] = /^(.+)(\.[A-Za-z]{2,5})$/.exec(segment) ?? [];
   if (!/^[\w.~:+$-]*$/.test(segment) || segment.length > maxSegmentLength) return '{}';
-  return ids.some((id) => id.test(stem)) ? `{}${extension}` : segment;
+  return idPatterns.some((id) => id.test(stem)) ? `{}${extension}` : segment;
 }

@@ -21,7 +21,7 @@ export class UnlistedVersions {
     const version = /^\/(v(?:0|[1-9]\d{0,2}))(?:\/|$)/.exec(inside)?.[1];
     if (version === undefined) return undefined;
     const hour = Math.floor(at / hourMs);
-    // Only forwards: a stream that began in an earlier hour may end after requests of the current one.
+    // `at` may be in an earlier hour, when a stream ends that began then. The current hour stays.
     if (hour > this.#hour) {
       this.#names.clear();
       this.#hour = hour;

@@ -5,7 +5,7 @@ import { assertSuitable, makeFolder } from '../../shared/fileSystem.ts';
 import { failureOf } from './failure.ts';
 import { applicationId, migrations, schema, schemaVersion } from './schema.ts';
 
-// Short, because the thread blocks meanwhile. What cannot be written now is written with the next batch.
+// Short, because the thread blocks while it waits. A batch that cannot be written is written with the next one.
 const busyMs = 50;
 
 /** The file belongs to another program or to a later release, and must not be written. */
@@ -21,9 +21,9 @@ export function openLedgerFile(file: string, salt: string): DatabaseSync {
   closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: busyMs });
   try {
-    restrict(file);
+    restrictToOwner(file);
     if (pragma(database, 'user_version') === 0) create(database, salt);
-    assertOurs(database);
+    assertIsLedger(database);
     migrate(database);
     database.exec(
       'PRAGMA temp_store = MEMORY; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;',
@@ -41,7 +41,7 @@ export function openLedgerFileToRead(file: string): DatabaseSync {
   try {
     if (!assertFile(file)) throw new Error('there is no such file');
     database = new DatabaseSync(file, { readOnly: true, timeout: 1000 });
-    assertOurs(database);
+    assertIsLedger(database);
     return database;
   } catch (error) {
     database?.close();
@@ -69,15 +69,15 @@ function assertFile(file: string): boolean {
 }
 
 /**
- * Why the file can no longer be used as the ledger that is open in this process; undefined: it can. `run`, `seen`: the run
- * that this process wrote to it, and when. Throws the errors of SQLite.
+ * Why the file is no longer the ledger that this process has open: it is damaged or was replaced; undefined if it still is.
+ * `run`: the id of this process in the table of runs; `seen`: the time that it wrote there last. Throws the errors of SQLite.
  */
 export function damageIn(file: string, run: number, seen: number): string | undefined {
   let database: DatabaseSync | undefined;
   try {
     // A new connection, because the open one would answer from its cache.
     database = new DatabaseSync(file, { readOnly: true, timeout: 1000 });
-    assertOurs(database);
+    assertIsLedger(database);
     if (database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'] !== 'ok') return 'its content is damaged';
     const row = database.prepare('SELECT seen FROM runs WHERE id = ?').get(run);
     return Number(row?.['seen'] ?? 0) < seen ? 'its content was replaced' : undefined;
@@ -92,8 +92,8 @@ export function damageIn(file: string, run: number, seen: number): string | unde
 }
 
 /** The name of a copy in the same folder: `usage.db.corrupt-2026-11-19T12-00-00-000Z`. */
-export function copyName(file: string, what: string, now: number): string {
-  return `${file}.${what}-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;
+export function copyName(file: string, label: string, now: number): string {
+  return `${file}.${label}-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;
 }
 
 /** Renames a damaged ledger, so that a new one can be created. @returns the new name; undefined if that failed */
@@ -141,7 +141,7 @@ function inTransaction(database: DatabaseSync, work: () => void): void {
   }
 }
 
-function assertOurs(database: DatabaseSync): void {
+function assertIsLedger(database: DatabaseSync): void {
   if (pragma(database, 'application_id') !== applicationId) throw new ForeignFileError('it is not a ledger');
   if (version(database) > schemaVersion) {
     throw new ForeignFileError('it was written by a later release');
@@ -156,7 +156,7 @@ function pragma(database: DatabaseSync, name: string): unknown {
   return database.prepare(`PRAGMA ${name}`).get()?.[name];
 }
 
-function restrict(file: string): void {
+function restrictToOwner(file: string): void {
   try {
     chmodSync(file, 0o600);
   } catch {

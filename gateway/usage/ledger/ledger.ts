@@ -33,7 +33,7 @@ export interface LedgerOptions {
 export class Ledger implements WritableLedger {
   problem: string | undefined;
   incident: Incident | undefined;
-  foldedHere = 0;
+  foldedByLedger = 0;
   settings: LedgerSettings;
   readonly #clock: Clock;
   readonly #clockWatch: ClockWatch;
@@ -97,7 +97,7 @@ export class Ledger implements WritableLedger {
     const { rows, remove } = this.#held.first(maxHeldPerWrite);
     const all = [...rows, ...batch].map((row) => notAfter(now, row));
     if (!this.#retryPause.isPaused(now) && this.#write((store) => store.add(all, this.settings, mark))) remove();
-    else this.foldedHere += this.#held.hold(batch);
+    else this.foldedByLedger += this.#held.hold(batch);
   }
 
   async flush(): Promise<void> {
@@ -131,7 +131,7 @@ export class Ledger implements WritableLedger {
       const interruption = this.#interruption;
       if (interruption !== undefined) this.#began = now;
       const isFuture = interruption !== undefined && this.#prepareFutureEntries(store, now);
-      this.foldedHere += store.transaction(this.#began, now, () => {
+      this.foldedByLedger += store.transaction(this.#began, now, () => {
         if (interruption !== undefined) store.restartCoverage();
         if (isFuture) store.dateToPresent(now);
         work(store);

@@ -23,15 +23,15 @@ interface Day {
 }
 
 /**
- * Keeps the number of names in the ledger below the limits, however many its processes and hours add up to. On each day the
- * names with the most requests stay; the others are folded: added to `other clients` or `other`. Within the caller's
- * transaction; throws the errors of SQLite.
+ * Keeps the number of names per day below the limits: all processes and hours of a day together may have more names than
+ * one process in one hour. The names with the most requests stay; the others are folded: added to `other clients` or
+ * `other`. Runs within the caller's transaction. Throws the errors of SQLite.
  */
 export class NameFolding {
   #folded = 0;
   readonly #database: DatabaseSync;
   readonly #idOf: (subject: 'version' | Limited, name: string) => number;
-  /** The days that were written to. */
+  /** The days that have been written to. */
   readonly #days = new Map<string, Day>();
 
   constructor(database: DatabaseSync, idOf: (subject: 'version' | Limited, name: string) => number) {
@@ -124,8 +124,8 @@ type Run = (sql: string, ...values: (number | string)[]) => void;
 function fold(database: DatabaseSync, { subject, version, day, into, keep }: Folding): number {
   const run: Run = (sql, ...values) => void database.prepare(sql).run(...values);
   database.exec('CREATE TEMP TABLE IF NOT EXISTS folded (item INTEGER PRIMARY KEY); DELETE FROM folded;');
-  // Of names with equal requests the latest stay: a new regular client has one request, too, and a client that only has
-  // a stream open from an earlier hour has none.
+  // Among names with equal requests the latest stay: a new regular client may have only one request. A client whose only
+  // request is a stream that began in an earlier hour has none, and is ranked like a client with one.
   run(
     `INSERT INTO folded SELECT item FROM ${subject}_day WHERE version = ? AND span = ? AND item <> ?
       ORDER BY MAX(requests, 1) DESC, last DESC LIMIT -1 OFFSET ?`,
@@ -136,7 +136,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
     .get(version, day)?.['sum'];
   const begin = day * dayMs;
   const block = spanAt('block', begin);
-  // Before the day itself changes, which the block is computed from.
+  // First, because it reads the rows of the day, which the statements below change.
   foldBlock(run, subject, version, day, into);
   const spans = [
     ['hour', begin / hourMs, begin / hourMs + 23],
@@ -197,7 +197,7 @@ function foldBlock(run: Run, subject: Limited, version: number, day: number, int
         AND one.version = longer.version AND one.span = ? AND one.item = longer.item`,
     ...[version, block, day],
   );
-  // By the days and not by the requests: a day on which only an earlier request continued has none.
+  // Tests for other days and not for requests = 0: a day on which only a request of an earlier day continued has 0.
   run(
     `DELETE FROM ${subject}_block AS longer WHERE version = ? AND span = ? AND item IN folded AND NOT EXISTS
       (SELECT 1 FROM ${subject}_day AS one WHERE one.version = longer.version AND one.item = longer.item
@@ -251,7 +251,8 @@ function foldSeen(run: Run, subject: Limited, version: number, day: number, into
       AND ${subject} NOT IN (${stillUsed} WHERE version = ?)`,
     ...[version, version],
   );
-  // Only the days would tell when client and route met before this day. Reading them is not worth it.
+  // Only the rows of earlier days have the exact time of the last request before this day. Reading them costs too much,
+  // so the end of the day before is stored.
   run(
     `UPDATE route_client SET last = ? WHERE version = ? AND ${subject} IN folded AND last >= ? AND last < ?`,
     ...[begin - 1, version, begin, end],

@@ -54,7 +54,7 @@ export class LedgerReader implements UsageQueries {
     return new LedgerReader(file, undefined, problem, held);
   }
 
-  /** False if the file cannot be read, or was removed or replaced: then the gateway writes to another file. */
+  /** False if the file cannot be read, or if it was removed or replaced, so that the gateway writes to another file. */
   get isCurrent(): boolean {
     return this.#database !== undefined && this.#inode !== undefined && inodeOf(this.#file) === this.#inode;
   }
@@ -68,7 +68,7 @@ export class LedgerReader implements UsageQueries {
     this.#names.read(names);
   }
 
-  /** Runs all queries of `work` on one state of the file, whatever is written meanwhile. */
+  /** Runs all queries of `work` on one state of the file, even if it is written to at the same time. */
   snapshot<Result>(work: () => Result): Result {
     try {
       this.#database?.exec('BEGIN');

@@ -11,9 +11,9 @@ export type NamedSums = UsageSums & { readonly id: number; readonly name: string
 
 const maxRoutesPerClient = 5;
 
-/** The version with the name that is bound to `?`. */
-const thisVersion = '(SELECT id FROM versions WHERE name = ?)';
-const theOthers = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
+/** The id of the version whose name is bound to `?`. */
+const versionId = '(SELECT id FROM versions WHERE name = ?)';
+const otherClientsId = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
 
 /**
  * All SELECT statements on an open ledger. A statement that fails returns no rows and reports the failure; nothing throws.
@@ -30,7 +30,7 @@ export class SqlReads {
     this.#onFailure = onFailure;
   }
 
-  /** Cuts a period into spans of which the ledger has rows. Clients and routes of older hours are known by the day. */
+  /** Divides a period into spans of which the ledger has rows. Clients and routes have rows per hour only for recent days. */
   spans(since: number, until: number, subject: Subject, longest: 'day' | 'block' = 'block'): Spans[] {
     const from = Math.max(since, this.#meta('kept_from'), 0);
     const hoursAreKept = subject === 'version' || from >= this.#meta('hours_from');
@@ -53,7 +53,7 @@ export class SqlReads {
     return this.#all('SELECT began, seen FROM runs ORDER BY began DESC');
   }
 
-  /** Of each version, or of each client or route of `version`. */
+  /** The sums of each version, or of each client or route of `version`. */
   sums(subject: Subject, spans: readonly Spans[], version?: string): NamedSums[] {
     const outcomes = this.#hasOutcomes() ? 'failing, refused' : '0 AS failing, 0 AS refused';
     const id = subject === 'version' ? 'version' : 'item';
@@ -75,8 +75,8 @@ export class SqlReads {
   }
 
   /**
-   * The number of clients of each version, by the version's id, without `other clients`. The first and last request of a
-   * client tell for nearly all of them; only clients seen both before and after the period are looked up in it.
+   * The number of clients of each version, by the version's id, without `other clients`. For nearly
+   * all clients their first and last request suffice. Only clients seen both before and after the period are looked up in it.
    */
   clientCounts(spans: readonly Spans[]): Map<number, number> {
     const begin = beginOf(spans);
@@ -88,20 +88,20 @@ export class SqlReads {
         AND seen.span IN (SELECT value FROM json_each(?)) AND seen.item = version_client.client)`,
     );
     const rows = this.#all<{ version: number; clients: number }>(
-      `SELECT version, COUNT(*) AS clients FROM version_client WHERE client IS NOT ${theOthers}
+      `SELECT version, COUNT(*) AS clients FROM version_client WHERE client IS NOT ${otherClientsId}
         AND last >= ? AND first < ? AND (${['first >= ?', 'last < ?', ...seenWithin].join(' OR ')}) GROUP BY version`,
       [begin, end, begin, end, ...lookedUp.map(listOf)],
     );
     return new Map(rows.map((row) => [row.version, row.clients]));
   }
 
-  /** Of each client the number of its routes since then, or of each route the number of its clients, by id. */
+  /** By the id of a client: the number of its routes since `since`. Or by the id of a route: the number of its clients. */
   partnerCounts(subject: 'client' | 'route', version: string, since: number): Map<number, number> {
     const partner = subject === 'client' ? 'route' : 'client';
-    const withoutOthers = partner === 'client' ? `AND client IS NOT ${theOthers}` : '';
+    const withoutOthers = partner === 'client' ? `AND client IS NOT ${otherClientsId}` : '';
     const rows = this.#all<{ id: number; partners: number }>(
       `SELECT ${subject} AS id, COUNT(${partner}) AS partners FROM route_client
-        WHERE version = ${thisVersion} AND last >= ? ${withoutOthers} GROUP BY ${subject}`,
+        WHERE version = ${versionId} AND last >= ? ${withoutOthers} GROUP BY ${subject}`,
       [version, since],
     );
     return new Map(rows.map(({ id, partners }) => [id, partners]));
@@ -109,14 +109,14 @@ export class SqlReads {
 
   /** The most used routes of each of these clients, by the client's id. `spans`: hours and days only. */
   topRoutes(version: string, clients: readonly number[], spans: readonly Spans[]): Map<number, RouteOfClient[]> {
-    // A ledger of an earlier release that is only read lacks these tables.
+    // A ledger of an earlier release lacks these tables until the gateway has migrated it.
     const [{ tables } = { tables: 0 }] = this.#all<{ tables: number }>(
       "SELECT COUNT(*) AS tables FROM sqlite_schema WHERE name = 'pair_day'",
     );
     if (tables === 0 || spans.length === 0 || clients.length === 0) return new Map();
     const parts = spans.map(
       ({ length }) => `SELECT client, route, requests, span * ${lengths[length]} + last AS last FROM pair_${length}
-        WHERE version = ${thisVersion}
+        WHERE version = ${versionId}
           AND span IN (SELECT value FROM json_each(?)) AND client IN (SELECT value FROM json_each(?))`,
     );
     const sums = `SELECT client, route, SUM(requests) AS requests, MAX(last) AS last
@@ -163,11 +163,11 @@ export class SqlReads {
     const firstDay = Math.max(spanAt('day', since), oldest?.day ?? 0, spanAt('day', this.keptFrom()));
     return this.#all(
       `WITH RECURSIVE days (day, until) AS (
-          SELECT ?, MAX(span) FROM client_day WHERE version = ${thisVersion}
+          SELECT ?, MAX(span) FROM client_day WHERE version = ${versionId}
           UNION ALL SELECT day + 1, until FROM days WHERE day < until
         )
         SELECT ? AS version, span * ${dayMs} AS at, requests, ${this.#failing()} FROM days CROSS JOIN client_day
-        WHERE version = ${thisVersion} AND span = day AND item = (SELECT id FROM clients WHERE name = ?) ORDER BY span`,
+        WHERE version = ${versionId} AND span = day AND item = (SELECT id FROM clients WHERE name = ?) ORDER BY span`,
       [firstDay, version, version, version, client],
     );
   }
@@ -181,7 +181,7 @@ export class SqlReads {
   clientsEver(version: string): readonly { readonly client: string }[] {
     return this.#all(
       `SELECT name AS client FROM clients WHERE id IN
-        (SELECT client FROM version_client WHERE version = ${thisVersion} ${this.#hasOutcomes() ? 'AND used > 0' : ''})`,
+        (SELECT client FROM version_client WHERE version = ${versionId} ${this.#hasOutcomes() ? 'AND used > 0' : ''})`,
       [version],
     );
   }
@@ -197,11 +197,11 @@ export class SqlReads {
     return new Map(rows.map((row) => [row.version, row.used_at]));
   }
 
-  /** The last use of a version by each of its clients, by the client's id, without those that only failed. */
+  /** The last use of a version by each of its clients, by the client's id. Leaves out clients whose requests all failed. */
   lastUsedByClient(version: string): Map<number, number> {
     const used = this.#used();
     const rows = this.#all<{ client: number; used: number }>(
-      `SELECT client, ${used} AS used FROM version_client WHERE version = ${thisVersion} AND ${used} > 0`,
+      `SELECT client, ${used} AS used FROM version_client WHERE version = ${versionId} AND ${used} > 0`,
       [version],
     );
     return new Map(rows.map((row) => [row.client, row.used]));
@@ -209,34 +209,34 @@ export class SqlReads {
 
   /** The clients that used a version before `until` and not since, the latest first. */
   pastClients(version: string, until: number) {
-    // A ledger of an earlier release does not know which clients only failed.
+    // In a ledger of an earlier release, clients whose requests all failed cannot be told from others.
     if (!this.#hasOutcomes()) return [];
     const sums = `SELECT item, SUM(requests - failing) AS requests FROM client_block
-      WHERE version = ${thisVersion} AND item IN (${pastClientIds}) GROUP BY item`;
+      WHERE version = ${versionId} AND item IN (${pastClientIds}) GROUP BY item`;
     return this.#all<{ id: number; client: string; first: number; last: number; requests: number }>(
       `SELECT id, name AS client, first, used AS last, COALESCE(requests, 0) AS requests
         FROM version_client JOIN clients ON clients.id = client LEFT JOIN (${sums}) ON item = client
-        WHERE version = ${thisVersion} AND used > 0 AND used < ? ORDER BY used DESC`,
+        WHERE version = ${versionId} AND used > 0 AND used < ? ORDER BY used DESC`,
       [version, version, until, version, until],
     );
   }
 
   /**
    * The days on which these clients used the version, oldest first. One row per day, because an object for each of
-   * hundreds of thousands of rows takes longer than the query. Without clients that have been away for longer than they
-   * were there: they made no two usual pauses.
+   * hundreds of thousands of rows takes longer than the query. Leaves out clients that have been absent for longer than
+   * the time between their first and last use, because their usual pause cannot explain the absence.
    */
   pastClientDays(version: string, until: number, now: number): readonly DayOfClients[] {
     if (!this.#hasOutcomes()) return [];
     return this.#all(
       `SELECT span, group_concat(item || ' ' || first || ' ' || last) AS items FROM client_day
-        WHERE version = ${thisVersion} AND (failing = 0 OR requests > failing)
+        WHERE version = ${versionId} AND (failing = 0 OR requests > failing)
           AND item IN (${pastClientIds} AND ? - used <= used - first) GROUP BY span ORDER BY span`,
       [version, version, until, now],
     );
   }
 
-  /** False in a ledger of an earlier release that is only read: it does not know which requests failed. */
+  /** False for a ledger of an earlier release that is not migrated yet: it has no columns for failed requests. */
   #hasOutcomes(): boolean {
     const [row] = this.#all<{ user_version: number }>('PRAGMA user_version');
     return (row?.user_version ?? schemaVersion) >= 3;
@@ -265,7 +265,7 @@ export class SqlReads {
   }
 }
 
-const pastClientIds = `SELECT client FROM version_client WHERE version = ${thisVersion} AND used > 0 AND used < ?`;
+const pastClientIds = `SELECT client FROM version_client WHERE version = ${versionId} AND used > 0 AND used < ?`;
 
 /** The numbers of the spans as a JSON array, for `json_each`. */
 function listOf({ from, to }: Spans): string {

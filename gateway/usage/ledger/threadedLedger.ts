@@ -52,13 +52,17 @@ export class ThreadedLedger implements WritableLedger {
     problem: undefined,
     incident: undefined,
     held: 0,
-    foldedHere: 0,
+    foldedByLedger: 0,
   };
+  /** The last incident of earlier threads. */
   #incidentBefore: Incident | undefined;
+  /** What the last thread lost when it ended. The next thread records it as an incident. */
   #interruption: string | undefined;
+  /** Requests that were folded here or by earlier threads. */
   #foldedBefore = 0;
+  /** Why the last thread ended, until the next one reports. */
   #failure: string | undefined;
-  #number = 0;
+  #lastNumber = 0;
   readonly #unanswered: { readonly command: LedgerCommand; readonly since: number }[] = [];
   readonly #backlog = new HeldRows();
   #flushes: Flush[] = [];
@@ -91,7 +95,7 @@ export class ThreadedLedger implements WritableLedger {
   get problem(): string | undefined {
     if (this.#failure !== undefined) return this.#failure;
     if (!this.#isOverdue()) return this.#state.problem;
-    const seconds = Math.round(this.#waited() / 1000);
+    const seconds = Math.round(this.#oldestAge() / 1000);
     return `${this.settings.store} cannot be written: the disk has not answered for ${seconds} s.  Counts are kept in memory until it does.`;
   }
 
@@ -103,8 +107,8 @@ export class ThreadedLedger implements WritableLedger {
     return this.#backlog.size + this.#state.held;
   }
 
-  get foldedHere(): number {
-    return this.#foldedBefore + this.#state.foldedHere;
+  get foldedByLedger(): number {
+    return this.#foldedBefore + this.#state.foldedByLedger;
   }
 
   configure(settings: LedgerSettings): void {
@@ -127,7 +131,7 @@ export class ThreadedLedger implements WritableLedger {
     if (this.#closing || this.#isOverdue()) return;
     if (this.#unanswered.length === 0) this.add([]);
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#flushes.push({ until: this.#number + Math.ceil(this.#backlog.size / rowsPerCommand), resolve });
+    this.#flushes.push({ until: this.#lastNumber + Math.ceil(this.#backlog.size / rowsPerCommand), resolve });
     await settlesWithin(this.#options.overdueMs, promise);
   }
 
@@ -149,18 +153,18 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   #isOverdue(): boolean {
-    return this.#waited() > this.#options.overdueMs;
+    return this.#oldestAge() > this.#options.overdueMs;
   }
 
   /** The age of the oldest unanswered command, ms. */
-  #waited(): number {
+  #oldestAge(): number {
     const [oldest] = this.#unanswered;
     return oldest ? performance.now() - oldest.since : 0;
   }
 
   #send(unnumbered: Unnumbered<LedgerCommand>): void {
-    this.#number += 1;
-    const command: LedgerCommand = { ...unnumbered, number: this.#number };
+    this.#lastNumber += 1;
+    const command: LedgerCommand = { ...unnumbered, number: this.#lastNumber };
     this.#unanswered.push({ command, since: performance.now() });
     if (this.#worker) this.#worker.postMessage(command);
     else this.#restart();
@@ -214,13 +218,13 @@ export class ThreadedLedger implements WritableLedger {
     if (worker !== this.#worker) return;
     this.#worker = undefined;
     if (this.#closing) return;
-    const { held, incident, foldedHere } = this.#state;
+    const { held, incident, foldedByLedger } = this.#state;
     this.#failure = `The thread that writes the usage ledger ended: ${reason}.  A new one is started.`;
     this.#outageNotices.failed(this.#failure);
     if (held > 0) this.#interruption = `${held} rows that the thread held in memory are lost.`;
     this.#incidentBefore = incident ?? this.#incidentBefore;
-    this.#foldedBefore += foldedHere;
-    this.#state = { ...this.#state, held: 0, foldedHere: 0 };
+    this.#foldedBefore += foldedByLedger;
+    this.#state = { ...this.#state, held: 0, foldedByLedger: 0 };
   }
 }
 

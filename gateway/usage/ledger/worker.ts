@@ -37,8 +37,8 @@ parentPort?.on('message', (command: LedgerCommand) => {
 });
 
 function report(number: number): void {
-  const { salt, problem, incident, held, foldedHere } = ledger;
-  post({ kind: 'state', number, salt, problem, incident, held, foldedHere });
+  const { salt, problem, incident, held, foldedByLedger } = ledger;
+  post({ kind: 'state', number, salt, problem, incident, held, foldedByLedger });
 }
 
 function post(message: LedgerReport | LedgerNotice): void {

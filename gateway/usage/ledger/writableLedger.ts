@@ -24,7 +24,7 @@ export interface LedgerState {
   /** Rows that wait in memory until they can be written. */
   readonly held: number;
   /** Requests that the ledger moved to `other clients` since the start, not counting those that came as such. */
-  readonly foldedHere: number;
+  readonly foldedByLedger: number;
 }
 
 /** A ledger that the gateway writes, in its own thread or in another one. Nothing throws. */

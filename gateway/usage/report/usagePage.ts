@@ -59,7 +59,7 @@ export interface UsagePage {
   readonly limit?: number | undefined;
   readonly offset?: number | undefined;
   /** Undefined: by version, then most requests first. */
-  readonly sort?: { readonly column: string; readonly downwards: boolean } | undefined;
+  readonly sort?: { readonly column: string; readonly descending: boolean } | undefined;
   /** A part of the client, its name or the route. Case does not matter. */
   readonly filter?: string | undefined;
   /**
@@ -95,7 +95,7 @@ export function pageOf(
 ): { readonly rows: readonly ReportRow[]; readonly total: number } {
   const { limit, offset = 0, sort } = page;
   const found = matching(all, page);
-  const sorted = sort ? inOrder(found, sort.column, sort.downwards) : found;
+  const sorted = sort ? inOrder(found, sort.column, sort.descending) : found;
   return { rows: sorted.slice(offset, limit === undefined ? undefined : offset + limit), total: found.length };
 }
 
@@ -123,7 +123,7 @@ function hasState(row: ReportRow, state: NonNullable<UsagePage['state']>): boole
 const collator = new Intl.Collator('en', { numeric: true });
 
 /** A stable sort, so that pages never overlap. */
-function inOrder(rows: readonly ReportRow[], column: string, downwards: boolean): readonly ReportRow[] {
+function inOrder(rows: readonly ReportRow[], column: string, descending: boolean): readonly ReportRow[] {
   const value = (row: ReportRow): ReportCell | undefined =>
     column === 'client' ? (row['name'] ?? row['client']) : row[column];
   const isTime = /(?:^|_)(?:first|last|used)$/.test(column);
@@ -134,5 +134,5 @@ function inOrder(rows: readonly ReportRow[], column: string, downwards: boolean)
     if (isTime) return one < other ? -1 : one > other ? 1 : 0;
     return collator.compare(one, other);
   };
-  return rows.toSorted((a, b) => (downwards ? -1 : 1) * compare(value(a), value(b)));
+  return rows.toSorted((a, b) => (descending ? -1 : 1) * compare(value(a), value(b)));
 }

@@ -95,7 +95,7 @@ describe('with remote $refs allowed', () => {
     ['/round', 'redirects more than 5 times'],
     ['/file', 'redirects to file:, which is not followed'],
     ['/nowhere', 'redirects to data:, which is not followed'],
-    ['/large', 'is 0.0 MiB long, and no more than 0.0 MiB are read'],
+    ['/large', 'is 0.0 MiB long, but at most 0.0 MiB are read'],
     ['/utf16', 'is not UTF-8: the first invalid bytes are in line 1'],
   ])('%s %s', async (path, words) => {
     const pages = {

@@ -28,7 +28,7 @@ describe('a contract is rejected', () => {
       `${head}paths:\n  200: {}\n  "200": {}\n`,
       'x.yaml:5:3: has the key "200" here for the second time',
     ],
-    ['a key that is a map', `${head}? { a: b }\n: c\n`, 'x.yaml:3:3: has a key that is no text'],
+    ['a key that is a map', `${head}? { a: b }\n: c\n`, 'x.yaml:3:3: has a key that is not a text'],
     ['a tag', `${head}paths: !include paths.yaml\n`, 'x.yaml:3:8: is not YAML: Unresolved tag'],
     ['two documents', `${head}---\nopenapi: 3.1.0\n`, 'x.yaml:3:1: has a second YAML document here'],
     ['an alias without an anchor', `${head}paths: *all\n`, 'x.yaml:3:8: has an alias without an anchor: *all'],
@@ -37,7 +37,7 @@ describe('a contract is rejected', () => {
       `${head}paths: &all { /a: *all }\n`,
       'x.yaml:3:19: has an alias within its own anchor: *all',
     ],
-    ['a merged text', `${head}paths:\n  <<: all\n`, 'x.yaml:4:3: merges something that is no map into another one'],
+    ['a merged text', `${head}paths:\n  <<: all\n`, 'x.yaml:4:3: has a merge key whose value is not a map'],
     [
       'a flow map without a colon',
       `${head}paths: { "/a": {}, "/b" {} }\n`,
@@ -106,11 +106,9 @@ describe('a contract is rejected', () => {
     writeFileSync(join(folder, 'x.json'), '');
     truncateSync(join(folder, 'x.json'), 100 * 1024 * 1024);
     const before = process.memoryUsage().arrayBuffers;
-    expect(await errorMessage(open('x.json', folder))).toBe(
-      'x.json: is 100.0 MiB long, and no more than 64.0 MiB are read',
-    );
+    expect(await errorMessage(open('x.json', folder))).toBe('x.json: is 100.0 MiB long, but at most 64.0 MiB are read');
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10_000_000);
-    expect(await errorMessage(open('x.json', folder, { maxBytes: 1024 * 1024 }))).toContain('no more than 1.0 MiB');
+    expect(await errorMessage(open('x.json', folder, { maxBytes: 1024 * 1024 }))).toContain('at most 1.0 MiB');
   });
 
   it('anything but a regular file', async () => {

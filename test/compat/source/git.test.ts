@@ -86,7 +86,7 @@ describe('a contract in a commit', () => {
     ['HEAD:escaping.yaml', 'is a link that leads out of the repository'],
     ['HEAD:../x.json', 'lies outside the repository'],
     ['HEAD:/etc/passwd', 'lies outside the repository'],
-    ['HEAD:large.yaml', 'is 3.0 MiB long, and no more than 2.0 MiB are read'],
+    ['HEAD:large.yaml', 'is 3.0 MiB long, but at most 2.0 MiB are read'],
     ['HEAD:api/not text.yaml', 'is not UTF-8: the first invalid bytes are in line 1'],
   ])('%j is rejected: %s', async (reference, said) => {
     const opened = open(reference, repository, { maxBytes: 2 * 1024 * 1024 });
@@ -103,7 +103,7 @@ describe('a contract in a commit', () => {
     ['absolute', 'lies outside the repository'],
     ['missing', 'does not exist in that commit'],
     ['escaping', 'is a link that leads out of the repository'],
-    ['large', 'is 3.0 MiB long, and no more than 2.0 MiB are read'],
+    ['large', 'is 3.0 MiB long, but at most 2.0 MiB are read'],
   ])('has a $ref that is rejected: %s', async (name, said) => {
     const documents = await open(`HEAD:api/${name}.json`, repository, { maxBytes: 2 * 1024 * 1024 });
     expect(await errorMessage(() => drinkOf(documents))).toContain(`, which ${said}`);

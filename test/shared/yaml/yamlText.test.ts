@@ -66,8 +66,8 @@ describe('the value of a text', () => {
   it.each([
     ['a: *b\n', { message: 'has an alias without an anchor: *b', position: { line: 1, column: 4 } }],
     ['a: 1\na: 2\n', { message: 'has the key "a" here for the second time', position: { line: 2, column: 1 } }],
-    ['[a]: 1\n', { message: 'has a key that is no text', position: { line: 1, column: 1 } }],
-    ['<<: 1\n', { message: 'merges something that is no map into another one', position: { line: 1, column: 1 } }],
+    ['[a]: 1\n', { message: 'has a key that is not a text', position: { line: 1, column: 1 } }],
+    ['<<: 1\n', { message: 'has a merge key whose value is not a map', position: { line: 1, column: 1 } }],
   ])('is an error for %j', (text, expected) => {
     let error: unknown;
     try {
