@@ -27,13 +27,13 @@ export interface GuideLinks {
   readonly contracts: readonly { readonly version: string; readonly href: string }[];
 }
 
-/** What the thread that writes a guide is started with. */
+/** The data that the thread for a guide starts with. */
 export interface GuideThreadData {
   readonly guide: GuideRequest;
   readonly links: GuideLinks;
 }
 
-/** What it sends back: a guide in both formats. */
+/** The result of that thread: the guide in both formats. */
 export interface WrittenGuide {
   readonly html: string;
   readonly markdown: string;

@@ -1,6 +1,6 @@
 import type { Connection } from '../http1/connection.ts';
 import type { ResponseHandler, WireFailure, WireFailureKind } from '../http1/responseHandler.ts';
-import type { SecondTarget } from '../upstream/pool.ts';
+import type { RetryTarget } from '../upstream/pool.ts';
 import type { Failure } from './failure.ts';
 import type { Outbound } from './outbound.ts';
 
@@ -77,7 +77,7 @@ interface Attempt {
 }
 
 /** Where to retry. `free`: the target is not at fault, so the retry is not charged to the budget. */
-export type RetryWhere = SecondTarget | 'nowhere';
+export type RetryWhere = RetryTarget | 'nowhere';
 
 /**
  * Where a request may be sent again without being executed twice: if no connection was made, so nothing was sent; or if

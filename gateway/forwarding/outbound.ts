@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
-import type { SecondTarget } from '../upstream/pool.ts';
+import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { EarlyData } from './earlyData.ts';
 import type { Failure } from './failure.ts';
@@ -34,7 +34,7 @@ export interface Outbound {
    * The target has failed: replaces `target` by the next one. False: there is no second attempt, because the retry budget
    * is spent, or `where` is `elsewhere` and there is no other target.
    */
-  chooseAgain(where: SecondTarget): boolean;
+  chooseAgain(where: RetryTarget): boolean;
   responsePlan(): ResponsePlan;
   /** Answers with a problem. Nothing has been sent to the client yet. */
   onFailure(failure: Failure): void;

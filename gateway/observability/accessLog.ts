@@ -3,7 +3,7 @@ import type { ExchangeRecord, Recorder } from './exchangeRecord.ts';
 import { type DroppedLines, LineBuffer, type LogDestination } from './lineBuffer.ts';
 import { type LogLevel, logLine, prettyLine } from './logLine.ts';
 
-// Long enough to leave a failing disk alone, short enough that no operator has to step in.
+// Long enough not to load a failing disk, short enough to recover soon.
 const retryMs = 5000;
 
 interface Output {
@@ -19,7 +19,7 @@ export class AccessLog implements Recorder {
   #settings: LogSettings;
   #output: Output | undefined;
 
-  /** `notice` is told when writing fails; a failure never throws. `retry`: ms between two attempts to open the file. */
+  /** `notice` gets a line when writing fails; a failure never throws. `retry`: ms between two attempts to open the file. */
   constructor(settings: LogSettings, notice: (line: string) => void, retry = retryMs) {
     this.#notice = notice;
     this.#retry = retry;
@@ -32,7 +32,7 @@ export class AccessLog implements Recorder {
     return this.#dropped.lines;
   }
 
-  /** `client`: the client as the ledger names it, if a ledger is kept. */
+  /** `client`: its tag in the usage ledger; undefined without a ledger. */
   record(exchange: ExchangeRecord, client?: string): void {
     if (this.#output === undefined) return;
     const { status, problem, fault } = exchange;
@@ -80,9 +80,9 @@ function levelOf({ status, fault }: ExchangeRecord): LogLevel {
   return status >= 500 || fault === 'target' || fault === 'gateway' ? 'error' : 'warn';
 }
 
-/** An open log destination. A file that cannot be opened, or was removed, is tried again until it works; nothing throws. */
+/** An open log destination. If the file cannot be opened or was removed, it is opened again at intervals; nothing throws. */
 class LogOutput {
-  readonly #to: LogDestination;
+  readonly #destination: LogDestination;
   readonly #notice: (line: string) => void;
   readonly #dropped: DroppedLines;
   readonly #timer: NodeJS.Timeout;
@@ -90,7 +90,7 @@ class LogOutput {
   #hasFailed = false;
 
   constructor(to: LogDestination, notice: (line: string) => void, dropped: DroppedLines, retry: number) {
-    this.#to = to;
+    this.#destination = to;
     this.#notice = notice;
     this.#dropped = dropped;
     this.#lines = this.#open();
@@ -134,7 +134,7 @@ class LogOutput {
 
   #open(): LineBuffer | undefined {
     try {
-      const lines = new LineBuffer(this.#to, this.#notice, this.#dropped);
+      const lines = new LineBuffer(this.#destination, this.#notice, this.#dropped);
       if (this.#hasFailed)
         this.#notice(`the access log is open again: ${this.#dropped.lines} lines were dropped so far`);
       this.#hasFailed = false;

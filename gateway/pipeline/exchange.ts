@@ -11,7 +11,7 @@ import { requestIdFrom, traceparentFrom } from '../forwarding/requestIds.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
 import type { Recorder } from '../observability/exchangeRecord.ts';
 import type { Problem } from '../problems/problem.ts';
-import type { SecondTarget } from '../upstream/pool.ts';
+import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
 import type { CountedExchange } from '../usage/counting/countedExchange.ts';
@@ -171,7 +171,7 @@ export class Exchange implements Outbound, InFlight {
     return clientAddressOf(this.peer, this.fields.forwarded?.get('x-forwarded-for'));
   }
 
-  chooseAgain(where: SecondTarget): boolean {
+  chooseAgain(where: RetryTarget): boolean {
     const limit = this.activeVersion?.version.limits.inFlightPerTarget ?? 0;
     const next = this.activeVersion?.pool.pickAgain(limit, this.target, where, performance.now());
     if (next) this.chosenTarget = next;

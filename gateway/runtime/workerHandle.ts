@@ -18,7 +18,7 @@ interface PendingRequest {
 const exitMs = 2000;
 // For requests that a worker carries out at once.
 const answerMs = 5000;
-// An operator waits for this answer; the last seconds of a slow worker may be missing from it.
+// An operator waits for this answer. It may lack the last counts of a slow worker.
 const flushMs = 1000;
 const startMs = 60_000;
 /** A worker that leaves this many heartbeats unanswered is unresponsive. */
@@ -26,7 +26,7 @@ const maxUnanswered = 3;
 /** An unresponsive worker gets these requests, but their answers are not awaited. It carries them out when it recovers. */
 const notAwaited: ReadonlySet<WorkerRequest['kind']> = new Set(['report', 'apply', 'resalt', 'reopen']);
 
-/** A worker process, as the primary sees it. */
+/** Controls one worker process from the primary. */
 export class WorkerHandle {
   readonly since: number;
   /** Resolves with the worker's port once it serves. */
@@ -78,7 +78,7 @@ export class WorkerHandle {
     await this.#request({ kind: 'apply', snapshot: toPlain(snapshot) }, answerMs);
   }
 
-  /** The last known report if it does not answer; undefined if it has not started to serve, or has stopped. */
+  /** The last known report if the worker does not answer; undefined if it has not started to serve, or has stopped. */
   async report(metrics: boolean): Promise<ServingReport | undefined> {
     const asked = this.#options.clock.now();
     const report = this.#canReport
@@ -107,8 +107,8 @@ export class WorkerHandle {
   }
 
   /**
-   * Called at regular intervals. Returns how many calls in a row found a heartbeat unanswered. Calls are counted and no time
-   * is measured, so that a primary that was suspended does not blame its workers.
+   * Called at regular intervals. Returns the number of consecutive calls in which the last heartbeat was unanswered. Calls are
+   * counted, because a measured time would include the time in which the primary was suspended.
    */
   heartbeat(): number {
     if (!this.#canReport) return 0;
@@ -125,7 +125,7 @@ export class WorkerHandle {
     return 0;
   }
 
-  /** Lets it finish its exchanges within `ms` and exit. `onFinal` gets its last report. */
+  /** Lets the worker finish its exchanges within `ms`, and waits for its exit. `onFinal` gets its last report. */
   async drain(ms: number, onFinal: (report: ServingReport) => void): Promise<void> {
     const last = reportIn(await this.#request({ kind: 'drain', ms }, ms + exitMs));
     this.#hasDrained = true;
@@ -160,9 +160,9 @@ export class WorkerHandle {
 
   #becomeUnresponsive(since: number): void {
     this.unresponsiveSince = since;
-    this.#options.notice(`worker ${this.pid} is unresponsive: ${this.#silence}`);
+    this.#options.notice(`worker ${this.pid} is unresponsive: ${this.#noAnswer}`);
     for (const { kind, reject } of [...this.#pending.values()])
-      if (notAwaited.has(kind)) reject(new Error(this.#silence));
+      if (notAwaited.has(kind)) reject(new Error(this.#noAnswer));
   }
 
   #onHeartbeat({ versions }: ServingReport): void {
@@ -174,7 +174,7 @@ export class WorkerHandle {
     this.#options.notice(`worker ${this.pid} answers again`);
   }
 
-  get #silence(): string {
+  get #noAnswer(): string {
     return `no answer since ${new Date(this.unresponsiveSince ?? 0).toISOString()}`;
   }
 
@@ -182,7 +182,7 @@ export class WorkerHandle {
   #request(request: WithoutNumber<WorkerRequest>, ms?: number, handle?: SendHandle): Promise<WorkerReply> {
     const isUnresponsive = this.unresponsiveSince !== undefined;
     // A late report is useless, and requests to a worker that does not answer would pile up.
-    if (isUnresponsive && request.kind === 'report') return Promise.reject(new Error(this.#silence));
+    if (isUnresponsive && request.kind === 'report') return Promise.reject(new Error(this.#noAnswer));
     this.#count += 1;
     const number = this.#count;
     return new Promise((resolve, reject) => {
@@ -200,7 +200,7 @@ export class WorkerHandle {
       });
       const onSent = (error: Error | null): void => void (error && this.#pending.get(number)?.reject(error));
       this.#worker.process.send({ number, ...request }, handle, undefined, onSent);
-      if (isUnresponsive && notAwaited.has(request.kind)) this.#pending.get(number)?.reject(new Error(this.#silence));
+      if (isUnresponsive && notAwaited.has(request.kind)) this.#pending.get(number)?.reject(new Error(this.#noAnswer));
     });
   }
 

@@ -67,16 +67,16 @@ export class WorkerPool implements Serving {
 
   async apply(snapshot: Snapshot): Promise<readonly string[]> {
     this.#current = snapshot;
-    const unconfirmed = [...this.#workers].map(async (worker) => {
+    const problems = [...this.#workers].map(async (worker) => {
       try {
-        await worker.apply(this.#forWorkers());
+        await worker.apply(this.#snapshotForWorkers());
       } catch (error) {
         // A worker that has exited is replaced by one that starts with this snapshot.
         if (worker.isServing) return [`worker ${worker.pid} has not confirmed it: ${(error as Error).message}`];
       }
       return [];
     });
-    return (await Promise.all(unconfirmed)).flat();
+    return (await Promise.all(problems)).flat();
   }
 
   report(metrics = false): Promise<ServingReport> {
@@ -127,7 +127,7 @@ export class WorkerPool implements Serving {
     await Promise.all([...this.#workers].map((worker) => worker.end(0)));
   }
 
-  /** Afterwards connections are refused as soon as no worker listens. */
+  /** After this, connections are refused as soon as no worker listens. */
   async #closeSocket(): Promise<void> {
     this.#isEnding = true;
     clearInterval(this.#heartbeat);
@@ -136,7 +136,7 @@ export class WorkerPool implements Serving {
     if (socket?.handle && 'close' in socket.handle) socket.handle.close();
   }
 
-  #forWorkers(): Snapshot {
+  #snapshotForWorkers(): Snapshot {
     return { ...this.#current, gateway: { ...this.#current.gateway, ...this.#listener } };
   }
 
@@ -150,7 +150,7 @@ export class WorkerPool implements Serving {
 
   /**
    * Kills the worker only after its successor serves. If the machine is too busy to start a process in time, the worker is
-   * probably slow and not stuck, and its requests are worth more than a new process.
+   * probably slow and not stuck, and killing it would only lose its requests.
    */
   async #replaceUnresponsive(worker: WorkerHandle): Promise<void> {
     if (this.#isReplacing || this.#leaving.has(worker)) return;
@@ -190,14 +190,14 @@ export class WorkerPool implements Serving {
     const { clock, notice } = this.#options;
     const seconds = Math.round((clock.now() - since) / 1000);
     notice(
-      `worker ${worker.pid} has not answered for ${seconds} s and is replaced.  It had ${worker.inFlight} requests in flight; what it counted in its last seconds is lost.`,
+      `worker ${worker.pid} has not answered for ${seconds} s and is replaced.  It had ${worker.inFlight} requests in flight; its counts of the last seconds are lost.`,
     );
     await worker.end(0);
   }
 
   #startWorker(): WorkerHandle {
     const first = { handle: undefined, ticketKeys: this.#ticketKeys };
-    const worker = new WorkerHandle(this.#forWorkers(), this.#options, this.#socket ?? first);
+    const worker = new WorkerHandle(this.#snapshotForWorkers(), this.#options, this.#socket ?? first);
     // Later workers wait for the socket of the first one.
     this.#socket ??= worker.started.then(() => ({ handle: worker.socket, ticketKeys: this.#ticketKeys }));
     this.#socket.catch(() => {});

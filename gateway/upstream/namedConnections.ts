@@ -36,7 +36,7 @@ export function isHostName(host: string): boolean {
 const resolveEveryMs = 4_000;
 
 /**
- * The connections to a host name: one pool per address, used in turn. With a single pool, the first address that answered
+ * The connections to a host name: one pool per address, used round-robin. With a single pool, the first address that answered
  * would keep all connections, and a replica added later would get no requests.
  */
 export class NamedConnections implements Connections {
@@ -83,7 +83,7 @@ export class NamedConnections implements Connections {
     return this.#nextPool().connect(timeout);
   }
 
-  /** Resolves the name now and then periodically, until `close`. Safe to call twice. */
+  /** Resolves the name at once, and then periodically until `close`. Safe to call twice. */
   startRefresh(): void {
     if (this.#isRefreshing) return;
     this.#isRefreshing = true;
@@ -96,7 +96,7 @@ export class NamedConnections implements Connections {
     for (const pool of this.#rotation) pool.close();
   }
 
-  /** A lookup that returns the known addresses, `first` at the front, for node to try in turn. */
+  /** A lookup that returns the known addresses, beginning with `first`. Node tries them in this order. */
   lookupFrom(first?: string): LookupFunction | undefined {
     if (this.#addresses.length === 0) return undefined;
     return (_name, { all }, callback) => {
@@ -114,14 +114,14 @@ export class NamedConnections implements Connections {
 
   async #refresh(): Promise<void> {
     try {
-      this.#use(await this.#resolve(this.#endpoint.host));
+      this.#useAddresses(await this.#resolve(this.#endpoint.host));
     } catch {
       // The lookup failed: the last known addresses stay in use.
     }
     if (this.#isRefreshing) this.#timer = setTimeout(() => void this.#refresh(), resolveEveryMs).unref();
   }
 
-  #use(addresses: readonly ResolvedAddress[]): void {
+  #useAddresses(addresses: readonly ResolvedAddress[]): void {
     if (!this.#isRefreshing || addresses.length === 0) return;
     this.#addresses = addresses;
     const before = this.#pools;

@@ -4,7 +4,7 @@ import { type Policy, type PoolMember, policies } from './policies.ts';
 import { RetryBudget } from './retryBudget.ts';
 import type { Target } from './target.ts';
 
-/** What a pool shares with other pools, and its settings. */
+/** The settings of a pool, and the state that it shares with other pools. */
 export interface PoolSettings {
   /** The counter that its targets update. */
   readonly changes?: HealthChanges;
@@ -16,7 +16,7 @@ export interface PoolSettings {
  * Where a retry may go. `elsewhere`: any target except the one that failed. `anywhere`: any target. `free`: any target, and
  * the retry does not use the budget.
  */
-export type SecondTarget = 'anywhere' | 'elsewhere' | 'free';
+export type RetryTarget = 'anywhere' | 'elsewhere' | 'free';
 
 /** The targets of one version, and the policy that picks one. */
 export class Pool {
@@ -27,7 +27,7 @@ export class Pool {
   readonly #changes: HealthChanges;
   readonly #triesAll: boolean;
   #usable: readonly PoolMember[] = [];
-  #seen = -1;
+  #seenChanges = -1;
 
   constructor(members: readonly PoolMember[], balance: Balance, settings: PoolSettings = {}) {
     this.targets = members.map(({ target }) => target);
@@ -56,7 +56,7 @@ export class Pool {
   }
 
   /** The target for a retry after `failed`. Undefined if there is none, or if the budget is used up. `now`: monotonic ms. */
-  pickAgain(limit: number, failed: Target, where: SecondTarget, now: number): Target | undefined {
+  pickAgain(limit: number, failed: Target, where: RetryTarget, now: number): Target | undefined {
     if (this.refuses) return undefined;
     // The request still counts at the target that failed, so it may use that one even at the limit.
     const next = this.pick(limit, failed) ?? failed;
@@ -65,8 +65,8 @@ export class Pool {
   }
 
   #current(): readonly PoolMember[] {
-    if (this.#seen === this.#changes.count) return this.#usable;
-    this.#seen = this.#changes.count;
+    if (this.#seenChanges === this.#changes.count) return this.#usable;
+    this.#seenChanges = this.#changes.count;
     this.#usable = usableOf(this.#members);
     if (this.#usable.length === 0 && this.#triesAll) this.#usable = this.#members;
     return this.#usable;
@@ -88,9 +88,9 @@ function usableOf(members: readonly PoolMember[]): readonly PoolMember[] {
 
 /** The members below the limit. Usually these are all members, and then nothing is copied. */
 function availableOf(members: readonly PoolMember[], limit: number, failed: Target | undefined): readonly PoolMember[] {
-  let all = failed === undefined;
-  for (const { target } of members) if (target.inFlight >= limit) all = false;
-  if (all) return members;
+  let areAllAvailable = failed === undefined;
+  for (const { target } of members) if (target.inFlight >= limit) areAllAvailable = false;
+  if (areAllAvailable) return members;
   const available = members.filter(({ target }) => target.inFlight < limit);
   const others = available.filter(({ target }) => target !== failed);
   return others.length === 0 ? available : others;

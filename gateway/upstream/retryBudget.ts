@@ -3,8 +3,8 @@ import type { RetrySettings } from '../config/snapshot.ts';
 const windowSeconds = 10;
 
 /**
- * Limits the retries of a version to a share of its requests. Without a limit, a failing target would get more requests the
- * worse it fails. All times are monotonic ms, from `performance.now()`.
+ * Limits the retries of a version to a share of its requests. Without a limit, retries would multiply the load of a failing
+ * target. All times are monotonic ms, from `performance.now()`.
  */
 export class RetryBudget {
   /** Retries granted and refused since the start. */

@@ -2,13 +2,13 @@ import type { Request } from 'express';
 import { type Base, bases, type Draft } from './menu.ts';
 import { Refusal } from './problem.ts';
 
-/** The cocktail that a request wants to add. Fields that we do not know are left out, not refused. */
+/** The cocktail that a request wants to add. Unknown fields are ignored. */
 export function readDraft(req: Request): Draft {
   const { title, base, price, ingredients } = readObject(req);
   if (isTitle(title) && isBase(base) && isPrice(price) && isIngredients(ingredients)) {
     return { title, base, price, ingredients };
   }
-  // Every fault at once, so that mending a body takes one more request and not four.
+  // Reports all faults at once, so that the client can correct them in one step.
   const faults = [
     isTitle(title) ? [] : 'title must be a text of 1 to 80 characters',
     isBase(base) ? [] : `base must be one of ${bases.join(', ')}`,
@@ -19,7 +19,7 @@ export function readDraft(req: Request): Draft {
 }
 
 function readObject(req: Request): Record<string, unknown> {
-  // `is` tells a body of another type (false) from no body at all (null).
+  // `is` returns false for a body of another type, and null without a body.
   if (req.is('application/json') === false) throw new Refusal(415, 'Send the cocktail as application/json');
   const body: unknown = req.body;
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return { ...body };
@@ -42,7 +42,7 @@ function isIngredients(value: unknown): value is string[] {
   return Array.isArray(value) && value.length >= 1 && value.length <= 20 && value.every((item) => isText(item, 60));
 }
 
-function isText(value: unknown, most: number): value is string {
+function isText(value: unknown, maxLength: number): value is string {
   // JSON Schema counts code points where `length` counts UTF-16 units.
-  return typeof value === 'string' && /\S/.test(value) && [...value].length <= most;
+  return typeof value === 'string' && /\S/.test(value) && [...value].length <= maxLength;
 }

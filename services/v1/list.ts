@@ -24,14 +24,14 @@ export function listCocktails(menu: Menu): RequestHandler {
       sameSite: 'lax',
       maxAge: thirtyDaysMs,
     });
-    // `unseen` is this visitor's own, so no shared cache may keep the answer.
+    // `unseen` differs for each visitor, so shared caches must not store the response.
     res.set('Cache-Control', 'private, no-cache');
     const lastSeen = lastSeenBy(req);
     res.json({ cocktails, ...(lastSeen !== undefined && { unseen: menu.countAfter(lastSeen) }) });
   };
 }
 
-// Undefined also for a cookie that we never wrote: a damaged cookie is no reason to refuse the list.
+// Undefined also for an invalid cookie, which is ignored.
 function lastSeenBy(req: Request): number | undefined {
   const found = /(?:^|;\s*)last_seen=(\d{1,9})(?:;|$)/.exec(req.headers.cookie ?? '');
   return found ? Number(found[1]) : undefined;

@@ -2,13 +2,13 @@ import type { Request } from 'express';
 import { type Base, bases, type Draft } from './menu.ts';
 import { Refusal } from './problem.ts';
 
-/** The cocktail that a request wants to add. Fields that we do not know are left out, not refused. */
+/** The cocktail that a request wants to add. Unknown fields are ignored. */
 export function readDraft(req: Request): Draft {
   const { name, base, price, ingredients, glass } = readObject(req);
   if (isName(name) && isBase(base) && isPrice(price) && isIngredients(ingredients) && isGlass(glass)) {
     return { name, base, price, ingredients, ...(glass !== undefined && { glass }) };
   }
-  // Every fault at once, so that mending a body takes one more request and not five.
+  // Reports all faults at once, so that the client can correct them in one step.
   const faults = [
     isName(name) ? [] : 'name must be a text of 1 to 80 characters',
     isBase(base) ? [] : `base must be one of ${bases.join(', ')}`,
@@ -20,7 +20,7 @@ export function readDraft(req: Request): Draft {
 }
 
 function readObject(req: Request): Record<string, unknown> {
-  // `is` tells a body of another type (false) from no body at all (null).
+  // `is` returns false for a body of another type, and null without a body.
   if (req.is('application/json') === false) throw new Refusal(415, 'Send the cocktail as application/json');
   const body: unknown = req.body;
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return { ...body };
@@ -47,7 +47,7 @@ function isGlass(value: unknown): value is string | undefined {
   return value === undefined || isText(value, 40);
 }
 
-function isText(value: unknown, most: number): value is string {
+function isText(value: unknown, maxLength: number): value is string {
   // JSON Schema counts code points where `length` counts UTF-16 units.
-  return typeof value === 'string' && /\S/.test(value) && [...value].length <= most;
+  return typeof value === 'string' && /\S/.test(value) && [...value].length <= maxLength;
 }

@@ -11,7 +11,7 @@ export function listCocktails(menu: Menu): RequestHandler {
     const limit = readWhole(req.query, 'limit', { least: 1, most: 50 }) ?? 10;
     const after = readWhole(req.query, 'cursor', { least: 0, most: 999_999_999 }) ?? 0;
 
-    // The mount point is part of it, so links and cookie stay below /v2.
+    // Includes the mount point, so that links and the cookie stay below /v2.
     const collection = `${req.baseUrl}/cocktails`;
     const { cocktails, more } = menu.page({ base, after, limit });
     const last = cocktails.at(-1);
@@ -26,14 +26,14 @@ export function listCocktails(menu: Menu): RequestHandler {
       sameSite: 'lax',
       maxAge: thirtyDaysMs,
     });
-    // `unseen` is this visitor's own, so no shared cache may keep the answer.
+    // `unseen` differs for each visitor, so shared caches must not store the response.
     res.set('Cache-Control', 'private, no-cache');
     const lastSeen = lastSeenBy(req);
     res.json({ cocktails, ...(lastSeen !== undefined && { unseen: menu.countAfter(lastSeen) }) });
   };
 }
 
-// Undefined also for a cookie that we never wrote: a damaged cookie is no reason to refuse the list.
+// Undefined also for an invalid cookie, which is ignored.
 function lastSeenBy(req: Request): number | undefined {
   const found = /(?:^|;\s*)last_seen=(\d{1,9})(?:;|$)/.exec(req.headers.cookie ?? '');
   return found ? Number(found[1]) : undefined;

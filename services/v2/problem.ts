@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 
-/** A request that we do not carry out; its message is what the client reads. */
+/** Thrown for a request that is rejected. The client gets the message. */
 export class Refusal extends Error {
   readonly status: number;
 
@@ -16,7 +16,7 @@ export function only(allow: string): RequestHandler {
   return (req, res) => {
     res.set('Allow', allow);
     if (req.method === 'OPTIONS') res.status(204).end();
-    else sendProblem(res, 405, `${req.method} is not possible here; ${allow} are`);
+    else sendProblem(res, 405, `${req.method} is not allowed here. Allowed: ${allow}`);
   };
 }
 
@@ -24,15 +24,15 @@ export const answerUnknownRoute: RequestHandler = (req, res) => {
   sendProblem(res, 404, `There is no route ${req.path}`);
 };
 
-// Express tells an error handler by its four parameters.
+// Express recognizes an error handler by its four parameters.
 export const answerError: ErrorRequestHandler = (error: unknown, _req, res, _next) => {
   const status = clientErrorStatus(error);
   if (status !== undefined && error instanceof Error) return sendProblem(res, status, error.message);
   console.error(error);
-  sendProblem(res, 500, 'The service failed; the fault is not in the request');
+  sendProblem(res, 500, 'The service failed. The request is not the cause.');
 };
 
-// Express and its body parser put a status on the errors that a request causes, as we do on a Refusal.
+// Errors that a request causes have a `status`: those of Express and its body parser, and `Refusal`.
 function clientErrorStatus(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('status' in error)) return undefined;
   const { status } = error;

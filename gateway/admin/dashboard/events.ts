@@ -13,7 +13,7 @@ export interface WatchedGateway {
   status(): Promise<object>;
   /** False once the gateway drains. */
   ready(): boolean;
-  /** Why the request that opened a stream is admitted; undefined: it no longer is. */
+  /** How the request that opened a stream is authorized; undefined if it no longer is. */
   admits(req: Request): string | undefined;
   readonly clock: Clock;
 }

@@ -50,7 +50,7 @@ async function tag(by: Identifier, written: string, { config, store }: TagOption
       `${config} does not identify clients by ${nameOf(by)}.  Choose an entry of usage.identify: ${known}.`,
     );
   }
-  const salt = saltOf(store === undefined ? snapshot.usage.store : resolve(io.cwd, store));
+  const salt = saltOf(store ?? snapshot.usage.store, io.cwd);
   const value = await valueFrom(io, written);
   const client = clientWith(value, by, salt);
   if (client === unknownClient) {
@@ -94,9 +94,9 @@ async function valueFrom({ stdin, stdinIsTTY }: Io, written: string): Promise<st
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
-function saltOf(file: string): string {
+function saltOf(file: string, cwd: string): string {
   try {
-    return readSalt(file);
+    return readSalt(resolve(cwd, file));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(

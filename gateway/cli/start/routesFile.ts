@@ -48,12 +48,12 @@ export class RoutesFile {
     return snapshot;
   }
 
-  /** The file as it is now, or `content` instead. @throws ConfigError, UnreadableFileError */
+  /** Loads the file as it is now, or `content` instead. @throws ConfigError, UnreadableFileError */
   async load(content?: Uint8Array): Promise<Snapshot> {
     return (await this.#loader.load(content)).snapshot();
   }
 
-  /** Like `load`, for a preview: the digest and the cached contracts stay. */
+  /** Like `load`, for a preview: the digest and the cached contracts do not change. */
   async peek(text?: string): Promise<Snapshot> {
     return (await this.#loader.load(text, true)).snapshot();
   }

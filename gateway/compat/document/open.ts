@@ -25,7 +25,7 @@ export interface OpenOptions {
   readonly stdin: () => Promise<string> | string;
   /** Whether `$ref`s to `http:` and `https:` URLs are followed. */
   readonly allowRemote: boolean;
-  /** Of one file. */
+  /** The limit of one file. */
   readonly maxBytes?: number;
   readonly remote?: Partial<WebLimits>;
 }
@@ -62,7 +62,7 @@ function readMain(reference: string, cwd: string, maxBytes: number): MainDocumen
   const path = resolve(cwd, reference);
   const inGit = existsSync(path) ? undefined : parseGitReference(reference);
   if (inGit && isWebUrl(reference)) {
-    throw new SourceError('is on the web', 'Fetch it first, or pipe it in and name it -.');
+    throw new SourceError('is on the web', 'Download it first, or pipe it to standard input and give - as its name.');
   }
   if (inGit) {
     const source = new GitSource(inGit.revision, cwd, maxBytes);
@@ -124,7 +124,9 @@ function describeMap(root: JsonMap): string {
   const { info } = root as { info?: unknown };
   if (isMap(info) && info['_postman_id'] !== undefined) return 'is a Postman collection';
   const isFragment = ['paths', 'components', 'webhooks'].some((key) => root[key] !== undefined);
-  return isFragment ? 'has no `openapi` key: it is a part of a contract' : 'has no `openapi` key: it is something else';
+  return isFragment
+    ? 'has no `openapi` key: it is a part of a contract'
+    : 'has no `openapi` key: it is another kind of document';
 }
 
 function versionText(version: unknown): string {

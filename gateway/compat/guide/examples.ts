@@ -5,7 +5,7 @@ import { below, entriesOf, isList, isMap, itemsOf, type Located, ownValue } from
 import type { Schema } from '../schema/schema.ts';
 import { Schemas } from '../schema/schemas.ts';
 
-/** The example of a body, a header or a parameter in the contract, and the value that its schema alone would give. */
+/** The example of a body, a header or a parameter in the contract, and a value generated from its schema. */
 export interface ExampleBody {
   readonly example: unknown;
   readonly generated: GeneratedValue | undefined;
@@ -102,7 +102,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
 /** A value that was generated from a schema. */
 export interface GeneratedValue {
   readonly value: unknown;
-  /** False if the contract has all of it, as an example, a default or an enum value. */
+  /** False if the whole value is in the contract, as an example, a default or an enum value. */
   readonly isGenerated: boolean;
   /** The values it was assembled from. */
   readonly fields?: ReadonlyMap<string, GeneratedValue>;

@@ -141,7 +141,7 @@ export interface TextPart {
   readonly text: string;
 }
 
-/** A stray backtick only changes which parts are code. The caller must still escape every part. */
+/** Splits a text at its backticks. The parts are not escaped for HTML or Markdown. */
 export function partsOf(text: string): TextPart[] {
   return text
     .split('`')
@@ -177,7 +177,7 @@ function datesInWords(from: string, { deprecation, sunset, isGoneAfterSunset, is
   if (isRetired) return [`Move now: ${from} is retired, and every request to it is answered with 410 Gone.`];
   const start = deprecation === undefined ? undefined : dateInWords(deprecation);
   if (sunset !== undefined) {
-    const then = isGoneAfterSunset ? 'are answered with 410 Gone' : 'may not be answered';
+    const then = isGoneAfterSunset ? 'are answered with 410 Gone' : 'may fail';
     const deprecated = start === undefined ? '' : ` ${from} is deprecated from ${start}.`;
     return [`Move before ${dateInWords(sunset)}: after that, requests to ${from} ${then}.${deprecated}`];
   }
@@ -201,7 +201,7 @@ function routesInWords(from: string, routes: readonly GuideRoute[]): string {
   return `Check the routes that you call. Of the ${all} of ${from}, ${listed}.`;
 }
 
-/** What a section says first about a removed route. */
+/** The first sentence of the section about a removed route. */
 export function removalInWords({ renamedTo }: GuideRoute): string {
   return renamedTo === ''
     ? 'This route was removed without a replacement.'

@@ -30,7 +30,7 @@ it('contains instructions, a table of the routes and the changes of each', () =>
 ## What to do
 
 1. Call \`/v2\` instead of \`/v1\`.
-2. Move before 30 June 2029, 23:59 UTC: after that, requests to v1 may not be answered. v1 is deprecated from 30 June 2026.
+2. Move before 30 June 2029, 23:59 UTC: after that, requests to v1 may fail. v1 is deprecated from 30 June 2026.
 3. Check the routes that you call. Of the 3 routes of v1, 1 has breaking changes, 1 has another path and 1 was removed.
 4. Ignore unknown fields in the responses of v2. Additions are listed at the end.
 

@@ -68,7 +68,7 @@ export class LatestRequest {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** @returns {{ readonly signal: AbortSignal, readonly isOutdated: boolean }} `isOutdated`: another one was started */
+  /** @returns {{ readonly signal: AbortSignal, readonly isOutdated: boolean }} `isOutdated`: a later request was started */
   start() {
     this.#current?.abort();
     const controller = new AbortController();
@@ -99,7 +99,7 @@ export class Retry {
   /** @param {unknown} error */
   failed(error) {
     clearTimeout(this.#timer);
-    // Any other error response stays the same until something changes.
+    // Other error responses are not retried: the gateway would give the same answer again.
     if (error instanceof ApiError && error.code !== 'LEDGER_UNANSWERED') return;
     this.#timer = setTimeout(this.#action, this.#delay);
     this.#delay = Math.min(retryAfterMs.longest, this.#delay * 2);
@@ -113,7 +113,7 @@ export class Retry {
 
 /** The gateway sends an event every 5 s. Three missing events mean that the connection is broken. */
 const silenceMs = 15_000;
-// The delay doubles with each failure, so that not all pages reconnect at once when a gateway comes back.
+// The delay doubles with each failure. It varies at random, so that not all pages reconnect at once when a gateway comes back.
 const reconnectAfterMs = { first: 1_000, longest: 30_000 };
 
 /**

@@ -37,7 +37,7 @@ subscribeToStatus({
   access(by) {
     // A browser that was admitted by its address has no session.
     byId('logout').hidden = by !== 'session';
-    retirementSection.access(by);
+    retirementSection.setAccess(by);
   },
   status(status) {
     statusRequest.start();
@@ -97,7 +97,7 @@ function show(status) {
   draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => [gatewayFacts(status, now)]);
   if (generation !== 0 && generation !== config.generation) refresh();
   generation = config.generation;
-  void retirementSection.versions(versions);
+  void retirementSection.setVersions(versions);
 }
 
 /**

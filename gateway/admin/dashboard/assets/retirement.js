@@ -30,21 +30,21 @@ export class RetirementSection {
   /** @type {ReturnType<typeof routes>|undefined} */
   #routes;
 
-  /** @param {string} by how this browser was admitted */
-  access(by) {
+  /** @param {string} by how this browser is authorized */
+  setAccess(by) {
     this.#nameDialog.setAccess(by);
     this.#clients?.draw();
   }
 
   /** @param {readonly VersionStatus[]} all */
-  async versions(all) {
+  async setVersions(all) {
     // A version that was removed from routes.yaml has no verdict.
     const versions = all.filter(({ stage }) => stage !== 'removed');
     const names = versions.map(({ version }) => version);
     if (this.#names === names.join()) return;
     this.#names = names.join();
     const fromUrl = location.hash.slice(1);
-    const chosen = [this.#version, fromUrl].find((name) => names.includes(name)) ?? (await firstOf(versions));
+    const chosen = [this.#version, fromUrl].find((name) => names.includes(name)) ?? (await firstVersion(versions));
     // Another status arrived meanwhile.
     if (this.#names !== names.join()) return;
     const options = names.map((name) => /** @type {const} */ ([name, name]));
@@ -70,7 +70,7 @@ export class RetirementSection {
     if (version === '') return;
     const request = this.#verdictRequest.start();
     try {
-      // First and alone: it is the most important response, and the ledger runs one query at a time.
+      // Requested first and alone: it is the most important response, and the ledger runs one query at a time.
       /** @type {Retirement} */
       const retirement = await getJson(`/api/versions/${encodeURIComponent(version)}/retirement`, request.signal);
       if (request.isOutdated) return;
@@ -164,7 +164,7 @@ export class RetirementSection {
  * The version to show first: the next one to retire, else the retired one with the latest request, else the oldest.
  * @param {readonly VersionStatus[]} versions lowest first
  */
-async function firstOf(versions) {
+async function firstVersion(versions) {
   const [next] = endingStages.flatMap((stage) => versions.filter((one) => one.stage === stage));
   if (next) return next.version;
   const retired = versions.filter(({ stage }) => stage === 'retired').map(({ version }) => version);

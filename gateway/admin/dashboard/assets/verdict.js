@@ -181,7 +181,7 @@ function trendText({ kind, zero }) {
       ? 'Falling, but more slowly each week.'
       : `Falling: zero on ${date(Date.parse(zero))} at this rate.`;
   if (kind === 'not falling') return 'Not falling.';
-  if (kind === 'not clear') return 'Fewer than the week before. The trend is not clear yet.';
+  if (kind === 'not clear') return 'Fewer requests than in the week before. The trend is not clear yet.';
   if (kind === 'none') return 'No request in the last seven days.';
   return 'Not enough days for a trend.';
 }
@@ -190,6 +190,6 @@ function trendText({ kind, zero }) {
 function trendDetail({ per_day: perDay, days }) {
   const span = `${days.length} complete ${days.length === 1 ? 'day' : 'days'}`;
   if (perDay === null) return `Based on ${span}.`;
-  const less = Math.abs(perDay) < 1 ? 'Less than one request' : `About ${count(Math.round(-perDay))} requests`;
-  return `${less} fewer each day over the last three weeks.`;
+  const decrease = Math.abs(perDay) < 1 ? 'less than one request' : `about ${count(Math.round(-perDay))} requests`;
+  return `A decrease of ${decrease} per day, over the last three weeks.`;
 }
