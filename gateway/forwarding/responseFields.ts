@@ -15,7 +15,7 @@ export interface ResponsePlan {
   /** Undefined for a version whose prefix is forwarded. */
   readonly rewriting: Rewriting | undefined;
   readonly authorities: ApiAuthorities;
-  /** Undefined for an active version: the backend's own lifecycle fields pass. */
+  /** Undefined for an active version: the lifecycle fields of the backend are then passed on. */
   readonly lifecycle: LifecycleFields | undefined;
   readonly pseudonym: string;
   /** Whether trailers can follow: the client speaks HTTP/1.1, and the method is not HEAD. */
@@ -67,7 +67,7 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
         if (head.status < 200 || head.status === 204 || head.status === 304) continue;
         break;
       case 'content-disposition':
-        // Placed first: behind a Content-Length, node:http would encode its bytes as UTF-8.
+        // Placed first: after a Content-Length, node:http would encode its bytes as UTF-8.
         if (!/[\x80-\xff]/.test(value)) break;
         out.unshift(name, value);
         continue;

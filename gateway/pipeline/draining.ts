@@ -10,7 +10,7 @@ import type { InFlight, VersionUse } from './inFlight.ts';
 export class Draining implements Timed {
   deadline = 0;
   readonly #uses: ReadonlyMap<string, VersionUse>;
-  // The `performance.now()` at which an exchange is cut. Nearly all end long before, and must not be kept until then.
+  // The `performance.now()` at which an exchange is cut. Nearly all end long before: `onDeadline` removes them then.
   readonly #deadlines = new Map<InFlight, number>();
 
   constructor(uses: ReadonlyMap<string, VersionUse>) {
@@ -30,7 +30,7 @@ export class Draining implements Timed {
     for (const { inFlight } of this.#uses.values()) for (const exchange of inFlight) this.#end(exchange, drain);
   }
 
-  /** Ends everything now: with a problem if no response has begun, else by breaking it off. */
+  /** Ends everything now: with a problem if no response has begun, otherwise by closing the connection. */
   cutAll(): void {
     for (const { inFlight } of this.#uses.values()) for (const exchange of inFlight) exchange.cut();
   }
@@ -44,7 +44,7 @@ export class Draining implements Timed {
       if (!hasEnded) exchange.cut();
     }
     if (this.#deadlines.size === 0) unwatchDeadline(this);
-    // 0 has passed already: the next tick of the deadline timer calls this again.
+    // A deadline in the past, so that the next tick of the deadline timer calls this again.
     else this.deadline = 0;
   }
 

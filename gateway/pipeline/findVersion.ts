@@ -4,7 +4,7 @@ import type { Problem } from '../problems/problem.ts';
 import { firstSegment, looksLikeVersion, parseRequestTarget, pathBelow } from '../routing/requestTarget.ts';
 import type { Exchange, GatewayContext, StepOutcome } from './exchange.ts';
 
-/** Finds the version that the path names below `base_path`, and the path to ask its target for. */
+/** Finds the version in the first segment below `base_path`, and the path to send to its target. */
 export function findVersion(exchange: Exchange): StepOutcome | undefined {
   const { live, originForm } = exchange;
   const { basePath } = live.snapshot.gateway;
@@ -25,10 +25,10 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
   return undefined;
 }
 
-/** Without its prefix the path would read as `//host/path` to a URL parser (RFC 3986 §4.2). */
-const networkPath: Problem = { code: 'BAD_REQUEST', detail: 'The path behind the version begins with //.' };
+/** Without its prefix, a URL parser would read the path as `//host/path` (RFC 3986 §4.2). */
+const networkPath: Problem = { code: 'BAD_REQUEST', detail: 'The path after the version begins with //.' };
 
-/** Whether a gateway inside another server answers this request: one that names a version, or asks for discovery. */
+/** Whether a gateway inside another server handles this path: that of a version or of discovery. */
 export function isGatewayPath(url: string, { live, isDiscovery }: GatewayContext): boolean {
   const target = parseRequestTarget(url);
   if (typeof target === 'string') return true;

@@ -3,7 +3,7 @@ import type { OpenRequest } from '../usage/counting/collector.ts';
 import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 import { AdmissionQueue } from './admissionQueue.ts';
 
-/** A request, stream or tunnel that has not ended: what its version counts, and what a shutdown or reload ends. */
+/** A request, stream or tunnel that has not ended. It counts towards limits, and a shutdown or reload may end it. */
 export interface InFlight {
   /** The segment, `v1`. */
   readonly versionName: string;
@@ -11,13 +11,13 @@ export interface InFlight {
   readonly chosenTarget: Target | undefined;
   /** Set once it is counted, which happens before its end if it is long. */
   counted: OpenRequest | undefined;
-  /** Of the response; 0 before there is one. */
+  /** The status of the response; 0 if it has not begun. */
   readonly status: number;
-  /** What can be counted of it now. */
+  /** The data for the usage ledger, as far as they are known. */
   countedSoFar(): CountedExchange;
-  /** Its version, its target or the gateway is going away: ends endless streams in good order. Safe to call twice. */
+  /** Call this when its version, its target or the gateway stops. Ends endless streams cleanly. Safe to call twice. */
   goAway(): void;
-  /** Its time to finish is over: ends it at once. */
+  /** Call this when its time to finish is over. Ends it at once. */
   cut(): void;
 }
 

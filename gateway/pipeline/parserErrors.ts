@@ -15,7 +15,7 @@ import type { ParserError } from './readAhead.ts';
 // A socket is refused once. Later errors of its parser are about the same broken message.
 const refused = new WeakSet<Socket>();
 
-/** The parser cannot read on: answers and closes the connection, after the responses that are still being sent. */
+/** Answers a parser error and closes the connection, once the earlier responses on it are sent. */
 export function refuseConnection(error: ParserError, socket: Socket, context: GatewayContext): void {
   if (refused.has(socket)) return;
   refused.add(socket);
@@ -24,7 +24,7 @@ export function refuseConnection(error: ParserError, socket: Socket, context: Ga
     return;
   }
   const outstanding = currentResponse(socket);
-  // Bytes behind `Connection: close` are not a message and get no answer.
+  // Bytes after `Connection: close` are not a message and get no answer.
   const problem = error.code === 'HPE_CLOSED_CONNECTION' ? undefined : problemFor(error);
   if (!outstanding || outstanding.req.complete) {
     afterEarlierResponses(socket, () => answerAndClose(socket, problem, context));

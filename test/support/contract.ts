@@ -40,14 +40,14 @@ interface Document {
   paths: Record<string, Record<string, Operation>>;
 }
 
-/** An answer as it came off the wire. */
+/** A response that was received. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** An OpenAPI 3.1 document, to hold answers against. Operations are named as in `GET /cocktails/{id}`. */
+/** An OpenAPI 3.1 document that responses are checked against. Operations are named as in `GET /cocktails/{id}`. */
 export class Contract {
   readonly text: string;
   readonly operations: ReadonlyMap<string, Operation>;
@@ -67,7 +67,7 @@ export class Contract {
       ),
     );
     addFormats.default(this.#ajv);
-    // Known words, so that the document can be referred to while a misspelt keyword in a schema still throws.
+    // Allows the top-level keys of the document in its role as a schema. A misspelt keyword in a schema still throws.
     this.#ajv.addVocabulary(Object.keys(this.#document));
     this.#ajv.addSchema(this.#document, 'contract');
   }
@@ -79,7 +79,7 @@ export class Contract {
     );
   }
 
-  /** What the contract does not allow in `answer`; empty when it keeps its word. */
+  /** What the contract does not allow in `answer`; empty if it is valid. */
   faults(operation: string, answer: Answer): string[] {
     const declared = this.operations.get(operation)?.responses[answer.status];
     if (declared === undefined) return [`${operation} ${answer.status} is not declared`];
@@ -87,7 +87,7 @@ export class Contract {
     return [...this.#headerFaults(headers, answer.headers), ...this.#bodyFaults(content, answer)];
   }
 
-  /** Whether `body` is what the operation asks to be sent as JSON. */
+  /** Whether `body` is a valid JSON request body of the operation. */
   accepts(operation: string, body: unknown): boolean {
     const schema = this.operations.get(operation)?.requestBody?.content['application/json']?.schema;
     if (schema === undefined) throw new Error(`${operation} takes no JSON`);
@@ -105,12 +105,12 @@ export class Contract {
     });
   }
 
-  /** `node` itself, or what its `$ref` points at. Throws where that is nowhere. */
+  /** `node` itself, or the target of its `$ref`. Throws if there is no target. */
   resolve<Node extends object>(node: Node | Reference): Node {
     if (!('$ref' in node) || typeof node.$ref !== 'string') return node as Node;
     let found: unknown = this.#document;
     for (const key of node.$ref.replace(/^#\//, '').split('/')) found = (found as Record<string, unknown>)[key];
-    if (found === undefined) throw new Error(`${node.$ref} points nowhere`);
+    if (found === undefined) throw new Error(`${node.$ref} has no target`);
     return found as Node;
   }
 
@@ -137,7 +137,7 @@ export class Contract {
   }
 
   #compile(schema: Schema): ValidateFunction {
-    // Compiled on its own, a schema of the document would look for `#/components` inside itself.
+    // Refers to the document by name: a schema that is compiled alone would resolve `#/components` within itself.
     return this.#ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"contract#/')));
   }
 }

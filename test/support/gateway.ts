@@ -16,7 +16,7 @@ export interface TestGateway {
 export interface TestSettings {
   /** The time of the gateway's clock, in a form that `Date` parses; default: the real time. */
   readonly now?: string;
-  /** `gateway:` of routes.yaml, over ports of our own. */
+  /** `gateway:` of routes.yaml, added to free ports on 127.0.0.1. */
   readonly gateway?: Readonly<Record<string, unknown>>;
   /** `defaults:` of routes.yaml. */
   readonly defaults?: Readonly<Record<string, unknown>>;

@@ -38,7 +38,7 @@ const proxyErrors = new Set([
   'proxy_loop_detected',
 ]);
 
-/** What an answer of ours must never say: where the backends are, and what we are made of. */
+/** What a response of the gateway itself must not reveal: addresses of backends, and details of the implementation. */
 const internals =
   /127\.0\.0\.1|localhost|\bnode\b|node:|undici|llhttp|HPE_|UND_ERR|ECONN|\.[cm]?[jt]s\b|\n\s+at |stack/i;
 
@@ -47,7 +47,7 @@ export interface Problem {
   readonly [member: string]: unknown;
 }
 
-/** A problem of ours in every respect: RFC 9457, RFC 9209, RFC 9110 §8.6. Returns its body. */
+/** Checks a problem response of the gateway: RFC 9457, RFC 9209, RFC 9110 §8.6. Returns its body. */
 export function expectProblem(response: RawResponse, ...statuses: number[]): Problem {
   expect(statuses, `${response.status} ${response.body}`).toContain(response.status);
   expect(singleValueOf(response, 'content-type')).toBe('application/problem+json');
@@ -60,7 +60,7 @@ export function expectProblem(response: RawResponse, ...statuses: number[]): Pro
   return problem;
 }
 
-/** The same, of an answer to HEAD: everything but the body. */
+/** Checks a problem response to HEAD, which has no body. */
 export function expectProblemHead(response: RawResponse, ...statuses: number[]): void {
   expect(statuses).toContain(response.status);
   expect(singleValueOf(response, 'content-type')).toBe('application/problem+json');

@@ -1,4 +1,4 @@
-/** An answer as it stood on the wire. All text is latin1: one character is one byte. */
+/** A response as it was received. All text is latin1: one character is one byte. */
 export interface RawResponse {
   readonly version: string;
   readonly status: number;
@@ -9,7 +9,7 @@ export interface RawResponse {
   readonly body: string;
   readonly trailers: readonly Field[];
   readonly framing: 'none' | 'length' | 'chunked' | 'close';
-  /** The 1xx answers that came before. */
+  /** The 1xx responses that came before. */
   readonly interim: readonly RawResponse[];
 }
 
@@ -29,10 +29,10 @@ export function valuesOf(message: { readonly fields: readonly Field[] }, name: s
   return message.fields.filter(([each]) => each.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
 }
 
-/** The one value of a field; undefined when absent; throws when the field stands there twice. */
+/** The value of a field; undefined if it is absent. Throws if the field occurs twice. */
 export function singleValueOf(message: { readonly fields: readonly Field[] }, name: string): string | undefined {
   const values = valuesOf(message, name);
-  if (values.length > 1) throw new Error(`${name} stands there ${values.length} times: ${values.join(' | ')}`);
+  if (values.length > 1) throw new Error(`${name} occurs ${values.length} times: ${values.join(' | ')}`);
   return values[0];
 }
 
@@ -45,8 +45,8 @@ export function membersOf(message: { readonly fields: readonly Field[] }, name: 
 }
 
 /**
- * Reads one answer strictly (RFC 9112 §4 to §7). Undefined: bytes are missing yet.
- * Throws for whatever a client could read in two ways. `ended` says that the peer has closed cleanly.
+ * Parses one response strictly (RFC 9112 §4 to §7). Undefined: more bytes are needed.
+ * Throws if clients could read the bytes in two ways. `ended`: the peer has closed the connection cleanly.
  */
 export function parseResponse(bytes: string, method: string, ended: boolean): Parsed | undefined {
   const interim: RawResponse[] = [];

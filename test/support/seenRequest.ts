@@ -1,6 +1,6 @@
 import { type Field, parseChunked } from './response.ts';
 
-/** A request as its bytes came. Text is latin1. */
+/** A request as the backend received it. Text is latin1. */
 export interface SeenRequest {
   readonly raw: string;
   readonly method: string;
@@ -16,7 +16,7 @@ export interface SeenRequest {
   readonly index: number;
 }
 
-/** Lenient on purpose: a backend is where a smuggled byte would be believed. */
+/** Lenient on purpose, like a backend that accepts smuggled requests. */
 export function parseRequestHead(bytes: string, connection: number, index: number): SeenRequest | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
@@ -33,7 +33,7 @@ export function parseRequestHead(bytes: string, connection: number, index: numbe
   return { raw, method, target, version, lines, fields, body: '', framing, connection, index };
 }
 
-/** The whole request once its body is there. */
+/** The whole request; undefined until its body is complete. */
 export function withBody(head: SeenRequest, bytes: string): SeenRequest | undefined {
   const after = bytes.slice(head.raw.length);
   if (head.framing === 'none') return head;

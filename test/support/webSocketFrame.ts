@@ -4,7 +4,7 @@ export interface FrameShape {
   readonly fill?: number;
 }
 
-/** A WebSocket frame (RFC 6455 §5.2) with `length` bytes of payload; its masking key is 0, so that `fill` shows. */
+/** A WebSocket frame (RFC 6455 §5.2) with `length` bytes of payload. Its masking key 0 does not change the payload. */
 export function frame(
   opcode: number,
   length: number,

@@ -5,7 +5,7 @@ import { expectProblem } from '../support/problem.ts';
 import { chunked, connectTo, post } from '../support/rawClient.ts';
 
 // RFC 9110 §15.5.14.
-describe('the limit of a body', () => {
+describe('limits.body', () => {
   const limited = (upstream: string) => ({ '/v1': { upstream, limits: { body: '1KiB' } } });
   const sizes = (length: number) => `${length.toString(16)}\r\n${'a'.repeat(length)}\r\n0\r\n\r\n`;
 
@@ -13,7 +13,7 @@ describe('the limit of a body', () => {
     ['Content-Length', post('/v1/x', 'a'.repeat(1024))],
     ['one chunk', chunked('/v1/x', sizes(1024))],
     ['many chunks', chunked('/v1/x', `${'1\r\na\r\n'.repeat(1024)}0\r\n\r\n`)],
-  ])('is itself allowed, by %s', async (_name, bytes) => {
+  ])('allows a body of exactly this size, by %s', async (_name, bytes) => {
     const backend = await startBackend();
     const gateway = await startTestGateway(limited(backend.url));
     const client = await connectTo(gateway.port);
@@ -27,7 +27,7 @@ describe('the limit of a body', () => {
     ['one chunk', chunked('/v1/x', sizes(1025))],
     ['many chunks', chunked('/v1/x', `${'1\r\na\r\n'.repeat(1025)}0\r\n\r\n`)],
     ['a chunk of 1 TB', chunked('/v1/x', `ffffffffff\r\n${'a'.repeat(1025)}`)],
-  ])('answers 413 to a byte more, by %s', async (_name, bytes) => {
+  ])('refuses one byte more with 413, by %s', async (_name, bytes) => {
     const backend = await startBackend();
     const gateway = await startTestGateway(limited(backend.url));
     const client = await connectTo(gateway.port);
@@ -36,7 +36,7 @@ describe('the limit of a body', () => {
     expect(backend.requests).toEqual([]);
   });
 
-  it('lets a client that sends on regardless read the 413', async () => {
+  it('lets a client read the 413 although it is still sending', async () => {
     const backend = await startBackend();
     const gateway = await startTestGateway(limited(backend.url));
     const client = await connectTo(gateway.port);

@@ -25,7 +25,7 @@ describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) 
     expect(backend.connections).toHaveLength(1);
   });
 
-  it('one that has waited for too long gets 503, Retry-After and the lifecycle fields', async () => {
+  it('a request that has waited too long gets 503, Retry-After and the lifecycle fields', async () => {
     const { port } = await start(1000, { [limit]: 1, queue: '200ms' });
     const first = ask(port, get('/v1/first'));
     const second = await ask(port, get('/v1/second'));
@@ -35,7 +35,7 @@ describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) 
     expect((await ask(port, get('/v1/third'))).body).toBe('/third');
   });
 
-  it('without a queue it gets 503 at once', async () => {
+  it('a request gets 503 at once without a queue', async () => {
     const { backend, port } = await start(300, { [limit]: 1, queue: 'off' });
     const first = ask(port, get('/v1/first'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
@@ -43,7 +43,7 @@ describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) 
     await first;
   });
 
-  it('a client that leaves the queue is not forwarded', async () => {
+  it('a request whose client disconnects in the queue is not forwarded', async () => {
     const { backend, port, adminPort } = await start(1500, { [limit]: 1, queue: '10s' });
     const first = ask(port, get('/v1/first'));
     await eventually(() => expect(backend.requests).toHaveLength(1));

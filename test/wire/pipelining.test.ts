@@ -22,7 +22,7 @@ describe('pipelined requests', () => {
     expect(client.pending).toBe('');
   });
 
-  it('with bodies keep them apart', async () => {
+  it('keep their own bodies', async () => {
     const { client } = await startWire(({ target, body }) => answer(200, `${target} ${body}`));
     client.send(post('/v1/a', 'GET / HTTP/1.1\r\n\r\n') + get('/v1/b') + post('/v1/c', 'three'));
     expect((await client.response('POST')).body).toBe('/a GET / HTTP/1.1\r\n\r\n');
@@ -30,8 +30,8 @@ describe('pipelined requests', () => {
     expect((await client.response('POST')).body).toBe('/c three');
   });
 
-  // RFC 9112 §9.3.2: at once only where all of them are safe.
-  it('are not run at once where one may change something', async () => {
+  // RFC 9112 §9.3.2: concurrently only if all of them are safe.
+  it('are not run concurrently if one of them is not safe', async () => {
     const { backend, client } = await startWire(({ target }) => [{ wait: 200 }, { write: answer(200, target) }]);
     client.send(post('/v1/a', 'hello') + get('/v1/b'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
@@ -50,7 +50,7 @@ describe('pipelined requests', () => {
   });
 
   it.each(['garbage', '\0\0\0\0', 'GET /v1/../x HTTP/1.1\r\n\r\n', `${'a'.repeat(50_000)}`])(
-    'bytes behind Connection: close do not replace the answer: %j',
+    'bytes after Connection: close do not replace the answer: %j',
     async (bytes) => {
       const { client } = await startWire([{ wait: 100 }, { write: answer(200, 'intact') }]);
       client.send(get('/v1/x', 'Connection: close') + bytes);
@@ -64,7 +64,7 @@ describe('pipelined requests', () => {
     ['garbage', '\x16\x03\x01garbage\r\n\r\n'],
     ['two lengths', message('POST /v1/y HTTP/1.1', 'Host: api.test', 'Content-Length: 1', 'Content-Length: 2')],
     ['no Host', message('GET /v1/y HTTP/1.1')],
-  ])('%s behind a slow answer leaves it intact, then gets its 400', async (_name, broken) => {
+  ])('%s after a slow answer does not damage it, and gets 400', async (_name, broken) => {
     const { backend, client } = await startWire([{ wait: 150 }, { write: answer(200, 'intact') }]);
     client.send(get('/v1/x') + broken + get('/v1/smuggled'));
     expect((await client.response()).body).toBe('intact');
@@ -73,7 +73,7 @@ describe('pipelined requests', () => {
     expect(backend.request.target).toBe('/x');
   });
 
-  it('a malformed head that comes late, within a streaming answer, leaves that intact', async () => {
+  it('a malformed head that arrives during a streaming answer does not damage it', async () => {
     const { client } = await startWire([
       { write: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n' },
       { wait: 150 },

@@ -8,7 +8,7 @@ const everyStatus = [
   200, 201, 202, 203, 206, 207, 226, 300, 301, 307, 308, 400, 401, 404, 418, 429, 451, 500, 503, 599,
 ];
 
-describe('a response passes as it is', () => {
+describe('a response is passed on unchanged', () => {
   it.each(everyStatus)('with status %i', async (status) => {
     const { port } = await startWire(`HTTP/1.1 ${status} Some Reason\r\nContent-Length: 4\r\n\r\nbody`);
     const response = await ask(port, get('/v1/x'));
@@ -56,7 +56,7 @@ describe('a response passes as it is', () => {
     expect([response.status, response.body, singleValueOf(response, 'x-a')]).toEqual([200, 'hello', 'b']);
   });
 
-  it('to HTTP/1.0, which knows no chunks', async () => {
+  it('to HTTP/1.0, but without chunks', async () => {
     const { port } = await startWire('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n');
     const client = await connectTo(port);
     client.send(message('GET /v1/x HTTP/1.0', 'Host: api.test'));
@@ -69,7 +69,7 @@ describe('a response passes as it is', () => {
 
 // RFC 9110 §8.6, §15.3.5, §15.4.5.
 describe('a response without a body', () => {
-  it('304 drops the Content-Length of what was not sent: RFC 9110 §15.4.5 asks for none', async () => {
+  it('a 304 loses its Content-Length, which RFC 9110 §15.4.5 does not require', async () => {
     const { port } = await startWire('HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nContent-Length: 1234\r\n\r\n');
     const client = await connectTo(port);
     for (const path of ['/v1/a', '/v1/b']) {
@@ -121,14 +121,14 @@ describe('trailers of a response', () => {
     expect(valuesOf(response, 'x-sum')).toEqual([]);
   });
 
-  it('are lost on the way to HTTP/1.0', async () => {
+  it('are dropped for a client of HTTP/1.0', async () => {
     const { port } = await startWire(withTrailers);
     const response = await ask(port, message('GET /v1/x HTTP/1.0', 'Host: api.test'), 'GET');
     expect(response.body).toBe('hello');
   });
 
-  // RFC 9110 §6.5.1: not even a trailer may frame, route or authorise.
-  it('cannot frame', async () => {
+  // RFC 9110 §6.5.1: a trailer must not frame, route or authorise.
+  it('cannot change the framing', async () => {
     const { port } = await startWire(
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nContent-Length: 1\r\nTransfer-Encoding: x\r\n\r\n',
     );
@@ -143,20 +143,20 @@ describe('trailers of a response', () => {
 
 // RFC 9110 §6.6.1: a proxy adds a missing Date, and keeps an existing one.
 describe('Date', () => {
-  it('is added where the backend has none', async () => {
+  it('is added if the backend sends none', async () => {
     const { port } = await startWire('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     const date = Date.parse(singleValueOf(await ask(port, get('/v1/x')), 'date') ?? '');
     expect(Math.abs(Date.now() - date)).toBeLessThan(5_000);
   });
 
-  it('of the backend stays', async () => {
+  it('of the backend is kept', async () => {
     const { port } = await startWire(
       'HTTP/1.1 200 OK\r\nDate: Tue, 15 Nov 1994 08:12:31 GMT\r\nContent-Length: 2\r\n\r\nok',
     );
     expect(singleValueOf(await ask(port, get('/v1/x')), 'date')).toBe('Tue, 15 Nov 1994 08:12:31 GMT');
   });
 
-  it('stands on a problem of ours', async () => {
+  it('is part of a problem response', async () => {
     const { port } = await startWire('');
     expect(singleValueOf(await ask(port, get('/nothing')), 'date')).toMatch(/ GMT$/);
   });

@@ -48,7 +48,7 @@ describe('a slow client', () => {
     });
   });
 
-  it('that keeps moving is not cut off, however slow', async () => {
+  it('that is slow but makes progress is not disconnected', async () => {
     const { backend, client } = await start(answer(200, 'ok'), { gateway: { body_idle: '400ms', head: '400ms' } });
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 6'));
     await client.sendPieces([...'abcdef'], 150);
@@ -56,14 +56,14 @@ describe('a slow client', () => {
     expect(backend.request.body).toBe('abcdef');
   });
 
-  it('that waits between requests is left after keep_alive, without a word', async () => {
+  it('that is idle between requests is disconnected after keep_alive, without a response', async () => {
     const { client } = await start(answer(200, 'ok'), { gateway: { keep_alive: '300ms' } });
     client.send(get('/v1/x'));
     expect((await client.response()).status).toBe(200);
     expect((await client.closed()).leftover).toBe('');
   });
 
-  it('that waits for a slow answer is not left', async () => {
+  it('that waits for a slow answer is not disconnected', async () => {
     const { client } = await start([{ wait: 800 }, { write: answer(200, 'late') }], {
       gateway: { keep_alive: '300ms', head: '300ms', body_idle: '300ms' },
     });
@@ -71,7 +71,7 @@ describe('a slow client', () => {
     expect((await client.response()).body).toBe('late');
   });
 
-  it('that stops reading is left after write_idle, and the backend with it', async () => {
+  it('that stops reading is disconnected after write_idle, and so is the backend', async () => {
     const huge = Buffer.alloc(64_000_000, 'a');
     const { backend, client } = await start(
       [{ write: `HTTP/1.1 200 OK\r\nContent-Length: ${huge.length}\r\n\r\n` }, { write: huge }],

@@ -9,7 +9,7 @@ import { membersOf } from '../support/response.ts';
 import { startWire } from '../support/wire.ts';
 
 describe('a body streams', () => {
-  it('to the client, before its end is there', async () => {
+  it('to the client, before it is complete', async () => {
     let end = (): unknown => undefined;
     const { port } = await startWire([
       { write: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nearly\r\n' },
@@ -37,7 +37,7 @@ describe('a body streams', () => {
     expect(membersOf(response, 'connection')).not.toContain('close');
   });
 
-  it('to the backend, before its end is there', async () => {
+  it('to the backend, before it is complete', async () => {
     const { backend, client } = await startWire([]);
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 100'));
     client.send('early');
@@ -45,8 +45,8 @@ describe('a body streams', () => {
   });
 });
 
-// What one side does not read must stay with the other: 100 MB would not fit between them unless we gathered it.
-describe('nothing is gathered in between', () => {
+// If one side does not read, the other cannot write on: 100 MB are more than the sockets buffer.
+describe('the gateway does not buffer a body', () => {
   const megabyte = Buffer.alloc(1_000_000, 'a');
   const count = 100;
 
@@ -57,41 +57,41 @@ describe('nothing is gathered in between', () => {
 
   /** Writes 100 MB as fast as they are read; returns how many were written. */
   function pour(socket: Socket): () => number {
-    let gone = 0;
+    let written = 0;
     const next = (): void => {
-      if (gone < count && socket.writable)
+      if (written < count && socket.writable)
         socket.write(megabyte, () => {
-          gone += 1;
+          written += 1;
           next();
         });
     };
     next();
-    return () => gone;
+    return () => written;
   }
 
-  it('for a client that does not read, and all of it comes once it does', async () => {
-    let gone = () => 0;
+  it('for a client that does not read, and delivers all of it later', async () => {
+    let written = () => 0;
     const { client } = await startWire([
       { write: `HTTP/1.1 200 OK\r\nContent-Length: ${count}000000\r\n\r\n` },
-      { take: (socket) => (gone = pour(socket)) },
+      { take: (socket) => (written = pour(socket)) },
     ]);
     client.socket.pause();
     client.send(get('/v1/x'));
-    await eventually(() => expect(gone()).toBeGreaterThan(0));
+    await eventually(() => expect(written()).toBeGreaterThan(0));
     await sleep(700);
-    expect(gone()).toBeLessThan(40);
+    expect(written()).toBeLessThan(40);
     client.socket.removeAllListeners('data').resume();
-    await eventually(() => expect(gone()).toBe(count), 8_000);
+    await eventually(() => expect(written()).toBe(count), 8_000);
   });
 
-  it('for a backend that does not read, and all of it comes once it does', async () => {
+  it('for a backend that does not read, and delivers all of it later', async () => {
     const backend = await startBackend([{ take: pauseFor900Ms }], { at: 'head' });
     const gateway = await startTestGateway({ '/v1': { upstream: backend.url, limits: { body: '200MB' } } });
     const client = await connectTo(gateway.port);
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', `Content-Length: ${count}000000`));
-    const gone = pour(client.socket);
+    const written = pour(client.socket);
     await sleep(700);
-    expect(gone()).toBeLessThan(40);
-    await eventually(() => expect(gone()).toBe(count), 8_000);
+    expect(written()).toBeLessThan(40);
+    await eventually(() => expect(written()).toBe(count), 8_000);
   });
 });

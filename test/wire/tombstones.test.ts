@@ -33,7 +33,7 @@ describe('a retired major is 410 with its dates and its successor', () => {
     expect(backend.bytes).toBe('');
   });
 
-  it('names the guide to its successor in link and body', async () => {
+  it('has the guide to its successor in Link and body', async () => {
     const contract = 'test/lifecycle/contracts/v1.json';
     const backend = await startBackend();
     const { port } = await startTestGateway(
@@ -52,19 +52,19 @@ describe('a retired major is 410 with its dates and its successor', () => {
     expectGone(response);
   });
 
-  it('as far as they are known', async () => {
+  it('without the dates if none are configured', async () => {
     const { port } = await start({ retired: true });
     const response = await ask(port, get('/v1/x'));
     expectProblem(response, 410);
     expect([...valuesOf(response, 'deprecation'), ...valuesOf(response, 'sunset')]).toEqual([]);
   });
 
-  it('and reads no body that it will not use', async () => {
+  it('without waiting for the body of the request', async () => {
     const { port } = await start({ retired: true, ...dates });
     const client = await connectTo(port);
     client.send(post('/v1/x', 'a'.repeat(100_000)) + get('/v2/x'));
     expectProblem(await client.response('POST'), 410);
-    // Either the body is passed over and the next request answered, or the connection is closed.
+    // Either the body is skipped and the next request answered, or the connection is closed.
     await client.response().then(
       (response) => expect(response.body).toBe('ok'),
       () => client.closed(),
@@ -87,7 +87,7 @@ describe('after_sunset: gone', () => {
   });
 });
 
-// Fetch §3.2: without these a browser sees an opaque network error in place of the news.
+// Fetch §3.2: without these fields a script only gets a network error.
 describe('for a browser of another origin', () => {
   it('a preflight to a tombstone is 204', async () => {
     const { port } = await start({ retired: true, ...dates });
@@ -127,7 +127,7 @@ describe('for a browser of another origin', () => {
   });
 });
 
-it('an unknown version is 404 with those that there are', async () => {
+it('an unknown version is 404 with the list of versions', async () => {
   const { port } = await start({ retired: true, ...dates });
   const problem = expectProblem(await ask(port, get('/v9/x')), 404);
   const versions = problem['versions'];

@@ -44,7 +44,7 @@ describe('an upgrade that is refused is an ordinary response', () => {
     ['no version', '/chat', 404],
     ['a bad target', '/v1/../chat', 400],
     ['a target in absolute form with userinfo', 'http://u@api.test/v1/chat', 400],
-  ])('by us: %s', async (_name, target, status) => {
+  ])('by the gateway: %s', async (_name, target, status) => {
     const { backend, client } = await start(switching);
     client.send(get(target, ...upgrading));
     expectProblem(await client.response(), status);
@@ -55,7 +55,7 @@ describe('an upgrade that is refused is an ordinary response', () => {
     ['two Hosts', ['Host: evil.test']],
     ['a body of two lengths', ['Content-Length: 1', 'Transfer-Encoding: chunked']],
     ['an unknown Transfer-Encoding', ['Transfer-Encoding: xchunked']],
-  ])('by us: %s', async (_name, fields) => {
+  ])('by the gateway: %s', async (_name, fields) => {
     const { backend, client } = await start(switching);
     client.send(get('/v1/chat', ...upgrading, ...fields));
     expectProblem(await client.response(), 400, 501);
@@ -69,8 +69,8 @@ describe('an upgrade that is refused is an ordinary response', () => {
   });
 
   it.each([
-    ['hangs up', [{ end: true }]],
-    ['talks garbage', 'garbage\r\n\r\n'],
+    ['disconnects', [{ end: true }]],
+    ['sends garbage', 'garbage\r\n\r\n'],
     ['sends a malformed 101', 'HTTP/1.1 101 Switching\r\nUpgrade : chat/2\r\n\r\n'],
   ] satisfies [string, Answer][])('a backend that %s is 502', async (_name, script) => {
     const { client } = await start(script);
@@ -85,8 +85,8 @@ describe('an upgrade that is refused is an ordinary response', () => {
   });
 });
 
-describe('no upgrade, but an ordinary request', () => {
-  // RFC 9113 §3.1 has retired h2c; a tunnel of it would bypass every check of ours.
+describe('handled as an ordinary request', () => {
+  // RFC 9113 §3.1 deprecates h2c. In a tunnel of it, requests would bypass all our checks.
   it.each([
     ['h2c', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__']],
     ['h2c in upper case', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: H2C', 'HTTP2-Settings: AAMAAABk']],
@@ -113,11 +113,11 @@ describe('no upgrade, but an ordinary request', () => {
 
 // An upgrade request must not open an unchecked connection to the backend: after a refusal every request is checked again.
 // `/v1/smuggled` as a target at the backend is an unchecked request.
-describe('bytes behind an upgrade that is refused', () => {
+describe('bytes after an upgrade that is refused', () => {
   it.each([
     ['sent at once', ''],
     ['sent later', undefined],
-  ])('are no requests at the backend unless they passed us: %s', async (_name, at) => {
+  ])('do not reach the backend as an unchecked request: %s', async (_name, at) => {
     const { backend, client } = await start(({ target }) => answer(target === '/chat' ? 403 : 200, target));
     client.send(get('/v1/chat', ...upgrading) + (at === undefined ? '' : get('/v1/smuggled')));
     expect((await client.response()).status).toBe(403);
@@ -126,16 +126,19 @@ describe('bytes behind an upgrade that is refused', () => {
     expect(backend.requests.map(({ target }) => target)).not.toContain('/v1/smuggled');
   });
 
-  it.each(['Content-Length: 5', 'Transfer-Encoding: chunked'])('of a request with %s stay its body', async (field) => {
-    const { backend, client } = await start(({ target }) => answer(200, target));
-    const body = field.startsWith('C') ? 'hello' : '5\r\nhello\r\n0\r\n\r\n';
-    const head = message('POST /v1/chat HTTP/1.1', 'Host: api.test', ...upgrading, field);
-    client.send(head + body + get('/v1/smuggled'));
-    const response = await client.response('POST');
-    if (response.status !== 200) expectProblem(response, 400, 501);
-    for (const request of backend.requests) {
-      expect(['/chat', '/smuggled']).toContain(request.target);
-      expect(request.body).toBe(request.target === '/chat' ? 'hello' : '');
-    }
-  });
+  it.each(['Content-Length: 5', 'Transfer-Encoding: chunked'])(
+    'are read as the body if the request has %s',
+    async (field) => {
+      const { backend, client } = await start(({ target }) => answer(200, target));
+      const body = field.startsWith('C') ? 'hello' : '5\r\nhello\r\n0\r\n\r\n';
+      const head = message('POST /v1/chat HTTP/1.1', 'Host: api.test', ...upgrading, field);
+      client.send(head + body + get('/v1/smuggled'));
+      const response = await client.response('POST');
+      if (response.status !== 200) expectProblem(response, 400, 501);
+      for (const request of backend.requests) {
+        expect(['/chat', '/smuggled']).toContain(request.target);
+        expect(request.body).toBe(request.target === '/chat' ? 'hello' : '');
+      }
+    },
+  );
 });

@@ -28,7 +28,7 @@ export function compareContent(
   const isOnly = before.size < 2 && after.size < 2;
   for (const [type, media] of before) {
     const kept = after.get(type) ?? entryIncluding(type, after);
-    // A response that narrows a range to some of its types: they are compared with the range below.
+    // A response range that was narrowed to some of its types. They are compared with the range below.
     if (kept === undefined && direction === 'response' && isNarrowed(type, after)) continue;
     if (kept === undefined)
       addChange(into, { kind: 'media_type', effect: 'removed', direction, name: type, old: media, new: undefined });
@@ -99,11 +99,11 @@ interface FieldEncoding {
   /** Undefined: not stated, and the default depends on the value. */
   readonly contentTypes: readonly string[] | undefined;
   readonly statesType: boolean;
-  /** A key of the style and explode, as for query parameters. */
+  /** Style and explode as one text, to compare. */
   readonly writing: string;
   readonly statesStyle: boolean;
   readonly allowsReserved: boolean;
-  /** A key of the headers and nested encodings. */
+  /** The headers and nested encodings as one text, to compare. */
   readonly others: string;
 }
 
@@ -180,7 +180,7 @@ function compareFields(
   }
 }
 
-/** An `encoding` for a field that the schema does not have has no effect then. */
+/** Whether an object has no fields but the named ones. An `encoding` for any other field has no effect then. */
 function hasOnlyNamedFields({ choices, conditions, properties, additional }: View): boolean {
   const hasOthers = additional !== undefined && !additional.schema.view.rejectsAll;
   return choices.length === 0 && conditions.size === 0 && properties.size > 0 && !hasOthers;

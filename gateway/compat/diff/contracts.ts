@@ -16,7 +16,7 @@ export interface RouteComparison {
   readonly comparison: Comparison;
 }
 
-/** The names of both versions in URLs (`v1`), and the paths that the new version renamed (null: removed without successor). */
+/** The names of both versions in URLs (`v1`), and the new path of each old path (null: removed without a successor). */
 export interface Versions {
   readonly old?: string;
   readonly new?: string;
@@ -31,7 +31,7 @@ export interface ContractComparison {
 
 /**
  * Finds all changes between two contracts.
- * @param severityOf where alternatives can be paired in several ways, those with the fewest breaking changes are paired
+ * @param severityOf rates changes: alternatives are paired so that the fewest breaking changes result
  * @param identical parts that are skipped
  * @throws CompareError for a `$ref` without a target, and for schemas nested too deeply
  */
@@ -108,13 +108,13 @@ type BasePathLists = NonNullable<ReturnType<typeof basePathsMoved>>;
 type PathsOf = (route: Route) => readonly string[];
 
 /**
- * Pairs the routes of two contracts: by path and base path; then where a part of the path moved into or out of the base
- * path; then by path below another base path; then with other names of path parameters.
+ * Pairs the routes of two contracts, in four rounds: by path and base path; by full path, if a part of the path moved into
+ * or out of the base path; by path alone; by path with other names of path parameters.
  * @param newPathOf the path of an old route in the new contract
  */
 function pairRoutes(old: ContractRoutes, now: ContractRoutes, newPathOf: (route: Route) => string): RoutePair[] {
   const found = new Map<Route, RoutePair>();
-  const waiting = new Set(now.routes);
+  const unpaired = new Set(now.routes);
   const samePath: [PathsOf, PathsOf] = [(route) => [newPathOf(route)], ({ path }) => [path]];
   const keys: [ofOld: PathsOf, ofNew: PathsOf, isAnyBasePath: boolean][] = [
     [...samePath, false],
@@ -124,18 +124,18 @@ function pairRoutes(old: ContractRoutes, now: ContractRoutes, newPathOf: (route:
   ];
   for (const [ofOld, ofNew, isAnyBasePath] of keys) {
     const byKey = new Map<string, Route>();
-    for (const route of waiting) {
+    for (const route of unpaired) {
       for (const key of keysOf(route, ofNew)) if (!byKey.has(key)) byKey.set(key, route);
     }
     for (const route of old.routes) {
       if (found.has(route)) continue;
       const kept = keysOf(route, ofOld)
         .map((key) => byKey.get(key))
-        .find((one) => one !== undefined && waiting.has(one));
+        .find((one) => one !== undefined && unpaired.has(one));
       if (!kept) continue;
       const moved = movedBetween(route, newPathOf(route), kept, old, now);
       if (moved && !isAnyBasePath) continue;
-      waiting.delete(kept);
+      unpaired.delete(kept);
       found.set(route, { old: route, now: kept, moved });
     }
   }
@@ -162,7 +162,7 @@ function movedBetween(
   after: ContractRoutes,
 ): RoutePair['moved'] {
   if (old.kind !== 'route') return undefined;
-  // A part of the base path is now in the path.
+  // Here the paths differ because a part of the base path is now in the path, or the other way round.
   if (withoutNames(newPath) !== withoutNames(now.path)) return undefined;
   const from = serversOf(old, before.documents, before.version);
   const to = serversOf(now, after.documents, after.version);

@@ -16,7 +16,7 @@ export const ruleLevels = ['error', 'warn', 'info', 'off'] as const;
 /** `error`: not allowed within a major. `warn`: the versioning rules do not cover it. `info`: compatible. */
 export type RuleLevel = (typeof ruleLevels)[number];
 
-/** `response field removed`; without a direction, the change counts in both. */
+/** `response field removed`. A key without a direction applies to both directions. */
 type ChangeKey = { [K in Kind]: `${K} ${Effects[K]}` | `${Direction} ${K} ${Effects[K]}` }[Kind];
 
 /** The end of a sentence whose subject is the place of the change: "response 200 field `price`" + "was removed". */
@@ -29,7 +29,7 @@ export interface Rule<Id extends string = string> {
   /** `core`: stated in the versioning rules. `extended`: follows from them. `silent`: not covered by them. */
   readonly basis: 'core' | 'extended' | 'silent' | 'compatible';
   readonly direction: 'request' | 'response' | 'either';
-  /** What holds within a major. */
+  /** The policy within a major, in a sentence. */
   readonly policy: string;
   /** The changes that the rule applies to, and how to describe each. No change is in two rules. */
   readonly changes: Readonly<Partial<Record<ChangeKey, Predicate>>>;
@@ -219,7 +219,7 @@ export function ruleFor(change: Change): Rule<RuleId> {
   return rowFor(change).rule;
 }
 
-/** The level of a change where no configuration overrides it. */
+/** The default level of a change. */
 export function levelOf(change: Change): Rule['level'] {
   return rowFor(change).rule.level;
 }
