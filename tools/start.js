@@ -28,8 +28,18 @@ function startAll() {
   // PORT is the gateway's. The services must not inherit it: they would listen on the same port.
   const { PORT = '', V1_PORT = '3001', V2_PORT = '3002', ...env } = process.env;
   const listen = PORT === '' ? [] : ['--listen', `127.0.0.1:${PORT}`];
-  start('v1', ['services/v1/server.ts'], { ...env, PORT: V1_PORT }, 'V1_PORT chooses another port.');
-  start('v2', ['services/v2/server.ts'], { ...env, PORT: V2_PORT }, 'V2_PORT chooses another port.');
+  start(
+    'v1',
+    ['services/v1/server.ts'],
+    { ...env, PORT: V1_PORT },
+    'If its port is in use, set V1_PORT to another one.',
+  );
+  start(
+    'v2',
+    ['services/v2/server.ts'],
+    { ...env, PORT: V2_PORT },
+    'If its port is in use, set V2_PORT to another one.',
+  );
   start('gateway', ['gateway/main.ts', 'start', ...listen, ...options], {
     V1_URL: `http://127.0.0.1:${V1_PORT}`,
     V2_URL: `http://127.0.0.1:${V2_PORT}`,
@@ -77,7 +87,7 @@ function force() {
   for (const child of running.values()) child.kill('SIGKILL');
 }
 
-/** Exits even if output is pending that nothing reads: it would keep the process running. */
+/** Exits even if output is pending: a pipe that is not read would keep the process running. */
 function exit() {
   setTimeout(() => process.exit(), flushMs).unref();
   process.stdout.write('', () => process.exit());

@@ -44,8 +44,8 @@ function quoted(value: string): string {
 const notPrintableAscii = /[^ -~]/g;
 
 /**
- * Text that cannot move the cursor of a terminal. JSON escapes C0 controls only until the value is printed. It does not
- * escape DEL and the C1 controls, one of which starts a sequence like ESC [.
+ * Escapes control characters, which could move the cursor of a terminal. JSON alone is not enough: a tool that prints the
+ * value undoes its escapes of C0 controls, and it does not escape DEL and the C1 controls, one of which acts like ESC [.
  */
 function withoutControls(text: string): string {
   return text.replace(notPrintableAscii, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);

@@ -73,7 +73,7 @@ function labelled(version: string, label: string, values: Iterable<readonly [str
   return [...values].map(([text, value]) => ({ labels: { version, [label]: text }, value }));
 }
 
-/** Ejections of each target. They are a counter of the process, so they outlive it like its other counters. */
+/** The ejections of each target, as a counter of this process: it is kept after the process ends, like its other counters. */
 export function ejectionsIn({ versions }: ServingReport): MetricValues[] {
   const samples = versions.flatMap(({ name, targets }) =>
     targets.map(({ url, ejections = 0 }) => ({ labels: { version: name, target: url }, value: ejections })),

@@ -59,7 +59,7 @@ export class TrafficSamples {
   add({ workers, absent = [] }: ServingReport): void {
     const parts = [...workers.map(({ metrics }) => metrics ?? []), ...absent];
     const next: Totals = { at: this.#now(), versions: countsOf(parts) };
-    // Lower totals: a process did not answer this time. Start again from the totals known now.
+    // The totals are lower if a process did not answer this time. Start again from the current totals.
     if (isLess(next, this.#samples.at(-1))) this.#samples.length = 0;
     this.#samples.push(next);
     const firstRecent = this.#samples.findIndex(({ at }) => next.at - at <= windowMs);

@@ -13,7 +13,7 @@ export interface WorkerReport {
   readonly pid: number;
   /** Epoch ms. */
   readonly since: number;
-  /** Since when it has not answered, epoch ms; the report then is its last answer. Undefined: it answers. */
+  /** The start of its silence, epoch ms; the report is then its last answer. Undefined if it answers. */
   readonly unresponsiveSince?: number | undefined;
   readonly metrics?: readonly MetricValues[] | undefined;
 }
@@ -25,11 +25,11 @@ export interface VersionReport {
   readonly inFlight: number;
   /** Requests that wait because a limit is reached. */
   readonly waiting: number;
-  /** When a request or stream was last in flight, epoch ms; now while one is. Undefined: never since the start. */
+  /** When a request or stream was last in flight, epoch ms; the current time while one is. Undefined: not since the start. */
   readonly lastServed: number | undefined;
-  /** When it was last used, by the rules of the retirement verdict. Null: never. Undefined: the ledger cannot tell. */
+  /** When it was last used, by the rules of the retirement verdict. Null: never. Undefined: not known. */
   readonly lastUsed?: number | null | undefined;
-  /** When a request was last answered 410, epoch ms; undefined: never since the start. */
+  /** When a request was last answered 410, epoch ms; undefined: not since the start. */
   readonly lastRefused?: number | undefined;
   readonly targets: readonly TargetReport[];
 }
@@ -103,7 +103,7 @@ function mergeVersions(a: VersionReport, b: VersionReport): VersionReport {
   };
 }
 
-/** Each process tracks health by itself. Merged: reachable if any process reaches it, unhealthy if any process says so. */
+/** Each process tracks health by itself. Merged: reachable if any process reaches it, unhealthy if it is so in any process. */
 function mergeTargets(a: TargetReport, b: TargetReport): TargetReport {
   return {
     url: a.url,

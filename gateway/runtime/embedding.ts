@@ -16,7 +16,7 @@ import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
 import { outcomeLines, Reloader, versionUsage } from './reload.ts';
 import { Telemetry } from './telemetry.ts';
 
-// Exchanges that end while the ledger is opened, which may take seconds on a slow disk.
+// The exchanges that are kept until the ledger is open, which may take seconds on a slow disk.
 const maxWaiting = 10_000;
 
 /** What an embedded gateway does besides answering requests. All of it is off by default. */
@@ -96,7 +96,7 @@ class EmbeddedLedger {
   constructor(dataPlane: DataPlane, notice: (line: string) => void) {
     const { context, uses } = dataPlane;
     const waiting: ExchangeRecord[] = [];
-    // The salt in the file decides how clients are named, so nothing is counted before it is known.
+    // Client identifiers are hashed with the salt in the file, so nothing is counted before the salt is known.
     context.recorder = { record: (exchange) => void (waiting.length < maxWaiting && waiting.push(exchange)) };
     this.#opened = ThreadedLedger.open(dataPlane.current.usage, notice).then((ledger) => {
       const telemetry = new Telemetry(dataPlane, { clock, notice, usage: sinkOf(ledger), logs: false }, uses);

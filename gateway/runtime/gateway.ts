@@ -18,7 +18,7 @@ export interface RunningGateway {
   /** The bound ports; they differ from the configured ones if those are 0. */
   readonly port: number;
   readonly adminPort: number;
-  /** Reads the file again, or takes `content` in its place, and serves it if it is valid and the guard allows it. */
+  /** Reads the file again, or uses `content` instead, and serves it if it is valid and the guard allows it. */
   reload(trigger: Trigger, content?: Uint8Array): Promise<ReloadOutcome>;
   readonly config: ConfigStatus;
   /** Opens the log files again, after they were renamed. */

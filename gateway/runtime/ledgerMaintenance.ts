@@ -6,7 +6,7 @@ import type { UsageSink } from './serving.ts';
 const heartbeatMs = 5000;
 const maintenanceMs = 3_600_000;
 
-/** Schedules heartbeat and hourly maintenance. `onSalt`: the salt has changed. Returns a function that stops both. */
+/** Schedules heartbeat and hourly maintenance. `onSalt` is called when the salt has changed. Returns a function that stops both. */
 export function maintainLedger(ledger: WritableLedger, clock: Clock, onSalt: () => void): () => void {
   let { salt } = ledger;
   const beat = (): void => {
@@ -24,7 +24,7 @@ export function maintainLedger(ledger: WritableLedger, clock: Clock, onSalt: () 
   };
 }
 
-/** Writes usage counts to the ledger, with the salt that it has at the time. */
+/** Writes usage counts to the ledger. The salt is the current one of the ledger. */
 export function sinkOf(ledger: WritableLedger): UsageSink {
   return {
     get salt() {

@@ -25,7 +25,7 @@ export type ReloadOutcome =
 export interface ReloadSteps {
   /** Holds the current snapshot. */
   readonly source: { readonly current: Snapshot };
-  /** Reads and validates the file, or `content` in its place. @throws ConfigError, or the error of reading it */
+  /** Reads and validates the file, or uses `content` instead. @throws ConfigError, or the error of reading it */
   readonly load: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
   /** Like `load` without side effects, for a preview of the file or of `text`. */
   readonly peek: (text?: string) => Snapshot | Promise<Snapshot>;
@@ -36,7 +36,7 @@ export interface ReloadSteps {
   readonly clock: Clock;
 }
 
-/** Reads the file again, asks the guard, and replaces the current snapshot. */
+/** Reads the file again, checks it with the guard, and replaces the current snapshot. */
 export class Reloader {
   readonly #steps: ReloadSteps;
   #status: ConfigStatus;
@@ -59,7 +59,7 @@ export class Reloader {
     return this.#status;
   }
 
-  /** `content`: used in place of the file. */
+  /** `content`: used instead of the file. */
   reload(trigger: Trigger, content?: Uint8Array): Promise<ReloadOutcome> {
     const outcome = this.#last.then(() => this.#reload(trigger, content));
     this.#last = outcome.catch(() => {});
@@ -183,7 +183,7 @@ export async function versionUsage(
   const isFlushed = await serving.flush();
   const { versions } = await serving.report();
   const since = now - snapshot.guard.quiet;
-  // A reload does not wait for a ledger that does not answer; the reports of the processes are used in its place.
+  // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
   const rows = await ledger?.query('recentUse', snapshot, { since, now }).catch(() => undefined);
   const isComplete = isFlushed && rows !== undefined && ledger?.problem === undefined && ledger?.held === 0;
   const recorded = new Map(rows?.map((row) => [row.version, row]));

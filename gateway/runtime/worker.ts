@@ -20,7 +20,7 @@ import type {
 
 export const { isWorker } = cluster;
 
-/** Runs this process as a worker: serves as the primary requests, until it drains or the primary is gone. */
+/** Runs this process as a worker. It handles the requests of the primary until it has drained, or the primary is gone. */
 export async function runWorker(): Promise<void> {
   // A terminal and a service manager signal the whole process group. Only the primary acts on these.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});

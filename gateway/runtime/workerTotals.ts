@@ -1,8 +1,9 @@
 import { aggregated, type MetricValues } from '../observability/exposition.ts';
 import { mergeReports, type ServingReport, type WorkerReport } from '../observability/report.ts';
 
-// Ended processes that are kept one by one, because a worker that only missed a request returns. Older ones are merged.
-const keptOneByOne = 32;
+// The metrics of this many absent processes are kept separately: a worker that only missed a request comes back. The metrics
+// of older ones are merged.
+const maxSeparate = 32;
 
 /**
  * The totals of all workers since the start, including those that ended. A counter that falls would look to Prometheus like
@@ -33,7 +34,7 @@ export class WorkerTotals {
     const sum = mergeReports([...answers.flat(), this.#past]);
     this.#past = withoutCurrentState(sum);
     if (!metrics) return sum;
-    // A worker that does not answer is in the report without metrics: its last ones count.
+    // A worker that does not answer is in the report without metrics, so its last known ones are added.
     return { ...sum, absent: await this.#absent(sum.workers.filter((worker) => worker.metrics)) };
   }
 
@@ -45,7 +46,7 @@ export class WorkerTotals {
   async #absent(present: readonly WorkerReport[]): Promise<readonly (readonly MetricValues[])[]> {
     const keys = new Set(present.map(keyOf));
     const absent = [...this.#lastMetrics].filter(([key]) => !keys.has(key));
-    const old = absent.splice(0, Math.max(0, absent.length - keptOneByOne));
+    const old = absent.splice(0, Math.max(0, absent.length - maxSeparate));
     if (old.length > 0) {
       // Before the first await, so that of two concurrent calls only one merges a process.
       for (const [key] of old) this.#lastMetrics.delete(key);
@@ -67,7 +68,7 @@ function cumulative(metrics: readonly MetricValues[]): MetricValues[] {
   return metrics.filter(({ type }) => type === 'counter' || type === 'histogram');
 }
 
-/** What stays true of a report after its processes have ended. */
+/** The part of a report that remains valid after its processes have ended. */
 function withoutCurrentState({ versions }: ServingReport): ServingReport {
   return { versions: versions.map((one) => ({ ...one, inFlight: 0, waiting: 0, targets: [] })), workers: [] };
 }

@@ -60,7 +60,7 @@ export class Registry {
   }
 }
 
-/** A target has one health. If several versions share it, the first one with a probe path decides how it is probed. */
+/** A target has one health state. If several versions share it, the first one with a probe path decides how it is probed. */
 function activate(target: Target, versions: readonly Version[]): void {
   const decisive = versions.find(({ health }) => health.path !== undefined) ?? versions[0];
   if (decisive)

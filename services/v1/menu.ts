@@ -20,10 +20,11 @@ export interface Page {
   readonly more: boolean;
 }
 
-const mostAdded = 1000; // about 6 MB at the largest cocktail the contract allows
-const mostFound = 50;
+// About 6 MB of the largest cocktails that the contract allows.
+const maxAdded = 1000;
+const maxFound = 50;
 
-/** The cocktails in memory, by ascending id. A restart brings back the house's own and forgets the added ones. */
+/** The cocktails in memory, by ascending id. A restart removes the added ones. */
 export class Menu {
   #cocktails: Cocktail[] = houseCocktails.map((draft, index) => ({ id: index + 1, ...draft }));
   #newest = houseCocktails.length;
@@ -47,16 +48,16 @@ export class Menu {
     return this.#cocktails.find((cocktail) => cocktail.id === id);
   }
 
-  /** When the menu is full, the oldest added cocktail makes room; the house's own always stay. */
+  /** If the menu is full, removes the oldest added cocktail. House cocktails are never removed. */
   add(draft: Draft): Cocktail {
     this.#newest += 1;
     const cocktail = { id: this.#newest, ...draft };
     this.#cocktails.push(cocktail);
-    if (this.#cocktails.length > houseCocktails.length + mostAdded) this.#cocktails.splice(houseCocktails.length, 1);
+    if (this.#cocktails.length > houseCocktails.length + maxAdded) this.#cocktails.splice(houseCocktails.length, 1);
     return cocktail;
   }
 
-  /** What the cocktails on `base`, or all of them, are mixed from, each once. */
+  /** The ingredients of the cocktails with this base, or of all cocktails. Each is listed once. */
   ingredients(base: Base | undefined): string[] {
     const mixed = this.#cocktails.filter((cocktail) => !base || cocktail.base === base);
     return [...new Set(mixed.flatMap((cocktail) => cocktail.ingredients))].sort();
@@ -65,6 +66,6 @@ export class Menu {
   /** The first cocktails that have `word` in their title, in any case. */
   search(word: string): Cocktail[] {
     const wanted = word.toLowerCase();
-    return this.#cocktails.filter((cocktail) => cocktail.title.toLowerCase().includes(wanted)).slice(0, mostFound);
+    return this.#cocktails.filter((cocktail) => cocktail.title.toLowerCase().includes(wanted)).slice(0, maxFound);
   }
 }

@@ -83,7 +83,7 @@ it('ends with an exit code and frees every port when one of them fails', async (
   expect(code).toBe(1);
   expect(all.output()).toContain('[v2] cocktails v2 cannot serve');
   expect(all.output()).toContain(
-    'npm start: v2 ended with exit code 1; stopping the others.  V2_PORT chooses another port.',
+    'npm start: v2 ended with exit code 1; stopping the others.  If its port is in use, set V2_PORT to another one.',
   );
   taken.close();
   await allFree(ports);

@@ -53,7 +53,7 @@ export async function compareRoutes(
   };
   let before: { readonly name: string; readonly contract: ComparedContracts['new'] | undefined } | undefined;
   for (const { name, contract } of versions) {
-    const now = contract && (await openForCompat(named(contract.file, base), options, io, progress, base));
+    const now = contract && (await openForCompat(referenceTo(contract.file, base), options, io, progress, base));
     const earlier = contract && past.contractOf(name, contract.file);
     if (now && earlier) {
       const old = await openForCompat(earlier, options, io, progress, base);
@@ -76,12 +76,12 @@ function baseOf(folder: string, cwd: string): string {
 }
 
 /** `-` would mean standard input, so a file of that name becomes `./-`. */
-function named(file: string, base: string): string {
+function referenceTo(file: string, base: string): string {
   const path = relative(base, file);
   return path === '-' ? './-' : path;
 }
 
-/** What cannot be compared, so that it is not taken for unchanged. */
+/** A note for each contract that cannot be compared, because it would otherwise seem unchanged. */
 function notesOn(versions: readonly Version[], past: EarlierContracts, file: string, ref: string): string[] {
   const gone = past.versions.filter((name) => !versions.some((version) => version.name === name));
   return [
@@ -159,7 +159,7 @@ interface Calls {
   readonly isComplete: boolean;
 }
 
-/** Counts calls of routes from the usage ledger that the file names; undefined where there is no ledger. */
+/** Reads the calls of each route from the ledger at `usage.store`; undefined without a ledger. */
 function callsIn({ usage }: Snapshot): JudgeSettings['callsOf'] {
   const known = new Map<string, Calls | undefined>();
   return (version, { kind, method, path }) => {

@@ -14,7 +14,7 @@ export interface CheckReport {
   readonly now: number;
 }
 
-/** The Compose project that the file was compared with; null for what is not known. */
+/** The Compose project that the file was compared with. Unknown values are null. */
 export interface ComposeFacts {
   readonly files: readonly string[];
   readonly project: string;
@@ -96,7 +96,8 @@ export function previewInWords(outcome: ReloadOutcome, paint: Paint): string[] {
     case 'unchanged':
       return [paint('green', 'A reload of the running gateway would change nothing.')];
     case 'faulty': {
-      const heading = 'The running gateway would reject this file. In its environment and folder the file has faults:';
+      const heading =
+        'The running gateway would reject this file. The file has faults in the environment and folder of the gateway:';
       return [paint('red', heading), ...indented(outcome.faults)];
     }
     case 'refused': {
@@ -108,10 +109,10 @@ export function previewInWords(outcome: ReloadOutcome, paint: Paint): string[] {
       const changes = outcome.changes.map((change) => `would change: ${change}`);
       const forced = outcome.forced.map((reason) => `would be forced: ${reason}`);
       const lines = [...changes, ...forced];
-      const unseen = 'would change nothing that a client can see';
+      const noChange = 'would change nothing that a client can see';
       return [
         paint('green', 'The running gateway would accept this file.'),
-        ...indented(lines.length > 0 ? lines : [unseen]),
+        ...indented(lines.length > 0 ? lines : [noChange]),
       ];
     }
   }

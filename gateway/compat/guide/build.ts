@@ -25,7 +25,7 @@ export interface GuideInput {
   /** `v1`. */
   readonly from: string;
   readonly to: string;
-  /** The path in the newer major of a path of the older one; null if it was removed. */
+  /** Maps a path of the older major to its path in the newer one; null if it was removed. */
   readonly moved: (path: string) => string | null;
   readonly end: VersionEnd;
 }
@@ -113,7 +113,7 @@ function stateOf(existed: boolean, changes: number): RouteState {
   return changes > 0 ? 'changed' : 'unchanged';
 }
 
-/** The lower, the more work for clients. */
+/** A lower rank means more work for clients. */
 function workRank(route: GuideRoute): number {
   const { state } = route;
   if (state === 'removed') return 0;

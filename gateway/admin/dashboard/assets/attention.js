@@ -5,7 +5,7 @@ import { dateTime, plural } from './format.js';
 
 /** @type {Record<string, string>} */
 export const triggers = {
-  start: 'at start',
+  start: 'at the start',
   file: 'after an edit of the file',
   signal: 'after a signal',
   admin: 'after a call to the admin API',

@@ -95,7 +95,7 @@ export function migrationLabels(version, successor) {
 const longestUnbroken = 24;
 
 /**
- * A client as the ledger names it, `x-api-key:#4f2a91c07be05d3a`. A line may break after the colon only.
+ * The tag of a client in the ledger, `x-api-key:#4f2a91c07be05d3a`. A line may break after the colon only.
  * @param {string} client
  */
 export function clientName(client) {
