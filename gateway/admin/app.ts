@@ -48,8 +48,8 @@ export function createAdmin(
   };
   app.use(loginRoutes(live, sessions, attempts, clock));
   app.use(guard(live, admits, attempts, clock));
-  const watched = { status: () => statusOf(context), ready: () => readiness.ready(), admits, clock };
-  app.use(dashboardRoutes(watched, sessions));
+  const dashboardContext = { status: () => statusOf(context), ready: () => readiness.ready(), admits, clock };
+  app.use(dashboardRoutes(dashboardContext, sessions));
   app.use(operatorRoutes(context));
   app.use(metricsRoute(context));
   app.use(notFound);

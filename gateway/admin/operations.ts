@@ -9,9 +9,10 @@ import type { LedgerClient } from './reading/ledgerClient.ts';
 /** What the admin listener can request from the running gateway. Results are sent as JSON. */
 export interface Operations {
   reload(): Promise<{ readonly kind: string }>;
-  /** What a reload would do. `text` replaces the content of routes.yaml. */
+  /** The result that a reload would have. `text`: checked instead of the content of routes.yaml. */
   preview(text?: string): Promise<{ readonly kind: string }>;
   config(): ConfigStatus;
+  /** The state of all processes. `metrics`: whether it includes their metrics. */
   report(metrics?: boolean): Promise<ServingReport>;
   /** Sends the counts of all processes to the ledger. */
   flush?(): Promise<unknown>;

@@ -19,8 +19,8 @@ export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env,
 }
 
 /**
- * Takes an object of the shape of a routes.yaml. Relative paths resolve from `folder`, by default the working
- * directory; variables in strings are expanded. Its faults have no line.
+ * Checks an object with the structure of a routes.yaml. Relative paths are resolved from `folder`, by default the working
+ * directory. Variables in strings are expanded. Faults have no line.
  * @throws ConfigError with every fault of the object
  */
 export function snapshotFrom(
@@ -35,7 +35,7 @@ export function snapshotFrom(
 export interface ParseOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly clock?: Clock;
-  /** The folder that a relative `file` begins at; by default the working directory. */
+  /** The folder that a relative `file` is resolved from; by default the working directory. */
   readonly cwd?: string;
   readonly overrides?: Overrides;
   /** False for an application that answers the requests itself: versions need no upstream. */
@@ -45,12 +45,12 @@ export interface ParseOptions {
 }
 
 /** Checks the text of a routes.yaml. `file` names it in faults; relative paths are resolved from its folder. */
-export function parseConfig(text: string | Uint8Array, file: string, around: ParseOptions = {}): ConfigResult {
-  const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards, parsed } = around;
+export function parseConfig(text: string | Uint8Array, file: string, options: ParseOptions = {}): ConfigResult {
+  const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards, parsed } = options;
   const folder = dirname(realPathOf(resolve(cwd, file)));
   const decoded = decode(text);
   if (decoded !== undefined) {
-    const reading = override(readYaml(decoded, file, folder, env), overrides);
+    const reading = applyOverrides(readYaml(decoded, file, folder, env), overrides);
     return validate(reading, clock.now(), { forwards, parsed });
   }
   return { snapshot: undefined, faults: [wholeFileFault(file, 'encoding')], warnings: [] };
@@ -68,7 +68,7 @@ export interface Overrides {
 }
 
 /** Replaces values before the check, so that the same rules apply to them. A fault names the option, not the file. */
-export function override(reading: Reading, overrides: Overrides): Reading {
+function applyOverrides(reading: Reading, overrides: Overrides): Reading {
   const { tree } = reading.source;
   const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
   if (given.length === 0 || !isMap(tree)) return reading;
@@ -81,7 +81,7 @@ export function override(reading: Reading, overrides: Overrides): Reading {
 }
 
 export interface AdminAddress {
-  /** As `gateway.admin` has it; empty: every interface. */
+  /** The host of `gateway.admin`; empty: every interface. */
   readonly host: string;
   readonly port: number;
   /** '' if the file has no token, or takes it from a variable that is not set here. */
@@ -89,9 +89,9 @@ export interface AdminAddress {
 }
 
 /**
- * The address of the admin listener in a routes.yaml. Other faults of the file are ignored: a command that asks the
- * gateway need not have its environment. Undefined: the file has no address; `broken`: it is not YAML; `unusable`: its
- * value is no address that can be asked.
+ * The address of the admin listener in a routes.yaml. Ignores other faults of the file: a command that calls the gateway
+ * may run without the gateway's environment variables. Undefined: the file has no address; `broken`: it is not YAML;
+ * `unusable`: the value is not an address that can be called.
  */
 export function adminAddressIn(text: string, env: NodeJS.ProcessEnv): AdminAddress | 'broken' | 'unusable' | undefined {
   const { source, broken } = readYaml(text, '', '', env);

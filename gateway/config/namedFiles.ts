@@ -7,7 +7,7 @@ export type Content =
   | { readonly text: () => string; readonly digest: string }
   | { readonly reason: string; readonly remedy: string };
 
-/** The files that a routes.yaml names. Each is read once, so that the rules and the snapshot use the same bytes. */
+/** The files that a routes.yaml refers to. Each is read once, so that the rules and the snapshot use the same bytes. */
 export class NamedFiles {
   readonly #contents = new Map<string, Content>();
 
@@ -29,7 +29,7 @@ function readContent(file: string, mostBytes: number): Content {
   try {
     const bytes = readRegularFile(file, mostBytes);
     const digest = digestOf(bytes);
-    // Most callers do not need the text, and a contract may be long.
+    // Decoded on demand: most callers do not need the text, and a contract may be long.
     return { digest, text: () => bytes.toString('utf8') };
   } catch (error) {
     const remedy = error instanceof UnsuitableFileError ? error.remedy : 'Correct the path.';
@@ -42,7 +42,7 @@ export function digestOf(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Stands for the digest of a file that cannot be read, so that a lasting failure is no change; undefined: no file. */
+/** Replaces the digest of a file that cannot be read: the same failure again is not a change. Undefined: there is no file. */
 export function digestOfFailure(error: unknown): string | undefined {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
   return `unreadable: ${error instanceof Error ? error.message : String(error)}`;

@@ -25,9 +25,9 @@ export function unreachableVersions(
     .map((version) => {
       const stage = stageOf(version, now);
       const successor = successorOf(version, snapshot, now);
-      const isLeaving = stage === 'deprecated' || stage === 'sunset';
+      const isDeprecated = stage === 'deprecated' || stage === 'sunset';
       const hasSuccessor = successor !== undefined && !isUnreachable(successor.name);
-      return { version: version.name, stoppedBeforeRetired: isLeaving && hasSuccessor };
+      return { version: version.name, stoppedBeforeRetired: isDeprecated && hasSuccessor };
     });
 }
 

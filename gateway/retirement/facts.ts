@@ -45,7 +45,7 @@ export interface RetirementFacts extends CountedClients {
   readonly newClients: readonly ClientUse[] | undefined;
   readonly trend: Trend;
   /** Used routes that the successor does not have. */
-  readonly lost: readonly RouteInContract[];
+  readonly lostRoutes: readonly RouteInContract[];
   /** Routes on which every request failed. */
   readonly failingRoutes: readonly RouteInContract[];
   readonly inFlight: number;
@@ -131,7 +131,7 @@ function factsWithoutProblem(
     ignored: recent.filter(isIgnored).map(withOpenRequest),
     newClients: version && newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one) && isSingleClient(one)),
     trend: trendWithout(snapshot.retire.ignoreClients, name, queries, now),
-    lost: version ? routesLost(version, snapshot, routes, now) : [],
+    lostRoutes: version ? routesLost(version, snapshot, routes, now) : [],
     failingRoutes: version ? routes.filter(onlyFails).map((route) => withContract(route, version)) : [],
     inFlight: own?.inFlight ?? 0,
     waiting: own?.waiting ?? 0,

@@ -10,9 +10,9 @@ const dayMs = 86_400_000;
 export interface Verdict {
   /** `not yet`: waiting, or a longer ledger, may change it to yes; `no`: clients still use the version. */
   readonly answer: 'yes' | 'not yet' | 'no';
-  /** What decides the answer. */
+  /** The remarks that decide the answer. */
   readonly reasons: readonly Remark[];
-  /** What does not decide the answer but may matter to the operator. */
+  /** Remarks that do not decide the answer but may matter to the operator. */
   readonly notes: readonly Remark[];
   readonly facts: RetirementFacts;
 }
@@ -34,14 +34,14 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   }
   const removed = removedReasons(facts);
   const dates = removed.length > 0 ? [] : dateReasons(facts);
-  const early = [...dates, ...ledgerReasons(facts)];
+  const dateAndLedger = [...dates, ...ledgerReasons(facts)];
   const used = useReasons(facts);
-  const unclear = [...brokenReasons(facts), ...infrequentReasons(facts)];
-  const reasons = [...removed, ...early, ...used, ...unclear];
+  const unclear = [...lostServiceReasons(facts), ...infrequentReasons(facts)];
+  const reasons = [...removed, ...dateAndLedger, ...used, ...unclear];
   if (reasons.length === removed.length)
     return { answer: 'yes', reasons: removed.length > 0 ? removed : [reasonForYes(facts)] };
-  // The clients of a removed version already get 404. Each one that still calls means no, even if the ledger is incomplete.
-  const isNo = used.length > 0 && (early.length === 0 || removed.length > 0);
+  // The clients of a removed version already get 404. If one of them still calls, the answer is no, even if the ledger is incomplete.
+  const isNo = used.length > 0 && (dateAndLedger.length === 0 || removed.length > 0);
   return { answer: isNo ? 'no' : 'not yet', reasons };
 }
 
@@ -49,7 +49,7 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
 function removedReasons(facts: RetirementFacts): Remark[] {
   const { stage, version, quiet } = facts;
   if (stage !== 'removed') return [];
-  const removed = `/${version} is not in routes.yaml any more, so its clients get 404`;
+  const removed = `/${version} is no longer in routes.yaml, so its clients get 404`;
   const unused = countedUses(facts).length === 0 ? `; no client that counts called it in ${theLast(quiet)}` : '';
   return [{ code: 'removed', text: `${removed}${unused}.` }];
 }
@@ -81,8 +81,8 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
   return reasons;
 }
 
-/** An outage must not make clients look gone. */
-function brokenReasons({ version, quiet, lostService, now }: RetirementFacts): Remark[] {
+/** During an outage of the backend, no client is served, but the clients have not left. */
+function lostServiceReasons({ version, quiet, lostService, now }: RetirementFacts): Remark[] {
   if (lostService.length === 0) return [];
   const clients = listOf(lostService, now, ({ used = 0 }) => `last served ${ago(used, now)}`);
   const what = `No client of /${version} was served in ${theLast(quiet)}, and requests that worked before are answered 4xx`;
@@ -90,7 +90,7 @@ function brokenReasons({ version, quiet, lostService, now }: RetirementFacts): R
   return [{ code: 'all_fail', text: `${what}: ${clients}. ${remedy}` }];
 }
 
-/** A monthly job is silent for most of the month. */
+/** A monthly job sends no request for most of the month. */
 function infrequentReasons({ version, quiet, infrequent, now }: RetirementFacts): Remark[] {
   if (infrequent.length === 0) return [];
   const clients = listOf(infrequent, now, ({ usualPause = 0, requests }) => {
@@ -111,7 +111,7 @@ function useReasons(facts: RetirementFacts): Remark[] {
     const text = `${made} in ${theLast(quiet)}, ${percent(share)} of all: ${clientsAndOthers(facts)}.`;
     return [{ code: 'clients_left', text }];
   }
-  // A stream that began before the quiet period has no client in it. If there are clients below the share, it may be theirs.
+  // A stream that began before the quiet period is not counted in it. If there are clients below the share, it may be theirs.
   if (uses.length > 0 || inFlight === 0) return [];
   const open = `/${version} has ${plural(inFlight, 'request')} in flight`;
   const text = `${open}, although no client that counts called it in ${theLast(quiet)}.`;
@@ -131,7 +131,8 @@ function reasonForYes(facts: RetirementFacts): Remark {
 }
 
 function notesOn(facts: RetirementFacts): Remark[] {
-  const { version, stage, ignored, others, newClients, lost, failingRoutes, inFlight, waiting, quiet, now } = facts;
+  const { version, stage, ignored, others, newClients, lostRoutes, failingRoutes, inFlight, waiting, quiet, now } =
+    facts;
   const notes: Remark[] = [];
   const add = (code: string, text: string | undefined): void => {
     if (text !== undefined) notes.push({ code, text });
@@ -157,8 +158,8 @@ function notesOn(facts: RetirementFacts): Remark[] {
   if (newClients && newClients.length > 0) {
     add('new_clients', `New clients since the deprecation: ${listOf(newClients, now)}.`);
   }
-  if (lost.length > 0) {
-    add('no_counterpart', `Used routes without a counterpart in the successor: ${routeList(lost)}.`);
+  if (lostRoutes.length > 0) {
+    add('no_counterpart', `Used routes without a counterpart in the successor: ${routeList(lostRoutes)}.`);
   }
   if (failingRoutes.length > 0) {
     add('failing_routes', `Routes that only answered 4xx: ${routeList(failingRoutes)}.`);

@@ -50,7 +50,7 @@ function factsJson(facts: RetirementFacts) {
       zero: trend.zero === undefined ? null : new Date(trend.zero).toISOString().slice(0, 10),
       days: trend.days.map(({ at, requests }) => ({ at: new Date(at).toISOString(), requests })),
     },
-    routes_without_counterpart: facts.lost.slice(0, maxListed).map(routeJson),
+    routes_without_counterpart: facts.lostRoutes.slice(0, maxListed).map(routeJson),
     failing_routes: facts.failingRoutes.slice(0, maxListed).map(routeJson),
     in_flight: facts.inFlight,
     waiting: facts.waiting,

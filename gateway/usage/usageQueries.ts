@@ -1,14 +1,14 @@
 /**
- * The queries on the usage ledger, whatever stores it. Instants (`since`, `until`, …) in epoch ms, durations in ms. Rows
+ * The queries on the usage ledger, independent of its storage. Instants (`since`, `until`, …) in epoch ms, durations in ms. Rows
  * are sorted by requests, most first. No query throws: if one fails, it returns no rows and sets `problem`.
  */
 export interface UsageQueries {
   /**
-   * The start of the continuous recording that lasts until now; undefined if the ledger is empty. A gap of more than an
-   * hour ends it, or of more than a tenth of `quiet` if that is shorter.
+   * The time since which usage has been recorded without a gap; undefined if the ledger is empty. Gaps of up to an hour,
+   * but at most a tenth of `quiet`, do not count.
    */
   coveredSince(quiet?: number): number | undefined;
-  /** One row per version; '' stands for requests that named no known version. */
+  /** One row per version; '' is for requests without a known version. */
   totals(since: number, until?: number): readonly VersionTotal[];
   /** Includes one row for `other clients`, if there are any. */
   byClient(version: string, since: number): readonly ClientUse[];
@@ -30,9 +30,9 @@ export interface UsageQueries {
   movement(from: string, to: string, since: number): readonly ClientMovement[];
   /** Why the ledger cannot be written or read; undefined: it can. */
   readonly problem: string | undefined;
-  /** `problem`, and any other one, such as a file of client names that cannot be read. */
+  /** `problem` and all others, such as a file of client names that cannot be read. */
   readonly problems: readonly string[];
-  /** Rows that wait in memory until they can be written; 0 if no gateway is asked. */
+  /** Rows that wait in memory until they can be written; 0 for a ledger that no running gateway writes. */
   readonly held: number;
 }
 
@@ -99,7 +99,7 @@ export interface PastClient {
   readonly first: number;
   /** The last use of the version. */
   readonly last: number;
-  /** The usual pause between requests; undefined: no pause is that long, or they are too few to tell. */
+  /** The usual pause between requests; undefined: it is shorter than `least`, or there are too few pauses. */
   readonly usualPause: number | undefined;
 }
 

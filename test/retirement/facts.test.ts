@@ -124,14 +124,17 @@ describe('the facts', () => {
     const rows = ['GET /old', 'GET /drinks/{id}', 'GET /drinks', '(other)', 'POST /x'].map((route) =>
       row('v1', 'a', now - day, { route }),
     );
-    const { lost, successor } = factsOf({ rows, routes });
-    expect([lost.map(({ route }) => route), successor?.version]).toEqual([['GET /old', 'GET /drinks/{id}'], 'v3']);
+    const { lostRoutes, successor } = factsOf({ rows, routes });
+    expect([lostRoutes.map(({ route }) => route), successor?.version]).toEqual([
+      ['GET /old', 'GET /drinks/{id}'],
+      'v3',
+    ]);
   });
 
   it('list no route without a successor', () => {
     const routes = { '/v1': { upstream, moved: { '/drinks': null } } };
-    const { lost, successor } = factsOf({ rows: [row('v1', 'a', now - day)], routes });
-    expect([lost, successor]).toEqual([[], undefined]);
+    const { lostRoutes, successor } = factsOf({ rows: [row('v1', 'a', now - day)], routes });
+    expect([lostRoutes, successor]).toEqual([[], undefined]);
   });
 
   it('include requests in flight and the health of the successor', () => {

@@ -32,7 +32,7 @@ const quiet: RetirementFacts = {
   others: undefined,
   newClients: [],
   trend: { kind: 'none', perDay: 0, zero: undefined, days: [] },
-  lost: [],
+  lostRoutes: [],
   failing: [],
   infrequent: [],
   gone: [],
@@ -162,7 +162,7 @@ describe('the reasons', () => {
 
 describe('the notes', () => {
   const codes = (facts: Partial<RetirementFacts>) => judge({ ...quiet, ...facts }).notes.map(({ code }) => code);
-  const lost = [
+  const lostRoutes = [
     { route: 'GET /old', requests: 2, errors: 0, failing: 0, clients: 1, last: now, inContract: undefined },
   ];
   const falling = { kind: 'falling', perDay: -1, zero: now, days: [{ at: now - day, requests: 1 }] } as const;
@@ -178,7 +178,7 @@ describe('the notes', () => {
     ['who is gone', { gone: [monthly] }, ['gone', 'own_ledger']],
     ['who came after the deprecation', { newClients: [ios] }, ['new_clients', 'own_ledger']],
     ['that nobody knows who came', { newClients: undefined }, ['own_ledger']],
-    ['routes that end', { lost }, ['no_counterpart', 'own_ledger']],
+    ['routes that end', { lostRoutes }, ['no_counterpart', 'own_ledger']],
     ['what waits', { waiting: 1 }, ['in_flight', 'own_ledger']],
     ['no successor', { successor: undefined }, ['successor', 'own_ledger']],
     ['a sick successor', { successor: { version: 'v2', targets: 2, healthy: 0 } }, ['successor', 'own_ledger']],

@@ -46,7 +46,7 @@ it('usage and can-retire list the clients of a version that was removed from rou
     },
   ]);
   const { code, stdout } = await runIn('/', ['can-retire', '/v1', '--admin', admin]);
-  expect([code, stdout]).toEqual([1, expect.stringContaining('/v1 is not in routes.yaml any more')]);
+  expect([code, stdout]).toEqual([1, expect.stringContaining('/v1 is no longer in routes.yaml')]);
   expect(stdout).toContain('x-client-id:shop');
   await gateway.close();
   expect(

@@ -67,7 +67,7 @@ export interface RecentUse {
 }
 
 export interface LastUseTimes {
-  /** The last request of a version that was ever served. It may have been refused. */
+  /** The last request to the version, refused or not; undefined if none was ever served. */
   readonly served: number | undefined;
   /** The last request that did not fail, of a client that is not ignored. */
   readonly used: number | undefined;

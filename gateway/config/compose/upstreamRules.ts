@@ -11,40 +11,40 @@ import {
   servedTargets,
 } from './upstreams.ts';
 
-/** A host that no service has is a 502 for every request. */
+/** If no service has the host name of a target, every request gets 502. */
 export const upstreamUnanswered: ComposeRule = (context) =>
   servedTargets(context).flatMap(({ target, resolution }): ComposeFinding[] => {
     const { source, gateway, project } = context;
-    const say = (message: string, remedy: string) =>
+    const faultWith = (message: string, remedy: string) =>
       faultAt(source, target.path, `${target.url}: ${message}`, `${remedy}${whereSet(target, gateway)}`);
     const host = brief(target.host);
     if (resolution.kind === 'itself') {
-      const who = isLoopback(target.host)
+      const message = isLoopback(target.host)
         ? `in the container of the gateway, ${host} is ${brief(gateway.name)} itself.`
         : 'this is the gateway itself.';
-      return [serious(say(who, `${suggestion(target, context)}.`))];
+      return [serious(faultWith(message, `${suggestion(target, context)}.`))];
     }
     if (resolution.kind === 'elsewhere') {
       const where = `${brief(resolution.service.name)} is on ${place(resolution.service)}, and ${brief(gateway.name)} on ${place(gateway)}.`;
-      return [serious(say(where, 'Put both on one network.'))];
+      return [serious(faultWith(where, 'Put both on one network.'))];
     }
     if (resolution.kind !== 'nothing') return [];
     const external = [...gateway.networks.keys()].filter((network) => project.externalNetworks.has(network));
     if (external.length > 0) {
       const remedy = `Make sure that a container of another project has this name on ${listed(external)}.`;
-      return [warning(say(`no service of these files has the name ${host}.`, remedy))];
+      return [warning(faultWith(`no service of these files has the name ${host}.`, remedy))];
     }
     const names = reachableNames(gateway, project);
     const best = nearest(target.host, names);
     const known = names.length === 0 ? 'Add the service to one.' : `Services there: ${listed(names)}.`;
     const remedy = best === undefined ? known : `Did you mean ${brief(best)}?`;
-    return [serious(say(`no service has the name ${host} on a network of ${brief(gateway.name)}.`, remedy))];
+    return [serious(faultWith(`no service has the name ${host} on a network of ${brief(gateway.name)}.`, remedy))];
   });
 
 /** A port without a listener refuses every connection. */
 export const portDiffers: ComposeRule = (context) =>
   servedTargets(context).flatMap(({ target, resolution }): ComposeFinding[] => {
-    // On the network of the host, the service was found by this port.
+    // With `network_mode: host`, `resolveHost` has found the service by this port.
     if (resolution.kind !== 'services' || context.gateway.networkMode === 'host') return [];
     const known = resolution.services.map((service) => ({ service, ports: portsOf(service) }));
     if (known.some(({ ports }) => ports.length === 0 || listensOn(ports, target.port))) return [];
@@ -84,13 +84,13 @@ function suggestion(target: ComposeTarget, { gateway, project, versions }: Compo
     portsOf(service).some((port) => port.published === target.port || listensOn([port], target.port)),
   );
   const service = byPort.length === 1 ? byPort[0] : near.find(({ name }) => name === target.version);
-  const isElse = versions.some(({ name }) => name === service?.name && name !== target.version);
+  const belongsToOtherVersion = versions.some(({ name }) => name === service?.name && name !== target.version);
   const scheme = target.url.slice(0, target.url.indexOf(':'));
   const ports = service ? portsOf(service) : [];
   const port = listensOn(ports, target.port)
     ? target.port
     : (ports[0]?.first ?? (isLoopback(target.host) ? target.port : 'PORT'));
-  const url = service && !isElse ? `${scheme}://${brief(service.name)}:${port}` : 'http://SERVICE:PORT';
+  const url = service && !belongsToOtherVersion ? `${scheme}://${brief(service.name)}:${port}` : 'http://SERVICE:PORT';
   return target.variable === undefined
     ? `Write ${url}`
     : `Set ${target.variable} in the environment of ${brief(gateway.name)}, as in ${url}`;

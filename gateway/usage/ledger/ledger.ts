@@ -25,7 +25,7 @@ export interface LedgerOptions {
   readonly onNotice?: (notice: string) => void;
   /** The salt of a new file; default: random. */
   readonly salt?: string;
-  /** Why coverage restarts, if it does. */
+  /** Why coverage restarts when the ledger is opened; undefined if it continues. */
   readonly interruption?: string | undefined;
 }
 
@@ -49,7 +49,7 @@ export class Ledger implements WritableLedger {
   /** When the ledger was last written, epoch ms. */
   #seen = 0;
   /** True after a damaged file was renamed: the next attempt creates a new one. */
-  #isReplaced = false;
+  #wasRenamed = false;
 
   private constructor(
     settings: LedgerSettings,
@@ -117,7 +117,7 @@ export class Ledger implements WritableLedger {
   /** Runs `work` in a transaction. @returns false if it failed */
   #write(work: (store: SqliteStore) => void): boolean {
     // If the file turned out to be damaged, the second attempt writes to a new one.
-    const succeeded = this.#attempt(work) || (this.#isReplaced && this.#attempt(work));
+    const succeeded = this.#attempt(work) || (this.#wasRenamed && this.#attempt(work));
     if (succeeded) this.#notices.recovered(`${this.settings.store} can be written again.`);
     else if (this.problem !== undefined) this.#notices.failed(this.problem);
     return succeeded;
@@ -125,7 +125,7 @@ export class Ledger implements WritableLedger {
 
   #attempt(work: (store: SqliteStore) => void): boolean {
     const now = this.#clock.now();
-    this.#isReplaced = false;
+    this.#wasRenamed = false;
     try {
       const store = this.#openStore(now);
       const interruption = this.#interruption;
@@ -154,7 +154,7 @@ export class Ledger implements WritableLedger {
     if (!corrupt) return;
     this.#closeStore();
     const renamed = renameDamaged(store, this.#clock.now());
-    this.#isReplaced = renamed !== undefined;
+    this.#wasRenamed = renamed !== undefined;
     if (renamed)
       this.#interrupt(
         `${store} could not be used: ${reason}.  It was renamed to ${renamed}, and a new one was created.`,
@@ -168,13 +168,13 @@ export class Ledger implements WritableLedger {
     if (this.#store) return this.#store;
     this.#store = new SqliteStore(this.settings.store, this.#salt);
     this.#salt = this.#store.salt;
-    // A file that replaces another one during the run knows nothing of the time before.
+    // A file that was created during the run has no counts of the time before.
     if (this.#seen > 0) this.#began = now;
     const { latest } = this.#store;
     if (latest > now + toleranceMs) {
       const [last, present] = [instant(latest), instant(now)];
       this.#interrupt(
-        `The ledger has entries up to ${last}, but the clock says ${present}: it was wrong, or it is wrong now.`,
+        `The ledger has entries up to ${last}, but the time is ${present}: the clock was wrong then, or is wrong now.`,
       );
     }
     return this.#store;
@@ -212,7 +212,7 @@ export class Ledger implements WritableLedger {
     this.#notices.tell(text);
   }
 
-  /** @returns whether there are entries to date to the present. If they lie more than a day ahead, copies the file first. */
+  /** @returns whether there are entries to date to the present. If they are more than a day ahead, copies the file first. */
   #prepareFutureEntries(store: SqliteStore, now: number): boolean {
     const latest = store.latestRequest();
     // A clock without a battery starts in 1970, and must not change every entry to that date.

@@ -5,9 +5,9 @@ import type { LedgerSettings, LedgerState } from './writableLedger.ts';
 export interface LedgerWorkerData {
   readonly settings: LedgerSettings;
   readonly salt: string;
-  /** The same for every thread of one gateway process, different in every other one. */
+  /** A random id of the gateway process, the same for all its threads. */
   readonly session: string;
-  /** Why coverage restarts, if it does. */
+  /** Why coverage restarts with this thread; undefined if it continues. */
   readonly interruption: string | undefined;
 }
 

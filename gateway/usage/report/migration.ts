@@ -13,22 +13,22 @@ import type { ClientMovement, Movement } from '../usageQueries.ts';
 export const migrationStates = ['stayed', 'both', 'moved', 'successor only', 'went back', 'failing'] as const;
 export type MigrationState = (typeof migrationStates)[number];
 
-// For a client that uses both versions at the same time, the one used last is a matter of chance.
+// If a client uses both versions at the same time, which one it used last is random.
 const minWentBackMs = 3_600_000;
 
 export function migrationState(movement: Pick<ClientMovement, 'from' | 'to' | 'before'>): MigrationState {
-  const [from, to] = [unlessOnlyFailing(movement.from), unlessOnlyFailing(movement.to)];
+  const [from, to] = [unlessAllFailed(movement.from), unlessAllFailed(movement.to)];
   const { before } = movement;
   if (to === undefined) return from === undefined ? 'failing' : 'stayed';
   if (from === undefined) return before ? 'moved' : 'successor only';
   return from.last - to.last >= minWentBackMs ? 'went back' : 'both';
 }
 
-function unlessOnlyFailing<Side extends Movement>(side: Side | undefined): Side | undefined {
+function unlessAllFailed<Side extends Movement>(side: Side | undefined): Side | undefined {
   return side === undefined || onlyFails(side) ? undefined : side;
 }
 
-/** For people, with the versions' names: `/v1 only`. Any other text is returned as it is. */
+/** A state as it is shown, with the versions' names: `/v1 only`. Any other text is returned unchanged. */
 export function stateInWords(state: string, version: string, successor: string): string {
   if (state === 'stayed') return `${version} only`;
   return state === 'successor only' ? `${successor} only` : state;

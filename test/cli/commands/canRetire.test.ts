@@ -72,7 +72,7 @@ describe('can-retire', () => {
     const { code, stdout } = await canRetire(['/v0'], rows);
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /^Can \/v0 be retired\? {2}no\n\n {2}\/v0 is not in routes\.yaml any more, so its clients get 404\.\n {2}1 client made 3 requests to \/v0 in the last 7 days, 100% of all: x-client-id:ios/,
+      /^Can \/v0 be retired\? {2}no\n\n {2}\/v0 is no longer in routes\.yaml, so its clients get 404\.\n {2}1 client made 3 requests to \/v0 in the last 7 days, 100% of all: x-client-id:ios/,
     );
     expect(stdout).toContain('  stage        removed\n');
   });

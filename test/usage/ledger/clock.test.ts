@@ -79,7 +79,7 @@ it.each([
   ledger.add([]);
   const all = total([...rows, ...before], 'requests');
   expect([requests(), readLedger(ledger).coveredSince(), ledger.problem]).toEqual([all, noon, undefined]);
-  expect(notices[0]).toMatch(isSameRun ? /The clock was set back by/ : /the clock says 2026-11-18T12:00:00.000Z/);
+  expect(notices[0]).toMatch(isSameRun ? /The clock was set back by/ : /but the time is 2026-11-18T12:00:00.000Z/);
   expect(copies().filter((name) => name.includes('.future-'))).toHaveLength(ahead > dayMs ? 1 : 0);
   let byClient = 0;
   for (const { version, last } of readLedger(ledger).totals(0)) {
