@@ -1,5 +1,5 @@
 import type { Located } from '../document/located.ts';
-import { acceptsNull, expandAlternatives, unionOfTypes } from '../schema/choices.ts';
+import { acceptsNull, unionOfTypes } from '../schema/choices.ts';
 import { isWithin, type JsonType } from '../schema/keywords.ts';
 import type { Alternative, Choice, Schema } from '../schema/schema.ts';
 import {
@@ -109,7 +109,7 @@ function haveDistinctTypes(alternatives: readonly Alternative[]): boolean {
  */
 function compareExpanded(pair: SchemaPair): void {
   const { oldSchema, newSchema, isRequest } = pair;
-  const [old, now] = [expandAlternatives(oldSchema), expandAlternatives(newSchema)];
+  const [old, now] = pair.expanded;
   dropChanges(pair);
   const places = [oldSchema.located, newSchema.located] as const;
   if (old === undefined || now === undefined) {
@@ -145,7 +145,7 @@ function dropMovedChanges(pair: SchemaPair): void {
   if (acceptsNull(oldSchema) !== acceptsNull(newSchema)) return;
   // `anyOf` became `oneOf`: that change stays.
   if (into.changes.some(({ kind, effect }) => kind === 'structure' && effect === 'changed')) return;
-  const [old, now] = [expandAlternatives(oldSchema), expandAlternatives(newSchema)];
+  const [old, now] = pair.expanded;
   if (old === undefined || now === undefined) return;
   const rest = unmatched(old, now, (before, after) => pair.isUnchanged(before, after));
   const isSame = rest.every(({ length }) => length === 0) && !losesToOverlap(pair, old, now);

@@ -1,7 +1,7 @@
 import type { Documents } from '../document/documents.ts';
 import type { SubtreeEquality } from '../document/identicalSubtrees.ts';
 import type { Located } from '../document/located.ts';
-import { unionOfTypes } from '../schema/choices.ts';
+import { expandAlternatives, unionOfTypes } from '../schema/choices.ts';
 import type { Schema } from '../schema/schema.ts';
 import { Schemas } from '../schema/schemas.ts';
 import { type Comparison, compareDocs, type Direction, emptyComparison, type SeverityOf } from './change.ts';
@@ -91,6 +91,7 @@ class SchemaComparer {
   readonly #identical: SubtreeEquality;
   readonly #severityOf: SeverityOf;
   readonly #known = new Map<Schema, Map<Schema, Map<string, Comparison>>>();
+  readonly #expanded = new Map<Schema, readonly Schema[] | undefined>();
 
   constructor(identical: SubtreeEquality, severityOf: SeverityOf) {
     this.#identical = identical;
@@ -105,12 +106,18 @@ class SchemaComparer {
     if (known) return known;
     const into = emptyComparison();
     this.#known.set(old, withOld.set(now, withBoth.set(key, into)));
-    const [identical, severityOf, compare] = [this.#identical, this.#severityOf, this.compare];
-    const pair = new SchemaPair({ old, new: now, use, into, identical, severityOf, compare });
+    const [identical, severityOf, compare, expand] = [this.#identical, this.#severityOf, this.compare, this.#expand];
+    const pair = new SchemaPair({ old, new: now, use, into, identical, severityOf, compare, expand });
     compareDescriptions(old, now, into);
     if (compareTypes(pair)) for (const compareAspect of aspects) compareAspect(pair);
     into.isDone = true;
     return into;
+  };
+
+  /** Each schema is expanded once: it is compared with every alternative of another. */
+  readonly #expand = (schema: Schema): readonly Schema[] | undefined => {
+    if (!this.#expanded.has(schema)) this.#expanded.set(schema, expandAlternatives(schema));
+    return this.#expanded.get(schema);
   };
 }
 

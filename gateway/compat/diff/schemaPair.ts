@@ -40,6 +40,7 @@ export interface SchemaPairOptions {
   readonly identical: SubtreeEquality;
   readonly severityOf: SeverityOf;
   readonly compare: (old: Schema, now: Schema, use: SchemaUse) => Comparison;
+  readonly expand: (schema: Schema) => readonly Schema[] | undefined;
 }
 
 /** Two schemas that are being compared, and the comparison that collects their changes. */
@@ -51,8 +52,9 @@ export class SchemaPair {
   readonly severityOf: SeverityOf;
   readonly #identical: SubtreeEquality;
   readonly #compare: SchemaPairOptions['compare'];
+  readonly #expand: SchemaPairOptions['expand'];
 
-  constructor({ old, new: now, use, into, identical, severityOf, compare }: SchemaPairOptions) {
+  constructor({ old, new: now, use, into, identical, severityOf, compare, expand }: SchemaPairOptions) {
     this.oldSchema = old;
     this.newSchema = now;
     this.use = use;
@@ -60,6 +62,7 @@ export class SchemaPair {
     this.#identical = identical;
     this.severityOf = severityOf;
     this.#compare = compare;
+    this.#expand = expand;
   }
 
   get old(): View {
@@ -103,6 +106,11 @@ export class SchemaPair {
   /** Compares two schemas with the same use. Does not add the result. */
   compareOnly(old: Schema, now: Schema): Comparison {
     return this.#compare(old, now, this.use);
+  }
+
+  /** All possible alternatives of both schemas; undefined: too many. See `expandAlternatives`. */
+  get expanded(): [old: readonly Schema[] | undefined, now: readonly Schema[] | undefined] {
+    return [this.#expand(this.oldSchema), this.#expand(this.newSchema)];
   }
 
   /** The number of breaking changes between two schemas. */
