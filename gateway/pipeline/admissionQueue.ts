@@ -1,6 +1,6 @@
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 
-// A short queue smooths a burst; a long one only makes every client late.
+// A short queue absorbs a burst; a long one only delays every client.
 const maxLength = 1000;
 
 /** The requests of a version that wait because a limit is reached, oldest first. */

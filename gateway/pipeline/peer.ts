@@ -61,7 +61,7 @@ function addressIn(entry: string): string | undefined {
 
 /** `::ffff:192.0.2.1`, which a dual-stack socket reports, is 192.0.2.1. */
 function plain(address: string | undefined): string {
-  // A socket has no address after the client has left.
+  // A socket has no address after the client has disconnected.
   if (address === undefined) return 'unknown';
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }

@@ -52,7 +52,7 @@ let totalBytes = 0;
 
 /**
  * The pipelined requests of one connection that wait for earlier responses. If they are too many, the parser is paused
- * behind the current head. What follows is kept unparsed, up to `maxBytes`; then reading stops, and TCP slows the client.
+ * after the current head. Later bytes are kept unparsed, up to `maxBytes`; then reading stops, and TCP slows the client.
  */
 class ReadAhead {
   readonly #socket: ParsedSocket;
@@ -99,16 +99,16 @@ class ReadAhead {
     if (this.#paused && !this.#isFull(waitingLimit() / 2)) process.nextTick(() => this.#resume());
   }
 
-  /** Keeps the part of `packet` behind the head at which the parser was paused. */
+  /** Keeps the part of `packet` after the head at which the parser was paused. */
   keepUnparsed(packet: Buffer, bytesParsed: number): void {
-    // A paused parser goes on reporting the old offset, which does not apply to later packets.
+    // A paused parser keeps reporting the old offset, which does not apply to later packets.
     const bytes = this.#paused ? packet : packet.subarray(bytesParsed);
     this.#paused = true;
     // Only `#resume` may resume the parser: node:http would let it read later bytes before these.
     this.#socket._paused = false;
     if (totalBytes + bytes.length > maxTotalBytes) this.#refused ??= this.#latest;
     this.#unparsedBytes += bytes.length;
-    // Bytes behind a refusal are never parsed.
+    // Bytes after a refused request are never parsed.
     if (this.#refused) {
       this.#dropUnparsed();
     } else {
@@ -116,8 +116,8 @@ class ReadAhead {
       // Copies a small part of a large chunk, which would keep the whole chunk in memory.
       this.#unparsed.push(bytes.length * 2 < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes);
     }
-    // Reading goes on until then, because only reading notices a client that leaves; and behind the last answer, because
-    // closing a socket with unread bytes resets it, and the answer may be lost.
+    // Keeps reading until then, because only reading detects that the client has disconnected. Reads after the last answer
+    // as well: closing a socket with unread bytes resets it, and the answer may be lost.
     if (this.#unparsedBytes >= maxBytes && !this.#socket.writableEnded) this.#socket.pause();
   }
 
@@ -127,7 +127,7 @@ class ReadAhead {
     if (!parser || !onIncoming) return false;
     parser.onIncoming = (req, keepAlive) => {
       const result = onIncoming(req, keepAlive);
-      // Not behind an upgrade: what follows is not HTTP, and node:http hands it over as bytes.
+      // Not after an upgrade: the bytes after it are not HTTP, and node:http hands them over.
       return result === 0 && !req.upgrade && this.#isFull(waitingLimit()) ? pause.number : result;
     };
     return true;
@@ -170,7 +170,7 @@ function waitingLimit(): number {
   return totalBytes > crowdedBytes ? maxWaitingCrowded : maxWaiting;
 }
 
-/** The read-ahead state of a connection, made for its first request that has to wait. */
+/** The read-ahead state of a connection, created for its first request that has to wait. */
 export function readAheadOf(socket: Socket): ReadAhead {
   const known = connections.get(socket);
   if (known) return known;

@@ -28,7 +28,7 @@ describe('an answer that comes before the whole request', () => {
     expect(backend.requests.filter(({ target }) => target === '/smuggled')).toEqual([]);
   });
 
-  it('leaves no half request on a connection that another one uses', async () => {
+  it('leaves no incomplete request on a connection that is used again', async () => {
     const { backend, client, port } = await start();
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 100'));
     expect((await client.response('POST')).body).toBe('too much');
@@ -38,7 +38,7 @@ describe('an answer that comes before the whole request', () => {
     expect(backend.connections).toHaveLength(2);
   });
 
-  it('and closes the connection at the backend is passed on', async () => {
+  it('is passed on even if the backend then closes the connection', async () => {
     const { client } = await start([{ write: early }, { end: true }]);
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 1000000'));
     client.send('a'.repeat(1_000));

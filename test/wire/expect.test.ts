@@ -14,7 +14,7 @@ function head(line: string, length: number, ...fields: string[]): string {
 // RFC 9110 §10.1.1.
 describe('Expect: 100-continue', () => {
   it.each(['100-continue', '100-Continue', ' 100-CONTINUE '])(
-    '%j is answered here, and not forwarded',
+    '%j is answered by the gateway and not forwarded',
     async (value) => {
       const { backend, client } = await start();
       client.send(head('POST /v1/x HTTP/1.1', 5, `Expect: ${value}`));
@@ -43,7 +43,7 @@ describe('Expect: 100-continue', () => {
     expect(backend.request.body).toBe('hello');
   });
 
-  it('adds no second 100 to that of the backend', async () => {
+  it('gets only one 100 if the backend sends one as well', async () => {
     const { client } = await start(`HTTP/1.1 100 Continue\r\n\r\n${okAnswer}`);
     client.send(`${head('POST /v1/x HTTP/1.1', 5, 'Expect: 100-continue')}hello`);
     const { interim } = await client.response('POST');

@@ -7,7 +7,7 @@ import { valuesOf } from '../support/response.ts';
 
 const allBytes = Array.from({ length: 128 }, (_, index) => String.fromCharCode(128 + index)).join('');
 
-// RFC 9110 §5.1 to §5.5: what is allowed passes as it is, both ways.
+// RFC 9110 §5.1 to §5.5: valid fields are passed on unchanged, both ways.
 const lines: [name: string, lines: string[]][] = [
   ['duplicates in their order', ['X-A: 1', 'X-B: 2', 'X-A: 3', 'x-a: 4']],
   ['the case of a name', ['x-lower: 1', 'X-UPPER: 2', 'X-mIxEd: 3']],
@@ -30,7 +30,7 @@ function picked(from: readonly string[], wanted: readonly string[]): string[] {
   return from.filter((line) => names.has(line.slice(0, line.indexOf(':')).toLowerCase())).map((line) => line.trimEnd());
 }
 
-describe('a field passes byte for byte', () => {
+describe('a field is passed on byte for byte', () => {
   it.each(lines)('to the backend: %s', async (_name, sent) => {
     const backend = await startBackend();
     const gateway = await startTestGateway({ '/v1': backend.url });
@@ -64,7 +64,7 @@ describe('a field passes byte for byte', () => {
     expect(picked((await ask(gateway.port, get('/v1/x'))).lines, cookies)).toEqual(cookies);
   });
 
-  it('the white space around a value is no part of it', async () => {
+  it('the white space around a value is removed', async () => {
     const backend = await startBackend('HTTP/1.1 200 OK\r\nX-A:\t b \t\r\nContent-Length:\t2 \r\n\r\nok');
     const gateway = await startTestGateway({ '/v1': backend.url });
     const response = await ask(gateway.port, get('/v1/x', 'X-A:\t b \t'));
@@ -72,7 +72,7 @@ describe('a field passes byte for byte', () => {
     expect(valuesOf(backend.request, 'x-a')).toEqual(['b']);
   });
 
-  it('a body of every byte passes both ways', async () => {
+  it('a body with every byte value is passed on both ways', async () => {
     const every = Array.from({ length: 256 }, (_, index) => String.fromCharCode(index)).join('');
     const backend = await startBackend(`HTTP/1.1 200 OK\r\nContent-Length: 256\r\n\r\n${every}`);
     const gateway = await startTestGateway({ '/v1': backend.url });
@@ -83,7 +83,7 @@ describe('a field passes byte for byte', () => {
 });
 
 // RFC 6585 §5; the limit of a head is 16 KiB.
-describe('too large a head is 431', () => {
+describe('a head that is too large is 431', () => {
   const many = (count: number) => Array.from({ length: count }, () => 'a:');
 
   it.each([
@@ -103,14 +103,14 @@ describe('too large a head is 431', () => {
     expect(backend.bytes).toBe('');
   });
 
-  it('900 fields are not', async () => {
+  it('900 fields are not too many', async () => {
     const backend = await startBackend();
     const gateway = await startTestGateway({ '/v1': backend.url });
     expect((await ask(gateway.port, get('/v1/x', ...many(900)))).status).toBe(200);
     expect(valuesOf(backend.request, 'a')).toHaveLength(900);
   });
 
-  it('gateway.limits.head is followed', async () => {
+  it('gateway.limits.head sets the limit', async () => {
     const backend = await startBackend();
     const gateway = await startTestGateway(
       { '/v1': backend.url },

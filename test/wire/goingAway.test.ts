@@ -41,7 +41,7 @@ async function startGateway(upstream: string, version: Record<string, unknown> =
   return { port: portOf(front), use, each };
 }
 
-/** A backend that switches to `protocol` and then leaves its socket to the test. */
+/** A backend that switches to `protocol` and then gives its socket to the test. */
 async function switched(protocol = 'websocket') {
   const taken: { socket: Socket; said: string }[] = [];
   const backend = await startBackend([
@@ -99,7 +99,7 @@ describe('WebSockets', () => {
     return { server, clients, backendCodes, ...running };
   }
 
-  it.each([1, 100])('%i at once: both sides hear 1001', async (count) => {
+  it.each([1, 100])('%i at once: both sides get 1001', async (count) => {
     const { clients, backendCodes, use, each } = await startChats(count);
     const closes = clients.map((client) => once(client, 'close'));
     await each((one) => one.goAway(), count);
@@ -110,7 +110,7 @@ describe('WebSockets', () => {
     await eventually(() => expect(use.inFlightCount).toBe(0));
   });
 
-  it('amid messages both ways, no message is broken', async () => {
+  it('during messages both ways, no message is broken', async () => {
     const { server, clients, each } = await startChats(1);
     const [client] = clients as [WebSocket];
     const [peer] = [...server.clients] as [WebSocket];
@@ -133,8 +133,8 @@ describe('WebSockets', () => {
   });
 });
 
-describe('a WebSocket frame that is on its way arrives whole, and then the Close', () => {
-  it('a large one to the client; what comes behind it does not', async () => {
+describe('a WebSocket frame in progress is completed before the Close', () => {
+  it('a large one to the client; later frames are discarded', async () => {
     const { client, target, goAway, use, backend } = await switched();
     const big = frame(2, 1_000_000);
     target.socket.write(big.subarray(0, 400_000));
@@ -151,7 +151,7 @@ describe('a WebSocket frame that is on its way arrives whole, and then the Close
     await expectNothingLeft(use, backend);
   });
 
-  it('a large one to the target; what comes behind it does not', async () => {
+  it('a large one to the target; later frames are discarded', async () => {
     const { client, target, goAway } = await switched();
     const big = frame(2, 1_000_000, { masked: true });
     client.send(big.subarray(0, 400_000));
@@ -164,7 +164,7 @@ describe('a WebSocket frame that is on its way arrives whole, and then the Close
     expectGoodbye(target.said.slice(big.length));
   });
 
-  it('one whose header comes byte by byte', async () => {
+  it('one whose header arrives byte by byte', async () => {
     const { client, target, goAway } = await switched();
     const bytes = frame(2, 70_000);
     for (const byte of bytes.subarray(0, 6)) {
@@ -182,7 +182,7 @@ describe('a WebSocket frame that is on its way arrives whole, and then the Close
     expect((await client.closed()).leftover === bytes.toString('latin1') + goodbye).toBe(true);
   });
 
-  it('one that came with the 101', async () => {
+  it('one that arrived with the 101', async () => {
     const bytes = frame(1, 300).toString('latin1');
     const head = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n';
     const backend = await startBackend([{ write: head + bytes.slice(0, 7) }, { wait: 100 }, { write: bytes.slice(7) }]);
@@ -250,7 +250,7 @@ describe('the end of a WebSocket', () => {
     await expectNothingLeft(use, backend);
   });
 
-  it('a client that has gone by then breaks nothing', async () => {
+  it('a client that has disconnected by then does no harm', async () => {
     const { client, target, goAway, use } = await switched();
     client.end();
     await eventually(() => expect(target.socket.readableEnded).toBe(true));
@@ -262,11 +262,11 @@ describe('the end of a WebSocket', () => {
   });
 });
 
-describe('a client that does not keep up', () => {
+describe('a client that reads too slowly', () => {
   it.each([
     ['a WebSocket', 'websocket', goodbye],
     ['another protocol', 'chat/2', ''],
-  ])('gets what was passed to it, and then the end: %s', async (_name, protocol, last) => {
+  ])('gets all bytes written to it, and then the end: %s', async (_name, protocol, last) => {
     const { client, target, goAway } = await switched(protocol);
     const one = frame(2, 20_000);
     client.socket.pause();
@@ -291,7 +291,7 @@ describe('a client that does not keep up', () => {
 });
 
 describe('another protocol', () => {
-  it('ends both ways, behind what was written', async () => {
+  it('ends both ways, after the bytes that were written', async () => {
     const { client, target, goAway, use, backend } = await switched('chat/2');
     const much = 'x'.repeat(2_000_000);
     target.socket.write(much);
@@ -323,7 +323,7 @@ describe('a response', () => {
     return { backend, client, ...running };
   }
 
-  it('that is a stream of events ends properly, and so does its connection to the target', async () => {
+  it('that is a stream of events ends cleanly, and so does its connection to the target', async () => {
     const { backend, client, use, each } = await begun([{ write: `${events}9\r\ndata: 1\n\n\r\n` }], 'data: 1');
     await each((one) => {
       one.goAway();
@@ -335,7 +335,7 @@ describe('a response', () => {
     expect(use.inFlightCount).toBe(0);
   });
 
-  it('that is finite goes on to its end, also when it is one of events', async () => {
+  it('with a Content-Length is completed, even if it is a stream of events', async () => {
     for (const type of ['text/plain', 'text/event-stream']) {
       const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: 8\r\n\r\n`;
       const { client, each } = await begun([{ write: `${head}half` }, { wait: 100 }, { write: 'half' }], 'half');
@@ -344,7 +344,7 @@ describe('a response', () => {
     }
   });
 
-  it('that has not begun is CUT_OFF when its time is over', async () => {
+  it('that has not begun when it is cut is CUT_OFF', async () => {
     const backend = await startBackend([]);
     const { port, each } = await startGateway(backend.url);
     const client = await connectTo(port);
@@ -355,7 +355,7 @@ describe('a response', () => {
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'));
   });
 
-  it('that has begun is broken off when its time is over', async () => {
+  it('that has begun when it is cut is aborted', async () => {
     const { client, each } = await begun([{ write: 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf' }], 'half');
     await each((one) => one.cut());
     expect((await client.abortedResponse()).partial).toBe('half');

@@ -88,7 +88,7 @@ describe('Host is refused with 400', () => {
     const { backend, client } = await startWire();
     client.send(message('GET /v1/x HTTP/1.0', `Host: ${value}`));
     const { status } = await client.response();
-    // An empty Host is what an HTTP/1.0 client may send that knows none.
+    // A client of HTTP/1.0 may send an empty Host.
     expect(value === '' ? [200, 400] : [400]).toContain(status);
     if (status === 400) expect(backend.bytes).toBe('');
   });
@@ -103,7 +103,7 @@ describe('Host is preserved', () => {
     expect(valuesOf(backend.request, 'x-forwarded-host')).toEqual([value]);
   });
 
-  it('in the white space around it lies no meaning', async () => {
+  it('without the white space around it', async () => {
     const { backend, client } = await startWire();
     client.send(message('GET /v1/x HTTP/1.1', 'Host: \t api.test \t '));
     expect((await client.response()).status).toBe(200);
@@ -113,7 +113,7 @@ describe('Host is preserved', () => {
   });
 });
 
-// RFC 9110 §7.2: HTTP/1.0 has no duty to send it; what we send is HTTP/1.1 and has one.
+// RFC 9110 §7.2: not required in HTTP/1.0, but required in the HTTP/1.1 that we send.
 it('HTTP/1.0 needs no Host, and the backend gets one', async () => {
   const { backend, client } = await startWire();
   client.send(message('GET /v1/x HTTP/1.0'));

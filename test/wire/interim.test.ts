@@ -34,7 +34,7 @@ describe('an interim response', () => {
     ['103', hints],
     ['102', processing],
     ['three', hints + processing + hints],
-  ])('is not for HTTP/1.0: %s', async (_name, interim) => {
+  ])('is not sent to HTTP/1.0: %s', async (_name, interim) => {
     expect(await statuses(interim, 'GET /v1/x HTTP/1.0')).toEqual([]);
   });
 
@@ -49,7 +49,7 @@ describe('an interim response', () => {
     expect(early && [...valuesOf(early, 'deprecation'), ...valuesOf(early, 'sunset')]).toEqual([]);
   });
 
-  it('comes at once, not with the final response', async () => {
+  it('is passed on at once, not with the final response', async () => {
     const backend = await startBackend([{ write: hints }, { take: () => {} }]);
     const gateway = await startTestGateway({ '/v1': backend.url });
     const client = await connectTo(gateway.port);

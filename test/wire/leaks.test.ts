@@ -33,7 +33,7 @@ describe('a problem reveals nothing: the backend', () => {
     expect(response.body).not.toContain('secret');
   });
 
-  it('is not there', async () => {
+  it('refuses the connection', async () => {
     const upstream = await refusedUrl();
     const gateway = await startTestGateway({ '/v1': upstream });
     expectNoLeak(await ask(gateway.port, get('/v1/x')), upstream);
@@ -71,7 +71,7 @@ describe('a problem reveals nothing: the request', () => {
   });
 });
 
-it('the backend’s own fields about itself pass', async () => {
+it('fields of the backend about itself are passed on', async () => {
   const backend = await startBackend(
     answer(500, 'own error', 'Server: nginx', 'X-Powered-By: PHP', 'Proxy-Status: inner'),
   );

@@ -28,7 +28,7 @@ const start = async (script: Answer, version: Record<string, unknown> = {}) => {
   return startWire(script, { version: { ...dates, ...version }, routes: () => ({ '/v2': v2 }), now });
 };
 
-describe('a deprecated major warns, however its response ends', () => {
+describe('every response of a deprecated major has the lifecycle fields', () => {
   it.each([
     ['200', answer(200, 'body')],
     ['201', answer(201, 'body', 'Location: /things/8')],
@@ -78,14 +78,14 @@ describe('a deprecated major warns, however its response ends', () => {
   it.each([
     ['413', post('/v1/x', 'a'.repeat(20)), 413],
     ['417', get('/v1/x', 'Expect: foo'), 417],
-  ])('%s of our own', async (_name, bytes, status) => {
+  ])('%s of the gateway itself', async (_name, bytes, status) => {
     const { port } = await start(answer(200, ''), { limits: { body: '10B' } });
     const response = await ask(port, bytes);
     expectProblem(response, status);
     expectWarned(response, successor('/x'));
   });
 
-  it('a response that is later broken off', async () => {
+  it('a response that breaks later', async () => {
     const { port } = await start([
       { write: 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf' },
       { wait: 50 },
@@ -98,7 +98,7 @@ describe('a deprecated major warns, however its response ends', () => {
     expect(client.pending).toContain(`Sunset: ${sunset}\r\n`);
   });
 
-  it('past its sunset, while it is served on', async () => {
+  it('after its sunset, while it is still served', async () => {
     const backend = await startBackend();
     const routes = { '/v1': { upstream: backend.url, ...dates }, '/v2': backend.url };
     const gateway = await startTestGateway(routes, { now: '2030-01-01T00:00:00Z' });
@@ -107,14 +107,14 @@ describe('a deprecated major warns, however its response ends', () => {
     expectWarned(response, successor('/x'));
   });
 
-  it('ahead of its deprecation', async () => {
+  it('before its deprecation', async () => {
     const backend = await startBackend();
     const routes = { '/v1': { upstream: backend.url, ...dates }, '/v2': backend.url };
     const gateway = await startTestGateway(routes, { now: '2026-01-01T00:00:00Z' });
     expectWarned(await ask(gateway.port, get('/v1/x')), successor('/x'));
   });
 
-  it('without a sunset of ours: that of the backend stays, unless it is earlier than the deprecation', async () => {
+  it('without a configured sunset: that of the backend is kept, unless it is earlier than the deprecation', async () => {
     for (const [own, expected] of [
       ['Sat, 30 Jun 2029 00:00:00 GMT', ['Sat, 30 Jun 2029 00:00:00 GMT']],
       ['Mon, 30 Jun 2025 00:00:00 GMT', []],
@@ -129,7 +129,7 @@ describe('a deprecated major warns, however its response ends', () => {
   });
 });
 
-it('an active major passes the three fields of its backend as they are', async () => {
+it('an active major passes on the lifecycle fields of its backend unchanged', async () => {
   const own = ['Deprecation: true', 'Sunset: whenever', 'Link: </a>; rel="next"', 'Link: </b, c>; rel="x, y"'];
   const { port } = await start(answer(200, '', ...own), {
     deprecation: undefined,

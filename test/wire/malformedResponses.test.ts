@@ -74,7 +74,7 @@ const malformed: [name: string, bytes: string][] = [
 
 const start = (script: Answer) => startWire(script, { defaults: { timeouts: { first_byte: '2s' } } });
 
-describe('what is no HTTP response becomes 502, and none of it is passed on', () => {
+describe('an invalid response becomes 502, and none of it is passed on', () => {
   it.each(malformed)('%s', async (_name, bytes) => {
     const { client } = await start([{ write: bytes }]);
     client.send(get('/v1/x'));
@@ -108,7 +108,7 @@ describe('what is no HTTP response becomes 502, and none of it is passed on', ()
     expectProblem(await client.response(), 502);
   });
 
-  it('an endless row of interim responses', async () => {
+  it('interim responses without end', async () => {
     const { client } = await start([{ write: 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(20_000) }]);
     client.send(get('/v1/x'));
     expectProblem(await client.response('GET', 4_000), 502, 504);

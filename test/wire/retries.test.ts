@@ -5,7 +5,7 @@ import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { expectProblem, expectProblemHead } from '../support/problem.ts';
 import { ask, connectTo, get, message, post } from '../support/rawClient.ts';
 
-/** Answers what comes first on a connection, and lets `then` happen to what comes second on it. */
+/** Answers the first request on a connection with a 200, and the second one with `then`. */
 function onReuse(then: Answer, onRetry: Answer = answer(200, 'fresh')): (request: SeenRequest) => Answer {
   return ({ index, connection }) => (index > 0 ? then : connection === 0 ? answer(200, 'first') : onRetry);
 }
@@ -29,9 +29,9 @@ const deaths: [name: string, answer: Answer][] = [
   ['closed', [{ end: true }]],
 ];
 
-// RFC 9110 §9.2.2, RFC 9112 §9.3.1: only what is idempotent may be sent again, and a proxy knows safe methods only.
+// RFC 9110 §9.2.2, RFC 9112 §9.3.1: only idempotent requests may be sent again. The gateway repeats safe methods only.
 describe.each(deaths)('a reused connection that is %s as we send', (_name, death) => {
-  it.each(['GET', 'OPTIONS'])('%s is sent again, on a fresh one', async (method) => {
+  it.each(['GET', 'OPTIONS'])('%s is sent again, on a new one', async (method) => {
     const { client, sent, backend } = await startReused(onReuse(death));
     client.send(bare(method));
     expect((await client.response(method)).body).toBe('fresh');
@@ -101,14 +101,14 @@ describe('nothing is sent again', () => {
     expect(sent('GET')).toHaveLength(1);
   });
 
-  it('on a connection that was fresh', async () => {
+  it('on a new connection', async () => {
     const backend = await startBackend([{ reset: true }]);
     const gateway = await startTestGateway({ '/v1': backend.url });
     expectProblem(await ask(gateway.port, get('/v1/x')), 502);
     expect(backend.requests).toHaveLength(1);
   });
 
-  it('where attempts: 1 forbids it', async () => {
+  it('with attempts: 1', async () => {
     const backend = await startBackend(onReuse([{ reset: true }]));
     const gateway = await startTestGateway({ '/v1': backend.url }, { defaults: { retries: { attempts: 1 } } });
     const client = await connectTo(gateway.port);

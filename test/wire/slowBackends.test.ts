@@ -14,20 +14,20 @@ describe('a slow backend', () => {
     ['sends nothing', []],
     ['stops within its head', [{ write: 'HTTP/1.1 200 OK\r\nX-A' }]],
     ['never ends its head', inPieces(`HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(200)}`, 1, 20)],
-  ] satisfies [string, Answer][])('that %s is 504, and left', async (_name, script) => {
+  ] satisfies [string, Answer][])('that %s is 504 and disconnected', async (_name, script) => {
     const { backend, client } = await start(script, { first_byte: '300ms', idle: '300ms' });
     client.send(get('/v1/x'));
     expectProblem(await client.response(), 504);
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'));
   });
 
-  it('that takes its time within the limit is waited for', async () => {
+  it('that stays within the limit gets its response through', async () => {
     const { client } = await start([{ wait: 500 }, { write: answer(200, 'late') }], { first_byte: '2s' });
     client.send(get('/v1/x'));
     expect((await client.response()).body).toBe('late');
   });
 
-  it('that waits for a slow request body is not blamed', async () => {
+  it('that waits for a slow request body is not timed out', async () => {
     const { client } = await start(answer(200, 'ok'), { first_byte: '300ms' });
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 5'));
     await client.sendPieces([...'hello'], 150);
@@ -38,14 +38,14 @@ describe('a slow backend', () => {
     ['a known length', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'],
     ['chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n'],
     ['until it closes', 'HTTP/1.1 200 OK\r\n\r\nhalf'],
-  ])('that falls silent within its body is aborted: %s', async (_name, begun) => {
+  ])('that stops within its body is aborted: %s', async (_name, begun) => {
     const { backend, client } = await start([{ write: begun }], { idle: '300ms' });
     client.send(get('/v1/x'));
     expect((await client.abortedResponse()).status).toBe(200);
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'));
   });
 
-  it('that keeps moving is not cut off, however slow', async () => {
+  it('that is slow but makes progress is not disconnected', async () => {
     const body = inPieces('abcdef', 1, 150);
     const { client } = await start([{ write: 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n' }, ...body], {
       idle: '400ms',
@@ -77,7 +77,7 @@ describe('a slow backend', () => {
     expectProblem(await ask(gateway.port, get('/v1/x')), 504);
   });
 
-  it('whose connection idles longer than keep_alive is left', async () => {
+  it('whose connection is idle longer than keep_alive is disconnected', async () => {
     const { backend, client } = await start(answer(200, 'ok'), { keep_alive: '300ms' });
     client.send(get('/v1/x'));
     expect((await client.response()).status).toBe(200);
@@ -85,7 +85,7 @@ describe('a slow backend', () => {
   });
 
   // RFC 9112 §9.3: a shorter time-out that the backend itself announces.
-  it('that announces a shorter keep-alive is believed', async () => {
+  it('can announce a shorter keep-alive', async () => {
     const { backend, client } = await start(answer(200, 'ok', 'Keep-Alive: timeout=1'), { keep_alive: '30s' });
     client.send(get('/v1/x'));
     expect((await client.response()).status).toBe(200);

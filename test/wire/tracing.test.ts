@@ -38,14 +38,14 @@ describe('X-Request-Id', () => {
     expect(ids).not.toContain(sent);
   });
 
-  it('is one, however many the client sent', async () => {
+  it('is sent once, even if the client sent several', async () => {
     const { backend, port } = await startWire();
     await ask(port, get('/v1/x', 'X-Request-Id: one', 'X-Request-Id: two'));
     expect(valuesOf(backend.request, 'x-request-id')).toHaveLength(1);
   });
 });
 
-it('the trace context passes as it is', async () => {
+it('the trace context is passed on unchanged', async () => {
   const { backend, port } = await startWire();
   const fields = ['traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', 'tracestate: a=1, b=2'];
   await ask(port, get('/v1/x', ...fields));
@@ -57,7 +57,7 @@ it.each([
   ['invalid', ['traceparent: 00-0-0-01', 'tracestate: a=1']],
   ['said twice', [1, 2].map((n) => `traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333${n}-01`)],
   ['absent, although there is a state', ['tracestate: a=1']],
-])('where the trace context is %s a new trace begins, without a state', async (_name, fields) => {
+])('if the trace context is %s, a new trace begins, without a state', async (_name, fields) => {
   const { backend, port } = await startWire();
   await ask(port, get('/v1/x', ...fields));
   expect(valuesOf(backend.request, 'traceparent')).toEqual([

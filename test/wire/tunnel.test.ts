@@ -9,7 +9,7 @@ const dates = { deprecation: '2026-06-30', sunset: '2028-06-30T23:59:59Z' };
 const upgrading = ['Connection: Upgrade', 'Upgrade: chat/2'];
 const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat/2\r\nX-Own: 1\r\n\r\n';
 
-/** Switches, then sends everything back twice. */
+/** Switches protocols, then sends everything back twice. */
 const echo: Answer = [
   { write: switching },
   {
@@ -54,7 +54,7 @@ describe('any protocol is tunnelled once the backend has switched', () => {
     expect(valuesOf(backend.request, 'via')).toHaveLength(1);
   });
 
-  it('bytes pass as they are, both ways', async () => {
+  it('bytes are passed on unchanged, both ways', async () => {
     const { client } = await start(echo);
     client.send(get('/v1/chat', ...upgrading));
     await client.response();
@@ -66,7 +66,7 @@ describe('any protocol is tunnelled once the backend has switched', () => {
     expect(await client.bytes(2 * request.length)).toBe(request + request);
   });
 
-  it('what was sent behind the request, or behind the 101, is not lost', async () => {
+  it('bytes right after the request or the 101 are not lost', async () => {
     const { client } = await start([{ write: `${switching}early words` }]);
     client.send(`${get('/v1/chat', ...upgrading)}`);
     expect((await client.response()).status).toBe(101);
@@ -77,7 +77,7 @@ describe('any protocol is tunnelled once the backend has switched', () => {
     expect(await other.client.bytes(10)).toBe('hellohello');
   });
 
-  it('a half-close reaches the backend, and its last words the client', async () => {
+  it('a half-close reaches the backend, and the last bytes of the backend reach the client', async () => {
     const { backend, client } = await start(echo);
     client.send(get('/v1/chat', ...upgrading));
     await client.response();
@@ -109,7 +109,7 @@ describe('any protocol is tunnelled once the backend has switched', () => {
     await client.closed(1_500);
   });
 
-  it('idle, it is left after stream_idle', async () => {
+  it('an idle tunnel is closed after stream_idle', async () => {
     const { client } = await start(echo, { timeouts: { stream_idle: '300ms' } });
     client.send(get('/v1/chat', ...upgrading));
     await client.response();

@@ -41,7 +41,7 @@ describe('Via', () => {
     ['before another', (via: string) => [`Via: ${via}, 1.0 fred`]],
     ['in a second line', (via: string) => ['Via: 1.0 fred', `Via: ${via}`]],
     ['with a comment', (via: string) => [`Via: ${via} (us)`]],
-  ])('of our own is a loop: %s', async (_name, fields) => {
+  ])('with our own name is a loop: %s', async (_name, fields) => {
     const { backend, port } = await startWire();
     await ask(port, get('/v1/x'));
     const response = await ask(port, get('/v1/x', ...fields(singleValueOf(backend.request, 'via') ?? 'none')));
@@ -49,7 +49,7 @@ describe('Via', () => {
     expect(backend.requests).toHaveLength(1);
   });
 
-  it('of another gateway like us is no loop', async () => {
+  it('with the name of another gateway is no loop', async () => {
     const [one, other] = [await startWire(), await startWire()];
     await ask(one.port, get('/v1/x'));
     const via = singleValueOf(one.backend.request, 'via') ?? '';

@@ -65,13 +65,13 @@ export class ContractPair {
     return comparison;
   }
 
-  /** Like `compareOnce`, for places whose meaning does not depend on their surroundings. Undefined: identical. */
+  /** Like `compareOnce`, for parts whose meaning does not depend on the parts around them. Undefined: identical. */
   compareUnlessIdentical(aspect: string, old: Located, now: Located, compare: CompareLocated): Comparison | undefined {
     return this.#identical.areIdentical(old, now) ? undefined : this.compareOnce(aspect, old, now, compare);
   }
 }
 
-// In this order: choices take back changes that the aspects before them found. See `dropMovedChanges`.
+// The order matters: `compareChoices` removes changes that earlier aspects added. See `dropMovedChanges`.
 const aspects = [
   compareValues,
   compareLimits,
@@ -121,7 +121,7 @@ class SchemaComparer {
   };
 }
 
-/** Part by part, if there are as many as before. */
+/** Compares the descriptions part by part, if both schemas have the same number of parts. */
 function compareDescriptions({ parts: before }: Schema, { parts: after }: Schema, into: Comparison): void {
   if (before.length !== after.length) return;
   for (const [index, { located }] of before.entries()) compareDocs(located, after[index]?.located ?? located, into);

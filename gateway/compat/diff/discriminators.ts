@@ -42,7 +42,7 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, names: Ne
   const [oldTargets, newTargets] = [targetsOf(oldSchema), targetsOf(newSchema)];
   const areSubtypes = oldSchema.isSubtype && newSchema.isSubtype;
   for (const [value, target] of oldValues) {
-    // The name of a schema is a value of the discriminator without being listed.
+    // The name of a schema is a value of the discriminator even if the mapping omits it.
     const named = newTargets.get(value);
     const kept = newValues.get(value) ?? (named && { ...named, value });
     if (areSubtypes && !names.has(nameOf(target.value)) && !losesOwnValue(pair, target, kept)) continue;
@@ -90,7 +90,7 @@ function unchangedNames({ oldSchema, newSchema }: SchemaPair): [old: string, now
   return [...targetsOf(oldSchema).keys()].filter((name) => targets.has(name)).map((name) => [name, name]);
 }
 
-/** A subtype was renamed if its old name is gone, and a value that referred to it now refers to a new one. */
+/** A subtype counts as renamed if its old name was removed and a value that referred to it now refers to a new name. */
 function namesOfSubtypes(pair: SchemaPair): NewNames {
   const [oldTargets, newTargets] = [targetsOf(pair.oldSchema), targetsOf(pair.newSchema)];
   const names = new Map(unchangedNames(pair));
