@@ -31,7 +31,7 @@ export class Telemetry {
   readonly #onRecord: (exchange: ExchangeRecord) => void;
   readonly #usage: ServeOptions['usage'];
   readonly #timer: NodeJS.Timeout | undefined;
-  // Of the snapshot before, until the exchanges that ended with it are recorded.
+  // The base path of the previous snapshot, until the exchanges that ended with it are recorded.
   #basePath: string;
   /** The settings and salt that the collector uses, as text to compare. */
   #collectorKey: string;

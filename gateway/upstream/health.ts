@@ -68,7 +68,7 @@ export class TargetHealth {
     this.noteError(cause);
     this.mayRecover = true;
     if (unreached) this.reachable = false;
-    // Requests sent before the ejection say nothing new.
+    // A request that fails during an ejection was sent before it, and is not counted.
     if (this.ejectedUntil !== undefined || !this.#settings) return;
     this.#failures += 1;
     if (unreached) this.#unreached += 1;

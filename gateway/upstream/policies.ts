@@ -57,7 +57,7 @@ function load({ target, weight }: PoolMember): number {
   return target.inFlight / weight;
 }
 
-/** Random by weight. It keeps no state, so several gateways never choose in step. */
+/** Random by weight. Several gateways choose independently of each other. */
 export function random(chance: () => number = Math.random): Policy {
   return (members) => draw(members, chance);
 }

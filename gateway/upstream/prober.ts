@@ -7,7 +7,7 @@ import type { TargetHealth } from './health.ts';
 
 // An unexpected result is checked again soon instead of after the whole interval.
 const recheckMs = 1_000;
-// Share of the interval, so that several gateways do not probe in step.
+// Share of the interval, so that several gateways do not probe at the same time.
 const jitter = 0.1;
 
 /** A target to probe. */

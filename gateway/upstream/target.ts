@@ -8,7 +8,7 @@ import { type HealthChanges, TargetHealth } from './health.ts';
 import { type Connections, isHostName, NamedConnections, type Resolve, systemResolve } from './namedConnections.ts';
 import { Prober } from './prober.ts';
 
-/** What all targets of a registry share. */
+/** The state that all targets of a registry share. */
 export interface TargetContext {
   readonly changes: HealthChanges;
   readonly resolve: Resolve;
@@ -55,7 +55,7 @@ export class Target {
     return lookup === undefined ? this.endpoint : { ...this.endpoint, lookup };
   }
 
-  /** Called for each snapshot that uses it: sets health thresholds, keeps DNS fresh and starts probes if configured. */
+  /** Called for each snapshot that uses it: sets health thresholds, starts the DNS refresh, and starts probes if configured. */
   activate(settings: HealthSettings, isOnly: boolean): void {
     this.health.configure(settings, isOnly);
     this.#named?.startRefresh();

@@ -5,13 +5,14 @@ import { Menu } from './menu.ts';
 import { readBase, readId, readWord } from './parameters.ts';
 import { answerError, answerUnknownRoute, only, Refusal } from './problem.ts';
 
-const draftLimit = '16kb'; // a cocktail at every bound of the contract fits, even with each character escaped
+// Enough for the largest cocktail that the contract allows, even if every character is escaped.
+const draftLimit = '16kb';
 
-/** The cocktails API, version 1. It knows nothing of the prefix under which a gateway may publish it. */
+/** The cocktails API, version 1. Its paths have no version prefix: the gateway strips it. */
 export function createApp(menu = new Menu()): Express {
   const app = express();
   app.disable('x-powered-by');
-  // Serve the paths of the contract and no other spelling of them: a client that relied on one would be a contract too.
+  // Serves only the exact paths of the contract: clients could come to depend on other spellings.
   app.enable('case sensitive routing');
   app.enable('strict routing');
 

@@ -1,6 +1,6 @@
 import type { Draft } from './menu.ts';
 
-/** What the house always serves. */
+/** The cocktails that are always on the menu. */
 export const houseCocktails: readonly Draft[] = [
   { title: 'Negroni', base: 'gin', price: '9.50', ingredients: ['gin', 'campari', 'sweet vermouth'] },
   { title: 'Daiquiri', base: 'rum', price: '8.50', ingredients: ['white rum', 'lime juice', 'sugar syrup'] },

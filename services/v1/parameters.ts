@@ -37,6 +37,6 @@ export function readId(segment: string): number {
 function readOnce(query: Query, name: string): string | undefined {
   const value = query[name];
   if (value === undefined || typeof value === 'string') return value;
-  // Taking the first or the last would guess which one the client meant.
+  // A repeated parameter is ambiguous.
   throw new Refusal(400, `${name} may be given only once`);
 }

@@ -5,18 +5,19 @@ import { Menu } from './menu.ts';
 import { readId, readRequiredBase } from './parameters.ts';
 import { answerError, answerUnknownRoute, only, Refusal } from './problem.ts';
 
-const draftLimit = '16kb'; // a cocktail at every bound of the contract fits, even with each character escaped
+// Enough for the largest cocktail that the contract allows, even if every character is escaped.
+const draftLimit = '16kb';
 
-/** The cocktails API, version 2, which knows its prefix: everything is served below /v2 and points there. */
+/** The cocktails API, version 2. All its paths and links begin with /v2, except a second health check at the root. */
 export function createApp(menu = new Menu()): Express {
   const app = express();
   app.disable('x-powered-by');
-  // Serve the paths of the contract and no other spelling of them: a client that relied on one would be a contract too.
+  // Serves only the exact paths of the contract: clients could come to depend on other spellings.
   app.enable('case sensitive routing');
   app.enable('strict routing');
 
   app.use('/v2', createApi(menu));
-  // Again at the root, for a probe that asks this process itself and not the version it happens to serve.
+  // Also at the root, for probes that do not know the version prefix.
   app.use(createHealth());
   app.use(answerUnknownRoute);
   app.use(answerError);

@@ -1,6 +1,6 @@
 import type { Draft } from './menu.ts';
 
-/** What the house always serves. */
+/** The cocktails that are always on the menu. */
 export const houseCocktails: readonly Draft[] = [
   { name: 'Negroni', base: 'gin', price: 9.5, ingredients: ['gin', 'campari', 'sweet vermouth'], glass: 'tumbler' },
   {

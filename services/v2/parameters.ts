@@ -13,7 +13,7 @@ export function readBase(query: Query): Base | undefined {
   return base;
 }
 
-/** The base of a route that makes no sense without one. */
+/** The `base` of a route that requires it. */
 export function readRequiredBase(query: Query): Base {
   const base = readBase(query);
   if (base === undefined) throw new Refusal(400, `base is required: one of ${bases.join(', ')}`);
@@ -37,6 +37,6 @@ export function readId(segment: string): number {
 function readOnce(query: Query, name: string): string | undefined {
   const value = query[name];
   if (value === undefined || typeof value === 'string') return value;
-  // Taking the first or the last would guess which one the client meant.
+  // A repeated parameter is ambiguous.
   throw new Refusal(400, `${name} may be given only once`);
 }

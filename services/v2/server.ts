@@ -5,7 +5,8 @@ import { createApp } from './app.ts';
 // `||`: an empty variable, as Compose passes for an unset one, means the default too.
 const port = Number(process.env['PORT'] || 3002);
 const host = process.env['HOST'] || '127.0.0.1';
-const patienceMs = 10_000; // what an answer under way may take once we are asked to stop
+// The time that open requests have to finish after a stop signal.
+const stopTimeoutMs = 10_000;
 
 const server = createServer(createApp());
 
@@ -20,10 +21,10 @@ server.listen(port, host, () => {
   console.log(`cocktails v2 is listening on http://${host.includes(':') ? `[${host}]` : host}:${actual}`);
 });
 
-// `once`: a second signal finds no handler and ends the process at once, as an impatient operator expects.
+// `once`: a second signal has no handler, and ends the process at once.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
 
 function stop(): void {
   server.close();
-  setTimeout(() => server.closeAllConnections(), patienceMs).unref();
+  setTimeout(() => server.closeAllConnections(), stopTimeoutMs).unref();
 }

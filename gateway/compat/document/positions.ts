@@ -156,7 +156,8 @@ class JsonSearch {
       this.#at = endOfString(this.#text, start);
       const wanted = inner.get(unquote(this.#text.slice(start, this.#at)));
       this.#skipBlanks();
-      this.#at += 1; // the colon
+      // Skip the colon.
+      this.#at += 1;
       if (wanted) {
         wanted.offset = start;
         this.find(wanted);
