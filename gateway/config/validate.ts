@@ -46,9 +46,9 @@ export function validate(
   }
   const { draft, faults: typeFaults } = checkTypes(source);
   const context = contextOf(source, draft, parsed);
-  const wanted = Object.entries(rules).filter(([name]) => forwards || name !== 'no-target');
-  const ruleFaults = wanted.flatMap(([, rule]) => rule(context));
-  // An unset variable and a misspelt key are one fault each; the value that is missing because of them is not a second one.
+  const applicableRules = Object.entries(rules).filter(([name]) => forwards || name !== 'no-target');
+  const ruleFaults = applicableRules.flatMap(([, rule]) => rule(context));
+  // An unset variable or a misspelt key is one fault. The value that is missing because of it is not reported again.
   const reported = new Set([...faults.map(({ path }) => path).filter((path) => path !== ''), ...intendedKeys(source)]);
   const others = [...typeFaults, ...ruleFaults].filter(({ path }) => !reported.has(path));
   const all = [...faults, ...others];
@@ -57,7 +57,7 @@ export function validate(
   return { snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
 }
 
-/** A text with variables is an `Expanded` object, which is no map. */
+/** False for an `Expanded` object, which stands for a text with variables. */
 function isMap(tree: unknown): boolean {
   return typeof tree === 'object' && tree !== null && !Array.isArray(tree) && !(tree instanceof Expanded);
 }
@@ -82,11 +82,11 @@ function contextOf(source: Source, draft: Draft, parsed?: ParsedContracts): Rule
 
 type Issue = z.core.$ZodIssue;
 
-const blank: ScalarIssue = { predicate: 'is wrong', remedy: 'Correct it.', mismatch: false };
+const unspecificIssue: ScalarIssue = { predicate: 'is wrong', remedy: 'Correct it.', mismatch: false };
 
 /**
  * Checks types and fills in defaults. A wrong value is reported and left out, so that the rules can find further faults;
- * `has(source, path)` tells a rule whether a key is missing or has a wrong value.
+ * with `has(source, path)` a rule can distinguish a missing key from a wrong value.
  */
 export function checkTypes(source: Source): { draft: Draft; faults: Fault[] } {
   const faults: Fault[] = [];
@@ -103,7 +103,7 @@ export function checkTypes(source: Source): { draft: Draft; faults: Fault[] } {
   throw new Error('The schema rejects a document without its wrong values.');
 }
 
-/** Replaces an issue of a union by the issues of the form that was meant, if only one form fits. */
+/** Replaces an issue of a union by the issues of its only alternative that has the type of the value, if there is one. */
 function flatten(issue: Issue, parent: Path): Issue[] {
   const path = [...parent, ...(issue.path as (string | number)[])];
   if (issue.code !== 'invalid_union') return [{ ...issue, path }];
@@ -136,7 +136,7 @@ function nameOf(path: Path): string {
 
 function words(issue: Issue, found: unknown): { predicate: string; remedy: string } {
   if (issue.code === 'custom') {
-    const { predicate, remedy } = { ...blank, ...issue.params };
+    const { predicate, remedy } = { ...unspecificIssue, ...issue.params };
     return { predicate, remedy };
   }
   const predicate = found === undefined ? 'is missing' : `is ${nameOfType(found)}`;
@@ -147,7 +147,7 @@ function words(issue: Issue, found: unknown): { predicate: string; remedy: strin
   return { predicate, remedy: `Write ${wanted}.` };
 }
 
-/** What to leave out: the value itself, or the map that lacks a required key. */
+/** The paths to leave out: of the value itself, or of the map that lacks a required key. */
 function wrongPaths(tree: unknown, issue: Issue): Path[] {
   const path = issue.path as (string | number)[];
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => [...path, key]);

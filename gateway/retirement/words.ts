@@ -9,7 +9,7 @@ type Clients = Pick<CountedClients, 'clients' | 'others'>;
 const maxListedClients = 5;
 const maxListedRoutes = 2;
 
-/** A share of 0 to 1 as a percentage that is never rounded to nothing: `2.3%`, `less than 0.01%`. */
+/** A share of 0 to 1 as a percentage: `2.3%`. A small share is `less than 0.01%`, never 0%. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.0001) return 'less than 0.01%';
   return `${Number((share * 100).toPrecision(share >= 0.1 ? 3 : 2))}%`;
@@ -30,7 +30,7 @@ export function secondOf(instant: number): string {
   return new Date(instant).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
-/** A client whose only open request began earlier has no new request. */
+/** A client whose only request began before the period and is still open has 0 requests. */
 function requestsInWords(requests: number): string {
   return requests > 0 ? plural(requests, 'request') : 'no new request';
 }

@@ -12,7 +12,7 @@ export function segmentsOf(path: string): string[] {
   return path.slice(path.startsWith('/') ? 1 : 0).split('/');
 }
 
-// Patterns are compiled once. The cache is limited, because edited contracts bring new ones.
+// Patterns are compiled once. The cache is limited, because every edit of a contract may add new ones.
 const patterns = new Map<string, SegmentPattern | undefined>();
 const maxPatterns = 10_000;
 

@@ -19,7 +19,7 @@ import { readRegularFile } from '../shared/fileSystem.ts';
 
 /** The names that operators gave to clients, from the file `usage.names`. */
 export class ClientNames {
-  /** Why the file could not be read the last time, in one line. Then the previous names stay. */
+  /** Why the last read of the file failed, in one line; the previous names stay. Undefined: it succeeded. */
   problem: string | undefined;
   #names: ReadonlyMap<string, string> = new Map();
 
@@ -47,7 +47,7 @@ function readNames(file: string): ReadonlyMap<string, string> | string {
 /** The result of `nameClient`. */
 export type NamingResult =
   | { readonly kind: 'saved' }
-  /** Someone else changed the client's name in the meantime; '' for a name that was removed. */
+  /** The client's name is no longer the one that the operator saw. `name`: the current one, '' for none. */
   | { readonly kind: 'conflict'; readonly name: string }
   /** The file cannot be edited. */
   | { readonly kind: 'refused'; readonly reason: string };
@@ -76,7 +76,7 @@ export function nameClient(file: string, client: string, name: string, was: stri
   return { kind: 'refused', reason: 'another program keeps changing it' };
 }
 
-/** Keeps the file's mode, owner and links. @returns false if the file does not contain `before` any more */
+/** Keeps the file's mode, owner and links. @returns false if the content is no longer `before` */
 function replaceFile(file: string, before: Buffer, after: Buffer): boolean {
   const target = realpathSync(file);
   const { mode, nlink, uid, gid } = statSync(target);
@@ -85,7 +85,7 @@ function replaceFile(file: string, before: Buffer, after: Buffer): boolean {
   return (mayRename ? byRename(target, before, after, mode & 0o7777) : undefined) ?? inPlace(target, before, after);
 }
 
-/** Atomic for readers. Undefined if the folder does not allow it: it is read-only, or the file is a bind mount. */
+/** Readers see the old or the new content. Undefined if no rename is possible: a read-only folder or a bind mount. */
 function byRename(target: string, before: Buffer, after: Buffer, mode: number): boolean | undefined {
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
@@ -111,7 +111,7 @@ function inPlace(target: string, before: Buffer, after: Buffer): boolean {
     try {
       writeAll(file, after);
     } catch (error) {
-      // The disk may be full. The previous content needs no more space than it had.
+      // The disk may be full. The previous content still fits, because its space is in use by the file.
       writeAll(file, before);
       throw error;
     }

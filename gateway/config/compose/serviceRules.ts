@@ -28,7 +28,7 @@ export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) =>
   });
 };
 
-/** Most editors save by a rename; the mount of a single file keeps showing the old file. */
+/** Most editors save a file by a rename. A container that mounts only this file keeps the old one. */
 export const routesMountedAlone: ComposeRule = ({ gateway, project, routesFile }) =>
   mountsOf(gateway, project.folders)
     .filter((mount) => realPathOf(mount.source) === routesFile)
@@ -38,9 +38,9 @@ export const routesMountedAlone: ComposeRule = ({ gateway, project, routesFile }
       return warning(faultIn(at, ['services', gateway.name, 'volumes'], message, 'Mount the folder of the file.'));
     });
 
-/** Variables that the file passes to the gateway, and that are not set. */
+/** Variables and env files that the Compose file passes to the gateway, but that are not set or cannot be read. */
 export const gatewayEnvironment: ComposeRule = ({ gateway }) => {
-  const lost = gateway.missingEnvFiles.map((item) => {
+  const unreadable = gateway.missingEnvFiles.map((item) => {
     const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
     const remedy = 'Correct the path, or write required: false.';
     return serious(faultIn(item.at, ['services', gateway.name, 'env_file'], `${brief(path)} cannot be read.`, remedy));
@@ -52,16 +52,16 @@ export const gatewayEnvironment: ComposeRule = ({ gateway }) => {
       return warning(faultIn(at, path, message, `Set it, or write \${${variable}:-default}.`));
     }),
   );
-  return [...lost, ...unset];
+  return [...unreadable, ...unset];
 };
 
-/** A container whose service was removed from the file before it was stopped; Compose leaves it running. */
-export const orphanStillRuns: ComposeRule = (pair) => {
-  const { project, versions, running = new Set<string>() } = pair;
-  // A host that a version still uses is a fault of another rule; its container must not be removed.
-  const asked = new Set(servedTargets(pair).map(({ target }) => target.host));
-  const lost = [...running].filter((name) => !project.services.has(name) && !asked.has(name.toLowerCase()));
-  return lost.map((service): ComposeFinding => {
+/** A container that still runs although its service was removed from the file. Compose does not stop it. */
+export const orphanStillRuns: ComposeRule = (context) => {
+  const { project, versions, running = new Set<string>() } = context;
+  // If a version still uses the host, its container must not be removed. Another rule reports the missing service.
+  const usedHosts = new Set(servedTargets(context).map(({ target }) => target.host));
+  const orphans = [...running].filter((name) => !project.services.has(name) && !usedHosts.has(name.toLowerCase()));
+  return orphans.map((service): ComposeFinding => {
     const name = brief(service);
     const retired = versions.find((version) => version.isRetired && isNamedFor(service, version.name));
     const message = `A container of ${name} still runs in the project ${brief(project.name)}, but none of these files has that service.`;
@@ -82,10 +82,10 @@ export const orphanStillRuns: ComposeRule = (pair) => {
   });
 };
 
-/** The label that marks a service as no backend of the gateway. */
+/** The label of a service that is not a backend of the gateway. */
 export const label = 'version-gateway.backend';
 
-// Images that commonly run beside an API and are no version of it. The list only suppresses a warning.
+// Images of services that are not an API, such as databases. The list only suppresses a warning.
 const commonImages = new Set(
   `postgres postgresql postgis timescaledb mysql mariadb percona mongo mongodb redis valkey memcached rabbitmq kafka
   zookeeper nats elasticsearch opensearch kibana prometheus alertmanager grafana loki tempo jaeger all-in-one zipkin
@@ -94,24 +94,24 @@ const commonImages = new Set(
 );
 
 /** A service that looks like a version of the API, but has no route. */
-export const serviceUnreached: ComposeRule = (pair) => {
-  // A host that is not set yet may be any service.
-  if (servedTargets(pair).some(({ target }) => target.host.includes(unknownValue))) return [];
-  const reached = servicesOf(pair.versions.flatMap(({ targets }) => targets));
-  const unneeded = servicesOfRetired(pair);
+export const serviceUnreached: ComposeRule = (context) => {
+  // The host of a target is a variable that is not set: it may be any service.
+  if (servedTargets(context).some(({ target }) => target.host.includes(unknownValue))) return [];
+  const reached = servicesOf(context.versions.flatMap(({ targets }) => targets));
+  const unneeded = servicesOfRetired(context);
   const failing = ['nothing', 'itself', 'elsewhere'];
-  const misdirected = pair.versions.filter(({ targets }) =>
+  const misdirected = context.versions.filter(({ targets }) =>
     targets.some(({ resolution }) => failing.includes(resolution.kind)),
   );
   return (
-    backends(pair)
+    backends(context)
       .filter((service) => service.notStarted === undefined && !reached.has(service) && !unneeded.has(service))
       // A version of that name has a wrong host, which another rule reports.
       .filter((service) => !misdirected.some(({ name }) => isNamedFor(service.name, name)))
       .map((service) => {
         const name = brief(service.name);
         const remedy = `Add a route to it, or label it ${label}: "false" if it is no version of the API.`;
-        const message = `No route leads to ${name}, although ${brief(pair.gateway.name)} can reach it.`;
+        const message = `No route leads to ${name}, although ${brief(context.gateway.name)} can reach it.`;
         return warning(faultIn(service.at, ['services', service.name], message, remedy));
       })
   );
@@ -121,9 +121,9 @@ export const serviceUnreached: ComposeRule = (pair) => {
  * A retired version is answered 410 without its service. This is a warning, because the service must run for a while
  * between the two steps of retiring.
  */
-export const retiredStillRuns: ComposeRule = (pair) =>
-  [...servicesOfRetired(pair)].flatMap(([service, version]): ComposeFinding[] => {
-    const isRunning = pair.running?.has(service.name) === true;
+export const retiredStillRuns: ComposeRule = (context) =>
+  [...servicesOfRetired(context)].flatMap(([service, version]): ComposeFinding[] => {
+    const isRunning = context.running?.has(service.name) === true;
     if (service.notStarted !== undefined && !isRunning) return [];
     const name = brief(service.name);
     const state = isRunning ? 'its container still runs' : `\`docker compose up\` starts it`;
@@ -137,11 +137,11 @@ export const retiredStillRuns: ComposeRule = (pair) =>
   });
 
 /** Services of retired versions only, found by upstream, or by name for a tombstone without an upstream. */
-function servicesOfRetired(pair: ComposeContext): ReadonlyMap<Service, string> {
-  const inUse = servicesOf(servedTargets(pair));
-  const candidates = backends(pair);
+function servicesOfRetired(context: ComposeContext): ReadonlyMap<Service, string> {
+  const inUse = servicesOf(servedTargets(context));
+  const candidates = backends(context);
   const found = new Map<Service, string>();
-  for (const { name, isRetired, targets } of pair.versions) {
+  for (const { name, isRetired, targets } of context.versions) {
     if (!isRetired) continue;
     const named = candidates.filter((service) => isNamedFor(service.name, name));
     for (const service of [...servicesOf(targets), ...named]) if (!inUse.has(service)) found.set(service, name);

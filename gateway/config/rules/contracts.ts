@@ -50,16 +50,16 @@ export const guideNeedsSuccessor: ConfigRule = (context) =>
     .filter((entry) => successorOf(entry, context) === undefined)
     .filter(({ route }) => route.successor === undefined)
     .map(({ key }) => {
-      const message = `${key} has no successor, and a guide describes the way to one.`;
+      const message = `${key} has no successor, but a guide describes the migration to one.`;
       return faultAt(context.source, ['routes', key, 'guide'], message, 'Add the next major, or remove guide.');
     });
 
 /** A migration guide is generated from two contracts. */
 export const guideNeedsContracts: ConfigRule = (context) =>
-  guidePairs(context).flatMap(({ entry: { key }, both }) => {
-    const missing = both.find((one) => !has(context.source, ['routes', one.key, 'contract']));
+  guidePairs(context).flatMap(({ entry: { key }, pair }) => {
+    const missing = pair.find((one) => !has(context.source, ['routes', one.key, 'contract']));
     if (!missing) return [];
-    const message = `The guide is generated from the contracts of ${both.map((one) => one.key).join(' and ')}, and ${missing.key} has none.`;
+    const message = `The guide is generated from the contracts of ${pair.map((one) => one.key).join(' and ')}, and ${missing.key} has none.`;
     return [
       faultAt(context.source, ['routes', key, 'guide'], message, `Add a contract to ${missing.key}, or remove guide.`),
     ];
@@ -67,8 +67,8 @@ export const guideNeedsContracts: ConfigRule = (context) =>
 
 /** A guide quotes fields, types and examples, so it would publish most of a hidden contract. */
 export const guideQuotesPublishedContracts: ConfigRule = (context) =>
-  guidePairs(context).flatMap(({ entry: { key }, both }) => {
-    const hidden = both.find((one) => {
+  guidePairs(context).flatMap(({ entry: { key }, pair }) => {
+    const hidden = pair.find((one) => {
       const contract = context.contracts.get(one.key);
       return !isUnusable(contract) && contract?.publish === false;
     });
@@ -81,14 +81,14 @@ function entriesWithGuide({ entries }: RuleContext): RouteEntry[] {
   return entries.filter(({ route }) => route.guide);
 }
 
-function guidePairs(context: RuleContext): { entry: RouteEntry; both: readonly RouteEntry[] }[] {
+function guidePairs(context: RuleContext): { entry: RouteEntry; pair: readonly RouteEntry[] }[] {
   return entriesWithGuide(context).flatMap((entry) => {
     const next = successorOf(entry, context);
-    return next ? [{ entry, both: [entry, next] }] : [];
+    return next ? [{ entry, pair: [entry, next] }] : [];
   });
 }
 
-/** The successor in the file, whether or not a sunset has passed. */
+/** The configured successor, or the next higher major that is not retired. Ignores sunsets. */
 function successorOf(entry: RouteEntry, { entries }: RuleContext): RouteEntry | undefined {
   const { successor } = entry.route;
   if (successor !== undefined) return entries.find(({ key }) => key === successor);

@@ -4,23 +4,21 @@ import { isLoopback } from '../schema/network.ts';
 import { isEmptyVariable } from '../schema/scalar.ts';
 import type { HostPort } from '../snapshot.ts';
 import { faultAt, has, valueAt } from '../source.ts';
-import type { ConfigRule, WarningRule } from './rule.ts';
-import { isServed } from './rule.ts';
+import { type ConfigRule, isServed, type WarningRule } from './rule.ts';
 
 /** The admin listener can reload the gateway and shows its clients, so it needs a token unless it is on loopback. */
 export const openAdminNeedsToken: ConfigRule = ({ source, draft: { gateway } }) => {
-  const written = valueAt(source.tree, ['gateway', 'admin_token']);
-  const isEmpty = isEmptyVariable(written);
-  if (isLoopback(gateway.admin.host) || (written !== undefined && !isEmpty)) return [];
+  const token = valueAt(source.tree, ['gateway', 'admin_token']);
+  const isEmpty = isEmptyVariable(token);
+  if (isLoopback(gateway.admin.host) || (token !== undefined && !isEmpty)) return [];
   const message = `${format(gateway.admin)} can be reached from other machines, and ${isEmpty ? 'admin_token is empty' : 'there is no admin_token'}.`;
-  const remedy = isEmpty ? remedyForEmpty(written) : `Write admin_token: \${ADMIN_TOKEN}`;
+  const remedy = isEmpty ? remedyForEmpty(token) : `Write admin_token: \${ADMIN_TOKEN}`;
   return [faultAt(source, ['gateway', 'admin'], message, `${remedy}, or listen on 127.0.0.1:${gateway.admin.port}.`)];
 };
 
 /** `${NAME:-}` is empty if NAME is not set. */
-function remedyForEmpty(written: unknown): string {
-  const [, name = 'its variable'] =
-    written instanceof Expanded ? (/\$\{?([A-Za-z_]\w*)/.exec(written.written) ?? []) : [];
+function remedyForEmpty(token: unknown): string {
+  const [, name = 'its variable'] = token instanceof Expanded ? (/\$\{?([A-Za-z_]\w*)/.exec(token.written) ?? []) : [];
   return `Set ${name}, for example to the output of \`openssl rand -hex 24\``;
 }
 

@@ -11,7 +11,7 @@ export const unknownClient = 'unknown';
 interface IdentifierReader {
   /** In lower case; undefined: the client's address. */
   readonly header: string | undefined;
-  /** Returns '' if the value identifies no client. */
+  /** Returns '' if no client can be identified by the value. */
   readonly read: (value: string) => string;
   readonly cache: TwoGenerationCache;
 }
@@ -93,7 +93,7 @@ function isPlainHeader(header: string): boolean {
   return !secretName.test(header) && plainName.test(header);
 }
 
-// Hexadecimal digits: 64 bits, so that two of a million secrets hardly ever get the same tag.
+// Hexadecimal digits: 64 bits. Among a million secrets, two with the same tag are very unlikely.
 const tagLength = 16;
 
 /** `#4f2a91c07be05d3a`: identifies a secret without revealing it. */
@@ -135,7 +135,7 @@ function cleaned(word: string): string {
 const maxTokenLength = 16_384;
 
 /**
- * A claim of a bearer JWT (RFC 7519 §4) as text; '' if there is none. The signature is not verified: usage counts are no
+ * A claim of a bearer JWT (RFC 7519 §4) as text; '' if there is none. The signature is not verified: usage counts are not
  * access control, and a forged token only changes the name under which its sender is counted.
  */
 function jwtClaim(authorization: string, claim: string): string {

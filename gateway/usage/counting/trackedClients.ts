@@ -15,15 +15,15 @@ export interface TrackedClient {
 
 /**
  * The clients of one version that are counted under their own names, up to a limit. At the limit, a new client replaces
- * one with fewer requests than its own. So clients that call once, however many, never displace regular ones.
+ * one with fewer requests than its own. So any number of clients that call once cannot displace regular clients.
  */
 export class TrackedClients {
   byName = new Map<string, TrackedClient>();
-  /** Stands for all clients above the limit. */
+  /** The sum of all clients above the limit. */
   readonly others = newClient(otherClients, 0);
   readonly #max: number;
   #sketch: FrequencySketch | undefined;
-  /** Iterates over `byName` again and again to find a client to replace. */
+  /** Iterates over `byName` in a loop, to find a client to replace. */
   #cursor: Iterator<TrackedClient> | undefined;
 
   constructor(max: number) {

@@ -1,4 +1,4 @@
-// Enough for the clients of a busy hour. Together at most some megabytes, whatever clients send.
+// Enough for the clients of a busy hour. The two limits together bound the memory to some megabytes.
 const maxEntries = 16_384;
 const maxCharacters = 2_000_000;
 
@@ -20,7 +20,7 @@ export class TwoGenerationCache {
   }
 
   set(key: string, value: string): void {
-    // Copies the key: a slice of a string keeps the whole string in memory, a path its URL with the query.
+    // Copies the key: V8 keeps the whole string of a slice in memory, here the URL of a path.
     this.#add(Buffer.from(key, 'latin1').toString('latin1'), value);
   }
 

@@ -1,6 +1,6 @@
 import { addCounts, isSingleClient, otherClients, otherRoute, type UsageBatch, type UsageRow } from '../usageRow.ts';
 
-// What happens while the ledger cannot be written: rows are held in memory, attempts pause, the operator is told once.
+// While the ledger cannot be written, rows are held in memory, attempts pause, and the operator gets one notice.
 
 /** Some tens of megabytes. */
 const defaultMaxRows = 100_000;
@@ -57,7 +57,7 @@ function keyOf({ version, client, route, hour }: UsageRow): string {
 const firstPauseMs = 5_000;
 const maxPauseMs = 60_000;
 
-/** The pauses between failed attempts. The second attempt follows at once; a full disk stays full, so pauses grow. */
+/** The pauses between failed attempts. The second attempt has no pause before it. Later pauses grow, because a full disk usually stays full. */
 export class RetryPause {
   #failures = 0;
   #until = 0;
