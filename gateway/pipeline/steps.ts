@@ -6,7 +6,7 @@ import { answerOptions, checkMessage, limitBody, parseTarget, refuseLoops, refus
 type Step = (exchange: Exchange) => StepOutcome | undefined;
 
 /**
- * What happens to a request before it is sent on, in this order. Upgrades run the same steps. The version is found early,
+ * The steps of a request before it is forwarded, in this order. Upgrades run the same steps. The version is found early,
  * so that every refusal after it carries the version's lifecycle headers.
  */
 const steps: readonly Step[] = [

@@ -52,7 +52,7 @@ export function importCycles({ files, edges }: ImportGraph, { types }: { readonl
   return found;
 }
 
-/** The longest path of imports that remain at run time. @throws RangeError where they form a cycle. */
+/** The longest path of imports that remain at run time. @throws RangeError if they form a cycle. */
 export function longestChain({ files, edges }: ImportGraph): string[] {
   const imported = targetsByFile(edges.filter((edge) => !edge.typeOnly));
   const known = new Map<string, string[]>();

@@ -22,7 +22,7 @@ export function post(target: string, body: string, ...fields: string[]): string 
   return message(`POST ${target} HTTP/1.1`, 'Host: api.test', `Content-Length: ${body.length}`, ...fields) + body;
 }
 
-/** A request whose body is `chunks` as they stand, sizes and all. */
+/** A request whose body is `chunks`, sent unchanged and with their sizes. */
 export function chunked(target: string, chunks: string, ...fields: string[]): string {
   return message(`POST ${target} HTTP/1.1`, 'Host: api.test', 'Transfer-Encoding: chunked', ...fields) + chunks;
 }
@@ -43,7 +43,7 @@ export class RawClient {
     socket.on('close', () => this.#note(() => (this.#closed ??= 'reset')));
   }
 
-  /** What has come and was not yet taken by `response` or `bytes`. */
+  /** The bytes that `response` or `bytes` have not returned yet. */
   get pending(): string {
     return this.#received;
   }
@@ -59,7 +59,7 @@ export class RawClient {
     }
   }
 
-  /** The next answer; `method` is that of its request. Rejects when it is cut off, malformed or late. */
+  /** The next answer; `method` is that of its request. Rejects if it is incomplete, malformed or late. */
   async response(method = 'GET', withinMs = patienceMs): Promise<RawResponse> {
     const parse = () => parseResponse(this.#received, method, this.#closed === 'end');
     await this.#until(() => parse() !== undefined || this.#closed !== undefined, 'a whole answer', withinMs);
@@ -69,7 +69,7 @@ export class RawClient {
     return parsed.response;
   }
 
-  /** An answer that was begun and then visibly broken off. Rejects when it ended as if it were whole. */
+  /** An answer that is visibly incomplete. Rejects if it looks complete. */
   async abortedResponse(method = 'GET'): Promise<{ status: number; partial: string }> {
     await this.#until(() => this.#closed !== undefined, 'the end of a broken answer');
     if (parseResponse(this.#received, method, this.#closed === 'end')) {
@@ -80,7 +80,7 @@ export class RawClient {
     return { status: head.status, partial: this.#received.slice(head.length) };
   }
 
-  /** The next `text.length` bytes of a tunnel, once they are there. */
+  /** The next bytes of a tunnel, once they have arrived. */
   async bytes(count: number): Promise<string> {
     await this.#until(() => this.#received.length >= count || this.#closed !== undefined, `${count} bytes`);
     const taken = this.#received.slice(0, count);
@@ -88,7 +88,7 @@ export class RawClient {
     return taken;
   }
 
-  /** Waits for the peer to close; `leftover` are bytes that belong to no answer taken so far. */
+  /** Waits for the peer to close; `leftover`: bytes that belong to no answer returned so far. */
   async closed(withinMs = patienceMs): Promise<{ by: 'end' | 'reset'; leftover: string }> {
     await this.#until(() => this.#closed !== undefined, 'the connection to be closed', withinMs);
     return { by: this.#closed ?? 'reset', leftover: this.#received };
@@ -98,7 +98,7 @@ export class RawClient {
     return this.#closed !== undefined;
   }
 
-  /** Half-close: we have no more to say. */
+  /** Closes the sending side only. */
   end(): void {
     this.socket.end();
   }
@@ -132,7 +132,7 @@ export class RawClient {
   }
 }
 
-/** A connection that is torn down with the test. */
+/** A connection that is closed at the end of the test. */
 export async function connectTo(port: number, host = '127.0.0.1'): Promise<RawClient> {
   const socket = connect({ port, host });
   onTestFinished(() => {

@@ -52,7 +52,7 @@ const malformed: [name: string, chunks: string][] = [
 ];
 
 describe('a chunked body', () => {
-  it.each(wellFormed)('with %s arrives as it was meant', async (_name, chunks, body) => {
+  it.each(wellFormed)('with %s is forwarded correctly', async (_name, chunks, body) => {
     const backend = await startBackend();
     const gateway = await startTestGateway({ '/v1': backend.url });
     const client = await connectTo(gateway.port);
@@ -74,7 +74,7 @@ describe('a chunked body', () => {
     expect(backend.bytes).not.toContain('smuggled');
   });
 
-  it('in pieces of one byte arrives as it was meant', async () => {
+  it('in pieces of one byte is forwarded correctly', async () => {
     const backend = await startBackend();
     const gateway = await startTestGateway({ '/v1': backend.url });
     const client = await connectTo(gateway.port);

@@ -8,7 +8,7 @@ function post(...fields: string[]): string {
   return message('POST /v1/x HTTP/1.1', 'Host: api.test', ...fields);
 }
 
-describe('a length that can be read in one way only is honoured', () => {
+describe('an unambiguous length is accepted', () => {
   it.each(['chunked', ' chunked', '\tchunked', ' \t chunked', 'CHUNKED', 'Chunked'])(
     'Transfer-Encoding:%j ends where its chunks end',
     async (coding) => {
@@ -48,7 +48,7 @@ describe('a length that can be read in one way only is honoured', () => {
   });
 
   // A name with `_` must not frame anything, here or in a backend that reads `_` as `-`.
-  it.each(['Content_Length: 3', 'Transfer_Encoding: chunked'])('%s frames nothing', async (field) => {
+  it.each(['Content_Length: 3', 'Transfer_Encoding: chunked'])('%s does not change the framing', async (field) => {
     const backend = await startBackend();
     const gateway = await startTestGateway({ '/v1': backend.url });
     const client = await connectTo(gateway.port);

@@ -6,7 +6,7 @@ import { ask, connectTo, get, message } from '../support/rawClient.ts';
 import { membersOf, singleValueOf, valuesOf } from '../support/response.ts';
 import { startWire } from '../support/wire.ts';
 
-describe('CONNECT and TRACE are not for a gateway', () => {
+describe('CONNECT and TRACE are not allowed', () => {
   // RFC 9110 §9.3.6, §9.3.8, §15.5.6: 405 names the methods that are allowed.
   it.each([
     'CONNECT evil.test:443 HTTP/1.1',
@@ -45,7 +45,7 @@ describe('CONNECT and TRACE are not for a gateway', () => {
 
 describe('OPTIONS', () => {
   // RFC 9110 §9.3.7: `*` is about the server itself.
-  it('* is answered here', async () => {
+  it('* is answered by the gateway', async () => {
     const { backend, port } = await startWire();
     const response = await ask(port, message('OPTIONS * HTTP/1.1', 'Host: api.test'));
     expect([200, 204]).toContain(response.status);
@@ -60,7 +60,7 @@ describe('OPTIONS', () => {
   });
 
   // RFC 9110 §7.6.2.
-  it.each(['/v1/x', '*'])('%s with Max-Forwards: 0 is answered here', async (target) => {
+  it.each(['/v1/x', '*'])('%s with Max-Forwards: 0 is answered by the gateway', async (target) => {
     const { backend, port } = await startWire();
     const response = await ask(port, message(`OPTIONS ${target} HTTP/1.1`, 'Host: api.test', 'Max-Forwards: 0'));
     expect([200, 204]).toContain(response.status);
@@ -77,7 +77,7 @@ describe('OPTIONS', () => {
     expect(valuesOf(backend.request, 'max-forwards')).toEqual([sent]);
   });
 
-  it('is the only method that Max-Forwards speaks to', async () => {
+  it('is the only method that Max-Forwards applies to', async () => {
     const { backend, port } = await startWire();
     expect((await ask(port, get('/v1/x', 'Max-Forwards: 0'))).status).toBe(200);
     expect(backend.requests).toHaveLength(1);
@@ -111,7 +111,7 @@ describe('HEAD', () => {
     expect((await client.response()).body).toBe('second');
   });
 
-  it('of nothing is a problem without its body', async () => {
+  it('of an unknown path is a problem without its body', async () => {
     const { port } = await startWire();
     const client = await connectTo(port);
     client.send(message('HEAD /nothing HTTP/1.1', 'Host: api.test') + get('/v1/y'));

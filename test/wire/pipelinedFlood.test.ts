@@ -34,7 +34,7 @@ async function startGated(settings?: TestSettings) {
       await opened;
     }
     let body = '';
-    // A client that leaves within its body is part of these tests.
+    // In some of these tests the client disconnects within its body.
     await (async () => {
       for await (const chunk of req) body += chunk;
     })().catch(() => {});
@@ -51,7 +51,7 @@ async function startGated(settings?: TestSettings) {
   return { port: gateway.port, open, seen: () => seen, left: () => left };
 }
 
-/** Sends `wanted` behind a slow request, and gives the bodies of the answers in their order. */
+/** Sends `wanted` after a slow request. Returns the bodies of the answers in order. */
 async function bodiesBehindSlow(client: RawClient, wanted: readonly string[], open: () => void): Promise<string[]> {
   client.send(get('/v1/slow') + wanted.join(''));
   await eventually(() => expect(client.socket.writableLength).toBe(0), patience);
@@ -70,7 +70,7 @@ const mixedBodies = Array.from({ length: count }, (_, number) =>
   number % 3 === 0 ? `/${number} ${`GET /smuggled-${number} `.repeat(number % 50)}` : `/${number} `,
 );
 
-describe('thousands of requests behind a slow one', { timeout: 2 * patience }, () => {
+describe('thousands of requests after a slow one', { timeout: 2 * patience }, () => {
   it('are answered in their order, with their bodies', async () => {
     const { port, open } = await startGated();
     expect(await bodiesBehindSlow(await connectTo(port), mixed, open)).toEqual(mixedBodies);
@@ -101,7 +101,7 @@ describe('thousands of requests behind a slow one', { timeout: 2 * patience }, (
     }
   });
 
-  it('leave the connection as it was', async () => {
+  it('leave the connection usable', async () => {
     const { port, open } = await startGated();
     const client = await connectTo(port);
     await bodiesBehindSlow(client, mixed.slice(0, 100), open);
@@ -112,7 +112,7 @@ describe('thousands of requests behind a slow one', { timeout: 2 * patience }, (
     expect((await client.response()).body).toBe('/last ');
   });
 
-  it('do not hide an upgrade behind them', async () => {
+  it('do not prevent an upgrade after them', async () => {
     const backend = await startBackend(({ target }) =>
       target === '/chat'
         ? [
@@ -130,7 +130,7 @@ describe('thousands of requests behind a slow one', { timeout: 2 * patience }, (
     expect(await client.bytes(12)).toBe('tunnel hello');
   });
 
-  it('do not hide a malformed request behind them', async () => {
+  it('do not prevent the refusal of a malformed request after them', async () => {
     const { port, open } = await startGated();
     const client = await connectTo(port);
     const bodies = await bodiesBehindSlow(
@@ -142,7 +142,7 @@ describe('thousands of requests behind a slow one', { timeout: 2 * patience }, (
     expect((await client.closed(patience)).leftover).toBe('');
   });
 
-  it.each(['reset', 'end'] as const)('do not keep a client from leaving by %s', async (how) => {
+  it.each(['reset', 'end'] as const)('do not prevent a disconnect by %s', async (how) => {
     const { port, left } = await startGated();
     const client = await connectTo(port);
     client.send(get('/v1/slow') + get('/v1/x').repeat(500));
@@ -152,7 +152,7 @@ describe('thousands of requests behind a slow one', { timeout: 2 * patience }, (
     await eventually(() => expect(left()).toBe(1), patience);
   });
 
-  it('hold back a client that goes on sending', async () => {
+  it('slow down a client that keeps sending', async () => {
     const { port } = await startGated();
     const client = await connectTo(port);
     client.send(get('/v1/slow'));

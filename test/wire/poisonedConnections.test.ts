@@ -8,7 +8,7 @@ const ok = 'Content-Length: 2\r\n\r\nok';
 const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 
 // On a reused connection the extra bytes would answer the next client (response splitting).
-describe('bytes behind a response reach no other client', () => {
+describe('bytes after a response reach no other client', () => {
   const poison = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison';
   it.each([
     ['a body', 'GET', `HTTP/1.1 200 OK\r\n${ok}`, 200],
@@ -19,7 +19,7 @@ describe('bytes behind a response reach no other client', () => {
     ['304', 'GET', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello', 304],
     ['HEAD', 'HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello', 200],
     ['HEAD in chunks', 'HEAD', `${chunkedHead}5\r\nhello\r\n0\r\n\r\n`, 200],
-  ])('behind %s', async (_name, method, first, status) => {
+  ])('after %s', async (_name, method, first, status) => {
     const { backend, client } = await startWire(({ connection }) =>
       connection === 0 ? [{ write: first + poison }] : answer(200, 'genuine'),
     );
@@ -33,7 +33,7 @@ describe('bytes behind a response reach no other client', () => {
     expect(backend.connections.length).toBeGreaterThan(1);
   });
 
-  it('behind a response that was idle for a while', async () => {
+  it('on a connection that was idle for a while', async () => {
     const { backend, client } = await startWire(({ connection }) =>
       connection === 0
         ? [{ write: `HTTP/1.1 200 OK\r\n${ok}` }, { wait: 50 }, { write: poison }]

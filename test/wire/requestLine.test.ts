@@ -96,7 +96,7 @@ it.each(['GET  /v1/x HTTP/1.1', 'GET /v1/x  HTTP/1.1', 'GET /v1/x HTTP/1.1  '])(
 );
 
 // RFC 9112 §2.2: a server SHOULD ignore at least one empty line before the request line.
-it.each([1, 2])('%i empty lines before a request do not matter', async (count) => {
+it.each([1, 2])('%i empty lines before a request are ignored', async (count) => {
   const backend = await startBackend();
   const gateway = await startTestGateway({ '/v1': backend.url });
   const client = await connectTo(gateway.port);

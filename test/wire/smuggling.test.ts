@@ -5,8 +5,8 @@ import { expectProblem } from '../support/problem.ts';
 import { connectTo, get, message } from '../support/rawClient.ts';
 import { membersOf } from '../support/response.ts';
 
-// Every row is sent with a well-formed request right behind it. The one safe reading of a message whose end is in
-// doubt is that nothing after it is a request: 400, the connection closed, and not one byte at the backend.
+// Every row is followed by a well-formed request. If the end of a message is ambiguous, nothing after it may be read as
+// a request: it gets 400, the connection is closed, and the backend receives no byte.
 async function expectRefusal(bytes: string, ...statuses: number[]): Promise<void> {
   const backend = await startBackend();
   const gateway = await startTestGateway({ '/v1': backend.url });

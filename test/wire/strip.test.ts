@@ -46,7 +46,7 @@ const untouched: string[] = [
   ...['http://api.test.evil.test/x', 'http://evil.test/http://api.test/x', 'http://user@api.test.evil.test/'],
 ];
 
-describe('strip puts the prefix back where a field would point outside of it', () => {
+describe('strip restores the prefix in fields with a URL', () => {
   it.each(inside)('Location: %s', async (from, to) => expect(await rewritten('Location', from)).toEqual([to]));
   it.each(inside)('Content-Location: %s', async (from, to) =>
     expect(await rewritten('Content-Location', from)).toEqual([to]),
@@ -134,7 +134,7 @@ describe('below a base path', () => {
   ])('%s: %s', async (name, from, to) => expect(await rewritten(name, from, { base: '/api' })).toEqual([to]));
 });
 
-describe('forward leaves everything as it is', () => {
+describe('forward changes no field', () => {
   it.each([
     ['Location', '/things'],
     ['Location', 'http://api.test/things'],

@@ -37,7 +37,7 @@ const refused: string[] = [
   ...['/v1/..?x', '/v1/x?a\x80', '/v1/x?a\x7f', '/v1/x?a\x01', '/v1/x?a\tb', '/v1/x?\xc3\xa9'],
 ];
 
-/** Each as it stands behind `/v1`. */
+/** Each is appended to `/v1`. */
 const passing: string[] = [
   ...['', '/', '/x', '/x/', '?a=b', '/?a=b', '/x?', '/x?a?b', '/a%2fb', '/a%2Fb', '/a%5cb', '/a//b', '/a/', '/a//'],
   ...['/%41', '/%7e', '/%20', '/%C3%A9', '/%ff', '/%3f', '/%23', '/%25', '/%2525', '/a%3bb', '/@evil.test', '/:80/x'],
@@ -67,10 +67,10 @@ const passing: string[] = [
   ],
 ];
 
-/** Behind `/v1` again: with the prefix stripped, each would name a host (RFC 3986 §4.2). */
+/** Appended to `/v1` as well. With the prefix stripped, each would name a host (RFC 3986 §4.2). */
 const networkPaths: string[] = ['//', '//b', '///', '//?a=b', '//evil.test/x', '//user@evil.test:80/x', '//%2e.test/x'];
 
-const houses = [
+const setups = [
   { base: '', prefix: 'strip', keeps: '' },
   { base: '', prefix: 'forward', keeps: '/v1' },
   { base: '/api', prefix: 'strip', keeps: '' },
@@ -78,7 +78,7 @@ const houses = [
   { base: '/a/b', prefix: 'strip', keeps: '' },
 ];
 
-describe.each(houses)('below "$base" with $prefix', ({ base, prefix, keeps }) => {
+describe.each(setups)('below "$base" with $prefix', ({ base, prefix, keeps }) => {
   async function start() {
     const backend = await startBackend();
     const gateway = await startTestGateway(
@@ -88,14 +88,14 @@ describe.each(houses)('below "$base" with $prefix', ({ base, prefix, keeps }) =>
     return { backend, port: gateway.port };
   }
 
-  it.each(unknown)('%j is 404, and no backend hears of it', async (target) => {
+  it.each(unknown)('%j is 404 and is not forwarded', async (target) => {
     const { backend, port } = await start();
     const problem = expectProblem(await ask(port, get(base + target)), 404);
     expect(JSON.stringify(problem['versions'])).toContain('v1');
     expect(backend.bytes).toBe('');
   });
 
-  it.each(refused)('%j is 400, and no backend hears of it', async (target) => {
+  it.each(refused)('%j is 400 and is not forwarded', async (target) => {
     const { backend, port } = await start();
     // Below a base path an empty segment is inside the path, so there it is no leading `//`.
     expectProblem(
@@ -114,7 +114,7 @@ describe.each(houses)('below "$base" with $prefix', ({ base, prefix, keeps }) =>
   });
 });
 
-describe.each(houses)('an empty segment behind the version, below "$base" with $prefix', ({ base, prefix, keeps }) => {
+describe.each(setups)('an empty segment after the version, below "$base" with $prefix', ({ base, prefix, keeps }) => {
   const forms = networkPaths.flatMap((rest) => [rest, `http://api.test${base}/v1${rest}`]);
 
   it.each(forms)('%j', async (form) => {

@@ -206,7 +206,7 @@ function addStructureChange(pair: SchemaPair, best: Comparison | undefined): voi
 
 // A `oneOf` rejects values that match two of its alternatives.
 
-// Beyond so many pairs, overlaps are not searched.
+// If there are more pairs, overlaps are not searched.
 const mostPairs = 400;
 const scalars: ReadonlySet<JsonType> = new Set(['boolean', 'integer', 'number', 'string']);
 
