@@ -70,7 +70,7 @@ const idPatterns: readonly RegExp[] = [
 
 /**
  * Replaces each id in a path: `/drinks/17` becomes `/drinks/{}`. Segments with other characters, such as e-mail addresses
- * or percent-encoding, count as idPatterns, too, so that the result is short and safe to print anywhere.
+ * or percent-encoding, count as ids, too, so that the result is short and safe to print anywhere.
  */
 export function foldPath(path: string): string {
   const segments = path.slice(path.startsWith('/') ? 1 : 0).split('/', maxSegments + 1);
