@@ -102,7 +102,7 @@ export function show(value: unknown, path: Path): string | undefined {
   if (isSecret(path)) return '***';
   const text = String(plain);
   const shown = /^[^\s"\p{C}]+$/u.test(text) ? text : JSON.stringify(text);
-  // A password may contain any character, blanks too, so the value is cut at its last @.
+  // A password may contain any character, spaces included, so everything up to the last @ is masked.
   const masked = printable(mask(shown.replace(/\/\/.*@/, '//***@')));
   return masked.length > 80 ? `${masked.slice(0, 79)}…` : masked;
 }

@@ -57,7 +57,7 @@ export function validate(
   return { snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
 }
 
-/** False for an `Expanded` object, which stands for a text with variables. */
+/** An `Expanded` object is a text with variables, and not a map. */
 function isMap(tree: unknown): boolean {
   return typeof tree === 'object' && tree !== null && !Array.isArray(tree) && !(tree instanceof Expanded);
 }

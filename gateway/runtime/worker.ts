@@ -2,8 +2,8 @@ import type { SendHandle } from 'node:child_process';
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { HostPort, Snapshot } from '../config/snapshot.ts';
-import { fromPlainInSlices, type PlainSnapshot } from '../config/transfer.ts';
+import type { HostPort } from '../config/snapshot.ts';
+import { fromPlainInSlices } from '../config/transfer.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
@@ -36,7 +36,6 @@ class Worker {
   #salt = '';
   /** The listening socket, if this worker has opened it, until it is sent to the primary. */
   #opened: SendHandle;
-  #snapshot: Snapshot | undefined;
 
   async onRequest(request: WorkerRequest, handle: SendHandle): Promise<void> {
     const { number } = request;
@@ -61,7 +60,7 @@ class Worker {
       };
       const ticketKeys = Buffer.from(request.ticketKeys);
       const options = { clock: systemClock, notice, usage, logs: true, listen, ticketKeys };
-      this.#serving = await serveInProcess(await this.#received(request.snapshot), options);
+      this.#serving = await serveInProcess(await fromPlainInSlices(request.snapshot), options);
       return { port: this.#serving.port };
     }
     const serving = this.#serving;
@@ -74,7 +73,9 @@ class Worker {
       await serving.resalt();
     }
     if (request.kind === 'reopen') await serving.reopenLogs();
-    if (request.kind === 'apply') await serving.apply(await this.#received(request.snapshot));
+    if (request.kind === 'apply') {
+      await serving.apply(await fromPlainInSlices(request.snapshot, serving.current));
+    }
     if (request.kind === 'drain') {
       await serving.drain(request.ms);
       await serving.close();
@@ -82,11 +83,6 @@ class Worker {
       return { report: await serving.report(true) };
     }
     return { done: true };
-  }
-
-  async #received(plain: PlainSnapshot): Promise<Snapshot> {
-    this.#snapshot = await fromPlainInSlices(plain, this.#snapshot);
-    return this.#snapshot;
   }
 
   #sink(salt: string, take: UsageSink['take']): UsageSink {

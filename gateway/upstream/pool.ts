@@ -74,8 +74,8 @@ export class Pool {
 }
 
 /**
- * At most half of a pool counts as ejected, the earliest ejections first. When more targets fail, the cause is rarely the
- * targets themselves, and the rest would have to take all requests.
+ * At most half of a pool counts as ejected, the earliest ejections first. When more targets fail, the
+ * targets are rarely the cause, and the remaining ones would have to take all requests.
  */
 function usableOf(members: readonly PoolMember[]): readonly PoolMember[] {
   const passing = members.filter(({ target }) => target.health.state !== 'unhealthy');

@@ -67,7 +67,7 @@ export interface RecentUse {
 }
 
 export interface LastUseTimes {
-  /** The last request to the version, refused or not; undefined if none was ever served. */
+  /** The last request to the version, including refused ones; undefined: there was none. */
   readonly served: number | undefined;
   /** The last request that did not fail, of a client that is not ignored. */
   readonly used: number | undefined;
@@ -83,7 +83,7 @@ export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' |
   ): Promise<LedgerAnswers[Kind]>;
 }
 
-/** The ledger was too slow, or the thread that reads it ended. The message is a sentence for people. */
+/** The ledger was too slow, or the thread that reads it ended. The message is shown to operators. */
 export class LedgerTimeoutError extends Error {
   override readonly name = 'LedgerTimeoutError';
 }

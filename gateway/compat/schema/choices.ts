@@ -89,7 +89,7 @@ export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): 
 
 // Several choices in an `allOf` multiply.
 const mostCombinations = 64;
-// Nested choices multiply, too, and a recursive choice has no end.
+// Nested choices multiply as well, and a recursive choice never ends.
 const deepestNesting = 8;
 const mostSteps = 256;
 

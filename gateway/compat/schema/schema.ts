@@ -157,7 +157,7 @@ export class SubschemaRef {
   readonly #lookup: SchemaLookup;
   #schema: Schema | undefined;
 
-  /** @param all never empty */
+  /** @param all at least one location */
   constructor(all: readonly Located[], lookup: SchemaLookup) {
     this.all = all;
     this.#lookup = lookup;

@@ -55,8 +55,8 @@ function walk(walker: Walker, node: Node | null, at: FilePosition): ComposeNode 
   for (const problem of problems) walker.faults.push(faultIn(at, [], problem, remedy));
   for (const { name, reason } of missing) {
     const message = `The variable ${name} is required here, and it is not set.`;
-    const way = reason === '' ? remedy : `The file says of it: ${brief(reason, longestReason)}`;
-    walker.missing.push(faultIn(at, [], message, way));
+    const wayOut = reason === '' ? remedy : `Text in the Compose file: ${brief(reason, longestReason)}`;
+    walker.missing.push(faultIn(at, [], message, wayOut));
   }
   return { kind: 'scalar', text, unset, at, tag };
 }

@@ -77,7 +77,7 @@ describe('a variable that is required and not set', () => {
     const words = said(`${gateway}  v1: { image: "api:\${TAG:?make one with (x; y) > .env}" }\n  v9: { image: api }\n`);
     expect(
       words,
-    ).toBe(`${fault('3:16', 'TAG', 'The file says of it: make one with (x; y) > .env\n')}warning: docker-compose.yml:4:3  services.v9
+    ).toBe(`${fault('3:16', 'TAG', 'Text in the Compose file: make one with (x; y) > .env\n')}warning: docker-compose.yml:4:3  services.v9
   No route leads to v9, although gateway can reach it.  Add a route to it, or label it version-gateway.backend: "false" if it is no version of the API.
 `);
   });

@@ -74,7 +74,7 @@ function parts(children) {
 }
 
 /**
- * Radio buttons in the form of a row of buttons.
+ * Radio buttons that look like a row of buttons.
  * @param {string} name
  * @param {string} legend
  * @param {readonly (readonly [value: string, label: string])[]} options
