@@ -101,7 +101,7 @@ function sample(labels: MetricSample['labels'], value: number | undefined): Metr
   return value === undefined ? [] : [{ labels, value }];
 }
 
-type LedgerGauges = Pick<LedgerState, 'problem' | 'incident' | 'held' | 'foldedByLedger'>;
+type LedgerGauges = Pick<LedgerState, 'problem' | 'incident' | 'waitingRows' | 'foldedByLedger'>;
 
 export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
   if (!ledger) return [];
@@ -111,7 +111,7 @@ export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
       'version_gateway_ledger_last_incident_timestamp_seconds',
       ledger.incident ? [{ labels: {}, value: ledger.incident.at / 1000 }] : [],
     ),
-    metricOf('version_gateway_ledger_held_rows', [{ labels: {}, value: ledger.held }]),
+    metricOf('version_gateway_ledger_held_rows', [{ labels: {}, value: ledger.waitingRows }]),
     // Other processes count the requests that they folded themselves. `exposition` adds these counts.
     metricOf('version_gateway_usage_folded_requests_total', [{ labels: {}, value: ledger.foldedByLedger }]),
   ];

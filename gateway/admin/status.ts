@@ -46,13 +46,13 @@ const recentIncidentMs = 24 * 3_600_000;
 
 /** Null: usage is not recorded. */
 function ledgerStatus(
-  ledger: Pick<LedgerState, 'problem' | 'incident' | 'held'> | undefined,
+  ledger: Pick<LedgerState, 'problem' | 'incident' | 'waitingRows'> | undefined,
   now: number,
 ): object | null {
   if (!ledger) return null;
-  const { problem, incident, held } = ledger;
+  const { problem, incident, waitingRows } = ledger;
   const recent = incident && Math.abs(now - incident.at) < recentIncidentMs ? incident.text : null;
-  return { problem: problem ?? recent, held_rows: held };
+  return { problem: problem ?? recent, held_rows: waitingRows };
 }
 
 /** Null: the rates are not known yet. */

@@ -185,7 +185,7 @@ export async function versionUsage(
   const since = now - snapshot.guard.quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
   const rows = await ledger?.query('recentUse', snapshot, { since, now }).catch(() => undefined);
-  const isComplete = isFlushed && rows !== undefined && ledger?.problem === undefined && ledger?.held === 0;
+  const isComplete = isFlushed && rows !== undefined && ledger?.problem === undefined && ledger?.waitingRows === 0;
   const recorded = new Map(rows?.map((row) => [row.version, row]));
   return {
     lastCalled: (name) => {

@@ -33,7 +33,7 @@ export interface UsageQueries {
   /** `problem` and all others, such as a file of client names that cannot be read. */
   readonly problems: readonly string[];
   /** Rows that wait in memory until they can be written; 0 for a ledger that no running gateway writes. */
-  readonly held: number;
+  readonly waitingRows: number;
 }
 
 /** Sums over a period. Instants in epoch ms. */

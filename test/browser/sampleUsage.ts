@@ -113,7 +113,7 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
     folded: () => 0,
     problem: undefined,
     problems: [],
-    held: 0,
+    waitingRows: 0,
   };
 }
 
@@ -131,7 +131,7 @@ export const noUsage: UsageQueries = {
   folded: () => 0,
   problem: undefined,
   problems: [],
-  held: 0,
+  waitingRows: 0,
 };
 
 function rowsOf({ version, client, routes, rate }: Habit, thisHour: number): Row[] {

@@ -181,7 +181,7 @@ describe('the facts', () => {
       pastClients: () => [],
       folded: () => 0,
       problems: [],
-      held: 0,
+      waitingRows: 0,
     };
     const snapshot = snapshotFrom({ routes: { '/v1': upstream } });
     const sources = { snapshot, queries, report: { versions: [], workers: [] } };

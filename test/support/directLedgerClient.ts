@@ -8,8 +8,8 @@ export function directLedgerClient(queries: UsageQueries): LedgerClient {
     get problem() {
       return queries.problem;
     },
-    get held() {
-      return queries.held;
+    get waitingRows() {
+      return queries.waitingRows;
     },
     incident: undefined,
     foldedByLedger: 0,

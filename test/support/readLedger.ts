@@ -3,12 +3,12 @@ import type { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 
 /** A reader of the file that `ledger` writes at this moment; closed at the end of the test. */
-export function readLedger({ settings: { store, names }, held, problem }: Ledger): LedgerReader {
+export function readLedger({ settings: { store, names }, waitingRows, problem }: Ledger): LedgerReader {
   try {
     const reader = LedgerReader.open(store, names);
     onTestFinished(() => reader.close());
     return reader;
   } catch (error) {
-    return LedgerReader.unreadable(store, problem ?? String(error), held);
+    return LedgerReader.unreadable(store, problem ?? String(error), waitingRows);
   }
 }

@@ -74,7 +74,7 @@ export interface LastUseTimes {
 }
 
 /** Runs queries on the ledger, one after the other. */
-export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' | 'held' | 'foldedByLedger'> {
+export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' | 'waitingRows' | 'foldedByLedger'> {
   /** @throws LedgerTimeoutError */
   query<Kind extends LedgerQueryKind>(
     kind: Kind,
@@ -107,7 +107,7 @@ export interface ReaderRequest {
     readonly names: string | undefined;
     /** Why it cannot be written. */
     readonly problem: string | undefined;
-    readonly held: number;
+    readonly waitingRows: number;
   };
 }
 

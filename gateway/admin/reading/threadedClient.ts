@@ -49,8 +49,8 @@ export class ThreadedLedgerClient implements LedgerClient {
     return this.#ledger.incident;
   }
 
-  get held(): number {
-    return this.#ledger.held;
+  get waitingRows(): number {
+    return this.#ledger.waitingRows;
   }
 
   get foldedByLedger(): number {
@@ -125,10 +125,10 @@ export class ThreadedLedgerClient implements LedgerClient {
     snapshot: Snapshot,
     parameters: LedgerQueryParams[LedgerQueryKind],
   ): ReaderRequest {
-    const { settings, problem, held } = this.#ledger;
+    const { settings, problem, waitingRows } = this.#ledger;
     const isNew = snapshot !== this.#sentSnapshot;
     this.#sentSnapshot = snapshot;
-    const ledger = { file: settings.store, names: settings.names, problem, held };
+    const ledger = { file: settings.store, names: settings.names, problem, waitingRows };
     return { kind, parameters, snapshot: isNew ? toPlain(snapshot) : undefined, ledger };
   }
 }

@@ -19,7 +19,7 @@ parentPort?.on('message', ({ kind, parameters, snapshot: next, ledger }: ReaderR
 });
 
 /** The open reader, or a new one if the file was replaced. */
-function readerOf({ file, names, problem, held }: ReaderRequest['ledger']): LedgerReader {
+function readerOf({ file, names, problem, waitingRows }: ReaderRequest['ledger']): LedgerReader {
   if (reader?.isCurrent === false) {
     reader.close();
     reader = undefined;
@@ -28,9 +28,9 @@ function readerOf({ file, names, problem, held }: ReaderRequest['ledger']): Ledg
     reader ??= LedgerReader.open(file, names);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return LedgerReader.unreadable(file, problem ?? `${file} cannot be read: ${reason}.`, held);
+    return LedgerReader.unreadable(file, problem ?? `${file} cannot be read: ${reason}.`, waitingRows);
   }
   reader.readNames(names);
-  Object.assign(reader, { problem, held });
+  Object.assign(reader, { problem, waitingRows });
   return reader;
 }

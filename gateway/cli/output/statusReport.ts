@@ -127,8 +127,8 @@ function configLines(config: RunningStatus['config'], now: number, paint: Paint)
 /** Empty while the ledger works. */
 function usageLines(usage: RunningStatus['usage'], paint: Paint): string[] {
   if (!usage || (usage.problem === null && usage.held_rows === 0)) return [];
-  const { problem, held_rows: held } = usage;
-  const waiting = held === 0 ? '' : `  ${plural(held, 'row')} in memory.`;
+  const { problem, held_rows: waitingRows } = usage;
+  const waiting = waitingRows === 0 ? '' : `  ${plural(waitingRows, 'row')} in memory.`;
   return [paint('yellow', `usage ledger: ${printable(problem ?? 'pending rows are being written.')}${waiting}`)];
 }
 

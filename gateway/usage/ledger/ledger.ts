@@ -3,7 +3,7 @@ import { inLargestUnit } from '../../shared/text.ts';
 import type { UsageBatch, UsageRow } from '../usageRow.ts';
 import { DamagedFileError, failureOf, type LedgerFailure } from './failure.ts';
 import { copyName, renameDamaged } from './file.ts';
-import { HeldRows, OutageNotices, RetryPause } from './outage.ts';
+import { OutageNotices, RetryPause, WaitingRows } from './outage.ts';
 import { dayMs, hourMs } from './spans.ts';
 import { newSalt, SqliteStore } from './store.ts';
 import type { Incident, LedgerSettings, WritableLedger } from './writableLedger.ts';
@@ -11,7 +11,7 @@ import type { Incident, LedgerSettings, WritableLedger } from './writableLedger.
 // While there is no traffic, the ledger is written this often, so that it records when the gateway ran.
 const heartbeatMs = 60_000;
 // Writing this many rows blocks the thread for a fraction of a second.
-const maxHeldPerWrite = 10_000;
+const maxWaitingPerWrite = 10_000;
 // A longer pause of the process interrupts coverage, like a longer pause between two runs.
 const maxPauseMs = hourMs;
 // Rows may carry the time before a small correction of the clock.
@@ -38,7 +38,7 @@ export class Ledger implements WritableLedger {
   readonly #clock: Clock;
   readonly #clockWatch: ClockWatch;
   readonly #notices: OutageNotices;
-  readonly #held = new HeldRows();
+  readonly #waiting = new WaitingRows();
   readonly #retryPause = new RetryPause();
   #store: SqliteStore | undefined;
   #salt: string;
@@ -74,8 +74,8 @@ export class Ledger implements WritableLedger {
     return this.#salt;
   }
 
-  get held(): number {
-    return this.#held.size;
+  get waitingRows(): number {
+    return this.#waiting.size;
   }
 
   /** The `mark` of the last batch in the file. */
@@ -87,17 +87,18 @@ export class Ledger implements WritableLedger {
     this.settings = { ...settings, store: this.settings.store };
   }
 
-  /** Writes the batch together with some of the held rows. `mark` identifies the batch in the file. */
+  /** Writes the batch together with some of the waiting rows. `mark` identifies the batch in the file. */
   add(batch: UsageBatch, mark?: string): void {
     this.#checkClock();
     const now = this.#clock.now();
-    const isIdle = batch.length + this.held === 0 && this.problem === undefined && this.#interruption === undefined;
+    const isIdle =
+      batch.length + this.waitingRows === 0 && this.problem === undefined && this.#interruption === undefined;
     const isRecent = now - this.#seen < heartbeatMs && this.#store?.isUnchanged === true;
     if (isIdle && isRecent) return;
-    const { rows, remove } = this.#held.first(maxHeldPerWrite);
+    const { rows, remove } = this.#waiting.first(maxWaitingPerWrite);
     const all = [...rows, ...batch].map((row) => notAfter(now, row));
     if (!this.#retryPause.isPaused(now) && this.#write((store) => store.add(all, this.settings, mark))) remove();
-    else this.foldedByLedger += this.#held.hold(batch);
+    else this.foldedByLedger += this.#waiting.keep(batch);
   }
 
   async flush(): Promise<void> {
@@ -109,7 +110,7 @@ export class Ledger implements WritableLedger {
   }
 
   close(): void {
-    const { rows, remove } = this.#held.first(this.held);
+    const { rows, remove } = this.#waiting.first(this.waitingRows);
     if (this.#write((store) => store.add(rows, this.settings))) remove();
     this.#closeStore();
   }

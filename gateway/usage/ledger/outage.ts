@@ -1,12 +1,12 @@
 import { addCounts, isSingleClient, otherClients, otherRoute, type UsageBatch, type UsageRow } from '../usageRow.ts';
 
-// While the ledger cannot be written, rows are held in memory, attempts pause, and the operator gets one notice.
+// While the ledger cannot be written, rows are kept in memory, attempts pause, and the operator gets one notice.
 
 /** Some tens of megabytes. */
 const defaultMaxRows = 100_000;
 
 /** Rows that could not be written yet, added up. Above `max` rows, clients and routes are folded into the others. */
-export class HeldRows {
+export class WaitingRows {
   readonly #max: number;
   readonly #rows = new Map<string, UsageRow>();
 
@@ -19,7 +19,7 @@ export class HeldRows {
   }
 
   /** @returns how many requests it moved to `other clients` */
-  hold(batch: UsageBatch): number {
+  keep(batch: UsageBatch): number {
     let requests = 0;
     for (const row of batch) {
       const known = this.#rows.get(keyOf(row));

@@ -26,20 +26,25 @@ const clientsWithRoutes = 50;
 /** Answers queries from a ledger file that another process or thread writes. */
 export class LedgerReader implements UsageQueries {
   problem: string | undefined;
-  held: number;
+  waitingRows: number;
   readonly #file: string;
   readonly #inode: number | undefined;
   readonly #database: DatabaseSync | undefined;
   readonly #reads: SqlReads;
   readonly #names = new ClientNames();
 
-  private constructor(file: string, database: DatabaseSync | undefined, problem: string | undefined, held: number) {
+  private constructor(
+    file: string,
+    database: DatabaseSync | undefined,
+    problem: string | undefined,
+    waitingRows: number,
+  ) {
     this.#file = file;
     this.#database = database;
     this.#inode = inodeOf(file);
     this.#reads = new SqlReads(database, (failure) => this.#onFailure(failure));
     this.problem = problem;
-    this.held = held;
+    this.waitingRows = waitingRows;
   }
 
   /** `names`: the file of client names. @throws Error with the reason why `file` cannot be read, without its name */
@@ -50,8 +55,8 @@ export class LedgerReader implements UsageQueries {
   }
 
   /** For a file that cannot be opened: every query returns no rows. */
-  static unreadable(file: string, problem: string, held: number): LedgerReader {
-    return new LedgerReader(file, undefined, problem, held);
+  static unreadable(file: string, problem: string, waitingRows: number): LedgerReader {
+    return new LedgerReader(file, undefined, problem, waitingRows);
   }
 
   /** False if the file cannot be read, or if it was removed or replaced, so that the gateway writes to another file. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { UsageBatch } from '../usageRow.ts';
-import { HeldRows, OutageNotices } from './outage.ts';
+import { OutageNotices, WaitingRows } from './outage.ts';
 import { newSalt } from './store.ts';
 import type { LedgerCommand, LedgerNotice, LedgerReport, LedgerWorkerData } from './workerMessages.ts';
 import type { Incident, LedgerSettings, WritableLedger } from './writableLedger.ts';
@@ -35,7 +35,7 @@ interface Flush {
 
 /**
  * A ledger that is written by its own thread, so that requests never wait for SQLite or the disk. Commands are kept until
- * the thread has carried them out. If the thread ends, the next one receives them again. Memory is bounded as in `HeldRows`.
+ * the thread has carried them out. If the thread ends, the next one receives them again. Memory is bounded as in `WaitingRows`.
  */
 export class ThreadedLedger implements WritableLedger {
   settings: LedgerSettings;
@@ -51,7 +51,7 @@ export class ThreadedLedger implements WritableLedger {
     salt: newSalt(),
     problem: undefined,
     incident: undefined,
-    held: 0,
+    waitingRows: 0,
     foldedByLedger: 0,
   };
   /** The last incident of earlier threads. */
@@ -64,7 +64,7 @@ export class ThreadedLedger implements WritableLedger {
   #failure: string | undefined;
   #lastNumber = 0;
   readonly #unanswered: { readonly command: LedgerCommand; readonly since: number }[] = [];
-  readonly #backlog = new HeldRows();
+  readonly #backlog = new WaitingRows();
   #flushes: Flush[] = [];
   #closing: Promise<void> | undefined;
 
@@ -103,8 +103,8 @@ export class ThreadedLedger implements WritableLedger {
     return this.#state.incident ?? this.#incidentBefore;
   }
 
-  get held(): number {
-    return this.#backlog.size + this.#state.held;
+  get waitingRows(): number {
+    return this.#backlog.size + this.#state.waitingRows;
   }
 
   get foldedByLedger(): number {
@@ -120,7 +120,7 @@ export class ThreadedLedger implements WritableLedger {
     if (this.#closing) return;
     if (this.#worker === undefined) this.#restart();
     if (this.#unanswered.length < maxUnanswered && this.#backlog.size === 0) this.#send({ kind: 'write', batch });
-    else this.#foldedBefore += this.#backlog.hold(batch);
+    else this.#foldedBefore += this.#backlog.keep(batch);
   }
 
   maintain(now: number): void {
@@ -147,7 +147,7 @@ export class ThreadedLedger implements WritableLedger {
     worker.ref();
     const inTime = await settlesWithin(this.#options.closeMs, once(worker, 'exit'));
     worker.unref();
-    const rows = this.#unanswered.reduce((sum, { command }) => sum + rowsIn(command), this.#state.held);
+    const rows = this.#unanswered.reduce((sum, { command }) => sum + rowsIn(command), this.#state.waitingRows);
     if (rows > 0) this.#notice(`${this.settings.store} was not written in time: ${rows} rows are lost.`);
     if (!inTime) void worker.terminate();
   }
@@ -218,13 +218,13 @@ export class ThreadedLedger implements WritableLedger {
     if (worker !== this.#worker) return;
     this.#worker = undefined;
     if (this.#closing) return;
-    const { held, incident, foldedByLedger } = this.#state;
+    const { waitingRows, incident, foldedByLedger } = this.#state;
     this.#failure = `The thread that writes the usage ledger ended: ${reason}.  A new one is started.`;
     this.#outageNotices.failed(this.#failure);
-    if (held > 0) this.#interruption = `${held} rows that the thread held in memory are lost.`;
+    if (waitingRows > 0) this.#interruption = `${waitingRows} rows that the thread kept in memory are lost.`;
     this.#incidentBefore = incident ?? this.#incidentBefore;
     this.#foldedBefore += foldedByLedger;
-    this.#state = { ...this.#state, held: 0, foldedByLedger: 0 };
+    this.#state = { ...this.#state, waitingRows: 0, foldedByLedger: 0 };
   }
 }
 

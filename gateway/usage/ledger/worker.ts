@@ -37,8 +37,8 @@ parentPort?.on('message', (command: LedgerCommand) => {
 });
 
 function report(number: number): void {
-  const { salt, problem, incident, held, foldedByLedger } = ledger;
-  post({ kind: 'state', number, salt, problem, incident, held, foldedByLedger });
+  const { salt, problem, incident, waitingRows, foldedByLedger } = ledger;
+  post({ kind: 'state', number, salt, problem, incident, waitingRows, foldedByLedger });
 }
 
 function post(message: LedgerReport | LedgerNotice): void {

@@ -22,7 +22,7 @@ export interface LedgerState {
   /** The last incident of this run. */
   readonly incident: Incident | undefined;
   /** Rows that wait in memory until they can be written. */
-  readonly held: number;
+  readonly waitingRows: number;
   /** Requests that the ledger moved to `other clients` since the start, not counting those that came as such. */
   readonly foldedByLedger: number;
 }
@@ -34,11 +34,11 @@ export interface WritableLedger extends LedgerState {
   configure(settings: LedgerSettings): void;
   /** Writes a batch, or keeps it until it can be written. An empty batch records that the gateway still runs. */
   add(batch: UsageBatch): void;
-  /** Resolves once every batch added before is written, or is held because it cannot be. */
+  /** Resolves once every batch added before is written, or is kept because it cannot be. */
   flush(): Promise<void>;
   /** Deletes what is older than the retention, and applies the limits exactly. `now`: epoch ms. */
   maintain(now: number): void;
-  /** Writes the held rows if possible. */
+  /** Writes the waiting rows if possible. */
   close(): void | Promise<void>;
 }
 

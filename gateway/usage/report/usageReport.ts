@@ -68,7 +68,7 @@ export function usageReport(queries: UsageQueries, query: UsageReportQuery): Usa
     problem: queries.problem ?? null,
     problems: queries.problems,
     folded,
-    held: queries.held,
+    held: queries.waitingRows,
     total,
     total_unfiltered: all.length,
     rows: shown,

@@ -34,7 +34,7 @@ describe('a ledger that cannot be written', () => {
     );
     for (let turn = 0; turn < 20; turn++) ledger.add([row()]);
     ledger.maintain(noon);
-    expect(ledger.held).toBe(1);
+    expect(ledger.waitingRows).toBe(1);
     // Once, not at every attempt.
     expect(notices).toEqual([ledger.problem]);
     expect([
@@ -45,7 +45,7 @@ describe('a ledger that cannot be written', () => {
     rmSync(join(folder, 'kept'));
     clock.time += 60_000;
     ledger.add([row()]);
-    expect([ledger.problem, ledger.held]).toEqual([undefined, 0]);
+    expect([ledger.problem, ledger.waitingRows]).toEqual([undefined, 0]);
     ledger.add([row({ requests: 0 })]);
     expect(notices.slice(1)).toEqual([`${store} can be written again.`]);
     expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 21 }]);
@@ -63,7 +63,7 @@ describe('a ledger that cannot be written', () => {
     const { ledger, notices } = openLedger({ store: '/proc/nope/usage.db' });
     ledger.add([row()]);
     expect(ledger.problem).toContain('/proc/nope/usage.db cannot be written: its folder cannot be created.');
-    expect([ledger.held, notices]).toEqual([1, [ledger.problem]]);
+    expect([ledger.waitingRows, notices]).toEqual([1, [ledger.problem]]);
   });
 
   it('waits while another process has locked it', () => {
@@ -93,11 +93,11 @@ describe('a ledger that cannot be written', () => {
     );
     for (const batch of rows) ledger.add(batch);
     expect(ledger.problem).toContain('the disk is full');
-    expect(ledger.held).toBeGreaterThan(0);
+    expect(ledger.waitingRows).toBeGreaterThan(0);
     execFileSync('mount', ['-o', 'remount,size=64m', disk]);
     clock.time += 60_000;
     ledger.add([]);
-    expect([ledger.problem, ledger.held]).toEqual([undefined, 0]);
+    expect([ledger.problem, ledger.waitingRows]).toEqual([undefined, 0]);
     const all = total(rows.flat(), 'requests');
     expect(
       readLedger(ledger)
@@ -154,7 +154,7 @@ describe('a file that another program changes while it is open', () => {
     change(store);
     clock.time += hourMs;
     ledger.add([row({ client: 'new', first: clock.time })]);
-    expect([ledger.problem, ledger.held, ledger.salt]).toEqual([undefined, 0, salt]);
+    expect([ledger.problem, ledger.waitingRows, ledger.salt]).toEqual([undefined, 0, salt]);
     expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ client: 'new' }]);
     expect(readLedger(ledger).coveredSince()).toBe(clock.time);
     expect(notices).toEqual([
@@ -272,7 +272,7 @@ describe('a file of another program or release', () => {
     const { ledger, notices } = openLedger({ store });
     ledger.add([row()]);
     expect(ledger.problem).toContain(reason);
-    expect([ledger.held, notices]).toEqual([1, [ledger.problem]]);
+    expect([ledger.waitingRows, notices]).toEqual([1, [ledger.problem]]);
     ledger.close();
     expect(readFileSync(store).equals(before)).toBe(true);
   });

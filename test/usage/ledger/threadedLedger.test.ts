@@ -49,9 +49,9 @@ it('has written all earlier batches once it is flushed', async () => {
   const { ledger, requests, notices } = await open();
   for (let turn = 0; turn < 20; turn += 1) ledger.add(newNames(1_000, `turn-${turn}`));
   // More batches than may be unanswered: the rest is added up in memory.
-  expect(ledger.held).toBeGreaterThan(0);
+  expect(ledger.waitingRows).toBeGreaterThan(0);
   await ledger.flush();
-  expect([requests(), ledger.held, ledger.problem, notices]).toEqual([20_000, 0, undefined, []]);
+  expect([requests(), ledger.waitingRows, ledger.problem, notices]).toEqual([20_000, 0, undefined, []]);
 });
 
 it('writes everything before it closes, and accepts nothing afterwards', async () => {
@@ -107,7 +107,7 @@ it('reports that the disk hangs, and loses nothing if it recovers', async () => 
   await ledger.flush();
   expect(ledger.problem).toMatch(/cannot be written: the disk has not answered for \d+ s/);
   // The rows that the thread has not received yet.
-  expect(ledger.held).toBe(400);
+  expect(ledger.waitingRows).toBe(400);
   comesBack();
   await eventually(() => expect([ledger.problem, requests()]).toEqual([undefined, 800]), 30_000);
 });

@@ -33,12 +33,12 @@ export function attention({ config, usage, versions, workers }) {
  * @param {number} now
  */
 export function attentionFacts({ config, usage, versions, workers }, now) {
-  const held = usage?.held_rows ?? 0;
+  const waitingRows = usage?.held_rows ?? 0;
   return [
     config.last_failure,
     config.forced,
     workers.map(({ pid, unresponsive_since: since }) => [pid, since]),
-    [usage?.problem ?? null, held > 0 && Math.floor(now / 60_000)],
+    [usage?.problem ?? null, waitingRows > 0 && Math.floor(now / 60_000)],
     versions.map(({ version, targets, stopped_before_retired: wasStopped }) => [
       version,
       wasStopped,
@@ -112,9 +112,9 @@ function unavailableBackends({ version, targets, stopped_before_retired: wasStop
 
 /** @param {Ledger|null|undefined} ledger */
 function ledgerProblem(ledger) {
-  const { problem = null, held_rows: held = 0 } = ledger ?? {};
-  if (problem === null && held === 0) return null;
-  const waiting = `${plural(held, 'row is', 'rows are')} waiting in memory. A crash would lose them.`;
+  const { problem = null, held_rows: waitingRows = 0 } = ledger ?? {};
+  if (problem === null && waitingRows === 0) return null;
+  const waiting = `${plural(waitingRows, 'row is', 'rows are')} waiting in memory. A crash would lose them.`;
   return el(
     'div',
     { class: problem === null ? 'problem mild' : 'problem' },
@@ -125,7 +125,7 @@ function ledgerProblem(ledger) {
       '. The figures on this page may be incomplete.',
     ),
     problem !== null && el('p', {}, el('code', {}, problem)),
-    held > 0 && el('p', {}, waiting),
+    waitingRows > 0 && el('p', {}, waiting),
   );
 }
 
