@@ -9,8 +9,8 @@ import { applicationId, migrations, schema, schemaVersion } from './schema.ts';
 const busyMs = 50;
 
 /** The file belongs to another program or to a later release, and must not be written. */
-export class ForeignFileError extends Error {
-  override readonly name = 'ForeignFileError';
+export class UnsupportedLedgerError extends Error {
+  override readonly name = 'UnsupportedLedgerError';
 }
 
 /** Opens the ledger for writing. Creates it and its folder if they are missing. Throws the errors of the system or SQLite. */
@@ -45,7 +45,7 @@ export function openLedgerFileToRead(file: string): DatabaseSync {
     return database;
   } catch (error) {
     database?.close();
-    throw error instanceof ForeignFileError ? error : new Error(failureOf(error).reason, { cause: error });
+    throw error instanceof UnsupportedLedgerError ? error : new Error(failureOf(error).reason, { cause: error });
   }
 }
 
@@ -82,7 +82,7 @@ export function damageIn(file: string, run: number, seen: number): string | unde
     const row = database.prepare('SELECT seen FROM runs WHERE id = ?').get(run);
     return Number(row?.['seen'] ?? 0) < seen ? 'its content was replaced' : undefined;
   } catch (error) {
-    if (error instanceof ForeignFileError) return error.message;
+    if (error instanceof UnsupportedLedgerError) return error.message;
     const { reason, corrupt } = failureOf(error);
     if (corrupt) return reason;
     throw error;
@@ -113,7 +113,7 @@ function create(database: DatabaseSync, salt: string): void {
   inTransaction(database, () => {
     if (pragma(database, 'user_version') !== 0) return;
     const { tables } = database.prepare('SELECT COUNT(*) AS tables FROM sqlite_schema').get() ?? {};
-    if (tables !== 0) throw new ForeignFileError('it belongs to another program');
+    if (tables !== 0) throw new UnsupportedLedgerError('it belongs to another program');
     database.exec(schema);
     database.prepare('INSERT INTO meta VALUES (?, ?)').run('salt', salt);
   });
@@ -142,9 +142,9 @@ function inTransaction(database: DatabaseSync, work: () => void): void {
 }
 
 function assertIsLedger(database: DatabaseSync): void {
-  if (pragma(database, 'application_id') !== applicationId) throw new ForeignFileError('it is not a ledger');
+  if (pragma(database, 'application_id') !== applicationId) throw new UnsupportedLedgerError('it is not a ledger');
   if (version(database) > schemaVersion) {
-    throw new ForeignFileError('it was written by a later release');
+    throw new UnsupportedLedgerError('it was written by a later release');
   }
 }
 
