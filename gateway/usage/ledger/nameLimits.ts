@@ -118,18 +118,18 @@ const addUp = `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests
 const addUpOutcomes = `served = served + excluded.served, failing = failing + excluded.failing,
   refused = refused + excluded.refused`;
 
-type Run = (sql: string, ...values: (number | string)[]) => void;
+type Run = (sql: string, values?: readonly number[]) => void;
 
 /** Other days and all sums of the version stay the same. @returns the requests of the folded names */
 function fold(database: DatabaseSync, { subject, version, day, into, keep }: Folding): number {
-  const run: Run = (sql, ...values) => void database.prepare(sql).run(...values);
+  const run: Run = (sql, values = []) => void database.prepare(sql).run(...values);
   database.exec('CREATE TEMP TABLE IF NOT EXISTS folded (item INTEGER PRIMARY KEY); DELETE FROM folded;');
   // Among names with equal requests the latest stay: a new regular client may have only one request. A client whose only
   // request is a stream that began in an earlier hour has none, and is ranked like a client with one.
   run(
     `INSERT INTO folded SELECT item FROM ${subject}_day WHERE version = ? AND span = ? AND item <> ?
       ORDER BY MAX(requests, 1) DESC, last DESC LIMIT -1 OFFSET ?`,
-    ...[version, day, into, keep],
+    [version, day, into, keep],
   );
   const requests = database
     .prepare(`SELECT SUM(requests) AS sum FROM ${subject}_day WHERE version = ? AND span = ? AND item IN folded`)
@@ -149,17 +149,17 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
           SUM(failing), SUM(refused)
         FROM ${subject}_${length} ${which} AND item IN folded GROUP BY version, span
         ${addUp}, ${addUpOutcomes}`,
-      ...[into, version, from, to],
+      [into, version, from, to],
     );
-    run(`DELETE FROM ${subject}_${length} ${which} AND item IN folded`, version, from, to);
+    run(`DELETE FROM ${subject}_${length} ${which} AND item IN folded`, [version, from, to]);
     const [client, route] = subject === 'client' ? ['?', 'route'] : ['client', '?'];
     const partner = subject === 'client' ? 'route' : 'client';
     run(
       `INSERT INTO pair_${length} SELECT version, span, ${client}, ${route}, SUM(requests), SUM(errors), MIN(first), MAX(last)
         FROM pair_${length} ${which} AND ${subject} IN folded GROUP BY version, span, ${partner} ${addUp}`,
-      ...[into, version, from, to],
+      [into, version, from, to],
     );
-    run(`DELETE FROM pair_${length} ${which} AND ${subject} IN folded`, version, from, to);
+    run(`DELETE FROM pair_${length} ${which} AND ${subject} IN folded`, [version, from, to]);
   }
   // Names that stay in the block because of other days: recompute when they were seen first and last.
   const remainingDays = `FROM ${subject}_day AS one WHERE one.version = longer.version AND one.item = longer.item
@@ -170,7 +170,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
       SET first = COALESCE((SELECT MIN((span - ?) * ${dayMs} + first) ${remainingDays}), first),
         last = COALESCE((SELECT MAX((span - ?) * ${dayMs} + last) ${remainingDays}), last)
       WHERE version = ? AND span = ? AND item IN folded`,
-    ...[firstDay, firstDay, lastDay, firstDay, firstDay, lastDay, version, block],
+    [firstDay, firstDay, lastDay, firstDay, firstDay, lastDay, version, block],
   );
   foldSeen(run, subject, version, day, into);
   return Number(requests ?? 0);
@@ -186,7 +186,7 @@ function foldBlock(run: Run, subject: Limited, version: number, day: number, int
         SUM(failing), SUM(refused)
       FROM ${subject}_day WHERE version = ? AND span = ? AND item IN folded GROUP BY version
       ${addUp}, ${addUpOutcomes}`,
-    ...[block, into, offset, offset, version, day],
+    [block, into, offset, offset, version, day],
   );
   const less = ['requests', 'errors', 'served', 'failing', 'refused']
     .map((column) => `${column} = longer.${column} - one.${column}`)
@@ -195,14 +195,14 @@ function foldBlock(run: Run, subject: Limited, version: number, day: number, int
     `UPDATE ${subject}_block AS longer SET ${less} FROM ${subject}_day AS one
       WHERE longer.version = ? AND longer.span = ? AND longer.item IN folded
         AND one.version = longer.version AND one.span = ? AND one.item = longer.item`,
-    ...[version, block, day],
+    [version, block, day],
   );
   // Tests for other days and not for requests = 0: a day on which only a request of an earlier day continued has 0.
   run(
     `DELETE FROM ${subject}_block AS longer WHERE version = ? AND span = ? AND item IN folded AND NOT EXISTS
       (SELECT 1 FROM ${subject}_day AS one WHERE one.version = longer.version AND one.item = longer.item
         AND one.span BETWEEN ? AND ? AND one.span <> ?)`,
-    ...[version, block, ...daysOf(block), day],
+    [version, block, ...daysOf(block), day],
   );
 }
 
@@ -220,7 +220,7 @@ function usedAt(length: number, sum: 'MAX' | '' = ''): string {
 function foldSeen(run: Run, subject: Limited, version: number, day: number, into: number): void {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
   if (subject === 'client') {
-    run('DELETE FROM version_client WHERE version = ? AND client IN folded', version);
+    run('DELETE FROM version_client WHERE version = ? AND client IN folded', [version]);
     // With a list of the spans, because the table is sorted by span before client.
     run(
       `INSERT INTO version_client
@@ -228,7 +228,7 @@ function foldSeen(run: Run, subject: Limited, version: number, day: number, into
           ${usedAt(lengths.block, 'MAX')} FROM client_block
         WHERE version = ? AND span IN (SELECT DISTINCT span FROM version_block WHERE version = ?) AND item IN folded
         GROUP BY version, item`,
-      ...[version, version],
+      [version, version],
     );
     run(
       `INSERT INTO version_client
@@ -236,27 +236,29 @@ function foldSeen(run: Run, subject: Limited, version: number, day: number, into
         WHERE version = ? AND span = ? AND item = ?
         ON CONFLICT DO UPDATE SET first = MIN(first, excluded.first), last = MAX(last, excluded.last),
           used = MAX(used, excluded.used)`,
-      ...[version, day, into],
+      [version, day, into],
     );
   }
   run(
     `INSERT INTO route_client SELECT version, route, client, MAX(span * ${dayMs} + last) FROM pair_day
       WHERE version = ? AND span = ? AND ${subject} = ? GROUP BY version, route, client
       ON CONFLICT DO UPDATE SET last = MAX(last, excluded.last)`,
-    ...[version, day, into],
+    [version, day, into],
   );
   const stillUsed = subject === 'client' ? 'SELECT client FROM version_client' : 'SELECT item FROM route_block';
   run(
     `DELETE FROM route_client WHERE version = ? AND ${subject} IN folded
       AND ${subject} NOT IN (${stillUsed} WHERE version = ?)`,
-    ...[version, version],
+    [version, version],
   );
   // Only the rows of earlier days have the exact time of the last request before this day. Reading them costs too much,
   // so the end of the day before is stored.
-  run(
-    `UPDATE route_client SET last = ? WHERE version = ? AND ${subject} IN folded AND last >= ? AND last < ?`,
-    ...[begin - 1, version, begin, end],
-  );
+  run(`UPDATE route_client SET last = ? WHERE version = ? AND ${subject} IN folded AND last >= ? AND last < ?`, [
+    begin - 1,
+    version,
+    begin,
+    end,
+  ]);
   const table = subject === 'client' ? 'version_client' : 'route_client';
   run(`DELETE FROM ${subject}s WHERE id IN folded AND id NOT IN (SELECT ${subject} FROM ${table})`);
 }
