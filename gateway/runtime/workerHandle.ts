@@ -80,14 +80,14 @@ export class WorkerHandle {
 
   /** The last known report if the worker does not answer; undefined if it has not started to serve, or has stopped. */
   async report(metrics: boolean): Promise<ServingReport | undefined> {
-    const asked = this.#options.clock.now();
+    const requestedAt = this.#options.clock.now();
     const report = this.#canReport
       ? await this.#request({ kind: 'report', metrics }, answerMs).then(reportIn, () => undefined)
       : undefined;
     if (report) this.#lastVersions = report.versions;
     // It may have drained or exited in the meantime.
     if (!this.#canReport) return undefined;
-    const { pid, since, unresponsiveSince = asked } = this;
+    const { pid, since, unresponsiveSince = requestedAt } = this;
     return report ?? { versions: this.#lastVersions, workers: [{ pid, since, unresponsiveSince }] };
   }
 
