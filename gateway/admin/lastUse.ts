@@ -10,7 +10,7 @@ const busyIntervalMs = 5_000;
 // The first status waits this long for the ledger, since without it all times before the start are missing.
 const firstWaitMs = 2_000;
 
-/** Adds to a report when each version was last served and used before the start, which only the ledger knows. */
+/** Adds to a report when each version was last called and used before the start, which only the ledger knows. */
 export class LastUse {
   readonly #usage: () => LedgerClient | undefined;
   #known: ReadonlyMap<string, LastUseTimes> = new Map();
@@ -26,7 +26,7 @@ export class LastUse {
   /** `now`: epoch ms. */
   async addTo(report: ServingReport, snapshot: Snapshot, now: number): Promise<ServingReport> {
     const age = Math.abs(now - this.#queriedAt);
-    const isCalled = report.versions.some(({ lastServed = 0 }) => lastServed + busyIntervalMs > this.#queriedAt);
+    const isCalled = report.versions.some(({ lastInFlight = 0 }) => lastInFlight + busyIntervalMs > this.#queriedAt);
     const isDue = age >= idleIntervalMs || (age >= busyIntervalMs && isCalled);
     const query = isDue ? this.#query(snapshot, now) : undefined;
     this.#first ??= query && Promise.race([query, setTimeout(firstWaitMs, undefined, { ref: false })]);
@@ -36,9 +36,9 @@ export class LastUse {
       const known = this.#known.get(one.name);
       // The ledger's last request of a retired version was answered 410.
       if (!version || stageOf(version, now) === 'retired') return one;
-      const times = [known?.served, one.lastServed].filter((at): at is number => at !== undefined && at <= now);
-      const lastServed = times.length === 0 ? undefined : Math.max(...times);
-      return { ...one, lastServed, ...(this.#isCurrent && { lastUsed: known?.used ?? null }) };
+      const times = [known?.lastRequest, one.lastInFlight].filter((at): at is number => at !== undefined && at <= now);
+      const lastInFlight = times.length === 0 ? undefined : Math.max(...times);
+      return { ...one, lastInFlight, ...(this.#isCurrent && { lastUsed: known?.lastUsed ?? null }) };
     });
     return { ...report, versions };
   }

@@ -53,7 +53,7 @@ export function gauges(
   return [
     perVersion('version_gateway_requests_in_flight', ({ inFlight }) => inFlight),
     perVersion('version_gateway_requests_waiting', ({ waiting }) => waiting),
-    perVersion('version_gateway_last_request_timestamp_seconds', ({ lastServed }) => seconds(lastServed)),
+    perVersion('version_gateway_last_request_timestamp_seconds', ({ lastInFlight }) => seconds(lastInFlight)),
     perVersion('version_gateway_deprecated_version_in_use', (report) =>
       inUse(versionOf(report), report, snapshot.guard.quiet || dayMs, now),
     ),
@@ -82,10 +82,10 @@ function configGauges({ generation, loadedAt, failures = 0, lastFailure }: Confi
 }
 
 /** 1 if a deprecated or sunset version was used within `quiet`; undefined in other stages. */
-function inUse(version: Version | undefined, { lastServed, lastUsed }: VersionReport, quiet: number, now: number) {
+function inUse(version: Version | undefined, { lastInFlight, lastUsed }: VersionReport, quiet: number, now: number) {
   const stage = version && stageOf(version, now);
   if (stage !== 'deprecated' && stage !== 'sunset') return undefined;
-  const last = lastUsed === undefined ? lastServed : (lastUsed ?? undefined);
+  const last = lastUsed === undefined ? lastInFlight : (lastUsed ?? undefined);
   return last !== undefined && now - last < quiet ? 1 : 0;
 }
 

@@ -115,7 +115,7 @@ function versionStatus(
     sunset: instant(version?.sunset),
     in_flight: inFlight,
     waiting,
-    last_served: instant(report?.lastServed),
+    last_served: instant(report?.lastInFlight),
     safe_to_stop: (stage === 'retired' || stage === 'removed') && inFlight + waiting === 0 && isInFlightKnown,
   };
 }

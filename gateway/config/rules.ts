@@ -25,7 +25,13 @@ import {
 import { movedParameters, movedRowsDiffer, movedTemplates } from './rules/moved.ts';
 import { needsRoute, needsTarget, oneSpelling, prefixShape, targetsDiffer } from './rules/routes.ts';
 import type { ConfigRule, RuleContext, WarningRule } from './rules/rule.ts';
-import { listenersDiffer, nothingServed, openAdminNeedsToken, slowProbes, unboundedTrust } from './rules/settings.ts';
+import {
+  listenersDiffer,
+  nothingInService,
+  openAdminNeedsToken,
+  slowProbes,
+  unboundedTrust,
+} from './rules/settings.ts';
 import { unknownKeys } from './rules/unknownKeys.ts';
 
 /** The rules for a file without type errors. Each rule has a fixture with its id as the name in test/fixtures/bad-routes. */
@@ -67,7 +73,7 @@ export const warningRules = {
   'moved-without-successor': movedWithoutSuccessor,
   'slow-probes': slowProbes,
   'everybody-trusted': unboundedTrust,
-  'nothing-served': nothingServed,
+  'nothing-in-service': nothingInService,
 } satisfies Record<string, WarningRule>;
 
 export function warnings(context: RuleContext, now: number): Fault[] {

@@ -141,14 +141,14 @@ export function timeline(overview: VersionOverview, axis: TimeAxis, now: number)
   const [leaving, overdue, stop] = [axis(Math.min(deprecation, last)), axis(Math.min(sunset, last)), axis(last)];
   const today = axis(now);
   return html`<svg class="life" aria-hidden="true" focusable="false">
-${bar('track', 0, 100)}${bar('served', 0, leaving)}${bar('leaving', leaving, overdue)}${bar('overdue', overdue, stop)}
+${bar('track', 0, 100)}${bar('in-service', 0, leaving)}${bar('leaving', leaving, overdue)}${bar('overdue', overdue, stop)}
 <line class="today" x1="${today}%" x2="${today}%" y1="1" y2="19"/></svg>`;
 }
 
 /** The legend of the timelines. */
 function timelineLegend(): Html {
   const samples = [
-    ['served', 'in service'],
+    ['in-service', 'in service'],
     ['leaving', 'deprecated'],
     ['overdue', 'past its sunset, still in service'],
   ] as const;
@@ -157,7 +157,7 @@ function timelineLegend(): Html {
   )}<span><svg focusable="false"><line class="today" x1="50%" x2="50%" y1="1" y2="19"/></svg>today</span></p>`;
 }
 
-const heights = { track: 1, served: 7, leaving: 4, overdue: 2 };
+const heights = { track: 1, 'in-service': 7, leaving: 4, overdue: 2 };
 
 function bar(kind: keyof typeof heights, from: number, to: number): Html | undefined {
   if (to <= from) return undefined;

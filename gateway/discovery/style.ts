@@ -12,7 +12,7 @@ export const indexStyle = `
   --page: #fbfbfa; --card: #fff; --line: #e2e2de; --ink: #1c1d1f; --soft: #5c5f66; --link: #0b57b7;
   --green: #17693a; --amber: #855300; --red: #b3261e; --grey: #5c5f66; --blue: #2a5aa8;
   --green-bg: #e7f4ec; --amber-bg: #fdf1dc; --red-bg: #fcebe9; --grey-bg: #efefec; --blue-bg: #e9f0fb;
-  --served: #4b9870; --leaving: #c2872c; --overdue: #c4564d;
+  --in-service: #4b9870; --leaving: #c2872c; --overdue: #c4564d;
   --mono: ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consolas, "DejaVu Sans Mono", monospace;
 }
 @media (prefers-color-scheme: dark) {
@@ -20,7 +20,7 @@ export const indexStyle = `
     --page: #141517; --card: #1b1d20; --line: #303338; --ink: #e9e9e6; --soft: #a4a8b0; --link: #8cb8ff;
     --green: #7fd6a0; --amber: #f0bd66; --red: #ff9d94; --grey: #b3b6bd; --blue: #9cc0ff;
     --green-bg: #17301f; --amber-bg: #35280f; --red-bg: #3d1b19; --grey-bg: #2a2c30; --blue-bg: #1b2a44;
-    --served: #5fae85; --leaving: #cf9a45; --overdue: #dd7b72;
+    --in-service: #5fae85; --leaving: #cf9a45; --overdue: #dd7b72;
   }
 }
 * { box-sizing: border-box; }
@@ -54,7 +54,7 @@ h2 { font: 600 1.375rem/1.2 var(--mono); }
 .retired::before { background: none; box-shadow: inset 0 0 0 1.5px currentColor; }
 .summary { margin-top: .625rem; color: var(--soft); }
 .life { display: block; width: 100%; height: 20px; margin-top: 1rem; }
-.served { fill: var(--served); }
+.in-service { fill: var(--in-service); }
 .leaving { fill: var(--leaving); }
 .overdue { fill: var(--overdue); }
 .track { fill: var(--line); }

@@ -29,7 +29,7 @@ export interface ExchangeRecord {
   readonly problem: ProblemCode | undefined;
   /** URL of the last target tried. */
   readonly target: string | undefined;
-  /** Whether a target answered. */
+  /** Whether the request reached a backend: a target answered. */
   readonly served: boolean;
   readonly duration: number;
   /** A text/event-stream: its duration says nothing about the latency of requests. */

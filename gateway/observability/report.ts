@@ -2,7 +2,7 @@ import type { MetricValues } from './exposition.ts';
 
 /** The current state of one process; the reports of several are merged into one. */
 export interface ServingReport {
-  /** Every version that is or was served since the start. */
+  /** Every version that was configured since the start. */
   readonly versions: readonly VersionReport[];
   readonly workers: readonly WorkerReport[];
   /** Metrics of processes that ended or do not answer. */
@@ -26,7 +26,7 @@ export interface VersionReport {
   /** Requests that wait because a limit is reached. */
   readonly waiting: number;
   /** When a request or stream was last in flight, epoch ms; the current time while one is. Undefined: not since the start. */
-  readonly lastServed: number | undefined;
+  readonly lastInFlight: number | undefined;
   /** When it was last used, by the rules of the retirement verdict. Null: never. Undefined: not known. */
   readonly lastUsed?: number | null | undefined;
   /** When a request was last answered 410, epoch ms; undefined: not since the start. */
@@ -97,7 +97,7 @@ function mergeVersions(a: VersionReport, b: VersionReport): VersionReport {
     name: a.name,
     inFlight: a.inFlight + b.inFlight,
     waiting: a.waiting + b.waiting,
-    lastServed: later(a.lastServed, b.lastServed),
+    lastInFlight: later(a.lastInFlight, b.lastInFlight),
     lastRefused: later(a.lastRefused, b.lastRefused),
     targets,
   };

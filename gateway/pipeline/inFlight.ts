@@ -25,7 +25,7 @@ export interface InFlight {
 export class VersionUse {
   readonly inFlight = new Set<InFlight>();
   readonly queue = new AdmissionQueue();
-  #lastServed: number | undefined;
+  #lastInFlight: number | undefined;
   /** When the last request was answered 410, epoch ms; undefined: never since the start. */
   lastRefused: number | undefined;
 
@@ -34,13 +34,13 @@ export class VersionUse {
   }
 
   /** When a request or stream was last in flight, epoch ms: `now` while one is. Undefined: never since the start. */
-  lastServed(now: number): number | undefined {
-    return this.inFlightCount > 0 ? now : this.#lastServed;
+  lastInFlight(now: number): number | undefined {
+    return this.inFlightCount > 0 ? now : this.#lastInFlight;
   }
 
   /** The wall clock was set forward by `ms`: moves the instants that it gave before. */
   clockWasSet(ms: number): void {
-    if (this.#lastServed !== undefined) this.#lastServed += ms;
+    if (this.#lastInFlight !== undefined) this.#lastInFlight += ms;
     if (this.lastRefused !== undefined) this.lastRefused += ms;
   }
 
@@ -51,7 +51,7 @@ export class VersionUse {
   /** Frees a place for the queue. Safe to call twice. `now`: epoch ms. */
   leave(exchange: InFlight, now: number): void {
     if (!this.inFlight.delete(exchange)) return;
-    this.#lastServed = now;
+    this.#lastInFlight = now;
     this.queue.admitNext();
   }
 }

@@ -29,8 +29,8 @@ export interface RetirementFacts extends CountedClients {
   /** Clients whose requests were all answered 4xx. They do not count as users of the version. */
   readonly failing: readonly ClientUse[];
   /**
-   * Those of `failing` that were served until shortly before the last served request of any client, on routes that fail
-   * now. Then a broken backend is more likely than clients that are all wrong. Empty if any client is served.
+   * Those of `failing` that used the version until shortly before its last use by any client, on routes that fail now.
+   * Then a broken backend is more likely than clients that are all wrong. Empty if any client uses the version.
    */
   readonly lostService: readonly ClientUse[];
   /** Clients that were answered 410, or 404 if the version is removed; most refused requests first. */
@@ -182,8 +182,8 @@ function trendWithout(names: readonly string[], version: string, queries: UsageQ
 }
 
 /**
- * A broken backend that answers 4xx looks like a mistake of every client. It shows in this: no client is served any more,
- * and clients that were served until then now fail on routes that worked.
+ * A broken backend that answers 4xx looks like a mistake of every client. It shows in this: no client uses the version
+ * any more, and clients that used it until then now fail on routes that worked.
  */
 function lostService(
   version: string,
@@ -193,12 +193,12 @@ function lostService(
   quiet: number,
   isIgnored: IsIgnored,
 ): ClientUse[] {
-  const served = failing.filter((one) => one.used !== undefined);
-  if (served.length === 0) return [];
+  const usedBefore = failing.filter((one) => one.used !== undefined);
+  if (usedBefore.length === 0) return [];
   const broken = new Set(routes.filter(({ failing }) => failing > 0).map(({ route }) => route));
   const worked = queries.byRoute(version, 0).some((one) => broken.has(one.route) && !onlyFails(one));
   const last = queries.lastUsed(isIgnored).get(version) ?? 0;
-  return worked ? served.filter(({ used = 0 }) => used >= last - quiet) : [];
+  return worked ? usedBefore.filter(({ used = 0 }) => used >= last - quiet) : [];
 }
 
 function routesLost(version: Version, snapshot: Snapshot, routes: readonly RouteUse[], now: number): RouteInContract[] {

@@ -81,7 +81,7 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
   return reasons;
 }
 
-/** During an outage of the backend, no client is served, but the clients have not left. */
+/** During an outage of the backend every request fails, but the clients have not left. */
 function lostServiceReasons({ version, quiet, lostService, now }: RetirementFacts): Remark[] {
   if (lostService.length === 0) return [];
   const clients = listOf(lostService, now, ({ used = 0 }) => `last served ${ago(used, now)}`);

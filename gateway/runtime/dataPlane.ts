@@ -92,7 +92,7 @@ export class DataPlane {
         name,
         inFlight: use.inFlightCount,
         waiting: use.queue.length,
-        lastServed: use.lastServed(now),
+        lastInFlight: use.lastInFlight(now),
         lastRefused: use.lastRefused,
         targets: [...targets.map((target) => target.report()), ...removedTargets(use, targets)],
       };

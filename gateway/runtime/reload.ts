@@ -194,7 +194,7 @@ export async function versionUsage(
       if (reported && reported.inFlight > 0) return now;
       const last = recorded.get(name)?.last;
       // Processes cannot tell which clients are ignored, so their times count only if the ledger is incomplete.
-      const known = isComplete ? [last] : [last, reported?.lastServed, reported?.lastRefused];
+      const known = isComplete ? [last] : [last, reported?.lastInFlight, reported?.lastRefused];
       // Times in the future come from before the clock was set back. The ledger also has a plausible time for these calls.
       const times = known.filter((at): at is number => at !== undefined && at <= now + skewMs);
       return times.length === 0 ? undefined : Math.max(...times);

@@ -40,6 +40,7 @@ export interface UsageQueries {
 export interface UsageSums {
   readonly requests: number;
   readonly errors: number;
+  /** Requests that reached a backend. */
   readonly served: number;
   /** Requests answered 4xx. */
   readonly failing: number;

@@ -52,7 +52,7 @@ it('the status shows the newest error of several processes', () => {
       errors.map((at) => {
         const lastError = at === undefined ? undefined : { message: `at ${at}`, at };
         const targets = [{ ...target, health: 'healthy' as const, lastError }];
-        return { versions: [{ name: 'v1', inFlight: 0, waiting: 0, lastServed: undefined, targets }], workers: [] };
+        return { versions: [{ name: 'v1', inFlight: 0, waiting: 0, lastInFlight: undefined, targets }], workers: [] };
       }),
     ).versions[0]?.targets[0]?.lastError;
   expect(of(1, 3, undefined, 2)).toEqual({ message: 'at 3', at: 3 });

@@ -70,7 +70,7 @@ export function scene(
     name,
     inFlight: targets.reduce((sum, { inFlight }) => sum + inFlight, 0),
     waiting: 0,
-    lastServed: now - 4_000,
+    lastInFlight: now - 4_000,
     targets,
   });
   let elapsed = 0;

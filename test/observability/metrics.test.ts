@@ -35,7 +35,7 @@ const snapshot = snapshotFrom({
   },
 });
 const now = Date.parse('2026-11-21');
-const idle = { inFlight: 0, waiting: 0, lastServed: undefined, targets: [] };
+const idle = { inFlight: 0, waiting: 0, lastInFlight: undefined, targets: [] };
 const report: ServingReport = {
   workers: [],
   versions: [
@@ -43,7 +43,7 @@ const report: ServingReport = {
       name: 'v1',
       inFlight: 2,
       waiting: 1,
-      lastServed: now - 1000,
+      lastInFlight: now - 1000,
       targets: [
         {
           url: upstream,
@@ -56,7 +56,7 @@ const report: ServingReport = {
         },
       ],
     },
-    { ...idle, name: 'v2', lastServed: now - 25 * 3_600_000 },
+    { ...idle, name: 'v2', lastInFlight: now - 25 * 3_600_000 },
     { ...idle, name: 'v3' },
   ],
 };

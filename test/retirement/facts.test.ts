@@ -147,7 +147,7 @@ describe('the facts', () => {
       ejectedUntil: undefined,
     };
     const targets = [target, { ...target, reachable: false }, { ...target, health: 'ejected' as const }];
-    const none = { inFlight: 0, waiting: 0, lastServed: undefined, targets: [] };
+    const none = { inFlight: 0, waiting: 0, lastInFlight: undefined, targets: [] };
     const versions = [
       { ...none, name: 'v1', inFlight: 2, waiting: 1 },
       { ...none, name: 'v2', inFlight: 9, targets },

@@ -76,7 +76,7 @@ const answers: {
   lastUse: (queries, snapshot) => {
     const used = queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients));
     const versions = queries.totals(0).map(({ version, served, last }): [string, LastUseTimes] => {
-      return [version, { served: served > 0 ? last : undefined, used: used.get(version) }];
+      return [version, { lastRequest: served > 0 ? last : undefined, lastUsed: used.get(version) }];
     });
     return queries.problem === undefined ? new Map(versions) : undefined;
   },

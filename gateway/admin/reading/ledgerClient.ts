@@ -20,7 +20,7 @@ export interface LedgerQueryParams {
   readonly name: ClientNaming;
   /** For the reload guard: the use of each version since an instant. */
   readonly recentUse: { readonly since: number; readonly now: number };
-  /** When each version was last served and last used. */
+  /** When each version was last called and last used. */
   readonly lastUse: Readonly<Record<never, never>>;
 }
 
@@ -67,10 +67,10 @@ export interface RecentUse {
 }
 
 export interface LastUseTimes {
-  /** The last request to the version, including refused ones; undefined: there was none. */
-  readonly served: number | undefined;
+  /** The last request to the version, including refused ones; undefined: none reached a backend. */
+  readonly lastRequest: number | undefined;
   /** The last request that did not fail, of a client that is not ignored. */
-  readonly used: number | undefined;
+  readonly lastUsed: number | undefined;
 }
 
 /** Runs queries on the ledger, one after the other. */

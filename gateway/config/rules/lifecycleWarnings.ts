@@ -1,23 +1,23 @@
 import { faultAt } from '../source.ts';
 import type { WarningRule } from './rule.ts';
-import { dateText, isServed, successorOf } from './rule.ts';
+import { dateText, isInService, successorOf } from './rule.ts';
 
 /** Clients are told to move, but not by when. */
 export const deprecationWithoutSunset: WarningRule = ({ source, entries }, now) =>
   entries
     .filter(
-      (entry) => isServed(entry, now) && entry.route.deprecation !== undefined && entry.route.sunset === undefined,
+      (entry) => isInService(entry, now) && entry.route.deprecation !== undefined && entry.route.sunset === undefined,
     )
     .map(({ key }) => {
       const message = `${key} is deprecated without a sunset, so its clients do not know how much time they have.`;
       return faultAt(source, ['routes', key, 'deprecation'], message, 'Add a sunset when it is known.');
     });
 
-/** The announced end has passed, and the version is still served. */
+/** The announced end has passed, and the version is still in service. */
 export const passedSunset: WarningRule = ({ source, entries }, now) =>
   entries.flatMap((entry) => {
     const { key, route } = entry;
-    if (route.sunset === undefined || route.sunset > now || !isServed(entry, now)) return [];
+    if (route.sunset === undefined || route.sunset > now || !isInService(entry, now)) return [];
     const message = `The sunset of ${key}, ${dateText(route.sunset)}, has passed, and it is still served.`;
     const remedy = 'Write after_sunset: gone or retired: true, or move the sunset to a later date.';
     return [faultAt(source, ['routes', key, 'sunset'], message, remedy)];
@@ -39,7 +39,7 @@ export const successorEndsFirst: WarningRule = (context, now) =>
     const next = route.successor === undefined ? undefined : successorOf(entry, context, now);
     if (!next) return [];
     const path = ['routes', key, 'successor'];
-    if (!isServed(next, now)) {
+    if (!isInService(next, now)) {
       const message = `${next.key}, the successor of ${key}, is itself retired.`;
       return [faultAt(context.source, path, message, 'Name a later major, or remove it.')];
     }

@@ -32,8 +32,8 @@ export interface RouteEntry {
 /** Returns warnings about a file that works, but probably not as intended. `now` in epoch milliseconds. */
 export type WarningRule = (context: RuleContext, now: number) => Fault[];
 
-/** Whether a version is served at `now`: it is not retired, and not past a sunset with `after_sunset: gone`. */
-export function isServed({ route }: RouteEntry, now: number): boolean {
+/** Whether a version is in service at `now`: it is not retired, and not past a sunset with `after_sunset: gone`. */
+export function isInService({ route }: RouteEntry, now: number): boolean {
   const isGone = route.after_sunset === 'gone' && route.sunset !== undefined && route.sunset <= now;
   return !route.retired && !isGone;
 }
@@ -42,7 +42,7 @@ export function isServed({ route }: RouteEntry, now: number): boolean {
 export function successorOf(entry: RouteEntry, { entries }: RuleContext, now: number): RouteEntry | undefined {
   const { successor } = entry.route;
   if (successor !== undefined) return entries.find((other) => other.key === successor);
-  return entries.find((other) => other.major > entry.major && isServed(other, now));
+  return entries.find((other) => other.major > entry.major && isInService(other, now));
 }
 
 /** `2026-06-30`, or with the time if it is not midnight UTC. */

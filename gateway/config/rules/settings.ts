@@ -4,7 +4,7 @@ import { isLoopback } from '../schema/network.ts';
 import { isEmptyVariable } from '../schema/scalar.ts';
 import type { HostPort } from '../snapshot.ts';
 import { faultAt, has, valueAt } from '../source.ts';
-import { type ConfigRule, isServed, type WarningRule } from './rule.ts';
+import { type ConfigRule, isInService, type WarningRule } from './rule.ts';
 
 /** The admin listener can reload the gateway and shows its clients, so it needs a token unless it is on loopback. */
 export const openAdminNeedsToken: ConfigRule = ({ source, draft: { gateway } }) => {
@@ -68,8 +68,8 @@ export const unboundedTrust: WarningRule = ({ source, draft: { gateway } }) =>
     });
 
 /** Every version is a tombstone. */
-export const nothingServed: WarningRule = (context, now) => {
-  if (context.entries.some((entry) => isServed(entry, now))) return [];
+export const nothingInService: WarningRule = (context, now) => {
+  if (context.entries.some((entry) => isInService(entry, now))) return [];
   return [
     faultAt(
       context.source,

@@ -37,14 +37,14 @@ export function backends() {
  * @param {Target} target
  * @param {number} now
  */
-function backendRow({ version, last_served: served }, target, now) {
+function backendRow({ version, last_served: lastServed }, target, now) {
   const cells = [
     el('code', { class: 'url' }, target.url),
     [swatch(version), ' ', version],
     [health(target, now), lastError(target, now)],
     count(target.in_flight),
     count(target.connections),
-    timeAgo(served, now),
+    timeAgo(lastServed, now),
   ];
   return row(
     `${version} ${target.url}`,
