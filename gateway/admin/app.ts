@@ -21,7 +21,7 @@ export interface Readiness {
 
 /** The application of the admin listener. */
 export function createAdmin(
-  live: { readonly current: Snapshot },
+  source: { readonly current: Snapshot },
   readiness: Readiness,
   operations: Operations,
 ): RequestListener {
@@ -30,7 +30,7 @@ export function createAdmin(
   app.disable('x-powered-by');
   app.enable('strict routing');
   app.enable('case sensitive routing');
-  app.use(trustProxies(app, live));
+  app.use(trustProxies(app, source));
   app.use(securityHeaders);
   app.use(noStore);
   app.use(singleHost);
@@ -38,16 +38,16 @@ export function createAdmin(
   app.use(probeRoutes(readiness));
   const sessions = new Sessions();
   const attempts = new TokenAttempts();
-  const admits = admission(live, sessions, attempts, clock);
+  const admits = admission(source, sessions, attempts, clock);
   const context: AdminContext = {
-    live,
+    source,
     operations,
     lastUse: new LastUse(() => operations.usage),
     traffic: new TrafficSamples(operations.monotonic),
     admits,
   };
-  app.use(loginRoutes(live, sessions, attempts, clock));
-  app.use(guard(live, admits, attempts, clock));
+  app.use(loginRoutes(source, sessions, attempts, clock));
+  app.use(guard(source, admits, attempts, clock));
   const dashboardContext = { status: () => statusOf(context), ready: () => readiness.ready(), admits, clock };
   app.use(dashboardRoutes(dashboardContext, sessions));
   app.use(operatorRoutes(context));

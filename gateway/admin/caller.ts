@@ -5,10 +5,10 @@ import type { Express, Request, RequestHandler } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
 
 /** Makes Express apply the current `trusted_proxies` to X-Forwarded-For. A reload may change them. */
-export function trustProxies(app: Express, live: { readonly current: Snapshot }): RequestHandler {
+export function trustProxies(app: Express, source: { readonly current: Snapshot }): RequestHandler {
   let applied: Snapshot | undefined;
   return (_req, _res, next) => {
-    const { current } = live;
+    const { current } = source;
     if (current !== applied) app.set('trust proxy', [...current.gateway.trustedProxies]);
     applied = current;
     next();

@@ -17,13 +17,13 @@ export type Admits = (req: Request) => 'token' | 'session' | 'machine' | undefin
  * needs it, unless `admin_loopback` is open.
  */
 export function admission(
-  live: { readonly current: Snapshot },
+  source: { readonly current: Snapshot },
   sessions: Sessions,
   attempts: TokenAttempts,
   clock: Clock,
 ): Admits {
   return (req) => {
-    const { adminToken, adminLoopback } = live.current.gateway;
+    const { adminToken, adminLoopback } = source.current.gateway;
     const given = bearer(req);
     if (adminToken !== undefined && given !== undefined && isSameSecret(given, adminToken)) {
       if (attempts.accepts(clientAddress(req), adminToken, clock.now())) return 'token';
@@ -40,14 +40,14 @@ export function admission(
 
 /** Refuses requests that `admits` does not admit. Redirects a browser to the login form if a token is set. */
 export function guard(
-  live: { readonly current: Snapshot },
+  source: { readonly current: Snapshot },
   admits: Admits,
   attempts: TokenAttempts,
   clock: Clock,
 ): RequestHandler {
   return (req, res, next) => {
     const admittedBy = admits(req);
-    const { adminToken } = live.current.gateway;
+    const { adminToken } = source.current.gateway;
     if (admittedBy === 'token') attempts.succeed(clientAddress(req), adminToken as string);
     if (admittedBy !== undefined && isSafeFromCsrf(req, admittedBy)) next();
     else if (admittedBy !== undefined)

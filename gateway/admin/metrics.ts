@@ -16,14 +16,14 @@ import type { AdminContext } from './operations.ts';
 const dayMs = 86_400_000;
 
 /** `GET /metrics`: the counts of all processes, and the gateway's current state. */
-export function metricsRoute({ live, operations, lastUse }: AdminContext): Router {
+export function metricsRoute({ source, operations, lastUse }: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/metrics', async (_req, res) => {
     const report = await operations.report(true);
     const counts = [...report.workers.map((worker) => worker.metrics ?? []), ...(report.absent ?? [])];
     const now = operations.clock.now();
-    const withLastUse = await lastUse.addTo(report, live.current, now);
-    const state = [...gauges(live.current, withLastUse, operations.config(), now), ...ledgerGauges(operations.usage)];
+    const withLastUse = await lastUse.addTo(report, source.current, now);
+    const state = [...gauges(source.current, withLastUse, operations.config(), now), ...ledgerGauges(operations.usage)];
     const text = await exposition([...counts, state]);
     res.set('Content-Type', metricsType).send(text);
   });

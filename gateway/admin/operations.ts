@@ -25,7 +25,7 @@ export interface Operations {
 
 /** What the routes of the admin listener share. */
 export interface AdminContext {
-  readonly live: { readonly current: Snapshot };
+  readonly source: { readonly current: Snapshot };
   readonly operations: Operations;
   readonly lastUse: LastUse;
   readonly traffic: TrafficSamples;

@@ -52,12 +52,12 @@ function addReload(router: Router, { operations }: AdminContext): void {
 }
 
 /** `GET /api/usage` and `GET /api/usage.csv`. */
-function addUsage(router: Router, { live, operations }: AdminContext): void {
+function addUsage(router: Router, { source, operations }: AdminContext): void {
   const send = (format: 'json' | 'csv'): RequestHandler => {
     return ({ query }, res) =>
       sendAnswer(res, () => {
         const { usage, clock } = operations;
-        return usage?.query('usage', live.current, { ...parseUsageQuery(query, clock.now()), format });
+        return usage?.query('usage', source.current, { ...parseUsageQuery(query, clock.now()), format });
       });
   };
   router.get('/api/usage', send('json'));
@@ -65,12 +65,12 @@ function addUsage(router: Router, { live, operations }: AdminContext): void {
 }
 
 /** `GET /api/versions/{version}/retirement`: the verdict whether a version may be retired. */
-function addRetirement(router: Router, { live, operations }: AdminContext): void {
+function addRetirement(router: Router, { source, operations }: AdminContext): void {
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
     // So that requests of the last seconds are in the ledger.
     await operations.flush?.();
     const report = await operations.report();
-    const snapshot = live.current;
+    const snapshot = source.current;
     const { version } = params;
     if (!operations.usage && !snapshot.versions.has(version)) {
       sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${unknownVersion(snapshot, [])}`);
@@ -91,7 +91,7 @@ const maxClientLength = 300;
 const maxNameLength = 100;
 
 /** `POST /api/usage/names`: changes the name of a client in the file `usage.names`. */
-function addNaming(router: Router, { live, operations, admits }: AdminContext): void {
+function addNaming(router: Router, { source, operations, admits }: AdminContext): void {
   const requireToken: RequestHandler = (req, res, next) => {
     if (admits(req) !== 'machine') next();
     else sendProblem(res, 'FORBIDDEN', 'Naming a client changes a file. Set gateway.admin_token and log in with it.');
@@ -99,7 +99,7 @@ function addNaming(router: Router, { live, operations, admits }: AdminContext): 
   router.post('/api/usage/names', requireJson, requireToken, express.json({ limit: '16kb' }), async (req, res) => {
     const naming = parseNaming(req);
     if (typeof naming === 'string') sendProblem(res, 'BAD_REQUEST', naming);
-    else await sendAnswer(res, () => operations.usage?.query('name', live.current, naming));
+    else await sendAnswer(res, () => operations.usage?.query('name', source.current, naming));
   });
 }
 

@@ -7,17 +7,17 @@ import type { LedgerState } from '../usage/ledger/writableLedger.ts';
 import type { AdminContext } from './operations.ts';
 
 /** The body of `GET /api/status`. */
-export async function statusOf({ live, operations, lastUse, traffic }: AdminContext): Promise<object> {
+export async function statusOf({ source, operations, lastUse, traffic }: AdminContext): Promise<object> {
   const { clock, usage } = operations;
   const isDue = traffic.isDue;
   const current = await operations.report(isDue);
   if (isDue) traffic.add(current);
-  const report = await lastUse.addTo(current, live.current, clock.now());
+  const report = await lastUse.addTo(current, source.current, clock.now());
   return {
     config: configStatus(operations.config()),
     workers: workersStatus(report),
     usage: ledgerStatus(usage, clock.now()),
-    versions: versionsStatus(live.current, report, clock.now()),
+    versions: versionsStatus(source.current, report, clock.now()),
     traffic: trafficStatus(traffic.recent),
   };
 }

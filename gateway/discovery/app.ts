@@ -18,16 +18,16 @@ import { catalogPath, contractType, publishedName } from './paths.ts';
 import { indexPolicy } from './style.ts';
 
 export type Discovery = (
-  live: { readonly current: Snapshot },
+  source: { readonly current: Snapshot },
   clock: Clock,
 ) => (req: IncomingMessage, res: ServerResponse) => void;
 
 /** Answers the requests for which `isDiscovery` is true: the index, the contracts, the guides and the API catalog. */
-export const createDiscovery: Discovery = (live, clock) => {
+export const createDiscovery: Discovery = (source, clock) => {
   // The routes of the app contain the base path of its snapshot.
   let current: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
   return (req, res) => {
-    const snapshot = live.current;
+    const snapshot = source.current;
     if (current?.snapshot !== snapshot) current = { snapshot, app: discoveryApp(snapshot, clock) };
     current.app(req, res);
   };

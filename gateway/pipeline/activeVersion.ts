@@ -7,24 +7,28 @@ import { Pool } from '../upstream/pool.ts';
 import { VersionUse } from './inFlight.ts';
 
 /** A snapshot in use. A reload replaces it in one assignment. */
-export interface Live {
+export interface ActiveSnapshot {
   readonly snapshot: Snapshot;
   /** By path segment, `v1`. */
-  readonly activeVersions: ReadonlyMap<string, ActiveVersion>;
+  readonly versions: ReadonlyMap<string, ActiveVersion>;
 }
 
 /** Puts a snapshot into use. `uses` is kept across reloads; it gets an entry for each new version. */
-export function activate(snapshot: Snapshot, pools: ReadonlyMap<string, Pool>, uses: Map<string, VersionUse>): Live {
-  const activeVersions = new Map<string, ActiveVersion>();
+export function activate(
+  snapshot: Snapshot,
+  pools: ReadonlyMap<string, Pool>,
+  uses: Map<string, VersionUse>,
+): ActiveSnapshot {
+  const versions = new Map<string, ActiveVersion>();
   const announcements = new Announcements(snapshot);
   for (const version of snapshot.byMajor) {
     const { name } = version;
     const use = uses.get(name) ?? new VersionUse();
     uses.set(name, use);
     const pool = pools.get(name) ?? new Pool([], version.balance);
-    activeVersions.set(name, new ActiveVersion(version, snapshot, pool, use, announcements));
+    versions.set(name, new ActiveVersion(version, snapshot, pool, use, announcements));
   }
-  return { snapshot, activeVersions };
+  return { snapshot, versions };
 }
 
 /** A version of the snapshot in use, with everything that is the same for all its requests. */

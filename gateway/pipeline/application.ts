@@ -85,7 +85,7 @@ function exchangeFor(
   const read = parseRequestTarget(url);
   // The gateway does not refuse an invalid request target here: the application does. Take its first segment unchanged.
   const { origin, pathEnd } = typeof read === 'string' ? { origin: url, pathEnd: endOfPath(url) } : read;
-  if (!namesVersion(origin, context.live.snapshot.gateway.basePath)) return undefined;
+  if (!namesVersion(origin, context.active.snapshot.gateway.basePath)) return undefined;
   const exchange = new Exchange(req, res, context);
   exchange.originForm = origin;
   exchange.pathEnd = pathEnd;

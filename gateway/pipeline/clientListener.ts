@@ -27,7 +27,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
     : createServer(optionsFor(settings), onRequest);
   // No limit: the default of 2,000 drops fields silently. `checkMessage` counts them.
   server.maxHeadersCount = 0;
-  server.timeout = longestWriteIdle(context.live.snapshot);
+  server.timeout = longestWriteIdle(context.active.snapshot);
   allowParserPause(server);
   return server
     .on('checkContinue', (req, res) => handleRequest(req, res, context, true))

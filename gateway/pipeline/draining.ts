@@ -1,6 +1,6 @@
 import { type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import { stageOf } from '../lifecycle/stage.ts';
-import type { Live } from './activeVersion.ts';
+import type { ActiveSnapshot } from './activeVersion.ts';
 import type { InFlight, VersionUse } from './inFlight.ts';
 
 /**
@@ -18,10 +18,10 @@ export class Draining implements Timed {
   }
 
   /** Call it after a reload, and regularly: a version can also end by its date. `now`: epoch ms. */
-  endUnwanted(live: Live, now: number): void {
-    const { drain } = live.snapshot.gateway;
+  endUnwanted(active: ActiveSnapshot, now: number): void {
+    const { drain } = active.snapshot.gateway;
     for (const { inFlight } of this.#uses.values()) {
-      for (const exchange of inFlight) if (!isWanted(exchange, live, now)) this.#end(exchange, drain);
+      for (const exchange of inFlight) if (!isWanted(exchange, active, now)) this.#end(exchange, drain);
     }
   }
 
@@ -57,8 +57,8 @@ export class Draining implements Timed {
   }
 }
 
-function isWanted({ versionName, chosenTarget }: InFlight, { activeVersions }: Live, now: number): boolean {
-  const active = activeVersions.get(versionName);
-  if (active === undefined || stageOf(active.version, now) === 'retired') return false;
-  return active.pool.targets.some((target) => target === chosenTarget);
+function isWanted({ versionName, chosenTarget }: InFlight, { versions }: ActiveSnapshot, now: number): boolean {
+  const activeVersion = versions.get(versionName);
+  if (activeVersion === undefined || stageOf(activeVersion.version, now) === 'retired') return false;
+  return activeVersion.pool.targets.some((target) => target === chosenTarget);
 }

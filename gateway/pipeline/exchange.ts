@@ -15,7 +15,7 @@ import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
 import type { CountedExchange } from '../usage/counting/countedExchange.ts';
-import type { ActiveVersion, Live } from './activeVersion.ts';
+import type { ActiveSnapshot, ActiveVersion } from './activeVersion.ts';
 import { answerProblem, overloaded } from './answer.ts';
 import type { InFlight } from './inFlight.ts';
 import { type ClientPeer, clientAddressOf, peerOf } from './peer.ts';
@@ -23,7 +23,7 @@ import { type ClientPeer, clientAddressOf, peerOf } from './peer.ts';
 /** The state of the gateway that all its exchanges share. */
 export interface GatewayContext {
   /** Replaced by a reload. An exchange that has begun keeps the former one. */
-  live: Live;
+  active: ActiveSnapshot;
   readonly now: () => number;
   /** Our name in Via: random, so that it identifies this process only. */
   readonly pseudonym: string;
@@ -59,7 +59,7 @@ export class Exchange implements Outbound, InFlight {
   readonly expectsContinue: boolean;
   readonly context: GatewayContext;
   /** Fixed when the request is started, so that a reload never changes it midway. */
-  readonly live: Live;
+  readonly active: ActiveSnapshot;
   /** When the request was started, epoch ms. */
   readonly now: number;
   readonly method: string;
@@ -97,10 +97,10 @@ export class Exchange implements Outbound, InFlight {
     this.context = context;
     this.expectsContinue = expectsContinue;
     this.upgrade = upgrade;
-    this.live = context.live;
+    this.active = context.active;
     this.now = context.now();
     this.method = req.method ?? '';
-    this.peer = peerOf(req.socket, this.live.snapshot);
+    this.peer = peerOf(req.socket, this.active.snapshot);
     this.fields = readRequestFields(req.rawHeaders, this.peer.trusted);
     this.host = this.fields.host;
     this.id = requestIdFrom(this.fields.requestId);
@@ -153,7 +153,7 @@ export class Exchange implements Outbound, InFlight {
   }
 
   get bodyIdle(): number {
-    return this.live.snapshot.gateway.timeouts.bodyIdle;
+    return this.active.snapshot.gateway.timeouts.bodyIdle;
   }
 
   get lifecycle(): LifecycleFields | undefined {

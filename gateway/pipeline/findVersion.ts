@@ -6,11 +6,11 @@ import type { Exchange, GatewayContext, StepOutcome } from './exchange.ts';
 
 /** Finds the version in the first segment below `base_path`, and the path to send to its target. */
 export function findVersion(exchange: Exchange): StepOutcome | undefined {
-  const { live, originForm } = exchange;
-  const { basePath } = live.snapshot.gateway;
+  const { active, originForm } = exchange;
+  const { basePath } = active.snapshot.gateway;
   const inside = originForm === '*' ? undefined : pathBelow(originForm, basePath);
   const segment = inside === undefined ? '' : firstSegment(inside);
-  const activeVersion = live.activeVersions.get(segment);
+  const activeVersion = active.versions.get(segment);
   if (!activeVersion) return undefined;
   const prefixEnd = basePath.length + segment.length + 1;
   const rest = originForm.slice(prefixEnd);
@@ -29,11 +29,13 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
 const networkPath: Problem = { code: 'BAD_REQUEST', detail: 'The path after the version begins with //.' };
 
 /** Whether a gateway inside another server handles this path: that of a version or of discovery. */
-export function isGatewayPath(url: string, { live, isDiscovery }: GatewayContext): boolean {
+export function isGatewayPath(url: string, { active, isDiscovery }: GatewayContext): boolean {
   const target = parseRequestTarget(url);
   if (typeof target === 'string') return true;
   const { origin, pathEnd } = target;
-  return namesVersion(origin, live.snapshot.gateway.basePath) || isDiscovery(origin.slice(0, pathEnd), live.snapshot);
+  return (
+    namesVersion(origin, active.snapshot.gateway.basePath) || isDiscovery(origin.slice(0, pathEnd), active.snapshot)
+  );
 }
 
 /** Whether the first segment below `basePath` has the form of a version, configured or not. */
@@ -44,9 +46,9 @@ export function namesVersion(origin: string, basePath: string): boolean {
 
 /** Runs after `checkMessage`: only a valid message gets an answer with details. */
 export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefined {
-  const { activeVersion, originForm, pathEnd, live, context } = exchange;
+  const { activeVersion, originForm, pathEnd, active, context } = exchange;
   if (activeVersion) return undefined;
-  const { snapshot } = live;
+  const { snapshot } = active;
   if (context.isDiscovery(originForm.slice(0, pathEnd), snapshot)) return { kind: 'discovery' };
   const { basePath, publicUrl = '' } = snapshot.gateway;
   const versions = snapshot.byMajor.map((version) => ({
@@ -67,9 +69,9 @@ export function refuseRetired(exchange: Exchange): StepOutcome | undefined {
     return { kind: 'empty', status: 204, fields: preflightFields(fields.preflightMethod, fields.preflightHeaders) };
   }
   const { version } = activeVersion;
-  const { basePath, publicUrl = '' } = exchange.live.snapshot.gateway;
+  const { basePath, publicUrl = '' } = exchange.active.snapshot.gateway;
   const successor = activeVersion.successor(now);
-  const guide = guidePath(version, successor, exchange.live.snapshot);
+  const guide = guidePath(version, successor, exchange.active.snapshot);
   const info = version.info ?? (guide && `${publicUrl}${guide}`);
   const members = {
     version: version.name,

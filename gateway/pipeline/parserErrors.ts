@@ -36,7 +36,7 @@ export function refuseConnection(error: ParserError, socket: Socket, context: Ga
 
 function answerAndClose(socket: Socket, problem: Problem | undefined, context: GatewayContext): void {
   if (socket.writable && problem) {
-    const { address, hsts } = peerOf(socket, context.live.snapshot);
+    const { address, hsts } = peerOf(socket, context.active.snapshot);
     socket.write(rawAnswer(problem, hsts), 'latin1');
     recordUnparsed(problem.code, address, context);
   }

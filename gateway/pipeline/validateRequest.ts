@@ -33,8 +33,8 @@ export function checkMessage(exchange: Exchange): StepOutcome | undefined {
   return problem && { kind: 'problem', problem, closes: true };
 }
 
-function messageProblem({ req, fields, live, upgrade }: Exchange): Problem | undefined {
-  const { limits } = live.snapshot.gateway;
+function messageProblem({ req, fields, active, upgrade }: Exchange): Problem | undefined {
+  const { limits } = active.snapshot.gateway;
   const urlLength = (req.url as string).length;
   if (req.httpVersionMajor !== 1 || req.httpVersionMinor > 1) return { code: 'HTTP_VERSION_UNSUPPORTED' };
   if (urlLength > limits.url) return { code: 'TARGET_TOO_LONG' };

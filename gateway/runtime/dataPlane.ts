@@ -44,7 +44,7 @@ export class DataPlane {
     this.#forwards = forwards;
     this.#since = clock.now();
     this.context = {
-      live: activate(snapshot, this.#poolsFor(snapshot), this.uses),
+      active: activate(snapshot, this.#poolsFor(snapshot), this.uses),
       now: () => clock.now(),
       pseudonym: newPseudonym(),
       unrecorded: 0,
@@ -56,12 +56,12 @@ export class DataPlane {
   }
 
   get current(): Snapshot {
-    return this.context.live.snapshot;
+    return this.context.active.snapshot;
   }
 
   /** Replaces the snapshot in one assignment. Exchanges that started with the old one end with it. */
   apply(next: Snapshot): void {
-    this.context.live = activate(next, this.#poolsFor(next), this.uses);
+    this.context.active = activate(next, this.#poolsFor(next), this.uses);
     this.#check();
   }
 
@@ -81,13 +81,13 @@ export class DataPlane {
   #check(): void {
     const { jump } = this.#clockWatch.look();
     if (jump !== 0) for (const use of this.uses.values()) use.clockWasSet(jump);
-    this.draining.endUnwanted(this.context.live, this.#clock.now());
+    this.draining.endUnwanted(this.context.active, this.#clock.now());
   }
 
   #versions(): VersionReport[] {
     const now = this.#clock.now();
     return [...this.uses].map(([name, use]) => {
-      const targets = this.context.live.activeVersions.get(name)?.pool.targets ?? [];
+      const targets = this.context.active.versions.get(name)?.pool.targets ?? [];
       return {
         name,
         inFlight: use.inFlightCount,

@@ -25,7 +25,7 @@ async function startAdmin() {
     generation: 1,
     proxies: [] as readonly string[],
   };
-  const live = {
+  const source = {
     get current() {
       const token = state.token === undefined ? {} : { admin_token: state.token };
       const gateway = { ...token, trusted_proxies: state.proxies };
@@ -33,7 +33,7 @@ async function startAdmin() {
     },
   };
   const listener = createAdmin(
-    live,
+    source,
     { ready: () => state.ready },
     {
       reload: async () => {

@@ -131,15 +131,15 @@ it.each([
 });
 
 it('follows the clock and a reload', async () => {
-  const live = { current: snapshotWith() };
+  const source = { current: snapshotWith() };
   const clock = { now: () => now };
-  const served = await serve(createDiscovery(live, clock));
+  const served = await serve(createDiscovery(source, clock));
   const stages = async (path: string): Promise<string[]> =>
     JSON.parse((await ask(served, path)).body).versions.map((version: { stage: string }) => version.stage);
   expect(await stages('/')).toEqual(['retired', 'sunset', 'deprecated', 'announced', 'active']);
   clock.now = () => Date.parse('2028-06-30T00:00:00Z');
   expect(await stages('/')).toEqual(['retired', 'sunset', 'sunset', 'deprecated', 'active']);
-  live.current = snapshotWith({ base_path: '/api' });
+  source.current = snapshotWith({ base_path: '/api' });
   expect(await stages('/api')).toHaveLength(5);
   expect((await ask(served, '/')).status).toBe(404);
 });

@@ -112,7 +112,7 @@ describe('the links of the backend', () => {
 });
 
 describe('other links', () => {
-  it('rel="latest-version" is the newest live major, if it is not the successor', async () => {
+  it('rel="latest-version" is the newest major in service, if it is not the successor', async () => {
     const backend = await startBackend();
     const others = { '/v2': backend.url, '/v3': backend.url, '/v4': { retired: true, ...deprecated } };
     const response = await linksOf('/v1/x?q', { others });

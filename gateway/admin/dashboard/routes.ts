@@ -12,18 +12,18 @@ import { type Sessions, sessionCookie, sessionOf } from './sessions.ts';
 
 /** `/login` and its style sheet and icon. Open to all clients and host names, but only while a token is set. */
 export function loginRoutes(
-  live: { readonly current: Snapshot },
+  source: { readonly current: Snapshot },
   sessions: Sessions,
   attempts: TokenAttempts,
   clock: Clock,
 ): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
-  router.use((_req, _res, next) => next(live.current.gateway.adminToken === undefined ? 'router' : undefined));
+  router.use((_req, _res, next) => next(source.current.gateway.adminToken === undefined ? 'router' : undefined));
   for (const name of ['style.css', 'icon.svg']) router.get(`/assets/${name}`, sendAsset(name));
   router.get('/login', (_req, res) => sendLoginForm(res, 200, ''));
   router.post('/login', refuseOtherSites, express.urlencoded({ extended: false, limit: '4kb' }), (req, res) => {
     const [address, now] = [clientAddress(req), clock.now()];
-    const token = live.current.gateway.adminToken as string;
+    const token = source.current.gateway.adminToken as string;
     if (!isSameSecret(tokenIn(req), token) || !attempts.accepts(address, token, now)) {
       const wait = Math.ceil(attempts.wait(address, now) / 1_000);
       attempts.fail(address, now);
