@@ -19,8 +19,13 @@ import {
 
 // Prints how the source is divided into files, and how many of them two typical tasks run. `--files` names the files.
 
-const named = process.argv.includes('--files');
+const printFiles = process.argv.includes('--files');
 const root = fileURLToPath(new URL('..', import.meta.url));
+
+// The reader may close the pipe early, as in `npm run shape | head`. The remaining output is lost.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 
 const profiler = new Session();
 profiler.connect();
@@ -52,10 +57,10 @@ print('files run by one GET', forGet.length, forGet);
 
 function print(label: string, figure: number | string, files: readonly string[] = []): void {
   process.stdout.write(`${label.padEnd(40)} ${figure}\n`);
-  if (named) for (const file of files) process.stdout.write(`    ${file}\n`);
+  if (printFiles) for (const file of files) process.stdout.write(`    ${file}\n`);
 }
 
-/** The gateway's files of which a function ran since the last call. */
+/** The files of the gateway with a function that ran since the last call. */
 async function filesRun(): Promise<string[]> {
   const { result } = await profiler.post('Profiler.takePreciseCoverage');
   return (
@@ -153,7 +158,7 @@ async function filesRunByGet(): Promise<string[]> {
     await once(response, 'end');
     if (response.statusCode !== 200) throw new Error(`GET /v1/hello was answered with ${response.statusCode}`);
   };
-  for (let warm = 0; warm < 20; warm += 1) await ask();
+  for (let number = 0; number < 20; number += 1) await ask();
   await filesRun();
   await ask();
   const files = await filesRun();

@@ -1,5 +1,5 @@
 // `npm start`: runs the gateway and both sample services. A signal, or the end of one of them, stops all three.
-// Plain JavaScript, so that an old Node can run it far enough to print what is needed.
+// Plain JavaScript, so that an old Node can run it and print which version is needed.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -49,13 +49,13 @@ function startAll() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (stoppedAt ? force() : stop()));
   // The reader has closed the pipe, as in `npm start | head`.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', stop);
-  // npm cannot forward SIGKILL. `exec` in the script makes npm the parent, with no shell between.
+  // npm cannot forward SIGKILL. `exec` in the script makes npm the parent process, without a shell between.
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && stop(), 500).unref();
 }
 
 function start(name, args, env, remedy = '') {
-  // In its own process group the child gets signals from here only, and none from the terminal.
+  // In its own process group, the child gets signals only from this process and not from the terminal.
   const child = spawn(process.execPath, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   running.set(name, child);
   for (const output of ['stdout', 'stderr'])
