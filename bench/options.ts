@@ -2,12 +2,12 @@ import { parseArgs } from 'node:util';
 
 export interface Options {
   readonly rounds: number;
-  /** Of each measurement. */
+  /** The length of each measurement. */
   readonly seconds: number;
   readonly quick: boolean;
   /** Parts of proxy names, lower case; empty: all of them. */
   readonly only: readonly string[];
-  /** Undefined: those that belong to an ordinary run. */
+  /** Undefined: the default scenarios. */
   readonly scenarios: readonly string[] | undefined;
 }
 
@@ -51,7 +51,7 @@ function list(text: string): string[] {
 
 function positive(name: string, text: string): number {
   const value = Number(text);
-  // wrk counts in whole seconds.
+  // wrk accepts only whole seconds.
   if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} takes a whole number above 0, not ${text}`);
   return value;
 }

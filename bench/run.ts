@@ -9,16 +9,16 @@ if (options) await run(options);
 else process.stdout.write(help);
 
 async function run(options: Options): Promise<void> {
-  const chosen = scenarios.filter(({ name, ordinary }) => options.scenarios?.includes(name) ?? ordinary);
+  const selected = scenarios.filter(({ name, isDefault }) => options.scenarios?.includes(name) ?? isDefault);
   const sections = [machine(options)];
-  for (const scenario of chosen) {
+  for (const scenario of selected) {
     progress(scenario.title);
     sections.push(`## ${scenario.title}\n\n${await scenario.run(options)}`);
   }
   const page = `${sections.join('\n\n')}\n`;
   process.stdout.write(page);
-  // A part of the bench must not replace the figures of the whole.
-  const whole = !options.quick && options.only.length === 0 && options.scenarios === undefined;
-  if (whole) writeFileSync(new URL('RESULTS.md', import.meta.url), page);
+  // A partial run must not replace the figures of a full run.
+  const isFullRun = !options.quick && options.only.length === 0 && options.scenarios === undefined;
+  if (isFullRun) writeFileSync(new URL('RESULTS.md', import.meta.url), page);
   process.exit(); // the backends still listen
 }

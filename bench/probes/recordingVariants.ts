@@ -1,6 +1,6 @@
 /**
- * node observed.ts PORT BACKEND_PORT FOLDER: the gateway's own parts, watched by other recorders every moment, in random
- * order. What a request took under each is in FOLDER/observed.json, written once a second; SIGUSR2 begins anew.
+ * node recordingVariants.ts PORT BACKEND_PORT FOLDER: one gateway that changes every 0.6 s what it records, in random
+ * order. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets them.
  */
 
 import { renameSync, writeFileSync } from 'node:fs';
@@ -14,11 +14,11 @@ import { sinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
-import { dates } from '../support/work.ts';
+import { dates } from '../support/workload.ts';
 
-// Several times as long as what is recorded may wait to be counted and written, since that may be in a later moment; short
-// enough that a slow minute of the machine falls on all of them.
-const momentMs = 600;
+// Several times as long as the delay until a request is recorded, which may be in the interval of the next variant. Short
+// enough that a slow minute of the machine affects all variants.
+const intervalMs = 600;
 
 const [port = '', backendPort, folder = ''] = process.argv.slice(2);
 const upstream = `http://127.0.0.1:${backendPort}`;
@@ -31,52 +31,50 @@ const snapshot = snapshotFrom({
   log: { access: '/dev/null' },
 });
 const notice = (line: string): void => void process.stderr.write(`${line}\n`);
-// On disk, and written every few seconds, as in a gateway that runs.
+// A ledger on disk that is written every few seconds, as in production.
 const usage = (name: string) =>
   sinkOf(Ledger.open({ ...snapshot.usage, store: join(folder, name) }, { clock: systemClock, onNotice: notice }));
 const telemetry = (options: Partial<ConstructorParameters<typeof Telemetry>[1]>): Telemetry =>
   new Telemetry({ current: snapshot }, { clock: systemClock, notice, usage: undefined, logs: false, ...options });
-const watched = [
-  { by: 'nothing', telemetry: undefined },
-  { by: 'metrics', telemetry: telemetry({}) },
-  { by: 'metrics and ledger', telemetry: telemetry({ usage: usage('ledger.db') }) },
-  { by: 'metrics, ledger and access log', telemetry: telemetry({ usage: usage('all.db'), logs: true }) },
-].map(({ by, telemetry: its }) => ({ by, recorder: its?.recorder as Recorder | undefined, cpuMicros: 0, requests: 0 }));
-// Once, so that the process is being watched as it is between two scrapes.
+const recorders: readonly { readonly records: string; readonly recorder: Recorder | undefined }[] = [
+  { records: 'nothing', recorder: undefined },
+  { records: 'metrics', recorder: telemetry({}).recorder },
+  { records: 'metrics and ledger', recorder: telemetry({ usage: usage('ledger.db') }).recorder },
+  { records: 'metrics, ledger and access log', recorder: telemetry({ usage: usage('all.db'), logs: true }).recorder },
+];
+const variants = recorders.map((recorder) => ({ ...recorder, cpuMicros: 0, requests: 0 }));
+// The first scrape starts the collection of process metrics, which continues as in production.
 await telemetry({}).metrics();
 
 const { context } = new DataPlane(snapshot);
-let begun = 0;
-const { now } = context;
-// Asked once a request.
-const counting = (): number => {
-  begun += 1;
-  return now();
-};
-Object.assign(context, { now: counting });
+const server = createClientListener(snapshot.gateway, context);
+let requestCount = 0;
+server.on('request', () => {
+  requestCount += 1;
+});
 
-let order = watched.toSorted(() => Math.random() - 0.5);
+let order = variants.toSorted(() => Math.random() - 0.5);
 let current = order.shift();
 context.recorder = current?.recorder;
-let before = { cpu: process.cpuUsage(), begun };
+let before = { cpu: process.cpuUsage(), requestCount };
 setInterval(() => {
   const { user, system } = process.cpuUsage(before.cpu);
   if (current) {
     current.cpuMicros += user + system;
-    current.requests += begun - before.begun;
+    current.requests += requestCount - before.requestCount;
   }
   current = order.shift();
-  if (order.length === 0) order = watched.toSorted(() => Math.random() - 0.5);
+  if (order.length === 0) order = variants.toSorted(() => Math.random() - 0.5);
   context.recorder = current?.recorder;
-  before = { cpu: process.cpuUsage(), begun };
-}, momentMs);
+  before = { cpu: process.cpuUsage(), requestCount };
+}, intervalMs);
 
 process.on('SIGUSR2', () => {
-  for (const one of watched) Object.assign(one, { cpuMicros: 0, requests: 0 });
+  for (const variant of variants) Object.assign(variant, { cpuMicros: 0, requests: 0 });
 });
 setInterval(() => {
-  const figures = watched.map(({ by, cpuMicros, requests }) => ({ by, cpuMicros, requests }));
-  writeFileSync(join(folder, 'observed.tmp'), JSON.stringify(figures));
-  renameSync(join(folder, 'observed.tmp'), join(folder, 'observed.json'));
+  const figures = variants.map(({ records, cpuMicros, requests }) => ({ records, cpuMicros, requests }));
+  writeFileSync(join(folder, 'figures.tmp'), JSON.stringify(figures));
+  renameSync(join(folder, 'figures.tmp'), join(folder, 'figures.json'));
 }, 1000);
-await listen(createClientListener(snapshot.gateway, context), snapshot.gateway.listen);
+await listen(server, snapshot.gateway.listen);

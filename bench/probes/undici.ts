@@ -1,6 +1,6 @@
 /**
- * node undici.ts PORT BACKEND_PORT: the least that a proxy on undici can do, with the front end that the gateway has.
- * It has no headers of ours, no matching, no limits, no log: a gateway on undici could only cost more than this.
+ * node undici.ts PORT BACKEND_PORT: a minimal proxy with the server of the gateway (node:http) and the client of undici.
+ * It sets no headers, matches no routes and has no limits and no log, so a gateway on undici costs at least as much.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
@@ -19,7 +19,7 @@ class Forward implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#res.once('close', () => {
-      if (!this.#res.writableFinished) controller.abort(new Error('the client has gone'));
+      if (!this.#res.writableFinished) controller.abort(new Error('the client disconnected'));
     });
   }
 

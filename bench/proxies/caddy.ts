@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { programVersion } from '../support/versions.ts';
-import { headers, successorLink } from '../support/work.ts';
-import type { Contender } from './contender.ts';
+import { headers, successorLink } from '../support/workload.ts';
+import type { ProxyDefinition } from './definition.ts';
 
 const quoted = (text: string): string => `\`${text}\``;
 
-export const caddy: Contender = {
+export const caddy: ProxyDefinition = {
   name: 'Caddy',
   version: programVersion('caddy', ['version']),
   command: ({ port, backendPort, folder }) => {

@@ -1,18 +1,18 @@
 import type { Command } from '../support/children.ts';
 
-export interface Place {
+export interface StartOptions {
   readonly port: number;
   readonly backendPort: number;
   /** For configuration files; removed afterwards. */
   readonly folder: string;
 }
 
-/** One way to do the work, set up as its own manual advises for speed. */
-export interface Contender {
+/** A proxy to measure, configured for speed as its manual recommends. */
+export interface ProxyDefinition {
   readonly name: string;
   /** Undefined: not installed here. */
   readonly version: string | undefined;
-  /** True for ours: without it there is nothing to compare with, so its failure ends the run. */
+  /** True for the gateway: the run fails if it cannot be measured. */
   readonly required?: boolean;
-  command(place: Place): Command;
+  command(options: StartOptions): Command;
 }

@@ -1,6 +1,6 @@
 import httpProxy from '@fastify/http-proxy';
 import { fastify } from 'fastify';
-import { headers, successorLink } from '../support/work.ts';
+import { headers, successorLink } from '../support/workload.ts';
 
 const [port = 0, backendPort] = process.argv.slice(2).map(Number);
 

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { packageVersion } from '../support/versions.ts';
-import type { Contender } from './contender.ts';
+import type { ProxyDefinition } from './definition.ts';
 
 const server = fileURLToPath(new URL('./fastify.server.ts', import.meta.url));
 
-export const fastify: Contender = {
+export const fastify: ProxyDefinition = {
   name: '@fastify/http-proxy',
   version: packageVersion('@fastify/http-proxy'),
   command: ({ port, backendPort }) => ({

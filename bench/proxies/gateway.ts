@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from '../support/children.ts';
-import { dates } from '../support/work.ts';
-import type { Contender } from './contender.ts';
+import { dates } from '../support/workload.ts';
+import type { ProxyDefinition } from './definition.ts';
 
 const main = fileURLToPath(new URL('../../gateway/main.ts', import.meta.url));
 
-export const gateway: Contender = {
+export const gateway: ProxyDefinition = {
   name: 'version-gateway',
   version: 'this checkout',
   required: true,
@@ -15,11 +15,11 @@ export const gateway: Contender = {
     gatewayCommand({ port, folder, routes: twoRoutes(`http://127.0.0.1:${backendPort}`) }),
 };
 
-/** The gateway with `routes` as its whole file; its admin listener takes any port. */
-export function gatewayCommand(start: { port: number; folder: string; routes: string }): Command {
-  const file = join(start.folder, 'routes.yaml');
-  writeFileSync(file, start.routes);
-  const listeners = ['--listen', `127.0.0.1:${start.port}`, '--admin', '127.0.0.1:0'];
+/** Starts the gateway with `routes` as its routes.yaml, and the admin listener on a free port. */
+export function gatewayCommand({ port, folder, routes }: { port: number; folder: string; routes: string }): Command {
+  const file = join(folder, 'routes.yaml');
+  writeFileSync(file, routes);
+  const listeners = ['--listen', `127.0.0.1:${port}`, '--admin', '127.0.0.1:0'];
   return { program: process.execPath, args: [main, 'start', '--config', file, ...listeners] };
 }
 

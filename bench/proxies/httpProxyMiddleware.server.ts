@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
-import { headers, successorLink } from '../support/work.ts';
+import { headers, successorLink } from '../support/workload.ts';
 
 const [port = 0, backendPort] = process.argv.slice(2).map(Number);
 

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { packageVersion } from '../support/versions.ts';
-import type { Contender } from './contender.ts';
+import type { ProxyDefinition } from './definition.ts';
 
 const server = fileURLToPath(new URL('./httpProxyMiddleware.server.ts', import.meta.url));
 
-export const httpProxyMiddleware: Contender = {
+export const httpProxyMiddleware: ProxyDefinition = {
   name: 'http-proxy-middleware on Express',
   version: packageVersion('http-proxy-middleware'),
   command: ({ port, backendPort }) => ({

@@ -1,10 +1,10 @@
 import { caddy } from './caddy.ts';
-import type { Contender } from './contender.ts';
+import type { ProxyDefinition } from './definition.ts';
 import { fastify } from './fastify.ts';
 import { gateway } from './gateway.ts';
 import { haproxy } from './haproxy.ts';
 import { httpProxyMiddleware } from './httpProxyMiddleware.ts';
 import { nginx } from './nginx.ts';
 
-/** Ours first: the others are given as ratios to it. */
-export const proxies: readonly Contender[] = [gateway, httpProxyMiddleware, fastify, nginx, haproxy, caddy];
+/** The first one is the baseline of the ratios. */
+export const proxies: readonly ProxyDefinition[] = [gateway, httpProxyMiddleware, fastify, nginx, haproxy, caddy];

@@ -1,8 +1,8 @@
 import { nginxCommand, nginxVersion } from '../support/nginx.ts';
-import { headers, successorLink } from '../support/work.ts';
-import type { Contender } from './contender.ts';
+import { headers, successorLink } from '../support/workload.ts';
+import type { ProxyDefinition } from './definition.ts';
 
-export const nginx: Contender = {
+export const nginx: ProxyDefinition = {
   name: 'nginx',
   version: nginxVersion,
   command: ({ port, backendPort, folder }) =>
@@ -24,7 +24,7 @@ export const nginx: Contender = {
           add_header Deprecation '${headers.deprecation}' always;
           add_header Sunset '${headers.sunset}' always;
           add_header Link '${successorLink('$uri')}' always;
-          # Streams, as the others do: no temporary files.
+          # Streams bodies as the other proxies do, without temporary files.
           proxy_request_buffering off;
           proxy_max_temp_file_size 0;
         }

@@ -3,12 +3,12 @@ import { fastify } from '../proxies/fastify.ts';
 import { gateway } from '../proxies/gateway.ts';
 import { httpProxyMiddleware } from '../proxies/httpProxyMiddleware.ts';
 import { nginx } from '../proxies/nginx.ts';
-import { status } from '../support/answer.ts';
 import { startBodiesBackend } from '../support/backends.ts';
 import { markdownTable, median, withRatio } from '../support/figures.ts';
-import { chosen, type Entrant, lineUp } from '../support/lineup.ts';
 import { runMeasured } from '../support/load.ts';
 import { progress } from '../support/progress.ts';
+import { status } from '../support/response.ts';
+import { type RunningProxy, selectProxies, startProxies } from '../support/runningProxies.ts';
 import type { Scenario } from './scenario.ts';
 
 const mebibyte = 2 ** 20;
@@ -24,52 +24,54 @@ interface Sample {
 export const bodies: Scenario = {
   name: 'bodies',
   title: 'Bodies of 10 MiB, 8 connections',
-  ordinary: true,
+  isDefault: true,
   async run(options) {
-    const proxies = chosen([gateway, httpProxyMiddleware, fastify, nginx], options.only);
-    const lineup = await lineUp(proxies, await startBodiesBackend(), async (port) => {
+    const proxies = selectProxies([gateway, httpProxyMiddleware, fastify, nginx], options.only);
+    const started = await startProxies(proxies, await startBodiesBackend(), async (port) => {
       const received = await status(port, '/v1/large');
       return received === 200 ? undefined : `status: ${received}`;
     });
     try {
       const tables: string[] = [];
-      for (const direction of directions) tables.push(await compare(lineup.entrants, direction, options));
-      return [...tables, ...lineup.absent.map(({ proxy, reason }) => `${proxy.name}: ${reason}.`)].join('\n\n');
+      for (const direction of directions) tables.push(await compare(started.running, direction, options));
+      return [...tables, ...started.skipped.map(({ definition, reason }) => `${definition.name}: ${reason}.`)].join(
+        '\n\n',
+      );
     } finally {
-      await lineup.stop();
+      await started.stop();
     }
   },
 };
 
 async function compare(
-  entrants: readonly Entrant[],
+  running: readonly RunningProxy[],
   direction: (typeof directions)[number],
   options: Options,
 ): Promise<string> {
-  const samples = new Map<Entrant, Sample[]>(entrants.map((entrant) => [entrant, []]));
+  const samples = new Map<RunningProxy, Sample[]>(running.map((proxy) => [proxy, []]));
   for (let round = 1; round <= options.rounds; round++) {
-    for (const [entrant, taken] of samples) {
-      const sample = await measure(entrant, direction === 'upload' ? size : 0, options.seconds);
+    for (const [proxy, taken] of samples) {
+      const sample = await measure(proxy, direction === 'upload' ? size : 0, options.seconds);
       taken.push(sample);
       const figures = `${sample.cpuPerGiB.toFixed(2)} s CPU/GiB, ${Math.round(sample.mibPerSecond)} MiB/s`;
-      progress(`round ${round}/${options.rounds}  ${entrant.proxy.name}, ${direction}: ${figures}`);
+      progress(`round ${round}/${options.rounds}  ${proxy.definition.name}, ${direction}: ${figures}`);
     }
   }
-  const [yardstick = []] = samples.values();
+  const [baseline = []] = samples.values();
   const figure = (taken: readonly Sample[], key: keyof Sample) => median(taken.map((sample) => sample[key]));
-  const rows = [...samples].map(([{ proxy }, taken]) => [
-    `${proxy.name} ${proxy.version}`,
-    withRatio(figure(taken, 'cpuPerGiB'), figure(yardstick, 'cpuPerGiB'), 2),
-    withRatio(figure(taken, 'mibPerSecond'), figure(yardstick, 'mibPerSecond'), 0),
+  const rows = [...samples].map(([{ definition }, taken]) => [
+    `${definition.name} ${definition.version}`,
+    withRatio(figure(taken, 'cpuPerGiB'), figure(baseline, 'cpuPerGiB'), 2),
+    withRatio(figure(taken, 'mibPerSecond'), figure(baseline, 'mibPerSecond'), 0),
   ]);
   return markdownTable([direction, 'CPU s/GiB', 'MiB/s'], rows);
 }
 
-async function measure({ port, child }: Entrant, bodyBytes: number, seconds: number): Promise<Sample> {
+async function measure({ port, child }: RunningProxy, bodyBytes: number, seconds: number): Promise<Sample> {
   const url = `http://127.0.0.1:${port}/v1/large`;
   const report = await runMeasured(child.pid, { url, connections: 8, seconds, bodyBytes });
   if (report.errors > 0) progress(`${report.errors} ERRORS`);
-  // What is received is counted as it comes; what is sent only by whole requests.
+  // Received bytes are counted as they arrive, sent bytes only when their request is complete.
   const moved = bodyBytes > 0 ? report.requests * bodyBytes : report.bytes;
   return { cpuPerGiB: report.cpuSeconds / (moved / gibibyte), mibPerSecond: moved / mebibyte / report.seconds };
 }

@@ -1,26 +1,26 @@
 import type { Options } from '../options.ts';
-import type { Contender } from '../proxies/contender.ts';
+import type { ProxyDefinition } from '../proxies/definition.ts';
 import { gatewayCommand } from '../proxies/gateway.ts';
-import { status } from '../support/answer.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { comparePerRequest } from '../support/compare.ts';
-import { lineUp } from '../support/lineup.ts';
-import { dates, path } from '../support/work.ts';
+import { status } from '../support/response.ts';
+import { startProxies } from '../support/runningProxies.ts';
+import { dates, path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
-/** The only one that is not deprecated, so the last link of every chain of successors. */
+/** The only version that is not deprecated: the last successor of all others. */
 const newest = 'v5000';
 
 export const routes: Scenario = {
   name: 'routes',
-  title: 'What more routes cost',
-  ordinary: true,
+  title: 'Cost of more routes',
+  isDefault: true,
   async run(options) {
     const backendPort = await startJsonBackend();
-    // Finding a route, and saying where an old one leads, are different work.
-    const found = await compare([1, 10, 1000], `/${newest}${path}`, backendPort, options);
-    const announced = await compare([2, 10, 1000], `/v1${path}`, backendPort, options);
-    return `The newest, which announces nothing:\n\n${found}\n\nThe oldest, with a link to its successor, and to the newest:\n\n${announced}`;
+    // Measured separately: the cost of finding a route, and the cost of announcing its successor.
+    const newestTable = await compare([1, 10, 1000], `/${newest}${path}`, backendPort, options);
+    const oldestTable = await compare([2, 10, 1000], `/v1${path}`, backendPort, options);
+    return `Requests to the newest version, which announces nothing:\n\n${newestTable}\n\nRequests to the oldest version, which announces its successor and the newest version:\n\n${oldestTable}`;
   },
 };
 
@@ -30,18 +30,18 @@ async function compare(
   backendPort: number,
   options: Options,
 ): Promise<string> {
-  const lineup = await lineUp(counts.map(withRoutes), backendPort, async (port) => {
+  const started = await startProxies(counts.map(withRoutes), backendPort, async (port) => {
     const received = await status(port, target);
     return received === 200 ? undefined : `status: ${received}`;
   });
   try {
-    return await comparePerRequest(lineup, target, options);
+    return await comparePerRequest(started, target, options);
   } finally {
-    await lineup.stop();
+    await started.stop();
   }
 }
 
-function withRoutes(count: number): Contender {
+function withRoutes(count: number): ProxyDefinition {
   return {
     name: `${count.toLocaleString('en')} ${count === 1 ? 'route' : 'routes'}`,
     version: '',

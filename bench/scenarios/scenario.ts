@@ -1,10 +1,11 @@
 import type { Options } from '../options.ts';
 
-/** One question, answered by a section of Markdown. */
+/** A benchmark with its own section in the results. */
 export interface Scenario {
   readonly name: string;
   readonly title: string;
-  /** False for the long ones: only when asked for by name. */
-  readonly ordinary: boolean;
+  /** False: runs only if it is named. */
+  readonly isDefault: boolean;
+  /** Returns the section in Markdown, without its title. */
   run(options: Options): Promise<string>;
 }

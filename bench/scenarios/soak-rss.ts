@@ -1,38 +1,38 @@
 import { gateway } from '../proxies/gateway.ts';
-import { wrongAnswer } from '../support/answer.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { markdownTable } from '../support/figures.ts';
-import { lineUp } from '../support/lineup.ts';
 import { runLoad } from '../support/load.ts';
 import { rssBytes } from '../support/proc.ts';
 import { progress } from '../support/progress.ts';
-import { connections, path } from '../support/work.ts';
+import { checkResponse } from '../support/response.ts';
+import { startProxies } from '../support/runningProxies.ts';
+import { connections, path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
-/** The verdict is on the first two; the third tells a leak, which goes on, from a heap that has settled. */
-const marks = [100_000, 1_000_000, 2_000_000];
+/** When memory is read. The verdict compares the first two; the third shows whether memory still grows, as with a leak. */
+const requestCounts = [100_000, 1_000_000, 2_000_000];
 const allowedGrowth = 0.2;
 
 export const soakRss: Scenario = {
   name: 'soak-rss',
-  title: 'Resident memory after 100,000 and after 1,000,000 requests',
-  ordinary: false,
+  title: 'Resident memory after 100,000 and 1,000,000 requests',
+  isDefault: false,
   async run() {
-    const lineup = await lineUp([gateway], await startJsonBackend(), wrongAnswer);
+    const started = await startProxies([gateway], await startJsonBackend(), checkResponse);
     try {
-      const [entrant] = lineup.entrants;
-      if (!entrant) throw new Error(lineup.absent.map(({ reason }) => reason).join());
-      const url = `http://127.0.0.1:${entrant.port}/v1${path}`;
+      const [proxy] = started.running;
+      if (!proxy) throw new Error(started.skipped.map(({ reason }) => reason).join());
+      const url = `http://127.0.0.1:${proxy.port}/v1${path}`;
       const rss: number[] = [];
       let requests = 0;
-      for (const mark of marks) {
-        while (requests < mark) requests += (await runLoad({ url, connections, seconds: 1 })).requests;
-        rss.push(rssBytes(entrant.child.pid));
+      for (const count of requestCounts) {
+        while (requests < count) requests += (await runLoad({ url, connections, seconds: 1 })).requests;
+        rss.push(rssBytes(proxy.child.pid));
         progress(`${requests} requests: ${mebibytes(rss.at(-1))} resident`);
       }
       return verdict(rss);
     } finally {
-      await lineup.stop();
+      await started.stop();
     }
   },
 };
@@ -40,9 +40,9 @@ export const soakRss: Scenario = {
 function verdict(rss: readonly number[]): string {
   const [early = Number.NaN, late = Number.NaN] = rss;
   const growth = late / early - 1;
-  const rows = marks.map((mark, index) => [mark.toLocaleString('en'), mebibytes(rss[index])]);
-  const words = growth <= allowedGrowth ? 'within' : 'MORE THAN';
-  return `${markdownTable(['requests', 'resident'], rows)}\n\nFrom the first to the second: ${(growth * 100).toFixed(1)} % growth, ${words} the ${allowedGrowth * 100} % allowed.`;
+  const rows = requestCounts.map((count, index) => [count.toLocaleString('en'), mebibytes(rss[index])]);
+  const comparison = growth <= allowedGrowth ? 'within' : 'MORE THAN';
+  return `${markdownTable(['requests', 'resident'], rows)}\n\nFrom the first to the second: ${(growth * 100).toFixed(1)} % growth, ${comparison} the ${allowedGrowth * 100} % allowed.`;
 }
 
 function mebibytes(bytes = Number.NaN): string {

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url';
 import { type Command, startServer, temporaryFolder } from './children.ts';
 import { nginxCommand, nginxVersion } from './nginx.ts';
 import { freePort } from './ports.ts';
-import { body } from './work.ts';
+import { body } from './workload.ts';
 
 export const jsonBackendName = nginxVersion ? `nginx ${nginxVersion} \`return 200\`` : 'bench/support/jsonBackend.ts';
 
-/** Starts the backend that answers every GET with the small JSON; gives its port. */
+/** Starts the backend that answers every GET with the small JSON. Returns its port. */
 export function startJsonBackend(): Promise<number> {
   return start((port) => (nginxVersion ? nginxBackend(port) : script('jsonBackend.ts', port)));
 }

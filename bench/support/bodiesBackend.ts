@@ -1,4 +1,4 @@
-/** node bodiesBackend.ts PORT: GET gives 10 MiB, POST swallows whatever comes. */
+/** node bodiesBackend.ts PORT: answers GET with 10 MiB; reads and drops the body of POST. */
 import { createServer } from 'node:http';
 
 const large = Buffer.alloc(10 * 1024 * 1024, 'x');

@@ -22,7 +22,7 @@ export interface Child {
 const alive = new Set<number>();
 const folders = new Set<string>();
 
-/** A folder that is gone when this process is. */
+/** Creates a folder that is removed when this process exits. */
 export function temporaryFolder(): string {
   cleanUpOnExit();
   const folder = mkdtempSync(join(tmpdir(), 'version-gateway-bench-'));
@@ -57,7 +57,7 @@ export async function startServer(command: Command, port: number, core: Core): P
   return { pid, stop };
 }
 
-/** Runs a program to its end and gives what it wrote to stdout. */
+/** Runs a program to its end. Returns what it wrote to stdout. */
 export async function runToEnd(command: Command, core: Core): Promise<string> {
   cleanUpOnExit();
   const { program, args } = pinned(command, core);
@@ -73,7 +73,7 @@ export async function runToEnd(command: Command, core: Core): Promise<string> {
   return written;
 }
 
-/** Politely first, then its whole tree: a killed nginx master would leave its worker behind. */
+/** Sends SIGTERM, and after a second SIGKILL to the whole tree: a killed nginx master would leave its worker running. */
 async function stopTree(child: ChildProcess, pid: number, ended: Promise<void>): Promise<void> {
   if (!alive.has(pid)) return;
   child.kill('SIGTERM');
@@ -87,16 +87,16 @@ function killTree(pid: number): void {
     try {
       process.kill(member, 'SIGKILL');
     } catch {
-      // It ended by itself in between.
+      // The process has ended in the meantime.
     }
   }
 }
 
-let watching = false;
+let cleansUp = false;
 
 function cleanUpOnExit(): void {
-  if (watching) return;
-  watching = true;
+  if (cleansUp) return;
+  cleansUp = true;
   process.once('exit', () => {
     for (const pid of alive) killTree(pid);
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });

@@ -1,9 +1,10 @@
 import type { Options } from '../options.ts';
+import type { ProxyDefinition } from '../proxies/definition.ts';
 import { markdownTable, median, withRatio } from './figures.ts';
-import type { Entrant, Lineup } from './lineup.ts';
 import { runLoad, runMeasured } from './load.ts';
 import { progress } from './progress.ts';
-import { connections } from './work.ts';
+import type { ProxySet, RunningProxy } from './runningProxies.ts';
+import { connections } from './workload.ts';
 
 interface Sample {
   readonly cpuMicros: number;
@@ -13,19 +14,19 @@ interface Sample {
   readonly errors: number;
 }
 
-/** A table of CPU, throughput and latency per request; the first of the lineup is the yardstick of the ratios. */
+/** Returns a table of CPU, throughput and latency per request. The first proxy is the baseline of the ratios. */
 export async function comparePerRequest(
-  { entrants, absent }: Lineup,
+  { running, skipped }: ProxySet,
   target: string,
   options: Options,
 ): Promise<string> {
-  const samples = new Map<Entrant, Sample[]>(entrants.map((entrant) => [entrant, []]));
+  const samples = new Map<RunningProxy, Sample[]>(running.map((proxy) => [proxy, []]));
   const load = (port: number, seconds: number) => ({ url: `http://127.0.0.1:${port}${target}`, connections, seconds });
 
-  for (const { port } of entrants) await runLoad(load(port, options.quick ? 1 : 3)); // compilers warm up
-  // Every round visits everybody, so that a slow minute of the machine falls on all of them.
+  for (const { port } of running) await runLoad(load(port, options.quick ? 1 : 3)); // compilers warm up
+  // Every round measures all proxies, so that a slow minute of the machine affects all.
   for (let round = 1; round <= options.rounds; round++) {
-    for (const [{ proxy, port, child }, taken] of samples) {
+    for (const [{ definition, port, child }, taken] of samples) {
       const report = await runMeasured(child.pid, load(port, options.seconds));
       const { requests, seconds, p50, p99, errors } = report;
       const sample = {
@@ -37,30 +38,30 @@ export async function comparePerRequest(
       };
       taken.push(sample);
       const figures = `${sample.cpuMicros.toFixed(1)} µs CPU/request, ${Math.round(sample.perSecond)} requests/s`;
-      progress(`round ${round}/${options.rounds}  ${proxy.name}: ${figures}${errors ? `, ${errors} ERRORS` : ''}`);
+      progress(`round ${round}/${options.rounds}  ${definition.name}: ${figures}${errors ? `, ${errors} ERRORS` : ''}`);
     }
   }
-  return table(samples) + absent.map(({ proxy, reason }) => `\n\n${proxy.name}: ${reason}.`).join('');
+  return table(samples) + skipped.map(({ definition, reason }) => `\n\n${definition.name}: ${reason}.`).join('');
 }
 
 const columns = [
-  { title: 'CPU µs/request', digits: 1, of: (sample: Sample) => sample.cpuMicros },
-  { title: 'requests/s', digits: 0, of: (sample: Sample) => sample.perSecond },
-  { title: 'p50 ms', digits: 2, of: (sample: Sample) => sample.p50 },
-  { title: 'p99 ms', digits: 2, of: (sample: Sample) => sample.p99 },
+  { title: 'CPU µs/request', digits: 1, read: (sample: Sample) => sample.cpuMicros },
+  { title: 'requests/s', digits: 0, read: (sample: Sample) => sample.perSecond },
+  { title: 'p50 ms', digits: 2, read: (sample: Sample) => sample.p50 },
+  { title: 'p99 ms', digits: 2, read: (sample: Sample) => sample.p99 },
 ];
 
-function table(samples: ReadonlyMap<Entrant, readonly Sample[]>): string {
-  const [yardstick = []] = samples.values();
-  const rows = [...samples].map(([{ proxy }, taken]) => [
-    named(proxy.name, proxy.version, taken),
-    ...columns.map(({ of, digits }) => withRatio(median(taken.map(of)), median(yardstick.map(of)), digits)),
+function table(samples: ReadonlyMap<RunningProxy, readonly Sample[]>): string {
+  const [baseline = []] = samples.values();
+  const rows = [...samples].map(([{ definition }, taken]) => [
+    nameWithErrors(definition, taken),
+    ...columns.map(({ read, digits }) => withRatio(median(taken.map(read)), median(baseline.map(read)), digits)),
   ]);
   return markdownTable(['proxy', ...columns.map(({ title }) => title)], rows);
 }
 
-/** A figure beside failed requests must not pass for a good one. */
-function named(name: string, version: string | undefined, taken: readonly Sample[]): string {
+/** Marks a proxy whose requests failed: its figures are not comparable. */
+function nameWithErrors({ name, version }: ProxyDefinition, taken: readonly Sample[]): string {
   const errors = taken.reduce((total, sample) => total + sample.errors, 0);
   return `${name} ${version ?? ''}${errors > 0 ? ` (${errors} ERRORS)` : ''}`.trim();
 }

@@ -3,13 +3,13 @@ import { availableParallelism } from 'node:os';
 import type { Command } from './children.ts';
 import { programVersion } from './versions.ts';
 
-/** The proxy has a core for itself; load generator and backend share the others. `any`: wherever the kernel likes. */
+/** The proxy has its own core; load generator and backend share the others. `any`: not pinned. */
 export type Core = 'proxy' | 'load' | 'any';
 
 const allowed = allowedCores();
 const canPin = allowed.length > 1 && programVersion('taskset', ['--version']) !== undefined;
 
-export const layout = canPin
+export const coreLayout = canPin
   ? `proxy on core ${allowed.at(-1)}, load generator and backend on ${allowed.slice(0, -1).join(', ')}`
   : 'not pinned to cores';
 
@@ -17,7 +17,7 @@ export function pinned(command: Command, core: Core): { program: string; args: s
   const { program, args } = command;
   if (core === 'any' || !canPin) return { program, args: [...args] };
   const list = core === 'proxy' ? [allowed.at(-1)] : allowed.slice(0, -1);
-  // taskset replaces itself by the program, so the process id stays the one to measure.
+  // taskset calls exec, so its process ID becomes that of the program to measure.
   return { program: 'taskset', args: ['-c', list.join(','), program, ...args] };
 }
 

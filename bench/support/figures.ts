@@ -11,8 +11,8 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
   return [head, rule, ...rows].map(line).join('\n');
 }
 
-/** `12.3 (0.45×)`: the figure, and how many times ours it is. */
-export function withRatio(value: number, ours: number | undefined, digits: number): string {
+/** `12.3 (0.45×)`: the figure, and its ratio to the baseline. */
+export function withRatio(value: number, baseline: number | undefined, digits: number): string {
   const figure = value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return ours ? `${figure} (${(value / ours).toFixed(2)}×)` : figure;
+  return baseline ? `${figure} (${(value / baseline).toFixed(2)}×)` : figure;
 }

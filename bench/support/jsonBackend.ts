@@ -1,8 +1,8 @@
-/** node jsonBackend.ts PORT: answers anything bodiless with one canned answer, as cheaply as Node can. */
+/** node jsonBackend.ts PORT: answers every request without a body with the same response, at the least possible cost. */
 import { createServer } from 'node:net';
-import { body } from './work.ts';
+import { body } from './workload.ts';
 
-const answer = Buffer.from(
+const response = Buffer.from(
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
 );
 
@@ -13,7 +13,7 @@ createServer({ noDelay: true }, (socket) => {
     pending += chunk;
     for (let end = pending.indexOf('\r\n\r\n'); end >= 0; end = pending.indexOf('\r\n\r\n')) {
       pending = pending.slice(end + 4);
-      socket.write(answer);
+      socket.write(response);
     }
   });
   socket.on('error', () => socket.destroy());

@@ -7,11 +7,11 @@ export interface Load {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Sent as a POST body; 0 is a GET. */
+  /** Size of the body of a POST; 0: sends GET. */
   readonly bodyBytes?: number;
 }
 
-/** Latencies in milliseconds; `bytes` are those received. */
+/** `p50` and `p99` are latencies in ms; `bytes` are received bytes. */
 export interface LoadReport {
   readonly requests: number;
   readonly seconds: number;
@@ -24,7 +24,7 @@ export interface LoadReport {
 const wrk = programVersion('wrk', ['-v']);
 export const generator = wrk ? `wrk ${wrk}` : 'bench/support/loadClient.ts';
 
-/** Keeps every connection busy for that long; one request at a time on each. */
+/** Sends requests on every connection for `seconds`, one at a time. */
 export async function runLoad({ url, connections, seconds, bodyBytes = 0 }: Load): Promise<LoadReport> {
   const env = { BODY_BYTES: String(bodyBytes) };
   const command = wrk
@@ -39,7 +39,7 @@ export async function runLoad({ url, connections, seconds, bodyBytes = 0 }: Load
   return report;
 }
 
-/** The CPU time that process `pid` spent while the load ran. */
+/** Runs the load and measures the CPU time that the process tree of `pid` uses meanwhile. */
 export async function runMeasured(pid: number, load: Load): Promise<LoadReport & { cpuSeconds: number }> {
   const before = cpuSeconds(pid);
   const report = await runLoad(load);

@@ -1,9 +1,9 @@
 /**
- * The load generator of machines without wrk: node loadClient.ts URL CONNECTIONS SECONDS, body size in BODY_BYTES.
- * On bare sockets, because node:http would cost more than most of the proxies that it is to load.
+ * node loadClient.ts URL CONNECTIONS SECONDS: the load generator if wrk is not installed. BODY_BYTES: the size of the body.
+ * Uses plain sockets, because node:http needs more CPU than most of the measured proxies.
  */
 import { connect } from 'node:net';
-import { AnswerReader } from './answerReader.ts';
+import { ResponseReader } from './responseReader.ts';
 
 const [address = '', connections = '64', seconds = '1'] = process.argv.slice(2);
 const bodyBytes = Number(process.env['BODY_BYTES'] ?? 0);
@@ -22,7 +22,7 @@ let over = false;
 
 function drive(): void {
   const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
-  const reader = new AnswerReader();
+  const reader = new ResponseReader();
   let sentAt = 0;
   const send = () => {
     sentAt = performance.now();

@@ -5,7 +5,7 @@ import { programVersion } from './versions.ts';
 
 export const nginxVersion = programVersion('nginx', ['-v']);
 
-/** nginx with one worker, everything it writes in `folder`, and `http` inside its http block. */
+/** Starts nginx with one worker that writes only below `folder`. `http`: the content of its http block. */
 export function nginxCommand(folder: string, http: string): Command {
   const file = join(folder, 'nginx.conf');
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A port that was free on `host` a moment ago. */
+/** Finds a port that is free on `host`. */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');
@@ -12,12 +12,12 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
   return port;
 }
 
-/** Resolves once somebody accepts connections there; `stillWanted` may throw to give up early. */
-export async function listening(port: number, stillWanted: () => void, timeoutMs = 20_000): Promise<void> {
+/** Waits until `port` accepts connections. `check` may throw to end the wait. */
+export async function listening(port: number, check: () => void, timeoutMs = 20_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await accepts(port))) {
-    stillWanted();
-    if (Date.now() > deadline) throw new Error(`nobody listens on port ${port} after ${timeoutMs} ms`);
+    check();
+    if (Date.now() > deadline) throw new Error(`nothing listens on port ${port} after ${timeoutMs} ms`);
     await sleep(50);
   }
 }

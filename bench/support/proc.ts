@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Of /proc/PID/stat; USER_HZ is 100 on every Linux that Node runs on. */
+/** The unit of /proc/PID/stat: USER_HZ, which is 100 on every Linux that Node supports. */
 const ticksPerSecond = 100;
 
 /** The process and all its living descendants: nginx does its work in a child. */
@@ -16,7 +16,7 @@ export function processTree(pid: number): number[] {
   return tree;
 }
 
-/** User and system time of the whole tree since it started. */
+/** User and system time of the whole tree since its start. */
 export function cpuSeconds(pid: number): number {
   const ticks = processTree(pid).map((member) => {
     const fields = stat(member);
@@ -38,13 +38,13 @@ export function openFiles(pid: number): number {
   return sum(processTree(pid).map((member) => readdirSync(`/proc/${member}/fd`).length));
 }
 
-/** The fields behind the name, which may itself hold spaces and brackets: state, parent, … */
+/** The fields after the name, which may contain spaces and parentheses: state, parent, … */
 function stat(pid: number): string[] | undefined {
   const text = read(`/proc/${pid}/stat`);
   return text?.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
-/** Processes come and go while we look. */
+/** Undefined: the process has ended in the meantime. */
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

@@ -1,12 +1,12 @@
-/** Finds the end of each answer on a keep-alive connection without requests in advance: status and length, no more. */
-export class AnswerReader {
+/** Finds the end of each response on a keep-alive connection without pipelining. Parses only status and length. */
+export class ResponseReader {
   status = 0;
   #head = '';
-  /** Bytes of the body still to come; undefined while the head is incomplete. */
+  /** Missing bytes of the body; undefined while the head is incomplete. */
   #left: number | undefined;
   #tail = '';
 
-  /** True once the answer is complete; the next one may then begin. */
+  /** Returns true once the response is complete. */
   take(chunk: Buffer): boolean {
     let bodyBytes = chunk.length;
     if (this.#left === undefined) {
@@ -26,7 +26,7 @@ export class AnswerReader {
     return true;
   }
 
-  /** Without a length the body is chunked, and the zero chunk ends it, perhaps split over two reads. */
+  /** Without a Content-Length the body is chunked. Its last chunk may be split over two reads. */
   #lastChunk(chunk: Buffer): boolean {
     if (this.#left !== Number.POSITIVE_INFINITY) return false;
     this.#tail = (this.#tail + chunk.subarray(-5).toString('latin1')).slice(-5);

@@ -1,76 +1,83 @@
-import type { Contender } from '../proxies/contender.ts';
+import type { ProxyDefinition } from '../proxies/definition.ts';
 import { type Child, startServer, temporaryFolder } from './children.ts';
 import { freePort } from './ports.ts';
 import { progress } from './progress.ts';
 
-/** A proxy that runs and gives the right answer. */
-export interface Entrant {
-  readonly proxy: Contender;
+/** A proxy that runs and has passed the check of its response. */
+export interface RunningProxy {
+  readonly definition: ProxyDefinition;
   readonly port: number;
   readonly child: Child;
 }
 
-/** Why a proxy was left out of a measurement. */
-export interface Absence {
-  readonly proxy: Contender;
+/** A proxy that is not measured, and why. */
+export interface SkippedProxy {
+  readonly definition: ProxyDefinition;
   readonly reason: string;
 }
 
-export interface Lineup {
-  readonly entrants: readonly Entrant[];
-  readonly absent: readonly Absence[];
+export interface ProxySet {
+  readonly running: readonly RunningProxy[];
+  readonly skipped: readonly SkippedProxy[];
   stop(): Promise<void>;
 }
 
-/** Those that `--only` asks for. */
-export function chosen(proxies: readonly Contender[], only: readonly string[]): readonly Contender[] {
+/** The proxies that match `--only`. */
+export function selectProxies(
+  proxies: readonly ProxyDefinition[],
+  only: readonly string[],
+): readonly ProxyDefinition[] {
   return proxies.filter(({ name }) => only.length === 0 || only.some((part) => name.toLowerCase().includes(part)));
 }
 
-/** Starts them all; `examine` gives the reason to leave one out, or undefined. An idle one costs its core nothing. */
-export async function lineUp(
-  proxies: readonly Contender[],
+/**
+ * Starts all proxies, since an idle one uses no CPU time. Skips a proxy for which `check` returns a reason.
+ * @throws if a required proxy is skipped.
+ */
+export async function startProxies(
+  definitions: readonly ProxyDefinition[],
   backendPort: number,
-  examine: (port: number) => Promise<string | undefined>,
-): Promise<Lineup> {
-  const entrants: Entrant[] = [];
-  const absent: Absence[] = [];
-  for (const proxy of proxies) {
-    const entrant = proxy.version === undefined ? 'not installed' : await tryStart(proxy, backendPort, examine);
-    if (typeof entrant !== 'string') {
-      entrants.push(entrant);
+  check: (port: number) => Promise<string | undefined>,
+): Promise<ProxySet> {
+  const running: RunningProxy[] = [];
+  const skipped: SkippedProxy[] = [];
+  for (const definition of definitions) {
+    const result = definition.version === undefined ? 'not installed' : await tryStart(definition, backendPort, check);
+    if (typeof result !== 'string') {
+      running.push(result);
       continue;
     }
-    if (proxy.required) throw new Error(`${proxy.name}: ${entrant}`);
-    absent.push({ proxy, reason: entrant });
-    progress(`${proxy.name} is left out: ${entrant}`);
+    if (definition.required) throw new Error(`${definition.name}: ${result}`);
+    skipped.push({ definition, reason: result });
+    progress(`${definition.name} is skipped: ${result}`);
   }
   const stop = async () => {
-    await Promise.all(entrants.map(({ child }) => child.stop()));
+    await Promise.all(running.map(({ child }) => child.stop()));
   };
-  return { entrants, absent, stop };
+  return { running, skipped, stop };
 }
 
+/** Returns the reason if the proxy must be skipped. */
 async function tryStart(
-  proxy: Contender,
+  definition: ProxyDefinition,
   backendPort: number,
-  examine: (port: number) => Promise<string | undefined>,
-): Promise<Entrant | string> {
+  check: (port: number) => Promise<string | undefined>,
+): Promise<RunningProxy | string> {
   const port = await freePort();
   try {
-    const command = proxy.command({ port, backendPort, folder: temporaryFolder() });
+    const command = definition.command({ port, backendPort, folder: temporaryFolder() });
     const child = await startServer(command, port, 'proxy');
-    const reason = await examine(port).catch(String);
-    if (reason === undefined) return { proxy, port, child };
+    const reason = await check(port).catch(String);
+    if (reason === undefined) return { definition, port, child };
     await child.stop();
-    return `gives another answer (${reason})`;
+    return `returns a wrong response (${reason})`;
   } catch (error) {
-    return firstComplaint(String(error));
+    return errorLine(String(error));
   }
 }
 
-/** Of all that a program wrote before it ended, the line that says why. */
-function firstComplaint(words: string): string {
-  const lines = words.split('\n');
+/** The line that names the error, among everything that a program printed before it ended. */
+function errorLine(output: string): string {
+  const lines = output.split('\n');
   return lines.find((line, index) => index > 0 && /error|emerg|alert/i.test(line)) ?? lines[0] ?? '';
 }

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-// nginx and haproxy are daemons: Debian keeps them where only root's PATH looks.
+// Debian installs nginx and haproxy in /usr/sbin, which is only in root's PATH.
 process.env['PATH'] = `${process.env['PATH']}:/usr/sbin:/usr/local/sbin`;
 
-/** The first thing in the program's own words that looks like a version; undefined if it is not installed. */
+/** The first version number that the program prints; undefined if it is not installed. */
 export function programVersion(program: string, args: readonly string[]): string | undefined {
   const { error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
   return error ? undefined : (/\d+\.\d+(\.\d+)?/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown');

@@ -1,4 +1,4 @@
--- wrk in, one line of JSON out: the same as loadClient.ts prints.
+-- Makes wrk print one line of JSON, in the format of loadClient.ts.
 local bytes = tonumber(os.getenv("BODY_BYTES") or "0")
 if bytes > 0 then
   wrk.method = "POST"
