@@ -4,7 +4,8 @@ import { stageOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { LastUseTimes, LedgerClient } from './reading/ledgerClient.ts';
 
-// The ledger is queried at most once a minute, and while versions are called as often as it is written.
+// The shortest time between two queries of the ledger. While versions are called, it is as short as the interval at which
+// the ledger is written.
 const idleIntervalMs = 60_000;
 const busyIntervalMs = 5_000;
 // The first status waits this long for the ledger, since without it all times before the start are missing.

@@ -40,7 +40,7 @@ export class Attempts {
     this.#outbound.target.health.failed(neverConnected(kind), cause);
   }
 
-  /** Sends the request again, if that is safe after this failure. False: it is not. */
+  /** Sends the request again, if that is safe after this failure and allowed. False: it was not sent again. */
   retry(kind: WireFailureKind, bodyStarted: boolean): boolean {
     const { attempts, method, hasBody, target } = this.#outbound;
     if (this.#count >= attempts) return false;

@@ -7,10 +7,10 @@ import type { Outbound } from './outbound.ts';
 import { RequestBody } from './requestBody.ts';
 import { openTunnel, type Tunnel } from './tunnel.ts';
 
-// 1  head   client ──► gateway ──► target    `start`, and again where Attempts may
+// 1  head   client ──► gateway ──► target    `start`, and each retry of Attempts
 // 2  body   client ──► gateway ──► target    RequestBody, while 3 and 4 may run already
-// 3  head   client ◄── gateway ◄── target    `onInformation`…, then `onHead` or `onWhole`
-// 4  body   client ◄── gateway ◄── target    `onData`…, then `onEnd`
+// 3  head   client ◄── gateway ◄── target    `onInformation`…, then `onHead` or `onComplete`
+// 4  body   client ◄── gateway ◄── target    `onData`…, then `onEnd`; `onComplete` has the whole body
 /** Forwards one exchange between a client and a target. */
 export class Forwarding implements ResponseHandler {
   readonly #outbound: Outbound;
@@ -44,7 +44,7 @@ export class Forwarding implements ResponseHandler {
     this.#attempts.connection.destroy();
   }
 
-  /** Its version, target or gateway goes away: ends an endless stream in good order. Safe to call twice. */
+  /** Its version, its target or the gateway stops: ends an endless stream cleanly. Safe to call twice. */
   goAway(): void {
     this.#goingAway = true;
     this.#tunnel?.goAway();

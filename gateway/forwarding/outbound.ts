@@ -7,7 +7,7 @@ import type { EarlyData } from './earlyData.ts';
 import type { Failure } from './failure.ts';
 import type { ResponsePlan } from './responseFields.ts';
 
-/** What forwarding needs from an exchange. All decisions are made; forwarding only carries them out. */
+/** What forwarding needs from an exchange. */
 export interface Outbound {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;

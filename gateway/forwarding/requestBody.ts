@@ -26,8 +26,9 @@ export class RequestBody {
   readonly #events: BodyEvents;
   readonly #idle: number;
   readonly #stats: ExchangeStats;
-  // How long the client may still pause in total, ms, and since when it does.
+  // How long the client may still pause in total, ms.
   #allowance = graceMs;
+  // When the current pause began, by `performance.now()`.
   #pausedSince = 0;
 
   constructor({ req, bodyLimit, bodyIdle, stats }: Outbound, connection: Connection, events: BodyEvents) {

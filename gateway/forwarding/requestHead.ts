@@ -6,7 +6,7 @@ export interface RequestHeadParts {
   /** Path and query for the target. */
   readonly path: string;
   readonly fields: RequestFields;
-  /** The Host to send: the client's own, or that of an absolute-form target. */
+  /** The Host to send: that of an absolute-form target, else the client's Host, else the authority of the target. */
   readonly host: string;
   /** The authority in the request of the client; '' without one. */
   readonly requestedHost: string;

@@ -2,7 +2,7 @@ import { Connection, type ConnectionOwner } from './connection.ts';
 import { deadlineIn } from './deadlines.ts';
 import type { Endpoint } from './socket.ts';
 
-// Idle connections are closed this long before the time that the target announced, so that no request meets the close.
+// Idle connections are closed this long before the announced time, so that no request is sent while the target closes.
 const hintMarginMs = 1000;
 
 /** The connections to one target. Their number is not limited here: `limits` of the version are checked before. */

@@ -1,6 +1,9 @@
 import type { Exchange, StepOutcome } from './exchange.ts';
 
-/** At `limits.in_flight` of its version, a request waits, up to `limits.queue`, so that other versions stay fast. */
+/**
+ * If its version already has `limits.in_flight` requests, a request waits for at most `limits.queue`. This keeps the other
+ * versions fast.
+ */
 export function limitInFlight({ activeVersion }: Exchange): StepOutcome | undefined {
   if (activeVersion === undefined || activeVersion.use.inFlightCount < activeVersion.version.limits.inFlight) {
     return undefined;

@@ -10,7 +10,7 @@ import type { InFlight, VersionUse } from './inFlight.ts';
 export class Draining implements Timed {
   deadline = 0;
   readonly #uses: ReadonlyMap<string, VersionUse>;
-  // The `performance.now()` at which an exchange is cut. Nearly all end long before: `onDeadline` removes them then.
+  // The `performance.now()` at which each exchange is cut. `onDeadline` also removes the exchanges that have ended.
   readonly #deadlines = new Map<InFlight, number>();
 
   constructor(uses: ReadonlyMap<string, VersionUse>) {

@@ -38,7 +38,7 @@ export class VersionUse {
     return this.inFlightCount > 0 ? now : this.#lastInFlight;
   }
 
-  /** The wall clock was set forward by `ms`: moves the instants that it gave before. */
+  /** The wall clock was set forward by `ms`: moves the recorded instants by the same time. */
   clockWasSet(ms: number): void {
     if (this.#lastInFlight !== undefined) this.#lastInFlight += ms;
     if (this.lastRefused !== undefined) this.lastRefused += ms;

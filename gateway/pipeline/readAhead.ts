@@ -116,8 +116,8 @@ class ReadAhead {
       // Copies a small part of a large chunk, which would keep the whole chunk in memory.
       this.#unparsed.push(bytes.length * 2 < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes);
     }
-    // Keeps reading until then, because only reading detects that the client has disconnected. Reads after the last answer
-    // as well: closing a socket with unread bytes resets it, and the answer may be lost.
+    // Below `maxBytes` the socket is still read, because only reading detects that the client has disconnected. It is also
+    // read after the last answer: closing a socket with unread bytes resets it, and the answer may be lost.
     if (this.#unparsedBytes >= maxBytes && !this.#socket.writableEnded) this.#socket.pause();
   }
 

@@ -3,7 +3,7 @@ import type { TargetError } from '../observability/report.ts';
 
 // An operator who repairs a target should not wait longer than this for it to be used again.
 const longestEjection = 5 * 60_000;
-// A refused connection is clearer than a slow answer. A single one may be a restart.
+// A failed connection attempt is a clearer sign than a slow answer. A single one may be caused by a restart.
 const ejectAfterUnreached = 2;
 
 type Thresholds = Pick<HealthSettings, 'passiveFailures' | 'eject' | 'healthyAfter' | 'unhealthyAfter'>;
@@ -31,7 +31,7 @@ export class TargetHealth {
   lastError: TargetError | undefined;
   readonly #changes: HealthChanges;
   #settings: Thresholds | undefined;
-  // It is the only target of its pools: then it is never ejected.
+  // No pool has another target. The only target of a pool is never ejected.
   #isOnly = true;
   // Failures, failed connections and ejections since the last success.
   #failures = 0;
@@ -46,7 +46,7 @@ export class TargetHealth {
     this.#changes = changes;
   }
 
-  /** Before this call, no target is ejected. `isOnly`: no pool has another target. */
+  /** Until this is called, the target is never ejected. `isOnly`: no pool has another target. */
   configure(settings: Thresholds, isOnly: boolean): void {
     this.#settings = settings;
     this.#isOnly = isOnly;

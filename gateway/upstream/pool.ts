@@ -44,8 +44,8 @@ export class Pool {
   }
 
   /**
-   * A healthy target with fewer than `limit` requests. Undefined if all are at the limit, or if the pool `refuses`. The
-   * target that `failed` is picked only if there is no other.
+   * A healthy target with fewer than `limit` requests; if none is healthy, any target, unless the pool `refuses`. Undefined
+   * if all are at the limit, or if the pool `refuses`. The target that `failed` is picked only if there is no other.
    */
   pick(limit: number, failed?: Target): Target | undefined {
     const usable = this.#current();

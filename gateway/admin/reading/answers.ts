@@ -71,7 +71,8 @@ const answers: {
     }),
 
   // In the reading thread, because reading and writing a large file would block the main thread.
-  name: (_queries, { usage: { names } }, naming) => (names === undefined ? noNamesFile(naming) : nameIn(names, naming)),
+  name: (_queries, { usage: { names } }, naming) =>
+    names === undefined ? noNamesFile(naming) : saveName(names, naming),
 
   lastUse: (queries, snapshot) => {
     const used = queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients));
@@ -104,7 +105,7 @@ function noNamesFile({ client, name }: ClientNaming): AnswerProblem {
   return { problem: 'NAME_NOT_SAVED', detail, members: { line: nameLine(client, name) } };
 }
 
-function nameIn(file: string, { client, name, was }: ClientNaming): AnswerBody | AnswerProblem {
+function saveName(file: string, { client, name, was }: ClientNaming): AnswerBody | AnswerProblem {
   const notSaved = (reason: string): AnswerProblem => {
     const remedy = name === '' ? 'Remove the line of the client by hand.' : 'Add the line by hand.';
     const members = name === '' ? {} : { line: nameLine(client, name) };

@@ -16,7 +16,7 @@ interface TagOptions {
   readonly store?: string;
 }
 
-/** Node accepts 16 KiB for a whole request head by default. */
+/** Longer than any header field: Node accepts 16 KiB for a whole request head by default. */
 const longestValue = 65_536;
 
 export const addTag: AddCommand = (program, io, finish) => {

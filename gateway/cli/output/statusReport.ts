@@ -119,7 +119,7 @@ function configLines(config: RunningStatus['config'], now: number, paint: Paint)
     `configuration ${id}, generation ${generation}, loaded ${ago(Date.parse(loaded), now)} ${triggerText(trigger)}`,
   ];
   if (!failure) return lines;
-  const heading = `an edit was rejected ${ago(Date.parse(failure.at), now)}, loaded ${triggerText(failure.trigger)}:`;
+  const heading = `the reload ${triggerText(failure.trigger)} was rejected ${ago(Date.parse(failure.at), now)}:`;
   const reasons = failure.reasons.flatMap((reason) => reason.split('\n').map((line) => `  ${printable(line)}`));
   return [...lines, paint('yellow', heading), ...reasons];
 }

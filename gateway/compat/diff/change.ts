@@ -30,7 +30,7 @@ export interface Effects {
   presence: 'required' | 'optional';
   /** Values of an `enum` or `const`. */
   value: 'added' | 'removed';
-  /** The `enum` as a whole. */
+  /** `listed`: an `enum` was added. `unlisted`: it was removed. */
   values: 'listed' | 'unlisted';
   /** Lengths, ranges, patterns, conditions, and whether other fields are allowed. */
   limit: 'wider' | 'narrower' | 'changed';

@@ -19,8 +19,8 @@ type Types = ReadonlySet<JsonType> | undefined;
 type Fits = (old: Schema, now: Schema) => boolean;
 
 /**
- * Compares `oneOf` and `anyOf`. The keywords beside them are compared before. Changes that only moved between the choice
- * and these keywords are dropped again.
+ * Compares `oneOf` and `anyOf`. The keywords beside them are compared first. If a constraint only moved between a choice
+ * and these keywords, the changes found for it are dropped.
  */
 export function compareChoices(pair: SchemaPair): void {
   const [old, now] = [pair.old.choices, pair.new.choices];
@@ -139,7 +139,7 @@ function outlineOf({ view }: Schema): AlternativeOutline {
   };
 }
 
-/** Drops the changes of a schema with choices if they only moved between a choice and the keywords beside it. */
+/** Drops the changes found so far if the constraints only moved between a choice and the keywords beside it. */
 function dropMovedChanges(pair: SchemaPair): void {
   const { oldSchema, newSchema, into } = pair;
   if (acceptsNull(oldSchema) !== acceptsNull(newSchema)) return;
@@ -148,7 +148,7 @@ function dropMovedChanges(pair: SchemaPair): void {
   const [old, now] = pair.expanded;
   if (old === undefined || now === undefined) return;
   const rest = unmatched(old, now, (before, after) => pair.isUnchanged(before, after));
-  const isSame = rest.every(({ length }) => length === 0) && !losesToOverlap(pair, old, now);
+  const isSame = rest.every(({ length }) => length === 0) && !rejectsOverlaps(pair, old, now);
   // Stricter than "not breaking": objects with only optional fields fit each other by JSON Schema even if they have no
   // field in common.
   const fits: Fits = (before, after) => pair.isReplaceable(before, after);
@@ -160,7 +160,7 @@ function dropMovedChanges(pair: SchemaPair): void {
 /** Whether every old request is still valid, or every new response was possible before. */
 function isSound(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[], fits: Fits): boolean {
   const [lost, gained] = unmatched(old, now, fits);
-  return pair.isRequest ? lost.length === 0 && !losesToOverlap(pair, old, now) : gained.length === 0;
+  return pair.isRequest ? lost.length === 0 && !rejectsOverlaps(pair, old, now) : gained.length === 0;
 }
 
 /** The old schemas that fit no new one, and the new schemas that no old one fits. */
@@ -206,12 +206,12 @@ function addStructureChange(pair: SchemaPair, best: Comparison | undefined): voi
 
 // A `oneOf` rejects values that match two of its alternatives.
 
-// If there are more pairs, overlaps are not searched.
+// If there are more pairs, no overlap is searched for.
 const mostPairs = 400;
 const scalars: ReadonlySet<JsonType> = new Set(['boolean', 'integer', 'number', 'string']);
 
 /** Whether a new `oneOf` rejects values that were valid before, because two of its alternatives match them. */
-function losesToOverlap(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
+function rejectsOverlaps(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
   const { new: after, old: before } = pair;
   if (!after.choices.some(({ keyword }) => keyword === 'oneOf') || after.at('discriminator')) return false;
   if (before.choices.some(({ keyword }) => keyword === 'oneOf')) return false;

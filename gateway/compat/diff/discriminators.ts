@@ -3,7 +3,10 @@ import { discriminatorValuesOf, mappingOf, nameOf, targetsOf } from '../schema/c
 import { pairAlternatives, pairChoices } from './pairing.ts';
 import type { SchemaPair } from './schemaPair.ts';
 
-/** The new name of each schema that the discriminator chooses from, by its old name. Schema names are never sent. */
+/**
+ * The new name of each schema that the discriminator chooses from, by its old name. A renamed schema is not a change by
+ * itself: only the values of the discriminator are sent.
+ */
 type NewNames = ReadonlyMap<string, string>;
 
 /** Compares how the alternatives of a choice, or the subtypes of a base schema, are distinguished. */

@@ -2,7 +2,7 @@ import { contentKey, mappingOf, nameOf } from '../schema/choices.ts';
 import type { Alternative, Choice } from '../schema/schema.ts';
 import type { SchemaPair } from './schemaPair.ts';
 
-/** The alternatives of two choices, as far as they correspond. */
+/** The alternatives of two choices: the pairs that correspond (`kept`), and all others. */
 export interface AlternativePairs {
   readonly kept: readonly (readonly [old: Alternative, now: Alternative])[];
   readonly removed: readonly Alternative[];

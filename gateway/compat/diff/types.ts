@@ -5,7 +5,7 @@ import { isSentAsText, type SchemaPair, type SchemaUse } from './schemaPair.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;
 
-/** Compares types, null and formats. False: the schemas have no type in common, so the rest is not compared. */
+/** Compares types, null and formats. False: comparing the other keywords would add nothing. */
 export function compareTypes(pair: SchemaPair): boolean {
   const { old, new: now, oldSchema, newSchema } = pair;
   if (old.rejectsAll !== now.rejectsAll) {
@@ -18,7 +18,7 @@ export function compareTypes(pair: SchemaPair): boolean {
     pair.addChange('type', relation, 'type', old.at('type') ?? oldSchema.located, now.at('type') ?? newSchema.located);
   }
   if (relation === 'changed' && !overlap(old.types, now.types)) return false;
-  // One side accepts any type: comparing the other keywords adds nothing.
+  // One side accepts any type.
   if (relation !== 'same' && (acceptsAnyType(old) || acceptsAnyType(now))) return false;
   compareNull(pair);
   // A format applies to one type.
@@ -63,9 +63,9 @@ function compareNull(pair: SchemaPair): void {
   const { old, new: now } = pair;
   if (acceptsAnyType(old) || acceptsAnyType(now)) return;
   // A contract that allows null and omits it from the `enum` can be read either way.
-  const isAsUnclear = old.isNullUnlisted === now.isNullUnlisted;
-  if (old.nullable !== now.nullable && !(isAsUnclear && old.isNullUnlisted)) addNullChange(pair, now.nullable);
-  else if (old.nullable !== now.nullable || !isAsUnclear) {
+  const areBothUnclear = old.isNullUnlisted && now.isNullUnlisted;
+  if (old.nullable !== now.nullable && !areBothUnclear) addNullChange(pair, now.nullable);
+  else if (old.nullable !== now.nullable || old.isNullUnlisted !== now.isNullUnlisted) {
     const places = [old.at('enum') ?? old.at('const'), now.at('enum') ?? now.at('const')] as const;
     pair.addChange('structure', 'equivalent', 'null', ...places);
   }
@@ -101,7 +101,7 @@ export function compareNotations(pair: SchemaPair): void {
     pair.addChange('structure', 'changed', 'xml', old.at('xml'), now.at('xml'));
   }
   if (isBinary(old, use) && isBinary(now, use)) return;
-  // Base64 in place of plain text breaks either direction.
+  // A value in base64 instead of plain text breaks requests and responses.
   for (const keyword of ['contentEncoding', 'contentMediaType']) {
     const [before, after] = [old.limits.texts.get(keyword), now.limits.texts.get(keyword)];
     const isSame = [...(before?.is ?? [])].sort().join() === [...(after?.is ?? [])].sort().join();

@@ -28,7 +28,10 @@ export class ContractFiles {
     return file;
   }
 
-  /** Opens the file that `reference`, a `$ref` of the file `from` without its fragment, refers to. @throws CompareError */
+  /**
+   * Opens the file that a `$ref` refers to. `reference` is the part before its `#`; the `$ref` is in the file `from`, at
+   * `place`. @throws CompareError
+   */
   open(reference: string, from: ContractFile, place?: ContractPlace): ContractFile {
     try {
       const url = this.#urlOf(reference, from);
@@ -41,8 +44,8 @@ export class ContractFiles {
   }
 
   /**
-   * Fetches every web document that can be reached from `entry`. An error is reported only when a `$ref` to the document is
-   * followed: the `$ref` may be plain data of an example.
+   * Fetches every web document that can be reached from `entry`. An error is reported only when the comparison follows the
+   * `$ref` to the document: a `$ref` inside an example is plain data.
    */
   async fetchFrom(entry: ContractFile): Promise<void> {
     const { limits } = this.#web;

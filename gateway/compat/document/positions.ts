@@ -11,8 +11,8 @@ export interface TextPosition extends Position {
 }
 
 /**
- * The text positions of places: of a map entry, the position of its key; of a list item, where it begins. A place that
- * does not exist gets the position of its nearest existing ancestor. Empty for a file without text.
+ * The position of each place in the text: for a map entry, that of its key; for a list item, that of its first character.
+ * A place that does not exist gets the position of its nearest existing ancestor. Empty for a file without text.
  */
 export function positionsOf(file: ContractFile, places: readonly ContractPlace[]): Map<ContractPlace, TextPosition> {
   const { text, yaml } = file;
@@ -86,7 +86,7 @@ function addTo(tree: SearchTree, place: ContractPlace): SearchTree[] {
   return path;
 }
 
-/** Sets the offsets of a search tree. An aliased value is at its anchor. */
+/** Sets the offsets of a search tree. Places below an alias are found below its anchor. */
 function findInYaml({ root, aliases }: YamlText, wanted: SearchTree): void {
   const targetOf = (node: Node | null): Node | null => (isAlias(node) ? (aliases.get(node) ?? null) : node);
 

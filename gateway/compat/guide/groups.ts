@@ -117,7 +117,7 @@ function ownPath(change: Change): string[] {
   return (kind === 'field' || kind === 'presence') && name !== '' ? [labelOf(change)] : [];
 }
 
-/** Removes the steps within a component. If a route reaches it by another path, its steps do not change. */
+/** Removes `end`, the steps within a component. An occurrence whose steps do not end with it keeps all of them. */
 function withoutEnd({ route, steps }: RouteOccurrence, end: readonly PathStep[]): RouteOccurrence {
   const from = steps.length - end.length;
   const rest = steps.slice(from).map(stepInWords);

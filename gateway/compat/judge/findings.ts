@@ -147,7 +147,7 @@ function identityOf({ kind, effect, direction, name, detail, old, new: now }: Ch
   return [kind, effect, name + detailAsJson(detail), direction, ...pointers].join('\n');
 }
 
-/** A cause counts without its places, which are below those of the change. */
+/** A cause is identified without its places: they are below the places of the change. */
 function detailAsJson(detail: ChangeDetail | undefined): string {
   if (detail === undefined) return '';
   if (detail.is !== 'cause') return canonical(detail);

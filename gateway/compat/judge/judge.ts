@@ -41,8 +41,8 @@ export class Exemptions {
   }
 
   /**
-   * A finding keeps the routes that are not exempt. With no route left, it is exempted. `whole`: what an exemption writes
-   * as the route of findings outside all routes; the report uses the same words.
+   * Removes the exempt routes from each finding. A finding without a route left is exempted. A finding that belongs to no
+   * route is exempted by an exemption with the route `whole`, the name that the report uses.
    */
   apply(
     findings: readonly Finding[],
@@ -155,7 +155,7 @@ export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, c
   const { title, between, old, new: now, versions } = pair;
   const comparison = compareContracts(old, now, levelOf, versions);
   const changes = findingsOf(comparison, levels);
-  // Everything else is allowed between majors, so that no exemption applies to it.
+  // Between majors all changes are allowed, so exemptions apply only to the finding about a needless major.
   const isMajors = between === 'majors';
   const needless = isMajors ? needlessMajor(comparison, changes, pair, levels) : undefined;
   const { findings: kept, exempted } = isMajors
@@ -175,12 +175,15 @@ export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, c
   };
 }
 
-/** What counts against the change: between majors, only that the new one was not needed. */
+/** The findings that decide the result: between majors, only the one about a needless major. */
 export function countedFindings({ between, findings }: PairReport): readonly PlacedFinding[] {
   return between === 'past' ? findings : findings.filter(({ rule }) => rule === majorRule);
 }
 
-/** The finding about a new major without a breaking change. Configured levels do not make a change breaking or compatible here. */
+/**
+ * The finding about a new major without a breaking change. A change that is breaking by its configured or by its default
+ * level justifies the major.
+ */
 function needlessMajor(
   comparison: ContractComparison,
   judged: readonly Finding[],

@@ -76,7 +76,7 @@ export function rulesAsText(): string {
 function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOptions): string[][] {
   const { paint, showAll } = options;
   const judged = countedFindings(pair);
-  // Two majors alone: the breaking changes are the answer. Among the versions of a routes.yaml they are only counted.
+  // A comparison of two majors alone lists their breaking changes. Beside other comparisons they are only counted.
   const hasMajorsOnly = pair.between === 'majors' && pairs.length === 1;
   const listed = hasMajorsOnly ? pair.findings : judged;
   const findings = showAll ? pair.findings : listed.filter(({ level }) => level !== 'info');
@@ -111,7 +111,7 @@ function levelAsText(level: PlacedFinding['level'], paint: Paint): string {
   return paint(levelStyles[level], levelNames[level]);
 }
 
-/** `isJudged`: false for a change between majors, which does not count against the new one. */
+/** `isJudged`: false for a change between majors, which does not decide the result. */
 function findingAsText(finding: PlacedFinding, isJudged: boolean, { paint, showAll }: TextOptions): string[] {
   const { level, rule, routes, old, oldAt, new: now, newAt } = finding;
   const label =

@@ -132,7 +132,7 @@ function isOnlyNull({ value }: Located): boolean {
   return onlyNull.some((one) => substance(one) === substance(value));
 }
 
-/** Whether these keywords have no effect: without `contains`, or with `minContains: 0` and no maximum. */
+/** Whether `contains` and its limits have no effect: without `contains`, or with `minContains: 0` and no maximum. */
 function isContainsNoop(keywords: Keywords): boolean {
   const contains = keywords.get('contains');
   if (contains === undefined) return true;

@@ -44,7 +44,7 @@ export interface Choice {
 export interface Alternative {
   readonly schema: Schema;
   readonly at: Located;
-  /** The `$ref` in its place. */
+  /** Its `$ref`; undefined if it is not a reference. */
   readonly ref: string | undefined;
   readonly title: string | undefined;
 }
@@ -59,13 +59,13 @@ export interface Condition {
 /** By keyword and name: `contains`, `dependentSchemas/card`, `then (the if as JSON)`. */
 export type Conditions = ReadonlyMap<string, Condition>;
 
-/** Finds and combines the schemas of one contract. An interface of `Schemas`, so that the two do not import each other. */
+/** Finds and combines the schemas of one contract. `Schemas` implements it; `Schema` imports only this interface. */
 export interface SchemaLookup {
   /** @throws CompareError for a `$ref` without a target */
   of(located: Located): Schema;
   /** The schema of values that are valid against all of `located`. */
   all(located: readonly Located[]): Schema;
-  /** The schema with a name, or behind a reference, of a discriminator's mapping; undefined: it does not exist. */
+  /** The schema that a value in a discriminator's mapping names or refers to; undefined: it does not exist. */
   named(target: Located): Schema | undefined;
   /** The schema object without some of its keywords; itself if it has none of them. */
   without(located: Located, keywords: readonly string[]): Located;
@@ -122,7 +122,7 @@ export class Schema {
     return this.#lookup.named(target);
   }
 
-  /** The subtypes of this schema, or of the part with the discriminator where this is not a subtype itself. */
+  /** The subtypes of this schema, or, if it is not a subtype itself, of its part with the discriminator. */
   get subtypes(): ReadonlyMap<string, Located> {
     const [own] = this.parts;
     return this.#lookup.subtypesOf(this.isSubtype ? own?.map : this.#base?.map);

@@ -67,7 +67,7 @@ describe('the report', () => {
     const reasons = ['routes.yaml:2:8  routes./v1\n  nowhere is no URL.', 'x\x1b[2J'];
     const last_failure = { at: '2026-11-21T11:59:58.000Z', trigger: 'signal', reasons };
     const text = statusAsText({ ...status, config: { ...status.config, last_failure } }, now, plain);
-    expect(text).toContain(`an edit was rejected 2 s ago, loaded by SIGHUP:
+    expect(text).toContain(`the reload by SIGHUP was rejected 2 s ago:
   routes.yaml:2:8  routes./v1
     nowhere is no URL.
   x\\x1b[2J
