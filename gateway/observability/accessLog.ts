@@ -1,7 +1,7 @@
 import type { LogSettings } from '../config/snapshot.ts';
 import type { ExchangeRecord, Recorder } from './exchangeRecord.ts';
 import { type DroppedLines, LineBuffer, type LogDestination } from './lineBuffer.ts';
-import { type LogLevel, logLine, prettyLine } from './logLine.ts';
+import { type LogLevel, logLine, prettyLine, type ShownSettings, shownBy } from './logLine.ts';
 
 // Long enough not to load a failing disk, short enough to recover soon.
 const retryMs = 5000;
@@ -17,6 +17,7 @@ export class AccessLog implements Recorder {
   readonly #retry: number;
   readonly #dropped: DroppedLines = { lines: 0 };
   #settings: LogSettings;
+  #shown: ShownSettings;
   #output: Output | undefined;
 
   /** `notice` gets a line when writing fails; a failure never throws. `retry`: ms between two attempts to open the file. */
@@ -24,6 +25,7 @@ export class AccessLog implements Recorder {
     this.#notice = notice;
     this.#retry = retry;
     this.#settings = settings;
+    this.#shown = shownBy(settings);
     this.#output = this.#open();
   }
 
@@ -40,7 +42,7 @@ export class AccessLog implements Recorder {
     const isGood = status < 400 && problem === undefined && fault === undefined;
     if (isGood && sample < 1 && Math.random() >= sample) return;
     const { lines, isPretty } = this.#output;
-    const line = logLine(exchange, isGood ? 'info' : levelOf(exchange), this.#settings, client);
+    const line = logLine(exchange, isGood ? 'info' : levelOf(exchange), this.#shown, client);
     if (isPretty) lines.writeText(prettyLine(line, lines.isTerminal));
     else lines.write(line);
   }
@@ -49,6 +51,7 @@ export class AccessLog implements Recorder {
   async apply(settings: LogSettings): Promise<void> {
     const before = JSON.stringify([this.#settings.access, this.#settings.format]);
     this.#settings = settings;
+    this.#shown = shownBy(settings);
     if (JSON.stringify([settings.access, settings.format]) === before) return;
     const old = this.#output;
     this.#output = this.#open();

@@ -17,13 +17,20 @@ const secretCode =
 const longestName = 200;
 const maxDecodings = 3;
 
-/** `a=1&token=2` → `a=1&token=***`. `names`: further secret names, in any spelling. */
-export function redactQuery(query: string, names: readonly string[]): string {
+/** Secret names besides the built-in ones, without case and separators, so that `api-key` and `apiKey` are the same. */
+export type SecretNames = ReadonlySet<string>;
+
+export function secretNamesIn(names: readonly string[]): SecretNames {
+  return new Set(names.map((name) => wordsIn(name).join('')));
+}
+
+/** `a=1&token=2` → `a=1&token=***`. */
+export function redactQuery(query: string, names: SecretNames): string {
   return redactPairs(query, /([&;])/, names, holdsSecret);
 }
 
 /** The same for path parameters (RFC 3986 §3.3): `/cart;jsessionid=1` and `/token=1`. */
-export function redactPath(path: string, names: readonly string[]): string {
+export function redactPath(path: string, names: SecretNames): string {
   return /=|%(?:25)*3d/i.test(path) ? redactPairs(path, /([/;]|%(?:25)*3b)/i, names, () => false) : path;
 }
 
@@ -31,7 +38,7 @@ export function redactPath(path: string, names: readonly string[]): string {
 function redactPairs(
   text: string,
   separator: RegExp,
-  names: readonly string[],
+  names: SecretNames,
   isSecretValue: (value: string) => boolean,
 ): string {
   const parts = text.split(separator);
@@ -46,20 +53,11 @@ function redactPairs(
     .join('');
 }
 
-function isSecret(name: string, names: readonly string[]): boolean {
+function isSecret(name: string, names?: SecretNames): boolean {
   const words = wordsIn(name);
-  if (names.length > 0 && keysOf(names).has(words.join(''))) return true;
+  if (names !== undefined && names.size > 0 && names.has(words.join(''))) return true;
   // Some backends ignore case, so `toKEN` is a token as well.
   return hasSecretWord(words) || hasSecretWord(wordsIn(decoded(name).toLowerCase()));
-}
-
-const keys = new WeakMap<readonly string[], ReadonlySet<string>>();
-
-/** Each name without case and separators: `api-key` and `apiKey` are the same. */
-function keysOf(names: readonly string[]): ReadonlySet<string> {
-  const known = keys.get(names) ?? new Set(names.map((name) => wordsIn(name).join('')));
-  keys.set(names, known);
-  return known;
 }
 
 function hasSecretWord(words: readonly string[]): boolean {
@@ -84,7 +82,7 @@ function holdsSecret(value: string): boolean {
   const parts = text.split(/[=:]/);
   return parts.slice(0, -1).some((part) => {
     const name = /[\w.[\]-]+["'\s]*$/.exec(part.slice(-longestName))?.[0];
-    return name !== undefined && isSecret(name, []);
+    return name !== undefined && isSecret(name);
   });
 }
 
