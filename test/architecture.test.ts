@@ -107,6 +107,12 @@ describe('the gateway', () => {
     expect(barrels).toEqual([]);
   });
 
+  // State belongs to the object that it describes: a class, or a property of node's own object.
+  it('keeps no state in a WeakMap of a module', () => {
+    const declaration = /^(?:export )?(?:const|let) .*new Weak(?:Map|Set)\b/m;
+    expect(files.filter((file) => declaration.test(readFileSync(file, 'utf8')))).toEqual([]);
+  });
+
   // A command returns its exit code. Only a shutdown that something blocks may end the process, and it does so here.
   it('ends the process in one place only', () => {
     const ending = /process\.(?:exit|reallyExit|abort|execve)\b/;

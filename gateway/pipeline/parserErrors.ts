@@ -12,13 +12,17 @@ import { peerOf } from './peer.ts';
 import { afterEarlierResponses, currentResponse } from './pipeliningOrder.ts';
 import type { ParserError } from './readAhead.ts';
 
-// A socket is refused once. Later errors of its parser are about the same broken message.
-const refused = new WeakSet<Socket>();
+const isRefused = Symbol('isRefused');
+
+interface RefusableSocket extends Socket {
+  /** A socket is refused once. Later errors of its parser are about the same broken message. */
+  [isRefused]?: boolean;
+}
 
 /** Answers a parser error and closes the connection, once the earlier responses on it are sent. */
-export function refuseConnection(error: ParserError, socket: Socket, context: GatewayContext): void {
-  if (refused.has(socket)) return;
-  refused.add(socket);
+export function refuseConnection(error: ParserError, socket: RefusableSocket, context: GatewayContext): void {
+  if (socket[isRefused]) return;
+  socket[isRefused] = true;
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;

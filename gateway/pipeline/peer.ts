@@ -12,11 +12,16 @@ export interface ClientPeer extends Peer {
   readonly snapshot: Snapshot;
 }
 
-const peers = new WeakMap<Socket, ClientPeer>();
+// A property of the socket, because node:http has no other object for each connection.
+const peerOnSocket = Symbol('peer');
+
+interface SocketWithPeer extends Socket {
+  [peerOnSocket]?: ClientPeer;
+}
 
 /** Computed once for each connection and snapshot. */
-export function peerOf(socket: Socket, snapshot: Snapshot): ClientPeer {
-  const known = peers.get(socket);
+export function peerOf(socket: SocketWithPeer, snapshot: Snapshot): ClientPeer {
+  const known = socket[peerOnSocket];
   if (known?.snapshot === snapshot) return known;
   const address = plain(socket.remoteAddress);
   const secure = 'encrypted' in socket;
@@ -28,7 +33,7 @@ export function peerOf(socket: Socket, snapshot: Snapshot): ClientPeer {
     hsts: secure && snapshot.gateway.tls?.hsts === true,
     snapshot,
   };
-  peers.set(socket, peer);
+  socket[peerOnSocket] = peer;
   return peer;
 }
 

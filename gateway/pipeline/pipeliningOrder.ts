@@ -2,17 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { readAheadOf } from './readAhead.ts';
 
-/** node:http keeps the response that is being sent on a connection in this undocumented property. */
+const latestResponse = Symbol('latestResponse');
+
 interface ServerSocket extends Socket {
+  /** Undocumented: node:http keeps here the response that is being sent. */
   readonly _httpMessage?: ServerResponse<IncomingMessage> | null;
+  /** The last response that had to wait for its turn, until it is sent completely. */
+  [latestResponse]?: ServerResponse | undefined;
 }
 
-// The last response of each connection that has not been sent completely.
-const latest = new WeakMap<Socket, ServerResponse>();
-
 /** The response that is being sent on `socket`. */
-export function currentResponse(socket: Socket): ServerResponse<IncomingMessage> | undefined {
-  return (socket as ServerSocket)._httpMessage ?? undefined;
+export function currentResponse(socket: ServerSocket): ServerResponse<IncomingMessage> | undefined {
+  return socket._httpMessage ?? undefined;
 }
 
 /**
@@ -23,13 +24,13 @@ export function currentResponse(socket: Socket): ServerResponse<IncomingMessage>
  * could run before the GET in front of it, and an error could be sent in place of an earlier response (RFC 9112 §9.3.2).
  */
 export function runInOrder(req: IncomingMessage, res: ServerResponse, run: (hadRoom: boolean) => void): void {
-  const { socket } = req;
+  const socket: ServerSocket = req.socket;
   const before = lastOn(socket);
-  latest.set(socket, res);
+  socket[latestResponse] = res;
   const readAhead = readAheadOf(socket);
   const bytes = readAhead.enter(req);
   res.once('close', () => {
-    if (latest.get(socket) === res) latest.delete(socket);
+    if (socket[latestResponse] === res) socket[latestResponse] = undefined;
   });
   const next = (): void => {
     if (!socket.writable) return;
@@ -52,6 +53,6 @@ export function afterEarlierResponses(socket: Socket, run: () => void): void {
   else run();
 }
 
-function lastOn(socket: Socket): ServerResponse | undefined {
-  return latest.get(socket) ?? currentResponse(socket);
+function lastOn(socket: ServerSocket): ServerResponse | undefined {
+  return socket[latestResponse] ?? currentResponse(socket);
 }

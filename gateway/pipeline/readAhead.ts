@@ -1,5 +1,5 @@
-import type { IncomingMessage, Server } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import type { Server, Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 
 // How many requests, and bytes of them, may wait on a connection before its parser is paused.
@@ -22,8 +22,17 @@ const maxBodyBytes = 128 * 1024;
 /** llhttp's error for a pause. A callback that returns it pauses the parser at the current byte. */
 const pause = { number: 21, code: 'HPE_PAUSED' } as const;
 
-/** Undocumented properties of sockets of node:http. `test/wire/pipelinedFlood.test.ts` detects a change. */
+const readAheadOnSocket = Symbol('readAhead');
+const canPauseParsers = Symbol('canPauseParsers');
+
+interface PausableServer extends Server {
+  [canPauseParsers]?: boolean;
+}
+
+/** `parser` and `_paused` are undocumented properties of node:http. `test/wire/pipelinedFlood.test.ts` detects a change. */
 interface ParsedSocket extends Socket {
+  readonly server: PausableServer | null;
+  [readAheadOnSocket]?: ReadAhead;
   readonly parser?: {
     /** Called for each message when its head is complete. The result is an instruction for llhttp. */
     onIncoming: ((req: ParsedMessage, keepAlive: boolean) => number) | null;
@@ -44,9 +53,6 @@ export interface ParserError extends Error {
   readonly bytesParsed?: number;
 }
 
-const pausableServers = new WeakSet<object>();
-const connections = new WeakMap<Socket, ReadAhead>();
-
 // Of all connections of this process.
 let totalBytes = 0;
 
@@ -66,11 +72,10 @@ class ReadAhead {
   #latest: IncomingMessage | undefined;
   #refused: IncomingMessage | undefined;
 
-  constructor(socket: Socket) {
-    this.#socket = socket as ParsedSocket;
+  constructor(socket: ParsedSocket) {
+    this.#socket = socket;
     socket.once('close', () => this.#forget());
-    const { server } = this.#socket;
-    this.#canPause = server !== null && pausableServers.has(server) && this.#pauseParserWhenFull();
+    this.#canPause = socket.server?.[canPauseParsers] === true && this.#pauseParserWhenFull();
   }
 
   /** False: there was no memory for this request. The caller answers 503 and closes the connection. */
@@ -172,21 +177,19 @@ function waitingLimit(): number {
 
 /** The read-ahead state of a connection, created for its first request that has to wait. */
 export function readAheadOf(socket: Socket): ReadAhead {
-  const known = connections.get(socket);
-  if (known) return known;
-  const made = new ReadAhead(socket);
-  connections.set(socket, made);
-  return made;
+  const parsed = socket as ParsedSocket;
+  parsed[readAheadOnSocket] ??= new ReadAhead(parsed);
+  return parsed[readAheadOnSocket];
 }
 
 /** Allows pausing the parsers of `server`. Its `clientError` listener must call `isParserPause` first. */
-export function allowParserPause(server: Server): void {
-  pausableServers.add(server);
+export function allowParserPause(server: PausableServer): void {
+  server[canPauseParsers] = true;
 }
 
 /** Whether an error of the parser only reports our own pause. */
 export function isParserPause({ code, rawPacket, bytesParsed = 0 }: ParserError, socket: Socket): boolean {
-  const readAhead = code === pause.code ? connections.get(socket) : undefined;
+  const readAhead = code === pause.code ? (socket as ParsedSocket)[readAheadOnSocket] : undefined;
   if (!readAhead || !rawPacket) return false;
   readAhead.keepUnparsed(rawPacket, bytesParsed);
   return true;
