@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stageOf } from '../../gateway/lifecycle/stage.ts';
+import { counterpart, latestVersion, stageOf, successorOf } from '../../gateway/lifecycle/stage.ts';
 import { snapshotOf, versionOf } from './versions.ts';
 
 const deprecation = '2026-06-30';
@@ -60,4 +60,122 @@ it.each([
   const version = versionOf(snapshotOf({ '/v1': { deprecation: written } }), 'v1');
   expect(stageOf(version, Date.parse(instant) - 1)).toBe('announced');
   expect(stageOf(version, Date.parse(instant))).toBe('deprecated');
+});
+
+const now = Date.parse('2026-01-01T00:00:00Z');
+const goneAtNow = { deprecation: '2025-01-01', sunset: '2026-01-01', after_sunset: 'gone' };
+const sunsetAtNow = { deprecation: '2025-01-01', sunset: '2026-01-01' };
+const retired = { retired: true };
+
+describe('the successor of v1', () => {
+  it.each([
+    ['none above it', { '/v1': {} }, undefined],
+    ['only a lower one', { '/v0': {}, '/v1': {} }, undefined],
+    ['the next one', { '/v1': {}, '/v2': {}, '/v3': {} }, 'v2'],
+    ['the next one in number, not in the file', { '/v10': {}, '/v9': {}, '/v1': {} }, 'v9'],
+    ['one behind a tombstone', { '/v1': {}, '/v2': retired, '/v3': {} }, 'v3'],
+    ['one behind a version that is gone', { '/v1': {}, '/v2': goneAtNow, '/v3': {} }, 'v3'],
+    ['one that is past its sunset and served', { '/v1': {}, '/v2': sunsetAtNow, '/v3': {} }, 'v2'],
+    ['only tombstones above it', { '/v1': {}, '/v2': retired, '/v3': goneAtNow }, undefined],
+    ['the one that the file names', { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': {} }, 'v3'],
+    [
+      'the one behind the one that the file names, which is a tombstone',
+      { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': retired, '/v4': {} },
+      'v4',
+    ],
+    [
+      'the one behind the one that the file names, which is gone',
+      { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': goneAtNow, '/v4': {} },
+      'v4',
+    ],
+    [
+      'none, where the one that the file names is a tombstone and the last',
+      { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': retired },
+      undefined,
+    ],
+    [
+      'the one that a tombstone names',
+      { '/v1': {}, '/v2': { ...retired, successor: '/v4' }, '/v3': {}, '/v4': {} },
+      'v4',
+    ],
+    ['a successor for a tombstone, too', { '/v1': retired, '/v2': {} }, 'v2'],
+  ])('%s', (_name, routes, expected) => {
+    const snapshot = snapshotOf(routes);
+    expect(successorOf(versionOf(snapshot, 'v1'), snapshot, now)?.name).toBe(expected);
+  });
+
+  it('is the next one until the millisecond at which that one is gone', () => {
+    const snapshot = snapshotOf({ '/v1': {}, '/v2': goneAtNow, '/v3': {} });
+    const version = versionOf(snapshot, 'v1');
+    expect(successorOf(version, snapshot, now - 1)?.name).toBe('v2');
+    expect(successorOf(version, snapshot, now)?.name).toBe('v3');
+  });
+});
+
+describe('the latest version', () => {
+  it.each([
+    ['the only one', { '/v1': {} }, 'v1'],
+    ['the highest in number', { '/v10': {}, '/v9': {} }, 'v10'],
+    ['below a tombstone', { '/v1': {}, '/v2': {}, '/v3': retired }, 'v2'],
+    ['below a version that is gone', { '/v1': {}, '/v2': goneAtNow }, 'v1'],
+    ['a deprecated one, when it is the highest', { '/v1': {}, '/v2': sunsetAtNow }, 'v2'],
+    ['none, when all are retired', { '/v1': retired, '/v2': goneAtNow }, undefined],
+  ])('is %s', (_name, routes, expected) => expect(latestVersion(snapshotOf(routes), now)?.name).toBe(expected));
+});
+
+const moved = {
+  '/drinks': '/cocktails',
+  '/drinks/{id}': '/cocktails/{cocktailId}',
+  '/drinks/{id}/likes/{likeId}': '/likes/{likeId}/of/{id}',
+  '/search': null,
+  '/pub': '/nowhere',
+  '/drinks/{id}.json': '/cocktails/{id}.json',
+  '/menus/{menu}-{page}.html': '/menus/{page}/of/{name}',
+  '/a/{x}/{y}': '/b/{y}/{z}',
+};
+
+describe('the counterpart in v2', () => {
+  const snapshot = snapshotOf({ '/v1': { moved }, '/v2': {} });
+
+  it.each([
+    ['the same path, where nothing is said', '/pubs/7', '/pubs/7'],
+    ['the root', '/', '/'],
+    ['no path at all', '', ''],
+    ['a moved path', '/drinks', '/cocktails'],
+    ['a moved path with a parameter', '/drinks/7', '/cocktails/7'],
+    ['parameters in another order', '/drinks/7/likes/9', '/likes/9/of/7'],
+    ['a parameter within a segment', '/drinks/7.json', '/cocktails/7.json'],
+    ['several within a segment', '/menus/bar-2.html', '/menus/2/of/bar'],
+    ['a segment that the text within it does not fit', '/menus/bar.html', '/menus/bar.html'],
+    ['a new name with the value that no name takes', '/a/1/2', '/b/2/1'],
+    ['an escape as it stands', '/drinks/%C3%a9%2f', '/cocktails/%C3%a9%2f'],
+    ['a path that only looks moved', '/drinks/', '/drinks/'],
+    ['another case', '/Drinks', '/Drinks'],
+    ['an inner //', '/a//b', '/a//b'],
+    ['none, where the row is null', '/search', undefined],
+    ['a path below a row of null', '/search/7', '/search/7'],
+  ])('%s', (_name, path, expected) =>
+    expect(counterpart(path, versionOf(snapshot, 'v1'), versionOf(snapshot, 'v2'))).toBe(expected),
+  );
+});
+
+describe('the counterpart and the contracts', () => {
+  const known = { '/v1': { moved, contract: 'v1.json' }, '/v2': { contract: 'v2.json' } };
+  const onlyOld = { '/v1': { moved, contract: 'v1.json' }, '/v2': {} };
+  const onlyNew = { '/v1': { moved }, '/v2': { contract: 'v2.json' } };
+
+  it.each([
+    ['both known, the path is in both', known, '/pubs', '/pubs'],
+    ['both known, the path is only in the old one', known, '/drinks/7/x', undefined],
+    ['both known, the path is in neither', known, '/nothing', undefined],
+    ['both known, moved to a path that is there', known, '/drinks/7', '/cocktails/7'],
+    ['both known, moved to a path that is not', known, '/pub', undefined],
+    ['both known, a row of null', known, '/search', undefined],
+    ['only the old one known', onlyOld, '/nothing', '/nothing'],
+    ['only the new one known', onlyNew, '/nothing', '/nothing'],
+    ['only the new one known, a row of null', onlyNew, '/search', undefined],
+  ])('%s', (_name, routes, path, expected) => {
+    const snapshot = snapshotOf(routes);
+    expect(counterpart(path, versionOf(snapshot, 'v1'), versionOf(snapshot, 'v2'))).toBe(expected);
+  });
 });

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { BackOff } from '../../gateway/runtime/workerPool.ts';
 import { eventually } from '../support/eventually.ts';
 import { run } from '../support/process.ts';
 import { load, startWorkers } from './startWorkers.ts';
@@ -144,4 +145,21 @@ it('a single process reports that it cannot restart in turn and keeps serving', 
   gateway.child.kill('SIGUSR2');
   await gateway.printed(/SIGUSR2 is ignored: .*gateway\.workers/);
   expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(200);
+});
+
+describe('the delay before a worker that died is replaced', () => {
+  it.each([
+    ['is zero after a long life', [60_000], [0]],
+    ['is 100 ms after a short life', [50], [100]],
+    ['doubles with each short life', [50, 50, 50, 50], [100, 200, 400, 800]],
+    ['starts again after a long life', [50, 50, 10_000, 50], [100, 200, 0, 100]],
+  ])('%s', (_name, lives, expected) => {
+    const backOff = new BackOff();
+    expect(lives.map((lived) => backOff.after(lived))).toEqual(expected);
+  });
+
+  it('is at most ten seconds', () => {
+    const backOff = new BackOff();
+    expect(Array.from({ length: 12 }, () => backOff.after(50)).at(-1)).toBe(10_000);
+  });
 });

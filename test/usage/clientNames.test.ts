@@ -1,8 +1,20 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseNames } from '../../gateway/config/names.ts';
-import { ClientNames } from '../../gateway/usage/clientNames.ts';
+import { ClientNames, nameClient } from '../../gateway/usage/clientNames.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { readLedger } from '../support/readLedger.ts';
 import { openLedger } from './ledger/ledgerFixture.ts';
@@ -88,4 +100,83 @@ it('may be missing', () => {
   rmSync(file);
   names.read(file);
   expect([names.nameOf('a'), names.problem]).toEqual(['Ann', `${file} cannot be read: there is no such file.`]);
+});
+
+function fileWith(text: string): string {
+  const file = join(temporaryFolder(), 'names.yaml');
+  writeFileSync(file, text);
+  return file;
+}
+
+it('names a client, keeps comments and the mode, and leaves no other file', () => {
+  const file = fileWith('# Partners\nk: Ann # by mail\n');
+  chmodSync(file, 0o640);
+  expect(nameClient(file, 'x-api-key:#4f', 'Bob', '')).toEqual({ kind: 'saved' });
+  expect(readFileSync(file, 'utf8')).toBe('# Partners\nk: Ann # by mail\n"x-api-key:#4f": "Bob"\n');
+  expect(statSync(file).mode & 0o777).toBe(0o640);
+  expect(readdirSync(join(file, '..'))).toEqual(['names.yaml']);
+});
+
+it('reports a name that changed in the meantime, and writes nothing', () => {
+  const file = fileWith('k: Ann\n');
+  expect(nameClient(file, 'k', 'Bob', '')).toEqual({ kind: 'conflict', name: 'Ann' });
+  expect(nameClient(file, 'gone', 'Bob', 'Carl')).toEqual({ kind: 'conflict', name: '' });
+  expect(nameClient(file, 'k', 'Ann', '')).toEqual({ kind: 'saved' });
+  expect(readFileSync(file, 'utf8')).toBe('k: Ann\n');
+});
+
+it('follows a symbolic link, and keeps a hard link', () => {
+  const file = fileWith('k: Ann\n');
+  const [link, twin] = [join(file, '..', 'link.yaml'), join(file, '..', 'twin.yaml')];
+  symlinkSync('names.yaml', link);
+  nameClient(link, 'k', 'Bob', 'Ann');
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  linkSync(file, twin);
+  nameClient(file, 'k', 'Carl', 'Bob');
+  expect([file, link, twin].map((one) => readFileSync(one, 'utf8'))).toEqual(Array(3).fill('k: "Carl"\n'));
+});
+
+it.each([
+  ['a list', '- k\n', 'it is not a map from clients to names'],
+  ['an alias', 'k: &x Ann\nl: *x\n', 'its structure does not allow it'],
+])('refuses %s', (_name, text, reason) => {
+  const file = fileWith(text);
+  expect(nameClient(file, 'k', 'Bob', text.startsWith('k') ? 'Ann' : '')).toEqual({ kind: 'refused', reason });
+  expect(readFileSync(file, 'utf8')).toBe(text);
+});
+
+/** Whether the tests may mount file systems in their own namespace. */
+function canMount(): boolean {
+  try {
+    execFileSync('unshare', ['-m', 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe.runIf(canMount())('a file that is mounted', () => {
+  /** Mounts `names.yaml` of one folder into another as a container does, and names a client there. */
+  function nameMounted(readOnly: boolean): { readonly printed: string; readonly text: string } {
+    const file = fileWith('# Partners\nk: Ann\n');
+    const folder = join(file, '..', 'mounted');
+    mkdirSync(folder);
+    const there = join(folder, 'names.yaml');
+    writeFileSync(there, '');
+    const remount = readOnly ? `mount -o remount,bind,ro '${there}' &&` : '';
+    const code = `import { nameClient } from './gateway/usage/clientNames.ts';
+      try { console.log(JSON.stringify(nameClient(${JSON.stringify(there)}, 'k', 'Bob', 'Ann'))); }
+      catch (error) { console.log(error.code); }`;
+    const script = `mount --bind '${file}' '${there}' && ${remount} exec '${process.execPath}' --input-type=module -e "$CODE"`;
+    const printed = execFileSync('unshare', ['-m', 'sh', '-c', script], { env: { ...process.env, CODE: code } });
+    return { printed: printed.toString().trim(), text: readFileSync(file, 'utf8') };
+  }
+
+  it('is written in place', () => {
+    expect(nameMounted(false)).toEqual({ printed: '{"kind":"saved"}', text: '# Partners\nk: "Bob"\n' });
+  });
+
+  it('is not changed if it is read-only', () => {
+    expect(nameMounted(true)).toEqual({ printed: 'EROFS', text: '# Partners\nk: Ann\n' });
+  });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Answer, answer, type SeenRequest, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { refusedUrl, startTestGateway } from '../support/gateway.ts';
+import { refusedUrl, startTestGateway, unansweringUrl } from '../support/gateway.ts';
 import { expectProblem, expectProblemHead } from '../support/problem.ts';
 import { ask, connectTo, get, message, post } from '../support/rawClient.ts';
 
@@ -150,4 +150,17 @@ describe('a refused connection', () => {
     }
     expect(backend.requests).toHaveLength(3);
   });
+});
+
+// Not a byte has left, so that even a POST may be sent again.
+it.each([
+  ['GET', get('/v1/x')],
+  ['POST', post('/v1/x', 'body')],
+])('a %s whose target accepts no connection in time goes to the next target', async (_method, request) => {
+  const backend = await startBackend();
+  const gateway = await startTestGateway({
+    '/v1': { upstream: [await unansweringUrl(), backend.url], timeouts: { connect: '200ms' } },
+  });
+  expect((await ask(gateway.port, request)).status).toBe(200);
+  expect(backend.requests).toHaveLength(1);
 });

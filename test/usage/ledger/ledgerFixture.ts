@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import type { LedgerSettings } from '../../../gateway/usage/ledger/writableLedger.ts';
@@ -20,4 +21,14 @@ export function openLedger(part: Partial<LedgerSettings> = {}, at = noon): Opene
   const ledger = Ledger.open({ store, retention: 400 * dayMs, ...part }, { clock, onNotice });
   onTestFinished(() => ledger.close());
   return { ledger, store, clock, notices };
+}
+
+/** `ok`, or the first fault that SQLite finds in the file. */
+export function integrityOf(store: string): unknown {
+  const database = new DatabaseSync(store);
+  try {
+    return database.prepare('PRAGMA integrity_check').get()?.['integrity_check'];
+  } finally {
+    database.close();
+  }
 }

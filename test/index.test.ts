@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import express from 'express';
 import { expect, it, onTestFinished } from 'vitest';
-import { createVersionGateway, type VersionGatewayOptions } from '../../gateway/index.ts';
-import { temporaryFolder } from '../config/temporary.ts';
-import { eventually } from '../support/eventually.ts';
-import { echoBackend, host, usageIn } from './embeddedServer.ts';
+import { createVersionGateway, type VersionGatewayOptions } from '../gateway/index.ts';
+import { temporaryFolder } from './config/temporary.ts';
+import { echoBackend, host, usageIn } from './support/embeddedServer.ts';
+import { eventually } from './support/eventually.ts';
 
 const patienceMs = 10_000;
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Contract } from '../support/contract.ts';
+import { Contract } from './contract.ts';
 
 // The services' own tests expect no faults; these show that a fault would be seen.
 const contract = new Contract(`

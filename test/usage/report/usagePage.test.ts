@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { day, ledgerWith, row } from '../support/ledgerWith.ts';
-import { startAdmin } from '../support/startAdmin.ts';
+import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
+import { startAdmin } from '../../support/startAdmin.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');
 const upstream = 'http://127.0.0.1:3001';

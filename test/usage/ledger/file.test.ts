@@ -1,7 +1,6 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  chmodSync,
   closeSync,
   copyFileSync,
   mkdirSync,
@@ -21,123 +20,8 @@ import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { eventually } from '../../support/eventually.ts';
 import { readLedger } from '../../support/readLedger.ts';
-import { dayMs, hourMs, noon, randomBatch, randomOf, row, total } from '../model.ts';
-import { openLedger } from './ledgerFixture.ts';
-
-describe('a ledger that cannot be written', () => {
-  it('keeps the counts until its folder can be created', () => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, 'kept'), 'in the way');
-    const { ledger, store, clock, notices } = openLedger({ store: join(folder, 'kept', 'usage.db') });
-    expect(ledger.problem).toBe(
-      `${store} cannot be written: a part of its path is not a folder.  Counts are kept in memory until it can be.`,
-    );
-    for (let turn = 0; turn < 20; turn++) ledger.add([row()]);
-    ledger.maintain(noon);
-    expect(ledger.waitingRows).toBe(1);
-    // Once, not at every attempt.
-    expect(notices).toEqual([ledger.problem]);
-    expect([
-      readLedger(ledger).totals(0),
-      readLedger(ledger).series('day', 0),
-      readLedger(ledger).coveredSince(),
-    ]).toEqual([[], [], undefined]);
-    rmSync(join(folder, 'kept'));
-    clock.time += 60_000;
-    ledger.add([row()]);
-    expect([ledger.problem, ledger.waitingRows]).toEqual([undefined, 0]);
-    ledger.add([row({ requests: 0 })]);
-    expect(notices.slice(1)).toEqual([`${store} can be written again.`]);
-    expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 21 }]);
-    expect(readLedger(ledger).coveredSince()).toBe(noon);
-  });
-
-  it.runIf(process.getuid?.() !== 0)('says so of a folder that it may only read', () => {
-    const folder = temporaryFolder();
-    chmodSync(folder, 0o500);
-    expect(openLedger({ store: join(folder, 'usage.db') }).ledger.problem).toContain('the permissions do not allow it');
-    chmodSync(folder, 0o700);
-  });
-
-  it.runIf(process.platform === 'linux')('is quick to say so where no folder can be made', () => {
-    const { ledger, notices } = openLedger({ store: '/proc/nope/usage.db' });
-    ledger.add([row()]);
-    expect(ledger.problem).toContain('/proc/nope/usage.db cannot be written: its folder cannot be created.');
-    expect([ledger.waitingRows, notices]).toEqual([1, [ledger.problem]]);
-  });
-
-  it('waits while another process has locked it', () => {
-    const { ledger, store } = openLedger();
-    ledger.add([row()]);
-    const other = new DatabaseSync(store);
-    onTestFinished(() => other.close());
-    other.exec('BEGIN IMMEDIATE');
-    ledger.add([row()]);
-    expect(ledger.problem).toContain('another process has locked it');
-    // It can still be read.
-    expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 1 }]);
-    other.exec('ROLLBACK');
-    // After one failure the next batch tries at once.
-    ledger.add([]);
-    expect(ledger.problem).toBeUndefined();
-    expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 2 }]);
-  });
-
-  it('loses nothing while the disk is full', (context) => {
-    const disk = smallDisk();
-    if (disk === undefined) return context.skip('needs the right to mount a file system');
-    const { ledger, store, clock } = openLedger({ store: join(disk, 'usage.db') });
-    const random = randomOf(17);
-    const rows = Array.from({ length: 60 }, (_one, n) =>
-      randomBatch(random, 100, 30 * dayMs).map((one) => ({ ...one, client: `c${n}-${random(1_000)}` })),
-    );
-    for (const batch of rows) ledger.add(batch);
-    expect(ledger.problem).toContain('the disk is full');
-    expect(ledger.waitingRows).toBeGreaterThan(0);
-    execFileSync('mount', ['-o', 'remount,size=64m', disk]);
-    clock.time += 60_000;
-    ledger.add([]);
-    expect([ledger.problem, ledger.waitingRows]).toEqual([undefined, 0]);
-    const all = total(rows.flat(), 'requests');
-    expect(
-      readLedger(ledger)
-        .totals(0)
-        .reduce((sum, { requests }) => sum + requests, 0),
-    ).toBe(all);
-    // A rolled-back name must not lose its requests.
-    const byName = ['v0', 'v1', 'v2'].flatMap((version) => readLedger(ledger).byClient(version, 0));
-    expect(byName.reduce((sum, { requests }) => sum + requests, 0)).toBe(all);
-    expect(integrityOf(store)).toBe('ok');
-  });
-
-  it('is written again once the disk is writable', (context) => {
-    const disk = smallDisk();
-    if (disk === undefined) return context.skip('needs the right to mount a file system');
-    execFileSync('mount', ['-o', 'remount,ro', disk]);
-    const { ledger, clock } = openLedger({ store: join(disk, 'usage.db') });
-    ledger.add([row()]);
-    expect(ledger.problem).toContain('the disk is read-only');
-    execFileSync('mount', ['-o', 'remount,rw', disk]);
-    clock.time += 60_000;
-    ledger.add([row()]);
-    expect(ledger.problem).toBeUndefined();
-    expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 2 }]);
-  });
-
-  it('is created again after the file was removed', () => {
-    const { ledger, store, clock } = openLedger();
-    ledger.add([row()]);
-    for (const name of readdirSync(dirname(store))) rmSync(join(dirname(store), name));
-    clock.time += hourMs;
-    ledger.add([row({ client: 'b', first: noon + 2 * hourMs })]);
-    expect(ledger.problem).toBeUndefined();
-    const reader = LedgerReader.open(store);
-    onTestFinished(() => reader.close());
-    expect(reader.byClient('v1', 0)).toMatchObject([{ client: 'b', requests: 1 }]);
-    // The time before the removal is no longer covered.
-    expect(reader.coveredSince()).toBe(noon + hourMs);
-  });
-});
+import { dayMs, hourMs, noon, randomBatch, randomOf, row } from '../model.ts';
+import { integrityOf, openLedger } from './ledgerFixture.ts';
 
 describe('a file that another program changes while it is open', () => {
   it.each([
@@ -336,25 +220,4 @@ function closedLedger(): string {
   const { ledger, store } = openLedger();
   ledger.close();
   return store;
-}
-
-function integrityOf(store: string): unknown {
-  const database = new DatabaseSync(store);
-  try {
-    return database.prepare('PRAGMA integrity_check').get()?.['integrity_check'];
-  } finally {
-    database.close();
-  }
-}
-
-/** Mounts a file system of 256 KiB; undefined if mounting is not permitted. */
-function smallDisk(): string | undefined {
-  const folder = temporaryFolder();
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', folder], { stdio: 'ignore' });
-  } catch {
-    return undefined;
-  }
-  onTestFinished(() => void execFileSync('umount', ['-l', folder]));
-  return folder;
 }

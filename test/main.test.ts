@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { hour, ledgerWith, row } from '../support/ledgerWith.ts';
-import { startAdmin } from '../support/startAdmin.ts';
+import { hour, ledgerWith, row } from './support/ledgerWith.ts';
+import { startAdmin } from './support/startAdmin.ts';
 
-const main = new URL('../../gateway/main.ts', import.meta.url).pathname;
+const main = new URL('../gateway/main.ts', import.meta.url).pathname;
 const now = Date.parse('2026-11-21T12:34:56Z');
 const routes = {
   '/v1': { upstream: 'http://127.0.0.1:3001', deprecation: '2026-09-01', sunset: '2026-11-01' },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { escaped } from '../../gateway/cli/output/verdictText.ts';
+import { escaped } from '../../../gateway/cli/output/verdictText.ts';
 
 it.each([
   ['a|b', 'a\\|b'],

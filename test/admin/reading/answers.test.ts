@@ -1,32 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
-import { day, hour, ledgerWith, row } from '../support/ledgerWith.ts';
-import { readLedger } from '../support/readLedger.ts';
-import { startAdmin } from '../support/startAdmin.ts';
-
-const now = Date.parse('2026-11-21T12:34:56Z');
-const upstream = 'http://127.0.0.1:3001';
-const routes = { '/v1': { upstream, deprecation: '2026-09-01', sunset: '2026-11-01' }, '/v2': upstream };
-
-const rows = [
-  row('v1', 'x-client-id:ios', now - 2 * day, { requests: 5, errors: 1 }),
-  row('v1', 'x-client-id:ios', now - day, { requests: 3 }),
-  row('v2', 'x-client-id:ios', now - 3 * day, { requests: 2 }),
-  row('v1', 'user-agent:curl', now - hour, { route: 'GET /old', served: 0 }),
-  row('v2', 'x-client-id:web', now - hour, { requests: 4 }),
-  row('v0', 'user-agent:curl', now - 40 * day),
-  row('', 'user-agent:scan', now - hour, { served: 0, errors: 1 }),
-];
-
-async function get(path: string, usage: UsageQueries = ledgerWith(rows, now - 100 * day).queries, retire?: object) {
-  const admin = await startAdmin(routes, usage, now, retire);
-  const response = await fetch(`http://${admin}${path}`);
-  const text = await response.text();
-  const type = response.headers.get('content-type');
-  return { status: response.status, type, text, json: () => JSON.parse(text), headers: response.headers };
-}
+import { day, hour, ledgerWith, row } from '../../support/ledgerWith.ts';
+import { readLedger } from '../../support/readLedger.ts';
+import { startAdmin } from '../../support/startAdmin.ts';
+import { get, now, routes, rows } from '../usageAdmin.ts';
 
 const wide = { routes: 1, served: 1, errors: 0 };
 
@@ -194,31 +172,6 @@ describe('/api/usage', () => {
     expect(verdict.json().reasons.map(({ code }: { code: string }) => code)).toContain('ledger_broken');
   });
 
-  it.each([
-    ['since=soon', '`since` must be a duration from 1ms to 36500d, such as 7d or 36h.'],
-    ['since=7', '`since` must be a duration'],
-    ['since=off', '`since` must be a duration'],
-    ['since=', '`since` must be a duration'],
-    ['since=1d&since=2d', '`since` must be given once'],
-    ['since[x]=1d', '`since[x]` is not a parameter'],
-    ['by=name', '`by` must be one of version, client, route, day, migration.'],
-    ['by=', '`by` must be one of'],
-    ['by=day&step=minute', '`step` must be one of day, hour.'],
-    ['by=client&step=hour', '`step` requires by=day.'],
-    [
-      'version=v9',
-      '`version`: it is neither in the configuration nor in the ledger.  The configuration has /v1, /v2; the ledger also has /v0.',
-    ],
-    ['version=', '`version`: it is neither'],
-    ['version=v2&by=migration', '`version`: /v2 has no successor'],
-    ['sice=7d', '`sice` is not a parameter of this resource. Its parameters: `since`'],
-  ])('?%s is refused with the parameter’s name', async (query, detail) => {
-    for (const path of ['/api/usage', '/api/usage.csv']) {
-      const { status, type, json } = await get(`${path}?${query}`);
-      expect([status, type, json().detail]).toEqual([400, 'application/problem+json', expect.stringContaining(detail)]);
-    }
-  });
-
   it.each(['/api/usage', '/api/usage.csv', '/api/versions/v1/retirement'])(
     '%s says that there is no ledger',
     async (path) => {
@@ -317,30 +270,5 @@ describe('/api/versions/v1/retirement', () => {
   ])('accepts a quiet period: %s', async (quiet, answer) => {
     const { json } = await get(`/api/versions/v1/retirement?quiet=${quiet}`);
     expect(json().answer).toBe(answer);
-  });
-
-  it.each([
-    [
-      '/api/versions/v9/retirement',
-      404,
-      'it is neither in the configuration nor in the ledger.  The configuration has /v1, /v2; the ledger also has /v0.',
-    ],
-    ['/api/versions/__proto__/retirement', 404, 'No such version'],
-    ['/api/versions/v1/retirement?quiet=off', 400, '`quiet` must be a duration'],
-    ['/api/versions/v1/retirement?quiet=0s', 400, '`quiet` must be a duration from 1ms to 36500d'],
-    ['/api/versions/v1/retirement?quiet=1000000d', 400, '`quiet` must be a duration from 1ms to 36500d'],
-    ['/api/versions/%E0%A4%A/retirement', 400, 'The path has an invalid percent-encoding.'],
-    [
-      '/api/versions/v1/retirement?since=7d',
-      400,
-      '`since` is not a parameter of this resource. Its parameters: `quiet`.',
-    ],
-  ])('%s is %d', async (path, expected, detail) => {
-    const { status, type, json } = await get(path);
-    expect([status, type, json().detail]).toEqual([
-      expected,
-      'application/problem+json',
-      expect.stringContaining(detail),
-    ]);
   });
 });

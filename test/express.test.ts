@@ -1,53 +1,18 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { type IncomingMessage, type RequestListener, get as request } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import express, { type Express } from 'express';
-import { createProxyMiddleware } from 'http-proxy-middleware';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import express from 'express';
+import { describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { type VersionLifecycle, type VersionLifecycleOptions, versionLifecycle } from '../../gateway/express.ts';
-import { temporaryFolder } from '../config/temporary.ts';
-import { eventually } from '../support/eventually.ts';
-import { refusedUrl } from '../support/gateway.ts';
-import { type Host, host, usageIn } from './embeddedServer.ts';
+import { temporaryFolder } from './config/temporary.ts';
+import { host, usageIn } from './support/embeddedServer.ts';
+import { eventually } from './support/eventually.ts';
+import { announced, expressHost, lifecycleOf, rawAnswer, routes } from './support/lifecycleHost.ts';
 
 const patienceMs = 10_000;
-
-// No upstream anywhere: the application answers.
-const routes = {
-  '/v1': { deprecation: '2026-06-30', sunset: '2029-06-30', moved: { '/drinks/{id}': '/cocktails/{id}' } },
-  '/v2': {},
-  '/v0': { retired: true },
-};
-const announced = {
-  deprecation: '@1782777600',
-  sunset: 'Sat, 30 Jun 2029 00:00:00 GMT',
-  link: '</v2/cocktails/7>; rel="successor-version"',
-};
-
-function lifecycleOf(config: string | object = { routes }, options?: VersionLifecycleOptions): VersionLifecycle {
-  const lifecycle = versionLifecycle(config, options);
-  onTestFinished(() => lifecycle.close());
-  return lifecycle;
-}
-
-async function expressHost(fill: (app: Express) => void, lifecycle = lifecycleOf()): Promise<Host> {
-  const app = express();
-  app.use(lifecycle);
-  fill(app);
-  return host(app);
-}
-
-/** The field lines as sent. */
-async function rawAnswer(url: string, headers: Record<string, string> = {}) {
-  const response = await new Promise<IncomingMessage>((resolve) => request(url, { headers }, resolve));
-  const lines = (name: string): string[] =>
-    response.rawHeaders.filter((_, at) => at % 2 === 1 && response.rawHeaders[at - 1]?.toLowerCase() === name);
-  return { status: response.statusCode, lines, body: await text(response) };
-}
 
 const flushed: RequestListener = (_req, res) => {
   res.flushHeaders();
@@ -189,89 +154,6 @@ it('works in node:http', async () => {
   expect([await answer.text(), answer.headers.get('link')]).toEqual(['mine', announced.link]);
   expect((await fetch(`${url}/v0`)).status).toBe(410);
   expect(await (await fetch(`${url}/x`)).text()).toBe('mine');
-});
-
-describe('with http-proxy-middleware', () => {
-  /** A server with the middleware and, behind it, a proxy to v1, for requests and upgrades. */
-  async function proxied(target: string, lifecycle = lifecycleOf()): Promise<string> {
-    const proxy = createProxyMiddleware({ target, pathFilter: '/v1/**', pathRewrite: { '^/v1': '' } });
-    const { server, url } = await expressHost((app) => void app.use(proxy), lifecycle);
-    server.on('upgrade', lifecycle.upgrade(proxy.upgrade));
-    return url;
-  }
-
-  it('announces on responses of the backend, streams included', async () => {
-    const backend = await host((req, res) => {
-      if (req.url !== '/events') return res.writeHead(418, { Link: '</x>; rel="next"' }).end(req.url);
-      res.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
-      return req.on('close', () => res.end());
-    });
-    const url = await proxied(backend.url);
-    const { status, lines, body } = await rawAnswer(`${url}/v1/drinks/7`);
-    expect([status, body, lines('deprecation')]).toEqual([418, '/drinks/7', ['@1782777600']]);
-    expect(lines('link')).toEqual(['</x>; rel="next"', announced.link]);
-
-    const stream = await fetch(`${url}/v1/events`);
-    expect(stream.headers.get('deprecation')).toBe('@1782777600');
-    const reader = stream.body?.getReader();
-    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('data: 1\n\n');
-    await reader?.cancel();
-  });
-
-  it('announces on the error response for an unreachable backend', async () => {
-    const url = await proxied(await refusedUrl());
-    const answer = await fetch(`${url}/v1/drinks/7`);
-    expect(answer.status).toBeGreaterThanOrEqual(500);
-    expect([answer.headers.get('deprecation'), answer.headers.get('link')]).toEqual(['@1782777600', announced.link]);
-  });
-
-  it('announces on a 101, keeps the connection, and refuses retired or unknown versions', async () => {
-    const backend = await host((_req, res) => res.end());
-    new WebSocketServer({ server: backend.server }).on('connection', (socket, req) => {
-      socket.send(`hello from ${req.url}`);
-      socket.on('message', (data) => socket.send(`echo ${data}`));
-    });
-    const ws = (await proxied(backend.url)).replace('http', 'ws');
-    const socket = new WebSocket(`${ws}/v1/chat`);
-    const messages: string[] = [];
-    socket.on('message', (data) => messages.push(String(data)));
-    const [[upgraded]] = (await Promise.all([once(socket, 'upgrade'), once(socket, 'open')])) as [
-      [IncomingMessage],
-      [],
-    ];
-    expect(upgraded.headers).toMatchObject({ deprecation: '@1782777600', link: '</v2/chat>; rel="successor-version"' });
-    socket.send('x'.repeat(70_000));
-    await eventually(() => expect(messages).toEqual(['hello from /chat', `echo ${'x'.repeat(70_000)}`]), patienceMs);
-    socket.close();
-
-    for (const [path, status] of [
-      ['/v0/chat', 410],
-      ['/v9/chat', 404],
-    ] as const) {
-      const refused = new WebSocket(ws + path);
-      refused.on('error', () => {});
-      const [, response] = (await once(refused, 'unexpected-response')) as [unknown, IncomingMessage];
-      expect([response.statusCode, response.headers['content-type']]).toEqual([status, 'application/problem+json']);
-      refused.terminate();
-    }
-  });
-
-  it('announces on another response to an upgrade', async () => {
-    const backend = await host((_req, res) => res.writeHead(403, { Link: '</x>; rel="next"' }).end('no'));
-    const url = (await proxied(backend.url)).replace('http', 'ws');
-    const socket = new WebSocket(`${url}/v1/drinks/7`);
-    socket.on('error', () => {});
-    const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
-    expect([response.statusCode, response.headers['deprecation']]).toEqual([403, '@1782777600']);
-    expect(response.headers['link']).toBe(`</x>; rel="next", ${announced.link}`);
-    socket.terminate();
-  });
-
-  it('survives an upgrade to an unreachable backend', async () => {
-    const url = (await proxied(await refusedUrl())).replace('http', 'ws');
-    const socket = new WebSocket(`${url}/v1/chat`);
-    await once(socket, 'error');
-  });
 });
 
 it('counts served, refused and open requests by client and route', async () => {

@@ -1,0 +1,56 @@
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { sessionLifetime } from '../../../gateway/admin/dashboard/sessions.ts';
+import { eventually } from '../../support/eventually.ts';
+import { start, startRemoteAdmin } from '../remoteAdmin.ts';
+
+describe('the events', () => {
+  it('send the access, the status and each change of it', async () => {
+    const { open, cookie, state } = await startRemoteAdmin();
+    const stream = await open('GET', '/api/events', { cookie: await cookie() });
+    let heard = '';
+    stream.setEncoding('utf8').on('data', (piece: string) => {
+      heard += piece;
+    });
+    await eventually(() =>
+      expect(heard).toMatch(/^event: access\ndata: session\n\nevent: status\ndata: \{.*"generation":1/),
+    );
+    expect(stream.headers).toMatchObject({ 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    state.generation = 2;
+    await eventually(() => expect(heard).toContain('"generation":2'));
+    await eventually(() => expect(heard).toMatch(/\n: nothing new\n\n/), 4_000);
+    expect(heard.match(/event: status/g)?.length).toBe(2);
+    stream.destroy();
+  });
+
+  it.each([
+    ['drains', { ready: false }],
+    ['lets its reader in no more', { now: start + sessionLifetime }],
+  ])('end when the gateway %s', async (_name, change) => {
+    const { open, cookie, state } = await startRemoteAdmin();
+    const stream = await open('GET', '/api/events', { cookie: await cookie() });
+    Object.assign(state, change);
+    expect(await text(stream)).toContain('event: status');
+  });
+
+  it('are refused while draining, to other sites, and above the limit', async () => {
+    const { open, ask, cookie, state } = await startRemoteAdmin();
+    const headers = { cookie: await cookie() };
+    expect((await ask('GET', '/api/events', { ...headers, 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    state.ready = false;
+    expect((await ask('GET', '/api/events', headers)).status).toBe(503);
+    state.ready = true;
+    const streams = await Promise.all(Array.from({ length: 32 }, () => open('GET', '/api/events', headers)));
+    const { status, headers: answered } = await ask('GET', '/api/events', headers);
+    expect([status, answered['retry-after']]).toEqual([503, '5']);
+    streams[0].destroy();
+    await expect
+      .poll(async () => {
+        const next = await open('GET', '/api/events', headers);
+        next.destroy();
+        return next.statusCode;
+      })
+      .toBe(200);
+    for (const stream of streams) stream.destroy();
+  });
+});

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { expect, it, onTestFinished } from 'vitest';
+import { startEditable, startService } from '../runtime/editableGateway.ts';
+import { eventually } from '../support/eventually.ts';
+import { refusedUrl } from '../support/gateway.ts';
+
+/** Reports while the backend of a version is stopped, and after it has started again. */
+async function loseBackend(
+  routes: (gone: string) => Readonly<Record<string, unknown>>,
+  expected: object,
+  said: string,
+) {
+  const gone = await refusedUrl();
+  const { status, notices, url } = await startEditable(routes(gone));
+  expect(await status()).toMatchObject({ unreachable: false, stopped_before_retired: false });
+  expect((await fetch(`${url}/v1/x`)).status).toBe(502);
+  expect(await status()).toMatchObject({ unreachable: true, targets: [{ health: 'unreachable' }], ...expected });
+  await eventually(() => expect(notices).toEqual([said]), 5_000);
+  const server = createServer((_req, res) => res.end('ok')).listen(Number(new URL(gone).port), '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  expect((await fetch(`${url}/v1/x`)).status).toBe(200);
+  const healthy = { unreachable: false, stopped_before_retired: false, targets: [{ health: 'healthy' }] };
+  expect(await status()).toMatchObject(healthy);
+}
+
+const deprecated = { deprecation: '2026-01-01' };
+
+it('a deprecated version whose targets are all gone is reported as stopped before it was retired', async () => {
+  const { url } = await startService();
+  const said = '/v1 was stopped before it was retired: no target of /v1 can be reached';
+  await loseBackend(
+    (gone) => ({ '/v1': { upstream: gone, ...deprecated }, '/v2': url }),
+    { stopped_before_retired: true },
+    said,
+  );
+});
+
+it.each<[string, (gone: string) => Readonly<Record<string, unknown>>]>([
+  ['is active', (gone) => ({ '/v1': gone, '/v2': 'http://127.0.0.1:1' })],
+  ['has no successor', (gone) => ({ '/v1': { upstream: gone, ...deprecated } })],
+  ['has a retired successor', (gone) => ({ '/v1': { upstream: gone, ...deprecated }, '/v2': { retired: true } })],
+])('a version that %s is only reported as unreachable', (_what, routes) =>
+  loseBackend(routes, { stopped_before_retired: false }, 'no target of /v1 can be reached'),
+);
+
+it('a version is not reported as stopped while its successor cannot be reached either', async () => {
+  const [one, two] = [await refusedUrl(), await refusedUrl()];
+  const { status, url } = await startEditable({ '/v1': { upstream: one, ...deprecated }, '/v2': two });
+  for (const path of ['v1', 'v2']) expect((await fetch(`${url}/${path}/x`)).status).toBe(502);
+  expect(await status()).toMatchObject({ unreachable: true, stopped_before_retired: false });
+  expect(await status(1)).toMatchObject({ unreachable: true, stopped_before_retired: false });
+});
