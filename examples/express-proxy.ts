@@ -1,4 +1,4 @@
-// An Express app that has a proxy already: the middleware adds what the versions say about their ends, and counts.
+// An Express app with its own proxy. The middleware adds the deprecation headers of each version, and counts usage.
 import { createServer } from 'node:http';
 import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
@@ -17,17 +17,17 @@ const v1 = createProxyMiddleware({
 });
 
 const app = express();
-// Before every route whose path begins with a version.
+// Must come before every route whose path begins with a version.
 app.use(lifecycle);
 app.get('/v2/hello', (_req, res) => void res.send('The app answers v2 itself.'));
 app.use(v1);
 app.get('/about', (_req, res) => void res.send('A page without a version.'));
 
 const server = createServer(app);
-// Wrapped, so that the 101 has the headers. Without `ws: true`, which would add a second listener.
+// Adds the headers to the 101 response. Do not set `ws: true` on the proxy: it would add a second listener.
 server.on('upgrade', lifecycle.upgrade(v1.upgrade));
 server.on('close', lifecycle.close);
-// What was counted in the last seconds is written before the process ends.
+// Closing the server writes the usage counts of the last seconds.
 process.once('SIGTERM', () => server.close());
 server.listen(Number(process.env['PORT'] ?? 8080), '127.0.0.1', () => {
   console.log('listening on', server.address());

@@ -1,4 +1,4 @@
-// The gateway within an Express app that has routes of its own.
+// The gateway inside an Express app with its own routes.
 import { createServer } from 'node:http';
 import express from 'express';
 // In your own project: from 'version-gateway'.
@@ -10,7 +10,7 @@ const gateway = createVersionGateway(process.env['ROUTES'] ?? 'config/routes.yam
 });
 
 const app = express();
-// Before anything that reads bodies: they are streamed to the backend as they come.
+// Must come before all middleware that reads bodies: the gateway streams them to the backend.
 app.use(gateway);
 app.use(express.json());
 app.get('/about', (_req, res) => res.send('The app’s own page. The gateway answers versions only.'));
@@ -18,7 +18,7 @@ app.get('/about', (_req, res) => res.send('The app’s own page. The gateway ans
 const server = createServer(app);
 server.on('upgrade', gateway.upgrade);
 server.on('close', gateway.close);
-// What was counted in the last seconds is written before the process ends.
+// Closing the server writes the usage counts of the last seconds.
 process.once('SIGTERM', () => server.close());
 server.listen(Number(process.env['PORT'] ?? 8080), '127.0.0.1', () => {
   console.log('listening on', server.address());

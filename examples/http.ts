@@ -1,4 +1,4 @@
-// The gateway as the whole of a plain node:http server.
+// The gateway as the only handler of a node:http server.
 import { createServer } from 'node:http';
 // In your own project: from 'version-gateway'.
 import { createVersionGateway } from '../gateway/index.ts';
@@ -19,7 +19,7 @@ const gateway = createVersionGateway(config, { discovery: true });
 const server = createServer(gateway);
 server.on('upgrade', gateway.upgrade);
 server.on('close', gateway.close);
-// What was counted in the last seconds is written before the process ends.
+// Closing the server writes the usage counts of the last seconds.
 process.once('SIGTERM', () => server.close());
 server.listen(Number(process.env['PORT'] ?? 8080), '127.0.0.1', () => {
   console.log('listening on', server.address());

@@ -3,7 +3,7 @@ import { readDraft } from './draft.ts';
 import { listCocktails } from './list.ts';
 import { Menu } from './menu.ts';
 import { readBase, readId, readWord } from './parameters.ts';
-import { answerError, answerUnknownRoute, only, Refusal } from './problem.ts';
+import { allowOnly, answerError, answerUnknownRoute, HttpError } from './problem.ts';
 
 // Enough for the largest cocktail that the contract allows, even if every character is escaped.
 const draftLimit = '16kb';
@@ -23,38 +23,38 @@ export function createApp(menu = new Menu()): Express {
       const cocktail = menu.add(readDraft(req));
       res.status(201).location(`/drinks/${cocktail.id}`).json(cocktail);
     })
-    .all(only('GET, HEAD, POST'));
+    .all(allowOnly('GET, HEAD, POST'));
 
   app
     .route('/drinks/:id')
     .get((req, res) => {
       const id = readId(req.params.id);
       const cocktail = menu.find(id);
-      if (cocktail === undefined) throw new Refusal(404, `There is no drink ${id}`);
+      if (cocktail === undefined) throw new HttpError(404, `There is no drink ${id}`);
       res.json(cocktail);
     })
-    .all(only('GET, HEAD'));
+    .all(allowOnly('GET, HEAD'));
 
   app
     .route('/ingredients')
     .get((req, res) => {
       res.json({ ingredients: menu.ingredients(readBase(req.query)) });
     })
-    .all(only('GET, HEAD'));
+    .all(allowOnly('GET, HEAD'));
 
   app
     .route('/legacy-search')
     .get((req, res) => {
       res.json({ cocktails: menu.search(readWord(req.query, 'q')) });
     })
-    .all(only('GET, HEAD'));
+    .all(allowOnly('GET, HEAD'));
 
   app
     .route('/health')
     .get((_req, res) => {
       res.set('Cache-Control', 'no-store').json({ status: 'ok' });
     })
-    .all(only('GET, HEAD'));
+    .all(allowOnly('GET, HEAD'));
 
   app.use(answerUnknownRoute);
   app.use(answerError);

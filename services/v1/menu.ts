@@ -17,7 +17,7 @@ export interface Cocktail extends Draft {
 
 export interface Page {
   readonly cocktails: readonly Cocktail[];
-  readonly more: boolean;
+  readonly hasMore: boolean;
 }
 
 // About 6 MB of the largest cocktails that the contract allows.
@@ -34,10 +34,10 @@ export class Menu {
     return this.#newest;
   }
 
-  /** At most `limit` cocktails whose id is above `after`, so a page stays right while others add cocktails. */
+  /** At most `limit` cocktails with an id above `after`. Added cocktails do not shift the pages. */
   page({ base, after, limit }: { base: Base | undefined; after: number; limit: number }): Page {
     const rest = this.#cocktails.filter((cocktail) => cocktail.id > after && (!base || cocktail.base === base));
-    return { cocktails: rest.slice(0, limit), more: rest.length > limit };
+    return { cocktails: rest.slice(0, limit), hasMore: rest.length > limit };
   }
 
   countAfter(id: number): number {
@@ -59,11 +59,11 @@ export class Menu {
 
   /** The ingredients of the cocktails with this base, or of all cocktails. Each is listed once. */
   ingredients(base: Base | undefined): string[] {
-    const mixed = this.#cocktails.filter((cocktail) => !base || cocktail.base === base);
-    return [...new Set(mixed.flatMap((cocktail) => cocktail.ingredients))].sort();
+    const matching = this.#cocktails.filter((cocktail) => !base || cocktail.base === base);
+    return [...new Set(matching.flatMap((cocktail) => cocktail.ingredients))].sort();
   }
 
-  /** The first cocktails that have `word` in their title, in any case. */
+  /** The first 50 cocktails whose title contains `word`, ignoring case. */
   search(word: string): Cocktail[] {
     const wanted = word.toLowerCase();
     return this.#cocktails.filter((cocktail) => cocktail.title.toLowerCase().includes(wanted)).slice(0, maxFound);

@@ -3,7 +3,7 @@ import { readDraft } from './draft.ts';
 import { listCocktails } from './list.ts';
 import { Menu } from './menu.ts';
 import { readId, readRequiredBase } from './parameters.ts';
-import { answerError, answerUnknownRoute, only, Refusal } from './problem.ts';
+import { allowOnly, answerError, answerUnknownRoute, HttpError } from './problem.ts';
 
 // Enough for the largest cocktail that the contract allows, even if every character is escaped.
 const draftLimit = '16kb';
@@ -34,24 +34,24 @@ function createApi(menu: Menu): Router {
       const cocktail = menu.add(readDraft(req));
       res.status(201).location(`${req.baseUrl}/cocktails/${cocktail.id}`).json(cocktail);
     })
-    .all(only('GET, HEAD, POST'));
+    .all(allowOnly('GET, HEAD, POST'));
 
   api
     .route('/cocktails/:id')
     .get((req, res) => {
       const id = readId(req.params.id);
       const cocktail = menu.find(id);
-      if (cocktail === undefined) throw new Refusal(404, `There is no cocktail ${id}`);
+      if (cocktail === undefined) throw new HttpError(404, `There is no cocktail ${id}`);
       res.json(cocktail);
     })
-    .all(only('GET, HEAD'));
+    .all(allowOnly('GET, HEAD'));
 
   api
     .route('/ingredients')
     .get((req, res) => {
       res.json({ ingredients: menu.ingredients(readRequiredBase(req.query)) });
     })
-    .all(only('GET, HEAD'));
+    .all(allowOnly('GET, HEAD'));
 
   api.use(createHealth());
   return api;
@@ -64,6 +64,6 @@ function createHealth(): Router {
     .get((_req, res) => {
       res.set('Cache-Control', 'no-store').json({ status: 'ok' });
     })
-    .all(only('GET, HEAD'));
+    .all(allowOnly('GET, HEAD'));
   return health;
 }

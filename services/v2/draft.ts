@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { type Base, bases, type Draft } from './menu.ts';
-import { Refusal } from './problem.ts';
+import { HttpError } from './problem.ts';
 
 /** The cocktail that a request wants to add. Unknown fields are ignored. */
 export function readDraft(req: Request): Draft {
@@ -10,21 +10,21 @@ export function readDraft(req: Request): Draft {
   }
   // Reports all faults at once, so that the client can correct them in one step.
   const faults = [
-    isName(name) ? [] : 'name must be a text of 1 to 80 characters',
+    isName(name) ? [] : 'name must be a string of 1 to 80 characters',
     isBase(base) ? [] : `base must be one of ${bases.join(', ')}`,
     isPrice(price) ? [] : 'price must be a number from 0 to 999.99',
-    isIngredients(ingredients) ? [] : 'ingredients must be 1 to 20 texts of 1 to 60 characters each',
-    isGlass(glass) ? [] : 'glass, if given, must be a text of 1 to 40 characters',
+    isIngredients(ingredients) ? [] : 'ingredients must be 1 to 20 strings of 1 to 60 characters each',
+    isGlass(glass) ? [] : 'glass, if given, must be a string of 1 to 40 characters',
   ];
-  throw new Refusal(400, faults.flat().join('; '));
+  throw new HttpError(400, faults.flat().join('; '));
 }
 
 function readObject(req: Request): Record<string, unknown> {
   // `is` returns false for a body of another type, and null without a body.
-  if (req.is('application/json') === false) throw new Refusal(415, 'Send the cocktail as application/json');
+  if (req.is('application/json') === false) throw new HttpError(415, 'Send the cocktail as application/json');
   const body: unknown = req.body;
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return { ...body };
-  throw new Refusal(400, 'The body must be a JSON object');
+  throw new HttpError(400, 'The body must be a JSON object');
 }
 
 function isName(value: unknown): value is string {
@@ -48,6 +48,6 @@ function isGlass(value: unknown): value is string | undefined {
 }
 
 function isText(value: unknown, maxLength: number): value is string {
-  // JSON Schema counts code points where `length` counts UTF-16 units.
+  // The limits of JSON Schema count code points, `length` counts UTF-16 units.
   return typeof value === 'string' && /\S/.test(value) && [...value].length <= maxLength;
 }

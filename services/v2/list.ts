@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import type { Menu } from './menu.ts';
-import { readBase, readWhole } from './parameters.ts';
+import { readBase, readInteger } from './parameters.ts';
 
 const thirtyDaysMs = 30 * 24 * 3600 * 1000;
 
@@ -8,14 +8,14 @@ const thirtyDaysMs = 30 * 24 * 3600 * 1000;
 export function listCocktails(menu: Menu): RequestHandler {
   return (req, res) => {
     const base = readBase(req.query);
-    const limit = readWhole(req.query, 'limit', { least: 1, most: 50 }) ?? 10;
-    const after = readWhole(req.query, 'cursor', { least: 0, most: 999_999_999 }) ?? 0;
+    const limit = readInteger(req.query, 'limit', { min: 1, max: 50 }) ?? 10;
+    const after = readInteger(req.query, 'cursor', { min: 0, max: 999_999_999 }) ?? 0;
 
     // Includes the mount point, so that links and the cookie stay below /v2.
     const collection = `${req.baseUrl}/cocktails`;
-    const { cocktails, more } = menu.page({ base, after, limit });
+    const { cocktails, hasMore } = menu.page({ base, after, limit });
     const last = cocktails.at(-1);
-    if (more && last !== undefined) {
+    if (hasMore && last !== undefined) {
       const next = new URLSearchParams({ ...(base && { base }), limit: String(limit), cursor: String(last.id) });
       res.set('Link', `<${collection}?${next}>; rel="next"`);
     }
@@ -33,7 +33,7 @@ export function listCocktails(menu: Menu): RequestHandler {
   };
 }
 
-// Undefined also for an invalid cookie, which is ignored.
+// An invalid cookie is ignored.
 function lastSeenBy(req: Request): number | undefined {
   const found = /(?:^|;\s*)last_seen=(\d{1,9})(?:;|$)/.exec(req.headers.cookie ?? '');
   return found ? Number(found[1]) : undefined;

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 
-/** Thrown for a request that is rejected. The client gets the message. */
-export class Refusal extends Error {
+/** Thrown to reject a request. The client gets the message. */
+export class HttpError extends Error {
   readonly status: number;
 
   constructor(status: number, detail: string) {
@@ -11,8 +11,8 @@ export class Refusal extends Error {
   }
 }
 
-/** The end of a route: answers OPTIONS, and refuses every method that is not in `allow`. */
-export function only(allow: string): RequestHandler {
+/** The last handler of a route: answers OPTIONS, and rejects every method that is not in `allow`. */
+export function allowOnly(allow: string): RequestHandler {
   return (req, res) => {
     res.set('Allow', allow);
     if (req.method === 'OPTIONS') res.status(204).end();
@@ -32,7 +32,7 @@ export const answerError: ErrorRequestHandler = (error: unknown, _req, res, _nex
   sendProblem(res, 500, 'The service failed. The request is not the cause.');
 };
 
-// Errors that a request causes have a `status`: those of Express and its body parser, and `Refusal`.
+// Errors that a request causes have a `status`: those of Express, of its body parser, and `HttpError`.
 function clientErrorStatus(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('status' in error)) return undefined;
   const { status } = error;

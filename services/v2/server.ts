@@ -2,10 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';
 
-// `||`: an empty variable, as Compose passes for an unset one, means the default too.
+// `||` instead of `??`: Compose passes an unset variable as an empty string.
 const port = Number(process.env['PORT'] || 3002);
 const host = process.env['HOST'] || '127.0.0.1';
-// The time that open requests have to finish after a stop signal.
+// Open requests have this time to finish after a stop signal.
 const stopTimeoutMs = 10_000;
 
 const server = createServer(createApp());
@@ -21,7 +21,7 @@ server.listen(port, host, () => {
   console.log(`cocktails v2 is listening on http://${host.includes(':') ? `[${host}]` : host}:${actual}`);
 });
 
-// `once`: a second signal has no handler, and ends the process at once.
+// `once`: a second signal has no handler, so it ends the process immediately.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
 
 function stop(): void {

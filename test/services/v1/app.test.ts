@@ -14,10 +14,10 @@ it('names every fault of a cocktail at once', async () => {
   const service = await start(createApp());
   const { text } = await service.ask('/cocktails', post({ base: 'absinthe' }));
   expect(JSON.parse(text).detail.split('; ')).toEqual([
-    'title must be a text of 1 to 80 characters',
+    'title must be a string of 1 to 80 characters',
     'base must be one of gin, rum, tequila, vodka, whiskey',
     'price must be a decimal in a string, such as "9.50"',
-    'ingredients must be 1 to 20 texts of 1 to 60 characters each',
+    'ingredients must be 1 to 20 strings of 1 to 60 characters each',
   ]);
 });
 

@@ -14,11 +14,11 @@ it('names every fault of a cocktail at once', async () => {
   const service = await start(createApp());
   const { text } = await service.ask('/v2/cocktails', post({ base: 'absinthe', glass: '' }));
   expect(JSON.parse(text).detail.split('; ')).toEqual([
-    'name must be a text of 1 to 80 characters',
+    'name must be a string of 1 to 80 characters',
     'base must be one of gin, rum, tequila, vodka, whiskey',
     'price must be a number from 0 to 999.99',
-    'ingredients must be 1 to 20 texts of 1 to 60 characters each',
-    'glass, if given, must be a text of 1 to 40 characters',
+    'ingredients must be 1 to 20 strings of 1 to 60 characters each',
+    'glass, if given, must be a string of 1 to 40 characters',
   ]);
 });
 
