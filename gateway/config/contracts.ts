@@ -2,7 +2,7 @@ import { largestContract } from '../shared/fileSystem.ts';
 import { PathTable } from '../shared/pathTable.ts';
 import { withoutVersion } from '../shared/pathTemplate.ts';
 import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
-import type { NamedFiles } from './namedFiles.ts';
+import type { ReferencedFiles } from './referencedFiles.ts';
 import type { Contract, Snapshot } from './snapshot.ts';
 
 const maxParsed = 32;
@@ -54,7 +54,7 @@ export function readContract(
   file: string,
   publish: boolean,
   version: string,
-  files: NamedFiles,
+  files: ReferencedFiles,
   parsed = new ParsedContracts(),
 ): Contract | UnusableContract {
   const content = files.read(file, largestContract);

@@ -4,7 +4,7 @@ import { ConfigError, type Fault, UnreadableFileError } from './fault.ts';
 import type { Overrides } from './load.ts';
 import { parseConfig } from './load.ts';
 import { readRoutes, realPathOf, replacedLink } from './location.ts';
-import { digestOf, digestOfFailure } from './namedFiles.ts';
+import { digestOf, digestOfFailure } from './referencedFiles.ts';
 import type { Snapshot } from './snapshot.ts';
 import { fromPlain, fromPlainInSlices, type PlainSnapshot, toPlain } from './transfer.ts';
 
@@ -75,7 +75,7 @@ export interface StartSnapshot {
 
 /**
  * Loads a routes.yaml and its contracts in a thread, so that requests are served meanwhile: a contract of a few MiB takes
- * seconds to parse. Only the path templates of a contract come back, and only if it was parsed again.
+ * seconds to parse. The thread sends back only the path templates of a contract, and only if it was parsed again.
  */
 export class LoadThread {
   readonly #options: LoadThreadOptions;
@@ -206,7 +206,7 @@ if (!isMainThread && workerData === marker && parentPort) {
   const port = parentPort;
   const send = (message: Message): void => port.postMessage(message);
   const parsed = new ParsedContracts((file) => send({ kind: 'parsing', file }));
-  port.on('message', ({ options: { file, path, ...around }, text, before }: LoadRequest) => {
+  port.on('message', ({ options: { file, path, ...parseOptions }, text, before }: LoadRequest) => {
     if (before) parsed.add(fromPlain(before));
     let bytes: string | Uint8Array;
     try {
@@ -217,7 +217,7 @@ if (!isMainThread && workerData === marker && parentPort) {
       const unreadable = `${new UnreadableFileError(file, error.cause).message}.`;
       return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable });
     }
-    const { snapshot, faults } = parseConfig(bytes, file, { ...around, parsed });
+    const { snapshot, faults } = parseConfig(bytes, file, { ...parseOptions, parsed });
     const plain = snapshot && toPlain(snapshot);
     send({ kind: 'done', digest: digestOf(bytes), snapshot: plain, faults, unreadable: undefined });
   });

@@ -4,8 +4,8 @@ import { buildSnapshot } from './build.ts';
 import { type ParsedContracts, readContract } from './contracts.ts';
 import { Expanded } from './expand.ts';
 import { byPlace, type Fault, type Path, show } from './fault.ts';
-import { NamedFiles } from './namedFiles.ts';
 import type { Reading } from './readDocument.ts';
+import { ReferencedFiles } from './referencedFiles.ts';
 import { isPrefix } from './rules/routes.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { intendedKeys } from './rules/unknownKeys.ts';
@@ -67,7 +67,7 @@ function refusal(faults: readonly Fault[]): ConfigResult {
 }
 
 function contextOf(source: Source, draft: Draft, parsed?: ParsedContracts): RuleContext {
-  const files = new NamedFiles();
+  const files = new ReferencedFiles();
   const entries = Object.entries(draft.routes)
     .filter(([key]) => isPrefix(key))
     .map(([key, route]): RouteEntry => ({ key, name: key.slice(1), major: Number(key.slice(2)), route }))

@@ -3,7 +3,7 @@ import { type FSWatcher, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { largestFile, piecesOfRegularFile } from '../shared/fileSystem.ts';
-import { digestOfFailure } from './namedFiles.ts';
+import { digestOfFailure } from './referencedFiles.ts';
 
 // A file that has not changed for this long is complete: an editor may empty a file before it writes it.
 const defaultRestMs = 150;
@@ -13,13 +13,14 @@ const checkEveryMs = 40;
 const pollMs = 1000;
 // Two changes within one tick of the file system's clock may leave the same times, so the file is read again after this.
 const tickMs = 2100;
+// A file that is missing for this long is reported. A shorter absence may be a part of a save.
 const goneMs = 5000;
-// A file that keeps changing for this long is reported with contents that have been replaced since.
+// A file that has kept changing for this long is reported, with a content that has been replaced since.
 const unsettledMs = 1000;
-// It is not read on every change before this time: most edits are complete by then.
+// A file that keeps changing is not read before this time: most edits are complete by then.
 const earliestMs = 300;
-// How many times in a row the content must have been replaced, not appended to by a program that writes in pieces.
-const replacements = 12;
+// This many changes in a row must replace the content. A program that writes the file in pieces appends to it instead.
+const requiredReplacements = 12;
 // After reading a large file, the next read waits ten times as long as that took, up to this.
 const longestPauseMs = 1500;
 const largeBytes = 256 * 1024;
@@ -208,7 +209,7 @@ class FileWatch implements Watch {
     const isSameFile = inodeIn(earlier.signature) === inodeIn(signature);
     const isAddition = isSameFile && beginsWith(content.bytes, earlier.bytes);
     this.#replacements = isAddition ? 0 : this.#replacements + 1;
-    if (this.#replacements < replacements || now - since <= unsettledMs) return;
+    if (this.#replacements < requiredReplacements || now - since <= unsettledMs) return;
     this.#unsettledSince = now;
     this.#report(earlier.digest, undefined, earlier.bytes);
   }
@@ -236,7 +237,7 @@ class FileWatch implements Watch {
     this.#onChange(content);
   }
 
-  /** A reported content may not have been read yet. */
+  /** False for the content that was read last, and for a reported content that has not been read yet. */
   #isNew(digest: string | undefined): boolean {
     const lastRead = this.#lastRead();
     return digest !== lastRead && !(digest === this.#reported && lastRead === this.#reportedAfter);

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:tls';
-import { digestOf } from '../config/namedFiles.ts';
+import { digestOf } from '../config/referencedFiles.ts';
 import type { GatewaySettings } from '../config/snapshot.ts';
 import { watchFile } from '../config/watch.ts';
 import { readRegularFile } from '../shared/fileSystem.ts';

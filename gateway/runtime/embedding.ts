@@ -3,7 +3,7 @@ import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
 import { loadSnapshot, snapshotFrom } from '../config/load.ts';
 import { LoadThread } from '../config/loadThread.ts';
 import { readRoutes } from '../config/location.ts';
-import { digestOf } from '../config/namedFiles.ts';
+import { digestOf } from '../config/referencedFiles.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { WatchedFiles } from '../config/watchedFiles.ts';
 import type { Discovery } from '../discovery/app.ts';

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isUnusable, readContract } from '../../gateway/config/contracts.ts';
-import { NamedFiles } from '../../gateway/config/namedFiles.ts';
+import { ReferencedFiles } from '../../gateway/config/referencedFiles.ts';
 import { fixtureFolder } from './fixtures.ts';
 
 const folder = fixtureFolder('contracts');
 
 it.each(['missing.yaml', '', 'not-openapi.yaml', 'broken.yaml', 'paths-list.json'])('refuses %s', (name) => {
-  expect(isUnusable(readContract(join(folder, name), true, 'v1', new NamedFiles()))).toBe(true);
+  expect(isUnusable(readContract(join(folder, name), true, 'v1', new ReferencedFiles()))).toBe(true);
 });
 
 it('takes path templates without the version that the document speaks of', () => {
-  const contract = readContract(join(folder, 'v1.yaml'), false, 'v1', new NamedFiles());
+  const contract = readContract(join(folder, 'v1.yaml'), false, 'v1', new ReferencedFiles());
   if (isUnusable(contract)) throw new Error(contract.problem);
   const templates = contract.paths.entries().map(([template]) => template);
   expect(templates).toEqual(['/drinks', '/drinks/{id}', '/v2/kept', '/', '/v10/kept']);
@@ -20,6 +20,6 @@ it('takes path templates without the version that the document speaks of', () =>
 });
 
 it('reads JSON', () => {
-  const contract = readContract(join(folder, 'v2.json'), true, 'v2', new NamedFiles());
+  const contract = readContract(join(folder, 'v2.json'), true, 'v2', new ReferencedFiles());
   expect(isUnusable(contract) ? contract : contract.paths.size).toBe(2);
 });

@@ -6,7 +6,7 @@ import { formatFault } from '../../gateway/config/fault.ts';
 import { loadSnapshot } from '../../gateway/config/load.ts';
 import { LoadThread } from '../../gateway/config/loadThread.ts';
 import { realPathOf, replacedLink } from '../../gateway/config/location.ts';
-import { digestOf } from '../../gateway/config/namedFiles.ts';
+import { digestOf } from '../../gateway/config/referencedFiles.ts';
 import { WatchedFiles } from '../../gateway/config/watchedFiles.ts';
 import { runIn } from '../cli/io.ts';
 import { eventually } from '../support/eventually.ts';

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { digestOf } from '../../gateway/config/namedFiles.ts';
+import { digestOf } from '../../gateway/config/referencedFiles.ts';
 import { watchFile } from '../../gateway/config/watch.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from './temporary.ts';

@@ -3,7 +3,7 @@ import { formatFault } from '../../config/fault.ts';
 import { parseConfig } from '../../config/load.ts';
 import { LoadThread } from '../../config/loadThread.ts';
 import { readRoutes, replacedLink } from '../../config/location.ts';
-import { digestOf } from '../../config/namedFiles.ts';
+import { digestOf } from '../../config/referencedFiles.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { WatchedFiles } from '../../config/watchedFiles.ts';
 import type { Trigger } from '../../observability/report.ts';

@@ -2,17 +2,17 @@ import { printable } from '../../shared/text.ts';
 import { type Fault, mask, show } from '../fault.ts';
 import type { FilePosition } from './node.ts';
 
-/** A finding about the two files: a fault is wrong in any case, a warning probably not intended. */
+/** A difference between routes.yaml and the Compose project. A fault is an error; a warning is probably not intended. */
 export interface ComposeFinding {
   readonly level: 'fault' | 'warning';
   readonly fault: Fault;
 }
 
-export function warning(fault: Fault): ComposeFinding {
+export function warningFinding(fault: Fault): ComposeFinding {
   return { level: 'warning', fault };
 }
 
-export function serious(fault: Fault): ComposeFinding {
+export function faultFinding(fault: Fault): ComposeFinding {
   return { level: 'fault', fault };
 }
 

@@ -21,7 +21,7 @@ export const unknownValue = 'value-that-is-still-to-be-set';
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 const variableName = /^[A-Za-z_]\w*/;
-// Real files nest defaults less deeply. Far below the limit of the stack.
+// Deeper than the defaults in any real file, and far from a stack overflow.
 const maxDepth = 50;
 
 /**

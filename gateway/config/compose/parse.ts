@@ -14,7 +14,7 @@ import { brief, faultIn } from './finding.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import { type ComposeEntry, type ComposeNode, entriesOf, type FilePosition, mapOf } from './node.ts';
 
-// Room for a command that makes the value.
+// Long enough for a command that generates the value, which such a text often contains.
 const longestReason = 400;
 
 interface Walker {

@@ -1,5 +1,5 @@
 import { realPathOf } from '../location.ts';
-import { brief, type ComposeFinding, faultIn, serious, warning } from './finding.ts';
+import { brief, type ComposeFinding, faultFinding, faultIn, warningFinding } from './finding.ts';
 import { unknownValue } from './interpolate.ts';
 import { child, textOf } from './node.ts';
 import { mentions, mountsOf, type Service } from './service.ts';
@@ -15,16 +15,18 @@ export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) =>
     if (!service) {
       const remedy = 'Remove it; otherwise Compose rejects the whole file.';
       return [
-        serious(faultIn(at, path, `The service ${brief(name)}, which this one depends on, does not exist.`, remedy)),
+        faultFinding(
+          faultIn(at, path, `The service ${brief(name)}, which this one depends on, does not exist.`, remedy),
+        ),
       ];
     }
     if (service.isOutOfProfile && !gateway.isOutOfProfile) {
       const message = `Compose does not start ${brief(gateway.name)}, because it depends on ${brief(name)}, which is ${service.notStarted}.`;
-      return [serious(faultIn(at, path, message, 'Remove it.'))];
+      return [faultFinding(faultIn(at, path, message, 'Remove it.'))];
     }
     if (!backends.has(service)) return [];
     const message = `${brief(gateway.name)} does not start without ${brief(name)}, and starting it also starts ${brief(name)}.`;
-    return [warning(faultIn(at, path, message, 'Remove it: the gateway does not need its backends to start.'))];
+    return [warningFinding(faultIn(at, path, message, 'Remove it: the gateway does not need its backends to start.'))];
   });
 };
 
@@ -35,7 +37,9 @@ export const routesMountedAlone: ComposeRule = ({ gateway, project, routesFile }
     .map(({ at }) => {
       const message =
         'routes.yaml is mounted as a single file. When an editor saves it by a rename, the gateway keeps reading the old file.';
-      return warning(faultIn(at, ['services', gateway.name, 'volumes'], message, 'Mount the folder of the file.'));
+      return warningFinding(
+        faultIn(at, ['services', gateway.name, 'volumes'], message, 'Mount the folder of the file.'),
+      );
     });
 
 /** Variables and env files that the Compose file passes to the gateway, but that are not set or cannot be read. */
@@ -43,13 +47,15 @@ export const gatewayEnvironment: ComposeRule = ({ gateway }) => {
   const unreadable = gateway.missingEnvFiles.map((item) => {
     const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
     const remedy = 'Correct the path, or write required: false.';
-    return serious(faultIn(item.at, ['services', gateway.name, 'env_file'], `${brief(path)} cannot be read.`, remedy));
+    return faultFinding(
+      faultIn(item.at, ['services', gateway.name, 'env_file'], `${brief(path)} cannot be read.`, remedy),
+    );
   });
   const unset = [...gateway.environment].flatMap(([name, { at, unset: names }]) =>
     names.map((variable) => {
       const path = ['services', gateway.name, 'environment', name];
       const message = `${variable} is set neither in the environment nor in .env, so it is empty in the container.`;
-      return warning(faultIn(at, path, message, `Set it, or write \${${variable}:-default}.`));
+      return warningFinding(faultIn(at, path, message, `Set it, or write \${${variable}:-default}.`));
     }),
   );
   return [...unreadable, ...unset];
@@ -78,7 +84,7 @@ export const orphanStillRuns: ComposeRule = (context) => {
       `${steps}; if another file has the service, name that file too.`,
     );
     // It has no line in these files.
-    return warning({ ...fault, line: undefined, column: undefined });
+    return warningFinding({ ...fault, line: undefined, column: undefined });
   });
 };
 
@@ -112,14 +118,14 @@ export const serviceUnreached: ComposeRule = (context) => {
         const name = brief(service.name);
         const remedy = `Add a route to it, or label it ${label}: "false" if it is no version of the API.`;
         const message = `No route leads to ${name}, although ${brief(context.gateway.name)} can reach it.`;
-        return warning(faultIn(service.at, ['services', service.name], message, remedy));
+        return warningFinding(faultIn(service.at, ['services', service.name], message, remedy));
       })
   );
 };
 
 /**
- * A retired version is answered 410 without its service. This is a warning, because the service must run for a while
- * between the two steps of retiring.
+ * A retired version is answered 410 without its service. This is a warning and not a fault, because the service must run
+ * until the requests that were in flight when the version was retired have ended.
  */
 export const retiredStillRuns: ComposeRule = (context) =>
   [...servicesOfRetired(context)].flatMap(([service, version]): ComposeFinding[] => {
@@ -133,7 +139,7 @@ export const retiredStillRuns: ComposeRule = (context) =>
     ];
     const remedy = `Wait for \`version-gateway status --wait /${version}\`, then ${steps.join(', and ')}.`;
     const message = `/${version} is retired and no longer needs ${name}, but ${state}.`;
-    return [warning(faultIn(service.at, ['services', service.name], message, remedy))];
+    return [warningFinding(faultIn(service.at, ['services', service.name], message, remedy))];
   });
 
 /** Services of retired versions only, found by upstream, or by name for a tombstone without an upstream. */
@@ -158,9 +164,9 @@ function backends({ project, gateway }: ComposeContext): readonly Service[] {
   );
   return needs.flatMap(([service, hosts]) => {
     const isNear = [...service.networks.keys()].some((network) => gateway.networks.has(network));
-    const isNone = textOf(child(service.node, 'labels', label)) === 'false' || commonImages.has(imageOf(service));
+    const isExcluded = textOf(child(service.node, 'labels', label)) === 'false' || commonImages.has(imageOf(service));
     const isInFront = hosts.has(gateway.name.toLowerCase());
-    return isNear && !isNone && !isInFront && !needed.has(service.name.toLowerCase()) ? [service] : [];
+    return isNear && !isExcluded && !isInFront && !needed.has(service.name.toLowerCase()) ? [service] : [];
   });
 }
 

@@ -1,6 +1,6 @@
 import { nearest } from '../nearest.ts';
 import { faultAt } from '../source.ts';
-import { brief, type ComposeFinding, listed, serious, warning } from './finding.ts';
+import { brief, type ComposeFinding, faultFinding, listed, warningFinding } from './finding.ts';
 import { listensOn, portsInWords, portsOf, type Service } from './service.ts';
 import {
   type ComposeContext,
@@ -22,23 +22,23 @@ export const upstreamUnanswered: ComposeRule = (context) =>
       const message = isLoopback(target.host)
         ? `in the container of the gateway, ${host} is ${brief(gateway.name)} itself.`
         : 'this is the gateway itself.';
-      return [serious(faultWith(message, `${suggestion(target, context)}.`))];
+      return [faultFinding(faultWith(message, `${suggestion(target, context)}.`))];
     }
     if (resolution.kind === 'elsewhere') {
       const where = `${brief(resolution.service.name)} is on ${place(resolution.service)}, and ${brief(gateway.name)} on ${place(gateway)}.`;
-      return [serious(faultWith(where, 'Put both on one network.'))];
+      return [faultFinding(faultWith(where, 'Put both on one network.'))];
     }
     if (resolution.kind !== 'nothing') return [];
     const external = [...gateway.networks.keys()].filter((network) => project.externalNetworks.has(network));
     if (external.length > 0) {
       const remedy = `Make sure that a container of another project has this name on ${listed(external)}.`;
-      return [warning(faultWith(`no service of these files has the name ${host}.`, remedy))];
+      return [warningFinding(faultWith(`no service of these files has the name ${host}.`, remedy))];
     }
     const names = reachableNames(gateway, project);
     const best = nearest(target.host, names);
     const known = names.length === 0 ? 'Add the service to one.' : `Services there: ${listed(names)}.`;
     const remedy = best === undefined ? known : `Did you mean ${brief(best)}?`;
-    return [serious(faultWith(`no service has the name ${host} on a network of ${brief(gateway.name)}.`, remedy))];
+    return [faultFinding(faultWith(`no service has the name ${host} on a network of ${brief(gateway.name)}.`, remedy))];
   });
 
 /** A port without a listener refuses every connection. */
@@ -55,7 +55,7 @@ export const portDiffers: ComposeRule = (context) =>
         : `${brief(service.name)} listens on ${portsInWords(ports)} (${[...new Set(ports.map(({ key }) => key))].join(', ')}).`;
       const first = published ?? ports[0];
       const remedy = `Write ${portsInWords(first ? [first] : [])}, or add ${target.port} to expose if it is right.`;
-      return serious(
+      return faultFinding(
         faultAt(
           context.source,
           target.path,
@@ -73,7 +73,9 @@ export const backendNotStarted: ComposeRule = (context) =>
       return [];
     return resolution.services.slice(0, 1).map(({ name, notStarted }) => {
       const remedy = `Let \`docker compose up\` start it, or retire /${target.version}.`;
-      return warning(faultAt(context.source, target.path, `${target.url}: ${brief(name)} is ${notStarted}.`, remedy));
+      return warningFinding(
+        faultAt(context.source, target.path, `${target.url}: ${brief(name)} is ${notStarted}.`, remedy),
+      );
     });
   });
 

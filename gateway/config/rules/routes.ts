@@ -38,7 +38,7 @@ export const prefixShape: ConfigRule = ({ source }) => {
     });
 };
 
-/** Of `/v1/`, `V01` and `/v1` in one file only one would get requests. */
+/** If a file has `/v1/`, `V01` and `/v1`, only one of them would get requests. */
 export const oneSpelling: ConfigRule = ({ source }) => {
   const keys = routeKeys(source);
   return keys

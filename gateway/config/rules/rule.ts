@@ -1,6 +1,6 @@
 import type { UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
-import type { NamedFiles } from '../namedFiles.ts';
+import type { ReferencedFiles } from '../referencedFiles.ts';
 import type { DraftRoute } from '../schema/routes.ts';
 import type { Draft } from '../schema.ts';
 import type { Contract } from '../snapshot.ts';
@@ -15,7 +15,7 @@ export interface RuleContext {
   readonly draft: Draft;
   /** The routes with a valid prefix, lowest major first. */
   readonly entries: readonly RouteEntry[];
-  readonly files: NamedFiles;
+  readonly files: ReferencedFiles;
   /** By route key. */
   readonly contracts: ReadonlyMap<string, Contract | UnusableContract>;
 }

@@ -66,13 +66,13 @@ const routeRetries = section({
   budget_min: budgetMin.optional(),
 });
 
-const few = integer(1, 1000);
+const countInARow = integer(1, 1000);
 const path = probePath.describe('The path of health probes, or off.');
 const interval = timer.describe('The time between two probes.');
 const timeout = timer.describe('The time-out of a probe.');
-const healthyAfter = few.describe('Successful probes in a row that make a target healthy.');
-const unhealthyAfter = few.describe('Failed probes in a row that make a target unhealthy.');
-const passiveFailures = few.describe(
+const healthyAfter = countInARow.describe('Successful probes in a row that make a target healthy.');
+const unhealthyAfter = countInARow.describe('Failed probes in a row that make a target unhealthy.');
+const passiveFailures = countInARow.describe(
   'Failed requests in a row that eject a target; two, if no connection could be made.',
 );
 const eject = timer.describe('How long a target is ejected. Repeated ejections last longer.');
@@ -134,12 +134,12 @@ const upstream = z.union([oneTarget.transform((target) => [target]), targetList]
   error: 'a URL, or a list of URLs or { url, weight }',
 });
 
-const openFile = filePath.transform((file) => ({ file, publish: true }));
+const contractPath = filePath.transform((file) => ({ file, publish: true }));
 const contractFile = section({
   file: filePath.describe('The path of the OpenAPI document, relative to routes.yaml.'),
   publish: flag.prefault(true).describe('Whether the contract is served under /contracts/.'),
 });
-const contract = z.union([openFile, contractFile], { error: 'the path of a file, or { file, publish }' });
+const contract = z.union([contractPath, contractFile], { error: 'the path of a file, or { file, publish }' });
 
 // Null: the route has no counterpart.
 const template = z.union(

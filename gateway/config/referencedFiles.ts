@@ -8,7 +8,7 @@ export type Content =
   | { readonly reason: string; readonly remedy: string };
 
 /** The files that a routes.yaml refers to. Each is read once, so that the rules and the snapshot use the same bytes. */
-export class NamedFiles {
+export class ReferencedFiles {
   readonly #contents = new Map<string, Content>();
 
   read(file: string, mostBytes = largestFile): Content {
