@@ -42,7 +42,7 @@ export interface UsageSums {
   readonly errors: number;
   /** Requests that reached a backend. */
   readonly served: number;
-  /** Requests answered 4xx. */
+  /** Requests answered 4xx; see `outcomeOf`. */
   readonly failing: number;
   /** Requests refused because the version is retired or not in routes.yaml. */
   readonly refused: number;

@@ -6,11 +6,11 @@ import { RouteNames } from './routeNames.ts';
 import { addRow, rowOf, rowsOf, type TrackedClient, TrackedClients } from './trackedClients.ts';
 
 const hourMs = 3_600_000;
-// Between two batches. Above it all routes are counted as one, so that no traffic can fill the memory.
+// The most rows between two batches. Above it all routes are counted as one, so that no traffic can fill the memory.
 const maxRows = 100_000;
-// This many requests of an earlier hour in a row are no streams that end: the clock was set back.
+// If more requests than this in a row began in an earlier hour, they are not long streams: the clock was set back.
 const maxLateInARow = 100_000;
-// Limits for a version that routes.yaml does not list: enough to name the remaining clients, small against scanners.
+// Limits for a version that routes.yaml does not list: enough for the remaining clients, too few for a scanner to fill memory.
 const unlistedLimits = { clients: 1_000, routes: 50 } as const;
 
 export type CollectorSettings = Pick<UsageSettings, 'identify' | 'maxClients' | 'maxRoutes'>;

@@ -27,7 +27,7 @@ export interface CountedExchange {
 
 /**
  * How the ledger counts a request:
- * - `failing`: answered 4xx, so the client does not benefit from the version
+ * - `failing`: answered 4xx (except 408, 425, 429 and 499), so the client does not benefit from the version
  * - `refused`: answered 410 or 404 by the gateway, because its version is retired or not in routes.yaml
  * - `used`: everything else, including 5xx, a 502 because the backend is down, and clients that disconnected: these
  *   clients depend on the version, and an outage must not make them look gone.

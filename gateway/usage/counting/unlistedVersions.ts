@@ -21,7 +21,7 @@ export class UnlistedVersions {
     const version = /^\/(v(?:0|[1-9]\d{0,2}))(?:\/|$)/.exec(inside)?.[1];
     if (version === undefined) return undefined;
     const hour = Math.floor(at / hourMs);
-    // `at` may be in an earlier hour, when a stream ends that began then. The current hour stays.
+    // A stream that ends now may have begun in an earlier hour. It does not change the current hour.
     if (hour > this.#hour) {
       this.#names.clear();
       this.#hour = hour;

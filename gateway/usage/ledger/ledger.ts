@@ -131,10 +131,10 @@ export class Ledger implements WritableLedger {
       const store = this.#openStore(now);
       const interruption = this.#interruption;
       if (interruption !== undefined) this.#began = now;
-      const isFuture = interruption !== undefined && this.#prepareFutureEntries(store, now);
+      const hasFutureEntries = interruption !== undefined && this.#prepareFutureEntries(store, now);
       this.foldedByLedger += store.transaction(this.#began, now, () => {
         if (interruption !== undefined) store.restartCoverage();
-        if (isFuture) store.dateToPresent(now);
+        if (hasFutureEntries) store.dateToPresent(now);
         work(store);
       });
       this.#interruption = undefined;

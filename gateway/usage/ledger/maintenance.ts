@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { subjects } from './schema.ts';
 import { dayMs, hourMs, type Length, lengths, spanAt } from './spans.ts';
 
-/** How long the rows of clients and routes are kept by the hour. Older ones are known by the day. */
+/** How long the requests of clients and routes are kept per hour. After that, they are kept per day. */
 const hoursKeptMs = 8 * dayMs;
 
 /**
@@ -11,16 +11,16 @@ const hoursKeptMs = 8 * dayMs;
  */
 export function deleteOld(database: DatabaseSync, now: number, retention: number): void {
   const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;
-  const done = new Map(
+  const meta = new Map(
     database
       .prepare('SELECT key, value FROM meta')
       .all()
       .map(({ key, value }) => [key, value]),
   );
   // A longer retention does not bring back what was deleted.
-  const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, Number(done.get('kept_from') ?? 0));
+  const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, Number(meta.get('kept_from') ?? 0));
   // Only whole days are deleted: at most one call a day has work to do.
-  if (done.get('hours_from') === hoursFrom && done.get('kept_from') === keptFrom) return;
+  if (meta.get('hours_from') === hoursFrom && meta.get('kept_from') === keptFrom) return;
   for (const subject of ['client', 'route']) {
     deleteBefore(database, `${subject}_hour`, 'hour', Math.max(hoursFrom, keptFrom));
     deleteBefore(database, `${subject}_day`, 'day', keptFrom);
@@ -81,18 +81,18 @@ export function dateToPresent(database: DatabaseSync, now: number): void {
     const sums = columnsOf(table).filter((column) => !others.includes(column));
     const span = spanAt(length, now);
     const values = { span, at: now - span * lengths[length] };
-    const which = 'WHERE version IN (SELECT id FROM versions) AND span';
+    const where = 'WHERE version IN (SELECT id FROM versions) AND span';
     database
       .prepare(
         `INSERT INTO ${table} (version, span, ${keys.join(', ')}, ${sums.join(', ')}, first, last)
           SELECT version, :span, ${keys.join(', ')}, ${sums.map((sum) => `SUM(${sum})`).join(', ')}, :at, :at
-          FROM ${table} ${which} > :span GROUP BY version, ${keys.join(', ')}
+          FROM ${table} ${where} > :span GROUP BY version, ${keys.join(', ')}
           ON CONFLICT DO UPDATE SET last = :at, ${sums.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(', ')}`,
       )
       .run(values);
-    database.prepare(`DELETE FROM ${table} ${which} > :span`).run({ span });
+    database.prepare(`DELETE FROM ${table} ${where} > :span`).run({ span });
     database
-      .prepare(`UPDATE ${table} SET first = MIN(first, :at), last = MIN(last, :at) ${which} = :span AND last > :at`)
+      .prepare(`UPDATE ${table} SET first = MIN(first, :at), last = MIN(last, :at) ${where} = :span AND last > :at`)
       .run(values);
   }
 

@@ -8,14 +8,14 @@ export interface NameLimits {
   readonly route: number;
 }
 
-type Limited = keyof NameLimits;
+type LimitedSubject = keyof NameLimits;
 
-const othersOf: Readonly<Record<Limited, string>> = { client: otherClients, route: otherRoute };
+const othersOf: Readonly<Record<LimitedSubject, string>> = { client: otherClients, route: otherRoute };
 // Folding is expensive. While batches are added it waits until the names exceed the limit by this factor.
 const leeway = 1.25;
 
 interface Day {
-  readonly subject: Limited;
+  readonly subject: LimitedSubject;
   readonly version: number;
   readonly day: number;
   /** An upper bound of the number of names. */
@@ -30,11 +30,11 @@ interface Day {
 export class NameFolding {
   #folded = 0;
   readonly #database: DatabaseSync;
-  readonly #idOf: (subject: 'version' | Limited, name: string) => number;
+  readonly #idOf: (subject: 'version' | LimitedSubject, name: string) => number;
   /** The days that have been written to. */
   readonly #days = new Map<string, Day>();
 
-  constructor(database: DatabaseSync, idOf: (subject: 'version' | Limited, name: string) => number) {
+  constructor(database: DatabaseSync, idOf: (subject: 'version' | LimitedSubject, name: string) => number) {
     this.#database = database;
     this.#idOf = idOf;
   }
@@ -46,7 +46,7 @@ export class NameFolding {
     return folded;
   }
 
-  noteWritten(subject: Limited, sums: readonly { readonly version: string; readonly hour: number }[]): void {
+  noteWritten(subject: LimitedSubject, sums: readonly { readonly version: string; readonly hour: number }[]): void {
     for (const { version, hour } of sums) {
       const [id, day] = [this.#idOf('version', version), spanAt('day', hour)];
       const key = `${subject} ${id} ${day}`;
@@ -96,7 +96,7 @@ export class NameFolding {
     one.names = this.#count(subject, version, day);
   }
 
-  #count(subject: Limited, version: number, day: number): number {
+  #count(subject: LimitedSubject, version: number, day: number): number {
     const counted = this.#database
       .prepare(`SELECT COUNT(*) AS names FROM ${subject}_day WHERE version = ? AND span = ?`)
       .get(version, day);
@@ -104,9 +104,12 @@ export class NameFolding {
   }
 }
 
-/** Which names to fold: all of a version's day but the `keep` ones with the most requests, into the name `into`. */
+/**
+ * The names to fold: all names of a version on one day, except the `keep` names with the most requests. Their requests are
+ * added to the name with the id `into`.
+ */
 interface Folding {
-  readonly subject: Limited;
+  readonly subject: LimitedSubject;
   readonly version: number;
   readonly day: number;
   readonly into: number;
@@ -143,30 +146,30 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
     ['day', day, day],
   ] as const;
   for (const [length, from, to] of spans) {
-    const which = 'WHERE version = ? AND span BETWEEN ? AND ?';
+    const where = 'WHERE version = ? AND span BETWEEN ? AND ?';
     run(
       `INSERT INTO ${subject}_${length} SELECT version, span, ?, SUM(requests), SUM(errors), SUM(served), MIN(first), MAX(last),
           SUM(failing), SUM(refused)
-        FROM ${subject}_${length} ${which} AND item IN folded GROUP BY version, span
+        FROM ${subject}_${length} ${where} AND item IN folded GROUP BY version, span
         ${addUp}, ${addUpOutcomes}`,
       [into, version, from, to],
     );
-    run(`DELETE FROM ${subject}_${length} ${which} AND item IN folded`, [version, from, to]);
+    run(`DELETE FROM ${subject}_${length} ${where} AND item IN folded`, [version, from, to]);
     const [client, route] = subject === 'client' ? ['?', 'route'] : ['client', '?'];
     const partner = subject === 'client' ? 'route' : 'client';
     run(
       `INSERT INTO pair_${length} SELECT version, span, ${client}, ${route}, SUM(requests), SUM(errors), MIN(first), MAX(last)
-        FROM pair_${length} ${which} AND ${subject} IN folded GROUP BY version, span, ${partner} ${addUp}`,
+        FROM pair_${length} ${where} AND ${subject} IN folded GROUP BY version, span, ${partner} ${addUp}`,
       [into, version, from, to],
     );
-    run(`DELETE FROM pair_${length} ${which} AND ${subject} IN folded`, [version, from, to]);
+    run(`DELETE FROM pair_${length} ${where} AND ${subject} IN folded`, [version, from, to]);
   }
   // Names that stay in the block because of other days: recompute when they were seen first and last.
-  const remainingDays = `FROM ${subject}_day AS one WHERE one.version = longer.version AND one.item = longer.item
-    AND one.span BETWEEN ? AND ?`;
+  const remainingDays = `FROM ${subject}_day AS day WHERE day.version = block.version AND day.item = block.item
+    AND day.span BETWEEN ? AND ?`;
   const [firstDay, lastDay] = daysOf(block);
   run(
-    `UPDATE ${subject}_block AS longer
+    `UPDATE ${subject}_block AS block
       SET first = COALESCE((SELECT MIN((span - ?) * ${dayMs} + first) ${remainingDays}), first),
         last = COALESCE((SELECT MAX((span - ?) * ${dayMs} + last) ${remainingDays}), last)
       WHERE version = ? AND span = ? AND item IN folded`,
@@ -177,7 +180,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
 }
 
 /** Subtracts the day of the folded names from their block, and adds it to that of `into`. */
-function foldBlock(run: Run, subject: Limited, version: number, day: number, into: number): void {
+function foldBlock(run: Run, subject: LimitedSubject, version: number, day: number, into: number): void {
   const block = spanAt('block', day * dayMs);
   const offset = day * dayMs - block * lengths.block;
   run(
@@ -189,19 +192,19 @@ function foldBlock(run: Run, subject: Limited, version: number, day: number, int
     [block, into, offset, offset, version, day],
   );
   const less = ['requests', 'errors', 'served', 'failing', 'refused']
-    .map((column) => `${column} = longer.${column} - one.${column}`)
+    .map((column) => `${column} = block.${column} - day.${column}`)
     .join(', ');
   run(
-    `UPDATE ${subject}_block AS longer SET ${less} FROM ${subject}_day AS one
-      WHERE longer.version = ? AND longer.span = ? AND longer.item IN folded
-        AND one.version = longer.version AND one.span = ? AND one.item = longer.item`,
+    `UPDATE ${subject}_block AS block SET ${less} FROM ${subject}_day AS day
+      WHERE block.version = ? AND block.span = ? AND block.item IN folded
+        AND day.version = block.version AND day.span = ? AND day.item = block.item`,
     [version, block, day],
   );
   // Tests for other days and not for requests = 0: a day on which only a request of an earlier day continued has 0.
   run(
-    `DELETE FROM ${subject}_block AS longer WHERE version = ? AND span = ? AND item IN folded AND NOT EXISTS
-      (SELECT 1 FROM ${subject}_day AS one WHERE one.version = longer.version AND one.item = longer.item
-        AND one.span BETWEEN ? AND ? AND one.span <> ?)`,
+    `DELETE FROM ${subject}_block AS block WHERE version = ? AND span = ? AND item IN folded AND NOT EXISTS
+      (SELECT 1 FROM ${subject}_day AS day WHERE day.version = block.version AND day.item = block.item
+        AND day.span BETWEEN ? AND ? AND day.span <> ?)`,
     [version, block, ...daysOf(block), day],
   );
 }
@@ -217,7 +220,7 @@ function usedAt(length: number, sum: 'MAX' | '' = ''): string {
 }
 
 /** Folds the tables of clients per version and route, and deletes names that are not used any more. */
-function foldSeen(run: Run, subject: Limited, version: number, day: number, into: number): void {
+function foldSeen(run: Run, subject: LimitedSubject, version: number, day: number, into: number): void {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
   if (subject === 'client') {
     run('DELETE FROM version_client WHERE version = ? AND client IN folded', [version]);

@@ -176,13 +176,13 @@ export class LedgerReader implements UsageQueries {
     const clients = [...new Set([...inOld.keys(), ...inNew.keys()])].filter((client) => isSingleClient({ client }));
     return clients
       .map((client): ClientMovement => {
-        const [was, is] = [inOld.get(client), inNew.get(client)];
+        const [oldUse, newUse] = [inOld.get(client), inNew.get(client)];
         return {
           client,
           name: this.#names.nameOf(client),
           before: ever.has(client),
-          from: was && { requests: was.requests, failing: was.failing, last: was.last },
-          to: is && { requests: is.requests, failing: is.failing, first: is.first, last: is.last },
+          from: oldUse && { requests: oldUse.requests, failing: oldUse.failing, last: oldUse.last },
+          to: newUse && { requests: newUse.requests, failing: newUse.failing, first: newUse.first, last: newUse.last },
         };
       })
       .sort((a, b) => requestsOf(b) - requestsOf(a));

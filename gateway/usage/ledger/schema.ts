@@ -26,8 +26,8 @@ const sumTables = subjects.flatMap((subject) =>
 );
 
 /**
- * Requests per client and route. Without blocks: most clients use most of their routes on few days of a month, so blocks
- * would be nearly as many rows as days, and the routes are read for a few clients at a time only.
+ * Requests per client and route. There is no table of blocks. Most clients use most of their routes on few days of a month,
+ * so it would have nearly as many rows as the table of days. And routes are read only for a few clients at a time.
  */
 const pairTables = ['hour', 'day'].map(
   (length) => `

@@ -209,7 +209,7 @@ export class SqlReads {
 
   /** The clients that used a version before `until` and not since, the latest first. */
   pastClients(version: string, until: number) {
-    // In a ledger of an earlier release, clients whose requests all failed cannot be told from others.
+    // In a ledger of an earlier release, clients whose requests all failed cannot be recognized.
     if (!this.#hasOutcomes()) return [];
     const sums = `SELECT item, SUM(requests - failing) AS requests FROM client_block
       WHERE version = ${versionId} AND item IN (${pastClientIds}) GROUP BY item`;

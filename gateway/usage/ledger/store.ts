@@ -31,7 +31,7 @@ export class SqliteStore {
   readonly #database: DatabaseSync;
   readonly #writer: LedgerWriter;
   /** The state of the file and its journal after the last transaction. */
-  #left: { readonly file: Stats; readonly journal: Stats };
+  #lastStats: { readonly file: Stats; readonly journal: Stats };
   #run: number | undefined;
   #seen = 0;
 
@@ -39,7 +39,7 @@ export class SqliteStore {
     this.#file = file;
     this.#database = openLedgerFile(file, salt);
     try {
-      this.#left = this.#stats();
+      this.#lastStats = this.#stats();
       this.#writer = new LedgerWriter(this.#database);
       const meta = this.#database.prepare('SELECT value FROM meta WHERE key = ?');
       this.salt = String(meta.get('salt')?.['value'] ?? salt);
@@ -54,20 +54,20 @@ export class SqliteStore {
 
   /** True if no other program has changed the file since the last transaction. */
   get isUnchanged(): boolean {
-    const [now, left] = [this.#stats(), this.#left];
-    const isSame = now.file?.ino === left.file?.ino && now.file?.mtimeNs === left.file?.mtimeNs;
-    return isSame && now.file?.size === left.file?.size && now.journal?.ino === left.journal?.ino;
+    const [now, last] = [this.#stats(), this.#lastStats];
+    const isSame = now.file?.ino === last.file?.ino && now.file?.mtimeNs === last.file?.mtimeNs;
+    return isSame && now.file?.size === last.file?.size && now.journal?.ino === last.journal?.ino;
   }
 
   /** Checks what another program did to the file since the last transaction; undefined: nothing that matters. */
   tampering(): Tampering | undefined {
     const now = this.#stats();
-    const { file, journal } = this.#left;
+    const { file, journal } = this.#lastStats;
     if (now.file?.ino !== file?.ino) return { removed: true, reason: 'it was removed or replaced' };
     if (journal && now.journal?.ino !== journal.ino) return { removed: true, reason: 'its journal was removed' };
     if (this.#run === undefined || this.isUnchanged) return undefined;
     const reason = damageIn(this.#file, this.#run, this.#seen);
-    this.#left = now;
+    this.#lastStats = now;
     return reason === undefined ? undefined : { removed: false, reason };
   }
 
@@ -86,7 +86,7 @@ export class SqliteStore {
       database.exec('COMMIT');
       this.#run = run;
       this.#seen = now;
-      this.#left = this.#stats();
+      this.#lastStats = this.#stats();
       return this.#writer.takeFolded();
     } catch (error) {
       this.#writer.clearCaches();

@@ -23,7 +23,7 @@ export interface LedgerState {
   readonly incident: Incident | undefined;
   /** Rows that wait in memory until they can be written. */
   readonly waitingRows: number;
-  /** Requests that the ledger moved to `other clients` since the start, not counting those that came as such. */
+  /** Requests that the ledger moved to `other clients` since the start. Those that the collector moved are not included. */
   readonly foldedByLedger: number;
 }
 

@@ -1,7 +1,7 @@
 const dayMs = 86_400_000;
 const weekDays = 7;
 const maxDays = 30;
-// Two whole weeks: in less, a fall cannot be told from a weekend.
+// Two whole weeks: in a shorter time, a weekend looks like a fall.
 const minDays = 14;
 
 /** The trend of a version's daily requests. */
