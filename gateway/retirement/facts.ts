@@ -29,8 +29,8 @@ export interface RetirementFacts extends CountedClients {
   /** Clients whose requests were all answered 4xx. They do not count as users of the version. */
   readonly failing: readonly ClientUse[];
   /**
-   * Those of `failing` that used the version until shortly before its last use by any client, on routes that fail now.
-   * Then a broken backend is more likely than clients that are all wrong. Empty if any client uses the version.
+   * Clients of `failing` that probably fail because the backend is broken: they used the version until shortly before its
+   * last use by any client, and routes that worked now fail. Empty if any client uses the version.
    */
   readonly lostService: readonly ClientUse[];
   /** Clients that were answered 410, or 404 if the version is removed; most refused requests first. */
@@ -98,15 +98,15 @@ function factsWithoutProblem(
 ): Omit<RetirementFacts, 'problem'> {
   const { snapshot, queries, report } = sources;
   const version = snapshot.versions.get(name);
-  // Requests are counted by the hour. The last request of a client is known exactly, which a shorter period relies on.
+  // Counts are per hour, so a period below an hour selects clients by the exact time of their last request.
   const hour = Math.floor((now - quiet) / hourMs) * hourMs;
   const since = quiet < hourMs ? now - quiet : hour;
   const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
   const recent = queries.byClient(name, hour).filter(({ last }) => last >= since);
-  const counting = recent.filter((one) => !isIgnored(one));
-  const using = counting.filter((one) => isUsing(one, since));
-  const failing = counting.filter((one) => !isUsing(one, since));
-  const used = using.map(withOpenRequest);
+  const notIgnored = recent.filter((one) => !isIgnored(one));
+  const using = notIgnored.filter((one) => isUsing(one, since));
+  const failing = notIgnored.filter((one) => !isUsing(one, since));
+  const uses = using.map(withOpenRequest);
   const routes = version ? queries.byRoute(name, hour).filter(({ last }) => last >= since) : [];
   const known = queries.totals(hour).filter((one) => one.version === name || snapshot.versions.has(one.version));
   const own = report.versions.find((one) => one.name === name);
@@ -121,12 +121,13 @@ function factsWithoutProblem(
     maxShare: snapshot.retire.maxShare,
     retention: snapshot.usage.retention,
     coveredSince: queries.coveredSince(quiet),
-    allRequests: requestsOf(known) + requestsOf(used) - requestsOf(using),
-    clients: used.filter(isSingleClient),
-    others: used.find((one) => !isSingleClient(one)),
+    // The totals do not contain the requests that `withOpenRequest` adds.
+    allRequests: requestsOf(known) + requestsOf(uses) - requestsOf(using),
+    clients: uses.filter(isSingleClient),
+    others: uses.find((one) => !isSingleClient(one)),
     failing,
-    lostService: used.length > 0 ? [] : lostService(name, failing, routes, queries, quiet, isIgnored),
-    refused: counting.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
+    lostService: uses.length > 0 ? [] : lostService(name, failing, routes, queries, quiet, isIgnored),
+    refused: notIgnored.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
     ...pastClients(name, sources, since, quiet, now),
     ignored: recent.filter(isIgnored).map(withOpenRequest),
     newClients: version && newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one) && isSingleClient(one)),
@@ -182,8 +183,8 @@ function trendWithout(names: readonly string[], version: string, queries: UsageQ
 }
 
 /**
- * A broken backend that answers 4xx looks like a mistake of every client. It shows in this: no client uses the version
- * any more, and clients that used it until then now fail on routes that worked.
+ * A broken backend may answer 4xx, as if every client had made a mistake. The signs of a broken backend are that no client
+ * uses the version any more, and that clients that used it until then now fail on routes that worked.
  */
 function lostService(
   version: string,

@@ -5,6 +5,7 @@ import type { RetirementFacts, RouteInContract, SuccessorFacts } from './facts.t
 import { clientCount, clientsAndOthers, dayOf, listOf, othersInWords, percent, secondOf, theLast } from './words.ts';
 
 const dayMs = 86_400_000;
+const notCounted = 'ignored and failing clients do not count';
 
 /** Whether a version may be retired, and why. */
 export interface Verdict {
@@ -50,7 +51,7 @@ function removedReasons(facts: RetirementFacts): Remark[] {
   const { stage, version, quiet } = facts;
   if (stage !== 'removed') return [];
   const removed = `/${version} is no longer in routes.yaml, so its clients get 404`;
-  const unused = countedUses(facts).length === 0 ? `; no client that counts called it in ${theLast(quiet)}` : '';
+  const unused = countedUses(facts).length === 0 ? `; none called it in ${theLast(quiet)} (${notCounted})` : '';
   return [{ code: 'removed', text: `${removed}${unused}.` }];
 }
 
@@ -114,14 +115,14 @@ function useReasons(facts: RetirementFacts): Remark[] {
   // A stream that began before the quiet period is not counted in it. If there are clients below the share, it may be theirs.
   if (uses.length > 0 || inFlight === 0) return [];
   const open = `/${version} has ${plural(inFlight, 'request')} in flight`;
-  const text = `${open}, although no client that counts called it in ${theLast(quiet)}.`;
+  const text = `${open}, although no client called it in ${theLast(quiet)} (${notCounted}).`;
   return [{ code: 'in_flight', text }];
 }
 
 function reasonForYes(facts: RetirementFacts): Remark {
   const { version, clients, others, quiet, maxShare } = facts;
   if (countedUses(facts).length === 0) {
-    return { code: 'nobody_left', text: `No client that counts called /${version} in ${theLast(quiet)}.` };
+    return { code: 'nobody_left', text: `No client called /${version} in ${theLast(quiet)} (${notCounted}).` };
   }
   const verb = clients.length === 1 && others === undefined ? 'calls' : 'call';
   const left = `${clientCount(facts)} still ${verb} /${version} and will be cut off: ${clientsAndOthers(facts)}`;

@@ -12,7 +12,7 @@ const maxReserved = 256;
  * closes connections without an error, and no backend can be reached. Linux only; elsewhere nothing is limited.
  */
 export class OpenFiles {
-  readonly #front: Server;
+  readonly #listener: Server;
   readonly #notice: (line: string) => void;
   readonly #limit = openFileLimit();
   /** Files open before the first connection. */
@@ -20,11 +20,11 @@ export class OpenFiles {
   #refused = 0;
   #lastNotice = Number.NEGATIVE_INFINITY;
 
-  constructor(front: Server, snapshot: Snapshot, notice: (line: string) => void) {
-    this.#front = front;
+  constructor(listener: Server, snapshot: Snapshot, notice: (line: string) => void) {
+    this.#listener = listener;
     this.#notice = notice;
     this.adjust(snapshot);
-    front.on('drop', () => this.#onExhausted('a connection was refused'));
+    listener.on('drop', () => this.#onExhausted('a connection was refused'));
   }
 
   /** Leaves room for the backend connections that the configured limits allow, up to half of the files. */
@@ -32,7 +32,7 @@ export class OpenFiles {
     if (this.#limit === undefined) return;
     const available = this.#limit - this.#openAtStart - Math.min(maxReserved, this.#limit >> 3);
     const forBackends = Math.min(available >> 1, backendConnections(snapshot));
-    this.#front.maxConnections = Math.max(1, available - forBackends);
+    this.#listener.maxConnections = Math.max(1, available - forBackends);
   }
 
   /** Notices requests that failed because no connection to a backend could be opened. */
@@ -46,7 +46,7 @@ export class OpenFiles {
     const now = performance.now();
     if (now - this.#lastNotice < noticeEveryMs) return;
     const times = this.#refused === 1 ? '' : ` (${this.#refused} times since the last notice)`;
-    const room = `${this.#front.maxConnections} client connections`;
+    const room = `${this.#listener.maxConnections} client connections`;
     this.#notice(
       `open files are exhausted: ${what}${times}.  The limit of ${this.#limit} leaves room for ${room}.  ${remedy}`,
     );

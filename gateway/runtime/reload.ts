@@ -193,9 +193,9 @@ export async function versionUsage(
       // An open stream is use, no matter when it started.
       if (reported && reported.inFlight > 0) return now;
       const last = recorded.get(name)?.last;
-      // Processes cannot tell which clients are ignored, so their times count only if the ledger is incomplete.
+      // Processes do not know which clients are ignored, so their times count only if the ledger is incomplete.
       const known = isComplete ? [last] : [last, reported?.lastInFlight, reported?.lastRefused];
-      // Times in the future come from before the clock was set back. The ledger also has a plausible time for these calls.
+      // A time in the future was recorded before the clock was set back. The ledger changes such times to the present.
       const times = known.filter((at): at is number => at !== undefined && at <= now + skewMs);
       return times.length === 0 ? undefined : Math.max(...times);
     },

@@ -117,7 +117,7 @@ export class Telemetry {
   #record(exchange: ExchangeRecord): void {
     this.#metrics.record(exchange);
     this.#onRecord(exchange);
-    // Only the version of the request was wrong.
+    // The path may name a version that routes.yaml does not list.
     const hasUnknownVersion = exchange.problem === 'UNKNOWN_VERSION';
     const unlisted = hasUnknownVersion ? this.#unlisted.find(exchange.path, this.#basePath, exchange.at) : undefined;
     const client = exchange.counted
@@ -127,7 +127,7 @@ export class Telemetry {
     this.#passOnIfMany();
   }
 
-  /** Only if something changed, because the collector then forgets the clients it knows. */
+  /** Skipped if nothing has changed, because `configure` clears the tracked clients. */
   #configureCollector(): void {
     const key = this.#currentKey();
     if (this.#usage && key !== this.#collectorKey)

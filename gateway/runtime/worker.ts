@@ -25,7 +25,7 @@ export async function runWorker(): Promise<void> {
   // A terminal and a service manager signal the whole process group. Only the primary acts on these.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
   const worker = new Worker();
-  // Before the listener of node:cluster, which waits for blocked threads and would leave a worker without a primary.
+  // Runs before the listener of node:cluster, which waits for blocked threads, so that no worker outlives the primary.
   process.prependOnceListener('disconnect', () => endProcess(0));
   process.on('message', (request: WorkerRequest, handle: SendHandle) => void worker.onRequest(request, handle));
   await once(process, 'disconnect');

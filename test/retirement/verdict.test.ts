@@ -110,7 +110,7 @@ describe('the answer', () => {
 
 describe('the reasons', () => {
   it.each<[Partial<RetirementFacts>, string]>([
-    [{}, 'No client that counts called /v1 in the last 7 days.'],
+    [{}, 'No client called /v1 in the last 7 days (ignored and failing clients do not count).'],
     [
       { clients: [ios] },
       '1 client made 1,204 requests to /v1 in the last 7 days, 12% of all: ios-app (last call 3 h ago, 1,204 requests).',
@@ -140,7 +140,10 @@ describe('the reasons', () => {
       { coveredSince: now - 2 * day, retention: day },
       'The usage ledger begins at 2026-11-19T12:00:00Z; it can never cover the quiet period, because usage.retention is shorter.',
     ],
-    [{ inFlight: 2 }, '/v1 has 2 requests in flight, although no client that counts called it in the last 7 days.'],
+    [
+      { inFlight: 2 },
+      '/v1 has 2 requests in flight, although no client called it in the last 7 days (ignored and failing clients do not count).',
+    ],
   ])('for %o', (facts, text) => expect(judge({ ...quiet, ...facts }).reasons[0]?.text).toBe(text));
 
   it('name five clients and count the others', () => {
