@@ -8,7 +8,7 @@ export interface Io {
   readonly env: NodeJS.ProcessEnv;
   /** Relative paths are resolved from here. */
   readonly cwd: string;
-  /** Reads standard input to its end, for commands that accept `-` as a file name. */
+  /** Reads standard input to its end. */
   readonly stdin?: () => Promise<string>;
   readonly stdinIsTTY?: boolean;
 }
@@ -20,7 +20,10 @@ export interface Output {
   readonly columns?: number;
 }
 
-/** 0: success. 1: the check found a problem. 2: an invalid command line, an unreadable file, or a gateway that does not answer. */
+/**
+ * 0: success. 1: the check found a problem, or the gateway is not ready, did not start or did not stop. 2: an invalid
+ * command line, an unreadable file, or a gateway that does not answer.
+ */
 export type ExitCode = 0 | 1 | 2;
 
 /** Adds a command to the program. Its action calls `finish` with the exit code, or throws. */

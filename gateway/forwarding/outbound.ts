@@ -31,8 +31,8 @@ export interface Outbound {
   readonly upgrade: EarlyData | undefined;
   readonly stats: ExchangeStats;
   /**
-   * The target has failed: replaces `target` by the next one. False: there is no second attempt, because the retry budget
-   * is spent, or `where` is `elsewhere` and there is no other target.
+   * The target has failed: replaces `target` by the one for the retry, which may be the same. False: no retry, because the
+   * budget is used up, no target may be used, or `where` is `elsewhere` and there is no other target.
    */
   chooseAgain(where: RetryTarget): boolean;
   responsePlan(): ResponsePlan;

@@ -205,7 +205,7 @@ export class Exchange implements Outbound, InFlight {
   }
 
   onTunnelClosed(): void {
-    // Every exchange ends with the `close` of its response. A response without its socket does not emit it by itself.
+    // Every exchange ends with the `close` of its response. A response that was detached from its socket does not emit it.
     this.res.emit('close');
   }
 

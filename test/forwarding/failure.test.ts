@@ -4,13 +4,13 @@ import type { WireFailureKind } from '../../gateway/http1/responseHandler.ts';
 import { catalogue } from '../../gateway/problems/catalogue.ts';
 
 const expected = {
-  unreachable: { code: 'TARGET_REFUSED', fault: 'target', requestSent: false },
-  exhausted: { code: 'OVERLOADED', fault: 'gateway', requestSent: false },
-  untrusted: { code: 'TARGET_UNTRUSTED', fault: 'target', requestSent: false },
-  'connect-timeout': { code: 'CONNECT_TIMED_OUT', fault: 'target', requestSent: false },
-  lost: { code: 'TARGET_FAILED', fault: 'target', requestSent: true },
-  malformed: { code: 'TARGET_MALFORMED', fault: 'target', requestSent: true },
-  timeout: { code: 'TARGET_TIMED_OUT', fault: 'target', requestSent: true },
+  unreachable: { code: 'TARGET_REFUSED', fault: 'target' },
+  exhausted: { code: 'OVERLOADED', fault: 'gateway' },
+  untrusted: { code: 'TARGET_UNTRUSTED', fault: 'target' },
+  'connect-timeout': { code: 'CONNECT_TIMED_OUT', fault: 'target' },
+  lost: { code: 'TARGET_FAILED', fault: 'target' },
+  malformed: { code: 'TARGET_MALFORMED', fault: 'target' },
+  timeout: { code: 'TARGET_TIMED_OUT', fault: 'target' },
 } as const satisfies Record<WireFailureKind, Omit<Failure, 'cause'>>;
 
 const kinds = Object.keys(expected) as WireFailureKind[];
@@ -20,7 +20,7 @@ describe.each(kinds)('a failure of the kind %s', (kind) => {
     expect(failureOf({ kind, cause: 'why' }, 'target')).toEqual({ ...expected[kind], cause: 'why' }));
 
   it('is only a time-out the fault of a client', () => {
-    const late = { code: 'REQUEST_TIMED_OUT', fault: 'client', requestSent: true };
+    const late = { code: 'REQUEST_TIMED_OUT', fault: 'client' };
     expect(failureOf({ kind, cause: 'why' }, 'client')).toEqual({
       ...(kind === 'timeout' ? late : expected[kind]),
       cause: 'why',
