@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
 import { isUnusable } from './contracts.ts';
@@ -33,6 +34,7 @@ export function buildSnapshot(context: RuleContext): Snapshot {
       exempt: draft.compat.exempt.map((exemption) => ({ ...exemption, pointer: exemption.pointer })),
     },
     log: logOf(draft.log, source.folder),
+    fleet: fleetOf(draft.fleet, source.folder),
   };
   return deepFreeze({
     ...values,
@@ -121,6 +123,13 @@ function logOf({ access, redact, ...rest }: Draft['log'], folder: string): Snaps
     access: typeof access === 'object' ? { file: resolve(folder, access.file) } : access,
     redact: redact.map((name) => name.toLowerCase()),
   };
+}
+
+function fleetOf(fleet: Draft['fleet'], folder: string): Snapshot['fleet'] {
+  const { store, password_file: file, silent_after: silentAfter, name = hostname(), heartbeat, members, spool } = fleet;
+  if (store === undefined) return undefined;
+  const passwordFile = file === undefined ? undefined : resolve(folder, file);
+  return { store, passwordFile, name, heartbeat, silentAfter, members, spool };
 }
 
 function tlsOf(tls: Draft['defaults']['tls'], folder: string): Version['tls'] {

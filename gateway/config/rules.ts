@@ -29,7 +29,9 @@ import {
   listenersDiffer,
   nothingInService,
   openAdminNeedsToken,
+  silentAfterHeartbeats,
   slowProbes,
+  storePasswordIsNotWritten,
   unboundedTrust,
 } from './rules/settings.ts';
 import { unknownKeys } from './rules/unknownKeys.ts';
@@ -59,6 +61,8 @@ export const rules = {
   'open-admin': openAdminNeedsToken,
   'same-listener': listenersDiffer,
   'force-prefix': forceNamesVersions,
+  'store-password': storePasswordIsNotWritten,
+  'silent-too-soon': silentAfterHeartbeats,
 } satisfies Record<string, ConfigRule>;
 
 /** Each rule has a fixture with its id as the name in test/fixtures/warned-routes. */

