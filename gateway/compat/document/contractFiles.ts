@@ -6,7 +6,7 @@ import { decodeUtf8, type FileSource, isWebUrl, SourceError, type SourceFile, sc
 import { fetchDocument, type WebLimits } from '../source/web.ts';
 import { findJsonError } from './jsonSyntax.ts';
 import { addressOf, type ContractFile, type ContractPlace, isList, isMap, ownValue, refOf } from './located.ts';
-import { positionAt } from './positions.ts';
+import { textPositionAt } from './positions.ts';
 
 /** The files of one contract. Each is read and parsed once; local ones when they are first needed. */
 export class ContractFiles {
@@ -226,7 +226,7 @@ export function parseFile(name: string, text: string): ContractFile {
   let parsed = /^\s*\{/.test(text) ? parseBraces(text) : tryYaml(text);
   if ('root' in parsed && depthOf(parsed.root, 1) > maxDepth) parsed = tooDeep;
   if ('root' in parsed) return { name, text, ...parsed };
-  const { line, column } = positionAt(text, parsed.offset);
+  const { line, column } = textPositionAt(text, parsed.offset);
   throw new CompareError(`${name}:${line}:${column}`, parsed.message, parsed.remedy);
 }
 

@@ -31,7 +31,7 @@ function lastOffset(path: readonly SearchTree[]): number {
   return path.findLast(({ offset }) => offset !== undefined)?.offset ?? 0;
 }
 
-export function positionAt(text: string, offset: number): TextPosition {
+export function textPositionAt(text: string, offset: number): TextPosition {
   const { line, start } = advance(text, offset, { line: 1, start: 0 });
   return { line, column: offset - start + 1, start };
 }

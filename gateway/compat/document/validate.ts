@@ -15,7 +15,7 @@ import {
   refOf,
   rootOf,
 } from './located.ts';
-import { positionAt } from './positions.ts';
+import { textPositionAt } from './positions.ts';
 
 /** A mistake in a contract. */
 export interface ContractFault {
@@ -184,7 +184,7 @@ function checkRepeatedKeys({ parts }: ContractToCheck): ContractFault[] {
     const { name, text = '', yaml } = file;
     if (yaml !== undefined) return [];
     return findRepeatedKeys(text).map(({ offset, path }) => {
-      const { line, column } = positionAt(text, offset);
+      const { line, column } = textPositionAt(text, offset);
       const message = `has the key ${JSON.stringify(path.at(-1))} here for the second time`;
       const place = path.reduce(placeBelow, rootOf(file).place);
       return { place, where: `${name}:${line}:${column}`, message, remedy: 'Keep one of the two.' };
