@@ -27,7 +27,7 @@ const compatOrder = ['source', 'document', 'schema', 'diff', 'rules', 'judge', '
 /** Who may import a package that decides how things are built. */
 const owners: Record<string, readonly string[]> = {
   express: ['admin', 'discovery'],
-  yaml: ['shared', 'config', 'compat', 'discovery'],
+  yaml: ['shared', 'config', 'compat'],
   zod: ['config'],
   commander: ['cli'],
   pg: ['fleet'],

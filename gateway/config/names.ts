@@ -1,17 +1,18 @@
 import { isMap, isScalar, parseDocument } from 'yaml';
+import { pairsOf } from '../shared/yaml/yamlText.ts';
+import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
 
 /** Parses YAML or JSON. @returns the names by the identifier of the client in the ledger, or why `text` is not such a map */
 export function parseNames(text: string): ReadonlyMap<string, string> | string {
   let content: unknown;
   try {
-    const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
-    if (document.errors.length > 0) return 'is not YAML';
-    content = document.toJS({ maxAliasCount: 100 });
-  } catch {
-    return 'is nested or aliased too deeply';
+    content = parseYaml(text).root;
+  } catch (error) {
+    if (error instanceof YamlError) return error.message;
+    throw error;
   }
   // All lines may be commented out.
-  if (content === null || content === undefined) return new Map();
+  if (content === null) return new Map();
   if (typeof content !== 'object' || Array.isArray(content)) return 'is not a map from clients to names';
   const entries = Object.entries(content);
   const nameless = entries.find(([, name]) => typeof name !== 'string' || name.trim() === '');
@@ -43,9 +44,8 @@ export function withName(text: string, client: string, name: string): string | u
 
 /** Edits the lines of a block map; the caller checks the result. */
 function editLines(text: string, client: string, name: string): string {
-  const { contents } = parseDocument(text);
-  const items = isMap(contents) ? contents.items : [];
-  const pair = items.find(({ key }) => isScalar(key) && key.value === client);
+  const { root } = parseYaml(text).yaml;
+  const pair = isMap(root) ? pairsOf(root).find(({ key }) => isScalar(key) && key.value === client) : undefined;
   const [key, value] = [pair?.key?.range, pair?.value?.range];
   if (!key || !value) {
     const [end, line] = [text.includes('\r\n') ? '\r\n' : '\n', nameLine(client, name)];

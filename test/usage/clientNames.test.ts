@@ -43,8 +43,10 @@ describe('a file of names', () => {
     ['{ a: [', 'is not YAML'],
     ['a: 1', 'has no text for the name of "a"'],
     ['a: " "', 'has no text for the name of "a"'],
-    ['['.repeat(20_000), 'is not YAML'],
-    [`a: &a [x]\nb: &b [${'*a, '.repeat(200)}]\nc: [${'*b, '.repeat(200)}]`, 'is nested or aliased too deeply'],
+    ['a: b\na: c', 'has the key "a" here for the second time'],
+    ['a: *b', 'has an alias without an anchor'],
+    ['['.repeat(20_000), 'is nested too deeply'],
+    [`a: &a [x]\nb: &b [${'*a, '.repeat(1_000)}]\nc: [${'*b, '.repeat(1_000)}]`, 'has aliases that unfold'],
   ])('is refused: %.20j', (text, reason) => {
     expect(parseNames(text)).toContain(reason);
   });
