@@ -43,7 +43,8 @@ export interface KeyAndValue {
   readonly value: Node | null;
 }
 
-// How many values a document may have once its aliases are followed: as a multiple of those written, or at any rate.
+// How many values a document may have after its aliases are followed: this multiple of the values in the text, or
+// `alwaysAllowed` if that is more.
 const largestMultiple = 10;
 const alwaysAllowed = 10_000;
 
