@@ -43,8 +43,11 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
   const reader = new ComposeReader(cwd);
   const warnings: Fault[] = [];
   const follow = (file: ComposeFile, trail: readonly string[]): MapNode => {
-    const own = extended(file, reader);
-    return included(file, reader, warnings, trail, follow).reduceRight((over, below) => mergeMaps(below, over), own);
+    const own = resolveExtends(file, reader);
+    return readIncludes(file, reader, warnings, trail, follow).reduceRight(
+      (over, below) => mergeMaps(below, over),
+      own,
+    );
   };
   const roots = files.flatMap((name) => {
     const file = reader.read(name, folder, variables);
@@ -91,7 +94,7 @@ function emptyMap(file: string): MapNode {
 }
 
 /** The file with every `extends` resolved. */
-export function extended(file: ComposeFile, reader: ComposeReader): MapNode {
+function resolveExtends(file: ComposeFile, reader: ComposeReader): MapNode {
   const services = entriesOf(child(file.root, 'services')).map(([name, entry]): [string, ComposeEntry] => [
     name,
     entry.value.kind === 'map' ? { ...entry, value: extend(name, entry.value, file, reader, []) } : entry,
@@ -147,7 +150,7 @@ function extend(
 type Follow = (file: ComposeFile, trail: readonly string[]) => MapNode;
 
 /** The included files, each entry as one map. Files of other hosts are not fetched. */
-export function included(
+function readIncludes(
   file: ComposeFile,
   reader: ComposeReader,
   warnings: Fault[],
@@ -194,8 +197,8 @@ function readIncluded(
 ): ComposeFile | undefined {
   const folder = resolve(file.folder, textOf(child(item, 'project_directory')) ?? resolve(file.folder, name, '..'));
   const envFiles = textsOf(child(item, 'env_file')).map((env) => envFile(resolve(file.folder, env)));
-  const below = envFiles.length > 0 ? Object.assign({}, ...envFiles) : {};
-  const variables = envFiles.length > 0 ? { ...below, ...file.variables } : variablesIn(folder, file.variables);
+  const fromEnvFiles = envFiles.length > 0 ? Object.assign({}, ...envFiles) : {};
+  const variables = envFiles.length > 0 ? { ...fromEnvFiles, ...file.variables } : variablesIn(folder, file.variables);
   const inner = reader.readFrom(file, name, path.at, variables);
   return inner && { ...inner, folder };
 }
