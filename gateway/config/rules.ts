@@ -70,13 +70,13 @@ export const warningRules = {
   'deprecation-without-sunset': deprecationWithoutSunset,
   'sunset-passed': passedSunset,
   'no-successor': noSuccessor,
-  'successor-goes-first': successorEndsFirst,
+  'successor-ends-first': successorEndsFirst,
   'contract-without-counterpart': contractWithoutCounterpart,
   'route-without-counterpart': routesWithoutCounterpart,
-  'moved-into-nothing': movedToMissingRoute,
+  'moved-to-missing-route': movedToMissingRoute,
   'moved-without-successor': movedWithoutSuccessor,
   'slow-probes': slowProbes,
-  'everybody-trusted': unboundedTrust,
+  'unbounded-trust': unboundedTrust,
   'nothing-in-service': nothingInService,
 } satisfies Record<string, WarningRule>;
 
