@@ -33,7 +33,7 @@ function project(limits: Partial<LoadLimits> = {}) {
 }
 
 describe('a load in a thread', () => {
-  it('lets the event loop turn while a contract is parsed', async () => {
+  it('does not block the event loop while a contract is parsed', async () => {
     const { thread, write } = project();
     await thread.load();
     write('v1.yaml', contract(5_000));
@@ -41,18 +41,18 @@ describe('a load in a thread', () => {
     let isOver = false;
     const turn = (): void => {
       turns += 1;
-      if (!isOver) setTimeout(turn, 1);
+      if (!isOver) setImmediate(turn);
     };
     turn();
     const { parsed, snapshot } = await thread.load();
     isOver = true;
     expect(parsed.length).toBe(1);
     expect(snapshot().versions.get('v1')?.contract?.paths.size).toBe(5_000);
-    // Where this thread parses, it is one turn.
+    // If this thread parsed the contract, that would be one turn.
     expect(turns).toBeGreaterThan(10);
   });
 
-  it('comes to what a load in this thread comes to', async () => {
+  it('has the same result as a load in this thread', async () => {
     const { thread, before } = project();
     expect((await thread.load()).snapshot()).toEqual(before);
   });
@@ -76,11 +76,12 @@ describe('a load in a thread', () => {
     expect((await thread.load()).parsed).toEqual([]);
   });
 
-  it('parses nothing after its thread has ended for want of work, either', async () => {
+  it('parses no unchanged contract after an idle thread has ended', async () => {
     const { thread, write } = project({ idleMs: 1 });
     write('v2.yaml', contract(7));
+    const ended = new Promise((resolve) => process.once('worker', (worker) => worker.once('exit', resolve)));
     expect((await thread.load()).parsed.length).toBe(1);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await ended;
     const { parsed, snapshot } = await thread.load();
     expect([parsed, snapshot().versions.get('v2')?.contract?.paths.size]).toEqual([[], 7]);
   });
@@ -100,7 +101,7 @@ describe('a load in a thread', () => {
     expect(snapshot).toThrow(/^routes.yaml:1:16 {2}routes\.\/v1/);
   });
 
-  it('says why there is no file', async () => {
+  it('reports why there is no file', async () => {
     const { thread, inFolder } = project();
     const { rmSync } = await import('node:fs');
     rmSync(inFolder('routes.yaml'));
@@ -134,7 +135,7 @@ describe('a hostile contract', () => {
     ['time', { timeoutMs: 3000 }, /v1\.yaml takes longer than 3 s to parse\. {2}Split it/],
     ['memory', { heapMiB: 96 }, /v1\.yaml takes more than 96 MiB of memory to parse\. {2}Split it/],
   ])(
-    'that takes too much %s is given up, and the next load is as good as ever',
+    'that takes too much %s is abandoned, and the next load succeeds',
     async (_name, limits, message) => {
       const { thread, write } = project(limits);
       write('v1.yaml', contract(600_000));

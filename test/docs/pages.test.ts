@@ -31,3 +31,12 @@ it.each(['ARCHITECTURE.md', ...decisions.map((name) => `docs/decisions/${name}`)
     expect(files.filter((file) => !existsSync(file) && !existsSync(`gateway/${file}`))).toEqual([]);
   },
 );
+
+it('the glossary of ARCHITECTURE.md has at most 30 entries, each defined once', () => {
+  const glossary = /^## Glossary\n(.*?)(?=^## |$(?![\s\S]))/ms.exec(readFileSync('ARCHITECTURE.md', 'utf8'))?.[1] ?? '';
+  const terms = [...glossary.matchAll(/^- (\*\*.*?\*\*(?:, \*\*.*?\*\*)*):/gm)].map(([, term]) => term);
+  expect(terms).toHaveLength(glossary.match(/^- /gm)?.length ?? 0);
+  expect(terms.length).toBeGreaterThan(0);
+  expect(terms.length).toBeLessThanOrEqual(30);
+  expect(new Set(terms).size).toBe(terms.length);
+});

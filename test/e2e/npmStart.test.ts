@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { freePort } from '../../bench/support/ports.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Running, run } from '../support/process.ts';
 import { copyShippedRoutes } from '../support/shipped.ts';
 
@@ -32,16 +32,10 @@ async function begun(ports: Ports): Promise<Running> {
 /** Waits until every port can be listened on again. */
 async function allFree(ports: Ports): Promise<void> {
   for (const port of Object.values(ports)) {
-    for (;;) {
+    await eventually(async () => {
       const server = createServer().listen(port, '127.0.0.1');
-      const isFree = await once(server, 'listening').then(
-        () => true,
-        () => false,
-      );
-      server.close();
-      if (isFree) break;
-      await sleep(50);
-    }
+      await once(server, 'listening').finally(() => server.close());
+    });
   }
 }
 
@@ -73,7 +67,7 @@ it('frees every port when npx gets SIGTERM', async () => {
   await allFree(ports);
 });
 
-it('ends with an exit code and frees every port when one of them fails', async () => {
+it('ends with an exit code and frees every port when one program fails', async () => {
   const ports = await choosePorts();
   const taken = createServer().listen(ports.v2, '127.0.0.1');
   onTestFinished(() => void taken.close());

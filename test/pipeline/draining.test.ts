@@ -41,12 +41,13 @@ it('a finite response of a retired version is completed, and an event stream is 
   edit({ '/v1': { retired: true } });
   expect((await gateway.reload('file')).kind).toBe('reloaded');
   expect(await events.text()).toBe('data: 1\n\n');
+  service.release();
   expect(await (await slow).text()).toBe('slow');
   await eventually(async () => expect((await status()).safe_to_stop).toBe(true));
 });
 
 it('a request that does not end within gateway.drain is cut off with 503', async () => {
-  const service = await startService(60_000);
+  const service = await startService();
   const { gateway, edit, status, url } = await startEditable({ '/v1': service.url }, '200ms');
   const slow = fetch(`${url}/v1/slow`);
   await eventually(async () => expect((await status()).in_flight).toBe(1));

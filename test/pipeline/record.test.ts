@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
 import { startRecorded } from '../observability/recorded.ts';
@@ -177,16 +176,19 @@ const cases: Record<string, Ending> = {
   },
 };
 
-describe('an exchange is recorded once, with its outcome:', () => {
+describe('an exchange is recorded once, with its outcome', () => {
   it.each(Object.entries(cases))('%s', async (_name, { backend: script = okAnswer, defaults = {}, does, record }) => {
     const backend = await startBackend(script);
     const routes = { '/v1': backend.url, '/v0': { retired: true } };
     const gateway = await startRecorded(routes, { defaults });
-    await does(await connectTo(gateway.port), backend);
+    const client = await connectTo(gateway.port);
+    await does(client, backend);
     await eventually(() => expect(gateway.records.length).toBeGreaterThan(0));
-    // One more would come in the same turn, or when the connections are closed.
-    await sleep(20);
-    expect(gateway.records).toHaveLength(1);
+    client.socket.destroy();
+    // A second record of the exchange would come before that of a later request.
+    await ask(gateway.port, get('/later'));
+    await eventually(() => expect(gateway.records.at(-1)).toMatchObject({ path: '/later' }));
+    expect(gateway.records).toHaveLength(2);
     const expected = record.status === 101 || record.served ? { target: backend.url, ...record } : record;
     expect(gateway.records[0]).toMatchObject(expected);
     expect(gateway.records[0]).toMatchObject({
@@ -256,7 +258,7 @@ it.each([
   ['nonsense\r\n\r\n', 400, 'BAD_REQUEST'],
   [message('BREW /v1/x HTTP/1.1', 'Host: a'), 501, 'METHOD_NOT_IMPLEMENTED'],
   [message('GET /v1/x HTTP/1.1', 'Host: a', `X: ${'x'.repeat(70_000)}`), 431, 'HEAD_TOO_LARGE'],
-])('records what could not be read: %j', async (bytes, status, problem) => {
+])('records a request that cannot be parsed: %j', async (bytes, status, problem) => {
   const backend = await startBackend();
   const { port, records } = await startRecorded({ '/v1': backend.url });
   await ask(port, bytes);

@@ -48,11 +48,12 @@ export async function startEditable(routes: Readonly<Record<string, unknown>>, d
   return { gateway, edit, status, notices, url: `http://127.0.0.1:${gateway.port}` };
 }
 
-/** Echoes over WebSockets, streams events at /events, and answers /slow after `slowMs`. */
-export async function startService(slowMs = 400) {
+/** Echoes over WebSockets, streams events at /events, and answers /slow once `release` is called. */
+export async function startService() {
+  const released = Promise.withResolvers<void>();
   const server = createServer((req, res) => {
     if (req.url?.endsWith('/events')) res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
-    else if (req.url?.endsWith('/slow')) setTimeout(() => res.end('slow'), slowMs);
+    else if (req.url?.endsWith('/slow')) void released.promise.then(() => res.end('slow'));
     else res.end('ok');
   });
   const sockets = new WebSocketServer({ server });
@@ -68,5 +69,5 @@ export async function startService(slowMs = 400) {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, closes };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, closes, release: released.resolve };
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { runIn } from '../cli/io.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -23,12 +23,13 @@ async function statusOf({ admin }: StartedGateway): Promise<Status> {
 }
 
 /** Polls until `isSo` returns true. */
-async function statusWhen(gateway: StartedGateway, isSo: (status: Status) => boolean): Promise<Status> {
-  for (;;) {
+function statusWhen(gateway: StartedGateway, isSo: (status: Status) => boolean): Promise<Status> {
+  const check = async (): Promise<Status> => {
     const status = await statusOf(gateway);
-    if (isSo(status)) return status;
-    await sleep(50);
-  }
+    expect(isSo(status)).toBe(true);
+    return status;
+  };
+  return vi.waitFor(check, { interval: 50, timeout: patient.timeout });
 }
 
 /** Stops one worker with SIGSTOP, as a debugger does, and waits until the gateway has noticed. */

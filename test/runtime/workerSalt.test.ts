@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { tag } from '../../gateway/usage/counting/identification.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
@@ -52,12 +51,12 @@ it.each([1, 2])(
     await send(10);
     rmSync(kept);
     renameSync(away, kept);
-    for (let tries = 0; tries < 25 && countedIn(store).right === 0; tries += 1) {
+    const isRight = async (): Promise<void> => {
       await send(5);
-      await sleep(1000);
-    }
+      expect(countedIn(store).right).toBeGreaterThan(0);
+    };
+    await vi.waitFor(isRight, { interval: 500, timeout: 60_000 });
     const before = countedIn(store);
-    expect(before.right).toBeGreaterThan(0);
     await send(40);
     const exit = once(gateway.child, 'exit');
     gateway.child.kill('SIGTERM');

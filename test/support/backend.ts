@@ -10,7 +10,8 @@ export type Bytes = string | Buffer;
 
 export type Step =
   | { readonly write: Bytes }
-  | { readonly wait: number }
+  /** For so many ms, or until the promise resolves. */
+  | { readonly wait: number | Promise<unknown> }
   /** Sends FIN, and keeps reading. */
   | { readonly end: true }
   | { readonly reset: true }
@@ -171,7 +172,7 @@ async function perform(
   for (const step of steps) {
     if (socket.destroyed) return;
     if ('write' in step) await write(socket, step.write);
-    else if ('wait' in step) await sleep(step.wait);
+    else if ('wait' in step) await (typeof step.wait === 'number' ? sleep(step.wait) : step.wait);
     else if ('take' in step) take(step.take);
     else if ('end' in step) socket.end();
     else socket.resetAndDestroy();

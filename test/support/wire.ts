@@ -35,7 +35,18 @@ export async function startWire(
 
 /** How many requests of `/v1` wait because a limit is reached. */
 export async function waitingAt(adminPort: number): Promise<number | undefined> {
+  return (await statusOfV1(adminPort))?.waiting;
+}
+
+/** How many requests of `/v1` are in flight. */
+export async function inFlightAt(adminPort: number): Promise<number | undefined> {
+  return (await statusOfV1(adminPort))?.in_flight;
+}
+
+async function statusOfV1(adminPort: number) {
   const response = await fetch(`http://127.0.0.1:${adminPort}/api/status`);
-  const { versions } = (await response.json()) as { versions: { version: string; waiting: number }[] };
-  return versions.find(({ version }) => version === 'v1')?.waiting;
+  const { versions } = (await response.json()) as {
+    versions: { version: string; waiting: number; in_flight: number }[];
+  };
+  return versions.find(({ version }) => version === 'v1');
 }

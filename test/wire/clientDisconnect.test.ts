@@ -1,11 +1,10 @@
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { answer, startBackend } from '../support/backend.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, settled } from '../support/eventually.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { connectTo, get, message } from '../support/rawClient.ts';
-import { startWire } from '../support/wire.ts';
+import { inFlightAt, startWire } from '../support/wire.ts';
 
 describe('a client that disconnects aborts the request at the backend within a second', () => {
   const begun = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n';
@@ -53,7 +52,7 @@ describe('a client that disconnects aborts the request at the backend within a s
     client.socket.pause();
     client.send(get('/v1/x'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
-    await sleep(300);
+    await settled(() => client.socket.bytesRead);
     client.reset();
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 1_000);
   });
@@ -66,9 +65,9 @@ describe('a client that disconnects aborts the request at the backend within a s
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 100000000'));
     client.send(Buffer.alloc(50_000_000, 'a'));
     await eventually(() => expect(taken).toHaveLength(1));
-    await sleep(300);
+    await settled(() => client.socket.writableLength);
     client.reset();
-    await sleep(300);
+    await eventually(async () => expect(await inFlightAt(gateway.adminPort)).toBe(0));
     // A socket that is not being read does not detect the end.
     for (const socket of taken) socket.resume();
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 1_000);

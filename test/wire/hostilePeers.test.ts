@@ -106,10 +106,10 @@ it('trailers cannot repeat the lifecycle fields of the head', async () => {
 });
 
 it('a malformed body is refused, with the lifecycle fields of the version', async () => {
-  const { port } = await start([], 'standalone');
+  const { backend, port } = await start([], 'standalone');
   const client = await connectTo(port);
   client.send(chunked('/v1/x', '2\r\nab\r\n', 'Origin: https://a.example'));
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await eventually(() => expect(backend.bytes).toContain('ab'));
   client.send('ZZ\r\n');
   const response = await client.response();
   expectProblem(response, 400);

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { connectSecurely, makePair } from '../support/certificates.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, settled } from '../support/eventually.ts';
 import { startTestGateway, type TestSettings } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
 import { connectTo, get, message, post, RawClient } from '../support/rawClient.ts';
@@ -24,6 +24,7 @@ async function startGated(settings?: TestSettings) {
     open = resolve;
   });
   let seen = 0;
+  let answered = 0;
   let left = 0;
   const server = createServer(async (req, res) => {
     if (req.url === '/slow') {
@@ -39,6 +40,7 @@ async function startGated(settings?: TestSettings) {
       for await (const chunk of req) body += chunk;
     })().catch(() => {});
     res.end(`${req.url} ${body}`);
+    answered += 1;
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -48,7 +50,7 @@ async function startGated(settings?: TestSettings) {
   });
   const { port } = server.address() as AddressInfo;
   const gateway = await startTestGateway({ '/v1': `http://127.0.0.1:${port}` }, settings);
-  return { port: gateway.port, open, seen: () => seen, left: () => left };
+  return { port: gateway.port, open, seen: () => seen, left: () => left, answered: () => answered };
 }
 
 /** Sends `wanted` after a slow request. Returns the bodies of the answers in order. */
@@ -88,12 +90,12 @@ describe('thousands of requests after a slow one', { timeout: 2 * patience }, ()
   });
 
   it('are answered in their order to a client that reads late', async () => {
-    const { port, open } = await startGated();
+    const { port, open, answered } = await startGated();
     const client = await connectTo(port);
     client.socket.pause();
     client.send(get('/v1/slow') + mixed.join(''));
     open();
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await settled(answered);
     client.socket.resume();
     await client.response('GET', patience);
     for (const [number, body] of mixedBodies.entries()) {

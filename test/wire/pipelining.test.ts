@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { answer } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectProblem } from '../support/problem.ts';
-import { get, message, post } from '../support/rawClient.ts';
+import { ask, get, message, post } from '../support/rawClient.ts';
 import { startWire } from '../support/wire.ts';
 
 // RFC 9112 §9.3.2.
@@ -32,11 +31,17 @@ describe('pipelined requests', () => {
 
   // RFC 9112 §9.3.2: concurrently only if all of them are safe.
   it('are not run concurrently if one of them is not safe', async () => {
-    const { backend, client } = await startWire(({ target }) => [{ wait: 200 }, { write: answer(200, target) }]);
+    const released = Promise.withResolvers<void>();
+    const { backend, client, port } = await startWire(({ target }) => [
+      ...(target === '/a' ? [{ wait: released.promise }] : []),
+      { write: answer(200, target) },
+    ]);
     client.send(post('/v1/a', 'hello') + get('/v1/b'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
-    await sleep(100);
-    expect(backend.requests.map(({ target }) => target)).toEqual(['/a']);
+    // Sent later on another connection: if `/b` were sent now, it would arrive first.
+    await ask(port, get('/v1/other'));
+    expect(backend.requests.map(({ target }) => target)).toEqual(['/a', '/other']);
+    released.resolve();
     expect((await client.response('POST')).body).toBe('/a');
     expect((await client.response()).body).toBe('/b');
   });

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Answer, answer, inPieces } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -89,7 +88,7 @@ describe('a slow backend', () => {
     const { backend, client } = await start(answer(200, 'ok', 'Keep-Alive: timeout=1'), { keep_alive: '30s' });
     client.send(get('/v1/x'));
     expect((await client.response()).status).toBe(200);
-    await sleep(1_100);
+    await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'));
     client.send(get('/v1/x'));
     expect((await client.response()).status).toBe(200);
     expect(backend.connections).toHaveLength(2);

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { startBackend } from '../support/backend.ts';
-import { eventually } from '../support/eventually.ts';
+import { type Step, startBackend } from '../support/backend.ts';
+import { eventually, settled } from '../support/eventually.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { connectTo, get, message } from '../support/rawClient.ts';
 import { membersOf } from '../support/response.ts';
@@ -50,11 +49,6 @@ describe('the gateway does not buffer a body', () => {
   const megabyte = Buffer.alloc(1_000_000, 'a');
   const count = 100;
 
-  function pauseFor900Ms(socket: Socket): void {
-    socket.removeAllListeners('data').pause();
-    setTimeout(() => socket.resume(), 900);
-  }
-
   /** Writes 100 MB as fast as they are read; returns how many were written. */
   function pour(socket: Socket): () => number {
     let written = 0;
@@ -78,20 +72,21 @@ describe('the gateway does not buffer a body', () => {
     client.socket.pause();
     client.send(get('/v1/x'));
     await eventually(() => expect(written()).toBeGreaterThan(0));
-    await sleep(700);
-    expect(written()).toBeLessThan(40);
+    expect(await settled(written)).toBeLessThan(40);
     client.socket.removeAllListeners('data').resume();
     await eventually(() => expect(written()).toBe(count), 8_000);
   });
 
   it('for a backend that does not read, and delivers all of it later', async () => {
-    const backend = await startBackend([{ take: pauseFor900Ms }], { at: 'head' });
+    const taken: Socket[] = [];
+    const stopReading: Step = { take: (socket) => taken.push(socket.removeAllListeners('data').pause()) };
+    const backend = await startBackend([stopReading], { at: 'head' });
     const gateway = await startTestGateway({ '/v1': { upstream: backend.url, limits: { body: '200MB' } } });
     const client = await connectTo(gateway.port);
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', `Content-Length: ${count}000000`));
     const written = pour(client.socket);
-    await sleep(700);
-    expect(written()).toBeLessThan(40);
+    expect(await settled(written)).toBeLessThan(40);
+    taken[0]?.resume();
     await eventually(() => expect(written()).toBe(count), 8_000);
   });
 });

@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { compatFormats } from '../../../gateway/cli/commands/compat.ts';
 import { compat, contract, Repository, routesFile } from '../compatRepository.ts';
 
@@ -223,8 +223,11 @@ describe('the levels', () => {
 });
 
 describe('the progress line', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+  afterEach(() => void vi.useRealTimers());
+
   const slow = async (): Promise<string> => {
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    vi.advanceTimersByTime(600);
     return drinks;
   };
 

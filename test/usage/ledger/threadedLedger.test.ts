@@ -16,7 +16,9 @@ async function open(options: { worker?: URL; overdueMs?: number; closeMs?: numbe
   const store = join(folder, 'usage.db');
   const notices: string[] = [];
   const settings = { store, retention: 1e10 };
-  const ledger = await ThreadedLedger.open(settings, (line) => void notices.push(line), options);
+  // Longer than the defaults: a busy machine must not cut a write off.
+  const patient = { overdueMs: 60_000, closeMs: 60_000, ...options };
+  const ledger = await ThreadedLedger.open(settings, (line) => void notices.push(line), patient);
   onTestFinished(() => ledger.close());
   const requests = (): number => {
     const reader = LedgerReader.open(store);
