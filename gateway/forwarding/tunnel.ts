@@ -177,7 +177,7 @@ class TunnelDirection {
   readonly #to: Socket;
   readonly #masked: boolean;
   readonly #frames: FrameFollower | undefined;
-  #ending = false;
+  #isGoingAway = false;
 
   /** `masked`: towards the WebSocket server. */
   constructor(to: Socket, isWebSocket: boolean, masked: boolean) {
@@ -189,16 +189,16 @@ class TunnelDirection {
   /** False if the receiver reads too slowly. */
   pass(chunk: Buffer): boolean {
     if (this.ended) return true;
-    const end = this.#frames?.follow(chunk, this.#ending) ?? chunk.length;
+    const end = this.#frames?.follow(chunk, this.#isGoingAway) ?? chunk.length;
     const flowing = this.#to.write(end === chunk.length ? chunk : chunk.subarray(0, end));
-    if (this.#ending) this.#endBetweenFrames();
+    if (this.#isGoingAway) this.#endBetweenFrames();
     return flowing || this.ended;
   }
 
   /** Ends at the next frame boundary, with status 1001; without WebSocket at once. */
   goAway(): void {
     if (this.ended) return;
-    this.#ending = true;
+    this.#isGoingAway = true;
     this.#endBetweenFrames();
   }
 

@@ -72,7 +72,7 @@ interface Node<Value> {
 }
 
 /** A node at which a path may end. */
-type Ending<Value> = Node<Value> & { readonly row: NonNullable<Node<Value>['row']> };
+type TerminalNode<Value> = Node<Value> & { readonly row: NonNullable<Node<Value>['row']> };
 
 function emptyNode<Value>(): Node<Value> {
   return { literal: new Map(), mixed: [], parameter: undefined, row: undefined };
@@ -98,9 +98,13 @@ function childFor<Value>(node: Node<Value>, segment: string): Node<Value> {
   return child;
 }
 
-function descend<Value>(node: Node<Value>, segments: readonly string[], depth: number): Ending<Value> | undefined {
+function descend<Value>(
+  node: Node<Value>,
+  segments: readonly string[],
+  depth: number,
+): TerminalNode<Value> | undefined {
   const segment = segments[depth];
-  if (segment === undefined) return isEnding(node) ? node : undefined;
+  if (segment === undefined) return isTerminal(node) ? node : undefined;
   const literal = node.literal.get(segment);
   const found = literal && descend(literal, segments, depth + 1);
   if (found) return found;
@@ -112,6 +116,6 @@ function descend<Value>(node: Node<Value>, segments: readonly string[], depth: n
   return node.parameter && segment !== '' ? descend(node.parameter, segments, depth + 1) : undefined;
 }
 
-function isEnding<Value>(node: Node<Value>): node is Ending<Value> {
+function isTerminal<Value>(node: Node<Value>): node is TerminalNode<Value> {
   return node.row !== undefined;
 }
