@@ -15,32 +15,31 @@ export type Moment =
 
 export interface FaultyProxy {
   readonly url: string;
-  /** Connections of the gateway that are open right now. */
+  /** The number of open connections of the gateway. */
   readonly open: number;
-  /** How often the fault has happened. */
-  readonly strikes: number;
-  /** New connections are without fault from now on. */
+  /** The number of faults so far. */
+  readonly faults: number;
+  /** Disables the fault for new connections. */
   heal(): void;
 }
 
-/** Shorter than the time-outs of these tests; every other fault is for good. */
+/** Shorter than the time-outs of these tests. The other faults are permanent. */
 const delayMs = 100;
 const garbage = '\0\x01 garbage \xff\r\n\r\n';
 
-/** Stands between a gateway and the backend on `port`, and lets `fault` happen at `moment` of every connection's first exchange. */
+/** A TCP proxy in front of the backend on `port`. It causes `fault` at `moment` of the first request of each connection. */
 export async function startFaultyProxy(port: number, fault: Fault, moment: Moment): Promise<FaultyProxy> {
   const sockets = new Set<Socket>();
-  let [open, strikes, healed] = [0, 0, false];
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
-    const far = connect({ port, host: '127.0.0.1', noDelay: true });
+  let [open, faults, healed] = [0, 0, false];
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    const backend = connect({ port, host: '127.0.0.1', noDelay: true });
     open += 1;
-    near.on('close', () => {
+    client.on('close', () => {
       open -= 1;
-      far.destroy();
+      backend.destroy();
     });
-    for (const socket of [near, far]) sockets.add(socket.on('error', () => {}));
-    const link = new Link(near, far, fault, healed ? undefined : moment, () => (strikes += 1));
-    link.begin();
+    for (const socket of [client, backend]) sockets.add(socket.on('error', () => {}));
+    new FaultyConnection(client, backend, fault, healed ? undefined : moment, () => (faults += 1)).start();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -53,8 +52,8 @@ export async function startFaultyProxy(port: number, fault: Fault, moment: Momen
     get open() {
       return open;
     },
-    get strikes() {
-      return strikes;
+    get faults() {
+      return faults;
     },
     heal: () => {
       healed = true;
@@ -62,87 +61,91 @@ export async function startFaultyProxy(port: number, fault: Fault, moment: Momen
   };
 }
 
-/** A connection of the gateway, and the one behind it. Text is latin1. */
-class Link {
-  readonly #near: Socket;
-  readonly #far: Socket;
+/** A connection of the gateway and its connection to the backend. Text is latin1. */
+class FaultyConnection {
+  readonly #client: Socket;
+  readonly #backend: Socket;
   readonly #fault: Fault;
   /** Undefined once the fault has happened. */
   #moment: Moment | undefined;
-  readonly #onStrike: () => void;
-  #held = false;
-  readonly #request: Way = { came: '', passed: 0 };
-  readonly #response: Way = { came: '', passed: 0 };
+  readonly #onFault: () => void;
+  #isPaused = false;
+  readonly #request: Direction = { received: '', forwarded: 0 };
+  readonly #response: Direction = { received: '', forwarded: 0 };
 
-  constructor(near: Socket, far: Socket, fault: Fault, moment: Moment | undefined, onStrike: () => void) {
-    this.#near = near;
-    this.#far = far;
+  constructor(client: Socket, backend: Socket, fault: Fault, moment: Moment | undefined, onFault: () => void) {
+    this.#client = client;
+    this.#backend = backend;
     this.#fault = fault;
     this.#moment = moment;
-    this.#onStrike = onStrike;
+    this.#onFault = onFault;
   }
 
-  begin(): void {
-    this.#near.on('data', (data) => this.#take(this.#request, data));
-    this.#far.on('data', (data) => this.#take(this.#response, data));
-    // A FIN of the gateway means that it has gone.
-    this.#near.on('end', () => {
-      this.#near.end();
-      this.#far.end();
+  start(): void {
+    this.#client.on('data', (data) => this.#receive(this.#request, data));
+    this.#backend.on('data', (data) => this.#receive(this.#response, data));
+    // The gateway sends FIN only to close the whole connection.
+    this.#client.on('end', () => {
+      this.#client.end();
+      this.#backend.end();
     });
-    this.#far.on('end', () => this.#held || this.#near.end());
-    if (this.#moment === 'on connect') this.#strike();
+    this.#backend.on('end', () => this.#isPaused || this.#client.end());
+    if (this.#moment === 'on connect') this.#causeFault();
   }
 
-  #take(way: Way, data: string | Buffer): void {
-    way.came += data.toString('latin1');
-    this.#pass(way);
+  #receive(direction: Direction, data: string | Buffer): void {
+    direction.received += data.toString('latin1');
+    this.#forward(direction);
   }
 
-  /** Passes on what may pass; the fault happens where that ends. */
-  #pass(way: Way): void {
-    if (this.#held) return;
-    const end = way === this.#request ? requestCut(way.came, this.#moment) : responseCut(way.came, this.#moment);
-    const to = way === this.#request ? this.#far : this.#near;
-    const bytes = way.came.slice(way.passed, end);
-    way.passed += bytes.length;
-    const strikes = end !== undefined && way.passed >= end;
-    if (bytes !== '') to.write(bytes, 'latin1', () => strikes && this.#strike());
-    else if (strikes) this.#strike();
+  /** Forwards the bytes before the fault, then causes it. */
+  #forward(direction: Direction): void {
+    if (this.#isPaused) return;
+    const isRequest = direction === this.#request;
+    const { received } = direction;
+    const end = isRequest ? requestFaultAt(received, this.#moment) : responseFaultAt(received, this.#moment);
+    const to = isRequest ? this.#backend : this.#client;
+    const bytes = received.slice(direction.forwarded, end);
+    direction.forwarded += bytes.length;
+    const reachesFault = end !== undefined && direction.forwarded >= end;
+    if (bytes !== '') to.write(bytes, 'latin1', () => reachesFault && this.#causeFault());
+    else if (reachesFault) this.#causeFault();
   }
 
-  #strike(): void {
+  #causeFault(): void {
     if (this.#moment === undefined) return;
     this.#moment = undefined;
-    this.#onStrike();
-    if (this.#fault === 'reset') this.#near.resetAndDestroy();
-    else if (this.#fault === 'half-close') this.#near.end();
-    else if (this.#fault === 'garbage') this.#near.write(garbage, 'latin1');
-    this.#held = true;
-    if (this.#fault === 'delay') setTimeout(() => this.#release(), delayMs);
+    this.#onFault();
+    if (this.#fault === 'reset') this.#client.resetAndDestroy();
+    else if (this.#fault === 'half-close') this.#client.end();
+    else if (this.#fault === 'garbage') this.#client.write(garbage, 'latin1');
+    this.#isPaused = true;
+    if (this.#fault === 'delay') setTimeout(() => this.#resume(), delayMs);
   }
 
-  #release(): void {
-    this.#held = false;
-    this.#pass(this.#request);
-    this.#pass(this.#response);
+  #resume(): void {
+    this.#isPaused = false;
+    this.#forward(this.#request);
+    this.#forward(this.#response);
   }
 }
 
-interface Way {
-  came: string;
-  passed: number;
+interface Direction {
+  received: string;
+  /** The number of bytes sent on. */
+  forwarded: number;
 }
 
-function requestCut(came: string, moment: Moment | undefined): number | undefined {
-  const head = came.indexOf('\r\n\r\n') + 4;
+/** The offset at which the fault happens; undefined if it is not known yet, or not in the request. */
+function requestFaultAt(received: string, moment: Moment | undefined): number | undefined {
+  const head = received.indexOf('\r\n\r\n') + 4;
   if (head < 4) return undefined;
   if (moment === 'after the request head') return head;
-  return moment === 'mid request body' && came.length > head ? head + 1 : undefined;
+  return moment === 'mid request body' && received.length > head ? head + 1 : undefined;
 }
 
-function responseCut(came: string, moment: Moment | undefined): number | undefined {
-  const head = came.indexOf('\r\n\r\n') + 4;
+function responseFaultAt(received: string, moment: Moment | undefined): number | undefined {
+  const head = received.indexOf('\r\n\r\n') + 4;
   if (moment === 'before the response head') return 0;
   if (moment === 'mid response head') return 20;
   if (head < 4) return undefined;

@@ -1,4 +1,4 @@
-/** What people and programs leave behind in a file, or put there to do harm. */
+/** Values that people or programs write into a file by mistake, or to cause harm. */
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: variables of routes.yaml
 export const hostile: readonly string[] = [
   '',
@@ -114,6 +114,7 @@ export const hostile: readonly string[] = [
 
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: variables of routes.yaml
 
+/** Lines that are inserted. */
 export const insertions: readonly string[] = [
   '---',
   '...',

@@ -1,7 +1,7 @@
 import { hostile, insertions } from './hostile.ts';
 import type { Random } from './random.ts';
 
-/** A text as bytes, one latin1 character each, so that a mutation may also break the encoding. */
+/** The text has one latin1 character per byte, so that a mutation can also break the encoding. */
 type Mutation = (text: string, random: Random) => string;
 
 const mutations: readonly Mutation[] = [
@@ -46,7 +46,7 @@ const mutations: readonly Mutation[] = [
   (text, random) => text + text.slice(random.below(text.length)),
 ];
 
-/** One to three mutations of `text`, one upon the other. */
+/** Applies one to three mutations to `text`. */
 export function mutate(text: string, random: Random): string {
   let mutant = text;
   for (let left = random.of([1, 1, 1, 2, 3]); left > 0; left -= 1) mutant = random.of(mutations)(mutant || ' ', random);
@@ -104,5 +104,5 @@ function deep(random: Random): string {
   return open.repeat(depth) + close.repeat(depth);
 }
 
-/** Ten aliases to ten aliases to …: a billion values in a hundred characters. */
+/** Nested aliases that expand to a billion values. */
 const bomb = `[&b0 x${Array.from({ length: 9 }, (_, level) => `, &b${level + 1} [${Array(10).fill(`*b${level}`)}]`).join('')}]`;

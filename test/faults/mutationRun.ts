@@ -11,7 +11,7 @@ import { mutate } from './mutate.ts';
 import { Random } from './random.ts';
 import { watchdog } from './watchdog.ts';
 
-/** CPU time that one file may take; anything near it is a way to stop the gateway by an edit. */
+/** The CPU time of loading one file. A file that needs more would let an edit block the gateway. */
 const allowedMs = 1_000;
 
 export interface MutationReport {
@@ -19,17 +19,20 @@ export interface MutationReport {
   readonly slowestMs: number;
 }
 
-/** Lets a running gateway read `count` mutants of a rich routes.yaml; fails with the number of the first that does harm. */
-export async function readMutants(seed: number, count: number): Promise<MutationReport> {
+/**
+ * Reloads a running gateway with `count` mutants of rich-routes.yaml. Fails with the number of the first mutant that breaks
+ * it or that is neither loaded nor rejected with faults.
+ */
+export async function reloadMutants(seed: number, count: number): Promise<MutationReport> {
   const random = new Random(seed);
-  const alive = watchdog(`the gateway, by seed ${seed} of routes.yaml,`);
-  const sound = readFileSync(new URL('rich-routes.yaml', import.meta.url), 'latin1');
-  const { gateway, write, loaded } = await start(sound);
+  const reportAlive = watchdog(`the gateway, with a mutant of seed ${seed},`);
+  const valid = readFileSync(new URL('rich-routes.yaml', import.meta.url), 'latin1');
+  const { gateway, write, loaded } = await start(valid);
   const outcomes = { reloaded: 0, incomplete: 0, unchanged: 0, faulty: 0, refused: 0 };
   let slowestMs = 0;
   for (let number = 0; number < count; number += 1) {
-    const mutant = mutate(sound, random);
-    alive(number);
+    const mutant = mutate(valid, random);
+    reportAlive(number);
     write(mutant);
     const before = gateway.config;
     const cpuBefore = process.threadCpuUsage();
@@ -44,28 +47,28 @@ export async function readMutants(seed: number, count: number): Promise<Mutation
       expect(gateway.config.generation, name).toBe(before.generation);
       continue;
     }
-    write(forced(sound, loaded(), number));
-    expect(await gateway.reload('file'), `the sound file after ${name}`).toMatchObject({ kind: 'reloaded' });
-    // Without the reasons: or a mutant that means the same as the sound file would not be found to.
-    write(sound);
+    write(withForce(valid, loaded(), number));
+    expect(await gateway.reload('file'), `the valid file after ${name}`).toMatchObject({ kind: 'reloaded' });
+    // Without the reasons, so that a mutant with the same meaning as the valid file is found to be unchanged.
+    write(valid);
     await gateway.reload('file');
   }
-  write(sound);
-  expect(['reloaded', 'unchanged'], 'the sound file').toContain((await gateway.reload('file')).kind);
+  write(valid);
+  expect(['reloaded', 'unchanged'], 'the valid file').toContain((await gateway.reload('file')).kind);
   expect(gateway.config.fingerprint).toBe(fingerprintOf(loaded()));
   return { outcomes, slowestMs };
 }
 
 type Loaded = Snapshot | { readonly error: unknown };
 
-async function start(sound: string) {
+async function start(valid: string) {
   const folder = mkdtempSync(join(tmpdir(), 'mutations-'));
   const file = join(folder, 'routes.yaml');
   const write = (text: string): void => writeFileSync(file, text, 'latin1');
   for (const name of ['v1', 'v2']) {
     writeFileSync(join(folder, `${name}.yaml`), 'openapi: 3.1.0\npaths: \n  /a/{id}: {}\n  /b: {}\n');
   }
-  write(sound);
+  write(valid);
   let last: Loaded = loadSnapshot(file);
   const gateway = await startGateway(last, {
     load: () => {
@@ -87,8 +90,8 @@ async function start(sound: string) {
 
 function check(outcome: ReloadOutcome, loaded: Loaded, name: string, before: string, after: string): void {
   if (outcome.kind === 'faulty') {
-    const error = 'error' in loaded ? loaded.error : 'no error at all';
-    if (!(error instanceof ConfigError)) throw new Error(`${name} ends in no fault of the file`, { cause: error });
+    const error = 'error' in loaded ? loaded.error : 'no error';
+    if (!(error instanceof ConfigError)) throw new Error(`${name} fails without a fault of the file`, { cause: error });
     expect(outcome.faults.length, name).toBeGreaterThan(0);
     for (const fault of outcome.faults) expect(fault, name).toMatch(/routes\.yaml:[1-9]\d*:[1-9]\d*[ \n]/);
     for (const fault of outcome.faults) expect(fault, name).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f]|\[object |undefined/);
@@ -102,12 +105,12 @@ function check(outcome: ReloadOutcome, loaded: Loaded, name: string, before: str
 }
 
 function fingerprintOf(loaded: Loaded): string {
-  if ('error' in loaded) throw new Error('what cannot be loaded is served', { cause: loaded.error });
+  if ('error' in loaded) throw new Error('the gateway serves a file that cannot be loaded', { cause: loaded.error });
   return loaded.fingerprint;
 }
 
-/** The sound file with a new reason for everything that a mutant may have promised. */
-function forced(sound: string, served: Loaded, number: number): string {
+/** The valid file, with a reason that overrides the reload guard for every version that the mutant has announced. */
+function withForce(valid: string, served: Loaded, number: number): string {
   const names = 'error' in served ? [] : served.byMajor.map(({ name }) => `/${name}: "mutant ${number}"`);
-  return `${sound}guard: { force: { ${names.join(', ')} } }\n`;
+  return `${valid}guard: { force: { ${names.join(', ')} } }\n`;
 }

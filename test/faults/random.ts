@@ -1,4 +1,4 @@
-/** Numbers that a seed repeats: a mulberry of 32 bits. */
+/** A pseudo-random number generator with a seed (mulberry32). */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** A whole number from 0 to below `limit`. */
+  /** An integer from 0 up to, but not including, `limit`. */
   below(limit: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -14,7 +14,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
   }
 
-  /** One of them. Throws when there is none. */
+  /** One of the choices. Throws if there are none. */
   of<T>(choices: readonly T[]): T {
     const chosen = choices[this.below(choices.length)];
     if (chosen === undefined) throw new Error('nothing to choose from');
@@ -22,7 +22,7 @@ export class Random {
   }
 }
 
-/** The seed of this run: that of the environment variable SEED, or one of the moment. */
+/** The seed of this run: the environment variable SEED, or by default derived from the time. */
 export function seedOfRun(): number {
   return Number(process.env['SEED'] ?? Date.now() % 2 ** 31);
 }

@@ -11,34 +11,34 @@ const body = randomBytes(10 * mebibyte);
 const digest = createHash('sha256').update(body).digest('hex');
 
 describe.each([
-  ['with a length', { 'content-length': String(body.length) }],
+  ['with a Content-Length', { 'content-length': String(body.length) }],
   ['in chunks', { 'transfer-encoding': 'chunked' }],
 ])('10 MiB %s', (_name, framing) => {
-  it('arrive byte for byte at a client that reads by fits and starts', async () => {
+  it('arrive unchanged at a client that pauses while it reads', async () => {
     const backend = await startLoadedBackend((_req, res) => {
       res.writeHead(200, framing);
       pieces().pipe(res);
     });
     const gateway = await startGatewayProcess(backend.url);
     const sent = request({ port: gateway.port, path: '/v1/down' }).end();
-    const [answer]: IncomingMessage[] = await once(sent, 'response');
-    expect(await slowDigest(answer)).toBe(digest);
+    const [response]: IncomingMessage[] = await once(sent, 'response');
+    expect(await slowDigest(response)).toBe(digest);
   });
 
-  it('arrive byte for byte at a backend that reads by fits and starts', async () => {
+  it('arrive unchanged at a backend that pauses while it reads', async () => {
     const backend = await startLoadedBackend((req, res) => {
       void slowDigest(req).then((received) => res.end(received));
     });
     const gateway = await startGatewayProcess(backend.url);
     const sent = request({ port: gateway.port, path: '/v1/up', method: 'POST', headers: framing });
-    const answered = once(sent, 'response');
+    const responded = once(sent, 'response');
     await pipeline(pieces(), sent);
-    const [answer]: IncomingMessage[] = await answered;
-    expect(Buffer.concat((await answer?.toArray()) ?? []).toString()).toBe(digest);
+    const [response]: IncomingMessage[] = await responded;
+    expect(Buffer.concat((await response?.toArray()) ?? []).toString()).toBe(digest);
   });
 });
 
-/** Uneven ones, so that no boundary of a chunk or of a buffer falls on theirs. */
+/** The body in pieces of different sizes, so that their boundaries differ from those of chunks and buffers. */
 function pieces(): Readable {
   return Readable.from(
     (function* () {

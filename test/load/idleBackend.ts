@@ -6,14 +6,14 @@ import { onTestFinished } from 'vitest';
 import { startTestGateway } from '../support/gateway.ts';
 import { connectTo, get } from '../support/rawClient.ts';
 
-/** Where the two cross on the wire: a request leaves while the FIN of the backend is on its way. */
-const [shortest, longest] = [900, 1_100];
+// Pauses close to the idle time-out of the backend, so that some requests are sent while its FIN is in transit.
+const [shortestMs, longestMs] = [900, 1_100];
 
-/** Lets `clients` ask `rounds` times each, at pauses about as long as the backend keeps an idle connection. */
-export async function askIdleBackend(clients: number, rounds: number, retries: Record<string, unknown> = {}) {
+/** Sends `rounds` requests on each of `clients` connections, with pauses close to the idle time-out of the backend. */
+export async function requestAroundIdleTimeout(clients: number, rounds: number, retries: Record<string, unknown> = {}) {
   let connections = 0;
   const server = createServer((_req, res) => void setTimeout(() => res.end('ok'), 50));
-  // Node announces its time-out, and would be believed: this backend closes without a word.
+  // Node announces its keep-alive time-out, which the gateway respects. This backend closes without an announcement.
   server.on('connection', (socket) => {
     connections += 1;
     socket.setTimeout(1_000, () => socket.destroy());
@@ -29,15 +29,15 @@ export async function askIdleBackend(clients: number, rounds: number, retries: R
     '/v1': { upstream: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, retries },
   });
   const statuses: Record<number, number> = {};
-  const open = await Promise.all(Array.from({ length: clients }, () => connectTo(gateway.port)));
-  // All at once, so that each needs a connection of its own, and all of those idle afterwards.
+  const connected = await Promise.all(Array.from({ length: clients }, () => connectTo(gateway.port)));
+  // Sent at the same time, so that each request uses its own connection to the backend, which is idle afterwards.
   for (let round = 0; round < rounds; round += 1) {
-    for (const client of open) client.send(get('/v1/x'));
-    for (const client of open) {
+    for (const client of connected) client.send(get('/v1/x'));
+    for (const client of connected) {
       const { status } = await client.response('GET', 10_000);
       statuses[status] = (statuses[status] ?? 0) + 1;
     }
-    await sleep(shortest + ((round * 60) % (longest - shortest + 1)));
+    await sleep(shortestMs + ((round * 60) % (longestMs - shortestMs + 1)));
   }
   return { statuses, connections };
 }

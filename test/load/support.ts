@@ -10,13 +10,13 @@ import { freePort } from '../../bench/support/ports.ts';
 
 export const mebibyte = 2 ** 20;
 
-/** A gateway in a process of its own, whose memory and files are nobody else's: one version, `/v1`, to that backend. */
+/** Starts a gateway in its own process, so that its memory and open files can be measured. `/v1` is served by `upstream`. */
 export async function startGatewayProcess(
   upstream: string,
   defaults: Readonly<Record<string, unknown>> = {},
 ): Promise<{ port: number; pid: number }> {
   const port = await freePort();
-  // JSON is YAML, too.
+  // JSON is valid YAML.
   const routes = JSON.stringify({ routes: { '/v1': { upstream } }, defaults });
   const child = await startServer(gatewayCommand({ port, folder: temporaryFolder(), routes }), port, 'any');
   onTestFinished(() => child.stop());
@@ -26,7 +26,7 @@ export async function startGatewayProcess(
 export interface LoadedBackend {
   readonly url: string;
   readonly port: number;
-  /** Sockets that are open right now. */
+  /** The number of open sockets. */
   connections(): number;
 }
 
@@ -48,16 +48,16 @@ export async function startLoadedBackend(answer: RequestListener): Promise<Loade
   return { url: `http://127.0.0.1:${port}`, port, connections: () => open };
 }
 
-/** A client that has said `request` and reads nothing until it is told to. */
-export async function say(port: number, request: string): Promise<Socket> {
+/** Sends `request` on a new connection that does not read until it is resumed. */
+export async function sendWithoutReading(port: number, request: string): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  socket.pause().on('error', () => {}); // an abort from either end is what these tests are about
+  socket.pause().on('error', () => {}); // these tests abort connections
   await once(socket, 'connect');
   socket.write(request);
   return socket;
 }
 
-/** `total` bytes that take next to no memory; `taken` tells how many have been asked for. */
+/** A stream of `total` bytes that uses almost no memory. `taken` returns how many have been read. */
 export function manyBytes(total: number): { stream: Readable; taken(): number } {
   const chunk = Buffer.alloc(64 * 1024, 'x');
   let taken = 0;
@@ -71,16 +71,16 @@ export function manyBytes(total: number): { stream: Readable; taken(): number } 
   return { stream, taken: () => taken };
 }
 
-/** Resolves once `value` has moved and then stood still for a second; gives the highest `level` seen meanwhile. */
-export async function peakUntilStill(value: () => number, level: () => number): Promise<number> {
+/** Waits until `progress` has changed and then stopped for a second. Returns the highest `level` until then. */
+export async function peakUntilStalled(progress: () => number, level: () => number): Promise<number> {
   let peak = level();
-  let last = value();
-  let still = 0;
-  while (last === 0 || still < 10) {
+  let last = progress();
+  let unchanged = 0;
+  while (last === 0 || unchanged < 10) {
     await sleep(100);
     peak = Math.max(peak, level());
-    still = value() === last ? still + 1 : 0;
-    last = value();
+    unchanged = progress() === last ? unchanged + 1 : 0;
+    last = progress();
   }
   return peak;
 }

@@ -10,7 +10,7 @@ import { startPlainBackend } from './support/plainBackend.ts';
 
 const mebibyte = 2 ** 20;
 
-/** An OpenAPI document in YAML of `size` bytes, whose paths are others for another `edition`. */
+/** An OpenAPI document in YAML of `size` bytes. Another `edition` has other paths. */
 function contract(size: number, edition: number): string {
   const parts = [`openapi: 3.1.0\ninfo: { title: edition ${edition}, version: "1" }\npaths:\n`];
   for (let length = 0, index = 0; length < size; index += 1) {
@@ -37,23 +37,23 @@ function contract(size: number, edition: number): string {
   return parts.join('');
 }
 
-/** Asks every few milliseconds until `isOver`; the longest time in ms from a request to its answer. */
-async function slowest(port: number, isOver: () => boolean): Promise<number> {
+/** Sends a request every few milliseconds until `isOver`. Returns the longest response time in ms. */
+async function slowestResponse(port: number, isOver: () => boolean): Promise<number> {
   let longest = 0;
   while (!isOver()) {
-    const since = performance.now();
+    const startedAt = performance.now();
     await new Promise<void>((resolve, reject) => {
-      const asked = request({ port, host: '127.0.0.1', path: '/v1/x' }, (res) => res.resume().on('end', resolve));
-      asked.on('error', reject).end();
+      const sent = request({ port, host: '127.0.0.1', path: '/v1/x' }, (res) => res.resume().on('end', resolve));
+      sent.on('error', reject).end();
     });
-    longest = Math.max(longest, performance.now() - since);
+    longest = Math.max(longest, performance.now() - startedAt);
     await sleep(2);
   }
   return longest;
 }
 
 it.each([1, 2])(
-  '8 MiB of contracts are reloaded by %i processes, and no request waits for that',
+  'with %i processes, a reload of 8 MiB of contracts delays no request',
   {
     timeout: 300_000,
   },
@@ -74,29 +74,31 @@ it.each([1, 2])(
       });
     write(0, 1000);
     const gateway = await startGateway(routes(0), { heapMiB: 2048 });
-    const waits: Record<string, number> = {};
+    const slowest: Record<string, number> = {};
     const measure = async (name: string, reload: () => Promise<string>): Promise<void> => {
       let isOver = false;
-      const longest = slowest(gateway.port, () => isOver);
-      const since = performance.now();
+      const longest = slowestResponse(gateway.port, () => isOver);
+      const startedAt = performance.now();
       expect(await reload()).toBe('reloaded');
-      const took = performance.now() - since;
+      const took = performance.now() - startedAt;
       await sleep(500);
       isOver = true;
-      waits[name] = await longest;
-      console.log(`soak: ${workers} processes, ${name}: ${took.toFixed(0)} ms, slowest ${waits[name].toFixed(1)} ms`);
+      slowest[name] = await longest;
+      console.log(
+        `soak: ${workers} processes, ${name}: ${took.toFixed(0)} ms, slowest response ${slowest[name].toFixed(1)} ms`,
+      );
     };
     const sizes: number[] = [];
     for (const edition of [1, 2, 3]) {
       write(edition);
       await measure(`edition ${edition} of both contracts`, () => gateway.reload(routes(0)));
       await measure(`edit ${edition} of routes.yaml`, () => gateway.reload(routes(edition)));
-      // V8 keeps the memory of a thread that has ended for the next one, until a full collection: it must not add up.
+      // V8 keeps the memory of an ended thread until a full collection. Over several reloads it must not add up.
       sizes.push(rssBytes(gateway.pid) / mebibyte);
     }
     const [first = 0, , last = 0] = sizes;
     console.log(`soak: ${workers} processes, memory ${sizes.map((size) => size.toFixed(0)).join(', ')} MiB`);
-    for (const [name, wait] of Object.entries(waits)) expect(wait, name).toBeLessThan(50);
-    expect(last - first, 'MiB that are added').toBeLessThan(200);
+    for (const [name, ms] of Object.entries(slowest)) expect(ms, name).toBeLessThan(50);
+    expect(last - first, 'growth of memory in MiB').toBeLessThan(200);
   },
 );

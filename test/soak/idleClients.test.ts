@@ -6,11 +6,11 @@ import { openFiles, rssBytes } from '../../bench/support/proc.ts';
 import { startGateway } from './support/gateway.ts';
 import { startPlainBackend } from './support/plainBackend.ts';
 
-// This process needs a file for each, too, and many machines allow no more than 20,000.
+// This process also needs a file descriptor for each connection, and many machines allow at most 20,000.
 const count = 10_000;
 const allowedBytes = 20 * 1024;
 
-it('10,000 idle connections of clients cost next to nothing', async () => {
+it('10,000 idle connections of clients use at most 20 KiB each', async () => {
   const backend = await startPlainBackend('ok');
   const settings = { gateway: { timeouts: { keep_alive: '10m' } }, routes: { '/v1': backend } };
   const gateway = await startGateway(JSON.stringify(settings));
@@ -20,7 +20,7 @@ it('10,000 idle connections of clients cost next to nothing', async () => {
   });
   const open = async (total: number): Promise<void> => {
     for (let at = 0; at < total; at += 100) {
-      sockets.push(...(await Promise.all(Array.from({ length: 100 }, () => ask(gateway.port)))));
+      sockets.push(...(await Promise.all(Array.from({ length: 100 }, () => openIdle(gateway.port)))));
     }
   };
   await open(1_000); // compilers warm up
@@ -30,12 +30,12 @@ it('10,000 idle connections of clients cost next to nothing', async () => {
   await sleep(3_000);
   const each = (rssBytes(gateway.pid) - before) / count;
   console.log(`soak: ${count} idle connections, ${(each / 1024).toFixed(1)} KiB of memory each`);
-  expect(openFiles(gateway.pid) - files, 'they are all open').toBeGreaterThan(count - 100);
-  expect(each, 'bytes a connection').toBeLessThanOrEqual(allowedBytes);
+  expect(openFiles(gateway.pid) - files, 'open connections').toBeGreaterThan(count - 100);
+  expect(each, 'bytes per connection').toBeLessThanOrEqual(allowedBytes);
 });
 
-/** A connection that has asked once. */
-async function ask(port: number): Promise<Socket> {
+/** Opens a connection, sends one request on it and waits for the response. */
+async function openIdle(port: number): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' });
   socket.on('error', () => {});
   await once(socket, 'connect');

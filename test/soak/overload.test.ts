@@ -8,13 +8,13 @@ import { startGateway } from './support/gateway.ts';
 const capacity = 100;
 const workMs = 50;
 
-it('twice the load that fits: the surplus is told to come back, and the rest does not suffer', async () => {
+it('at twice its capacity, refuses the excess with Retry-After and answers the other requests as fast as before', async () => {
   const backend = await startLoadedBackend((_req, res) => setTimeout(() => res.end('ok'), workMs));
   const limits = { in_flight: capacity, queue: 'off' };
   const gateway = await startGateway(JSON.stringify({ routes: { '/v1': { upstream: backend.url, limits } } }));
-  await offer(gateway.port, capacity / 2, 500); // compilers warm up
-  const fitting = await offer(gateway.port, capacity, 3_000);
-  const flood = offer(gateway.port, 2 * capacity, 4_000);
+  await sendLoad(gateway.port, capacity / 2, 500); // compilers warm up
+  const normal = await sendLoad(gateway.port, capacity, 3_000);
+  const overload = sendLoad(gateway.port, 2 * capacity, 4_000);
   const admin: number[] = [];
   for (let round = 0; round < 9; round += 1) {
     await sleep(300);
@@ -22,24 +22,24 @@ it('twice the load that fits: the surplus is told to come back, and the rest doe
     await (await fetch(`http://127.0.0.1:${gateway.adminPort}/api/status`)).arrayBuffer();
     admin.push(performance.now() - startedAt);
   }
-  const over = await flood;
+  const overloaded = await overload;
   const median = admin.sort((a, b) => a - b)[4] ?? 0;
   console.log(
-    `soak: overload: ${over.accepted.length} accepted, ${over.refused} refused; p99 ${p99(over.accepted)} ms, ` +
-      `before ${p99(fitting.accepted)} ms; status of the admin listener ${Math.round(median)} ms`,
+    `soak: overload: ${overloaded.accepted.length} accepted, ${overloaded.refused} refused; p99 ${p99(overloaded.accepted)} ms, ` +
+      `before ${p99(normal.accepted)} ms; status of the admin listener ${Math.round(median)} ms`,
   );
-  expect(fitting.refused).toBe(0);
-  expect(over.refused).toBeGreaterThan(0);
-  expect([...fitting.wrong, ...over.wrong]).toEqual([]);
-  expect(p99(over.accepted), 'p99 of those accepted').toBeLessThanOrEqual(3 * p99(fitting.accepted));
+  expect(normal.refused).toBe(0);
+  expect(overloaded.refused).toBeGreaterThan(0);
+  expect([...normal.wrong, ...overloaded.wrong]).toEqual([]);
+  expect(p99(overloaded.accepted), 'p99 of accepted requests').toBeLessThanOrEqual(3 * p99(normal.accepted));
   expect(median, 'median of the admin listener').toBeLessThan(200);
 });
 
-/** `clients`, each busy for `ms`; who is refused tries again a moment later. */
-async function offer(port: number, clients: number, ms: number) {
+/** `clients` send one request after another for `ms`. A refused client waits before the next request. */
+async function sendLoad(port: number, clients: number, ms: number) {
   const seen = { accepted: [] as number[], refused: 0, wrong: [] as string[] };
   const until = performance.now() + ms;
-  const drive = async (client: RawClient): Promise<void> => {
+  const sendRequests = async (client: RawClient): Promise<void> => {
     while (performance.now() < until) {
       const startedAt = performance.now();
       client.send(get('/v1/x'));
@@ -52,8 +52,8 @@ async function offer(port: number, clients: number, ms: number) {
     }
     client.end();
   };
-  const open = await Promise.all(Array.from({ length: clients }, () => connectTo(port)));
-  await Promise.all(open.map(drive));
+  const connected = await Promise.all(Array.from({ length: clients }, () => connectTo(port)));
+  await Promise.all(connected.map(sendRequests));
   return seen;
 }
 

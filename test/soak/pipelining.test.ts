@@ -7,9 +7,11 @@ import { mebibyte, startGatewayProcess, startLoadedBackend } from '../load/suppo
 import { connectTo, get } from '../support/rawClient.ts';
 
 const connections = 1_900;
-const behind = 950;
+const pipelined = 950;
 
-it('1,900 connections that pipeline 950 requests behind a slow one', { timeout: 120_000 }, async () => {
+it('1,900 connections with 950 requests pipelined after a slow one do not delay other clients', {
+  timeout: 120_000,
+}, async () => {
   const backend = await startLoadedBackend((req, res) => {
     if (req.url !== '/slow') res.end('ok');
   });
@@ -18,12 +20,12 @@ it('1,900 connections that pipeline 950 requests behind a slow one', { timeout: 
   const alone = await latencies(port, 2_000);
   const before = rssBytes(pid);
   let peak = before;
-  const watching = setInterval(() => {
+  const sampling = setInterval(() => {
     peak = Math.max(peak, rssBytes(pid));
   }, 50);
 
   const file = fileURLToPath(new URL('support/pipelineFlood.ts', import.meta.url));
-  const flood = spawn(process.execPath, [file, String(port), String(connections), String(behind)], {
+  const flood = spawn(process.execPath, [file, String(port), String(connections), String(pipelined)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   onTestFinished(() => void flood.kill('SIGKILL'));
@@ -32,29 +34,29 @@ it('1,900 connections that pipeline 950 requests behind a slow one', { timeout: 
     written = true;
   });
   const during = await latencies(port, () => !written);
-  const held = await latencies(port, 3_000);
+  const waiting = await latencies(port, 3_000);
   flood.stdin.end();
   await once(flood, 'close');
   const after = await latencies(port, 10_000);
-  clearInterval(watching);
+  clearInterval(sampling);
 
   const growth = peak - before;
   console.log(
-    `soak: pipelining: worst response ${worst(alone)} ms alone, ${worst(during)} ms while it is sent, ` +
-      `${worst(held)} ms while it waits, ${worst(after)} ms after it; ` +
+    `soak: pipelining: worst response ${worst(alone)} ms before the load, ${worst(during)} ms while it is sent, ` +
+      `${worst(waiting)} ms while it waits, ${worst(after)} ms after it; ` +
       `RSS ${mib(before)} MiB, peak ${mib(peak)}, at the end ${mib(rssBytes(pid))}`,
   );
   expect(growth, 'growth of resident memory').toBeLessThan(256 * mebibyte);
-  expect(worst([...during, ...held]), 'worst response in ms').toBeLessThan(100);
-  expect(backend.connections(), 'aborted with their clients').toBeLessThan(10);
+  expect(worst([...during, ...waiting]), 'worst response in ms').toBeLessThan(100);
+  expect(backend.connections(), 'connections to the backend after the clients left').toBeLessThan(10);
 });
 
-/** Of one client, request by request, for so many ms or as long as `going`. */
-async function latencies(port: number, going: number | (() => boolean)): Promise<number[]> {
+/** Sends one request after another for `duration` ms, or while it returns true. Returns the response times in ms. */
+async function latencies(port: number, duration: number | (() => boolean)): Promise<number[]> {
   const client = await connectTo(port);
-  const until = performance.now() + (typeof going === 'number' ? going : 0);
+  const until = performance.now() + (typeof duration === 'number' ? duration : 0);
   const times: number[] = [];
-  while (typeof going === 'number' ? performance.now() < until : going()) {
+  while (typeof duration === 'number' ? performance.now() < until : duration()) {
     const startedAt = performance.now();
     client.send(get('/v1/x'));
     expect((await client.response('GET', 30_000)).status).toBe(200);

@@ -10,10 +10,10 @@ const mebibyte = 2 ** 20;
 const dateOf = (first: string, generation: number) =>
   new Date(Date.parse(first) + generation * day).toISOString().slice(0, 10);
 
-/** The number of the configuration stands in both dates, in the page, and in which target answers. */
+/** A configuration whose number can be read from both dates, the info link and the target that answers. */
 function routes(generation: number, targets: readonly [string, string]): string {
   const target = targets[generation % 2];
-  // Swapped, doubled, weighted: another set of targets every time, of which each answers alike.
+  // The target and its weight change with the generation.
   const upstream = [target, [{ url: target, weight: 2 }], [target], [{ url: target, weight: 3 }]][generation % 4];
   const v3 = [target, { upstream: target, deprecation: '2020-01-01' }, { retired: true }, undefined][generation % 4];
   return JSON.stringify({
@@ -32,7 +32,7 @@ function routes(generation: number, targets: readonly [string, string]): string 
   });
 }
 
-it('500 reloads under load: no request fails, no answer is of two configurations, nothing is kept', {
+it('500 reloads under load fail no request, mix no configurations in a response and leak no memory or files', {
   timeout: 180_000,
 }, async () => {
   const targets = [await startPlainBackend('0'), await startPlainBackend('1')] as const;

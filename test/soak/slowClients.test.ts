@@ -12,7 +12,7 @@ const beginnings = [
   'POST /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n',
 ];
 
-it('2,000 heads and bodies that never end are cut, and nobody else waits for them', async () => {
+it('2,000 incomplete heads and bodies time out and do not delay other clients', async () => {
   const timeouts = { head: '3s', body_idle: '3s' };
   const routes = { '/v1': await startPlainBackend('ok') };
   const gateway = await startGateway(JSON.stringify({ gateway: { timeouts }, routes }));
@@ -22,7 +22,7 @@ it('2,000 heads and bodies that never end are cut, and nobody else waits for the
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
   });
-  // Heads go on byte by byte: what counts is the time of the whole.
+  // Heads continue byte by byte: their time-out covers the whole head.
   const dripping = setInterval(() => {
     for (const [number, socket] of sockets.entries()) if (number % 2 === 0 && socket.writable) socket.write('a');
   }, 500);
@@ -38,13 +38,13 @@ it('2,000 heads and bodies that never end are cut, and nobody else waits for the
 
 function begin(port: number, bytes: string): Socket {
   const socket = connect({ port, host: '127.0.0.1' });
-  // Read, or the end of the connection would never be seen.
+  // Resumed, because a paused socket does not emit the end of the connection.
   socket.on('error', () => {}).resume();
   socket.write(bytes);
   return socket;
 }
 
-/** Of a client that asks for `ms`, one request after the other; in ms. */
+/** The p99 response time in ms of a client that sends one request after another for `ms`. */
 async function p99(port: number, ms: number): Promise<number> {
   const client = await connectTo(port);
   const times: number[] = [];

@@ -4,21 +4,21 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { pinned } from '../../../bench/support/cores.ts';
 
-/** What a load generator has seen; `wrong` holds the first few answers that were not as they should be. */
-export interface Seen {
+/** The report of a load generator. `wrong` contains the first wrong responses. */
+export interface LoadReport {
   readonly served: number;
   readonly seconds: number;
   readonly wrong: readonly string[];
   readonly generations: number;
 }
 
-/** Keeps connections to the gateway on `port` busy, in a process of its own, until the returned function is called. */
-export function startLoad(port: number, connections: number): Promise<() => Promise<Seen>> {
+/** Sends requests to the gateway on `port` from another process. The returned function stops it. */
+export function startLoad(port: number, connections: number): Promise<() => Promise<LoadReport>> {
   return startLoadProcess('loadProcess.ts', port, connections);
 }
 
-/** Runs a load generator of this folder until the returned function is called, which gives what it printed at its end. */
-export async function startLoadProcess<Printed>(name: string, ...numbers: number[]): Promise<() => Promise<Printed>> {
+/** Starts a load generator of this folder. The returned function stops it and returns its report. */
+export async function startLoadProcess<Report>(name: string, ...numbers: number[]): Promise<() => Promise<Report>> {
   const file = fileURLToPath(new URL(name, import.meta.url));
   const { program, args } = pinned({ program: process.execPath, args: [file, ...numbers.map(String)] }, 'load');
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -31,6 +31,6 @@ export async function startLoadProcess<Printed>(name: string, ...numbers: number
   return async () => {
     child.stdin.end();
     await once(child, 'close');
-    return JSON.parse(written.slice(written.indexOf('{'))) as Printed;
+    return JSON.parse(written.slice(written.indexOf('{'))) as Report;
   };
 }

@@ -1,6 +1,6 @@
 /**
- * node loadProcess.ts PORT CONNECTIONS: one request at a time on each connection, half of them on /v1 and half on /v2,
- * until stdin ends. The answers of /v1 carry the number of their configuration in three fields and in the body.
+ * node loadProcess.ts PORT CONNECTIONS: sends one request at a time on each connection until stdin ends, half of them to
+ * /v1 and half to /v2. Responses of /v1 contain the number of their configuration in three fields and in the body.
  */
 import { connect } from 'node:net';
 
@@ -9,13 +9,13 @@ const wrong: string[] = [];
 const generations = new Set<number>();
 let served = 0;
 let over = false;
-let busy = 0;
+let open = 0;
 
-function drive(version: 'v1' | 'v2'): void {
+function connectAndSend(version: 'v1' | 'v2'): void {
   const request = `GET /${version}/x HTTP/1.1\r\nHost: a\r\n\r\n`;
   const socket = connect({ port: Number(port), host: '127.0.0.1', noDelay: true });
   let received = '';
-  busy += 1;
+  open += 1;
   socket.on('connect', () => socket.write(request));
   socket.on('data', (chunk) => {
     received += chunk.toString('latin1');
@@ -31,24 +31,24 @@ function drive(version: 'v1' | 'v2'): void {
   });
   socket.on('error', (error) => note(`${version} ${error.message}`));
   socket.on('close', () => {
-    busy -= 1;
+    open -= 1;
     if (over) return report();
     note(`${version}: the connection was closed`);
-    setTimeout(drive, 20, version);
+    setTimeout(connectAndSend, 20, version);
   });
 }
 
-function faultOf(version: string, answer: string): string | undefined {
-  if (!answer.startsWith('HTTP/1.1 200 ')) return `${version} failed`;
+function faultOf(version: string, response: string): string | undefined {
+  if (!response.startsWith('HTTP/1.1 200 ')) return `${version} failed`;
   if (version === 'v2') return undefined;
-  const dated = (Number(/deprecation: @(\d+)/i.exec(answer)?.[1]) - Date.parse('2020-01-01') / 1000) / 86_400;
-  const sunset = (Date.parse(/sunset: (.*)/i.exec(answer)?.[1] ?? '') - Date.parse('2100-01-01')) / 86_400_000;
-  const page = Number(/generation-(\d+)>; rel="deprecation"/.exec(answer)?.[1]);
-  const target = Number(answer.slice(answer.lastIndexOf('\n') + 1));
-  generations.add(page);
-  return dated === page && sunset === page && target === page % 2
+  const deprecation = (Number(/deprecation: @(\d+)/i.exec(response)?.[1]) - Date.parse('2020-01-01') / 1000) / 86_400;
+  const sunset = (Date.parse(/sunset: (.*)/i.exec(response)?.[1] ?? '') - Date.parse('2100-01-01')) / 86_400_000;
+  const info = Number(/generation-(\d+)>; rel="deprecation"/.exec(response)?.[1]);
+  const target = Number(response.slice(response.lastIndexOf('\n') + 1));
+  generations.add(info);
+  return deprecation === info && sunset === info && target === info % 2
     ? undefined
-    : `mixed ${dated} ${sunset} ${page} ${target}`;
+    : `mixed ${deprecation} ${sunset} ${info} ${target}`;
 }
 
 function note(fault: string): void {
@@ -56,14 +56,14 @@ function note(fault: string): void {
 }
 
 function report(): void {
-  if (busy > 0) return;
+  if (open > 0) return;
   const seconds = (performance.now() - startedAt) / 1000;
-  const seen = { served, seconds, wrong, generations: generations.size };
-  process.stdout.write(JSON.stringify(seen), () => process.exit());
+  const loadReport = { served, seconds, wrong, generations: generations.size };
+  process.stdout.write(JSON.stringify(loadReport), () => process.exit());
 }
 
 const startedAt = performance.now();
-for (let number = 0; number < Number(connections); number += 1) drive(number % 2 === 0 ? 'v1' : 'v2');
+for (let number = 0; number < Number(connections); number += 1) connectAndSend(number % 2 === 0 ? 'v1' : 'v2');
 process.stdout.write('\n');
 process.stdin.resume().on('end', () => {
   over = true;
