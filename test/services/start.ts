@@ -1,11 +1,11 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { Answer } from '../support/contract.ts';
+import type { ReceivedResponse } from '../support/contract.ts';
 
 export interface Service {
   readonly url: string;
-  ask(path: string, init?: RequestInit): Promise<Answer>;
+  ask(path: string, init?: RequestInit): Promise<ReceivedResponse>;
 }
 
 /** Starts a service on a free port until the running test has finished. */

@@ -15,10 +15,10 @@ export type Step =
   /** Sends FIN, and keeps reading. */
   | { readonly end: true }
   | { readonly reset: true }
-  /** The following bytes are a tunnel. `early`: those that have arrived already. */
+  /** The following bytes belong to a tunnel. `early`: the bytes that have already arrived. */
   | { readonly take: (socket: Socket, early: string) => void };
 
-/** The response of a backend. No steps, or undefined: none. */
+/** The response of a backend. No steps or undefined: no response. */
 export type Answer = Bytes | readonly Step[] | ((request: SeenRequest) => Answer | undefined);
 
 export interface SeenConnection {
@@ -31,7 +31,7 @@ export interface Backend {
   readonly url: string;
   readonly port: number;
   readonly connections: readonly SeenConnection[];
-  /** Complete requests, in the order in which they ended. */
+  /** Complete requests, in the order in which they were completed. */
   readonly requests: readonly SeenRequest[];
   /** All bytes received, over all connections. */
   readonly bytes: string;
@@ -41,13 +41,13 @@ export interface Backend {
 
 export const okAnswer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-/** A well-formed answer with a Content-Length; `fields` are header lines. */
+/** A valid response with a Content-Length; `fields` are header lines. */
 export function answer(status: number, body: string, ...fields: string[]): string {
   const lines = [`HTTP/1.1 ${status} Reason`, ...fields, `Content-Length: ${body.length}`];
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** `bytes` in pieces of `size`, a pause after each. */
+/** Writes `bytes` in pieces of `size`, with a pause after each. */
 export function inPieces(bytes: string, size = 1, pauseMs = 1): Step[] {
   const steps: Step[] = [];
   for (let at = 0; at < bytes.length; at += size) {
@@ -56,7 +56,7 @@ export function inPieces(bytes: string, size = 1, pauseMs = 1): Step[] {
   return steps;
 }
 
-/** A backend on its own port; closed at the end of the test. It answers at the end of a request, or of its head. */
+/** Starts a backend on a free port; closed at the end of the test. `at`: what it must have received before it responds. */
 export async function startBackend(
   script: Answer = okAnswer,
   { at = 'request' }: { at?: 'request' | 'head' } = {},
@@ -103,40 +103,40 @@ function serve(
   connection: number,
   script: Answer,
   at: 'request' | 'head',
-  note: (request: SeenRequest) => void,
+  onRequest: (request: SeenRequest) => void,
 ): void {
   let buffer = '';
   let answered = 0;
-  let taken = false;
-  let held = false;
-  let turn = Promise.resolve();
+  let isTunnel = false;
+  let isPaused = false;
+  let responses = Promise.resolve();
   const take = (handler: (socket: Socket, early: string) => void): void => {
-    taken = true;
+    isTunnel = true;
     const early = buffer;
     buffer = '';
     handler(socket, early);
   };
   const read = (): void => {
-    while (!taken && !held && buffer !== '') {
+    while (!isTunnel && !isPaused && buffer !== '') {
       const index = seen.requests.length;
       const head = parseRequestHead(buffer, connection, index);
       if (!head) return;
       const reply = (request: SeenRequest): void => {
         answered += 1;
-        turn = turn.then(() => perform(socket, stepsOf(script, request), take));
+        responses = responses.then(() => perform(socket, stepsOf(script, request), take));
       };
       if (at === 'head' && answered === index) reply(head);
       const whole = withBody(head, buffer);
       if (!whole) return;
       buffer = buffer.slice(whole.raw.length);
       seen.requests.push(whole);
-      note(whole);
+      onRequest(whole);
       if (at === 'request') reply(whole);
       // A tunnel may begin here: the bytes that follow wait until the response is sent.
       if (/^upgrade:/im.test(whole.raw)) {
-        held = true;
-        turn = turn.then(() => {
-          held = false;
+        isPaused = true;
+        responses = responses.then(() => {
+          isPaused = false;
           read();
         });
       }
@@ -144,13 +144,13 @@ function serve(
   };
   socket.on('data', (data) => {
     seen.raw += data.toString('latin1');
-    if (taken) return;
+    if (isTunnel) return;
     buffer += data.toString('latin1');
     read();
   });
   socket.on('end', () => {
     if (seen.closed === 'open') seen.closed = 'end';
-    if (!taken) void turn.then(() => socket.end());
+    if (!isTunnel) void responses.then(() => socket.end());
   });
   socket.on('error', () => {
     seen.closed = 'reset';
@@ -179,7 +179,7 @@ async function perform(
   }
 }
 
-/** Waits for the kernel to take the bytes, so that the next step comes after them. */
+/** Waits until the kernel has accepted the bytes, so that the next step follows them. */
 function write(socket: Socket, bytes: Bytes): Promise<void> {
   const data = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
   return new Promise((resolve) => {

@@ -10,7 +10,7 @@ export interface Pair {
   readonly key: Buffer;
 }
 
-/** A key of `kind` and a certificate for it with `CN=name`, made in `folder`. */
+/** Creates a key of `kind` and its certificate with `CN=name` in `folder`. */
 export function makePair(folder: string, name: string, kind: 'ec' | 'rsa' = 'ec'): Pair {
   const files = { cert: join(folder, `${name}.made.crt`), key: join(folder, `${name}.made.key`) };
   const newKey = kind === 'ec' ? ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'] : ['rsa:2048'];
@@ -19,7 +19,7 @@ export function makePair(folder: string, name: string, kind: 'ec' | 'rsa' = 'ec'
   return { cert: readFileSync(files.cert), key: readFileSync(files.key) };
 }
 
-/** A TLS connection to a gateway, without checking its certificate. Closed at the end of the test. */
+/** Opens a TLS connection without checking the certificate; closed at the end of the test. */
 export async function connectSecurely(port: number, ALPNProtocols: string[] = ['http/1.1']): Promise<TLSSocket> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols });
   onTestFinished(() => {
@@ -29,7 +29,7 @@ export async function connectSecurely(port: number, ALPNProtocols: string[] = ['
   return socket;
 }
 
-/** The CN of the certificate that `port` presents now. */
+/** The CN of the certificate that the server on `port` presents. */
 export async function nameAt(port: number): Promise<string> {
   const socket = await connectSecurely(port);
   const name = String(socket.getPeerCertificate().subject.CN);

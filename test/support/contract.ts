@@ -40,8 +40,8 @@ interface Document {
   paths: Record<string, Record<string, Operation>>;
 }
 
-/** A response that was received. */
-export interface Answer {
+/** A response to check. */
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -67,35 +67,35 @@ export class Contract {
       ),
     );
     addFormats.default(this.#ajv);
-    // Allows the top-level keys of the document in its role as a schema. A misspelt keyword in a schema still throws.
+    // Ajv reads the document as a schema and rejects unknown keywords, so its top-level keys must be allowed.
     this.#ajv.addVocabulary(Object.keys(this.#document));
     this.#ajv.addSchema(this.#document, 'contract');
   }
 
-  /** Every operation with each of its statuses: `GET /cocktails 200`. */
+  /** All operations with their statuses, such as `GET /cocktails 200`. */
   statuses(): string[] {
     return [...this.operations].flatMap(([name, { responses }]) =>
       Object.keys(responses).map((status) => `${name} ${status}`),
     );
   }
 
-  /** What the contract does not allow in `answer`; empty if it is valid. */
-  faults(operation: string, answer: Answer): string[] {
-    const declared = this.operations.get(operation)?.responses[answer.status];
-    if (declared === undefined) return [`${operation} ${answer.status} is not declared`];
+  /** Why the contract does not allow the response; empty if it does. */
+  faults(operation: string, response: ReceivedResponse): string[] {
+    const declared = this.operations.get(operation)?.responses[response.status];
+    if (declared === undefined) return [`${operation} ${response.status} is not declared`];
     const { headers = {}, content } = this.resolve(declared);
-    return [...this.#headerFaults(headers, answer.headers), ...this.#bodyFaults(content, answer)];
+    return [...this.#headerFaults(headers, response.headers), ...this.#bodyFaults(content, response)];
   }
 
   /** Whether `body` is a valid JSON request body of the operation. */
   accepts(operation: string, body: unknown): boolean {
     const schema = this.operations.get(operation)?.requestBody?.content['application/json']?.schema;
-    if (schema === undefined) throw new Error(`${operation} takes no JSON`);
+    if (schema === undefined) throw new Error(`${operation} has no JSON body`);
     return this.#compile(schema)(body) === true;
   }
 
-  /** The examples of bodies that do not fit their own schema. */
-  wrongExamples(): string[] {
+  /** The examples of bodies that do not match their schema. */
+  invalidExamples(): string[] {
     return [...this.operations].flatMap(([name, { requestBody, responses }]) => {
       const bodies = [requestBody, ...Object.values(responses).map((response) => this.resolve(response))];
       const media = bodies.flatMap((body) => Object.values(body?.content ?? {}));
@@ -123,11 +123,13 @@ export class Contract {
     });
   }
 
-  #bodyFaults(content: Record<string, Media> | undefined, answer: Answer): string[] {
-    if (content === undefined) return answer.text === '' ? [] : ['there is a body where none is declared'];
-    const type = answer.headers.get('content-type')?.split(';')[0] ?? 'none';
+  #bodyFaults(content: Record<string, Media> | undefined, response: ReceivedResponse): string[] {
+    if (content === undefined) return response.text === '' ? [] : ['the body is not declared'];
+    const type = response.headers.get('content-type')?.split(';')[0] ?? 'none';
     const media = content[type];
-    return media ? this.#schemaFaults(media.schema, JSON.parse(answer.text)) : [`content type ${type} is not declared`];
+    return media
+      ? this.#schemaFaults(media.schema, JSON.parse(response.text))
+      : [`content type ${type} is not declared`];
   }
 
   #schemaFaults(schema: Schema, value: unknown): string[] {
@@ -137,7 +139,7 @@ export class Contract {
   }
 
   #compile(schema: Schema): ValidateFunction {
-    // Refers to the document by name: a schema that is compiled alone would resolve `#/components` within itself.
+    // References get the name of the document: Ajv would look up `#/components` in the compiled schema itself.
     return this.#ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"contract#/')));
   }
 }

@@ -2,7 +2,7 @@ import { answerTo } from '../../gateway/admin/reading/answers.ts';
 import type { LedgerClient } from '../../gateway/admin/reading/ledgerClient.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 
-/** A ledger client that runs its queries at once, without a thread. */
+/** A ledger client that runs its queries in the calling thread. */
 export function directLedgerClient(queries: UsageQueries): LedgerClient {
   return {
     get problem() {

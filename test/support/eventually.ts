@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest';
 
-/** Repeats `check` until it does not throw. */
+/** Repeats `check` until it does not throw, for at least 30 s. */
 export function eventually(check: () => void | Promise<void>, withinMs = 30_000): Promise<void> {
   return vi.waitFor(check, { interval: 5, timeout: Math.max(withinMs, 30_000) });
 }

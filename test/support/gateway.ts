@@ -22,7 +22,7 @@ export interface TestSettings {
   readonly defaults?: Readonly<Record<string, unknown>>;
 }
 
-/** A gateway with these `routes:` on ports of its own; closed at the end of the test. */
+/** Starts a gateway with these `routes:` on free ports; closed at the end of the test. */
 export async function startTestGateway(
   routes: Readonly<Record<string, unknown>>,
   { now, gateway = {}, defaults }: TestSettings = {},
@@ -37,7 +37,7 @@ export async function startTestGateway(
   return { port: running.port, adminPort: running.adminPort, url: `http://127.0.0.1:${running.port}` };
 }
 
-/** The URL of a port that was just closed, so that connections are refused. */
+/** A URL whose port is closed, so that connections are refused. */
 export async function refusedUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -47,7 +47,7 @@ export async function refusedUrl(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-/** The URL of a listener that accepts no connection and whose queue is full: the kernel drops further SYNs. */
+/** The URL of a listener that accepts no connections and whose queue is full: the kernel drops further SYNs. */
 export async function unansweringUrl(): Promise<string> {
   const code = `
     const { parentPort } = require('node:worker_threads');

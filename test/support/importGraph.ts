@@ -21,7 +21,7 @@ export function readImportGraph(folder: string): ImportGraph {
   return { files, edges: files.flatMap((file) => edgesFrom(file, known)), lines };
 }
 
-/** Imports per 1,000 lines. A high figure means that a reader jumps to another file for every fact. */
+/** With a high figure, a reader must often open another file. */
 export function edgesPerThousandLines({ edges, lines }: ImportGraph): number {
   const total = [...lines.values()].reduce((sum, count) => sum + count, 0);
   return (edges.length / total) * 1000;
@@ -34,7 +34,7 @@ export function smallSingleImporterFiles({ files, edges, lines }: ImportGraph, l
   return files.filter((file) => importers.get(file) === 1 && (lines.get(file) ?? 0) < limit);
 }
 
-/** Import cycles as a depth-first walk finds them, each as `a → b → a`. */
+/** The import cycles that a depth-first search finds, each as `a → b → a`. */
 export function importCycles({ files, edges }: ImportGraph, { types }: { readonly types: boolean }): string[] {
   const imported = targetsByFile(edges.filter((edge) => types || !edge.typeOnly));
   const found: string[] = [];
@@ -78,7 +78,7 @@ function targetsByFile(edges: readonly Import[]): Map<string, string[]> {
   return targets;
 }
 
-/** A file that imports another twice, once for types, depends on it once. */
+/** Two imports of the same file, such as one for types, count as one edge. */
 function edgesFrom(file: string, known: ReadonlySet<string>): Import[] {
   const edges = new Map<string, Import>();
   for (const one of importsOf(file)) {

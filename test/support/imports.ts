@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
-/** One import as it stands in a file; `to` is a path from the project's root, or a package's name. */
+/** An import statement of a file. `to`: a path from the root of the project, or the name of a package. */
 export interface Import {
   readonly from: string;
   readonly to: string;
   readonly relative: boolean;
-  /** `import type`, or only `type` names: gone before the code runs. */
+  /** `import type`, or only names with `type`: removed at compile time. */
   readonly typeOnly: boolean;
 }
 
-const dynamic = /\bimport\('([^']+)'\)/g;
-const statement = /^(?:import|export)\s+(?:([^'";]*?)\s+from\s+)?'([^']+)'/gm;
+const dynamicImport = /\bimport\('([^']+)'\)/g;
+const staticImport = /^(?:import|export)\s+(?:([^'";]*?)\s+from\s+)?'([^']+)'/gm;
 
-/** Every `.ts` file below `folder`, as paths from the project's root. */
+/** Every `.ts` file below `folder`, as a path from the root of the project. */
 export function filesBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.parentPath.includes('node_modules'))
@@ -23,10 +23,13 @@ export function filesBelow(folder: string): string[] {
 
 export function importsOf(file: string): Import[] {
   const text = readFileSync(file, 'utf8');
-  const stated = [...text.matchAll(statement)].map(([, names = '', specifier = '']) =>
+  const imports = [...text.matchAll(staticImport)].map(([, names = '', specifier = '']) =>
     importOf(file, specifier, isTypeOnly(names)),
   );
-  return [...stated, ...[...text.matchAll(dynamic)].map(([, specifier = '']) => importOf(file, specifier, false))];
+  return [
+    ...imports,
+    ...[...text.matchAll(dynamicImport)].map(([, specifier = '']) => importOf(file, specifier, false)),
+  ];
 }
 
 function importOf(file: string, specifier: string, typeOnly: boolean): Import {

@@ -9,7 +9,7 @@ import { readLedger } from './readLedger.ts';
 export const hour = 3_600_000;
 export const day = 24 * hour;
 
-/** A ledger on disk with these rows, covered since `covered` (epoch ms). Removed after the test. */
+/** Creates a ledger on disk with these rows and coverage since `covered` (epoch ms). Removed at the end of the test. */
 export function ledgerWith(rows: UsageBatch, covered: number) {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
   const file = join(folder, 'usage.db');
@@ -24,7 +24,7 @@ export function ledgerWith(rows: UsageBatch, covered: number) {
   return { ledger, file, queries: readLedger(ledger) };
 }
 
-/** The requests of a client to a route of a version at an instant. */
+/** A row with the requests of a client to a version at the time `at` (epoch ms). */
 export function row(version: string, client: string, at: number, more: Partial<UsageRow> = {}): UsageRow {
   const requests = more.requests ?? 1;
   const counts = { requests, errors: 0, served: requests, failing: 0, refused: 0, first: at, last: at, used: at };

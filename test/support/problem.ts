@@ -2,7 +2,7 @@ import { parseList } from 'structured-headers';
 import { expect } from 'vitest';
 import { type RawResponse, singleValueOf, valuesOf } from './response.ts';
 
-/** RFC 9209 §2.3, the error types that a reverse proxy can have. */
+/** RFC 9209 §2.3: the error types that a reverse proxy can report. */
 const proxyErrors = new Set([
   'dns_timeout',
   'dns_error',
@@ -38,7 +38,7 @@ const proxyErrors = new Set([
   'proxy_loop_detected',
 ]);
 
-/** What a response of the gateway itself must not reveal: addresses of backends, and details of the implementation. */
+/** A problem must not reveal addresses of backends or details of the implementation. */
 const internals =
   /127\.0\.0\.1|localhost|\bnode\b|node:|undici|llhttp|HPE_|UND_ERR|ECONN|\.[cm]?[jt]s\b|\n\s+at |stack/i;
 

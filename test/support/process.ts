@@ -12,7 +12,7 @@ export interface Running {
 
 /** Starts a program of this project. Ends it and its child processes at the end of the test. */
 export function run(command: string, args: readonly string[], env: Record<string, string> = {}): Running {
-  // A group of its own, so that its children end with it.
+  // In its own process group, so that its child processes are ended with it.
   const child = spawn(command, args, {
     env: { ...process.env, ...env },
     detached: true,

@@ -4,30 +4,30 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { parseHead, parseResponse, type RawResponse } from './response.ts';
 
-/** Longer than any time-out that a test sets, shorter than the patience of the test runner. */
-const patienceMs = 3_000;
+/** Longer than every time-out that a test sets, shorter than the limit of the test runner. */
+const defaultWaitMs = 3_000;
 
-/** The lines of a message head: joined by CRLF, closed by an empty line. */
+/** A message head with these lines and the empty line at its end. */
 export function message(...lines: string[]): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** `GET target` with a Host, and more fields. */
+/** `GET target` with a Host and these fields. */
 export function get(target: string, ...fields: string[]): string {
   return message(`GET ${target} HTTP/1.1`, 'Host: api.test', ...fields);
 }
 
-/** A request with a Host and a body of a known length. */
+/** A POST with a Host and a Content-Length. */
 export function post(target: string, body: string, ...fields: string[]): string {
   return message(`POST ${target} HTTP/1.1`, 'Host: api.test', `Content-Length: ${body.length}`, ...fields) + body;
 }
 
-/** A request whose body is `chunks`, sent unchanged and with their sizes. */
+/** A POST with a chunked body. `chunks` is sent unchanged, so it must contain the chunk sizes. */
 export function chunked(target: string, chunks: string, ...fields: string[]): string {
   return message(`POST ${target} HTTP/1.1`, 'Host: api.test', 'Transfer-Encoding: chunked', ...fields) + chunks;
 }
 
-/** One connection, byte by byte. Text is latin1. */
+/** A client that sends and receives raw bytes on one connection. Text is latin1. */
 export class RawClient {
   readonly socket: Socket;
   #received = '';
@@ -37,10 +37,10 @@ export class RawClient {
   constructor(socket: Socket) {
     this.socket = socket;
     socket.setNoDelay(true);
-    socket.on('data', (data) => this.#note(() => (this.#received += data.toString('latin1'))));
-    socket.on('end', () => this.#note(() => (this.#closed ??= 'end')));
-    socket.on('error', () => this.#note(() => (this.#closed ??= 'reset')));
-    socket.on('close', () => this.#note(() => (this.#closed ??= 'reset')));
+    socket.on('data', (data) => this.#update(() => (this.#received += data.toString('latin1'))));
+    socket.on('end', () => this.#update(() => (this.#closed ??= 'end')));
+    socket.on('error', () => this.#update(() => (this.#closed ??= 'reset')));
+    socket.on('close', () => this.#update(() => (this.#closed ??= 'reset')));
   }
 
   /** The bytes that `response` or `bytes` have not returned yet. */
@@ -59,24 +59,24 @@ export class RawClient {
     }
   }
 
-  /** The next answer; `method` is that of its request. Rejects if it is incomplete, malformed or late. */
-  async response(method = 'GET', withinMs = patienceMs): Promise<RawResponse> {
+  /** The next response; `method` is that of its request. Rejects if it is incomplete, malformed or late. */
+  async response(method = 'GET', withinMs = defaultWaitMs): Promise<RawResponse> {
     const parse = () => parseResponse(this.#received, method, this.#closed === 'end');
-    await this.#until(() => parse() !== undefined || this.#closed !== undefined, 'a whole answer', withinMs);
+    await this.#until(() => parse() !== undefined || this.#closed !== undefined, 'a complete response', withinMs);
     const parsed = parse();
-    if (!parsed) throw new Error(`the answer was cut off by ${this.#closed}: ${this.#excerpt()}`);
+    if (!parsed) throw new Error(`the response was cut off by ${this.#closed}: ${this.#excerpt()}`);
     this.#received = parsed.rest;
     return parsed.response;
   }
 
-  /** An answer that is visibly incomplete. Rejects if it looks complete. */
+  /** A response that clients recognize as incomplete. Rejects if it looks complete. */
   async abortedResponse(method = 'GET'): Promise<{ status: number; partial: string }> {
-    await this.#until(() => this.#closed !== undefined, 'the end of a broken answer');
+    await this.#until(() => this.#closed !== undefined, 'the end of an incomplete response');
     if (parseResponse(this.#received, method, this.#closed === 'end')) {
-      throw new Error(`the answer ended as if it were whole: ${this.#excerpt()}`);
+      throw new Error(`the response ended as if it were complete: ${this.#excerpt()}`);
     }
     const head = parseHead(this.#received, method);
-    if (!head) throw new Error(`no head of an answer: ${this.#excerpt()}`);
+    if (!head) throw new Error(`no response head: ${this.#excerpt()}`);
     return { status: head.status, partial: this.#received.slice(head.length) };
   }
 
@@ -88,8 +88,8 @@ export class RawClient {
     return taken;
   }
 
-  /** Waits for the peer to close; `leftover`: bytes that belong to no answer returned so far. */
-  async closed(withinMs = patienceMs): Promise<{ by: 'end' | 'reset'; leftover: string }> {
+  /** Waits for the peer to close; `leftover`: bytes that no returned response contains. */
+  async closed(withinMs = defaultWaitMs): Promise<{ by: 'end' | 'reset'; leftover: string }> {
     await this.#until(() => this.#closed !== undefined, 'the connection to be closed', withinMs);
     return { by: this.#closed ?? 'reset', leftover: this.#received };
   }
@@ -107,12 +107,12 @@ export class RawClient {
     this.socket.resetAndDestroy();
   }
 
-  #note(change: () => void): void {
+  #update(change: () => void): void {
     change();
     this.#wake();
   }
 
-  async #until(condition: () => boolean, what: string, withinMs = patienceMs): Promise<void> {
+  async #until(condition: () => boolean, what: string, withinMs = defaultWaitMs): Promise<void> {
     const deadline = Date.now() + withinMs;
     while (!condition()) {
       const left = deadline - Date.now();

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 
-/** A reader of the file that `ledger` writes at this moment; closed at the end of the test. */
+/** Opens a reader of the file of `ledger`; closed at the end of the test. */
 export function readLedger({ settings: { store, names }, waitingRows, problem }: Ledger): LedgerReader {
   try {
     const reader = LedgerReader.open(store, names);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The first block of a kind in README.md that contains a text, without its fences. */
+/** The first code block of README.md with the language `kind` that contains a text. */
 export function readmeBlock(kind: string, containing: string): string {
   for (const [, language, text] of readFileSync('README.md', 'utf8').matchAll(/^```(\w+)\n(.*?)^```$/gms)) {
     if (language === kind && text?.includes(containing)) return text;

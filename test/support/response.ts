@@ -9,7 +9,7 @@ export interface RawResponse {
   readonly body: string;
   readonly trailers: readonly Field[];
   readonly framing: 'none' | 'length' | 'chunked' | 'close';
-  /** The 1xx responses that came before. */
+  /** The preceding 1xx responses. */
   readonly interim: readonly RawResponse[];
 }
 

@@ -8,7 +8,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { directLedgerClient } from './directLedgerClient.ts';
 
-/** The admin listener of a gateway with these routes and this ledger: its host:port. */
+/** Starts an admin listener for these routes and this ledger. Returns its host:port. */
 export async function startAdmin(
   routes: Readonly<Record<string, unknown>>,
   usage: UsageQueries | undefined,
@@ -16,13 +16,13 @@ export async function startAdmin(
   retire: object = {},
 ): Promise<string> {
   const current = snapshotFrom({ routes, retire });
-  const unasked = (): never => {
-    throw new Error('nobody asks for this');
+  const unavailable = (): never => {
+    throw new Error('not available in this test');
   };
   const operations: Operations = {
-    reload: unasked,
-    preview: unasked,
-    config: unasked,
+    reload: unavailable,
+    preview: unavailable,
+    config: unavailable,
     report: async () => ({ versions: [], workers: [] }),
     clock: { now: () => now },
     usage: usage && directLedgerClient(usage),

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { expect, vi } from 'vitest';
 
-/** What a page tells its reader to do, in order: commands to run, and edits of routes.yaml. */
+/** A step that a page describes: a command, or an edit of routes.yaml. */
 type Step = { readonly command: string } | { readonly edit: string };
 
 export interface RunningStack {
@@ -13,35 +13,36 @@ export interface RunningStack {
   readonly url: string;
 }
 
-const answersIn = { timeout: 30_000, interval: 100 };
+const waitOptions = { timeout: 30_000, interval: 100 };
 
-/** Follows docs/retire-a-version.md on a running stack with the shipped routes.yaml, and checks what the page promises. */
+/** Follows docs/retire-a-version.md on a running stack with the shipped routes.yaml, and checks the described results. */
 export async function followRetirePage(page: string, { run, routes, url }: RunningStack): Promise<void> {
   const statusOfV1 = async () => (await fetch(`${url}/v1/drinks/7`, { headers: { 'user-agent': 'curl/8' } })).status;
-  const answers = (status: number) => vi.waitFor(async () => expect(await statusOfV1()).toBe(status), answersIn);
+  const waitForStatus = (status: number) =>
+    vi.waitFor(async () => expect(await statusOfV1()).toBe(status), waitOptions);
   const expected = [200, 410, 200, 410];
   for (const step of stepsOf(page)) {
     if ('edit' in step) {
       edit(routes, step.edit);
       // The first edit is refused; each of the others changes the answer of v1.
-      await answers(expected.shift() ?? 0);
+      await waitForStatus(expected.shift() ?? 0);
       continue;
     }
     const { command } = step;
     const result = await run(command);
-    const isNo = /can-retire|--against-running/.test(command);
-    expect([command, result.code, result.stdout]).toEqual([command, isNo ? 1 : 0, expect.any(String)]);
+    const expectsNo = /can-retire|--against-running/.test(command);
+    expect([command, result.code, result.stdout]).toEqual([command, expectsNo ? 1 : 0, expect.any(String)]);
     if (command.startsWith('curl')) expect(result.stdout).toMatch(/deprecation: @1782777600/i);
     if (command.includes('can-retire')) {
       expect(result.stdout).toMatch(/not yet/i);
-      await vi.waitFor(async () => expect((await run(command)).stdout).toContain('curl'), answersIn);
+      await vi.waitFor(async () => expect((await run(command)).stdout).toContain('curl'), waitOptions);
     }
     if (command.includes('--against-running')) {
       expect(result.stdout).toContain('/v1 is retired before its announced sunset');
       expect(await statusOfV1()).toBe(200);
     }
     if (command.includes('--wait')) expect(result.stdout).toContain('/v1: 0 requests in flight, safe to stop');
-    if (command.startsWith('sed')) await answers(404);
+    if (command.startsWith('sed')) await waitForStatus(404);
   }
   expect(expected, 'statuses of v1 that no edit of the page caused').toEqual([]);
   expect((await fetch(`${url}/v2/cocktails/7`)).status).toBe(200);

@@ -3,24 +3,24 @@ import { startTestGateway, type TestSettings } from './gateway.ts';
 import { connectTo, type RawClient } from './rawClient.ts';
 
 export interface WireSettings extends TestSettings {
-  /** Settings of `/v1` besides its `upstream`, which they may replace. */
+  /** More settings of `/v1`. They may replace `upstream`. */
   readonly version?: Readonly<Record<string, unknown>>;
-  /** More routes, or another `/v1`. */
+  /** More routes. They may replace `/v1`. */
   readonly routes?: (backendUrl: string) => Readonly<Record<string, unknown>>;
-  /** Whether the backend answers at the end of a request, or at the end of its head. */
+  /** What the backend must have received before it responds. */
   readonly answerAt?: 'request' | 'head';
 }
 
 export interface Wire {
   readonly backend: Backend;
-  /** Of the gateway. */
+  /** The port of the gateway. */
   readonly port: number;
   readonly adminPort: number;
   /** Connected to the gateway. */
   readonly client: RawClient;
 }
 
-/** A client, a gateway and a backend that answers `/v1` by `script`; closed at the end of the test. */
+/** Starts a client, a gateway and a backend that answers `/v1` with `script`; closed at the end of the test. */
 export async function startWire(
   script: Answer = okAnswer,
   { version = {}, routes = () => ({}), answerAt = 'request', ...settings }: WireSettings = {},
@@ -33,7 +33,7 @@ export async function startWire(
   return { backend, port, adminPort, client: await connectTo(port) };
 }
 
-/** How many requests of `/v1` wait because a limit is reached. */
+/** The number of requests to `/v1` in the admission queue. */
 export async function waitingAt(adminPort: number): Promise<number | undefined> {
   return (await statusOfV1(adminPort))?.waiting;
 }

@@ -60,7 +60,7 @@ it('shows every answer that the contract declares', () => {
 });
 
 it('has examples that keep the contract', () => {
-  expect(contract.wrongExamples()).toEqual([]);
+  expect(contract.invalidExamples()).toEqual([]);
 });
 
 it.each([
