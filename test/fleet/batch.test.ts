@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type FleetBatch, writeBatch } from '../../gateway/fleet/batch.ts';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
+import type { UsageRow } from '../../gateway/usage/usageRow.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+
+const hourMs = 3_600_000;
+const hour = Date.parse('2026-11-20T10:00:00Z');
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+/** A store with the salt `ours`. */
+async function store(connections = 2): Promise<Postgres> {
+  const sql = await Postgres.open({ store: await server.database(), passwordFile: undefined }, { connections });
+  await migrate(sql);
+  expect(await fleetSalt(sql, 'ours')).toBe('ours');
+  return sql;
+}
+
+function rowOf(row: Partial<UsageRow>): UsageRow {
+  const counts = { requests: 1, errors: 0, served: 1, failing: 0, refused: 0 };
+  const times = { hour, first: hour + 1000, last: hour + 2000, used: hour + 2000 };
+  return { version: 'v1', client: 'user-agent:curl', route: 'GET /drinks', ...counts, ...times, ...row };
+}
+
+function batchOf(rows: readonly UsageRow[], batch: Partial<FleetBatch> = {}): FleetBatch {
+  const run = { instance: randomUUID(), epoch: 1, seq: 1, began: hour, seen: hour + 5000, restarted: undefined };
+  return { ...run, salt: 'ours', rows: JSON.stringify(rows), ...batch };
+}
+
+/** `client requests` for each client of the table, sorted. */
+async function clients(sql: Postgres, table: string): Promise<string[]> {
+  const rows = await sql.query<{ name: string; requests: number }>(
+    `SELECT name, SUM(requests) AS requests FROM version_gateway.${table}
+      JOIN version_gateway.clients ON clients.id = item GROUP BY name ORDER BY name`,
+  );
+  return rows.map(({ name, requests }) => `${name} ${requests}`);
+}
+
+describe('a batch', () => {
+  it('is added once, however often it is sent', async () => {
+    const sql = await store();
+    const batch = batchOf([rowOf({}), rowOf({ client: 'user-agent:wget', requests: 4 })]);
+    expect(await writeBatch(sql, batch)).toBe('applied');
+    expect(await writeBatch(sql, batch)).toBe('known');
+    for (const length of ['hour', 'day', 'block'])
+      expect(await clients(sql, `client_${length}`)).toEqual(['user-agent:curl 1', 'user-agent:wget 4']);
+    await sql.close();
+  });
+
+  it('adds up with others: counts, first and last request', async () => {
+    const sql = await store();
+    const batch = batchOf([rowOf({})]);
+    await writeBatch(sql, batch);
+    await writeBatch(sql, {
+      ...batch,
+      seq: 2,
+      rows: JSON.stringify([rowOf({ first: hour + 10, last: hour + 9000, requests: 2 })]),
+    });
+    const [row] = await sql.query('SELECT requests, first, last FROM version_gateway.version_hour');
+    expect(row).toEqual({ requests: 3, first: 10, last: 9000 });
+    const [seen] = await sql.query('SELECT first, last FROM version_gateway.version_client');
+    expect(seen).toEqual({ first: hour + 10, last: hour + 9000 });
+    await sql.close();
+  });
+
+  it('begins anew with a new run of the gateway', async () => {
+    const sql = await store();
+    const batch = batchOf([rowOf({})]);
+    await writeBatch(sql, batch);
+    expect(await writeBatch(sql, { ...batch, epoch: 2 })).toBe('applied');
+    expect(await clients(sql, 'client_day')).toEqual(['user-agent:curl 2']);
+    await sql.close();
+  });
+
+  it('restarts coverage if the store lost batches before it', async () => {
+    const sql = await store();
+    expect(await writeBatch(sql, batchOf([rowOf({})], { seq: 7 }))).toBe('gap');
+    expect(await sql.query(`SELECT value FROM version_gateway.meta WHERE key = 'covered_from'`)).toEqual([
+      { value: String(hour + 5000) },
+    ]);
+    expect(await clients(sql, 'client_day')).toEqual(['user-agent:curl 1']);
+    await sql.close();
+  });
+
+  it('counts a client whose tag has another salt as one of the others', async () => {
+    const sql = await store();
+    const rows = [rowOf({ client: 'x-api-key:#0011' }), rowOf({ client: 'user-agent:curl' })];
+    await writeBatch(sql, batchOf(rows, { salt: 'theirs' }));
+    await writeBatch(sql, batchOf(rows));
+    expect(await clients(sql, 'client_day')).toEqual(['other clients 1', 'user-agent:curl 2', 'x-api-key:#0011 1']);
+    await sql.close();
+  });
+
+  it('creates the partitions that it needs, for old and new rows', async () => {
+    const sql = await store();
+    const old = hour - 400 * 24 * hourMs;
+    await writeBatch(sql, batchOf([rowOf({}), rowOf({ hour: old, first: old, last: old })]));
+    expect(await sql.query('SELECT requests FROM version_gateway.version_block ORDER BY span')).toEqual([
+      { requests: 1 },
+      { requests: 1 },
+    ]);
+    await sql.close();
+  });
+
+  it('is exact with ten gateways that write the same clients at once, each batch twice', async () => {
+    const sql = await store(10);
+    const gateways = Array.from({ length: 10 }, () => randomUUID());
+    await Promise.all(
+      gateways.map(async (instance, gateway) => {
+        for (let seq = 1; seq <= 4; seq += 1) {
+          const rows = Array.from({ length: 50 }, (_one, index) =>
+            rowOf({ client: `user-agent:${(index * (gateway + 1)) % 50}`, route: `GET /r${index % 5}` }),
+          );
+          const batch = batchOf(rows, { instance, seq });
+          await Promise.all([writeBatch(sql, batch), writeBatch(sql, batch)]);
+        }
+      }),
+    );
+    const [total] = await sql.query('SELECT SUM(requests) AS sum FROM version_gateway.pair_hour');
+    expect(total).toEqual({ sum: 10 * 4 * 50 });
+    expect(await sql.query('SELECT requests FROM version_gateway.version_day')).toEqual([{ requests: 2000 }]);
+    await sql.close();
+  });
+});
+
+describe('migrate', () => {
+  it('may run on several gateways at once', async () => {
+    const sql = await Postgres.open({ store: await server.database(), passwordFile: undefined }, { connections: 3 });
+    await Promise.all([migrate(sql), migrate(sql), migrate(sql)]);
+    expect(await fleetSalt(sql, 'first')).toBe('first');
+    expect(await fleetSalt(sql, 'second')).toBe('first');
+    await sql.close();
+  });
+
+  it('accepts a later schema that is compatible, and refuses any other', async () => {
+    const sql = await store();
+    await sql.query(`UPDATE version_gateway.meta SET value = '7' WHERE key = 'version'`);
+    await migrate(sql);
+    await sql.query(`UPDATE version_gateway.meta SET value = '7' WHERE key = 'compatible'`);
+    await expect(migrate(sql)).rejects.toThrow(
+      'a later release has changed it (version 7, this release knows 1).  Update this gateway.',
+    );
+    await sql.close();
+  });
+});
