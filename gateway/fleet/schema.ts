@@ -156,14 +156,15 @@ const writeBatch = `
   DECLARE last_seq bigint; outcome text := 'applied'; own_salt text; restarted bigint := p_restarted;
   BEGIN
     PERFORM pg_advisory_xact_lock_shared(${foldingLock});
+    -- The row is created first, so that it can be locked: two copies of the same batch are added one after the other.
+    INSERT INTO ${schemaName}.writers VALUES (p_instance, p_epoch, 0) ON CONFLICT DO NOTHING;
     SELECT seq INTO last_seq FROM ${schemaName}.writers WHERE instance = p_instance AND epoch = p_epoch FOR UPDATE;
-    IF p_seq <= COALESCE(last_seq, 0) THEN RETURN 'known'; END IF;
-    IF p_seq > COALESCE(last_seq, 0) + 1 THEN
+    IF p_seq <= last_seq THEN RETURN 'known'; END IF;
+    IF p_seq > last_seq + 1 THEN
       outcome := 'gap';
       restarted := GREATEST(restarted, p_seen);
     END IF;
-    INSERT INTO ${schemaName}.writers AS w VALUES (p_instance, p_epoch, p_seq)
-      ON CONFLICT (instance, epoch) DO UPDATE SET seq = excluded.seq, at = now();
+    UPDATE ${schemaName}.writers SET seq = p_seq, at = now() WHERE instance = p_instance AND epoch = p_epoch;
     INSERT INTO ${schemaName}.runs AS r VALUES (p_instance, p_epoch, p_began, p_seen)
       ON CONFLICT (instance, epoch) DO UPDATE SET began = GREATEST(r.began, excluded.began), seen = GREATEST(r.seen, excluded.seen);
     IF restarted IS NOT NULL THEN
