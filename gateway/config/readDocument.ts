@@ -23,7 +23,7 @@ export function readYaml(text: string, file: string, folder: string, env: NodeJS
   if (!yaml.root) return { source, faults: [wholeFileFault(file, 'empty')], broken: true };
   const walker: Walker = { yaml, places, source, env, faults: [] };
   const tree = walk(walker, yaml.root, []);
-  const problems = yaml.problems.map((problem) => yamlFault(file, yaml, problem, pathOfKeyAt(places, yaml, problem)));
+  const problems = yaml.problems.map((problem) => yamlFault(file, yaml, problem, pathAt(places, yaml, problem)));
   return { source: { ...source, tree }, faults: [...problems, ...walker.faults], broken: false };
 }
 
@@ -39,7 +39,6 @@ function walk(walker: Walker, node: Node | null, path: Path, key?: Node | null):
   const { yaml, source, faults } = walker;
   const target = isAlias(node) ? yaml.aliases.get(node) : node;
   walker.places.set(placeKey(path), placeOf(walker, node, path, key));
-  if (isAlias(node) && !target) faults.push(faultAt(source, path, ...missingAnchor));
   if (isSeq(target)) return target.items.map((item, index) => walk(walker, item as Node | null, [...path, index]));
   if (isMap(target)) return walkMap(walker, pairsOf(target), path);
   if (!isScalar(target)) return null;
@@ -108,16 +107,11 @@ export function wholeFileFault(
   return { file, ...position, path: '', value: undefined, message, remedy };
 }
 
-/** Message and remedy. */
-export const missingAnchor = [
-  'This alias has no anchor.',
-  'Define the anchor first, or put the value in quotes if it begins with an asterisk.',
-] as const;
-
-function pathOfKeyAt(places: Source['places'], yaml: YamlText, { code, offset }: YamlProblem): Path | undefined {
-  if (code !== 'DUPLICATE_KEY') return undefined;
+function pathAt(places: Source['places'], yaml: YamlText, { code, offset }: YamlProblem): Path | undefined {
+  if (code !== 'DUPLICATE_KEY' && code !== 'ALIAS_WITHOUT_ANCHOR') return undefined;
   const { line, column } = positionAt(yaml.lines, offset);
-  const [found] = [...places].find(([, { key }]) => key?.line === line && key.column === column) ?? [];
+  const isHere = (one?: Position): boolean => one?.line === line && one.column === column;
+  const [found] = [...places].find(([, { key, value }]) => isHere(key) || isHere(value)) ?? [];
   return found === undefined ? undefined : (JSON.parse(found) as Path);
 }
 

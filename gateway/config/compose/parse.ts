@@ -9,7 +9,7 @@ import {
 } from '../../shared/yaml/yamlText.ts';
 import { isMergeKey } from '../../shared/yaml/yamlValue.ts';
 import type { Fault } from '../fault.ts';
-import { faultsOf, missingAnchor, yamlFault } from '../readDocument.ts';
+import { faultsOf, yamlFault } from '../readDocument.ts';
 import { brief, faultIn } from './finding.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import { type ComposeEntry, type ComposeNode, entriesOf, type FilePosition, mapOf } from './node.ts';
@@ -41,7 +41,6 @@ export function parseCompose(text: string, file: string, variables: Variables) {
 
 function walk(walker: Walker, node: Node | null, at: FilePosition): ComposeNode {
   const target = isAlias(node) ? walker.yaml.aliases.get(node) : node;
-  if (isAlias(node) && !target) walker.faults.push(faultIn(at, [], ...missingAnchor));
   const tag = tagOf(target);
   if (isMap(target)) return walkMap(walker, pairsOf(target), at, tag);
   if (isSeq(target)) {

@@ -80,7 +80,7 @@ export function readYamlText(text: string, mostValues = alwaysAllowed): YamlText
     const inspection = new Inspection(mostValues);
     inspection.inspect(root);
     if (inspection.fatal) return unreadable(inspection.fatal);
-    problems.push(...inspection.duplicates);
+    problems.push(...inspection.problems);
     return { root, aliases: inspection.aliases, lines, problems, isReadable: true };
   } catch (error) {
     // The parser is recursive: brackets alone can overflow the stack.
@@ -98,7 +98,7 @@ interface Anchor {
 /** Follows the nodes in the order of the text, since an alias means the last anchor of its name above it. */
 class Inspection {
   readonly aliases = new Map<Alias, Node>();
-  readonly duplicates: YamlProblem[] = [];
+  readonly problems: YamlProblem[] = [];
   fatal: YamlProblem | undefined;
   readonly #mostValues: number;
   readonly #anchors = new Map<string, Anchor>();
@@ -131,7 +131,12 @@ class Inspection {
   #follow(alias: Alias): void {
     const anchor = this.#anchors.get(alias.source);
     const offset = alias.range?.[0] ?? 0;
-    if (!anchor) return;
+    if (!anchor) {
+      const message = 'has an alias without an anchor';
+      const wayOut = 'Define the anchor first, or put the value in quotes if it begins with an asterisk.';
+      this.problems.push({ code: 'ALIAS_WITHOUT_ANCHOR', offset, message, remedy: wayOut });
+      return;
+    }
     this.aliases.set(alias, anchor.node);
     const remedy = 'Write the values out.';
     if (anchor.size === undefined) {
@@ -154,7 +159,7 @@ class Inspection {
       if (name !== undefined && names.has(name)) {
         const message = `has the key ${JSON.stringify(name.slice(0, 80))} here for the second time`;
         const offset = key?.range?.[0] ?? 0;
-        this.duplicates.push({ code: 'DUPLICATE_KEY', offset, message, remedy: 'Keep one of the two.' });
+        this.problems.push({ code: 'DUPLICATE_KEY', offset, message, remedy: 'Keep one of the two.' });
       }
       if (name !== undefined) names.add(name);
       this.inspect(value);

@@ -59,12 +59,8 @@ class ValueReader {
     if (node === null) return null;
     // Most nodes are scalars without an anchor.
     if (isScalar(node) && node.anchor === undefined) return node.value;
-    if (isAlias(node)) {
-      const target = this.#yaml.aliases.get(node);
-      if (target) return this.#anchored.get(target);
-      const remedy = 'Define it above, or put the value in quotes if it begins with an asterisk.';
-      throw this.#errorAt(node, `has an alias without an anchor: *${node.source}`, remedy);
-    }
+    // Each alias has an anchor: another one is a problem, which `parseYaml` throws.
+    if (isAlias(node)) return this.#anchored.get(this.#yaml.aliases.get(node) as Node);
     const value = this.#contentOf(node);
     if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined) this.#anchored.set(node, value);
     return value;
@@ -80,7 +76,7 @@ class ValueReader {
     const map: Record<string, unknown> = {};
     const merged: Record<string, unknown>[] = [];
     for (const { key, value } of pairs) {
-      // Registers an anchor of the key, and rejects an alias without an anchor.
+      // Registers an anchor of the key.
       this.read(key);
       const name = keyText(key, this.#yaml.aliases);
       if (name === undefined)

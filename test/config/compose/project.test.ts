@@ -36,7 +36,7 @@ describe('a file that is no project', () => {
       'services:\n  v1: { image: a }\n  v1: { image: b }\n',
       'docker-compose.yml:3:3\n  The file has the key "v1" here for the second time.',
     ],
-    ['an alias without an anchor', 'services:\n  v1: { image: *a }\n', 'This alias has no anchor.'],
+    ['an alias without an anchor', 'services:\n  v1: { image: *a }\n', 'The file has an alias without an anchor.'],
     ['an alias within itself', 'services: &a\n  v1: *a\n', 'The file has an alias within its own anchor: *a.'],
     ['an alias bomb', bomb(), 'unfold to far more than the file itself'],
     ['brackets without end', '['.repeat(50_000), 'nested too deeply'],
