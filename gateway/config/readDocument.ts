@@ -1,4 +1,4 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import { printable } from '../shared/text.ts';
 import {
   type KeyAndValue,
@@ -192,8 +192,9 @@ function expandScalar(text: string, unquoted: boolean, env: NodeJS.ProcessEnv) {
 function valueOfUnquoted(text: string): unknown {
   // Only numbers, booleans and null are read differently; other text might not even be YAML.
   if (!/^[-+.\w~]*$/.test(text)) return text;
-  const value: unknown = parseDocument(text, { logLevel: 'silent' }).toJS();
-  return typeof value === 'object' && value !== null ? text : value;
+  const { root } = readYamlText(text);
+  if (root === null) return null;
+  return isScalar(root) ? root.value : text;
 }
 
 function isPlain(value: object): boolean {
