@@ -33,15 +33,15 @@ interface Visit {
   readonly page: Page;
   readonly origin: string;
   readonly shown: Scene;
-  /** Every URL that the browser asked for. */
+  /** Every URL that the browser requested. */
   readonly requests: readonly string[];
-  /** What the console, the page or the policy complained of. */
+  /** Messages of the console and errors of the page, including violations of the policy. */
   readonly complaints: string[];
 }
 
 async function visit(options: BrowserContextOptions = {}, shown = scene()): Promise<Visit> {
   const { url: origin } = await serve(shown.listener);
-  // This browser would take POSIX as its language, which Intl rejects.
+  // Without a locale this browser uses POSIX, which Intl rejects.
   const context = await browser.newContext({ locale: 'en-GB', ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
@@ -113,7 +113,7 @@ it.each([
   ['phone', 'light', 390],
 ] as const)('has a picture for the documentation, %s', async (name, colorScheme, width) => {
   const shown = Object.assign(scene(), { usage: sampleUsage(now, false) });
-  if (name === 'dark') Object.assign(shown, inTrouble(shown));
+  if (name === 'dark') Object.assign(shown, withProblems(shown));
   const { page } = await drawn({ colorScheme, viewport: { width, height: 900 } }, shown);
   // The port differs in each run.
   await page.evaluate("document.getElementById('host').textContent = 'version-gateway · 127.0.0.1:9901'");
@@ -121,7 +121,7 @@ it.each([
   expect(picture.length).toBeLessThan(400_000);
 });
 
-function inTrouble(shown: Scene): Partial<Scene> {
+function withProblems(shown: Scene): Partial<Scene> {
   const message = 'the probe was not answered within 2000 ms';
   const reasons = [
     'routes.yaml:7:13  routes./v1.sunset  2026-02-01 is earlier than deprecation 2026-03-01.  Move sunset to 2026-03-01 or later, or remove it.',
@@ -212,7 +212,7 @@ it('filters clients by a part of their name and by their migration state', async
   await vi.waitFor(async () => expect(await column(page, 1)).toEqual(back), timeoutMs);
   await page.getByLabel('Clients to show').selectOption('v2 only');
   await vi.waitFor(async () => expect(await column(page, 1)).toContain('x-client-id:web-shop'), timeoutMs);
-  await page.getByLabel('Filter').fill('nobody is called that');
+  await page.getByLabel('Filter').fill('no such client');
   await page.getByText('No client matches.').waitFor();
 });
 
@@ -240,7 +240,7 @@ describe('the attention section', () => {
     const attention = page.locator('#attention');
     expect(await attention.isVisible()).toBe(false);
     const { target, config, workers } = shown;
-    Object.assign(shown, inTrouble(shown));
+    Object.assign(shown, withProblems(shown));
     await attention.getByText('The last edit of routes.yaml was rejected').waitFor();
     await attention.getByText('2026-02-01 is earlier than deprecation 2026-03-01').waitFor();
     await attention.getByText('v1 has no healthy backend').waitFor();
@@ -262,7 +262,7 @@ describe('after a version is retired', () => {
     '/v2': 'http://127.0.0.1:3002',
   };
 
-  /** Of all that have called v1, one was refused. */
+  /** One client of v1 was refused. */
   function refusing(routes: Readonly<Record<string, unknown>> = retired): Scene {
     const usage = sampleUsage(now);
     const byClient: typeof usage.byClient = (version, since) =>
@@ -274,7 +274,7 @@ describe('after a version is retired', () => {
     return Object.assign(scene(undefined, routes), { usage: { ...usage, byClient } });
   }
 
-  it('opens with it, and with the clients that still call it', async () => {
+  it('the page opens with it, and with the clients that still call it', async () => {
     const { page } = await drawn({}, refusing());
     expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
     expect(await page.locator('#verdict .answer').textContent()).toBe('v1 is retired, and 1 client still calls it.');
@@ -291,14 +291,14 @@ describe('after a version is retired', () => {
     await page.screenshot({ path: join(screenshots, 'retired.png'), fullPage: true });
   });
 
-  it('shows no days left', async () => {
+  it('the page shows no days left', async () => {
     const { page } = await drawn({}, refusing());
     const life = page.locator('.lifecycle li', { hasText: 'v1' });
     expect((await life.innerText()).replace(/\s+/g, ' ')).toContain('Sunset 30 Jun 2027 in 220 days');
     expect(await page.locator('.lifecycle').innerText()).not.toContain('left');
   });
 
-  it('opens with the retired version that was called last', async () => {
+  it('the page opens with the retired version that was called last', async () => {
     const { page } = await drawn({}, refusing({ '/v0': { retired: true }, ...retired }));
     expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
   });
@@ -411,7 +411,7 @@ it('retries soon after a failed request', async () => {
   expect([...lost]).toEqual([]);
 });
 
-describe('in the C locale', () => {
+describe('in the C locale, the page', () => {
   let posix: Browser;
   beforeAll(async () => {
     posix = await launchChromium({ LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', LANGUAGE: '' });
@@ -553,11 +553,11 @@ it('shows the period that was selected last, in whatever order the responses arr
   const { page } = await drawn({}, { ...shown, listener });
   await page.getByRole('radio', { name: '7 d' }).check();
   expect(await page.locator('#traffic').getAttribute('aria-busy')).toBe('true');
-  const givenUp = page.waitForEvent('requestfailed', (request) => request.url().includes('since=7d'));
+  const aborted = page.waitForEvent('requestfailed', (request) => request.url().includes('since=7d'));
   await page.getByRole('radio', { name: '24 h' }).check();
   await page.locator('#traffic .when', { hasText: 'since 20 Nov 2026, 10:20' }).waitFor();
   slow.resolve();
-  await givenUp;
+  await aborted;
   expect(await page.locator('#traffic .when').textContent()).toContain('since 20 Nov 2026, 10:20');
   expect(await page.locator('#traffic').getAttribute('aria-busy')).toBe('false');
 });
@@ -584,7 +584,7 @@ it('polls while there is no event stream', async () => {
   await page.locator('#backends td', { hasText: /^77$/ }).waitFor();
 });
 
-it('holds no connection while it is hidden', async () => {
+it('closes the event stream while the page is hidden', async () => {
   const { page } = await drawn();
   const show = (hidden: boolean) =>
     page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
@@ -673,8 +673,8 @@ it('shows the current state of a real gateway', async () => {
 describe('with an admin token', () => {
   const token = 'correct-horse-battery-staple';
 
-  /** As it looks from another machine. */
-  function fromAfar(usage: Readonly<Record<string, unknown>> = {}): Scene {
+  /** A scene whose requests come from another machine. */
+  function fromAnotherMachine(usage: Readonly<Record<string, unknown>> = {}): Scene {
     const shown = scene(token, undefined, usage);
     const listener: RequestListener = (req, res) => {
       Object.defineProperty(req.socket, 'remoteAddress', { value: '10.0.0.9', configurable: true });
@@ -683,7 +683,7 @@ describe('with an admin token', () => {
     return { ...shown, listener };
   }
 
-  /** The form alone: what lies around it is empty. */
+  /** Takes a picture of the form without the empty space around it. */
   async function loginPicture(page: Page): Promise<void> {
     const clip = { x: 360, y: 60, width: 720, height: 440 };
     await page.screenshot({ path: join(pictures, 'login.png'), clip });
@@ -695,7 +695,7 @@ describe('with an admin token', () => {
   }
 
   it('logs in with the token, and out again', async () => {
-    const { page, origin, complaints, requests } = await visit({}, fromAfar());
+    const { page, origin, complaints, requests } = await visit({}, fromAnotherMachine());
     expect(page.url()).toBe(`${origin}/login`);
     await logIn(page, 'not the token');
     expect(await page.getByRole('alert').textContent()).toBe('This is not the admin token.');
@@ -714,7 +714,7 @@ describe('with an admin token', () => {
   });
 
   it('opens the login form when the session expires', async () => {
-    const shown = fromAfar();
+    const shown = fromAnotherMachine();
     let elapsed = 0;
     shown.clock.now = () => now + elapsed;
     const { page, origin } = await visit({}, shown);
@@ -727,9 +727,9 @@ describe('with an admin token', () => {
     }, timeoutMs);
   });
 
-  describe('a client can be named', () => {
+  describe('a client is named', () => {
     async function naming(usage: Readonly<Record<string, unknown>>) {
-      const { page } = await visit({ bypassCSP: true }, fromAfar(usage));
+      const { page } = await visit({ bypassCSP: true }, fromAnotherMachine(usage));
       await logIn(page, token);
       await page.getByRole('button', { name: 'Name x-client-id:kiosk-eu' }).click();
       return page;
@@ -755,7 +755,7 @@ describe('with an admin token', () => {
       expect(readFileSync(names, 'utf8')).toBe(text);
     });
 
-    it('unless it was named elsewhere meanwhile', async () => {
+    it('unless its name changed in the meantime', async () => {
       const names = namesFile('x-client-id:kiosk-eu: Till\n');
       const page = await naming({ names });
       await page.getByLabel('Name', { exact: true }).fill('Kiosk');
@@ -766,7 +766,7 @@ describe('with an admin token', () => {
       await page.getByRole('dialog').waitFor({ state: 'hidden' });
     });
 
-    it('by hand where the gateway cannot write the name', async () => {
+    it('with a line to copy if the gateway cannot write the file', async () => {
       const page = await naming({});
       await page.getByLabel('Name', { exact: true }).fill('Kiosk');
       await page.getByRole('button', { name: 'Save' }).click();
@@ -781,7 +781,7 @@ describe('with an admin token', () => {
 
   it.each(screens)('has a form without an accessibility violation on a %s, %s', async (device, colorScheme, width) => {
     const options = { colorScheme, viewport: { width, height: 844 }, bypassCSP: true };
-    const { page } = await visit(options, fromAfar());
+    const { page } = await visit(options, fromAnotherMachine());
     await logIn(page, 'not the token');
     await page.getByRole('alert').waitFor();
     await page.screenshot({ path: join(screenshots, `login-${device}-${colorScheme}.png`) });
@@ -793,7 +793,7 @@ describe('with an admin token', () => {
   });
 });
 
-describe('without data', () => {
+describe('without data, the page', () => {
   it('reports that nothing was recorded yet', async () => {
     const { page, complaints } = await visit({}, Object.assign(scene(), { usage: noUsage }));
     await page.getByText('No requests in this period.').waitFor();

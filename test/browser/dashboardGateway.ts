@@ -35,7 +35,7 @@ export interface Scene {
   reloads: number;
   outcome: { readonly kind: string };
   workers: readonly WorkerReport[];
-  /** What the processes have counted since the start, a minute ago. */
+  /** The counts of all processes since the start, a minute ago. */
   readonly metrics: Metrics;
   readonly clock: { now(): number };
   readonly listener: RequestListener;

@@ -9,7 +9,7 @@ import { serveDiscovery } from '../discovery/server.ts';
 import { launchChromium, networkChanged, open, screens } from './chromium.ts';
 
 const axe = createRequire(import.meta.url).resolve('axe-core');
-// For people to look at; each run overwrites them.
+// Screenshots to look at, overwritten by each run.
 const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'guide');
 
 // Only a test that hangs reaches this limit.

@@ -10,25 +10,25 @@ import { temporaryFolder } from '../config/temporary.ts';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 
-/** As the package that drives the container tests ships it, from the Compose Specification. */
+/** The schema of the Compose Specification, from the package that the container tests use. */
 function composeSpec() {
   const main = createRequire(import.meta.url).resolve('docker-compose');
   const ajv = new Ajv({ strict: false, allErrors: true });
   addFormats.default(ajv);
-  // It names draft-07 by https, where the draft names itself by http.
+  // Its URL of draft-07 begins with https; that of the draft itself begins with http.
   const { $schema, ...schema } = JSON.parse(read(join(dirname(main), '..', 'schema', 'compose-spec.json')));
   expect($schema).toContain('draft-07');
   return ajv.compile(schema);
 }
 
 describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) => {
-  it('is what the Compose Specification allows', () => {
+  it('is valid by the Compose Specification', () => {
     const validate = composeSpec();
     expect([validate(parse(read(file))), validate.errors]).toEqual([true, null]);
   });
 });
 
-it('the Compose Specification would notice a key that it does not know', () => {
+it('an unknown key is not valid by the Compose Specification', () => {
   expect(composeSpec()({ services: { v1: { image: 'a', retires: true } } })).toBe(false);
 });
 
@@ -60,14 +60,14 @@ describe('docker-compose.yml', () => {
     expect(service).not.toHaveProperty('depends_on');
   });
 
-  it('publishes nothing of the backends', () => {
+  it('publishes no port of a backend', () => {
     expect(Object.keys(services).filter((name) => services[name]?.['ports'] !== undefined)).toEqual(['gateway']);
     expect(networks['backends']).toMatchObject({ internal: true });
   });
 });
 
 describe('config/routes.yaml and docker-compose.yml', () => {
-  // No docker is found there, so nothing that runs on this machine has a say.
+  // No docker is found on this PATH: running containers must not change the result.
   const env = { PATH: '/nowhere', ADMIN_TOKEN: 'a'.repeat(48) };
   const check = async (change: Record<string, (text: string) => string> = {}, given: NodeJS.ProcessEnv = env) => {
     const cwd = temporaryFolder();
@@ -83,13 +83,13 @@ describe('config/routes.yaml and docker-compose.yml', () => {
   const compose = (from: string, to: string) => ({ 'docker-compose.yml': (text: string) => text.replace(from, to) });
   const retire = (text: string) => text.replace('  /v1:\n', '  /v1:\n    retired: true\n');
 
-  it('fit together', async () => {
+  it('match', async () => {
     const { code, stdout } = await check();
     expect(stdout).toContain('config/routes.yaml and docker-compose.yml match.');
     expect(code).toBe(0);
   });
 
-  it('are held together before there is a token, too, and the way to make one is said', async () => {
+  it('are compared without a token, too, and the report has the command that makes one', async () => {
     const { code, stdout } = await check(compose('http://v2:3002', 'http://v2:3003'), { PATH: '/nowhere' });
     expect(code).toBe(1);
     expect(stdout).toContain('The variable ADMIN_TOKEN is required here');
@@ -107,7 +107,7 @@ describe('config/routes.yaml and docker-compose.yml', () => {
       compose('  v2:\n', '  v9:\n    image: api\n    networks: [backends]\n\n  v2:\n'),
       'No route leads to v9',
     ],
-  ])('would not fit with %s', async (_what, change, finding) => {
+  ])('do not match with %s', async (_what, change, finding) => {
     const { code, stdout } = await check(change);
     expect([code, stdout]).toEqual([1, expect.stringContaining(finding)]);
     expect(stdout).toMatch(/: 1 (?:fault|warning)\.$/m);
@@ -121,12 +121,12 @@ describe.each([
 ])('%s', (file, manifest) => {
   const text = read(file);
 
-  it('is of the version that its package says', () => {
+  it('has the version of its package', () => {
     const { version } = JSON.parse(read(manifest)) as { version: string };
     expect(text).toContain(`org.opencontainers.image.version="${version}"`);
   });
 
-  it('stands on one base, runs as a user, is asked how it is, and is stopped by a signal that it hears', () => {
+  it('has the common base image, a user, a health check, and SIGTERM as its stop signal', () => {
     expect(new Set(text.match(/^FROM \S+/gm))).toEqual(new Set(['FROM node:26-bookworm-slim']));
     expect(text).toMatch(/^USER node$/m);
     expect(text).toMatch(/^STOPSIGNAL SIGTERM$/m);

@@ -8,8 +8,8 @@ import { after, before, reportOn } from '../compat/report/reports.ts';
 const page = readFileSync('docs/compat.md', 'utf8');
 const block = (kind: string): string => new RegExp(`^\`\`\`${kind}\n(.*?)^\`\`\`$`, 'ms').exec(page)?.[1] ?? '';
 
-// `npm run docs` writes them.
-it('docs/compat.md has the rules', async () => {
+// `npm run docs` writes the file.
+it('docs/compat.md has all rules', async () => {
   const made = page.replace(
     /(<!-- rules: .* -->\n).*(?=<!-- \/rules -->)/s,
     (_all, start) => start + rulesAsMarkdown(),
@@ -18,12 +18,12 @@ it('docs/compat.md has the rules', async () => {
   await expect(made).toMatchFileSnapshot('../../docs/compat.md');
 });
 
-it('shows what `compat` really prints', () => {
+it('docs/compat.md shows the output of `compat`', () => {
   const printed = asText(reportOn(before, after), { paint: (_style, text) => text, showAll: false });
   expect(block('console').replace(/^\$ .*\n/, '')).toBe(printed);
 });
 
-it('shows exemptions that routes.yaml takes', () => {
+it('docs/compat.md shows valid exemptions', () => {
   const rest = 'routes:\n  /v1: { upstream: http://127.0.0.1:1 }\n';
   const { snapshot, faults } = parseConfig(`${block('yaml')}${rest}`, 'routes.yaml', {
     clock: { now: () => Date.parse('2026-06-01') },

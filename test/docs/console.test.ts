@@ -10,7 +10,7 @@ import { run } from '../support/process.ts';
 import { readmeBlock } from '../support/readme.ts';
 import { consoleBlocks, type ShownCommand } from './consoleBlocks.ts';
 
-/** Where the commands of a block run, and the ports that stand for those of the page. */
+/** Where the commands of a block run, and which ports replace those of the page. */
 interface Place {
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -104,7 +104,7 @@ routes:
 
   'docs/containers.md: npx version-gateway check': async (commands) => {
     await check(commands, {
-      // No engine answers there.
+      // No container engine listens there.
       env: { DOCKER_HOST: 'unix:///nowhere/docker.sock' },
       folder: folderWith({
         'routes.yaml': [
@@ -179,7 +179,7 @@ describe('the console blocks of the documentation', () => {
     },
   );
 
-  it('has no scenario without a block', () => {
+  it('have every scenario of this test', () => {
     const names = blocks.map(({ page, commands }) => `${page}: ${commands[0]?.command}`);
     const unused = Object.keys({ ...scenarios, ...elsewhere }).filter(
       (key) => !names.some((name) => name.startsWith(key)),
@@ -201,7 +201,7 @@ function folderWith(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-/** The gateway with both sample services behind it. */
+/** The gateway with both sample services. */
 async function startSamples(routes = readmeRoutes()): Promise<Place> {
   const services = ['v1', 'v2'].map(async (name) => {
     const service = run(process.execPath, [`services/${name}/server.ts`], { PORT: '0' });
@@ -242,7 +242,7 @@ async function check(
   }
 }
 
-/** What a shell prints for `command`, with the ports of the page. */
+/** The output of `command` in a shell, with the ports of the page. */
 async function output(
   command: string,
   { folder, env, ports = [] }: Place,

@@ -21,12 +21,12 @@ describe('the files for GitHub', () => {
     expect(validateWorkflow(broken).errors).not.toEqual([]);
   });
 
-  it('CI runs what has to pass before a change lands', () => {
+  it('CI runs .ci/run', () => {
     const ci = parse(read('.github/workflows/ci.yml')) as { jobs: Record<string, { steps: { run?: string }[] }> };
     expect(Object.values(ci.jobs).flatMap(({ steps }) => steps.map(({ run }) => run))).toContain('.ci/run');
   });
 
-  it.each(['bug_report.yml', 'feature_request.yml'])('%s asks for something', (file) => {
+  it.each(['bug_report.yml', 'feature_request.yml'])('%s has a name and several fields', (file) => {
     const form = parse(read(join('.github/ISSUE_TEMPLATE', file))) as { name: string; body: { type: string }[] };
     expect(form.name).not.toBe('');
     expect(form.body.length).toBeGreaterThan(1);

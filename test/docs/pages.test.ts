@@ -4,7 +4,7 @@ import { referencePage } from '../../gateway/config/jsonSchema.ts';
 import { metricsPage } from '../../gateway/observability/metricTable.ts';
 import { problemsPage } from '../../gateway/problems/problem.ts';
 
-// `npm run docs` writes them.
+// `npm run docs` writes these pages.
 it.each([
   ['docs/problems.md', 'the catalogue', problemsPage],
   ['docs/routes.md', 'the schema', referencePage],

@@ -6,11 +6,11 @@ import { readmeBlock } from '../support/readme.ts';
 
 const scripts = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }).scripts;
 
-it('has at most 110 lines', () => {
+it('README.md has at most 110 lines', () => {
   expect(readFileSync('README.md', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(110);
 });
 
-it('shows a valid routes.yaml', () => {
+it('README.md shows a valid routes.yaml', () => {
   const { faults, warnings } = parseConfig(readmeBlock('yaml', 'routes:'), 'routes.yaml', {
     clock: { now: () => Date.parse('2026-11-21') },
   });

@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { run } from '../support/process.ts';
 import { connectTo, get, type RawClient } from '../support/rawClient.ts';
 
-/** The gateway with that many open files at most. */
+/** The gateway with a limit of open files. */
 async function startLimited(openFiles: number, upstream: string, nodeFlags: readonly string[] = []) {
   const folder = temporaryFolder();
   const file = join(folder, 'routes.yaml');
@@ -24,7 +24,7 @@ async function startLimited(openFiles: number, upstream: string, nodeFlags: read
   return { ...running, port: Number(port) };
 }
 
-it('warns of a limit that is too low, says once that it is reached, and answers whom it accepts', {
+it('warns of a limit that is too low, reports once that it is reached, and answers accepted clients', {
   timeout: 60_000,
 }, async () => {
   const backend = await startBackend(() => okAnswer);
@@ -41,18 +41,15 @@ it('warns of a limit that is too low, says once that it is reached, and answers 
   const answers = await Promise.all(accepted.map((client) => client.response('GET')));
   expect([...new Set(answers.map(({ status }) => status))]).toEqual([200]);
   expect(gateway.output().match(/open files are exhausted/g)).toHaveLength(1);
-  // It serves on when there is room again.
+  // It accepts new clients once connections are closed.
   for (const client of clients) client.socket.destroy();
-  let status = 0;
-  while (status !== 200) {
-    const response = await fetch(`http://127.0.0.1:${gateway.port}/v1/x`, { headers: { connection: 'close' } }).catch(
-      () => {},
-    );
-    status = response?.status ?? 0;
-  }
+  const url = `http://127.0.0.1:${gateway.port}/v1/x`;
+  await eventually(async () => expect((await fetch(url, { headers: { connection: 'close' } })).status).toBe(200));
 });
 
-it('blames no backend for a connection that the gateway itself cannot open', { timeout: 60_000 }, async () => {
+it('answers 503 if the gateway itself cannot open a connection, and blames no backend', {
+  timeout: 60_000,
+}, async () => {
   const backend = await startBackend(() => okAnswer);
   // On a signal, opens files until no more can be opened.
   const code = `import { openSync } from 'node:fs';
@@ -74,7 +71,7 @@ it.each([
   [20_000, undefined],
   [8_000, undefined],
   [4_096, expect.stringContaining('lower than the 8000')],
-])('of %i open files it warns %o', (limit, warning) => {
+])('the warning for a limit of %i open files is %o', (limit, warning) => {
   const upstream = 'http://127.0.0.1:1';
   expect(tooFewOpenFiles(snapshotFrom({ routes: { '/v1': upstream, '/v2': upstream } }), limit)).toEqual(warning);
 });

@@ -13,8 +13,8 @@ import { type Running, run } from '../support/process.ts';
 const main = new URL('../../gateway/main.ts', import.meta.url).pathname;
 const upstream = 'http://127.0.0.1:1';
 
-/** A folder with a routes.yaml, which `edit` replaces, and the files that a gateway keeps between starts. */
-function operatorsFolder(routes: string, more = '') {
+/** A folder with a routes.yaml, which `edit` replaces. `accepted` is the record of the gateway beside it. */
+function folderWith(routes: string, more = '') {
   const folder = temporaryFolder();
   const file = join(folder, 'routes.yaml');
   const edit = (text: string, rest = ''): void => writeFileSync(file, `routes:\n${text}${rest}`);
@@ -23,7 +23,7 @@ function operatorsFolder(routes: string, more = '') {
   return { folder, file, edit, accepted, versions: () => JSON.parse(readFileSync(accepted, 'utf8')).versions };
 }
 
-/** The gateway as a separate process. */
+/** Starts the gateway as a separate process. */
 async function start(file: string) {
   const args = [main, 'start', '--config', file, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
   const gateway = run(process.execPath, args);
@@ -55,7 +55,7 @@ const past = 'deprecation: 2024-01-01, sunset: 2025-01-01';
 it('a version is retired, waited for, and stopped when it has no requests in flight', async () => {
   const backend = await slowBackend();
   const v1 = `  /v1: { upstream: '${backend.url}', ${past} }\n`;
-  const { file, edit } = operatorsFolder(v1, 'guard: { quiet: off }\n');
+  const { file, edit } = folderWith(v1, 'guard: { quiet: off }\n');
   const { gateway, base, admin } = await start(file);
   const answers = [1, 2].map(() => fetch(`${base}/v1/x`));
   await eventually(() => expect(backend.open).toHaveLength(2));
@@ -86,7 +86,7 @@ describe('check --against-running', () => {
     runIn(folder, ['check', '--against-running', '--admin', admin, ...more], {});
 
   it('does not connect for a file that is faulty by itself', async () => {
-    const { folder } = operatorsFolder('  /v1: nowhere\n');
+    const { folder } = folderWith('  /v1: nowhere\n');
     const { code, stdout, stderr } = await check(folder, await refusedUrl());
     expect([code, stderr]).toEqual([1, '']);
     expect(stdout).toContain('routes.yaml is not valid: 1 fault.');
@@ -94,17 +94,17 @@ describe('check --against-running', () => {
   });
 
   it('exits 2 when the gateway does not answer, unlike for a faulty file', async () => {
-    const { folder } = operatorsFolder(kept);
+    const { folder } = folderWith(kept);
     const { code, stdout, stderr } = await check(folder, await refusedUrl());
     expect([code, stdout]).toEqual([2, expect.stringContaining('routes.yaml: 1 warning.')]);
     expect(stderr).toMatch(/^http:\S+ does not answer: ECONNREFUSED\. .+\n$/);
   });
 
   it('shows what a reload would do, and changes nothing', async () => {
-    const running = operatorsFolder(kept, '# as it runs\n');
+    const running = folderWith(kept, '# the running file\n');
     const { admin } = await start(running.file);
     const edited = async (routes: string, ...more: string[]) => {
-      const { folder } = operatorsFolder(routes);
+      const { folder } = folderWith(routes);
       return await check(folder, admin, ...more);
     };
     const same = await check(running.folder, admin);
@@ -137,10 +137,8 @@ describe('check --against-running', () => {
   });
 
   it('shows the faults that only the running gateway has', async () => {
-    const { admin } = await start(operatorsFolder(kept).file);
-    const { folder } = operatorsFolder(
-      `  /v1: { upstream: '$ONLY_HERE', deprecation: 2026-01-01, sunset: 2099-01-01 }\n`,
-    );
+    const { admin } = await start(folderWith(kept).file);
+    const { folder } = folderWith(`  /v1: { upstream: '$ONLY_HERE', deprecation: 2026-01-01, sunset: 2099-01-01 }\n`);
     const args = ['check', '--against-running', '--admin', admin];
     const { code, stdout } = await runIn(folder, args, { ONLY_HERE: upstream });
     expect(code).toBe(1);
@@ -160,7 +158,7 @@ describe('at the start', () => {
   const warned = /^warning: The sunset of \/v1 moves from 2099-01-01 to 2098-01-01, which is earlier\.$/m;
 
   it('the file is compared with earlier announcements, once, and the start succeeds', async () => {
-    const { file, edit, versions } = operatorsFolder(both);
+    const { file, edit, versions } = folderWith(both);
     const first = await start(file);
     expect(first.gateway.output()).not.toContain('warning');
     await stop(first.gateway);
@@ -174,14 +172,14 @@ describe('at the start', () => {
   });
 
   it('a reason in the file prevents the warning', async () => {
-    const { file, edit } = operatorsFolder(both);
+    const { file, edit } = folderWith(both);
     await stop((await start(file)).gateway);
-    edit(moved, 'guard: { force: { /v1: "nobody is left" } }\n');
+    edit(moved, 'guard: { force: { /v1: "no client is left" } }\n');
     expect((await start(file)).gateway.output()).not.toContain('warning');
   });
 
   it('the comparison is with accepted reloads, and not with rejected ones', async () => {
-    const { file, edit, versions } = operatorsFolder(both);
+    const { file, edit, versions } = folderWith(both);
     const { gateway } = await start(file);
     edit(both.replace('2099', '2100'));
     await gateway.printed(/reload \(file\): \/v1: sunset 2100-01-01/);
@@ -194,10 +192,10 @@ describe('at the start', () => {
   });
 
   it('a start that fails does not change the record', async () => {
-    const { file, edit } = operatorsFolder(both);
+    const { file, edit } = folderWith(both);
     const { gateway, admin } = await start(file);
     await stop(gateway);
-    const other = await start(operatorsFolder(both).file);
+    const other = await start(folderWith(both).file);
     edit(moved);
     const taken = ['--listen', '127.0.0.1:0', '--admin', other.admin];
     const failed = run(process.execPath, [main, 'start', '--config', file, ...taken]);
@@ -221,7 +219,7 @@ describe('at the start', () => {
       /cannot be read: its content is not a valid record/g,
     ],
   ])('a record that %s only causes a warning', async (_what, prepare, expected) => {
-    const { folder, file, edit } = operatorsFolder(both);
+    const { folder, file, edit } = folderWith(both);
     prepare(folder);
     const { gateway, base } = await start(file);
     expect((await fetch(`${base}/v1/x`)).status).toBe(502);
@@ -231,14 +229,14 @@ describe('at the start', () => {
   });
 
   it('a check writes no record', async () => {
-    const { folder, accepted } = operatorsFolder(both);
+    const { folder, accepted } = folderWith(both);
     expect((await runIn(folder, ['check'])).code).toBe(0);
     expect(existsSync(accepted)).toBe(false);
   });
 });
 
 it('a missing file is reported, once, until it is back', async () => {
-  const { file, edit } = operatorsFolder(`  /v1: ${upstream}\n`);
+  const { file, edit } = folderWith(`  /v1: ${upstream}\n`);
   const { gateway, admin } = await start(file);
   const failure = async (): Promise<unknown> => {
     const { config } = (await (await fetch(`http://${admin}/api/status`)).json()) as {
@@ -254,7 +252,7 @@ it('a missing file is reported, once, until it is back', async () => {
 });
 
 it('a target that was not contacted yet is not shown as unreachable', async () => {
-  const { file } = operatorsFolder(`  /v1: ${upstream}\n`);
+  const { file } = folderWith(`  /v1: ${upstream}\n`);
   const { admin, base } = await start(file);
   const status = async (): Promise<string> => (await runIn('/', ['status', '--admin', admin])).stdout;
   expect(await status()).toMatch(/127\.0\.0\.1:1 {2}healthy {2}0 in flight/);

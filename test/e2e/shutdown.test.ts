@@ -15,11 +15,11 @@ interface Gateway {
   readonly child: ChildProcess;
   readonly stderr: () => string;
   readonly port: number;
-  /** The read end of its stdout, a pipe. What is in there beyond the banner is left unread. */
+  /** The read end of its stdout, a pipe. Only the banner is read from it. */
   readonly reader: number;
 }
 
-/** `start` with its stdout in a pipe that is only read up to the banner. */
+/** Starts the gateway with a pipe as its stdout, which is only read up to the banner. */
 async function startUnread(workers: number, drain: string, upstream: string, nodeFlags: string[] = []) {
   const folder = temporaryFolder();
   const file = join(folder, 'routes.yaml');
@@ -74,7 +74,7 @@ it.each([1, 2])('stops while a thread of libuv is blocked, %i workers', untilItE
   expect(await stop(gateway)).toBe(0);
 });
 
-it('a second signal ends it at once, whatever is blocked', untilItEnds, async () => {
+it('a second signal ends the gateway at once, also while a thread is blocked', untilItEnds, async () => {
   const backend = await startBackend(() => {});
   const gateway = await startUnread(1, '10m', backend.url, blockedThread());
   ask(gateway.port, '/v1/x').catch(() => {});
@@ -86,7 +86,7 @@ it('a second signal ends it at once, whatever is blocked', untilItEnds, async ()
   expect(await ended).toEqual([0, null]);
 });
 
-it('SIGHUP and SIGUSR2 during the shutdown neither end nor delay it', untilItEnds, async () => {
+it('SIGHUP and SIGUSR2 during the shutdown neither end nor delay the shutdown', untilItEnds, async () => {
   const waiting: (() => void)[] = [];
   const backend = await startBackend((answer) => waiting.push(answer));
   const gateway = await startUnread(2, '10m', backend.url);
@@ -102,7 +102,7 @@ it('SIGHUP and SIGUSR2 during the shutdown neither end nor delay it', untilItEnd
   expect(await ended).toEqual([0, null]);
 });
 
-/** Makes Node open a FIFO without a writer: the thread stays in open(2), as in a name lookup without an answer. */
+/** Makes Node open a FIFO without a writer: a thread is blocked in open(2), as by a name lookup without an answer. */
 function blockedThread(): string[] {
   const pipe = fifoIn(temporaryFolder());
   const code = `import { open } from 'node:fs'; open(${JSON.stringify(pipe)}, 'r', () => {});`;

@@ -37,7 +37,7 @@ it('the shipped routes.yaml serves both services, and v1 links to its successor'
   expect([search.status, search.headers.get('link')?.includes('successor-version')]).toEqual([200, false]);
 });
 
-it('links and locations of a service lead back through the gateway', async () => {
+it('clients can follow the links and locations of a service through the gateway', async () => {
   const base = await startAll();
   for (const [version, item] of [
     ['v1', /^\/v1\/drinks\/13$/],
@@ -56,7 +56,7 @@ it('links and locations of a service lead back through the gateway', async () =>
   }
 });
 
-it('SIGTERM ends it with exit code 0; a port in use is one line and exit code 1', async () => {
+it('SIGTERM ends the gateway with exit code 0; a port in use gives one line and exit code 1', async () => {
   const file = copyShippedRoutes();
   const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts, '--config', file]);
   const [, base] = await gateway.printed(/listens on (\S+)/);
@@ -77,7 +77,7 @@ it('SIGTERM ends it with exit code 0; a port in use is one line and exit code 1'
   expect(existsSync(join(dirname(file), '..', '.version-gateway', 'usage.db'))).toBe(true);
 });
 
-it('an edit of the file and SIGHUP reload; a faulty edit is rejected', async () => {
+it('an edit of the file and SIGHUP cause a reload, and a faulty edit is rejected', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'start-'));
   onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
   const file = join(folder, 'routes.yaml');

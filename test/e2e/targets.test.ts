@@ -26,7 +26,7 @@ async function startProcess(port = 0) {
   return { port: Number(listening), url: `http://127.0.0.1:${listening}`, kill };
 }
 
-/** What the gateway that starts next knows of its targets. */
+/** Returns the targets of the gateway that is started next, by URL. */
 function watchTargets(): (url: string) => Target {
   const engaged = vi.spyOn(Target.prototype, 'activate');
   onTestFinished(() => engaged.mockRestore());
@@ -42,14 +42,14 @@ async function statusesOf(port: number, count: number, request = get('/v1/x')): 
   return statuses;
 }
 
-describe('of two targets, one that is killed', () => {
-  it('costs no GET on 32 connections, is taken out, and is back when it is', async () => {
-    const [doomed, other] = [await startProcess(), await startProcess()];
+describe('one of two targets, once it is killed', () => {
+  it('fails no GET on 32 connections, is ejected, and is used again after its restart', async () => {
+    const [killed, other] = [await startProcess(), await startProcess()];
     const targetAt = watchTargets();
     const gateway = await startTestGateway({
-      '/v1': { upstream: [doomed.url, other.url], health: { eject: '300ms' } },
+      '/v1': { upstream: [killed.url, other.url], health: { eject: '300ms' } },
     });
-    const target = targetAt(doomed.url);
+    const target = targetAt(killed.url);
     const bad: number[] = [];
     let served = 0;
     let over = false;
@@ -69,10 +69,10 @@ describe('of two targets, one that is killed', () => {
       await eventually(() => expect(served).toBeGreaterThan(before + count), 10_000);
     };
     await more(1_000);
-    await doomed.kill();
+    await killed.kill();
     await eventually(() => expect(target.report()).toMatchObject({ health: 'ejected', reachable: false }));
     await more(1_000);
-    await startProcess(doomed.port);
+    await startProcess(killed.port);
     await eventually(() => expect(target.report()).toMatchObject({ health: 'healthy', reachable: true }), 5_000);
     await more(100);
     over = true;
@@ -81,37 +81,37 @@ describe('of two targets, one that is killed', () => {
     expect(target.health.mayRecover).toBe(false);
   }, 30_000);
 
-  it('is asked twice at most before it is taken out', async () => {
-    const [doomed, other] = [await startProcess(), await startProcess()];
+  it('gets at most two requests before it is ejected', async () => {
+    const [killed, other] = [await startProcess(), await startProcess()];
     const targetAt = watchTargets();
     const failed = vi.spyOn(TargetHealth.prototype, 'failed');
     onTestFinished(() => failed.mockRestore());
     const gateway = await startTestGateway({
-      '/v1': { upstream: [doomed.url, other.url], health: { eject: long } },
+      '/v1': { upstream: [killed.url, other.url], health: { eject: long } },
     });
     expect(new Set(await statusesOf(gateway.port, 4))).toEqual(new Set([200]));
-    await doomed.kill();
+    await killed.kill();
     expect(new Set(await statusesOf(gateway.port, 20))).toEqual(new Set([200]));
     expect(failed).toHaveBeenCalledTimes(2);
-    expect(targetAt(doomed.url).report().health).toBe('ejected');
+    expect(targetAt(killed.url).report().health).toBe('ejected');
   });
 
-  it('is back at the next good probe', async () => {
-    const [doomed, other] = [await startProcess(), await startProcess()];
+  it('is used again after the next successful probe', async () => {
+    const [killed, other] = [await startProcess(), await startProcess()];
     const targetAt = watchTargets();
     const gateway = await startTestGateway({
-      '/v1': { upstream: [doomed.url, other.url], health: { eject: long, path: '/', interval: '50ms' } },
+      '/v1': { upstream: [killed.url, other.url], health: { eject: long, path: '/', interval: '50ms' } },
     });
-    await doomed.kill();
+    await killed.kill();
     await statusesOf(gateway.port, 6);
-    expect(targetAt(doomed.url).report().health).not.toBe('healthy');
-    await startProcess(doomed.port);
-    await eventually(() => expect(targetAt(doomed.url).report().health).toBe('healthy'));
+    expect(targetAt(killed.url).report().health).not.toBe('healthy');
+    await startProcess(killed.port);
+    await eventually(() => expect(targetAt(killed.url).report().health).toBe('healthy'));
   });
 });
 
 describe('a target', () => {
-  it('that accepts and never answers is a 504 a few times, and then left alone', async () => {
+  it('that accepts connections and never answers is ejected after two 504s', async () => {
     const [silent, other] = [await startBackend([]), await startBackend()];
     const gateway = await startTestGateway({
       '/v1': {
@@ -126,7 +126,7 @@ describe('a target', () => {
     expect(silent.requests).toHaveLength(2);
   });
 
-  it('is not to blame for clients that leave', async () => {
+  it('is not ejected for clients that disconnect', async () => {
     const [silent, other] = [await startBackend([]), await startBackend()];
     const gateway = await startTestGateway({
       '/v1': { upstream: [silent.url, other.url], health: { passive_failures: 1, eject: long } },
@@ -145,7 +145,7 @@ describe('a target', () => {
     expect(other.requests).toHaveLength(3);
   });
 
-  it('is not to blame for clients that stop in the middle of a body', async () => {
+  it('is not ejected for clients that stop in the middle of a body', async () => {
     const [first, second] = [await startBackend(), await startBackend()];
     const gateway = await startTestGateway(
       { '/v1': { upstream: [first.url, second.url], health: { passive_failures: 1, eject: long } } },
@@ -157,7 +157,7 @@ describe('a target', () => {
     expect([first.requests.length, second.requests.length]).toEqual([2, 2]);
   });
 
-  it('is not judged by its statuses', async () => {
+  it('is not ejected for its statuses', async () => {
     const [failing, other] = [await startBackend(answer(503, 'no')), await startBackend()];
     const gateway = await startTestGateway({
       '/v1': { upstream: [failing.url, other.url], health: { passive_failures: 1, eject: long } },
@@ -166,7 +166,7 @@ describe('a target', () => {
     expect([failing.requests.length, other.requests.length]).toEqual([4, 4]);
   });
 
-  it('is never taken out when it is alone: it is back as soon as it listens', async () => {
+  it('is never ejected if it is the only one, and is used as soon as it listens', async () => {
     const url = await refusedUrl();
     const gateway = await startTestGateway({ '/v1': { upstream: url, health: { passive_failures: 1, eject: long } } });
     expect(new Set(await statusesOf(gateway.port, 5))).toEqual(new Set([502]));
@@ -174,23 +174,23 @@ describe('a target', () => {
     expect(await statusesOf(gateway.port, 1)).toEqual([200]);
   });
 
-  it('that is closed behind our back while it is idle is not to blame', async () => {
+  it('is not ejected for an idle connection that it closed', async () => {
     const targetAt = watchTargets();
-    const closing = await startBackend(({ index }) => (index === 0 ? answer(200, 'ok') : [{ reset: true }]));
+    const cresetting = await startBackend(({ index }) => (index === 0 ? answer(200, 'ok') : [{ reset: true }]));
     const other = await startBackend();
     const gateway = await startTestGateway({
-      '/v1': { upstream: [closing.url, other.url], health: { passive_failures: 1, eject: long } },
+      '/v1': { upstream: [cresetting.url, other.url], health: { passive_failures: 1, eject: long } },
     });
     const client = await connectTo(gateway.port);
     for (let time = 0; time < 6; time += 1) {
       client.send(get('/v1/x'));
       expect((await client.response()).status).toBe(200);
     }
-    expect(targetAt(closing.url).report().health).toBe('healthy');
+    expect(targetAt(cresetting.url).report().health).toBe('healthy');
   });
 });
 
-describe('with no target left', () => {
+describe('without an available target', () => {
   it.each(['try', 'refuse'])('a request fails at once: %s', async (on_none_healthy) => {
     const upstream = [await refusedUrl(), await refusedUrl()];
     const gateway = await startTestGateway({ '/v1': { upstream, health: { on_none_healthy, eject: long } } });
@@ -201,7 +201,7 @@ describe('with no target left', () => {
   it.each([
     ['try', 502],
     ['refuse', 503],
-  ])('that a probe would find good, a request does as it is told: %s, %i', async (on_none_healthy, expected) => {
+  ])('that passes its probes, on_none_healthy: %s answers %i', async (on_none_healthy, expected) => {
     const targetAt = watchTargets();
     const upstream = [await refusedUrl(), await refusedUrl()];
     const health = { on_none_healthy, path: '/', interval: '30ms', timeout: '1s', unhealthy_after: 1 };
@@ -213,54 +213,54 @@ describe('with no target left', () => {
   });
 });
 
-describe('a request that its target loses', () => {
-  async function startLosing() {
-    const [losing, other] = [await startBackend([{ reset: true }]), await startBackend()];
+describe('a request whose target resets the connection', () => {
+  async function startResetting() {
+    const [resetting, other] = [await startBackend([{ reset: true }]), await startBackend()];
     const gateway = await startTestGateway({
-      '/v1': { upstream: [losing.url, other.url], health: { passive_failures: 1000 } },
+      '/v1': { upstream: [resetting.url, other.url], health: { passive_failures: 1000 } },
     });
-    return { losing, other, port: gateway.port };
+    return { resetting, other, port: gateway.port };
   }
 
-  it.each(['GET', 'OPTIONS'])('is sent to the other one: %s', async (method) => {
-    const { losing, other, port } = await startLosing();
+  it.each(['GET', 'OPTIONS'])('is sent to the other target: %s', async (method) => {
+    const { resetting, other, port } = await startResetting();
     expect(await statusesOf(port, 4, `${method} /v1/x HTTP/1.1\r\nHost: api.test\r\n\r\n`)).toEqual([
       200, 200, 200, 200,
     ]);
-    expect([losing.requests.length, other.requests.length]).toEqual([2, 4]);
+    expect([resetting.requests.length, other.requests.length]).toEqual([2, 4]);
   });
 
   it.each(['POST', 'PATCH', 'PUT', 'DELETE'])('is never sent again: %s, with a body or without', async (method) => {
-    const { losing, other, port } = await startLosing();
+    const { resetting, other, port } = await startResetting();
     const head = `${method} /v1/x HTTP/1.1\r\nHost: api.test\r\nContent-Length:`;
     expect((await statusesOf(port, 4, `${head} 0\r\n\r\n`)).sort()).toEqual([200, 200, 502, 502]);
     expect((await statusesOf(port, 4, `${head} 5\r\n\r\nhello`)).sort()).toEqual([200, 200, 502, 502]);
-    expect([losing.requests.length, other.requests.length]).toEqual([4, 4]);
+    expect([resetting.requests.length, other.requests.length]).toEqual([4, 4]);
   });
 
-  it('is not sent again to a target that is out', async () => {
-    const [losing, other] = [await startBackend([{ reset: true }]), await refusedUrl()];
+  it('is not sent to an ejected target', async () => {
+    const [resetting, other] = [await startBackend([{ reset: true }]), await refusedUrl()];
     const gateway = await startTestGateway({
-      '/v1': { upstream: [losing.url, other], health: { passive_failures: 1000, eject: long } },
+      '/v1': { upstream: [resetting.url, other], health: { passive_failures: 1000, eject: long } },
     });
     await statusesOf(gateway.port, 6);
-    const before = losing.requests.length;
+    const before = resetting.requests.length;
     expect(await statusesOf(gateway.port, 3)).toEqual([502, 502, 502]);
-    expect(losing.requests.length).toBe(before + 3);
+    expect(resetting.requests.length).toBe(before + 3);
   });
 
-  it('is answered at once when the budget is spent', async () => {
-    const [losing, other] = [await startBackend([{ reset: true }]), await startBackend()];
+  it('is answered 502 at once when the retry budget is spent', async () => {
+    const [resetting, other] = [await startBackend([{ reset: true }]), await startBackend()];
     const gateway = await startTestGateway({
       '/v1': {
-        upstream: [losing.url, other.url],
+        upstream: [resetting.url, other.url],
         health: { passive_failures: 1000 },
         retries: { budget: '10%', budget_min: '0/s' },
       },
     });
-    // The last one that is lost is the 39th, and a tenth of that is 3.
+    // The last reset request is the 39th; 10% of 39 allows 3 retries.
     const statuses = await statusesOf(gateway.port, 40);
     expect(statuses.filter((status) => status === 502)).toHaveLength(17);
-    expect([losing.requests.length, other.requests.length]).toEqual([20, 23]);
+    expect([resetting.requests.length, other.requests.length]).toEqual([20, 23]);
   });
 });

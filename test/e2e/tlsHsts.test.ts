@@ -32,37 +32,37 @@ async function askSecurely(port: number, bytes: string): Promise<RawResponse> {
 }
 
 const requests = [
-  ['a response', get('/v1/x'), 200],
-  ['a response to HEAD', message('HEAD /v1/x HTTP/1.1', 'Host: api.test'), 200],
-  ['a problem', get('/v0/x'), 410],
-  ['an answer without a body', message('OPTIONS * HTTP/1.1', 'Host: api.test'), 204],
+  ['a request', get('/v1/x'), 200],
+  ['HEAD', message('HEAD /v1/x HTTP/1.1', 'Host: api.test'), 200],
+  ['a retired version', get('/v0/x'), 410],
+  ['OPTIONS *', message('OPTIONS * HTTP/1.1', 'Host: api.test'), 204],
   ['a broken request', message('GET /v1/x HTTP/1.1', 'Host : api.test'), 400],
 ] as const;
 
 /** RFC 6797 §7.1 and §7.2. */
-describe.each(requests)('Strict-Transport-Security: %s', (_name, request, status) => {
+describe.each(requests)('Strict-Transport-Security: the response to %s', (_name, request, status) => {
   it.each([
-    ['says it once over TLS', { hsts: true }, [year]],
-    ['does not where it is off', { hsts: false }, []],
-    ['does not by default', {}, []],
+    ['has it once over TLS', { hsts: true }, [year]],
+    ['does not have it if tls.hsts is false', { hsts: false }, []],
+    ['does not have it by default', {}, []],
   ])('%s', async (_what, tls, expected) => {
     const response = await askSecurely(await start(tls), request);
     expect([response.status, valuesOf(response, 'strict-transport-security')]).toEqual([status, expected]);
   });
 
-  it('never says it over plain HTTP', async () => {
+  it('does not have it over plain HTTP', async () => {
     const response = await ask(await start(undefined), request);
     expect([response.status, valuesOf(response, 'strict-transport-security')]).toEqual([status, []]);
   });
 });
 
-it.each([true, false])('what the backend says of it passes as it is, whether it is on or off: %s', async (hsts) => {
+it.each([true, false])('the field of the backend is passed on unchanged, tls.hsts: %s', async (hsts) => {
   const own = 'max-age=60; includeSubDomains';
   const port = await start({ hsts }, answer(200, 'ok', `strict-transport-security: ${own}`));
   expect(valuesOf(await askSecurely(port, get('/v1/x')), 'strict-transport-security')).toEqual([own]);
 });
 
-it('interim responses do not say it, the final one does', async () => {
+it('the final response has Strict-Transport-Security, and interim responses do not', async () => {
   const hints = message('HTTP/1.1 103 Early Hints', 'Link: </a.css>; rel=preload');
   const response = await askSecurely(await start({ hsts: true }, hints + answer(200, 'ok')), get('/v1/x'));
   expect(response.interim.map((one) => valuesOf(one, 'strict-transport-security'))).toEqual([[]]);

@@ -33,21 +33,21 @@ it.each(['examples/express.ts', 'examples/http.ts', 'examples/express-proxy.ts']
   },
 );
 
-it('in Express, what is no version is left to the app', async () => {
+it('in Express, the app answers requests for no version', async () => {
   const base = await startExample('examples/express.ts', await startBackend());
   const answer = await fetch(`${base}/about`);
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('own page')]);
   expect((await fetch(`${base}/nowhere`)).headers.get('content-type')).toContain('text/html');
-  // So is the index.
+  // The app answers the index as well.
   expect((await fetch(base)).headers.get('content-type')).toContain('text/html');
 });
 
-it('in node:http, the gateway is the whole server, the index included', async () => {
+it('in node:http, the gateway answers everything, the index included', async () => {
   const base = await startExample('examples/http.ts', await startBackend());
   expect(await (await fetch(base)).json()).toMatchObject({ latest: 'v2' });
 });
 
-it('in an app with a proxy of its own, the app answers what it does not forward', async () => {
+it('in an app with its own proxy, the app answers requests that it does not forward', async () => {
   const base = await startExample('examples/express-proxy.ts', await startBackend());
   expect(await (await fetch(`${base}/v2/hello`)).text()).toBe('The app answers v2 itself.');
   expect(await (await fetch(`${base}/about`)).text()).toBe('A page without a version.');

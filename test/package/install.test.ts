@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { run } from '../support/process.ts';
 
-// What another project gets that installs the package: npm's registry or its cache is needed.
+// The package as another project installs it. This needs npm's registry or cache.
 const installTimeout = 300_000;
 const consumer = temporaryFolder();
 const installed = join(consumer, 'node_modules', 'version-gateway');
@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, installTimeout);
 
 describe('the installed package', () => {
-  it('leaves the Node of its consumer alone', async () => {
+  it('does not change the Node of its consumer', async () => {
     const [version, where] = [
       await shell('node', ['-v'], consumer),
       await shell('sh', ['-c', 'command -v node'], consumer),
@@ -43,11 +43,11 @@ describe('the installed package', () => {
     expect(readdirSync(join(consumer, 'node_modules')).filter((name) => name.startsWith('node-'))).toEqual([]);
   });
 
-  it('is small, with everything it needs', () => {
+  it('has less than 60 MiB, dependencies included', () => {
     expect(sizeOf(join(consumer, 'node_modules')) / 1024 ** 2).toBeLessThan(60);
   });
 
-  it('contains what it says, and nothing of the checkout', () => {
+  it('contains only the files of its manifest', () => {
     const folders = new Set(tarball.map((file) => file.split('/').slice(0, 2).join('/')));
     expect([...folders].sort()).toEqual(
       ['LICENSE', 'README.md', 'bin', 'dist', 'examples', 'gateway', 'package.json'].map((name) => `package/${name}`),
@@ -70,7 +70,7 @@ describe('the installed package', () => {
     await gateway.printed(/is stopping/);
   });
 
-  it('says so on a Node that is too old', async () => {
+  it('reports a Node that is too old', async () => {
     const launcher = join(installed, 'bin', 'version-gateway.js');
     const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})`;
     const program = run(process.execPath, ['--import', pretend, launcher, '--help']);
@@ -78,7 +78,7 @@ describe('the installed package', () => {
     expect(program.output()).toMatch(/^version-gateway: Node 24 or later is needed, and this is .*; install it\.\n$/);
   });
 
-  it('has types that a strict project takes without skipLibCheck', async () => {
+  it('has types that compile in a strict project without skipLibCheck', async () => {
     const source = `import { createServer } from 'node:http';
 import { ConfigError, createVersionGateway, UnreadableFileError, type VersionGateway } from 'version-gateway';
 import { type VersionLifecycle, versionLifecycle } from 'version-gateway/express';
@@ -97,7 +97,7 @@ export const isMissing = (error: unknown): boolean => error instanceof Unreadabl
     expect(await shell(compiler, ['-p', consumer], consumer)).toBe('');
   });
 
-  it('embeds', async () => {
+  it('can be embedded in another server', async () => {
     const backend = createServer((req, res) => res.end(`backend ${req.url}`)).listen(0, '127.0.0.1');
     onTestFinished(() => void backend.close());
     await once(backend, 'listening');
@@ -121,7 +121,7 @@ server.listen(0, '127.0.0.1', () => console.log('port: ' + server.address().port
   });
 });
 
-/** Runs a program as another project would: without the Node of this checkout, and without npm's word about it. */
+/** Runs a program without the Node of this checkout and without its npm variables, as another project would. */
 async function shell(command: string, args: readonly string[], cwd: string): Promise<string> {
   const ours = /^(?:npm_(?:package|lifecycle|command|config_local_prefix|execpath|node_execpath)|INIT_CWD$)/;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)));
@@ -134,7 +134,7 @@ async function shell(command: string, args: readonly string[], cwd: string): Pro
   return stdout;
 }
 
-/** In bytes, without what links lead to. */
+/** In bytes, without the targets of links. */
 function sizeOf(folder: string): number {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true });
   return files.reduce((sum, file) => sum + (file.isFile() ? lstatSync(join(file.parentPath, file.name)).size : 0), 0);

@@ -6,17 +6,17 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { start } from './start.ts';
 
 describe.each(readdirSync('services').filter((name) => /^v\d+$/.test(name)))('%s', (version) => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('says where it listens, serves, and ends on %s', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('prints its URL, serves, and ends on %s', async (signal) => {
     const { child, exit } = launch(version, { PORT: '0' });
     const [line] = await once(createInterface(child.stdout), 'line');
     expect(line).toMatch(new RegExp(`^cocktails ${version} is listening on http://127\\.0\\.0\\.1:\\d+$`));
-    // The socket of this request stays open and idle, and must not delay the end.
+    // The idle connection of this request must not delay the end.
     expect((await fetch(`${line.slice(line.indexOf('http'))}/health`)).status).toBe(200);
     child.kill(signal);
     expect(await exit).toEqual([0, null]);
   });
 
-  it('says so when its port is taken', async () => {
+  it('reports a port that is in use', async () => {
     const { url } = await start(() => {});
     const { child, exit } = launch(version, { PORT: new URL(url).port });
     const [line] = await once(createInterface(child.stderr), 'line');

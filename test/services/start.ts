@@ -8,7 +8,7 @@ export interface Service {
   ask(path: string, init?: RequestInit): Promise<ReceivedResponse>;
 }
 
-/** Starts a service on a free port until the running test has finished. */
+/** Starts a service on a free port. It is closed at the end of the test. */
 export async function start(app: RequestListener): Promise<Service> {
   const server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -34,7 +34,7 @@ export function post(body: unknown, type = 'application/json'): RequestInit {
 
 /** The request of a client that has the answer named `tag`. */
 export function ifNoneMatch(tag: string): RequestInit {
-  // On seeing a condition, fetch adds `Cache-Control: no-cache`, which forbids the very 304 we ask for, unless we say something else.
+  // For a conditional request fetch adds `Cache-Control: no-cache`, which prevents a 304, unless the field is set.
   return { headers: { 'if-none-match': tag, 'cache-control': 'max-age=0' } };
 }
 

@@ -10,7 +10,7 @@ const ladyDraft = {
   ingredients: ['gin', 'triple sec', 'lemon juice'],
 };
 
-it('names every fault of a cocktail at once', async () => {
+it('reports every fault of a cocktail in one response', async () => {
   const service = await start(createApp());
   const { text } = await service.ask('/cocktails', post({ base: 'absinthe' }));
   expect(JSON.parse(text).detail.split('; ')).toEqual([
@@ -22,7 +22,7 @@ it('names every fault of a cocktail at once', async () => {
 });
 
 it.each(['/cocktails?limit=5', '/cocktails?limit=2&base=gin', '/cocktails'])(
-  'leads through the menu from %s',
+  'links all pages of the menu from %s',
   async (first) => {
     const service = await start(createApp());
     const seen: number[] = [];
@@ -35,7 +35,7 @@ it.each(['/cocktails?limit=5', '/cocktails?limit=2&base=gin', '/cocktails'])(
   },
 );
 
-it('links and sets its cookie from the root, unaware of any prefix', async () => {
+it('links and sets its cookie without a prefix', async () => {
   const service = await start(createApp());
   const { headers } = await service.ask('/cocktails?base=gin&limit=2');
   expect(headers.get('link')).toBe('</cocktails?base=gin&limit=2&cursor=6>; rel="next"');
@@ -44,7 +44,7 @@ it('links and sets its cookie from the root, unaware of any prefix', async () =>
   ]);
 });
 
-it('adds a cocktail and says where it is', async () => {
+it('adds a cocktail and answers with its location', async () => {
   const service = await start(createApp());
   const added = await service.ask('/cocktails', post(ladyDraft));
   expect(added.headers.get('location')).toBe('/drinks/13');
@@ -52,7 +52,7 @@ it('adds a cocktail and says where it is', async () => {
   expect((await service.ask('/drinks/13')).text).toBe(added.text);
 });
 
-it('counts what is new since the list that the cookie remembers', async () => {
+it('counts the cocktails added since the list in the cookie', async () => {
   const service = await start(createApp());
   const cookie = (await service.ask('/cocktails')).headers.getSetCookie()[0]?.split(';')[0] ?? '';
   await service.ask('/cocktails', post(ladyDraft));
@@ -61,7 +61,7 @@ it('counts what is new since the list that the cookie remembers', async () => {
   expect(JSON.parse((await service.ask('/cocktails')).text)).not.toHaveProperty('unseen');
 });
 
-it('answers 304 to the tag it gave, and 200 once the menu has changed', async () => {
+it('answers 304 to a current ETag, and 200 once the menu has changed', async () => {
   const service = await start(createApp());
   const tag = (await service.ask('/cocktails?base=gin')).headers.get('etag') ?? '';
   const asked = ifNoneMatch(tag);
@@ -75,15 +75,15 @@ it.each(['/cocktails', '/drinks/7', '/drinks/999', '/health'])(
   async (path) => {
     const service = await start(createApp());
     const [get, head] = [await service.ask(path), await service.ask(path, { method: 'HEAD' })];
-    const told = ({ headers }: typeof get) =>
+    const fieldsOf = ({ headers }: typeof get) =>
       ['content-type', 'content-length', 'etag', 'link'].map((name) => headers.get(name));
     expect(head).toMatchObject({ status: get.status, text: '' });
-    expect(told(head)).toEqual(told(get));
+    expect(fieldsOf(head)).toEqual(fieldsOf(get));
   },
 );
 
 it.each(['/', '/unknown', '/v1/cocktails', '/cocktails/', '/Cocktails', '/cocktails/7'])(
-  'knows no route %s',
+  'answers 404 to %s',
   async (path) => {
     const service = await start(createApp());
     const { status, headers, text } = await service.ask(path);
@@ -93,7 +93,7 @@ it.each(['/', '/unknown', '/v1/cocktails', '/cocktails/', '/Cocktails', '/cockta
   },
 );
 
-it('says which methods a route has', async () => {
+it('answers 405 and OPTIONS with the methods of a route', async () => {
   const service = await start(createApp());
   const refused = await service.ask('/cocktails', { method: 'DELETE' });
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
@@ -101,7 +101,7 @@ it('says which methods a route has', async () => {
   expect([asked.status, asked.headers.get('allow')]).toEqual([204, 'GET, HEAD']);
 });
 
-it('keeps the cocktails added last, and always the house menu', async () => {
+it('keeps the house menu and the 1,000 cocktails added last', async () => {
   const service = await start(createApp());
   for (let count = 0; count < 1001; count += 1) await service.ask('/cocktails', post(ladyDraft));
   const statusOf = async (id: number) => (await service.ask(`/drinks/${id}`)).status;
@@ -116,7 +116,7 @@ it('filters by every base that the contract allows', async () => {
   }
 });
 
-it('answers its own failure with 500, and tells the log alone what failed', async () => {
+it('answers its own failure with 500, with the cause only in the log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const menu = new Menu();
   vi.spyOn(menu, 'find').mockImplementation(() => {

@@ -10,7 +10,7 @@ const ladyDraft = {
   ingredients: ['gin', 'triple sec', 'lemon juice'],
 };
 
-it('names every fault of a cocktail at once', async () => {
+it('reports every fault of a cocktail in one response', async () => {
   const service = await start(createApp());
   const { text } = await service.ask('/v2/cocktails', post({ base: 'absinthe', glass: '' }));
   expect(JSON.parse(text).detail.split('; ')).toEqual([
@@ -23,7 +23,7 @@ it('names every fault of a cocktail at once', async () => {
 });
 
 it.each(['/v2/cocktails?limit=5', '/v2/cocktails?limit=2&base=gin', '/v2/cocktails'])(
-  'leads through the menu from %s',
+  'links all pages of the menu from %s',
   async (first) => {
     const service = await start(createApp());
     const seen: number[] = [];
@@ -47,7 +47,7 @@ it('links and sets its cookie below its prefix', async () => {
   ]);
 });
 
-it('adds a cocktail and says where it is', async () => {
+it('adds a cocktail and answers with its location', async () => {
   const service = await start(createApp());
   const added = await service.ask('/v2/cocktails', post(ladyDraft));
   expect(added.headers.get('location')).toBe('/v2/cocktails/13');
@@ -55,7 +55,7 @@ it('adds a cocktail and says where it is', async () => {
   expect((await service.ask('/v2/cocktails/13')).text).toBe(added.text);
 });
 
-it('counts what is new since the list that the cookie remembers', async () => {
+it('counts the cocktails added since the list in the cookie', async () => {
   const service = await start(createApp());
   const cookie = (await service.ask('/v2/cocktails')).headers.getSetCookie()[0]?.split(';')[0] ?? '';
   await service.ask('/v2/cocktails', post(ladyDraft));
@@ -64,7 +64,7 @@ it('counts what is new since the list that the cookie remembers', async () => {
   expect(JSON.parse((await service.ask('/v2/cocktails')).text)).not.toHaveProperty('unseen');
 });
 
-it('answers 304 to the tag it gave, and 200 once the menu has changed', async () => {
+it('answers 304 to a current ETag, and 200 once the menu has changed', async () => {
   const service = await start(createApp());
   const tag = (await service.ask('/v2/cocktails?base=gin')).headers.get('etag') ?? '';
   const asked = ifNoneMatch(tag);
@@ -78,10 +78,10 @@ it.each(['/v2/cocktails', '/v2/cocktails/7', '/v2/cocktails/999', '/v2/health'])
   async (path) => {
     const service = await start(createApp());
     const [get, head] = [await service.ask(path), await service.ask(path, { method: 'HEAD' })];
-    const told = ({ headers }: typeof get) =>
+    const fieldsOf = ({ headers }: typeof get) =>
       ['content-type', 'content-length', 'etag', 'link'].map((name) => headers.get(name));
     expect(head).toMatchObject({ status: get.status, text: '' });
-    expect(told(head)).toEqual(told(get));
+    expect(fieldsOf(head)).toEqual(fieldsOf(get));
   },
 );
 
@@ -95,7 +95,7 @@ it.each([
   '/V2/cocktails',
   '/v2/legacy-search',
   '/v2/drinks/7',
-])('knows no route %s', async (path) => {
+])('answers 404 to %s', async (path) => {
   const service = await start(createApp());
   const { status, headers, text } = await service.ask(path);
   expect(headers.get('content-type')).toContain('application/problem+json');
@@ -103,7 +103,7 @@ it.each([
   expect(status).toBe(404);
 });
 
-it('says which methods a route has', async () => {
+it('answers 405 and OPTIONS with the methods of a route', async () => {
   const service = await start(createApp());
   const refused = await service.ask('/v2/cocktails', { method: 'DELETE' });
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
@@ -111,7 +111,7 @@ it('says which methods a route has', async () => {
   expect([asked.status, asked.headers.get('allow')]).toEqual([204, 'GET, HEAD']);
 });
 
-it('keeps the cocktails added last, and always the house menu', async () => {
+it('keeps the house menu and the 1,000 cocktails added last', async () => {
   const service = await start(createApp());
   for (let count = 0; count < 1001; count += 1) await service.ask('/v2/cocktails', post(ladyDraft));
   const statusOf = async (id: number) => (await service.ask(`/v2/cocktails/${id}`)).status;
@@ -126,7 +126,7 @@ it('filters by every base that the contract allows', async () => {
   }
 });
 
-it('answers its own failure with 500, and tells the log alone what failed', async () => {
+it('answers its own failure with 500, with the cause only in the log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const menu = new Menu();
   vi.spyOn(menu, 'find').mockImplementation(() => {
