@@ -56,12 +56,12 @@ function* rowsOfDay(version: number, day: number): Generator<UsageRow> {
 }
 
 /** Prints the median and the shortest time of three runs. */
-function printTime(name: string, query: () => readonly unknown[]): void {
+async function printTime(name: string, query: () => Promise<readonly unknown[]> | readonly unknown[]): Promise<void> {
   const times: number[] = [];
   let rows = 0;
   for (let round = 0; round < 3; round++) {
     const start = performance.now();
-    rows = query().length;
+    rows = (await query()).length;
     times.push(performance.now() - start);
   }
   const [best = 0, middle = 0] = times.sort((a, b) => a - b);
@@ -94,32 +94,32 @@ for (const [label, since] of [
   ['30 d', now - 30 * dayMs],
   ['24 h', now - dayMs],
 ] as const) {
-  printTime(`totals, ${label}`, () => reader.totals(since));
-  printTime(`totals between, ${label} to 6 h ago`, () => reader.totals(since, now - 6 * hourMs));
-  printTime(`byClient, ${label}`, () => reader.byClient('v7', since));
-  printTime(`folded, ${label}`, () => [reader.folded(since)]);
-  printTime(`byRoute, ${label}`, () => reader.byRoute('v7', since));
-  printTime(`movement, ${label}`, () => reader.movement('v7', 'v8', since));
-  printTime(`series by day, ${label}`, () => reader.series('day', since));
-  printTime(`series by hour, one version, ${label}`, () => reader.series('hour', since, 'v7'));
-  printTime(`clientSeries, ${label}`, () => reader.clientSeries('v7', 'x-client-id:client-1', since));
+  await printTime(`totals, ${label}`, () => reader.totals(since));
+  await printTime(`totals between, ${label} to 6 h ago`, () => reader.totals(since, now - 6 * hourMs));
+  await printTime(`byClient, ${label}`, () => reader.byClient('v7', since));
+  await printTime(`folded, ${label}`, async () => [await reader.folded(since)]);
+  await printTime(`byRoute, ${label}`, () => reader.byRoute('v7', since));
+  await printTime(`movement, ${label}`, () => reader.movement('v7', 'v8', since));
+  await printTime(`series by day, ${label}`, () => reader.series('day', since));
+  await printTime(`series by hour, one version, ${label}`, () => reader.series('hour', since, 'v7'));
+  await printTime(`clientSeries, ${label}`, () => reader.clientSeries('v7', 'x-client-id:client-1', since));
 }
-printTime('series by hour, all versions, 30 d', () => reader.series('hour', now - 30 * dayMs));
-printTime('pastClients, quiet for 7 d', () => reader.pastClients('v7', now - 7 * dayMs, now, 7 * dayMs));
-printTime('coveredSince', () => [reader.coveredSince()]);
+await printTime('series by hour, all versions, 30 d', () => reader.series('hour', now - 30 * dayMs));
+await printTime('pastClients, quiet for 7 d', () => reader.pastClients('v7', now - 7 * dayMs, now, 7 * dayMs));
+await printTime('coveredSince', async () => [await reader.coveredSince()]);
 const batch = [...rowsOfDay(7, today)].slice(0, 1_000);
-printTime(`add of ${batch.length} rows`, () => {
+await printTime(`add of ${batch.length} rows`, () => {
   ledger.add(batch);
   return batch;
 });
 let tomorrow = now;
-printTime('maintain, at the end of a day', () => {
+await printTime('maintain, at the end of a day', () => {
   tomorrow += dayMs;
   ledger.maintain(tomorrow);
   return [];
 });
 if (ledger.problem !== undefined) console.log(ledger.problem);
-reader.close();
+await reader.close();
 ledger.close();
 if (process.argv[2] === undefined) rmSync(folder, { recursive: true });
 

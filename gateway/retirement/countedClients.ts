@@ -45,16 +45,15 @@ export function ignoredBy(names: readonly string[]): IsIgnored {
  * The clients that used a version after `since` (epoch ms), without ignored clients and clients whose requests all failed.
  * A retired version answers 410 to all requests, so every client that still sends requests counts.
  */
-export function clientsUsing(
+export async function clientsUsing(
   version: string,
   queries: Pick<UsageQueries, 'byClient'>,
   since: number,
   { ignored = [], isRetired = false }: { readonly ignored?: readonly string[]; readonly isRetired?: boolean } = {},
-): ClientUse[] {
+): Promise<ClientUse[]> {
   const isIgnored = ignoredBy(ignored);
-  return queries
-    .byClient(version, since)
-    .filter((one) => !isIgnored(one) && (isRetired ? one.last >= since : isUsing(one, since)));
+  const clients = await queries.byClient(version, since);
+  return clients.filter((one) => !isIgnored(one) && (isRetired ? one.last >= since : isUsing(one, since)));
 }
 
 /** A request without a recorded outcome counts as use: it is still open, or the gateway crashed. */

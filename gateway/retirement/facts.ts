@@ -79,36 +79,38 @@ export interface FactSources {
 export type RemovedVersion = Pick<Version, 'name'>;
 
 /** `quiet` in ms. */
-export function gatherFacts(
+export async function gatherFacts(
   version: Version | RemovedVersion,
   sources: FactSources,
   quiet: number,
   now: number,
-): RetirementFacts {
-  const facts = factsWithoutProblem(version, sources, quiet, now);
+): Promise<RetirementFacts> {
+  const facts = await factsWithoutProblem(version, sources, quiet, now);
   // Read last: a query that failed returned no rows, as if no client had called.
   return { ...facts, problem: sources.queries.problem };
 }
 
-function factsWithoutProblem(
+async function factsWithoutProblem(
   { name }: RemovedVersion,
   sources: FactSources,
   quiet: number,
   now: number,
-): Omit<RetirementFacts, 'problem'> {
+): Promise<Omit<RetirementFacts, 'problem'>> {
   const { snapshot, queries, report } = sources;
   const version = snapshot.versions.get(name);
   // Counts are per hour, so a period below an hour selects clients by the exact time of their last request.
   const hour = Math.floor((now - quiet) / hourMs) * hourMs;
   const since = quiet < hourMs ? now - quiet : hour;
   const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
-  const recent = queries.byClient(name, hour).filter(({ last }) => last >= since);
+  const recent = (await queries.byClient(name, hour)).filter(({ last }) => last >= since);
   const notIgnored = recent.filter((one) => !isIgnored(one));
   const using = notIgnored.filter((one) => isUsing(one, since));
   const failing = notIgnored.filter((one) => !isUsing(one, since));
   const uses = using.map(withOpenRequest);
-  const routes = version ? queries.byRoute(name, hour).filter(({ last }) => last >= since) : [];
-  const known = queries.totals(hour).filter((one) => one.version === name || snapshot.versions.has(one.version));
+  const routes = version ? (await queries.byRoute(name, hour)).filter(({ last }) => last >= since) : [];
+  const known = (await queries.totals(hour)).filter(
+    (one) => one.version === name || snapshot.versions.has(one.version),
+  );
   const own = report.versions.find((one) => one.name === name);
   return {
     version: name,
@@ -120,18 +122,18 @@ function factsWithoutProblem(
     since,
     maxShare: snapshot.retire.maxShare,
     retention: snapshot.usage.retention,
-    coveredSince: queries.coveredSince(quiet),
+    coveredSince: await queries.coveredSince(quiet),
     // The totals do not contain the requests that `withOpenRequest` adds.
     allRequests: requestsOf(known) + requestsOf(uses) - requestsOf(using),
     clients: uses.filter(isSingleClient),
     others: uses.find((one) => !isSingleClient(one)),
     failing,
-    lostService: uses.length > 0 ? [] : lostService(name, failing, routes, queries, quiet, isIgnored),
+    lostService: uses.length > 0 ? [] : await lostService(name, failing, routes, queries, quiet, isIgnored),
     refused: notIgnored.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
-    ...pastClients(name, sources, since, quiet, now),
+    ...(await pastClients(name, sources, since, quiet, now)),
     ignored: recent.filter(isIgnored).map(withOpenRequest),
-    newClients: version && newClientsOf(version, queries, now)?.filter((one) => !isIgnored(one) && isSingleClient(one)),
-    trend: trendWithout(snapshot.retire.ignoreClients, name, queries, now),
+    newClients: version && (await newClientsOf(version, queries, isIgnored, now)),
+    trend: await trendWithout(snapshot.retire.ignoreClients, name, queries, now),
     lostRoutes: version ? routesLost(version, snapshot, routes, now) : [],
     failingRoutes: version ? routes.filter(onlyFails).map((route) => withContract(route, version)) : [],
     inFlight: own?.inFlight ?? 0,
@@ -151,54 +153,72 @@ function withOpenRequest(use: ClientUse): ClientUse {
 // A client that is silent for more than this many of its usual pauses is probably gone.
 const overduePauses = 2;
 
-function pastClients(version: string, { snapshot, queries }: FactSources, since: number, quiet: number, now: number) {
+async function pastClients(
+  version: string,
+  { snapshot, queries }: FactSources,
+  since: number,
+  quiet: number,
+  now: number,
+) {
   const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
   // Pauses are computed from days.
   const least = snapshot.retire.rhythm === 'on' && quiet >= dayMs ? quiet : undefined;
-  const past = queries.pastClients(version, since, now, least).filter((one) => !isIgnored(one));
+  const past = (await queries.pastClients(version, since, now, least)).filter((one) => !isIgnored(one));
   const isExpected = ({ last, usualPause = 0 }: PastClient): boolean => now - last <= overduePauses * usualPause;
   return { infrequent: past.filter(isExpected), gone: past.filter((one) => !isExpected(one)) };
 }
 
 /** Undefined before the deprecation, or if the ledger begins after it. */
-function newClientsOf({ name, deprecation }: Version, queries: UsageQueries, now: number) {
-  const covered = queries.coveredSince();
+async function newClientsOf(
+  { name, deprecation }: Version,
+  queries: UsageQueries,
+  isIgnored: IsIgnored,
+  now: number,
+): Promise<ClientUse[] | undefined> {
+  const covered = await queries.coveredSince();
   if (deprecation === undefined || deprecation > now || covered === undefined || covered > deprecation)
     return undefined;
-  return queries.byClient(name, 0).filter(({ first, used }) => first >= deprecation && used !== undefined);
+  const clients = await queries.byClient(name, 0);
+  return clients
+    .filter(({ first, used }) => first >= deprecation && used !== undefined)
+    .filter((one) => !isIgnored(one) && isSingleClient(one));
 }
 
 /** The trend without ignored clients. */
-function trendWithout(names: readonly string[], version: string, queries: UsageQueries, now: number): Trend {
+async function trendWithout(
+  names: readonly string[],
+  version: string,
+  queries: UsageQueries,
+  now: number,
+): Promise<Trend> {
   const since = Math.floor(now / dayMs) * dayMs - 30 * dayMs;
-  const ignored = names.length === 0 ? [] : queries.byClient(version, since).filter(ignoredBy(names));
-  const ignoredDays = ignored.flatMap(({ client }) => queries.clientSeries(version, client, since));
+  const ignored = names.length === 0 ? [] : (await queries.byClient(version, since)).filter(ignoredBy(names));
+  const ignoredDays = await Array.fromAsync(ignored, ({ client }) => queries.clientSeries(version, client, since));
+  const days = await queries.series('day', since, version);
   const counts = [
-    ...queries
-      .series('day', since, version)
-      .map(({ at, requests, failing }): Day => ({ at, requests: requests - failing })),
-    ...ignoredDays.map(({ at, requests, failing }): Day => ({ at, requests: failing - requests })),
+    ...days.map(({ at, requests, failing }): Day => ({ at, requests: requests - failing })),
+    ...ignoredDays.flat().map(({ at, requests, failing }): Day => ({ at, requests: failing - requests })),
   ];
-  return trendOf(completeDays(counts, queries.coveredSince(), now), now);
+  return trendOf(completeDays(counts, await queries.coveredSince(), now), now);
 }
 
 /**
  * A broken backend may answer 4xx, as if every client had made a mistake. The signs of a broken backend are that no client
  * uses the version any more, and that clients that used it until then now fail on routes that worked.
  */
-function lostService(
+async function lostService(
   version: string,
   failing: readonly ClientUse[],
   routes: readonly RouteUse[],
   queries: UsageQueries,
   quiet: number,
   isIgnored: IsIgnored,
-): ClientUse[] {
+): Promise<ClientUse[]> {
   const usedBefore = failing.filter((one) => one.used !== undefined);
   if (usedBefore.length === 0) return [];
   const broken = new Set(routes.filter(({ failing }) => failing > 0).map(({ route }) => route));
-  const worked = queries.byRoute(version, 0).some((one) => broken.has(one.route) && !onlyFails(one));
-  const last = queries.lastUsed(isIgnored).get(version) ?? 0;
+  const worked = (await queries.byRoute(version, 0)).some((one) => broken.has(one.route) && !onlyFails(one));
+  const last = (await queries.lastUsed(isIgnored)).get(version) ?? 0;
   return worked ? usedBefore.filter(({ used = 0 }) => used >= last - quiet) : [];
 }
 

@@ -1,33 +1,33 @@
 /**
  * The queries on the usage ledger, independent of its storage. Instants (`since`, `until`, …) in epoch ms, durations in ms. Rows
- * are sorted by requests, most first. No query throws: if one fails, it returns no rows and sets `problem`.
+ * are sorted by requests, most first. No query rejects: if one fails, it returns no rows and sets `problem`.
  */
 export interface UsageQueries {
   /**
    * The time since which usage has been recorded without a gap; undefined if the ledger is empty. Gaps of up to an hour,
    * but at most a tenth of `quiet`, do not count.
    */
-  coveredSince(quiet?: number): number | undefined;
+  coveredSince(quiet?: number): Promise<number | undefined>;
   /** One row per version; '' is for requests without a known version. */
-  totals(since: number, until?: number): readonly VersionTotal[];
+  totals(since: number, until?: number): Promise<readonly VersionTotal[]>;
   /** Includes one row for `other clients`, if there are any. */
-  byClient(version: string, since: number): readonly ClientUse[];
+  byClient(version: string, since: number): Promise<readonly ClientUse[]>;
   /** Requests that were counted as `other clients`, because the clients exceeded the limit. */
-  folded(since: number, version?: string): number;
-  byRoute(version: string, since: number): readonly RouteUse[];
+  folded(since: number, version?: string): Promise<number>;
+  byRoute(version: string, since: number): Promise<readonly RouteUse[]>;
   /** Requests of each version by hour or by day (UTC), oldest first. Spans without requests are left out. */
-  series(step: 'hour' | 'day', since: number, version?: string): readonly SeriesPoint[];
+  series(step: 'hour' | 'day', since: number, version?: string): Promise<readonly SeriesPoint[]>;
   /** The same for one client of one version, by day. */
-  clientSeries(version: string, client: string, since: number): readonly SeriesPoint[];
+  clientSeries(version: string, client: string, since: number): Promise<readonly SeriesPoint[]>;
   /** The last use of each version, without the clients for which `isIgnored` returns true. */
-  lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): ReadonlyMap<string, number>;
+  lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): Promise<ReadonlyMap<string, number>>;
   /**
    * Clients that used a version before `until` and not since, the latest first. `least`: only pauses of about this length
    * or longer count as usual pauses; undefined: pauses are not computed.
    */
-  pastClients(version: string, until: number, now: number, least?: number): readonly PastClient[];
+  pastClients(version: string, until: number, now: number, least?: number): Promise<readonly PastClient[]>;
   /** Every client of either version with its requests to each, without `other clients`. */
-  movement(from: string, to: string, since: number): readonly ClientMovement[];
+  movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]>;
   /** Why the ledger cannot be written or read; undefined: it can. */
   readonly problem: string | undefined;
   /** `problem` and all others, such as a file of client names that cannot be read. */

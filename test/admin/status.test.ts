@@ -120,9 +120,9 @@ it('counts folded requests, whether folded before the ledger or in it', async ()
   const others = Array.from({ length: 30 }, (_one, n) => served('v4', Date.now(), `other-${n}`));
   ledger.add(others);
   for (const client of ['a', 'b', 'c', 'd', 'd']) await ask(port, get('/v4/x', `X-Client-Id: ${client}`));
-  await eventually(() => expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 35 }]), 10_000);
+  await eventually(async () => expect(await readLedger(ledger).totals(0)).toMatchObject([{ requests: 35 }]), 10_000);
   ledger.maintain(Date.now());
-  const folded = readLedger(ledger).folded(0);
+  const folded = await readLedger(ledger).folded(0);
   expect(folded).toBe(33);
   const { value } = await scrape();
   expect(value('version_gateway_usage_folded_requests_total', {})).toBe(folded);

@@ -160,8 +160,8 @@ it('shows the routes without a counterpart in the successor', async () => {
 
 it('distinguishes a route that only fails from one with a counterpart', async () => {
   const usage = sampleUsage(now);
-  const byRoute: typeof usage.byRoute = (version, since) => {
-    const rows = usage.byRoute(version, since);
+  const byRoute: typeof usage.byRoute = async (version, since) => {
+    const rows = await usage.byRoute(version, since);
     const one = rows[0];
     return one ? [...rows, { ...one, route: 'GET /nothing', requests: 3, errors: 3, failing: 3, served: 0 }] : rows;
   };
@@ -226,7 +226,11 @@ it('shows the first route of a client, and keeps the others open when rows are u
   expect(await routes.locator('li').count()).toBe(4);
   await routes.getByText('POST /cocktails').waitFor();
   expect(await row(page, 'kiosk').locator('code').first().innerText()).toBe('GET /cocktails');
-  shown.usage = { ...sampleUsage(now), folded: () => 4_321, problems: ['usage.names: names.yaml cannot be read'] };
+  shown.usage = {
+    ...sampleUsage(now),
+    folded: async () => 4_321,
+    problems: ['usage.names: names.yaml cannot be read'],
+  };
   shown.config = { ...shown.config, generation: 8 };
   await page.locator('#clients').getByText('4,321 requests come from clients beyond usage.max_clients').waitFor();
   await page.locator('#clients').getByText('names.yaml cannot be read').waitFor();
@@ -265,12 +269,10 @@ describe('after a version is retired', () => {
   /** One client of v1 was refused. */
   function refusing(routes: Readonly<Record<string, unknown>> = retired): Scene {
     const usage = sampleUsage(now);
-    const byClient: typeof usage.byClient = (version, since) =>
-      usage
-        .byClient(version, since)
-        .map((one) =>
-          one.client.includes('kiosk') && version === 'v1' ? { ...one, served: one.requests - 40, refused: 40 } : one,
-        );
+    const byClient: typeof usage.byClient = async (version, since) =>
+      (await usage.byClient(version, since)).map((one) =>
+        one.client.includes('kiosk') && version === 'v1' ? { ...one, served: one.requests - 40, refused: 40 } : one,
+      );
     return Object.assign(scene(undefined, routes), { usage: { ...usage, byClient } });
   }
 
@@ -309,7 +311,7 @@ it('gives requests in flight as the reason if there is no other', async () => {
     '/v1': { upstream: 'http://127.0.0.1:3001', deprecation: '2026-03-01', sunset: '2026-10-01' },
     '/v2': 'http://127.0.0.1:3002',
   };
-  const usage = { ...noUsage, coveredSince: () => now - 100 * 86_400_000 };
+  const usage = { ...noUsage, coveredSince: async () => now - 100 * 86_400_000 };
   const { page } = await visit({}, Object.assign(scene(undefined, routes), { usage }));
   await page.locator('#verdict .answer', { hasText: 'No: v1 is still in use.' }).waitFor();
   expect(await page.locator('#verdict .reasons').innerText()).toContain('3 requests are in flight.');
@@ -324,7 +326,7 @@ it('does not repeat the tables in sentences', async () => {
 });
 
 it('shows times to the minute', async () => {
-  const usage = { ...sampleUsage(now), coveredSince: () => now - 86_400_123 };
+  const usage = { ...sampleUsage(now), coveredSince: async () => now - 86_400_123 };
   const { page } = await drawn({}, Object.assign(scene(), { usage }));
   await page.locator('#verdict').getByText('Usage has been recorded only since 20 Nov 2026, 10:19').waitFor();
   expect(await page.locator('main').innerText()).not.toMatch(/\.\d{3}Z/);
@@ -531,7 +533,10 @@ it('draws 5,000 clients one page at a time', async () => {
     routes: 3,
     topRoutes: [{ route: 'GET /cocktails', requests: 9, last: now }],
   }));
-  const { page } = await drawn({}, Object.assign(scene(), { usage: { ...sampleUsage(now), byClient: () => many } }));
+  const { page } = await drawn(
+    {},
+    Object.assign(scene(), { usage: { ...sampleUsage(now), byClient: async () => many } }),
+  );
   const rows = page.locator('#clients tbody tr');
   expect(await rows.count()).toBe(50);
   expect(await rows.first().locator('details').textContent()).toBe('GET /cocktails +22 more');

@@ -78,27 +78,27 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
   const clientsOf = (version: string, since: number) =>
     grouped(pick(since, version), ({ client }) => client).map(([client, own]) => use(client, names.get(client), own));
   return {
-    coveredSince: () => thisHour - 35 * day,
-    totals: (since) =>
+    coveredSince: async () => thisHour - 35 * day,
+    totals: async (since) =>
       grouped(pick(since), ({ version }) => version).map(([version, own]) => ({
         ...use(version, undefined, own),
         version,
         clients: new Set(own.map(({ client }) => client)).size,
       })),
-    byClient: clientsOf,
-    byRoute: (version, since) =>
+    byClient: async (version, since) => clientsOf(version, since),
+    byRoute: async (version, since) =>
       grouped(pick(since, version), ({ route }) => route).map(([route, own]) => ({
         ...use(route, undefined, own),
         route,
         clients: new Set(own.map(({ client }) => client)).size,
       })),
-    series: (step, since, version) => series(pick(since, version), step === 'hour' ? hour : day),
-    clientSeries: (version, client, since) =>
+    series: async (step, since, version) => series(pick(since, version), step === 'hour' ? hour : day),
+    clientSeries: async (version, client, since) =>
       series(
         pick(since, version).filter((row) => row.client === client),
         day,
       ),
-    movement: (from, to, since) => {
+    movement: async (from, to, since) => {
       const [old, young] = [from, to].map((one) => new Map(clientsOf(one, since).map((each) => [each.client, each])));
       return [...new Set([...(old?.keys() ?? []), ...(young?.keys() ?? [])])].map((client) => ({
         client,
@@ -108,9 +108,9 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
         to: young?.get(client),
       }));
     },
-    lastUsed: () => new Map(),
-    pastClients: () => [],
-    folded: () => 0,
+    lastUsed: async () => new Map(),
+    pastClients: async () => [],
+    folded: async () => 0,
     problem: undefined,
     problems: [],
     waitingRows: 0,
@@ -119,16 +119,16 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
 
 /** An empty ledger. */
 export const noUsage: UsageQueries = {
-  coveredSince: () => undefined,
-  totals: () => [],
-  byClient: () => [],
-  byRoute: () => [],
-  series: () => [],
-  clientSeries: () => [],
-  movement: () => [],
-  lastUsed: () => new Map(),
-  pastClients: () => [],
-  folded: () => 0,
+  coveredSince: async () => undefined,
+  totals: async () => [],
+  byClient: async () => [],
+  byRoute: async () => [],
+  series: async () => [],
+  clientSeries: async () => [],
+  movement: async () => [],
+  lastUsed: async () => new Map(),
+  pastClients: async () => [],
+  folded: async () => 0,
   problem: undefined,
   problems: [],
   waitingRows: 0,

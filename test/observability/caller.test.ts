@@ -25,9 +25,7 @@ async function linesOf(log: object, usage: object, requests: readonly string[], 
   const gateway = await startGateway(snapshot, { ledger, logs: true });
   for (const request of requests) await ask(gateway.port, request);
   await gateway.close();
-  const clients = readLedger(ledger)
-    .byClient('v1', 0)
-    .map(({ client }) => client);
+  const clients = (await readLedger(ledger).byClient('v1', 0)).map(({ client }) => client);
   ledger.close();
   const text = await readFile(file, 'utf8');
   const lines = text.trimEnd().split('\n');

@@ -32,33 +32,33 @@ function factsOf(given: Given) {
 }
 
 describe('the facts', () => {
-  it('start at the hour in which the quiet period starts', () => {
-    expect(new Date(factsOf({}).since).toISOString()).toBe('2026-11-14T12:00:00.000Z');
+  it('start at the hour in which the quiet period starts', async () => {
+    expect(new Date((await factsOf({})).since).toISOString()).toBe('2026-11-14T12:00:00.000Z');
   });
 
-  it('of a period shorter than an hour leave out earlier clients of the same hour', () => {
+  it('of a period shorter than an hour leave out earlier clients of the same hour', async () => {
     const rows = [row('v1', 'before', now - 61_000), row('v1', 'within', now - 59_000)];
-    const { since, clients } = factsOf({ rows, quiet: 60_000 });
+    const { since, clients } = await factsOf({ rows, quiet: 60_000 });
     expect([since, clients.map(({ client }) => client)]).toEqual([now - 60_000, ['within']]);
   });
 
-  it('count the requests to all versions in the period', () => {
+  it('count the requests to all versions in the period', async () => {
     const rows = [
       row('v1', 'a', now - 8 * day),
       row('v1', 'a', now - 6 * day),
       row('v2', 'a', now - 6 * day, { requests: 8 }),
       row('', 'scanner', now - 6 * day, { requests: 90 }),
     ];
-    const { allRequests, clients } = factsOf({ rows });
+    const { allRequests, clients } = await factsOf({ rows });
     expect([allRequests, clients.map(({ client, requests }) => [client, requests])]).toEqual([9, [['a', 1]]]);
   });
 
-  it('leave out ignored clients, also in the trend', () => {
+  it('leave out ignored clients, also in the trend', async () => {
     const rows = [1, 2, 3].flatMap((days) => [
       row('v1', 'x-client-id:probe', now - days * day, { requests: 100 }),
       row('v1', 'a', now - days * day),
     ]);
-    const { clients, ignored, trend, newClients } = factsOf({ rows, ignore: ['probe'] });
+    const { clients, ignored, trend, newClients } = await factsOf({ rows, ignore: ['probe'] });
     expect(clients.map(({ client }) => client)).toEqual(['a']);
     expect(ignored.map(({ client }) => client)).toEqual(['x-client-id:probe']);
     expect(newClients?.map(({ client }) => client)).toEqual(['a']);
@@ -70,17 +70,17 @@ describe('the facts', () => {
     ['does not know, as the ledger is younger', { covered: now - 30 * day }, undefined],
     ['has none', { routes: { '/v1': upstream } }, undefined],
     ['has one ahead', { routes: { '/v1': { upstream, deprecation: '2026-12-01' } } }, undefined],
-  ])('%s', (_what, given, expected) => {
+  ])('%s', async (_what, given, expected) => {
     const recent = [row('v1', 'old', now - day), row('v1', 'new', now - 20 * day), row('v1', 'new', now - day)];
     const rows = 'covered' in given ? recent : [row('v1', 'old', now - 200 * day), ...recent];
-    expect(factsOf({ rows, ...given }).newClients?.map(({ client }) => client)).toEqual(expected);
+    expect((await factsOf({ rows, ...given })).newClients?.map(({ client }) => client)).toEqual(expected);
   });
 
   describe('distinguish infrequent clients', () => {
     const visits = (client: string, ...daysAgo: number[]) =>
       daysAgo.map((days) => row('v1', client, now - days * day, { requests: 10 }));
-    const answers = (rows: UsageRow[], retire: object = {}) => {
-      const { infrequent, gone } = factsOf({ rows, retire });
+    const answers = async (rows: UsageRow[], retire: object = {}) => {
+      const { infrequent, gone } = await factsOf({ rows, retire });
       return [infrequent.map(({ client }) => client), gone.map(({ client }) => client)];
     };
 
@@ -89,7 +89,7 @@ describe('the facts', () => {
       ['a job that has run twice', visits('x', 40, 9)],
       ['a weekly job that is late', visits('x', 35.01, 28, 21, 14.01, 7.5)],
       ['a job of three days a month', visits('x', 72, 71, 70, 42, 41, 40, 11, 10, 9)],
-    ])('%s is expected', (_what, rows) => expect(answers(rows)).toEqual([['x'], []]));
+    ])('%s is expected', async (_what, rows) => expect(await answers(rows)).toEqual([['x'], []]));
 
     it.each<[string, UsageRow[], object?]>([
       ['one burst', visits('x', 9.2, 9.1, 9)],
@@ -99,23 +99,23 @@ describe('the facts', () => {
         visits('x', ...Array.from({ length: 40 }, (_one, n) => (n < 20 ? n + 9 : n + 20))),
       ],
       ['a monthly job, as rhythms are off', visits('x', 100, 70, 40, 9), { rhythm: 'off' }],
-    ])('%s is gone', (_what, rows, retire) => expect(answers(rows, retire)).toEqual([[], ['x']]));
+    ])('%s is gone', async (_what, rows, retire) => expect(await answers(rows, retire)).toEqual([[], ['x']]));
 
     it.each<[string, UsageRow[], object?]>([
       ['an ignored client', visits('x', 100, 70, 40, 9), { ignore_clients: ['x'] }],
       ['clients that are counted together', visits('other clients', 100, 70, 40, 9)],
       ['a client that only fails', visits('x', 100, 70, 40, 9).map((one) => ({ ...one, failing: 10, used: 0 }))],
       ['a client that has called since', visits('x', 100, 70, 40, 9, 1)],
-    ])('%s is neither', (_what, rows, retire) => expect(answers(rows, retire)).toEqual([[], []]));
+    ])('%s is neither', async (_what, rows, retire) => expect(await answers(rows, retire)).toEqual([[], []]));
 
-    it('with the usual pause and the requests', () => {
-      const { infrequent } = factsOf({ rows: visits('x', 101, 70, 40, 9) });
+    it('with the usual pause and the requests', async () => {
+      const { infrequent } = await factsOf({ rows: visits('x', 101, 70, 40, 9) });
       const times = { first: now - 101 * day, last: now - 9 * day };
       expect(infrequent).toEqual([{ client: 'x', name: undefined, requests: 40, ...times, usualPause: 31 * day }]);
     });
   });
 
-  it('list the lost routes across several majors', () => {
+  it('list the lost routes across several majors', async () => {
     const routes = {
       '/v1': { upstream, moved: { '/old': null, '/drinks/{id}': '/cocktails/{id}' } },
       '/v2': { retired: true, moved: { '/cocktails/{id}': null } },
@@ -124,20 +124,20 @@ describe('the facts', () => {
     const rows = ['GET /old', 'GET /drinks/{id}', 'GET /drinks', '(other)', 'POST /x'].map((route) =>
       row('v1', 'a', now - day, { route }),
     );
-    const { lostRoutes, successor } = factsOf({ rows, routes });
+    const { lostRoutes, successor } = await factsOf({ rows, routes });
     expect([lostRoutes.map(({ route }) => route), successor?.version]).toEqual([
       ['GET /old', 'GET /drinks/{id}'],
       'v3',
     ]);
   });
 
-  it('list no route without a successor', () => {
+  it('list no route without a successor', async () => {
     const routes = { '/v1': { upstream, moved: { '/drinks': null } } };
-    const { lostRoutes, successor } = factsOf({ rows: [row('v1', 'a', now - day)], routes });
+    const { lostRoutes, successor } = await factsOf({ rows: [row('v1', 'a', now - day)], routes });
     expect([lostRoutes, successor]).toEqual([[], undefined]);
   });
 
-  it('include requests in flight and the health of the successor', () => {
+  it('include requests in flight and the health of the successor', async () => {
     const target: TargetReport = {
       url: upstream,
       inFlight: 0,
@@ -152,7 +152,7 @@ describe('the facts', () => {
       { ...none, name: 'v1', inFlight: 2, waiting: 1 },
       { ...none, name: 'v2', inFlight: 9, targets },
     ];
-    const { inFlight, waiting, successor } = factsOf({ report: { versions, workers: [] } });
+    const { inFlight, waiting, successor } = await factsOf({ report: { versions, workers: [] } });
     expect({ inFlight, waiting, successor }).toEqual({
       inFlight: 2,
       waiting: 1,
@@ -160,9 +160,9 @@ describe('the facts', () => {
     });
   });
 
-  it('include the problem of a query that failed', () => {
+  it('include the problem of a query that failed', async () => {
     let problem: string | undefined;
-    const failing = () => {
+    const failing = async () => {
       problem = 'the disk reports an error';
       return [];
     };
@@ -170,22 +170,22 @@ describe('the facts', () => {
       get problem() {
         return problem;
       },
-      coveredSince: () => 0,
-      totals: () => [],
-      byClient: () => [],
+      coveredSince: async () => 0,
+      totals: async () => [],
+      byClient: async () => [],
       byRoute: failing,
-      series: () => [],
-      clientSeries: () => [],
-      movement: () => [],
-      lastUsed: () => new Map(),
-      pastClients: () => [],
-      folded: () => 0,
+      series: async () => [],
+      clientSeries: async () => [],
+      movement: async () => [],
+      lastUsed: async () => new Map(),
+      pastClients: async () => [],
+      folded: async () => 0,
       problems: [],
       waitingRows: 0,
     };
     const snapshot = snapshotFrom({ routes: { '/v1': upstream } });
     const sources = { snapshot, queries, report: { versions: [], workers: [] } };
-    expect(gatherFacts(versionOf(snapshot, 'v1'), sources, day, now).problem).toBe('the disk reports an error');
+    expect((await gatherFacts(versionOf(snapshot, 'v1'), sources, day, now)).problem).toBe('the disk reports an error');
     problem = undefined;
     const question = {
       by: 'route',
@@ -195,6 +195,6 @@ describe('the facts', () => {
       step: 'day',
       successor: () => undefined,
     } as const;
-    expect(usageReport(queries, question).problem).toBe('the disk reports an error');
+    expect((await usageReport(queries, question)).problem).toBe('the disk reports an error');
   });
 });

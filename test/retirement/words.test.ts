@@ -27,15 +27,15 @@ function client(client: string, requests: number, name?: string): ClientUse {
 describe('clients in words', () => {
   const asked: unknown[][] = [];
   const queries = (...clients: ClientUse[]) => ({
-    byClient: (...args: unknown[]) => {
+    byClient: async (...args: unknown[]) => {
       asked.push(args);
       return clients;
     },
   });
 
-  it('are those since the instant', () => {
+  it('are those since the instant', async () => {
     const words = clientsInWords(
-      clientsUsing('v1', queries(client('x', 1204, 'ios-app'), client('user-agent:curl', 1)), 7),
+      await clientsUsing('v1', queries(client('x', 1204, 'ios-app'), client('user-agent:curl', 1)), 7),
       now,
     );
     expect(words).toBe(
@@ -44,24 +44,24 @@ describe('clients in words', () => {
     expect(asked.at(-1)).toEqual(['v1', 7]);
   });
 
-  it('include clients whose earlier request continues', () => {
-    expect(clientsInWords(clientsUsing('v1', queries(client('x', 0)), 0), now)).toBe(
+  it('include clients whose earlier request continues', async () => {
+    expect(clientsInWords(await clientsUsing('v1', queries(client('x', 0)), 0), now)).toBe(
       'clients: x (last call 3 h ago, no new request)',
     );
   });
 
-  it('are undefined without requests', () =>
-    expect(clientsInWords(clientsUsing('v1', queries(), 0), now)).toBeUndefined());
+  it('are undefined without requests', async () =>
+    expect(clientsInWords(await clientsUsing('v1', queries(), 0), now)).toBeUndefined());
 
-  it('leave out clients that only failed, unless the version is retired', () => {
+  it('leave out clients that only failed, unless the version is retired', async () => {
     const failing = queries({ ...client('scanner', 2), failing: 2, used: undefined });
-    expect(clientsUsing('v1', failing, 1)).toEqual([]);
-    expect(clientsUsing('v1', failing, 1, { isRetired: true })).toMatchObject([{ client: 'scanner' }]);
+    expect(await clientsUsing('v1', failing, 1)).toEqual([]);
+    expect(await clientsUsing('v1', failing, 1, { isRetired: true })).toMatchObject([{ client: 'scanner' }]);
   });
 
-  it('leave out ignored clients', () => {
+  it('leave out ignored clients', async () => {
     expect(
-      clientsInWords(clientsUsing('v1', queries(client('user-agent:probe', 1)), 0, { ignored: ['probe'] }), now),
+      clientsInWords(await clientsUsing('v1', queries(client('user-agent:probe', 1)), 0, { ignored: ['probe'] }), now),
     ).toBeUndefined();
   });
 });

@@ -42,7 +42,7 @@ export async function countExactly(total: number): Promise<void> {
   const counted = new Map<string, number>();
   const ledger = LedgerReader.open(store);
   for (const version of versions) {
-    for (const { client, requests } of ledger.byClient(version, 0)) counted.set(`${version} ${client}`, requests);
+    for (const { client, requests } of await ledger.byClient(version, 0)) counted.set(`${version} ${client}`, requests);
   }
   ledger.close();
   expect(counted.size).toBe(clients * versions.length);

@@ -67,7 +67,7 @@ it('requests that a draining worker cuts off, and clients that leave it, are in 
   expect(await exit).toEqual([0, null]);
 
   const ledger = LedgerReader.open(join(gateway.folder, 'usage.db'));
-  const routes = ledger.byRoute('v1', 0).map(({ route, requests }) => [route, requests]);
+  const routes = (await ledger.byRoute('v1', 0)).map(({ route, requests }) => [route, requests]);
   ledger.close();
   expect(routes.sort()).toEqual(['half', 'silent', 'tunnel'].map((kind) => [`GET /${kind}/{}`, 30]));
   const lines = readFileSync(log, 'utf8').trimEnd().split('\n');

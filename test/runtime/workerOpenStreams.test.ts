@@ -21,10 +21,10 @@ async function startStreams() {
       return client;
     }),
   );
-  const counted = (): number[] => {
+  const counted = async (): Promise<number[]> => {
     const ledger = LedgerReader.open(join(gateway.folder, 'usage.db'));
     try {
-      return ledger.byClient('v1', 0).map(({ requests, served, errors }) => requests + served - errors);
+      return (await ledger.byClient('v1', 0)).map(({ requests, served, errors }) => requests + served - errors);
     } finally {
       ledger.close();
     }
@@ -37,25 +37,25 @@ const each = Array.from({ length: clients }, () => 2);
 
 it('streams that are open when all workers are killed are in the ledger', async () => {
   const { gateway, streams, counted } = await startStreams();
-  await eventually(() => expect(counted()).toEqual(each), 20_000);
+  await eventually(async () => expect(await counted()).toEqual(each), 20_000);
   for (const pid of await gateway.pids()) process.kill(pid, 'SIGKILL');
   await closed(streams);
   const exit = once(gateway.child, 'exit');
   gateway.child.kill('SIGTERM');
   expect(await exit).toEqual([0, null]);
-  expect(counted()).toEqual(each);
+  expect(await counted()).toEqual(each);
 });
 
 it('streams that were counted while open are counted once, even if workers are replaced', {
   timeout: 120_000,
 }, async () => {
   const { gateway, streams, counted } = await startStreams();
-  await eventually(() => expect(counted()).toEqual(each), 20_000);
+  await eventually(async () => expect(await counted()).toEqual(each), 20_000);
   gateway.child.kill('SIGUSR2');
   await gateway.printed(/rolling restart done/);
   await closed(streams);
   const exit = once(gateway.child, 'exit');
   gateway.child.kill('SIGTERM');
   expect(await exit).toEqual([0, null]);
-  expect(counted()).toEqual(each);
+  expect(await counted()).toEqual(each);
 });

@@ -14,11 +14,11 @@ import { ask, startService } from './workerCounting.ts';
 const key = 'sk-123456789';
 
 /** Requests of a key that were counted under the hash with the ledger's salt, and under other hashes. */
-function countedIn(store: string): { right: number; wrong: number } {
+async function countedIn(store: string): Promise<{ right: number; wrong: number }> {
   const ledger = LedgerReader.open(store);
   const salted = Ledger.open({ store, retention: 86_400_000 }, { clock: systemClock });
   const right = `x-client-id:${tag(salted.salt, key)}`;
-  const uses = ledger.byClient('v1', 0);
+  const uses = await ledger.byClient('v1', 0);
   ledger.close();
   salted.close();
   const sum = (those: typeof uses): number => those.reduce((total, { requests }) => total + requests, 0);
@@ -53,15 +53,15 @@ it.each([1, 2])(
     renameSync(away, kept);
     const isRight = async (): Promise<void> => {
       await send(5);
-      expect(countedIn(store).right).toBeGreaterThan(0);
+      expect((await countedIn(store)).right).toBeGreaterThan(0);
     };
     await vi.waitFor(isRight, { interval: 500, timeout: 60_000 });
-    const before = countedIn(store);
+    const before = await countedIn(store);
     await send(40);
     const exit = once(gateway.child, 'exit');
     gateway.child.kill('SIGTERM');
     expect(await exit).toEqual([0, null]);
-    const after = countedIn(store);
+    const after = await countedIn(store);
     expect(after.wrong).toBe(before.wrong);
     expect(after.right).toBeGreaterThanOrEqual(before.right + 40);
   },

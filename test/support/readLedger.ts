@@ -9,6 +9,6 @@ export function readLedger({ settings: { store, names }, waitingRows, problem }:
     onTestFinished(() => reader.close());
     return reader;
   } catch (error) {
-    return LedgerReader.unreadable(store, problem ?? String(error), waitingRows);
+    return LedgerReader.unreadable(problem ?? String(error), waitingRows);
   }
 }

@@ -66,32 +66,28 @@ it('keeps the names that were read before when the file is invalid', () => {
   expect([names.nameOf('a'), names.problem]).toEqual(['Bob', undefined]);
 });
 
-it('names the clients of the ledger', () => {
+it('names the clients of the ledger', async () => {
   const file = join(temporaryFolder(), 'names.yaml');
   writeFileSync(file, '"x-client-id:shop": Ann');
   const { ledger, store } = openLedger({ names: file });
   ledger.add([row(), row({ client: 'other', version: 'v2' })]);
-  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ name: 'Ann' }]);
-  expect(
-    readLedger(ledger)
-      .movement('v1', 'v2', noon)
-      .map(({ name }) => name),
-  ).toEqual(['Ann', undefined]);
+  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([{ name: 'Ann' }]);
+  expect((await readLedger(ledger).movement('v1', 'v2', noon)).map(({ name }) => name)).toEqual(['Ann', undefined]);
   ledger.configure({ store, retention: 1e10, names: undefined });
-  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ name: undefined }]);
+  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([{ name: undefined }]);
 });
 
-it('matches a key by its tag, including a short tag of an earlier release', () => {
+it('matches a key by its tag, including a short tag of an earlier release', async () => {
   const file = join(temporaryFolder(), 'names.yaml');
   writeFileSync(file, '"x-api-key:#4f2a91c0": Ann\n"x-api-key:#4f2a91c07be05d3a": Ann, since');
   const { ledger } = openLedger({ names: file });
   const tags = ['#4f2a91c0', '#4f2a91c07be05d3a', '#4f2a91c0ffffffff'];
   ledger.add(tags.map((tag, n) => row({ client: `x-api-key:${tag}`, requests: 9 - n })));
-  expect(
-    readLedger(ledger)
-      .byClient('v1', 0)
-      .map(({ name }) => name),
-  ).toEqual(['Ann', 'Ann, since', undefined]);
+  expect((await readLedger(ledger).byClient('v1', 0)).map(({ name }) => name)).toEqual([
+    'Ann',
+    'Ann, since',
+    undefined,
+  ]);
 });
 
 it('may be missing', () => {

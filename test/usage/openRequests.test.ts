@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
-import type { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
+import type { ClientUse } from '../../gateway/usage/usageQueries.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type Answer, okAnswer, startBackend } from '../support/backend.ts';
@@ -78,7 +78,7 @@ async function start(settings: { readonly usage?: object; readonly v1?: object }
   };
 }
 
-const counts = ({ requests, errors, served, first, last }: ReturnType<LedgerReader['byClient']>[number]) => ({
+const counts = ({ requests, errors, served, first, last }: ClientUse) => ({
   requests,
   errors,
   served,
@@ -88,24 +88,24 @@ const counts = ({ requests, errors, served, first, last }: ReturnType<LedgerRead
 
 it('an open stream is in the ledger in every hour, and is counted once', async () => {
   const { clock, ledger, open, write, inFlight } = await start();
-  const used = (since: number) => readLedger(ledger).byClient('v1', since).map(counts);
+  const used = async (since: number) => (await readLedger(ledger).byClient('v1', since)).map(counts);
   const client = await open('/v1/events', 'abc');
   clock.now += 5 * seconds;
   await write();
-  expect(used(0)).toEqual([{ requests: 1, errors: 0, served: 1, first: 0, last: 5 * seconds }]);
+  expect(await used(0)).toEqual([{ requests: 1, errors: 0, served: 1, first: 0, last: 5 * seconds }]);
   clock.now = noon + 3 * hourMs + 1;
   await write();
-  expect(used(0)).toEqual([{ requests: 1, errors: 0, served: 1, first: 0, last: 3 * hourMs + 1 }]);
-  expect(used(noon + 3 * hourMs)).toMatchObject([{ requests: 0, errors: 0, last: 3 * hourMs + 1 }]);
+  expect(await used(0)).toEqual([{ requests: 1, errors: 0, served: 1, first: 0, last: 3 * hourMs + 1 }]);
+  expect(await used(noon + 3 * hourMs)).toMatchObject([{ requests: 0, errors: 0, last: 3 * hourMs + 1 }]);
   clock.now = noon + 5 * hourMs;
   client.reset();
   await expect.poll(inFlight).toBe(0);
   clock.now = noon + 6 * hourMs;
   await write();
-  const [one] = used(0);
+  const [one] = await used(0);
   expect(one).toMatchObject({ requests: 1, errors: 0, served: 1, first: 0 });
   expect(one?.last).toBeGreaterThanOrEqual(5 * hourMs);
-  expect(readLedger(ledger).totals(0)).toMatchObject([{ version: 'v1', requests: 1 }]);
+  expect(await readLedger(ledger).totals(0)).toMatchObject([{ version: 'v1', requests: 1 }]);
 });
 
 it.each([
@@ -115,12 +115,14 @@ it.each([
   const { clock, ledger, open, write, inFlight } = await start();
   const client = await open(path, begins, 'Connection: Upgrade', 'Upgrade: echo');
   await write();
-  expect(readLedger(ledger).byClient('v1', 0).map(counts)).toMatchObject([{ requests: 1, errors: 0, last: 0 }]);
+  expect((await readLedger(ledger).byClient('v1', 0)).map(counts)).toMatchObject([{ requests: 1, errors: 0, last: 0 }]);
   clock.now += 2 * hourMs;
   client.reset();
   await expect.poll(inFlight).toBe(0);
   await write();
-  expect(readLedger(ledger).byClient('v1', 0).map(counts)).toMatchObject([{ ...expected, first: 0, last: 2 * hourMs }]);
+  expect((await readLedger(ledger).byClient('v1', 0)).map(counts)).toMatchObject([
+    { ...expected, first: 0, last: 2 * hourMs },
+  ]);
 });
 
 it('an upload that has not ended is counted', async () => {
@@ -130,13 +132,13 @@ it('an upload that has not ended is counted', async () => {
   client.send('abc');
   await eventually(() => expect(backend.bytes).toContain('abc'));
   await write();
-  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([
+  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([
     { client: 'x-client-id:writer', requests: 1, errors: 0 },
   ]);
   client.send('defghi');
   expect((await client.response('POST')).status).toBe(200);
   await write();
-  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ requests: 1, errors: 0, served: 1 }]);
+  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([{ requests: 1, errors: 0, served: 1 }]);
 });
 
 it('a reload that identifies clients differently counts no request twice', async () => {
@@ -149,11 +151,7 @@ it('a reload that identifies clients differently counts no request twice', async
   client.reset();
   await expect.poll(inFlight).toBe(0);
   await write({ usage: { identify: [] } });
-  expect(
-    readLedger(ledger)
-      .byClient('v1', 0)
-      .map((use) => [use.client, use.requests]),
-  ).toEqual([
+  expect((await readLedger(ledger).byClient('v1', 0)).map((use) => [use.client, use.requests])).toEqual([
     ['x-client-id:reader', 1],
     ['unknown', 0],
   ]);

@@ -49,11 +49,6 @@ it('usage and can-retire list the clients of a version that was removed from rou
   expect([code, stdout]).toEqual([1, expect.stringContaining('/v1 is no longer in routes.yaml')]);
   expect(stdout).toContain('x-client-id:shop');
   await gateway.close();
-  expect(
-    readLedger(ledger)
-      .totals(0)
-      .map(({ version }) => version)
-      .sort(),
-  ).toEqual(['', 'v1', 'v2']);
+  expect((await readLedger(ledger).totals(0)).map(({ version }) => version).sort()).toEqual(['', 'v1', 'v2']);
   ledger.close();
 });

@@ -28,7 +28,7 @@ export function answerTo<Kind extends LedgerQueryKind>(
   queries: UsageQueries,
   snapshot: Snapshot,
   parameters: LedgerQueryParams[Kind],
-): LedgerAnswers[Kind] {
+): Promise<LedgerAnswers[Kind]> {
   return answers[kind](queries, snapshot, parameters);
 }
 
@@ -37,46 +37,47 @@ const answers: {
     queries: UsageQueries,
     snapshot: Snapshot,
     parameters: LedgerQueryParams[Kind],
-  ) => LedgerAnswers[Kind];
+  ) => Promise<LedgerAnswers[Kind]>;
 } = {
-  usage: (queries, snapshot, { format, ...params }) => {
+  usage: async (queries, snapshot, { format, ...params }) => {
     const { by, version, until } = params;
-    const unknown = version === undefined ? undefined : unknownVersionIn(queries, snapshot, version);
+    const unknown = version === undefined ? undefined : await unknownVersionIn(queries, snapshot, version);
     if (unknown !== undefined) return { problem: 'BAD_REQUEST', detail: `\`version\`: ${unknown}` };
     const successor = (name: string): string | undefined => successorName(name, snapshot, until);
     if (by === 'migration' && version !== undefined && successor(version) === undefined) {
       const detail = `\`version\`: /${version} has no successor to which its clients could move.`;
       return { problem: 'BAD_REQUEST', detail };
     }
-    const report = usageReport(queries, { ...params, successor });
+    const report = await usageReport(queries, { ...params, successor });
     if (format === 'json') return bodyOf(JSON.stringify(report));
     return { ...bodyOf(usageCsv(report)), csv: `usage-by-${report.by}.csv` };
   },
 
-  retirement: (queries, snapshot, { version, quiet, report, now }) => {
-    const unknown = unknownVersionIn(queries, snapshot, version);
+  retirement: async (queries, snapshot, { version, quiet, report, now }) => {
+    const unknown = await unknownVersionIn(queries, snapshot, version);
     if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
-    const facts = gatherFacts({ name: version }, { snapshot, queries, report }, quiet, now);
+    const facts = await gatherFacts({ name: version }, { snapshot, queries, report }, quiet, now);
     return bodyOf(JSON.stringify(verdictJson(judge(facts))));
   },
 
-  recentUse: (queries, snapshot, { since, now }) =>
-    queries.totals(since).map(({ version: name }) => {
+  recentUse: async (queries, snapshot, { since, now }) =>
+    Array.fromAsync(await queries.totals(since), async ({ version: name }) => {
       const version = snapshot.versions.get(name);
       const isRetired = version !== undefined && stageOf(version, now) === 'retired';
       const ignored = snapshot.retire.ignoreClients;
-      const clients = clientsUsing(name, queries, since, { ignored, isRetired });
+      const clients = await clientsUsing(name, queries, since, { ignored, isRetired });
       const last = clients.reduce<number | undefined>((latest, one) => Math.max(latest ?? 0, one.last), undefined);
       return { version: name, last, clients: clientsInWords(clients, now) };
     }),
 
   // In the reading thread, because reading and writing a large file would block the main thread.
-  name: (_queries, { usage: { names } }, naming) =>
+  name: async (_queries, { usage: { names } }, naming) =>
     names === undefined ? noNamesFile(naming) : saveName(names, naming),
 
-  lastUse: (queries, snapshot) => {
-    const used = queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients));
-    const versions = queries.totals(0).map(({ version, served, last }): [string, LastUseTimes] => {
+  lastUse: async (queries, snapshot) => {
+    const used = await queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients));
+    const totals = await queries.totals(0);
+    const versions = totals.map(({ version, served, last }): [string, LastUseTimes] => {
       return [version, { lastRequest: served > 0 ? last : undefined, lastUsed: used.get(version) }];
     });
     return queries.problem === undefined ? new Map(versions) : undefined;
@@ -84,9 +85,13 @@ const answers: {
 };
 
 /** @returns the explanation if neither routes.yaml nor the ledger has the version */
-function unknownVersionIn(queries: UsageQueries, snapshot: Snapshot, version: string): string | undefined {
+async function unknownVersionIn(
+  queries: UsageQueries,
+  snapshot: Snapshot,
+  version: string,
+): Promise<string | undefined> {
   if (snapshot.versions.has(version)) return undefined;
-  const known = queries.totals(0).map((one) => one.version);
+  const known = (await queries.totals(0)).map((one) => one.version);
   const removed = known.filter((name) => name !== '' && !snapshot.versions.has(name)).sort();
   return removed.includes(version) ? undefined : unknownVersion(snapshot, removed);
 }

@@ -10,25 +10,33 @@ import type { ReaderReply, ReaderRequest } from './ledgerClient.ts';
 let snapshot: Snapshot | undefined;
 let reader: LedgerReader | undefined;
 
-parentPort?.on('message', ({ kind, parameters, snapshot: next, ledger }: ReaderRequest) => {
-  if (next) snapshot = fromPlain(next);
-  const queries = readerOf(ledger);
-  const answer = queries.snapshot(() => answerTo(kind, queries, snapshot as Snapshot, parameters));
-  const reply: ReaderReply = { answer };
-  parentPort?.postMessage(reply, answer !== undefined && 'body' in answer ? [answer.body.buffer] : []);
+/** Settles when the last request is answered. */
+let last: Promise<void> = Promise.resolve();
+
+// One request after the other: all of them read through one connection, and each one in a transaction of its own.
+parentPort?.on('message', (request: ReaderRequest) => {
+  last = last.then(() => reply(request));
 });
 
+async function reply({ kind, parameters, snapshot: next, ledger }: ReaderRequest): Promise<void> {
+  if (next) snapshot = fromPlain(next);
+  const queries = await readerOf(ledger);
+  const answer = await queries.snapshot(() => answerTo(kind, queries, snapshot as Snapshot, parameters));
+  const message: ReaderReply = { answer };
+  parentPort?.postMessage(message, answer !== undefined && 'body' in answer ? [answer.body.buffer] : []);
+}
+
 /** The open reader, or a new one if the file was replaced. */
-function readerOf({ file, names, problem, waitingRows }: ReaderRequest['ledger']): LedgerReader {
+async function readerOf({ file, names, problem, waitingRows }: ReaderRequest['ledger']): Promise<LedgerReader> {
   if (reader?.isCurrent === false) {
-    reader.close();
+    await reader.close();
     reader = undefined;
   }
   try {
     reader ??= LedgerReader.open(file, names);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return LedgerReader.unreadable(file, problem ?? `${file} cannot be read: ${reason}.`, waitingRows);
+    return LedgerReader.unreadable(problem ?? `${file} cannot be read: ${reason}.`, waitingRows);
   }
   reader.readNames(names);
   Object.assign(reader, { problem, waitingRows });

@@ -36,7 +36,7 @@ export async function compareRoutes(
 ): Promise<ComparisonResult> {
   const snapshot = snapshotOf(file, io);
   const settings = options.config === undefined ? snapshot : snapshotOf(options.config, io);
-  const judging = { ...judgeSettings(settings, options), callsOf: callsIn(snapshot) };
+  const judging = { ...judgeSettings(settings, options), callsOf: await callsIn(snapshot) };
   const versions = [...snapshot.byMajor].sort((a, b) => a.major - b.major);
   if (versions.every(({ contract }) => contract === undefined)) {
     throw new UsageError(`No version in ${file} has a contract.  Add one, such as contract: openapi.yaml.`);
@@ -160,35 +160,36 @@ interface Calls {
 }
 
 /** Reads the calls of each route from the ledger at `usage.store`; undefined without a ledger. */
-function callsIn({ usage }: Snapshot): JudgeSettings['callsOf'] {
-  const known = new Map<string, Calls | undefined>();
+async function callsIn({ usage, versions }: Snapshot): Promise<JudgeSettings['callsOf']> {
+  const callsOf = await readCalls(usage.store, [...versions.keys()], systemClock.now() - callWindowMs);
   return (version, { kind, method, path }) => {
     if (version === undefined || kind !== 'route') return undefined;
-    if (!known.has(version)) known.set(version, readCalls(usage.store, version, systemClock.now() - callWindowMs));
-    const calls = known.get(version);
+    const calls = callsOf.get(version);
     return calls?.byRoute.get(withoutNames(`${method} ${path}`)) ?? (calls?.isComplete ? 0 : undefined);
   };
 }
 
-function readCalls(store: string, version: string, since: number): Calls | undefined {
+/** By version. Empty if no gateway has run with this store. */
+async function readCalls(store: string, versions: readonly string[], since: number): Promise<Map<string, Calls>> {
+  const calls = new Map<string, Calls>();
+  let ledger: LedgerReader;
   try {
-    const ledger = LedgerReader.open(store);
-    try {
-      const routes = ledger.byRoute(version, since);
-      const covered = ledger.coveredSince();
-      if (ledger.problem !== undefined || covered === undefined) return undefined;
-      const byRoute = new Map<string, number>();
-      // A parameter may have been renamed since the call.
-      for (const { route, requests } of routes) {
-        const key = withoutNames(route);
-        byRoute.set(key, requests + (byRoute.get(key) ?? 0));
-      }
-      return { byRoute, isComplete: covered <= since && !routes.some(({ route }) => route === otherRoute) };
-    } finally {
-      ledger.close();
-    }
+    ledger = LedgerReader.open(store);
   } catch {
-    // No gateway has run with this store: there are no counts.
-    return undefined;
+    return calls;
   }
+  const covered = await ledger.coveredSince();
+  for (const version of covered === undefined ? [] : versions) {
+    const routes = await ledger.byRoute(version, since);
+    const byRoute = new Map<string, number>();
+    // A parameter may have been renamed since the call.
+    for (const { route, requests } of routes) {
+      const key = withoutNames(route);
+      byRoute.set(key, requests + (byRoute.get(key) ?? 0));
+    }
+    const isComplete = Number(covered) <= since && !routes.some(({ route }) => route === otherRoute);
+    if (ledger.problem === undefined) calls.set(version, { byRoute, isComplete });
+  }
+  await ledger.close();
+  return calls;
 }

@@ -84,29 +84,29 @@ function isReport(answer: unknown): answer is UsageReport {
 }
 
 /** Reads a ledger file directly. `now` is in epoch ms. @throws UsageError */
-function reportFromStore(
+async function reportFromStore(
   file: string,
   version: string | undefined,
   { by, since, names }: Pick<UsageOptions, 'by' | 'since' | 'names'>,
   cwd: string,
   now: number,
-): UsageReport {
+): Promise<UsageReport> {
   const ledger = openLedger(file, cwd, names);
   try {
-    const report = usageReport(ledger, {
+    const report = await usageReport(ledger, {
       by: by ?? (version === undefined ? 'version' : 'client'),
       version,
       since: Math.max(0, now - since.ms),
       until: now,
       step: 'day',
-      successor: nextMajorIn(ledger),
+      successor: await nextMajorIn(ledger),
     });
     // Without the unreadable rows the report would show too few requests.
     if (report.problem !== null) throw unreadable(file, report.problem);
     if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
     return report;
   } finally {
-    ledger.close();
+    await ledger.close();
   }
 }
 
@@ -119,9 +119,9 @@ function openLedger(file: string, cwd: string, names: string | undefined): Ledge
 }
 
 /** Without a routes.yaml, the successor of a version is the next higher major in the ledger. */
-function nextMajorIn(ledger: UsageQueries): (version: string) => string | undefined {
-  const majors = ledger
-    .totals(0)
+async function nextMajorIn(ledger: UsageQueries): Promise<(version: string) => string | undefined> {
+  const totals = await ledger.totals(0);
+  const majors = totals
     .filter(({ version }) => /^v\d+$/.test(version))
     .map(({ version }) => Number(version.slice(1)))
     .sort((a, b) => a - b);

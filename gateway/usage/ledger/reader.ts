@@ -1,5 +1,3 @@
-import { statSync } from 'node:fs';
-import type { DatabaseSync } from 'node:sqlite';
 import { ClientNames } from '../clientNames.ts';
 import type {
   ClientMovement,
@@ -11,8 +9,7 @@ import type {
   VersionTotal,
 } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
-import { failureOf, type LedgerFailure } from './failure.ts';
-import { openLedgerFileToRead } from './file.ts';
+import { type LedgerDatabase, LedgerFile } from './database.ts';
 import { beginOf, endless, hourMs } from './spans.ts';
 import { type NamedSums, SqlReads } from './sqlReads.ts';
 import { usualPauses } from './usualPauses.ts';
@@ -23,45 +20,37 @@ const maxGapShare = 0.1;
 // Computing the routes of thousands of clients takes longer than a person waits.
 const clientsWithRoutes = 50;
 
-/** Answers queries from a ledger file that another process or thread writes. */
+/** Answers queries from a ledger that another process or thread writes. */
 export class LedgerReader implements UsageQueries {
   problem: string | undefined;
-  waitingRows: number;
-  readonly #file: string;
-  readonly #inode: number | undefined;
-  readonly #database: DatabaseSync | undefined;
+  waitingRows = 0;
+  readonly #database: LedgerDatabase | undefined;
   readonly #reads: SqlReads;
   readonly #names = new ClientNames();
 
-  private constructor(
-    file: string,
-    database: DatabaseSync | undefined,
-    problem: string | undefined,
-    waitingRows: number,
-  ) {
-    this.#file = file;
+  /** Without a database, every query returns no rows. */
+  constructor(database: LedgerDatabase | undefined) {
     this.#database = database;
-    this.#inode = inodeOf(file);
-    this.#reads = new SqlReads(database, (failure) => this.#onFailure(failure));
-    this.problem = problem;
-    this.waitingRows = waitingRows;
+    this.#reads = new SqlReads(database, (problem) => {
+      this.problem = problem;
+    });
   }
 
   /** `names`: the file of client names. @throws Error with the reason why `file` cannot be read, without its name */
   static open(file: string, names?: string): LedgerReader {
-    const reader = new LedgerReader(file, openLedgerFileToRead(file), undefined, 0);
+    const reader = new LedgerReader(new LedgerFile(file));
     reader.readNames(names);
     return reader;
   }
 
-  /** For a file that cannot be opened: every query returns no rows. */
-  static unreadable(file: string, problem: string, waitingRows: number): LedgerReader {
-    return new LedgerReader(file, undefined, problem, waitingRows);
+  /** For a ledger that cannot be opened. */
+  static unreadable(problem: string, waitingRows: number): LedgerReader {
+    return Object.assign(new LedgerReader(undefined), { problem, waitingRows });
   }
 
-  /** False if the file cannot be read, or if it was removed or replaced, so that the gateway writes to another file. */
+  /** False if the ledger cannot be read, or if the gateway now writes to another one. */
   get isCurrent(): boolean {
-    return this.#database !== undefined && this.#inode !== undefined && inodeOf(this.#file) === this.#inode;
+    return this.#database?.isCurrent === true;
   }
 
   get problems(): readonly string[] {
@@ -73,52 +62,52 @@ export class LedgerReader implements UsageQueries {
     this.#names.read(names);
   }
 
-  /** Runs all queries of `work` on one state of the file, even if it is written to at the same time. */
-  snapshot<Result>(work: () => Result): Result {
+  /** Runs all queries of `work` on one state of the ledger, even if it is written to at the same time. */
+  async snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
-      this.#database?.exec('BEGIN');
+      await this.#database?.begin();
     } catch (error) {
-      this.#onFailure(failureOf(error));
+      this.problem = this.#database?.problemOf(error);
     }
     try {
-      return work();
+      return await work();
     } finally {
-      if (this.#database?.isOpen && this.#database.isTransaction) this.#database.exec('COMMIT');
+      await this.#database?.end();
     }
   }
 
-  close(): void {
-    if (this.#database?.isOpen) this.#database.close();
+  async close(): Promise<void> {
+    await this.#database?.close();
   }
 
-  coveredSince(quiet: number = endless): number | undefined {
+  async coveredSince(quiet: number = endless): Promise<number | undefined> {
     const maxGap = Math.min(maxGapMs, quiet * maxGapShare);
     let since: number | undefined;
-    for (const { began, seen } of this.#reads.runs()) {
+    for (const { began, seen } of await this.#reads.runs()) {
       if (since !== undefined && since - seen > maxGap) break;
       since = Math.min(began, since ?? began);
     }
-    return since === undefined ? undefined : Math.max(since, this.#reads.keptFrom());
+    return since === undefined ? undefined : Math.max(since, await this.#reads.keptFrom());
   }
 
-  totals(since: number, until: number = endless): readonly VersionTotal[] {
-    const spans = this.#reads.spans(since, until, 'version');
+  async totals(since: number, until: number = endless): Promise<readonly VersionTotal[]> {
+    const spans = await this.#reads.spans(since, until, 'version');
     if (spans.length === 0) return [];
-    const rows = this.#reads.sums('version', spans);
-    const clients = this.#reads.clientCounts(this.#reads.spans(since, until, 'client'));
+    const rows = await this.#reads.sums('version', spans);
+    const clients = await this.#reads.clientCounts(await this.#reads.spans(since, until, 'client'));
     return byRequests(
       rows.map(({ id, name, first: _first, ...sums }) => ({ ...sums, version: name, clients: clients.get(id) ?? 0 })),
     );
   }
 
-  byClient(version: string, since: number): readonly ClientUse[] {
-    const spans = this.#reads.spans(since, endless, 'client');
-    const clients = byRequests(this.#reads.sums('client', spans, version));
-    const routes = this.#reads.partnerCounts('client', version, beginOf(spans));
+  async byClient(version: string, since: number): Promise<readonly ClientUse[]> {
+    const spans = await this.#reads.spans(since, endless, 'client');
+    const clients = byRequests(await this.#reads.sums('client', spans, version));
+    const routes = await this.#reads.partnerCounts('client', version, beginOf(spans));
     const largest = clients.slice(0, clientsWithRoutes).map(({ id }) => id);
-    const listedSpans = this.#reads.spans(since, this.#reads.end(), 'client', 'day');
-    const topRoutes = this.#reads.topRoutes(version, largest, listedSpans);
-    const used = this.#reads.lastUsedByClient(version);
+    const listedSpans = await this.#reads.spans(since, await this.#reads.end(), 'client', 'day');
+    const topRoutes = await this.#reads.topRoutes(version, largest, listedSpans);
+    const used = await this.#reads.lastUsedByClient(version);
     return clients.map(({ id, name: client, ...sums }) => ({
       ...sums,
       client,
@@ -129,15 +118,15 @@ export class LedgerReader implements UsageQueries {
     }));
   }
 
-  folded(since: number, version?: string): number {
-    const spans = this.#reads.spans(since, this.#reads.end(), 'client');
+  async folded(since: number, version?: string): Promise<number> {
+    const spans = await this.#reads.spans(since, await this.#reads.end(), 'client');
     return this.#reads.requestsOf(otherClients, spans, version);
   }
 
-  byRoute(version: string, since: number): readonly RouteUse[] {
-    const spans = this.#reads.spans(since, endless, 'route');
-    const rows = this.#reads.sums('route', spans, version);
-    const clients = this.#reads.partnerCounts('route', version, beginOf(spans));
+  async byRoute(version: string, since: number): Promise<readonly RouteUse[]> {
+    const spans = await this.#reads.spans(since, endless, 'route');
+    const rows = await this.#reads.sums('route', spans, version);
+    const clients = await this.#reads.partnerCounts('route', version, beginOf(spans));
     return byRequests(
       rows.map(({ id, name, requests, errors, failing, last }) => {
         return { route: name, requests, errors, failing, clients: clients.get(id) ?? 0, last };
@@ -145,34 +134,36 @@ export class LedgerReader implements UsageQueries {
     );
   }
 
-  series(step: 'hour' | 'day', since: number, version?: string): readonly SeriesPoint[] {
+  async series(step: 'hour' | 'day', since: number, version?: string): Promise<readonly SeriesPoint[]> {
     return this.#reads.series(step, since, version);
   }
 
-  clientSeries(version: string, client: string, since: number): readonly SeriesPoint[] {
+  async clientSeries(version: string, client: string, since: number): Promise<readonly SeriesPoint[]> {
     return this.#reads.clientSeries(version, client, since);
   }
 
-  lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): ReadonlyMap<string, number> {
-    const clients = isIgnored ? this.#reads.clients() : [];
+  async lastUsed(
+    isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean,
+  ): Promise<ReadonlyMap<string, number>> {
+    const clients = isIgnored ? await this.#reads.clients() : [];
     const ignored = clients.filter(({ client }) => isIgnored?.({ client, name: this.#names.nameOf(client) }));
     return this.#reads.lastUsed(ignored.map(({ id }) => id));
   }
 
-  pastClients(version: string, until: number, now: number, least?: number): readonly PastClient[] {
-    const rows = this.#reads.pastClients(version, until);
-    const days = least === undefined ? [] : this.#reads.pastClientDays(version, until, now);
+  async pastClients(version: string, until: number, now: number, least?: number): Promise<readonly PastClient[]> {
+    const rows = await this.#reads.pastClients(version, until);
+    const days = least === undefined ? [] : await this.#reads.pastClientDays(version, until, now);
     const pauses = usualPauses(days, least ?? 0);
     return rows
       .filter(isSingleClient)
       .map(({ id, ...row }) => ({ ...row, name: this.#names.nameOf(row.client), usualPause: pauses.get(id) }));
   }
 
-  movement(from: string, to: string, since: number): readonly ClientMovement[] {
-    const spans = this.#reads.spans(since, endless, 'client');
-    const inOld = byName(this.#reads.sums('client', spans, from));
-    const inNew = byName(this.#reads.sums('client', spans, to));
-    const ever = new Set(this.#reads.clientsEver(from).map(({ client }) => client));
+  async movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]> {
+    const spans = await this.#reads.spans(since, endless, 'client');
+    const inOld = byName(await this.#reads.sums('client', spans, from));
+    const inNew = byName(await this.#reads.sums('client', spans, to));
+    const ever = new Set((await this.#reads.clientsEver(from)).map(({ client }) => client));
     const clients = [...new Set([...inOld.keys(), ...inNew.keys()])].filter((client) => isSingleClient({ client }));
     return clients
       .map((client): ClientMovement => {
@@ -187,14 +178,6 @@ export class LedgerReader implements UsageQueries {
       })
       .sort((a, b) => requestsOf(b) - requestsOf(a));
   }
-
-  #onFailure({ reason }: LedgerFailure): void {
-    this.problem = `${this.#file} cannot be read: ${reason}.`;
-  }
-}
-
-function inodeOf(file: string): number | undefined {
-  return statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
 function byName(sums: readonly NamedSums[]): Map<string, NamedSums> {

@@ -17,8 +17,7 @@ export interface Tampering {
 }
 
 /**
- * An open ledger file for writing, and this process's run in it. Methods throw the errors of SQLite or the system. This class
- * and `LedgerReader` are the only users of the SQL: another database would replace these two.
+ * An open ledger file for writing, and this process's run in it. Methods throw the errors of SQLite or the system.
  */
 export class SqliteStore {
   /** The salt in the file. It differs from the requested one unless the file is new. */

@@ -50,13 +50,13 @@ export interface UsageReport {
   readonly rows: readonly ReportRow[];
 }
 
-export function usageReport(queries: UsageQueries, query: UsageReportQuery): UsageReport {
+export async function usageReport(queries: UsageQueries, query: UsageReportQuery): Promise<UsageReport> {
   const { by, version, step, since, until } = query;
-  const covered = queries.coveredSince();
-  const all = rowsBy[by](queries, query);
+  const covered = await queries.coveredSince();
+  const all = await rowsBy[by](queries, query);
   const { rows, total } = pageOf(all, query.page ?? {});
-  const shown = by === 'client' ? withDays(rows, queries, since) : rows;
-  const folded = queries.folded(since, version);
+  const shown = by === 'client' ? await withDays(rows, queries, since) : rows;
+  const folded = await queries.folded(since, version);
   return {
     by,
     version: version ?? null,
@@ -75,13 +75,13 @@ export function usageReport(queries: UsageQueries, query: UsageReportQuery): Usa
   };
 }
 
-type RowsOfReport = (queries: UsageQueries, query: UsageReportQuery) => ReportRow[];
+type RowsOfReport = (queries: UsageQueries, query: UsageReportQuery) => Promise<ReportRow[]>;
 
 const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
-  version: (queries, { since, version }) => {
-    const days = queries.series('day', since, version);
-    return queries
-      .totals(since)
+  version: async (queries, { since, version }) => {
+    const days = await queries.series('day', since, version);
+    const totals = await queries.totals(since);
+    return totals
       .filter((one) => version === undefined || one.version === version)
       .map(({ last, ...counts }) => ({
         ...counts,
@@ -91,60 +91,68 @@ const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
   },
 
   client: (queries, query) =>
-    versionsOf(queries, query).flatMap((version) =>
-      withStates(version, queries, query, () =>
-        queries.byClient(version, query.since).map((one) => ({ version, ...clientJson(one) })),
-      ),
-    ),
+    eachVersion(queries, query, async (version) => {
+      const clients = await queries.byClient(version, query.since);
+      const rows = clients.map((one) => ({ version, ...clientJson(one) }));
+      return query.page?.state === undefined ? rows : withStates(rows, version, queries, query);
+    }),
 
   route: (queries, query) =>
-    versionsOf(queries, query).flatMap((version) =>
-      queries.byRoute(version, query.since).map(({ route, requests, errors, failing, clients, last }) => {
+    eachVersion(queries, query, async (version) => {
+      const routes = await queries.byRoute(version, query.since);
+      return routes.map(({ route, requests, errors, failing, clients, last }) => {
         return { version, route, requests, errors, failing, clients, last: rfc3339(last) };
-      }),
-    ),
+      });
+    }),
 
-  day: (queries, { step, since, version }) =>
-    queries.series(step, since, version).map((point) => ({ version: point.version, ...requestCount(point) })),
+  day: async (queries, { step, since, version }) => {
+    const points = await queries.series(step, since, version);
+    return points.map((point) => ({ version: point.version, ...requestCount(point) }));
+  },
 
   migration: (queries, query) =>
-    versionsOf(queries, query).flatMap((version) => {
+    eachVersion(queries, query, async (version) => {
       const successor = query.successor(version);
       return successor === undefined ? [] : migrationRows(queries, version, successor, query.since);
     }),
 };
 
-function versionsOf(queries: UsageQueries, { version, since }: UsageReportQuery): string[] {
-  if (version !== undefined) return [version];
-  return queries.totals(since).map((one) => one.version);
+/** The rows of the version that is asked for, or of one version after the other. */
+async function eachVersion(
+  queries: UsageQueries,
+  { version, since }: UsageReportQuery,
+  rowsOf: (version: string) => Promise<ReportRow[]>,
+): Promise<ReportRow[]> {
+  if (version !== undefined) return rowsOf(version);
+  const totals = await queries.totals(since);
+  const rows = await Array.fromAsync(totals, (one) => rowsOf(one.version));
+  return rows.flat();
 }
 
 // The days of a client take a query each.
 const clientsWithDays = 50;
 
 /** Adds the requests per day to the clients with the most requests of each version. */
-function withDays(rows: readonly ReportRow[], queries: UsageQueries, since: number): ReportRow[] {
+async function withDays(rows: readonly ReportRow[], queries: UsageQueries, since: number): Promise<ReportRow[]> {
   const done = new Map<ReportCell | undefined, number>();
-  return rows.map((row) => {
+  return Array.fromAsync(rows, async (row) => {
     const nth = done.get(row['version']) ?? 0;
     done.set(row['version'], nth + 1);
     if (nth >= clientsWithDays) return { ...row, days: null };
-    const days = queries.clientSeries(String(row['version']), String(row['client']), since);
+    const days = await queries.clientSeries(String(row['version']), String(row['client']), since);
     return { ...row, days: days.map(requestCount) };
   });
 }
 
-/** If the query has a state: adds the migration state to each client, and the clients that use only the successor now. */
-function withStates(
+/** Adds the migration state to each client, and the clients that use only the successor now. */
+async function withStates(
+  rows: readonly ReportRow[],
   version: string,
   queries: UsageQueries,
   query: UsageReportQuery,
-  clients: () => ReportRow[],
-): ReportRow[] {
-  const rows = clients();
-  if (query.page?.state === undefined) return rows;
+): Promise<ReportRow[]> {
   const successor = query.successor(version);
-  const movement = successor === undefined ? [] : queries.movement(version, successor, query.since);
+  const movement = successor === undefined ? [] : await queries.movement(version, successor, query.since);
   const states = new Map(movement.map((one) => [one.client, migrationState(one)]));
   const onlySuccessor = movement.filter(({ from }) => from === undefined);
   return [
@@ -178,8 +186,14 @@ const noUse = {
   top_routes: [],
 };
 
-function migrationRows(queries: UsageQueries, version: string, successor: string, since: number): ReportRow[] {
-  return queries.movement(version, successor, since).map(({ client, name, before, from, to }) => ({
+async function migrationRows(
+  queries: UsageQueries,
+  version: string,
+  successor: string,
+  since: number,
+): Promise<ReportRow[]> {
+  const clients = await queries.movement(version, successor, since);
+  return clients.map(({ client, name, before, from, to }) => ({
     version,
     successor,
     client,

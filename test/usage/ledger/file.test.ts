@@ -30,7 +30,7 @@ describe('a file that another program changes while it is open', () => {
     ['overwritten with text', (store: string) => writeFileSync(store, 'this is no database'.repeat(1_000))],
     ['overwritten in its middle', (store: string) => overwrite(store, 40_960, 8_192)],
     ['overwritten by another ledger', (store: string) => copyFileSync(openLedger().store, store)],
-  ])('is renamed at the next write, and a new one is created: %s', (_name, change) => {
+  ])('is renamed at the next write, and a new one is created: %s', async (_name, change) => {
     const { ledger, store, clock, notices } = openLedger();
     ledger.add(randomBatch(randomOf(1), 400, 10 * dayMs));
     const { salt } = ledger;
@@ -39,8 +39,8 @@ describe('a file that another program changes while it is open', () => {
     clock.time += hourMs;
     ledger.add([row({ client: 'new', first: clock.time })]);
     expect([ledger.problem, ledger.waitingRows, ledger.salt]).toEqual([undefined, 0, salt]);
-    expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ client: 'new' }]);
-    expect(readLedger(ledger).coveredSince()).toBe(clock.time);
+    expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([{ client: 'new' }]);
+    expect(await readLedger(ledger).coveredSince()).toBe(clock.time);
     expect(notices).toEqual([
       expect.stringMatching(/could not be used: .*\. {2}It was renamed to .*usage\.db\.corrupt-/),
     ]);
@@ -54,39 +54,35 @@ describe('a file that another program changes while it is open', () => {
     ['removed with its journal', (store: string) => ['', '-wal', '-shm'].map((suffix) => rmSync(store + suffix))],
     ['replaced', (store: string) => renameSync(closedLedger(), store)],
     ['left without its journal', (store: string) => rmSync(`${store}-wal`)],
-  ])('is copied, and a new one is created: %s', (_name, change) => {
+  ])('is copied, and a new one is created: %s', async (_name, change) => {
     const { ledger, store, clock, notices } = openLedger();
     ledger.add([row({ requests: 7 })]);
     change(store);
     clock.time += hourMs / 2;
     ledger.add([row({ client: 'new', first: clock.time })]);
     expect(ledger.problem).toBeUndefined();
-    expect(
-      readLedger(ledger)
-        .byClient('v1', 0)
-        .map(({ client }) => client),
-    ).toContain('new');
-    expect(readLedger(ledger).coveredSince()).toBe(clock.time);
+    expect((await readLedger(ledger).byClient('v1', 0)).map(({ client }) => client)).toContain('new');
+    expect(await readLedger(ledger).coveredSince()).toBe(clock.time);
     expect(notices).toEqual([expect.stringMatching(/was open when .* its counts were saved to .*usage\.db\.removed-/)]);
     const copy = readdirSync(dirname(store)).find((name) => name.startsWith('usage.db.removed-')) ?? '';
     const reader = LedgerReader.open(join(dirname(store), copy));
-    expect(reader.totals(0)).toMatchObject([{ requests: 7 }]);
+    expect(await reader.totals(0)).toMatchObject([{ requests: 7 }]);
     reader.close();
     expect(integrityOf(store)).toBe('ok');
   });
 
-  it('is unchanged after another program checkpointed the journal', () => {
+  it('is unchanged after another program checkpointed the journal', async () => {
     const { ledger, store, notices } = openLedger();
     for (let turn = 1; turn <= 5; turn += 1) {
       ledger.add([row()]);
       checkpoint(store);
     }
     ledger.add([row()]);
-    expect([readLedger(ledger).totals(0)[0]?.requests, readLedger(ledger).coveredSince(), notices]).toEqual([
-      6,
-      noon,
-      [],
-    ]);
+    expect([
+      (await readLedger(ledger).totals(0))[0]?.requests,
+      await readLedger(ledger).coveredSince(),
+      notices,
+    ]).toEqual([6, noon, []]);
   });
 });
 
@@ -98,7 +94,7 @@ describe('a damaged file', () => {
     ],
     ['cut off', (store: string) => writeFileSync(store, readFileSync(store).subarray(0, 5_000))],
     ['overwritten', (store: string) => writeSync(openSync(store, 'r+'), Buffer.alloc(60_000, 0xab), 0, 60_000, 4_096)],
-  ])('is renamed when it is %s, and a new one is created', (_name, damage) => {
+  ])('is renamed when it is %s, and a new one is created', async (_name, damage) => {
     const { ledger: before, store } = openLedger();
     before.add(randomBatch(randomOf(1), 300, 10 * dayMs));
     const { salt } = before;
@@ -112,11 +108,11 @@ describe('a damaged file', () => {
       /usage\.db could not be used: (?:it is not a ledger|its content is damaged)\. {2}It was renamed to /,
     );
     expect(readdirSync(dirname(store))).toContain('usage.db.corrupt-2026-11-19T12-00-00-000Z');
-    expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 1 }]);
+    expect(await readLedger(ledger).totals(0)).toMatchObject([{ requests: 1 }]);
     expect(salt).toHaveLength(32);
   });
 
-  it('is renamed when it is damaged while it is open', () => {
+  it('is renamed when it is damaged while it is open', async () => {
     const { ledger, store, notices } = openLedger();
     ledger.add(randomBatch(randomOf(1), 2_000, 100 * dayMs));
     const { salt } = ledger;
@@ -126,15 +122,11 @@ describe('a damaged file', () => {
     other.close();
     writeSync(openSync(store, 'r+'), Buffer.alloc(300_000, 0xab), 0, 300_000, 4_096);
     for (let turn = 0; turn < 5; turn++) ledger.add([row({ client: `new-${turn}`, first: noon + turn })]);
-    readLedger(ledger).byClient('v1', 0);
+    await readLedger(ledger).byClient('v1', 0);
     ledger.add([row({ client: 'last', first: noon })]);
     expect(ledger.problem).toBeUndefined();
     expect(notices).toHaveLength(1);
-    expect(
-      readLedger(ledger)
-        .byClient('v1', 0)
-        .map(({ client }) => client),
-    ).toContain('last');
+    expect((await readLedger(ledger).byClient('v1', 0)).map(({ client }) => client)).toContain('last');
     expect(ledger.salt).toBe(salt);
   });
 });
@@ -196,7 +188,7 @@ it('is intact after its process was killed while writing', async () => {
   child.kill('SIGKILL');
   await once(child, 'close');
   expect(integrityOf(store)).toBe('ok');
-  const [total] = readLedger(openLedger({ store }).ledger).totals(0);
+  const [total] = await readLedger(openLedger({ store }).ledger).totals(0);
   // Whole batches only; at most the last one is missing.
   expect((total?.requests ?? 0) % 100).toBe(0);
   expect(total?.requests).toBeGreaterThanOrEqual(written * 100);

@@ -9,10 +9,10 @@ import { addUp, dayMs, hourMs, noon, randomBatch, randomOf, row } from '../model
 import { openLedger } from './ledgerFixture.ts';
 
 /** Compares every query with the sums of the rows. `since` and `until` are full hours. */
-function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number, until?: number): void {
+async function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number, until?: number): Promise<void> {
   const known = rows.filter(({ hour }) => hour >= since && hour < (until ?? Number.POSITIVE_INFINITY));
   const totals = addUp(known, ({ version }) => version);
-  expect(new Map(ledger.totals(since, until).map(({ version, ...rest }) => [version, rest]))).toEqual(
+  expect(new Map((await ledger.totals(since, until)).map(({ version, ...rest }) => [version, rest]))).toEqual(
     new Map([...totals].map(([version, { first: _first, routes: _routes, ...rest }]) => [version, rest])),
   );
   if (until !== undefined) return;
@@ -21,12 +21,12 @@ function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number, until
     const clients = addUp(mine, ({ client }) => client);
     expect(
       new Map(
-        ledger
-          .byClient(version, since)
-          .map(({ client, name: _name, topRoutes: _top, used: _used, ...rest }) => [client, rest]),
+        (await ledger.byClient(version, since)).map(
+          ({ client, name: _name, topRoutes: _top, used: _used, ...rest }) => [client, rest],
+        ),
       ),
     ).toEqual(new Map([...clients].map(([client, { clients: _clients, ...rest }]) => [client, rest])));
-    for (const { client, topRoutes } of ledger.byClient(version, since)) {
+    for (const { client, topRoutes } of await ledger.byClient(version, since)) {
       const its = addUp(
         mine.filter((one) => one.client === client),
         ({ route }) => route,
@@ -37,7 +37,7 @@ function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number, until
       expect(topRoutes.map((one) => one.requests)).toEqual(requests.slice(0, 5));
     }
     const routes = addUp(mine, ({ route }) => route);
-    expect(new Map(ledger.byRoute(version, since).map(({ route, ...rest }) => [route, rest]))).toEqual(
+    expect(new Map((await ledger.byRoute(version, since)).map(({ route, ...rest }) => [route, rest]))).toEqual(
       new Map(
         [...routes].map(([route, { first: _first, served: _served, refused: _refused, routes: _routes, ...rest }]) => [
           route,
@@ -53,21 +53,21 @@ describe('the ledger', () => {
     ['the last day', dayMs],
     ['three days', 3 * dayMs + 5 * hourMs],
     ['months', 75 * dayMs],
-  ])('returns the exact counts of %s', (_name, spanMs) => {
+  ])('returns the exact counts of %s', async (_name, spanMs) => {
     const { ledger } = openLedger();
     const random = randomOf(spanMs);
     const rows = Array.from({ length: 8 }, () => randomBatch(random, 150, spanMs));
     for (const batch of rows) ledger.add(batch);
     for (let turn = 0; turn < 6; turn++) {
       const since = noon - Math.floor(random(spanMs) / hourMs) * hourMs;
-      expectSame(readLedger(ledger), rows.flat(), since);
-      expectSame(readLedger(ledger), rows.flat(), since, since + random(Math.floor(spanMs / hourMs)) * hourMs);
+      await expectSame(readLedger(ledger), rows.flat(), since);
+      await expectSame(readLedger(ledger), rows.flat(), since, since + random(Math.floor(spanMs / hourMs)) * hourMs);
     }
-    expectSame(readLedger(ledger), rows.flat(), 0);
+    await expectSame(readLedger(ledger), rows.flat(), 0);
     expect(ledger.problem).toBeUndefined();
   });
 
-  it('returns the same counts of whole days after the hours were deleted', () => {
+  it('returns the same counts of whole days after the hours were deleted', async () => {
     const { ledger, clock } = openLedger();
     const rows = randomBatch(randomOf(5), 900, 20 * dayMs);
     ledger.add(rows);
@@ -75,44 +75,38 @@ describe('the ledger', () => {
     const days = [3, 11, 19].map((count) => midnight - count * dayMs);
     clock.time = later;
     ledger.maintain(later);
-    for (const since of days) expectSame(readLedger(ledger), rows, since);
+    for (const since of days) await expectSame(readLedger(ledger), rows, since);
     // From the middle of a day, the whole day counts.
-    expect(readLedger(ledger).byClient('v1', (days[1] ?? 0) + 7 * hourMs)).toEqual(
-      readLedger(ledger).byClient('v1', days[1] ?? 0),
+    expect(await readLedger(ledger).byClient('v1', (days[1] ?? 0) + 7 * hourMs)).toEqual(
+      await readLedger(ledger).byClient('v1', days[1] ?? 0),
     );
-    for (const since of days) expectSame(readLedger(ledger), rows, since, since + 5 * dayMs);
+    for (const since of days) await expectSame(readLedger(ledger), rows, since, since + 5 * dayMs);
   });
 
-  it('has no totals for an empty period', () => {
+  it('has no totals for an empty period', async () => {
     const { ledger } = openLedger();
     ledger.add([row()]);
     expect([
-      readLedger(ledger).totals(noon, noon),
-      readLedger(ledger).totals(noon, noon - dayMs),
+      await readLedger(ledger).totals(noon, noon),
+      await readLedger(ledger).totals(noon, noon - dayMs),
       ledger.problem,
     ]).toEqual([[], [], undefined]);
   });
 
-  it('sorts clients by requests', () => {
+  it('sorts clients by requests', async () => {
     const { ledger } = openLedger();
     ledger.add([row({ client: 'a', requests: 2 }), row({ client: 'b', requests: 3 }), row({ client: 'c' })]);
-    expect(
-      readLedger(ledger)
-        .byClient('v1', 0)
-        .map(({ client }) => client),
-    ).toEqual(['b', 'a', 'c']);
+    expect((await readLedger(ledger).byClient('v1', 0)).map(({ client }) => client)).toEqual(['b', 'a', 'c']);
   });
 
-  it('lists the routes of the fifty clients with the most requests', () => {
+  it('lists the routes of the fifty clients with the most requests', async () => {
     const { ledger } = openLedger();
     ledger.add(Array.from({ length: 51 }, (_one, n) => row({ client: `c${n}`, requests: 200 - n })));
-    const named = readLedger(ledger)
-      .byClient('v1', 0)
-      .map(({ topRoutes }) => topRoutes.length);
+    const named = (await readLedger(ledger).byClient('v1', 0)).map(({ topRoutes }) => topRoutes.length);
     expect(named).toEqual([...Array(50).fill(1), 0]);
   });
 
-  it('has a series by hour and by day, oldest first', () => {
+  it('has a series by hour and by day, oldest first', async () => {
     const { ledger } = openLedger();
     ledger.add([
       row({ requests: 4 }),
@@ -121,25 +115,25 @@ describe('the ledger', () => {
       row({ requests: 7, version: 'v2', first: noon - 3 * dayMs }),
     ]);
     const midnight = noon - (noon % dayMs);
-    expect(readLedger(ledger).series('hour', noon - hourMs)).toEqual([
+    expect(await readLedger(ledger).series('hour', noon - hourMs)).toEqual([
       { version: 'v1', at: noon - hourMs, requests: 3, failing: 1 },
       { version: 'v1', at: noon, requests: 4, failing: 0 },
     ]);
-    expect(readLedger(ledger).series('day', noon - 3 * dayMs)).toEqual([
+    expect(await readLedger(ledger).series('day', noon - 3 * dayMs)).toEqual([
       { version: 'v2', at: midnight - 3 * dayMs, requests: 7, failing: 0 },
       { version: 'v1', at: midnight, requests: 7, failing: 1 },
     ]);
-    expect(readLedger(ledger).series('day', 0, 'v2')).toEqual([
+    expect(await readLedger(ledger).series('day', 0, 'v2')).toEqual([
       { version: 'v2', at: midnight - 3 * dayMs, requests: 7, failing: 0 },
     ]);
-    expect(readLedger(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toEqual([
+    expect(await readLedger(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toEqual([
       { version: 'v1', at: midnight, requests: 6, failing: 0 },
     ]);
-    expect(readLedger(ledger).clientSeries('v1', 'nobody', 0)).toEqual([]);
-    expect(readLedger(ledger).clientSeries('v9', 'x-client-id:shop', 0)).toEqual([]);
+    expect(await readLedger(ledger).clientSeries('v1', 'nobody', 0)).toEqual([]);
+    expect(await readLedger(ledger).clientSeries('v9', 'x-client-id:shop', 0)).toEqual([]);
   });
 
-  it('compares the requests of each client to two versions', () => {
+  it('compares the requests of each client to two versions', async () => {
     const { ledger } = openLedger();
     ledger.add([
       row({ client: 'stays', requests: 9 }),
@@ -147,7 +141,7 @@ describe('the ledger', () => {
       row({ client: 'moves', version: 'v2', requests: 3 }),
       row({ client: 'new', version: 'v2' }),
     ]);
-    expect(readLedger(ledger).movement('v1', 'v2', 0)).toEqual([
+    expect(await readLedger(ledger).movement('v1', 'v2', 0)).toEqual([
       { client: 'stays', name: undefined, before: true, from: { requests: 9, failing: 0, last: noon }, to: undefined },
       {
         client: 'moves',
@@ -165,72 +159,73 @@ describe('the ledger', () => {
       },
     ]);
     // Use of the old version before that time counts as `before`.
-    expect(readLedger(ledger).movement('v1', 'v2', noon)).toMatchObject([
+    expect(await readLedger(ledger).movement('v1', 'v2', noon)).toMatchObject([
       { client: 'stays' },
       { client: 'moves', before: true, from: undefined, to: { requests: 3 } },
       { client: 'new', before: false },
     ]);
     ledger.add([row({ client: 'other clients', requests: 99 }), row({ client: 'other clients', version: 'v2' })]);
-    expect(
-      readLedger(ledger)
-        .movement('v1', 'v2', 0)
-        .map(({ client }) => client),
-    ).toEqual(['stays', 'moves', 'new']);
+    expect((await readLedger(ledger).movement('v1', 'v2', 0)).map(({ client }) => client)).toEqual([
+      'stays',
+      'moves',
+      'new',
+    ]);
   });
 
-  it('deletes what is older than the retention, including names', () => {
+  it('deletes what is older than the retention, including names', async () => {
     const { ledger, store, clock } = openLedger({ retention: 100 * dayMs }, noon - 150 * dayMs);
     clock.time = noon;
     const old = row({ client: 'gone', route: 'GET /gone', version: 'v0', first: noon - 120 * dayMs });
     ledger.add([old, row({ first: noon - 90 * dayMs }), row({ client: 'stays', first: noon })]);
-    expect(readLedger(ledger).coveredSince()).toBe(noon - 150 * dayMs);
+    expect(await readLedger(ledger).coveredSince()).toBe(noon - 150 * dayMs);
     ledger.maintain(noon);
     const cutoff = noon - (noon % dayMs) - 100 * dayMs;
-    expect(readLedger(ledger).coveredSince()).toBe(cutoff);
-    expect(readLedger(ledger).totals(0)).toEqual([
+    expect(await readLedger(ledger).coveredSince()).toBe(cutoff);
+    expect(await readLedger(ledger).totals(0)).toEqual([
       { version: 'v1', requests: 2, errors: 0, served: 2, failing: 0, refused: 0, clients: 2, last: noon },
     ]);
-    expect(readLedger(ledger).byClient('v0', 0)).toEqual([]);
-    expect(readLedger(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toHaveLength(1);
+    expect(await readLedger(ledger).byClient('v0', 0)).toEqual([]);
+    expect(await readLedger(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toHaveLength(1);
     // A longer retention does not bring back deleted rows.
     ledger.configure({ store, retention: 400 * dayMs });
     ledger.maintain(noon);
-    expect(readLedger(ledger).coveredSince()).toBe(cutoff);
+    expect(await readLedger(ledger).coveredSince()).toBe(cutoff);
     ledger.add([{ ...old, first: noon, last: noon, hour: noon }]);
-    expect(readLedger(ledger).byClient('v0', 0)).toMatchObject([{ client: 'gone', requests: 1 }]);
+    expect(await readLedger(ledger).byClient('v0', 0)).toMatchObject([{ client: 'gone', requests: 1 }]);
   });
 
-  it('covers the time from when it was opened', () => {
+  it('covers the time from when it was opened', async () => {
     const { ledger, clock } = openLedger();
-    expect(readLedger(ledger).coveredSince()).toBe(noon);
+    expect(await readLedger(ledger).coveredSince()).toBe(noon);
     clock.time = noon + 5 * dayMs;
     ledger.add([row({ first: noon + dayMs })]);
-    expect(readLedger(ledger).coveredSince()).toBe(noon);
+    expect(await readLedger(ledger).coveredSince()).toBe(noon);
   });
 
   it.each([
     ['a minute', 60_000, noon],
     ['an hour', 3_600_000, noon],
     ['longer than that', 3_600_001, noon + dayMs + 3_600_001],
-  ])('covers a pause of %s only up to an hour', (_name, pause, expected) => {
+  ])('covers a pause of %s only up to an hour', async (_name, pause, expected) => {
     const { ledger, store, clock } = openLedger();
     clock.time = noon + dayMs;
     ledger.add([row()]);
     ledger.close();
-    expect(readLedger(openLedger({ store }, noon + dayMs + pause).ledger).coveredSince()).toBe(expected);
+    expect(await readLedger(openLedger({ store }, noon + dayMs + pause).ledger).coveredSince()).toBe(expected);
   });
 
-  it('does not cover a pause that is long compared with the quiet period', () => {
+  it('does not cover a pause that is long compared with the quiet period', async () => {
     const { ledger, store, clock } = openLedger();
     clock.time = noon + dayMs;
     ledger.add([row()]);
     ledger.close();
     const again = openLedger({ store }, noon + dayMs + 12_000).ledger;
-    const covered = [10_000, 60_000, 120_000, dayMs].map((quiet) => readLedger(again).coveredSince(quiet));
+    const quiets = [10_000, 60_000, 120_000, dayMs];
+    const covered = await Array.fromAsync(quiets, (quiet) => readLedger(again).coveredSince(quiet));
     expect(covered).toEqual([noon + dayMs + 12_000, noon + dayMs + 12_000, noon, noon]);
   });
 
-  it('survives a restart, with its salt', () => {
+  it('survives a restart, with its salt', async () => {
     const { ledger, store } = openLedger();
     ledger.add([row()]);
     const { salt } = ledger;
@@ -238,7 +233,7 @@ describe('the ledger', () => {
     const { ledger: again } = openLedger({ store }, noon + dayMs);
     expect(again.salt).toBe(salt);
     again.add([row()]);
-    expect(readLedger(again).byClient('v1', 0)).toMatchObject([{ requests: 2 }]);
+    expect(await readLedger(again).byClient('v1', 0)).toMatchObject([{ requests: 2 }]);
   });
 
   it('is readable by its owner only', () => {
@@ -251,25 +246,25 @@ describe('the ledger', () => {
 });
 
 describe('a reader', () => {
-  it('sees what another process writes', () => {
+  it('sees what another process writes', async () => {
     const { ledger, store } = openLedger();
     const reader = LedgerReader.open(store);
     for (let turn = 1; turn <= 50; turn++) {
       ledger.add([row()]);
-      expect(reader.byClient('v1', 0)).toMatchObject([{ requests: turn }]);
+      expect(await reader.byClient('v1', 0)).toMatchObject([{ requests: turn }]);
     }
     ledger.maintain(noon);
     expect(ledger.problem).toBeUndefined();
     reader.close();
-    expect(reader.totals(0)).toEqual([]);
+    expect(await reader.totals(0)).toEqual([]);
   });
 
-  it('reads the file of a gateway that has stopped', () => {
+  it('reads the file of a gateway that has stopped', async () => {
     const { ledger, store } = openLedger();
     ledger.add([row()]);
     ledger.close();
     const reader = LedgerReader.open(store);
-    expect(reader.totals(0)).toMatchObject([{ version: 'v1', requests: 1, clients: 1 }]);
+    expect(await reader.totals(0)).toMatchObject([{ version: 'v1', requests: 1, clients: 1 }]);
     reader.close();
   });
 });

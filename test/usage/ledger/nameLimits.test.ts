@@ -79,7 +79,7 @@ describe('names above the limit', () => {
   it.each([
     ['one day', 1, 400],
     ['days of two blocks', 25, 60],
-  ])('are folded, and every sum stays the same: %s', (_name, days, newcomers) => {
+  ])('are folded, and every sum stays the same: %s', async (_name, days, newcomers) => {
     const { ledger, store } = openLedger(limits);
     const rows = floodOf(randomOf(days), days, newcomers);
     // In batches, like those of several processes.
@@ -88,109 +88,89 @@ describe('names above the limit', () => {
     expect(Math.max(...namesADay(store, 'client'))).toBeLessThanOrEqual(20 * 1.25 + 1);
     expect(Math.max(...namesADay(store, 'route'))).toBeLessThanOrEqual(8 * 1.25 + 1);
     expect(problemsOf(store)).toEqual([]);
-    expectSums(ledger, rows);
+    await expectSums(ledger, rows);
     ledger.maintain(noon);
     expect(problemsOf(store)).toEqual([]);
-    expectSums(ledger, rows);
+    await expectSums(ledger, rows);
   });
 
-  it('are folded exactly to the limit by the maintenance', () => {
+  it('are folded exactly to the limit by the maintenance', async () => {
     const { ledger, store } = openLedger(limits);
     ledger.add(Array.from({ length: 23 }, (_one, n) => row({ client: `c${n}`, requests: n + 1 })));
     expect(namesADay(store, 'client')).toEqual([23]);
     ledger.maintain(noon);
     expect(namesADay(store, 'client')).toEqual([21]);
     expect(
-      readLedger(ledger)
-        .byClient('v1', 0)
-        .map(({ client, requests }) => [client, requests]),
+      (await readLedger(ledger).byClient('v1', 0)).map(({ client, requests }) => [client, requests]),
     ).toContainEqual(['other clients', 1 + 2 + 3]);
     // `other clients` does not count as a client.
-    expect(readLedger(ledger).totals(0)).toMatchObject([{ clients: 20 }]);
-    expect(readLedger(ledger).byRoute('v1', 0)).toMatchObject([{ clients: 20 }]);
+    expect(await readLedger(ledger).totals(0)).toMatchObject([{ clients: 20 }]);
+    expect(await readLedger(ledger).byRoute('v1', 0)).toMatchObject([{ clients: 20 }]);
     // A folded name that returns starts at 0.
     ledger.add([row({ client: 'c0', requests: 50 })]);
-    expect(readLedger(ledger).byClient('v1', 0)[0]).toMatchObject({ client: 'c0', requests: 50 });
+    expect((await readLedger(ledger).byClient('v1', 0))[0]).toMatchObject({ client: 'c0', requests: 50 });
   });
 
-  it('keep regular clients, and earlier days of folded clients', () => {
+  it('keep regular clients, and earlier days of folded clients', async () => {
     const { ledger } = openLedger(limits);
     ledger.add([row({ client: 'earlier', first: noon - 3 * dayMs, requests: 4 }), row({ client: 'earlier' })]);
     for (let turn = 0; turn < 30; turn++) {
       const flood = Array.from({ length: 10 }, (_one, n) => row({ client: `flood-${turn}-${n}`, requests: 2 }));
       ledger.add([...flood, row({ client: 'newcomer', first: noon + turn })]);
     }
-    const uses = new Map(
-      readLedger(ledger)
-        .byClient('v1', 0)
-        .map((use) => [use.client, use]),
-    );
+    const uses = new Map((await readLedger(ledger).byClient('v1', 0)).map((use) => [use.client, use]));
     expect(uses.get('newcomer')?.requests).toBeGreaterThan(20);
     expect(uses.get('earlier')).toMatchObject({ requests: 4, last: noon - 3 * dayMs });
-    expect(
-      readLedger(ledger)
-        .byClient('v1', noon)
-        .map(({ client }) => client),
-    ).not.toContain('earlier');
-    expect(readLedger(ledger).totals(noon)).toMatchObject([{ requests: 1 + 300 * 2 + 30 }]);
+    expect((await readLedger(ledger).byClient('v1', noon)).map(({ client }) => client)).not.toContain('earlier');
+    expect(await readLedger(ledger).totals(noon)).toMatchObject([{ requests: 1 + 300 * 2 + 30 }]);
   });
 
-  it('keep a client with an open stream rather than clients with one request', () => {
+  it('keep a client with an open stream rather than clients with one request', async () => {
     const { ledger } = openLedger(limits);
     ledger.add([row({ client: 'reader', requests: 0, last: noon + 9 })]);
     ledger.add(Array.from({ length: 40 }, (_one, n) => row({ client: `c${n}` })));
-    expect(
-      readLedger(ledger)
-        .byClient('v1', 0)
-        .map(({ client }) => client),
-    ).toContain('reader');
+    expect((await readLedger(ledger).byClient('v1', 0)).map(({ client }) => client)).toContain('reader');
   });
 
-  it('keep the days on which a client only had an open stream', () => {
+  it('keep the days on which a client only had an open stream', async () => {
     const { ledger, store } = openLedger(limits);
     const before = noon - 3 * dayMs;
     ledger.add([row({ client: 'reader', first: before, requests: 0 }), row({ client: 'reader' })]);
     ledger.add(Array.from({ length: 40 }, (_one, n) => row({ client: `c${n}`, requests: 2 })));
-    const uses = new Map(
-      readLedger(ledger)
-        .byClient('v1', 0)
-        .map((use) => [use.client, use]),
-    );
+    const uses = new Map((await readLedger(ledger).byClient('v1', 0)).map((use) => [use.client, use]));
     expect(uses.get('reader')).toMatchObject({ requests: 0, first: before, last: before });
     expect(problemsOf(store)).toEqual([]);
   });
 
-  it('are reported as a number of requests', () => {
+  it('are reported as a number of requests', async () => {
     const { ledger } = openLedger(limits);
     const others = (version: string, first: number) => row({ version, client: 'other clients', first, requests: 5 });
     ledger.add([row(), others('v1', noon), others('v1', noon - 40 * dayMs), others('v2', noon)]);
     expect([
-      readLedger(ledger).folded(0),
-      readLedger(ledger).folded(0, 'v1'),
-      readLedger(ledger).folded(noon),
-      readLedger(ledger).folded(noon, 'v1'),
+      await readLedger(ledger).folded(0),
+      await readLedger(ledger).folded(0, 'v1'),
+      await readLedger(ledger).folded(noon),
+      await readLedger(ledger).folded(noon, 'v1'),
     ]).toEqual([15, 10, 10, 5]);
-    expect([readLedger(ledger).folded(noon + dayMs), readLedger(ledger).folded(0, 'v9')]).toEqual([0, 0]);
-    expect(readLedger(openLedger().ledger).folded(0)).toBe(0);
+    expect([await readLedger(ledger).folded(noon + dayMs), await readLedger(ledger).folded(0, 'v9')]).toEqual([0, 0]);
+    expect(await readLedger(openLedger().ledger).folded(0)).toBe(0);
   });
 });
 
-function expectSums(ledger: ReturnType<typeof openLedger>['ledger'], rows: UsageBatch): void {
+async function expectSums(ledger: ReturnType<typeof openLedger>['ledger'], rows: UsageBatch): Promise<void> {
   const versions = addUp(rows, ({ version }) => version);
   for (const [version, sum] of versions) {
-    const clients = readLedger(ledger).byClient(version, 0);
-    for (const uses of [clients, readLedger(ledger).byRoute(version, 0)]) {
+    const clients = await readLedger(ledger).byClient(version, 0);
+    for (const uses of [clients, await readLedger(ledger).byRoute(version, 0)]) {
       expect(uses.reduce((all, { requests }) => all + requests, 0)).toBe(sum.requests);
       expect(uses.reduce((all, { errors }) => all + errors, 0)).toBe(sum.errors);
     }
     expect(clients.reduce((all, { served }) => all + served, 0)).toBe(sum.served);
     expect(Math.min(...clients.map(({ first }) => first))).toBe(sum.first);
     expect(Math.max(...clients.map(({ last }) => last))).toBe(sum.last);
-    expect(
-      readLedger(ledger)
-        .totals(0)
-        .find((one) => one.version === version)?.clients,
-    ).toBe(clients.filter(isSingleClient).length);
+    expect((await readLedger(ledger).totals(0)).find((one) => one.version === version)?.clients).toBe(
+      clients.filter(isSingleClient).length,
+    );
     for (let n = 0; n < 10; n++) {
       const own = rows.filter((one) => one.version === version && one.client === `regular-${n}`);
       expect(clients.find(({ client }) => client === `regular-${n}`)?.requests).toBe(total(own, 'requests'));

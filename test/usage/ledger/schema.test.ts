@@ -33,51 +33,51 @@ function earlierLedger(): string {
   return store;
 }
 
-it('migrates the ledger of an earlier release and adds to it', () => {
+it('migrates the ledger of an earlier release and adds to it', async () => {
   const store = earlierLedger();
   const { ledger, notices } = openLedger({ store });
   expect([ledger.problem, ledger.salt, notices]).toEqual([undefined, 'the old salt', []]);
-  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([
+  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([
     { client: 'x-client-id:shop', requests: 7, routes: 2, topRoutes: [] },
   ]);
   ledger.add([row({ route: 'GET /a', requests: 3 })]);
-  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([
+  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([
     { requests: 10, routes: 2, topRoutes: [{ route: 'GET /a', requests: 3, last: noon }] },
   ]);
   ledger.close();
   // A second start does not migrate again.
   const { ledger: again } = openLedger({ store });
-  expect(readLedger(again).byClient('v1', 0)).toMatchObject([{ requests: 10, topRoutes: [{ requests: 3 }] }]);
+  expect(await readLedger(again).byClient('v1', 0)).toMatchObject([{ requests: 10, topRoutes: [{ requests: 3 }] }]);
   expect(again.problem).toBeUndefined();
 });
 
-it('treats all requests of an earlier release as use, because it did not record failures', () => {
+it('treats all requests of an earlier release as use, because it did not record failures', async () => {
   const store = earlierLedger();
   const { ledger } = openLedger({ store });
   const at = noon - dayMs;
-  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([{ errors: 1, failing: 0, refused: 0, used: at }]);
-  expect(readLedger(ledger).lastUsed()).toEqual(new Map([['v1', at]]));
+  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([{ errors: 1, failing: 0, refused: 0, used: at }]);
+  expect(await readLedger(ledger).lastUsed()).toEqual(new Map([['v1', at]]));
   ledger.add([row({ requests: 4, failing: 4, used: 0, client: 'scanner' }), row({ requests: 2, refused: 2 })]);
-  expect(readLedger(ledger).byClient('v1', 0)).toMatchObject([
+  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([
     { requests: 9, failing: 0, refused: 2, used: noon },
     { client: 'scanner', requests: 4, failing: 4, used: undefined },
   ]);
-  expect(readLedger(ledger).totals(0)).toMatchObject([{ requests: 13, failing: 4, refused: 2 }]);
-  expect(readLedger(ledger).lastUsed(({ client }) => client === 'x-client-id:shop')).toEqual(new Map());
+  expect(await readLedger(ledger).totals(0)).toMatchObject([{ requests: 13, failing: 4, refused: 2 }]);
+  expect(await readLedger(ledger).lastUsed(({ client }) => client === 'x-client-id:shop')).toEqual(new Map());
 });
 
-it('reads the ledger of an earlier release without changing it', () => {
+it('reads the ledger of an earlier release without changing it', async () => {
   const store = earlierLedger();
   const before = readFileSync(store);
   const reader = LedgerReader.open(store);
-  expect(reader.byClient('v1', 0)).toMatchObject([
+  expect(await reader.byClient('v1', 0)).toMatchObject([
     { requests: 7, failing: 0, used: noon - dayMs, routes: 2, topRoutes: [] },
   ]);
-  expect(reader.totals(0)).toMatchObject([{ requests: 7, failing: 0, refused: 0 }]);
-  expect(reader.lastUsed()).toEqual(new Map([['v1', noon - dayMs]]));
-  expect(reader.movement('v1', 'v2', 0)).toMatchObject([{ before: true, from: { requests: 7 } }]);
-  expect(reader.series('day', 0)).toMatchObject([{ requests: 7, failing: 0 }]);
-  expect([reader.problem, reader.folded(0)]).toEqual([undefined, 0]);
+  expect(await reader.totals(0)).toMatchObject([{ requests: 7, failing: 0, refused: 0 }]);
+  expect(await reader.lastUsed()).toEqual(new Map([['v1', noon - dayMs]]));
+  expect(await reader.movement('v1', 'v2', 0)).toMatchObject([{ before: true, from: { requests: 7 } }]);
+  expect(await reader.series('day', 0)).toMatchObject([{ requests: 7, failing: 0 }]);
+  expect([reader.problem, await reader.folded(0)]).toEqual([undefined, 0]);
   reader.close();
   expect(readFileSync(store).equals(before)).toBe(true);
 });

@@ -20,9 +20,9 @@ async function open(options: { worker?: URL; overdueMs?: number; closeMs?: numbe
   const patient = { overdueMs: 60_000, closeMs: 60_000, ...options };
   const ledger = await ThreadedLedger.open(settings, (line) => void notices.push(line), patient);
   onTestFinished(() => ledger.close());
-  const requests = (): number => {
+  const requests = async (): Promise<number> => {
     const reader = LedgerReader.open(store);
-    const sum = reader.totals(0).reduce((all, one) => all + one.requests, 0);
+    const sum = (await reader.totals(0)).reduce((all, one) => all + one.requests, 0);
     reader.close();
     return sum;
   };
@@ -53,7 +53,7 @@ it('has written all earlier batches once it is flushed', async () => {
   // More batches than may be unanswered: the rest is added up in memory.
   expect(ledger.waitingRows).toBeGreaterThan(0);
   await ledger.flush();
-  expect([requests(), ledger.waitingRows, ledger.problem, notices]).toEqual([20_000, 0, undefined, []]);
+  expect([await requests(), ledger.waitingRows, ledger.problem, notices]).toEqual([20_000, 0, undefined, []]);
 });
 
 it('writes everything before it closes, and accepts nothing afterwards', async () => {
@@ -62,7 +62,7 @@ it('writes everything before it closes, and accepts nothing afterwards', async (
   await ledger.close();
   ledger.add([row()]);
   await ledger.flush();
-  expect(requests()).toBe(10_000);
+  expect(await requests()).toBe(10_000);
 });
 
 it('uses the salt of the file, and applies the settings of a reload', async () => {
@@ -75,7 +75,7 @@ it('uses the salt of the file, and applies the settings of a reload', async () =
   expect([again.salt, again.settings.store]).toEqual([ledger.salt, store]);
   await again.close();
   const reader = LedgerReader.open(store);
-  expect(reader.totals(0)).toMatchObject([{ requests: 1 }]);
+  expect(await reader.totals(0)).toMatchObject([{ requests: 1 }]);
   reader.close();
 });
 
@@ -97,7 +97,7 @@ it.each(['dies before it writes', 'dies after it wrote'])(
       expect(ledger.problem).toBeUndefined();
     }, 30_000);
     await ledger.flush();
-    expect(requests()).toBe(1_110);
+    expect(await requests()).toBe(1_110);
     expect(notices).toEqual([expect.stringContaining('exit code 7'), 'The usage ledger is written again.']);
   },
 );
@@ -111,7 +111,7 @@ it('reports that the disk hangs, and loses nothing if it recovers', async () => 
   // The rows that the thread has not received yet.
   expect(ledger.waitingRows).toBe(400);
   comesBack();
-  await eventually(() => expect([ledger.problem, requests()]).toEqual([undefined, 800]), 30_000);
+  await eventually(async () => expect([ledger.problem, await requests()]).toEqual([undefined, 800]), 30_000);
 });
 
 it('closes without waiting for a disk that hangs, and reports what is lost', async () => {
