@@ -13,8 +13,8 @@ const storeVersion = 1;
 const migrationLock = 0x56474d49;
 export const foldingLock = 0x56474644;
 
-/** How many spans of each length a partition has: 10 days, 30 days, 360 days. */
-export const partitionSizes = { hour: 240, day: 30, block: 12 } as const;
+/** How many spans of each length a partition has: 10 days, 30 days, 30 days. */
+export const partitionSizes = { hour: 240, day: 30, block: 1 } as const;
 type Length = keyof typeof partitionSizes;
 
 const counts = ['requests', 'errors', 'served', 'failing', 'refused'];

@@ -1,0 +1,132 @@
+import { dayMs, lengths, spanAt } from '../usage/ledger/spans.ts';
+import type { Sql } from './postgres.ts';
+import { partitionSizes, schemaName, sumTables } from './schema.ts';
+
+/** Which names to fold: all of a version's day but the `keep` ones with the most requests, into the name `others`. */
+export interface Folding {
+  readonly subject: 'client' | 'route';
+  readonly others: string;
+  readonly keep: number;
+  /** The id of the version. */
+  readonly version: number;
+  readonly day: number;
+}
+
+/**
+ * Adds the folded names of one day to `others`, in the caller's transaction. Other days and all sums of the version stay the
+ * same. Needs `foldingLock`. @returns the requests of the folded names @throws StoreError
+ */
+export async function foldNames(sql: Sql, { subject, others, keep, version, day }: Folding): Promise<number> {
+  const into = await idOf(sql, subject, others);
+  // Among names with equal requests the latest stay: a new regular client may have only one request.
+  const rows = await sql.query<{ item: number; requests: number }>(
+    `SELECT item, requests FROM ${schemaName}.${subject}_day WHERE version = $1 AND span = $2 AND item <> $3
+      ORDER BY GREATEST(requests, 1) DESC, last DESC OFFSET $4`,
+    [version, day, into, keep],
+  );
+  const folded = rows.map(({ item }) => item);
+  for (const { name, length, keys, counts } of sumTables) {
+    if (length === 'block' || !(name.startsWith(subject) || name.startsWith('pair'))) continue;
+    const column = keys.includes('item') ? 'item' : subject;
+    const spans = length === 'day' ? [day, day] : [day * 24, day * 24 + 23];
+    const others = keys.filter((key) => key !== column);
+    const group = ['version', 'span', ...others].join(', ');
+    await sql.query(
+      `WITH gone AS (
+          DELETE FROM ${schemaName}.${name}
+          WHERE version = $1 AND span BETWEEN $2 AND $3 AND ${column} = ANY($4::int[]) RETURNING *
+        )
+        INSERT INTO ${schemaName}.${name} AS t (${group}, ${column}, ${counts.join(', ')}, first, last)
+        SELECT ${group}, $5::int, ${counts.map((count) => `SUM(${count})`).join(', ')}, MIN(first), MAX(last)
+        FROM gone GROUP BY ${group}
+        ON CONFLICT (version, span, ${keys.join(', ')}) DO UPDATE SET
+          ${counts.map((count) => `${count} = t.${count} + excluded.${count}`).join(', ')},
+          first = LEAST(t.first, excluded.first), last = GREATEST(t.last, excluded.last)`,
+      [version, ...spans, folded, into],
+    );
+  }
+  await sumBlock(sql, subject, version, day, [...folded, into]);
+  await foldSeen(sql, subject, version, day, folded, into);
+  return rows.reduce((sum, { requests }) => sum + requests, 0);
+}
+
+async function idOf(sql: Sql, subject: Folding['subject'], name: string): Promise<number> {
+  await sql.query(`INSERT INTO ${schemaName}.${subject}s (name) VALUES ($1) ON CONFLICT DO NOTHING`, [name]);
+  const [row] = await sql.query<{ id: number }>(`SELECT id FROM ${schemaName}.${subject}s WHERE name = $1`, [name]);
+  return row?.id ?? 0;
+}
+
+/** Adds up the block of these names again, from its days. A partition of days is one block. */
+async function sumBlock(
+  sql: Sql,
+  subject: Folding['subject'],
+  version: number,
+  day: number,
+  items: readonly number[],
+): Promise<void> {
+  const block = spanAt('block', day * dayMs);
+  const firstDay = block * partitionSizes.day;
+  const where = 'WHERE version = $1 AND item = ANY($2::int[])';
+  const counts = ['requests', 'errors', 'served', 'failing', 'refused'];
+  await sql.query(`DELETE FROM ${schemaName}.${subject}_block ${where} AND span = $3`, [version, items, block]);
+  await sql.query(
+    `INSERT INTO ${schemaName}.${subject}_block (version, span, item, ${counts.join(', ')}, first, last)
+      SELECT version, $3::int, item, ${counts.map((count) => `SUM(${count})`).join(', ')},
+        MIN((span - $4::int) * ${dayMs}::bigint + first), MAX((span - $4::int) * ${dayMs}::bigint + last)
+      FROM ${schemaName}.${subject}_day ${where} AND span BETWEEN $4 AND $5 GROUP BY version, item`,
+    [version, items, block, firstDay, firstDay + partitionSizes.day - 1],
+  );
+}
+
+/** Corrects when clients were seen, per version and per route, and deletes names that are not used any more. */
+async function foldSeen(
+  sql: Sql,
+  subject: Folding['subject'],
+  version: number,
+  day: number,
+  folded: readonly number[],
+  into: number,
+): Promise<void> {
+  const [begin, end] = [day * dayMs, (day + 1) * dayMs];
+  if (subject === 'client') {
+    // An upper bound of the last use: the last request of a span with successful and failed ones may have failed.
+    const used = `MAX(CASE WHEN failing = 0 OR requests > failing THEN span * ${lengths.block}::bigint + last ELSE 0 END)`;
+    const items = [...folded, into];
+    await sql.query(`DELETE FROM ${schemaName}.version_client WHERE version = $1 AND client = ANY($2::int[])`, [
+      version,
+      items,
+    ]);
+    await sql.query(
+      `INSERT INTO ${schemaName}.version_client (version, client, first, last, used)
+        SELECT version, item, MIN(span * ${lengths.block}::bigint + first), MAX(span * ${lengths.block}::bigint + last), ${used}
+        FROM ${schemaName}.client_block WHERE version = $1 AND item = ANY($2::int[]) GROUP BY version, item`,
+      [version, items],
+    );
+  }
+  await sql.query(
+    `INSERT INTO ${schemaName}.route_client AS t (version, route, client, last)
+      SELECT version, route, client, MAX(span * ${dayMs}::bigint + last) FROM ${schemaName}.pair_day
+      WHERE version = $1 AND span = $2 AND ${subject} = $3 GROUP BY version, route, client
+      ON CONFLICT (version, route, client) DO UPDATE SET last = GREATEST(t.last, excluded.last)`,
+    [version, day, into],
+  );
+  const used = subject === 'client' ? 'SELECT client FROM version_client' : 'SELECT item FROM route_block';
+  await sql.query(
+    `DELETE FROM ${schemaName}.route_client WHERE version = $1 AND ${subject} = ANY($2::int[])
+      AND ${subject} NOT IN (${used.replace('FROM ', `FROM ${schemaName}.`)} WHERE version = $1)`,
+    [version, folded],
+  );
+  // Only the rows of earlier days have the exact time of the last request before this day. Reading them costs too much,
+  // so the end of the day before is stored.
+  await sql.query(
+    `UPDATE ${schemaName}.route_client SET last = $3 WHERE version = $1 AND ${subject} = ANY($2::int[])
+      AND last >= $4 AND last < $5`,
+    [version, folded, begin - 1, begin, end],
+  );
+  const table = subject === 'client' ? 'version_client' : 'route_client';
+  await sql.query(
+    `DELETE FROM ${schemaName}.${subject}s WHERE id = ANY($1::int[])
+      AND id NOT IN (SELECT ${subject} FROM ${schemaName}.${table})`,
+    [folded],
+  );
+}

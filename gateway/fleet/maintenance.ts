@@ -1,0 +1,123 @@
+import { dayMs, type Length, lengths, spanAt } from '../usage/ledger/spans.ts';
+import { otherClients, otherRoute } from '../usage/usageRow.ts';
+import { type Folding, foldNames } from './folding.ts';
+import { type Postgres, type Sql, StoreError } from './postgres.ts';
+import { foldingLock, partitionSizes, schemaName, sumTables } from './schema.ts';
+
+// One gateway at a time maintains the store.
+const maintenanceLock = 0x56474d54;
+// Partitions exist this long before their first row.
+const aheadMs = 40 * dayMs;
+/** How long the requests of clients and routes are kept per hour, as in the ledger of one gateway. */
+const hoursKeptMs = 8 * dayMs;
+// A table that somebody reads is dropped an hour later.
+const lockTimeout = '2s';
+
+/** `retention` in ms. `maxClients`, `maxRoutes`: the names of a version that are counted separately on one day, by the whole fleet. */
+export interface StoreLimits {
+  readonly retention: number;
+  readonly maxClients: number;
+  readonly maxRoutes: number;
+}
+
+/**
+ * Creates partitions ahead, applies the limits of names to yesterday and today, and deletes what is older than the
+ * retention. Every gateway calls it hourly; it does nothing while another gateway is at it. `now`: epoch ms.
+ * @returns how many requests it moved to `other clients` @throws StoreError
+ */
+export async function maintainStore(postgres: Postgres, now: number, limits: StoreLimits): Promise<number> {
+  const create = `SELECT ${schemaName}.create_partitions($1, $2)`;
+  await alone(postgres, (sql) => sql.query(create, [now - dayMs, now + aheadMs]));
+  const folded = await alone(postgres, (sql) => foldExcess(sql, now, limits));
+  await alone(postgres, (sql) => deleteOld(sql, now, limits.retention)).catch((error: unknown) => {
+    // 55P03: lock_not_available. A long query reads the table.
+    if (!(error instanceof StoreError && error.code === '55P03')) throw error;
+  });
+  return folded ?? 0;
+}
+
+/** Runs `work` in a transaction, unless another gateway maintains the store. */
+async function alone<Result>(postgres: Postgres, work: (sql: Sql) => Promise<Result>): Promise<Result | undefined> {
+  return postgres.transaction(async (sql) => {
+    const [row] = await sql.query<{ free: boolean }>(`SELECT pg_try_advisory_xact_lock(${maintenanceLock}) AS free`);
+    return row?.free === true ? work(sql) : undefined;
+  });
+}
+
+async function foldExcess(sql: Sql, now: number, { maxClients, maxRoutes }: StoreLimits): Promise<number> {
+  const subjects = [
+    { subject: 'client', others: otherClients, keep: maxClients },
+    { subject: 'route', others: otherRoute, keep: maxRoutes },
+  ] as const;
+  let requests = 0;
+  for (const { subject, others, keep } of subjects) {
+    const today = spanAt('day', now);
+    const crowded = await sql.query<Pick<Folding, 'version' | 'day'>>(
+      `SELECT version, span AS day FROM ${schemaName}.${subject}_day WHERE span BETWEEN $1 AND $2
+        GROUP BY version, span HAVING COUNT(*) > $3`,
+      [today - 1, today, keep + 1],
+    );
+    if (crowded.length === 0) continue;
+    // No batch is added meanwhile: folding deletes names.
+    await sql.query(`SELECT pg_advisory_xact_lock(${foldingLock})`);
+    for (const { version, day } of crowded) {
+      const moved = await foldNames(sql, { subject, others, keep, version, day });
+      if (subject === 'client') requests += moved;
+    }
+  }
+  return requests;
+}
+
+async function deleteOld(sql: Sql, now: number, retention: number): Promise<void> {
+  const meta = await sql.query<{ key: string; value: string }>(`SELECT key, value FROM ${schemaName}.meta`);
+  const known = new Map(meta.map(({ key, value }) => [key, Number(value)]));
+  const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;
+  // A longer retention does not bring back what was deleted.
+  const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, known.get('kept_from') ?? 0);
+  if (known.get('hours_from') === hoursFrom && known.get('kept_from') === keptFrom) return;
+  await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
+  for (const { name, length } of sumTables) {
+    const isShort = length === 'hour' && !name.startsWith('version');
+    await dropPartitions(sql, name, length, isShort ? Math.max(hoursFrom, keptFrom) : keptFrom);
+  }
+  await sql.query(`SELECT pg_advisory_xact_lock(${foldingLock})`);
+  const day = spanAt('day', keptFrom);
+  await sql.query(`DELETE FROM ${schemaName}.version_day_instance WHERE span < $1`, [day]);
+  for (const table of ['version_client', 'route_client'])
+    await sql.query(`DELETE FROM ${schemaName}.${table} WHERE last < $1`, [keptFrom]);
+  for (const [names, table, column] of [
+    ['clients', 'version_client', 'client'],
+    ['routes', 'route_client', 'route'],
+    ['versions', 'version_client', 'version'],
+  ]) {
+    await sql.query(
+      `DELETE FROM ${schemaName}.${names} WHERE id NOT IN (SELECT ${column} FROM ${schemaName}.${table})`,
+    );
+  }
+  await sql.query(`DELETE FROM ${schemaName}.runs WHERE seen < $1`, [keptFrom]);
+  // A gateway that was away for longer than the retention must not find its fence gone while it has batches to send.
+  await sql.query(`DELETE FROM ${schemaName}.writers WHERE at < now() - $1::float8 * interval '1 ms'`, [2 * retention]);
+  for (const [key, value] of [
+    ['hours_from', hoursFrom],
+    ['kept_from', keptFrom],
+  ]) {
+    await sql.query(
+      `INSERT INTO ${schemaName}.meta VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+      [key, String(value)],
+    );
+  }
+}
+
+/** Drops the partitions that end before `instant`, epoch ms. */
+async function dropPartitions(sql: Sql, table: string, length: Length, instant: number): Promise<void> {
+  const size = partitionSizes[length];
+  const end = Math.floor(instant / lengths[length]);
+  const partitions = await sql.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+      WHERE inhparent = '${schemaName}.${table}'::regclass`,
+  );
+  for (const { name } of partitions) {
+    const number = Number(name.slice(name.lastIndexOf('_p') + 2));
+    if ((number + 1) * size <= end) await sql.query(`DROP TABLE ${schemaName}.${name}`);
+  }
+}
