@@ -27,7 +27,7 @@ describe('probes', () => {
   });
 });
 
-it.each(['/nothing', '/healthz/', '/HEALTHZ'])('has nothing at %s', async (path) => {
+it.each(['/nothing', '/healthz/', '/HEALTHZ'])('answers 404 at %s', async (path) => {
   const { status, headers, body } = await ask(await startIdleAdmin(), path);
   expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
   expect(JSON.parse(body)).toMatchObject({ status: 404, title: 'Not found', detail: expect.any(String) });

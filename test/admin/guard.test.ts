@@ -3,26 +3,26 @@ import { isLoopbackHost } from '../../gateway/admin/guard.ts';
 import { ask as askRaw, message } from '../support/rawClient.ts';
 import { ask, type IdleSettings, startIdleAdmin, token } from './idleAdmin.ts';
 
-// 404 means admitted: there is nothing at this path behind the guard.
-describe('requests that are admitted', () => {
+// 404 means admitted: the path does not exist, and the guard comes first.
+describe('the guard', () => {
   const bearer = { authorization: `Bearer ${token}` };
 
   it.each([
     ['a loopback name from this machine', {}, { host: 'localhost:9901' }, 404],
-    ['the same, where that is said to be enough', { token, loopback: 'open' }, { host: '127.0.0.1' }, 404],
+    ['the same with `admin_loopback: open`', { token, loopback: 'open' }, { host: '127.0.0.1' }, 404],
     ['the token from this machine', { token }, { host: '127.0.0.1:9901', ...bearer }, 404],
     // A proxy on this machine in its default configuration sends this for every client.
-    ['a loopback name from this machine, though a token is set', { token }, { host: '127.0.0.1:9901' }, 403],
-    ['a rebound name, though loopback is enough', { token, loopback: 'open' }, { host: 'evil.example' }, 403],
+    ['a loopback name from this machine if a token is set', { token }, { host: '127.0.0.1:9901' }, 403],
+    ['a rebound name with `admin_loopback: open`', { token, loopback: 'open' }, { host: 'evil.example' }, 403],
     [
-      'a loopback name from elsewhere, though loopback is enough',
+      'a loopback name from elsewhere with `admin_loopback: open`',
       { token, loopback: 'open', from: '10.0.0.9' },
       { host: 'localhost' },
       403,
     ],
-    ['what was passed on, without a token', {}, { host: 'localhost', 'x-forwarded-for': '192.0.2.7' }, 403],
+    ['a forwarded request without a token', {}, { host: 'localhost', 'x-forwarded-for': '192.0.2.7' }, 403],
     [
-      'what was passed on, though loopback is enough',
+      'a forwarded request with `admin_loopback: open`',
       { token, loopback: 'open' },
       { host: 'localhost', via: '1.1 nginx' },
       403,
@@ -35,9 +35,9 @@ describe('requests that are admitted', () => {
     ['a loopback name from elsewhere', { token, from: '10.0.0.9' }, { host: 'localhost' }, 403],
     ['a wrong token', { token }, { host: 'gw.example', authorization: `Bearer ${token}x` }, 403],
     ['another scheme', { token }, { host: 'gw.example', authorization: `Basic ${token}` }, 403],
-    ['a token where none is set', {}, { host: 'gw.example', ...bearer }, 403],
-    ['an empty token where none is set', {}, { host: 'gw.example', authorization: 'Bearer ' }, 403],
-  ])('%s', async (_name, settings, headers, expected) => {
+    ['a token if none is set', {}, { host: 'gw.example', ...bearer }, 403],
+    ['an empty token if none is set', {}, { host: 'gw.example', authorization: 'Bearer ' }, 403],
+  ])('answers $3 to $0', async (_name, settings, headers, expected) => {
     const { status, headers: answered } = await ask(
       await startIdleAdmin(settings),
       '/nothing',
@@ -50,7 +50,7 @@ describe('requests that are admitted', () => {
     ['GET', '/'],
     ['GET', '/api/usage'],
     ['POST', '/api/reload'],
-  ])('do not include %s %s behind nginx with its default proxy_pass', async (method, path) => {
+  ])('does not admit %s %s behind nginx with its default proxy_pass', async (method, path) => {
     // It sends the upstream's name as Host, adds no forwarding field, and uses HTTP/1.0.
     const port = await startIdleAdmin({ token });
     const json = ['Content-Type: application/json', 'Content-Length: 2'];
@@ -70,7 +70,7 @@ describe('requests that are admitted', () => {
   });
 
   it.each(['/', '/api/status', '/api/usage', '/metrics', '/healthz', '/login'])(
-    'nobody with two Host fields at %s',
+    'answers 400 to two Host fields at %s',
     async (path) => {
       for (const settings of [{}, { token }]) {
         const port = await startIdleAdmin(settings);
@@ -97,7 +97,7 @@ describe('requests that are admitted', () => {
     ['::1', false],
     ['', false],
     [undefined, false],
-  ])('Host %s is loopback: %s', (host, expected) => {
+  ])('regards the Host %s as loopback: %s', (host, expected) => {
     expect(isLoopbackHost(host)).toBe(expected);
   });
 });

@@ -52,7 +52,7 @@ async function start(store: string, more: Readonly<Record<string, unknown>> = {}
   };
 }
 
-it('shows use from before the start', async () => {
+it('metrics show usage from before the start', async () => {
   const store = join(temporaryFolder(), 'usage.db');
   const last = Date.now() - hourMs;
   const before = Ledger.open({ store, retention: 400 * dayMs }, { clock: systemClock });
@@ -76,7 +76,7 @@ it('shows use from before the start', async () => {
 
 it('reports a ledger that cannot be written, and its recovery', async () => {
   const store = join(temporaryFolder(), 'kept', 'usage.db');
-  // A file is in the place of its folder.
+  // A file is in place of its folder.
   writeFileSync(dirname(store), '');
   const { ledger, scrape, status } = await start(store);
   ledger.add([served('v1', Date.now()), served('v2', Date.now())]);
@@ -163,7 +163,7 @@ async function lastErrorOf(upstream: string, requests: number) {
 }
 
 /** Handles every connection that sends data with this function. */
-async function rude(treat: (socket: Socket) => void): Promise<string> {
+async function startWith(treat: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => socket.on('error', () => {}).once('data', () => treat(socket)));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -178,9 +178,9 @@ it('a target without requests has no error', async () => {
 
 it.each([
   ['refuses connections', () => refusedUrl(), /ECONNREFUSED/],
-  ['resets them', () => rude((socket) => socket.resetAndDestroy()), /ECONNRESET/],
-  ['closes them', () => rude((socket) => socket.end()), /closed/],
-  ['breaks HTTP', () => rude((socket) => socket.end('nonsense\r\n\r\n')), /\w/],
+  ['resets connections', () => startWith((socket) => socket.resetAndDestroy()), /ECONNRESET/],
+  ['closes connections', () => startWith((socket) => socket.end()), /closed/],
+  ['answers without HTTP', () => startWith((socket) => socket.end('nonsense\r\n\r\n')), /\w/],
 ])('the status shows when a target %s', async (_what, url, expected) => {
   const start = Date.now();
   const target = await lastErrorOf(await url(), 1);

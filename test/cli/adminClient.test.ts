@@ -173,9 +173,9 @@ describe.each(commands)('%s', (...command) => {
 
 const fallback = 'http://127.0.0.1:9901';
 
-/** Without a command line. `told` collects what is written to stderr. */
-function found(cwd: string, env: NodeJS.ProcessEnv = {}, told: string[] = []): AdminTarget {
-  return targetOf({}, { env, cwd, stderr: { write: (text) => told.push(text) } });
+/** The target without options. `printed` collects the output on stderr. */
+function found(cwd: string, env: NodeJS.ProcessEnv = {}, printed: string[] = []): AdminTarget {
+  return targetOf({}, { env, cwd, stderr: { write: (text) => printed.push(text) } });
 }
 
 describe('the gateway to connect to', () => {
@@ -223,15 +223,15 @@ describe('the gateway to connect to', () => {
   });
 
   it.each([
-    ['a half of it', 'routes: ['],
+    ['an incomplete document', 'routes: ['],
     ['nothing', ''],
   ])('is the default, with a notice, while a file that was not named contains %s', async (_what, text) => {
     const cwd = folderWith(text);
     const reason = 'routes.yaml cannot be parsed: see version-gateway check';
     const name = `${fallback} (the default, because ${reason})`;
-    const told: string[] = [];
-    expect(found(cwd, { ADMIN_TOKEN: 'mine' }, told)).toEqual({ origin: fallback, name, token: 'mine' });
-    expect(told).toEqual([`Connecting to ${fallback}, the default: ${reason}.\n`]);
+    const printed: string[] = [];
+    expect(found(cwd, { ADMIN_TOKEN: 'mine' }, printed)).toEqual({ origin: fallback, name, token: 'mine' });
+    expect(printed).toEqual([`Connecting to ${fallback}, the default: ${reason}.\n`]);
     const { code, stderr } = await runIn(cwd, ['status', '--config', 'routes.yaml']);
     expect([code, stderr]).toEqual([2, `${reason}.  Give the address of the gateway: --admin host:port.\n`]);
   });

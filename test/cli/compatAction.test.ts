@@ -29,7 +29,7 @@ const sound = contract({ 'GET /drinks': { price: 'string' } });
 const broken = contract({ 'GET /drinks': { price: 'number' } });
 
 describe('action.yml', () => {
-  it('is what GitHub takes for a composite action', () => {
+  it('is a valid composite action', () => {
     expect(document.errors.concat(document.warnings as never[])).toEqual([]);
     const ajv = new Ajv({ strict: false, allErrors: true });
     ajv.validate(composite, action);
@@ -40,24 +40,24 @@ describe('action.yml', () => {
     for (const { run } of action.runs.steps) expect(run).not.toContain('${{');
   });
 
-  it('hands on every input, and none that it does not have', () => {
+  it('passes on every input, and no other', () => {
     const text = JSON.stringify([action.runs, action.outputs]);
     const used = [...text.matchAll(/inputs\.([\w-]+)/g)].map(([, name]) => name);
     expect([...new Set(used)].sort()).toEqual(Object.keys(action.inputs).sort());
   });
 
-  it('reads no variable that it does not set', () => {
+  it('reads only variables that it sets', () => {
     const own = ['GITHUB_BASE_REF', 'GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY'];
     const read = [...(compare?.run ?? '').matchAll(/\$\{?([A-Z_]+)/g)].map(([, name]) => name ?? '');
     expect(read.filter((name) => !(name in (compare?.env ?? {})) && !own.includes(name))).toEqual([]);
   });
 
-  it('names the formats that there are', () => {
+  it('names all formats', () => {
     for (const format of compatFormats) expect(action.inputs['format']?.description).toContain(format);
   });
 });
 
-/** Runs the second step as a runner would; the first one installs what is installed here already. */
+/** Runs the second step like a runner. The first one installs packages that are installed here. */
 function runStep(repository: Repository, inputs: Record<string, string>, github: Record<string, string> = {}) {
   const files = temporaryFolder();
   const [output, summary] = [join(files, 'output'), join(files, 'summary')];
@@ -72,8 +72,12 @@ function runStep(repository: Repository, inputs: Record<string, string>, github:
   const { status, stdout, stderr } = spawnSync('bash', ['--noprofile', '--norc', '-eo', 'pipefail', script], {
     cwd: join(repository.folder, evaluated(compare?.['working-directory'] ?? '.')),
     env: {
-      ...{ PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, HOME: files },
-      ...{ GITHUB_OUTPUT: output, GITHUB_STEP_SUMMARY: summary, GITHUB_ACTIONS: 'true', ...github },
+      PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+      HOME: files,
+      GITHUB_OUTPUT: output,
+      GITHUB_STEP_SUMMARY: summary,
+      GITHUB_ACTIONS: 'true',
+      ...github,
       ...Object.fromEntries(own),
     },
     encoding: 'utf8',
@@ -84,20 +88,20 @@ function runStep(repository: Repository, inputs: Record<string, string>, github:
 const changed = (): Repository => Repository.of({ 'api.json': sound }).write({ 'api.json': broken });
 const pair = { old: 'HEAD:api.json', new: 'api.json' };
 
-describe('the step that compares', () => {
-  it('remarks, sums up, and fails', () => {
+describe('the compare step', () => {
+  it('writes annotations and a summary, and fails', () => {
     const { code, stdout, stderr, output, summary } = runStep(changed(), pair);
     expect([code, stderr, output]).toEqual([1, '', 'exit-code=1\n']);
     expect(stdout).toMatch(/^::error file=api\.json,line=\d+,col=\d+,title=response-type-changed::GET \/drinks/);
     expect(summary).toMatch(/^<!-- version-gateway compat -->\n\n### Contracts: 1 error/);
   });
 
-  it('passes what is compatible', () => {
+  it('succeeds for compatible contracts', () => {
     const { code, output } = runStep(Repository.of({ 'api.json': sound }), pair);
     expect([code, output]).toEqual([0, 'exit-code=0\n']);
   });
 
-  it('sums nothing up and leaves no report where nothing was compared', () => {
+  it('writes no summary and no report if nothing was compared', () => {
     const repository = changed().write({ 'report.sarif': 'of last time' });
     const inputs = { old: 'HEAD:none.json', new: 'api.json', 'sarif-file': 'report.sarif' };
     const { code, stdout, stderr, output, summary } = runStep(repository, inputs);
@@ -106,7 +110,7 @@ describe('the step that compares', () => {
     expect(existsSync(join(repository.folder, 'report.sarif'))).toBe(false);
   });
 
-  it('writes SARIF, below the folder that it works in', () => {
+  it('writes SARIF with paths from its working directory', () => {
     const repository = Repository.of({ 'a b/api.json': sound }).write({ 'a b/api.json': broken });
     const inputs = { old: 'HEAD:./api.json', new: 'api.json', 'sarif-file': 'r.sarif', 'working-directory': 'a b' };
     expect(runStep(repository, { ...inputs, format: 'text', summary: 'false' })).toMatchObject({
@@ -117,7 +121,7 @@ describe('the step that compares', () => {
     expect(JSON.stringify(sarif.runs[0].results[0].locations)).toContain('"a%20b/api.json"');
   });
 
-  it('takes several rules', () => {
+  it('accepts several rules', () => {
     const rule = 'route-removed=warn\nresponse-type-changed=info\n';
     expect(runStep(changed(), { ...pair, rule }).code).toBe(0);
   });
@@ -133,7 +137,7 @@ describe('the step that compares', () => {
     ['the branch that a pull request is for', { GITHUB_BASE_REF: 'main' }, {}, 1],
     ['the commit before', {}, {}, 0],
     ['the commit that is named', { GITHUB_BASE_REF: 'main' }, { against: 'HEAD~1' }, 0],
-  ])('holds a routes.yaml against %s', (_name, github, inputs, code) => {
+  ])('compares routes.yaml with %s', (_name, github, inputs, code) => {
     const files = { 'routes.yaml': routesFile({ v1: 'api.json' }), 'api.json': sound };
     const repository = Repository.of(files, { 'api.json': broken }, { 'other.txt': '' });
     repository.git('update-ref', 'refs/remotes/origin/main', 'HEAD~2');
@@ -162,7 +166,7 @@ describe('the step that compares', () => {
   });
 });
 
-/** Of https://docs.github.com/actions/reference/metadata-syntax-for-github-actions, what this action may use. */
+/** The part of https://docs.github.com/actions/reference/metadata-syntax-for-github-actions that this action may use. */
 const composite = {
   type: 'object',
   additionalProperties: false,

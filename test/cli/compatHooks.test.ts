@@ -34,7 +34,7 @@ describe('examples/pre-commit', () => {
     return run('git', [...who, 'commit', '-m', 'a change', ...args], repository.folder);
   }
 
-  it('refuses a commit that breaks a contract, and lets a compatible one through', () => {
+  it('refuses a commit that breaks a contract, and allows a compatible one', () => {
     const repository = hooked({ 'api/openapi.json': sound }).write({ 'api/openapi.json': broken });
     const refused = commit(repository, '--all');
     expect(refused.code).toBe(1);
@@ -45,7 +45,7 @@ describe('examples/pre-commit', () => {
     expect(commit(repository, '--all')).toMatchObject({ code: 0 });
   });
 
-  it('looks at what is staged, not at what lies in the folder', () => {
+  it('checks the staged files, not those of the working tree', () => {
     const repository = hooked({ 'openapi.json': sound }).write({ 'openapi.json': broken });
     repository.git('add', '.');
     repository.write({ 'openapi.json': sound });
@@ -56,7 +56,7 @@ describe('examples/pre-commit', () => {
     expect(commit(repository).code).toBe(0);
   });
 
-  it('looks at the files that a contract refers to', () => {
+  it('checks the files that a contract refers to', () => {
     const openapi = sound.replace('"type": "string"\n', '"$ref": "price.json"\n');
     expect(openapi).toContain('price.json');
     const repository = hooked({ 'openapi.json': openapi, 'price.json': '{ "type": "string" }' });
@@ -64,7 +64,7 @@ describe('examples/pre-commit', () => {
     expect(commit(repository, '--all').code).toBe(1);
   });
 
-  it('takes exemptions and levels of routes.yaml, and contracts of any name', () => {
+  it('uses exemptions and levels of routes.yaml, and contracts of any name', () => {
     const rules = { compat: { rules: { 'response-type-changed': 'warn' } } };
     const repository = hooked({ 'my api/$(touch owned).json': sound });
     repository.git('config', '--add', 'version-gateway.contract', 'my api/*.json');
@@ -74,7 +74,7 @@ describe('examples/pre-commit', () => {
     expect(commit(repository, '--all')).toMatchObject({ code: 0 });
   });
 
-  it('refuses what cannot be compared, and says what it does not compare', () => {
+  it('refuses contracts that cannot be compared, and lists those that it does not compare', () => {
     const repository = hooked({ 'a/openapi.json': sound, 'b/openapi.yaml': sound });
     repository.write({ 'a/openapi.json': '{' });
     expect(commit(repository, '--all')).toMatchObject({ code: 1, printed: expect.stringContaining('not compared') });
@@ -87,7 +87,7 @@ describe('examples/pre-commit', () => {
     expect(printed).toContain('c/openapi.yml is new: there is nothing to compare it with.');
   });
 
-  it('lets the first commit through', () => {
+  it('allows the first commit', () => {
     const repository = hooked().write({ 'openapi.json': broken });
     repository.git('add', '.');
     expect(commit(repository).code).toBe(0);
@@ -112,7 +112,7 @@ it('the hook of the pre-commit framework finds the program that the framework in
 describe('.ci/contracts', () => {
   const files = { 'config/routes.yaml': routesFile({ v1: '../services/v1.json' }), 'services/v1.json': sound };
 
-  /** The script where this project's own would be, beside the program. */
+  /** A copy of the script beside the program, as in this project. */
   function check(folder: string) {
     mkdirSync(join(folder, '.ci'), { recursive: true });
     copyFileSync('.ci/contracts', join(folder, '.ci/contracts'));
@@ -126,22 +126,22 @@ describe('.ci/contracts', () => {
     return folder;
   }
 
-  it('holds a commit against the one before it', () => {
+  it('compares a commit with the one before it', () => {
     expect(check(Repository.of(files, { 'services/v1.json': wider }).folder)).toMatchObject({ code: 0 });
     expect(check(Repository.of(files, { 'services/v1.json': broken }).folder)).toMatchObject({ code: 1 });
   });
 
-  it('holds what is not committed against the last commit', () => {
+  it('compares uncommitted changes with the last commit', () => {
     const repository = Repository.of(files, { 'services/v1.json': broken }).write({ 'services/v1.json': sound });
     expect(check(repository.folder).printed).toContain('was a number and is now a string');
   });
 
-  it('fetches what a shallow checkout lacks', () => {
+  it('fetches the missing history of a shallow checkout', () => {
     const folder = cloneOf(Repository.of(files, { 'services/v1.json': broken }), '--depth=1');
     expect(check(folder)).toMatchObject({ code: 1, printed: expect.stringContaining('The checkout is shallow') });
   });
 
-  it('says so where it cannot be fetched', () => {
+  it('reports that the history cannot be fetched', () => {
     const folder = cloneOf(Repository.of(files, { 'services/v1.json': broken }), '--depth=1');
     run('git', ['remote', 'set-url', 'origin', 'file:///nowhere'], folder);
     const { code, printed } = check(folder);
@@ -149,14 +149,14 @@ describe('.ci/contracts', () => {
     expect(printed).toContain('The contracts were not compared: the commit before this one cannot be fetched.');
   });
 
-  it('says so of the first commit, and of a copy without history', () => {
+  it('reports a first commit, and a copy without history', () => {
     const first = check(Repository.of(files).folder);
     expect(first).toEqual({ code: 0, printed: 'The contracts were not compared: this is the first commit.\n' });
     const copy = check(new Repository().write(files).folder);
     expect(copy).toMatchObject({ code: 0, printed: expect.stringContaining('a copy without its history') });
   });
 
-  it('fails where there is a history that git does not read', () => {
+  it('fails if git cannot read the history', () => {
     const repository = Repository.of(files);
     writeFileSync(join(repository.folder, '.git/HEAD'), 'broken');
     expect(check(repository.folder).code).not.toBe(0);

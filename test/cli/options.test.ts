@@ -17,7 +17,7 @@ it('uses the first file that exists', () => {
 });
 
 it.each<[string, (config: string) => void, string]>([
-  ['is no folder', (config) => writeFileSync(config, ''), 'a part of its path is not a folder'],
+  ['is a file and not a folder', (config) => writeFileSync(config, ''), 'a part of its path is not a folder'],
   ['is a link to itself', (config) => symlinkSync('config', config), 'it is a link to itself'],
 ])('names the file in a config that %s', async (_what, make, reason) => {
   const cwd = temporaryFolder();

@@ -12,7 +12,7 @@ it.each([
   [['status', 'routes.yaml']],
   [['start', '--listen', '99999']],
   [['start', '--admin', '127.0.0.1:99999']],
-])('%j is wrong usage, reported in one line that mentions --help', async (args) => {
+])('%j is a usage error, reported in one line that mentions --help', async (args) => {
   const { code, stdout, stderr } = await runIn('/', args);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(/^error: .+\n(\(Did you mean .+\)\n)?Run the command with --help to see its options\.\n$/);
@@ -25,7 +25,7 @@ it.each(['--listen', '--admin'])('a wrong %s names the option and the remedy, no
   expect(stderr).not.toContain('routes.yaml');
 });
 
-it('running without a command is wrong usage, and prints the commands', async () => {
+it('running without a command is a usage error, and prints the commands', async () => {
   const { code, stdout, stderr } = await runIn('/', []);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain('Usage: version-gateway');

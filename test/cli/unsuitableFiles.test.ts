@@ -28,7 +28,7 @@ const files = {
 };
 for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
 
-// A separate process for each: a blocking read would block the test, too.
+// A separate process for each, because a blocking read would block the test.
 function run(args: readonly string[]): Promise<{ code: number | string | null; output: string }> {
   const main = new URL('../../gateway/main.ts', import.meta.url).pathname;
   return new Promise((resolve) => {

@@ -38,7 +38,7 @@ describe.each(Object.entries(rewrites))('the same contract with %s', (how, rewri
     }
   });
 
-  it.each(['In', 'Out'] as const)('tells the same change the same: %s', (side) => {
+  it.each(['In', 'Out'] as const)('reports the same change: %s', (side) => {
     let tried = 0;
     for (const seed of seeds) {
       const contract = randomContract(seed);

@@ -34,7 +34,7 @@ function withVersion(changes: object): string {
   return JSON.stringify({ ...one, versions: [{ ...one.versions[0], ...changes }] });
 }
 
-describe('a record that is no use', () => {
+describe('an unusable record', () => {
   it.each([
     ['empty', ''],
     ['cut off', JSON.stringify(one).slice(0, -9)],
@@ -47,7 +47,7 @@ describe('a record that is no use', () => {
     ['with a name of another major', withVersion({ name: 'v2' })],
     ['with a version that succeeds itself', withVersion({ successor: 'v1' })],
     ['with a successor further down', withVersion({ successor: 'v0' })],
-  ])('is warned of, in one line: %s', (_what, text) => {
+  ])('causes a warning of one line: %s', (_what, text) => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'accepted.json'), text);
     const { config, warning } = readAccepted(join(folder, 'usage.db'));
@@ -57,13 +57,13 @@ describe('a record that is no use', () => {
     );
   });
 
-  it('is warned of when it is a folder', () => {
+  it('causes a warning if it is a folder', () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'accepted.json'));
     expect(readAccepted(join(folder, 'usage.db')).warning).toContain('it is a folder');
   });
 
-  it('is not missed at the first start', () => {
+  it('causes no warning at the first start', () => {
     expect(readAccepted(join(temporaryFolder(), 'usage.db'))).toEqual({ config: undefined, warning: undefined });
   });
 
@@ -83,7 +83,7 @@ describe('a record that cannot be written', () => {
       (folder: string) => mkdirSync(join(folder, 'accepted.json/x'), { recursive: true }),
       '.',
     ],
-  ])('is one line, and leaves nothing behind: %s', (_what, prepare, below) => {
+  ])('causes a warning of one line, and leaves no file: %s', (_what, prepare, below) => {
     const folder = temporaryFolder();
     prepare(folder);
     const before = readdirSync(folder);
@@ -93,7 +93,7 @@ describe('a record that cannot be written', () => {
   });
 });
 
-it('comes back as it was, from a folder that was not there', () => {
+it('is read as it was written, in a folder that did not exist', () => {
   const folder = join(temporaryFolder(), 'a', 'b');
   const snapshot = snapshotIn(folder);
   expect(writeAccepted(snapshot)).toBeUndefined();
@@ -114,7 +114,7 @@ it('comes back as it was, from a folder that was not there', () => {
   expect(config?.guard.force).toEqual(new Map([['v1', 'the backend has burnt down']]));
 });
 
-it('is for its owner alone, and holds no secret and no URL', () => {
+it('is readable by its owner only, and has no secret and no URL', () => {
   const folder = temporaryFolder();
   writeAccepted(snapshotIn(folder));
   expect(readdirSync(folder)).toEqual(['accepted.json']);

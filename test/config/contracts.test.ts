@@ -10,7 +10,7 @@ it.each(['missing.yaml', '', 'not-openapi.yaml', 'broken.yaml', 'paths-list.json
   expect(isUnusable(readContract(join(folder, name), true, 'v1', new ReferencedFiles()))).toBe(true);
 });
 
-it('takes path templates without the version that the document speaks of', () => {
+it('reads path templates without the version in the document', () => {
   const contract = readContract(join(folder, 'v1.yaml'), false, 'v1', new ReferencedFiles());
   if (isUnusable(contract)) throw new Error(contract.problem);
   const templates = contract.paths.entries().map(([template]) => template);

@@ -7,11 +7,11 @@ import { fixturesIn, parseIn } from './fixtures.ts';
 
 const validate = new Ajv({ strict: false }).compile(JSON.parse(schemaText()));
 
-it('is what gateway/routes.schema.json holds; `node gateway/config/writeSchema.ts` writes it', () => {
+it('is in gateway/routes.schema.json, which `node gateway/config/writeSchema.ts` writes', () => {
   expect(readFileSync(new URL('../../gateway/routes.schema.json', import.meta.url), 'utf8')).toBe(schemaText());
 });
 
-it.each(fixturesIn('warned-routes'))('accepts what the gateway accepts: $name', ({ input }) => {
+it.each(fixturesIn('warned-routes'))('accepts a file that the gateway accepts: $name', ({ input }) => {
   expect(parseIn('warned-routes', input).faults).toEqual([]);
   validate(parse(input));
   expect(validate.errors).toBe(null);
@@ -34,7 +34,7 @@ it('describes every key', () => {
   expect(undescribed(jsonSchema(), [])).toEqual([]);
 });
 
-// `url` and `balance` speak for themselves within what surrounds them.
+// `url` and `balance` need no description.
 function undescribed(node: SchemaNode, path: readonly string[]): string[] {
   const own = Object.entries(node.properties ?? {}).flatMap(([key, child]) => [
     ...(child['description'] === undefined && key !== 'url' ? [[...path, key].join('.')] : []),

@@ -27,7 +27,7 @@ describe('a file', () => {
   it.each([
     [join(folder, 'missing.yaml'), /there is no such file/],
     [folder, /it is a folder/],
-  ])('that cannot be read is no file with faults: %s', (path, message) => {
+  ])('that cannot be read is an error without faults: %s', (path, message) => {
     const error = errorOf(() => loadSnapshot(path, {}));
     expect(error).toBeInstanceOf(UnreadableFileError);
     expect(String(error)).toMatch(message);
@@ -56,7 +56,7 @@ describe('a file', () => {
   it.each([
     ['with a byte order mark', '\uFEFFroutes:\n  /v1: x\n'],
     ['with CRLF', 'routes:\r\n  /v1: x\r\n'],
-  ])('%s has its faults where an editor shows them', (_what, text) => {
+  ])('%s has its faults at the positions of an editor', (_what, text) => {
     expect(parseConfig(text, 'routes.yaml').faults[0]).toMatchObject({ line: 2, column: 8 });
     expect(parseConfig(Buffer.from(text), 'routes.yaml').faults[0]).toMatchObject({ line: 2, column: 8 });
   });
@@ -68,12 +68,12 @@ describe('a file', () => {
     expect(parseConfig(bytes, 'routes.yaml').faults.map(({ message }) => message)).toEqual(['The file is not UTF-8.']);
   });
 
-  it('of nothing but brackets is refused', () => {
+  it('of only brackets is refused', () => {
     const { faults } = parseConfig('['.repeat(50_000), 'routes.yaml');
     expect(faults.map(({ message }) => message)).toEqual(['The file is nested too deeply to be read.']);
   });
 
-  it('shows control characters, but does not send them', () => {
+  it('has faults with escaped control characters', () => {
     const { faults } = parseConfig('routes:\n  "/v\\e[31m1": "http://a\\e[2J\\x9b"\n', 'routes.yaml');
     expect(faults.map(formatFault).join('\n')).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
     expect(faults).toHaveLength(2);
@@ -92,7 +92,7 @@ describe('variables', () => {
     expect(parseConfig(text(value), 'routes.yaml', { env }).snapshot?.gateway.workers).toBe(workers);
   });
 
-  it('stay text within quotes', () => {
+  it('are strings within quotes', () => {
     expect(parseConfig(text(`"\${N:-2}"`), 'routes.yaml', { env: {} }).faults[0]?.path).toBe('gateway.workers');
   });
 
@@ -125,13 +125,13 @@ describe('an object', () => {
     expect(error.message).not.toContain('undefined');
   });
 
-  it('that holds itself is refused', () => {
+  it('that contains itself is refused', () => {
     const routes: Record<string, unknown> = {};
     routes['/v1'] = routes;
     expect(() => snapshotFrom({ routes }, folder, {})).toThrow(ConfigError);
   });
 
-  it('is read as the file of the same shape, variables included', () => {
+  it('is read like a file, variables included', () => {
     const object = { routes: { '/v1': '$URL', '/v2': undefined }, gateway: { workers: `\${N:-2}` } };
     const { versions, gateway } = snapshotFrom(object, folder, { URL: upstream });
     expect(versions.get('v1')?.targets[0]?.url).toBe(upstream);
@@ -151,7 +151,7 @@ describe('a token that comes from a variable', () => {
     expect([snapshot?.gateway.adminToken, faults]).toEqual([token, []]);
   });
 
-  it('is none where it is written down empty', () => {
+  it('is not set if it is empty in the file', () => {
     const { faults } = parseConfig("routes:\n  /v1: http://a\ngateway:\n  admin_token: ''\n", 'routes.yaml', {
       env: {},
     });

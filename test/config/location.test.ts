@@ -46,20 +46,20 @@ it('is tracked as a link in this repository', () => {
 });
 
 describe('a link in the root', () => {
-  it('gives the snapshot of the file that it leads to', () => {
+  it('gives the snapshot of its target', () => {
     const { inFolder } = project();
     const { usage, versions } = loadSnapshot(inFolder('routes.yaml'), {});
     expect(usage.store).toBe(inFolder('ledger/usage.db'));
     expect(versions.get('v1')?.contract?.file).toBe(inFolder('contracts/v1.yaml'));
   });
 
-  it.each([true, false])('is what commands without --config take; without it they take config/: %s', async (link) => {
+  it.each([true, false])('is used by commands without --config, which otherwise use config/: %s', async (link) => {
     const { folder } = project(link);
     const { code, stdout } = await runIn(folder, ['check']);
     expect([code, stdout.split('\n')[0]]).toEqual([0, `${link ? '' : 'config/'}routes.yaml is valid.`]);
   });
 
-  it('may be a text file, as git writes it where it cannot make links', async () => {
+  it('may be a text file, as git writes it without support for links', async () => {
     const { folder, inFolder } = project();
     const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, stdio: 'pipe' });
     git('init', '--quiet');
@@ -74,7 +74,7 @@ describe('a link in the root', () => {
     });
   });
 
-  it('is named in the error where its target is missing', async () => {
+  it('is named in the error if its target is missing', async () => {
     const folder = temporaryFolder();
     symlinkSync('config/routes.yaml', join(folder, 'routes.yaml'));
     const { code, stderr } = await runIn(folder, ['check', '--config', 'routes.yaml']);
@@ -82,7 +82,7 @@ describe('a link in the root', () => {
   });
 });
 
-it('leaves the links of a Kubernetes ConfigMap alone, which lead to another folder after each update', () => {
+it('does not report the links of a Kubernetes ConfigMap, whose target changes with each update', () => {
   const { inFolder } = project(false);
   mkdirSync(inFolder('config/..2026_11_22'));
   writeFileSync(inFolder('config/..2026_11_22/mounted.yaml'), text);
@@ -91,7 +91,7 @@ it('leaves the links of a Kubernetes ConfigMap alone, which lead to another fold
   expect(realPathOf(inFolder('config/mounted.yaml'))).toBe(inFolder('config/mounted.yaml'));
 });
 
-it('gives up on links that lead back to themselves', () => {
+it('ends for circular links', () => {
   const folder = temporaryFolder();
   symlinkSync('b.yaml', join(folder, 'a.yaml'));
   symlinkSync('a.yaml', join(folder, 'b.yaml'));
@@ -104,7 +104,7 @@ describe.each(Object.entries(replacements))('a link that was replaced with %s', 
     execSync(edit, { cwd: folder });
     expect(lstatSync(inFolder('routes.yaml')).isSymbolicLink()).toBe(false);
     const { code, stdout } = await runIn(folder, ['check']);
-    // The contract is looked for beside the wrong file, so there is a fault too.
+    // The contract is resolved from the wrong folder, which is a fault as well.
     expect(code).toBe(1);
     expect(stdout).toContain('routes.yaml  warning\n  This file has replaced the link to config/routes.yaml');
     expect(stdout).toContain(`Run: ${repair}\n`);
@@ -115,7 +115,7 @@ describe.each(Object.entries(replacements))('a link that was replaced with %s', 
     expect(await runIn(folder, ['check'])).toMatchObject({ code: 0, stdout: expect.not.stringContaining('warning') });
   });
 
-  it('changes nothing in a gateway that runs, until it is repaired', async () => {
+  it('does not change a running gateway until it is repaired', async () => {
     const { folder, inFolder } = project();
     const path = inFolder('routes.yaml');
     const snapshot = loadSnapshot(path, {});
@@ -143,7 +143,7 @@ describe.each(Object.entries(replacements))('a link that was replaced with %s', 
     await eventually(() => expect(outcomes).toEqual([expect.stringContaining(repair)]));
     execSync(repair, { cwd: folder });
     await eventually(() => expect(outcomes[1]).toBe('http://127.0.0.1:2'));
-    // And the folder of the file itself is watched again.
+    // The folder of the file is watched again.
     writeFileSync(inFolder('config/routes.yaml'), text);
     await eventually(() => expect(outcomes[2]).toBe('http://127.0.0.1:1'));
     expect(outcomes).toHaveLength(3);
@@ -159,7 +159,7 @@ describe('the report of a replaced link', () => {
     expect(stderr).toContain(repair);
   });
 
-  it('says so where both files were edited', () => {
+  it('reports that both files were edited', () => {
     const { folder, inFolder } = project();
     execSync('sed -i s/x/y/ routes.yaml', { cwd: folder });
     const later = new Date(Date.now() + 60_000);
@@ -174,13 +174,13 @@ describe('the report of a replaced link', () => {
     ['config/routes.yaml', 'config/routes.yaml', 'routes.yaml'],
     ['routes.yaml', 'config/routes.yaml', '../routes.yaml'],
     ['some where/routes.yaml', 'routes.yaml', "'some where/routes.yaml'"],
-  ])('names the files as the command line does: %s', (file, at, link) => {
+  ])('names the files like the command line: %s', (file, at, link) => {
     const { folder, inFolder } = project();
     execSync('sed -i s/x/y/ routes.yaml', { cwd: folder });
     expect(replacedLink(file, inFolder(at))?.remedy).toContain(`Run: mv ${link} `);
   });
 
-  it('is none for a file that has no config/routes.yaml beside it', () => {
+  it('does not exist for a file without config/routes.yaml beside it', () => {
     const { folder, inFolder } = project(false);
     expect(replacedLink('config/routes.yaml', inFolder('config/routes.yaml'))).toBeUndefined();
     writeFileSync(join(folder, 'other.yaml'), text);

@@ -20,16 +20,16 @@ it.each([
   ],
   ['removes', `# Partners\na: b # one\nc: d # two\n# End\n`, 'a', '', `# Partners\nc: d # two\n# End\n`],
   ['fills an empty file', '', 'a', 'b', '"a": "b"\n'],
-  ['fills a file of comments', '# Nobody yet.\n# Really.', 'a', 'b', '# Nobody yet.\n# Really.\n"a": "b"\n'],
+  ['fills a file of comments', '# No names yet.\n# None.', 'a', 'b', '# No names yet.\n# None.\n"a": "b"\n'],
   ['keeps CRLF', 'a: b # c\r\n', 'd', 'e', 'a: b # c\r\n"d": "e"\r\n'],
-  ['keeps what looks like no text', 'a: b\n', 'd', 'yes', 'a: b\n"d": "yes"\n'],
-  ['quotes what would be no text', 'a: b\n', 'd', '42', 'a: b\n"d": "42"\n'],
+  ['quotes a name that looks like a boolean', 'a: b\n', 'd', 'yes', 'a: b\n"d": "yes"\n'],
+  ['quotes a name that looks like a number', 'a: b\n', 'd', '42', 'a: b\n"d": "42"\n'],
   ['edits JSON', '{\n    "a": "b"\n}\n', 'd', 'e', '{\n    "a": "b",\n    "d": "e"\n}\n'],
   ['edits JSON on one line', '{"a":"b"}', 'a', '', '{}'],
   ['fills an empty JSON object', '{}\n', 'd', 'e', '{\n  "d": "e"\n}\n'],
   ['adds to a flow map', '{ a: b }\n', 'd', 'e', '{ a: b, d: e }\n'],
   ['renames a block of text', 'a: |\n  b\nc: d\n', 'a', 'x', 'a: |-\n  x\nc: d\n'],
-  ['adds behind the end of a document', 'a: b\n...\n', 'd', 'e', 'a: b\nd: e\n...\n'],
+  ['adds before the end of a document', 'a: b\n...\n', 'd', 'e', 'a: b\nd: e\n...\n'],
   ['edits a flow map with comments', '{ a: b, # one\n  c: d }\n', 'c', 'e', '{ a: b, # one\n  c: "e" }\n'],
 ])('%s', (_name, text, client, name, edited) => {
   const result = withName(text, client, name);
@@ -40,5 +40,5 @@ it.each([
 it.each([
   ['a name that an alias refers to', 'a: &x b\nc: *x\n', 'a', ''],
   ['a list', '- a\n', 'a', 'b'],
-  ['what is not YAML', 'a: [\n', 'a', 'b'],
+  ['invalid YAML', 'a: [\n', 'a', 'b'],
 ])('edits nothing in %s', (_name, text, client, name) => expect(withName(text, client, name)).toBeUndefined());

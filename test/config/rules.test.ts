@@ -28,7 +28,7 @@ it.each(Object.keys(warningRules))('the warning %s has a fixture', (id) => {
   expect(warned.map(({ name }) => name)).toContain(id);
 });
 
-it('never shows a secret, in whatever form it was written', () => {
+it('never shows a secret, in any spelling', () => {
   for (const { input } of [...bad, ...warned]) {
     const { faults, warnings } = parseIn('bad-routes', input);
     expect(JSON.stringify([faults, warnings])).not.toMatch(/correct.horse|pa@ss|p w@|pa\$/);

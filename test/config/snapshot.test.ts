@@ -82,7 +82,7 @@ it('lists versions by number, whatever their order in the file', () => {
   expect(versions.get('v10')).toBe(byMajor[2]);
 });
 
-it('takes the settings of a route before those of defaults, key by key', () => {
+it('prefers the settings of a route to defaults, key by key', () => {
   const { byMajor } = snapshotFrom({
     routes: {
       '/v1': {
@@ -135,7 +135,7 @@ it('reads all forms of an upstream', () => {
   ]);
 });
 
-it('is frozen all the way down', () => {
+it('is frozen at every level', () => {
   const snapshot = snapshotFrom({ routes: { '/v1': upstream }, gateway: { trusted_proxies: ['private'] } });
   const parts = [snapshot, snapshot.byMajor, snapshot.byMajor[0]?.targets[0], snapshot.gateway.trustedProxies];
   for (const part of [...parts, snapshot.usage.identify[0], snapshot.byMajor[0]?.moved]) {
@@ -178,7 +178,7 @@ describe('the fingerprint', () => {
     expect(read(text).fingerprint).not.toBe(base);
   });
 
-  it('depends on what the files hold that are named in it', () => {
+  it('depends on the content of the files that it names', () => {
     const folder = temporaryFolder();
     const text = `routes: { /v1: { upstream: ${upstream}, contract: c.yaml } }`;
     const fingerprints = [

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { loadSnapshot } from '../../gateway/config/load.ts';
 import { fromPlain, toPlain } from '../../gateway/config/transfer.ts';
 
-it('a snapshot arrives in another process as it left', () => {
+it('a snapshot is equal after its transfer to another process', () => {
   const snapshot = loadSnapshot('config/routes.yaml', {});
   const arrived = fromPlain(structuredClone(toPlain(snapshot)));
   expect(arrived).toEqual(snapshot);

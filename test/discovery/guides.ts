@@ -46,12 +46,12 @@ export function guided({ old = older, now = newer, title = 'Cocktails', ...rest 
     writeFileSync(join(folder, name), JSON.stringify({ openapi: '3.1.0', info: { title, version: '1' }, paths }));
   }
   const v1 = {
-    ...{ upstream: 'http://127.0.0.1:3001', contract: 'old.json', guide: true },
-    ...{
-      deprecation: '2026-06-30',
-      sunset: '2028-06-30',
-      moved: { '/drinks/{id}': '/cocktails/{id}', '/search': null },
-    },
+    upstream: 'http://127.0.0.1:3001',
+    contract: 'old.json',
+    guide: true,
+    deprecation: '2026-06-30',
+    sunset: '2028-06-30',
+    moved: { '/drinks/{id}': '/cocktails/{id}', '/search': null },
     ...route,
   };
   const v2 = { upstream: 'http://127.0.0.1:3002', contract: 'new.json' };

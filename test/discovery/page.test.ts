@@ -51,7 +51,7 @@ it('draws no timeline if no version has a date', async () => {
   expect(body).not.toMatch(/<svg|<time|<dl/);
 });
 
-it('says that no version is in service', async () => {
+it('reports that no version is in service', async () => {
   const served = await serveDiscovery(snapshotFrom({ routes: { '/v1': { retired: true } } }));
   expect((await ask(served, '/', { accept })).body).toContain('No version is in service.');
 });

@@ -16,10 +16,10 @@ const expected = {
 const kinds = Object.keys(expected) as WireFailureKind[];
 
 describe.each(kinds)('a failure of the kind %s', (kind) => {
-  it('is the fault of the target it waited for', () =>
+  it('is the fault of the target if the gateway waited for the target', () =>
     expect(failureOf({ kind, cause: 'why' }, 'target')).toEqual({ ...expected[kind], cause: 'why' }));
 
-  it('is only a time-out the fault of a client', () => {
+  it('is the fault of the client only for a time-out', () => {
     const late = { code: 'REQUEST_TIMED_OUT', fault: 'client' };
     expect(failureOf({ kind, cause: 'why' }, 'client')).toEqual({
       ...(kind === 'timeout' ? late : expected[kind]),
@@ -35,6 +35,6 @@ it.each<[kind: WireFailureKind, waited: AwaitedParty, status: number]>([
   ['connect-timeout', 'target', 504],
   ['timeout', 'target', 504],
   ['timeout', 'client', 408],
-])('%s while the %s was waited for is answered %i', (kind, waited, status) =>
+])('%s while waiting for the %s is answered %i', (kind, waited, status) =>
   expect(catalogue[failureOf({ kind, cause: '' }, waited).code].status).toBe(status),
 );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type RequestFields, readRequestFields } from '../../gateway/forwarding/requestFields.ts';
 
-/** The fields of `lines`, from a stranger unless said otherwise. */
+/** The fields of `lines`, by default from an untrusted peer. */
 function read(lines: readonly string[], trusted = false): RequestFields {
   const raw = lines.flatMap((line) => {
     const colon = line.indexOf(': ');
@@ -10,7 +10,7 @@ function read(lines: readonly string[], trusted = false): RequestFields {
   return readRequestFields(raw, trusted);
 }
 
-/** Those of `lines` that go on as they came. */
+/** The lines that are passed on unchanged. */
 function passed(lines: readonly string[], trusted = false): string[] {
   return read(lines, trusted).passed.split('\r\n').slice(0, -1);
 }
@@ -22,12 +22,12 @@ describe('fields pass', () => {
     ['if they are unknown', ['X-Unheard-Of: 1', '!#$%: 2']],
     ['about the content', ['Content-Type: a/b', 'Content-Encoding: gzip', 'Content-Range: bytes 0-1/2']],
     ['about conditions and ranges', ['If-None-Match: "a"', 'Range: bytes=0-', 'If-Range: "a"']],
-    ['about who asks', ['Authorization: Basic x', 'Cookie: a=b', 'Cookie: c=d', 'From: me@api.test']],
-    ['about where it comes from', ['Origin: https://a.test', 'Referer: https://a.test/']],
+    ['about the client', ['Authorization: Basic x', 'Cookie: a=b', 'Cookie: c=d', 'From: me@api.test']],
+    ['about the origin of the request', ['Origin: https://a.test', 'Referer: https://a.test/']],
     ['about a preflight', ['Access-Control-Request-Method: PUT', 'Access-Control-Request-Headers: x']],
-    ['with an underscore that means nothing to us', ['X_Custom_Field: 1', '_: 2']],
+    ['with an underscore and no special meaning', ['X_Custom_Field: 1', '_: 2']],
     ['about a WebSocket', ['Sec-WebSocket-Key: a', 'Sec-WebSocket-Version: 13']],
-    ['although every object has their name', ['__proto__: 1', 'constructor: 2', 'hasOwnProperty: 3']],
+    ['with names of Object.prototype', ['__proto__: 1', 'constructor: 2', 'hasOwnProperty: 3']],
   ])('%s', (_name, lines) => {
     expect(passed(lines)).toEqual(lines);
     expect(passed(lines, true)).toEqual(lines);
@@ -35,7 +35,7 @@ describe('fields pass', () => {
 });
 
 describe('fields are dropped', () => {
-  // RFC 9110 §7.6.1, and those of a former age.
+  // RFC 9110 §7.6.1, and fields of earlier RFCs.
   const hopByHop = [
     'Connection',
     'Keep-Alive',
@@ -59,7 +59,7 @@ describe('fields are dropped', () => {
     }
   });
 
-  it.each(claims)('when a stranger sends them: %s', (name) => {
+  it.each(claims)('from an untrusted peer: %s', (name) => {
     for (const spelling of [name, name.toLowerCase(), name.replaceAll('-', '_')]) {
       expect(passed([`${spelling}: 1`])).toEqual([]);
       expect(passed([`${spelling}: 1`], true)).toEqual([`${spelling}: 1`]);
@@ -75,17 +75,17 @@ describe('fields are dropped', () => {
     ['but not Authorization', ['Connection: authorization', 'Authorization: a'], ['Authorization: a']],
     ['but not Cookie', ['Connection: Cookie', 'Cookie: a=b'], ['Cookie: a=b']],
     ['but not Content-Type', ['Connection: content-type', 'Content-Type: a/b'], ['Content-Type: a/b']],
-    ['and none, behind close', ['Connection: close', 'Close: 1'], ['Close: 1']],
-    ['and none, behind keep-alive', ['Connection: Keep-Alive', 'X: 1'], ['X: 1']],
+    ['and no field for close', ['Connection: close', 'Close: 1'], ['Close: 1']],
+    ['and no field for keep-alive', ['Connection: Keep-Alive', 'X: 1'], ['X: 1']],
   ])('when Connection names them: %s', (_name, lines, expected) => expect(passed(lines)).toEqual(expected));
 
-  it('and what frames the message stays, although Connection names it', () =>
+  it('but not the framing, even if Connection names it', () =>
     expect(read(['Connection: host, content-length, transfer-encoding', 'Host: a', 'Content-Length: 5'])).toMatchObject(
       { hostCount: 1, host: 'a', contentLength: '5' },
     ));
 });
 
-describe('what means something to a proxy', () => {
+describe('the fields that the gateway evaluates', () => {
   it.each<[field: keyof RequestFields, lines: string[], expected: unknown]>([
     ['host', ['Host: api.test'], 'api.test'],
     ['hostCount', [], 0],
@@ -109,14 +109,14 @@ describe('what means something to a proxy', () => {
   ])('%s of %j', (field, lines, expected) => expect(read(lines)[field]).toEqual(expected));
 });
 
-describe('what was said about the client before', () => {
+describe('the forwarding fields of a request', () => {
   const lines = ['X-Forwarded-For: 192.0.2.1', 'x-forwarded-for: 192.0.2.2, 192.0.2.3', 'X-Forwarded-Proto: https'];
 
-  it('is nothing from a stranger', () => expect(read(lines).forwarded).toBeUndefined());
+  it('are ignored from an untrusted peer', () => expect(read(lines).forwarded).toBeUndefined());
 
-  it('is undefined from a trusted peer that sends none', () => expect(read(['X: 1'], true).forwarded).toBeUndefined());
+  it('are undefined from a trusted peer that sends none', () => expect(read(['X: 1'], true).forwarded).toBeUndefined());
 
-  it('is read from a trusted peer, line by line', () =>
+  it('are read from a trusted peer, line by line', () =>
     expect(read(lines, true).forwarded).toEqual(
       new Map([
         ['x-forwarded-for', '192.0.2.1, 192.0.2.2, 192.0.2.3'],

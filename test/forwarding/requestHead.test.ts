@@ -25,13 +25,13 @@ function head(raw: readonly string[] = [], parts: Partial<RequestHeadParts> = {}
   return text.slice(0, -4).split('\r\n');
 }
 
-/** The values of one field in it. */
+/** The values of one field of a head. */
 function values(lines: readonly string[], name: string): string[] {
   const start = `${name}: `;
   return lines.filter((line) => line.startsWith(start)).map((line) => line.slice(start.length));
 }
 
-it('is what the client said, between our own fields', () =>
+it('has the fields of the client between those of the gateway', () =>
   expect(head(['Host', 'api.test', 'Accept', '*/*', 'Via', '1.0 a', 'X', '1'])).toEqual([
     'GET /drinks?x HTTP/1.1',
     'Host: api.test',
@@ -48,9 +48,9 @@ it('is what the client said, between our own fields', () =>
   ]));
 
 it.each([
-  ['the method as it is', { method: 'PROPFIND' }, 'PROPFIND /drinks?x HTTP/1.1'],
+  ['the method unchanged', { method: 'PROPFIND' }, 'PROPFIND /drinks?x HTTP/1.1'],
   ['the path byte for byte', { path: '/a%2Fb//c?%zz' }, 'GET /a%2Fb//c?%zz HTTP/1.1'],
-  ['HTTP/1.1, whatever the client spoke', { httpVersion: '1.0' }, 'GET /drinks?x HTTP/1.1'],
+  ['HTTP/1.1 for every version of the client', { httpVersion: '1.0' }, 'GET /drinks?x HTTP/1.1'],
 ])('begins with %s', (_name, parts, line) => expect(head([], parts)[0]).toBe(line));
 
 it.each([
@@ -58,7 +58,7 @@ it.each([
   ['a length', ['Content-Length', '5'], ['5'], []],
   ['a length of 0', ['Content-Length', '0'], ['0'], []],
   ['chunks', ['Transfer-Encoding', 'chunked'], [], ['chunked']],
-])('frames the body as the client did: %s', (_name, raw, length, coding) => {
+])('frames the body like the client: %s', (_name, raw, length, coding) => {
   const lines = head(raw);
   expect(values(lines, 'Content-Length')).toEqual(length);
   expect(values(lines, 'Transfer-Encoding')).toEqual(coding);
@@ -72,7 +72,7 @@ it.each([
   expect(values(head(raw, { httpVersion }), 'Via')).toEqual(expected),
 );
 
-describe('the client and what it asked', () => {
+describe('the forwarding fields', () => {
   const lists = [
     ...['X-Forwarded-For', '198.51.100.1', 'X-Forwarded-For', '198.51.100.2'],
     ...['X-Forwarded-Proto', 'https', 'X-Forwarded-Host', 'shop.test', 'X-Forwarded-Port', '443'],
@@ -83,11 +83,11 @@ describe('the client and what it asked', () => {
   const ours = [['192.0.2.7'], ['http'], ['api.test'], ['8080'], ['/v1'], []];
 
   it.each([
-    ['are what we see, without such fields', [], false, ours],
-    ['are what we see, if an untrusted peer sends others', lists, false, ours],
-    ['are what we see, if a trusted peer sends none', [], true, ours],
+    ['describe the connection if the client sends none', [], false, ours],
+    ['describe the connection if an untrusted peer sends others', lists, false, ours],
+    ['describe the connection if a trusted peer sends none', [], true, ours],
     [
-      'are those of a trusted peer, and what we see',
+      'are those of a trusted peer, followed by the connection',
       lists,
       true,
       [
@@ -100,31 +100,31 @@ describe('the client and what it asked', () => {
       ],
     ],
     [
-      'are completed, if a trusted peer sends only one',
+      'are completed if a trusted peer sends only one',
       ['X-Forwarded-For', '198.51.100.1'],
       true,
       [['198.51.100.1, 192.0.2.7'], ['http'], ['api.test'], ['8080'], ['/v1'], []],
     ],
     [
-      'are not made longer by an empty list',
+      'do not grow by an empty list',
       ['X-Forwarded-For', ''],
       true,
       [['192.0.2.7'], ['http'], ['api.test'], ['8080'], ['/v1'], []],
     ],
   ])('%s', (_name, raw, trusted, expected) => expect(said(head(raw, {}, trusted))).toEqual(expected));
 
-  it.each([false, true])('leave out a prefix where none was removed, trusted: %s', (trusted) => {
+  it.each([false, true])('have no prefix if none was removed, trusted: %s', (trusted) => {
     const raw = ['X-Forwarded-For', '198.51.100.1'];
     expect(values(head(raw, { removedPrefix: '' }, trusted), 'X-Forwarded-Prefix')).toEqual([]);
   });
 
-  it.each([false, true])('leave out the host if the request has none, trusted: %s', (trusted) => {
+  it.each([false, true])('have no host if the request has none, trusted: %s', (trusted) => {
     const lines = head(['X-Forwarded-For', '198.51.100.1'], { host: 'backend:3001', requestedHost: '' }, trusted);
     expect(values(lines, 'X-Forwarded-Host')).toEqual([]);
     expect(values(lines, 'Host')).toEqual(['backend:3001']);
   });
 
-  it('are an IPv6 address without brackets, and the scheme of the listener', () => {
+  it('have an IPv6 address without brackets, and the scheme of the listener', () => {
     const lines = head([], { peer: { address: '2001:db8::1', scheme: 'https', port: 443 } });
     expect(said(lines).slice(0, 2)).toEqual([['2001:db8::1'], ['https']]);
   });
@@ -138,14 +138,14 @@ it.each([
   ['OPTIONS', 'x', ['x']],
   ['GET', '1', ['1']],
   ['GET', 'x', ['x']],
-])('lets %s go on with Max-Forwards: %s', (method, given, expected) =>
+])('forwards %s with Max-Forwards: %s', (method, given, expected) =>
   expect(values(head(['Max-Forwards', given], { method }), 'Max-Forwards')).toEqual(expected),
 );
 
 it.each([
   ['websocket', ['Upgrade'], ['websocket']],
   ['', [], []],
-])('asks for the protocol "%s" and no other', (upgrade, connection, protocols) => {
+])('requests the upgrade to "%s" only', (upgrade, connection, protocols) => {
   const lines = head(['Connection', 'Upgrade', 'Upgrade', 'websocket'], { upgrade });
   expect(values(lines, 'Connection')).toEqual(connection);
   expect(values(lines, 'Upgrade')).toEqual(protocols);

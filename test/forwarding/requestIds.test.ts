@@ -10,7 +10,7 @@ it.each([
   ['with unknown flags', `00-${trace}-${parent}-ff`],
   ['of a later version', `01-${trace}-${parent}-00`],
   ['of a later version with more fields', `cc-${trace}-${parent}-00-what-else`],
-])('one that is %s is kept', (_name, given) => {
+])('a traceparent %s is kept', (_name, given) => {
   expect(traceparentFrom(given)).toBe(given);
   expect(traceIdOf(given)).toBe(trace);
 });
@@ -24,22 +24,22 @@ it.each([
   ['with a parent id of zeros', `00-${trace}-${'0'.repeat(16)}-01`],
   ['in upper case', `00-${trace.toUpperCase()}-${parent}-01`],
   ['too short', `00-${trace.slice(1)}-${parent}-01`],
-  ['of version 00 and longer than that', `00-${trace}-${parent}-01-x`],
-  ['of a later version, and longer without a dash', `01-${trace}-${parent}-01x`],
-  ['behind a blank', ` 00-${trace}-${parent}-01`],
-])('one that is %s is replaced by a new one, which is sampled', (_name, given) => {
+  ['of version 00 with more fields', `00-${trace}-${parent}-01-x`],
+  ['of a later version, longer, without a dash', `01-${trace}-${parent}-01x`],
+  ['after a blank', ` 00-${trace}-${parent}-01`],
+])('a traceparent %s is replaced by a new one, which is sampled', (_name, given) => {
   const made = traceparentFrom(given);
   expect(made).toMatch(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-01$/);
   expect(traceIdOf(made)).not.toBe(trace);
 });
 
-it('makes ids that never come again, however many', () => {
+it('generates no id twice', () => {
   const ids = Array.from({ length: 1000 }, () => traceparentFrom(undefined));
   expect(new Set(ids.map(traceIdOf)).size).toBe(1000);
   expect(new Set(ids.map((id) => id.slice(36, 52))).size).toBe(1000);
 });
 
-describe('an id that the client gives', () => {
+describe('an X-Request-Id of the client', () => {
   it.each([
     ['a UUID', '7d444840-9dc0-11d1-b245-5ffdce74fad2'],
     ['one character', 'a'],
@@ -59,7 +59,7 @@ describe('an id that the client gives', () => {
     ['a byte above ASCII', 'caf\xe9'],
     ['a quote', 'a"b'],
     ['an angle bracket', '<script>'],
-    ['a comma, as of two of them', 'a, b'],
+    ['a comma, as between two ids', 'a, b'],
     ['a semicolon', 'a;b'],
     ['a percent sign', '%0a'],
     ['a brace', '{a}'],
@@ -68,13 +68,13 @@ describe('an id that the client gives', () => {
   ])('is replaced: %s', (_name, given) => expect(requestIdFrom(given)).not.toBe(given));
 });
 
-describe('an id of our own', () => {
-  it('would be kept by the next gateway', () => {
+describe('a generated id', () => {
+  it('is kept by another gateway', () => {
     const id = requestIdFrom('');
     expect(requestIdFrom(id)).toBe(id);
   });
 
-  it('is never given twice', () => {
+  it('is unique', () => {
     const ids = Array.from({ length: 10_000 }, () => requestIdFrom(''));
     expect(new Set(ids).size).toBe(ids.length);
   });

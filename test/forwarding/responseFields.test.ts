@@ -28,7 +28,7 @@ const deprecated: LifecycleFields = {
 const sunset = 'Fri, 30 Jun 2028 23:59:59 GMT';
 const ending: LifecycleFields = { ...deprecated, sunset };
 
-/** What a client gets of a response with these field lines, as lines, without our Via at the end. */
+/** The lines that a client gets for a response with these fields, without the final Via of the gateway. */
 function fields(lines: readonly string[], parts: Partial<ResponsePlan> = {}, statusLine = 'HTTP/1.1 200 OK'): string[] {
   const out = allFields(lines, parts, statusLine);
   expect(out.at(-1)).toBe('Via: 1.1 gw');
@@ -46,11 +46,11 @@ describe('fields pass', () => {
     ['in their order, spelling and number', ['b: 1', 'A: 2', 'Set-Cookie: x', 'SET-COOKIE: y', 'b: 1']],
     ['about the content', ['Content-Type: a/b', 'Content-Length: 5', 'Content-Encoding: gzip', 'ETag: "a"']],
     ['with any value', ['X: caf\xe9 "a, b"', 'Y: ']],
-    ['whose name every object has', ['__proto__: 1', 'constructor: 2']],
-    ['that name proxies before us', ['Via: 1.1 a', 'Via: 1.1 b']],
+    ['with names of Object.prototype', ['__proto__: 1', 'constructor: 2']],
+    ['that name earlier proxies', ['Via: 1.1 a', 'Via: 1.1 b']],
     ['of an active version about its end', ['Deprecation: true', 'Sunset: soon', 'Link: </x>; rel="sunset"']],
-    ['that point somewhere, when the prefix is forwarded', ['Location: /x', 'Link: </x>', 'Set-Cookie: a=b; Path=/']],
-    ['about other authorities, of an active version', ['Access-Control-Allow-Origin: *']],
+    ['with URLs, if the prefix is forwarded', ['Location: /x', 'Link: </x>', 'Set-Cookie: a=b; Path=/']],
+    ['about CORS, of an active version', ['Access-Control-Allow-Origin: *']],
   ])('%s', (_name, lines) => expect(fields(lines)).toEqual(lines));
 });
 
@@ -58,14 +58,14 @@ describe('fields pass', () => {
 it.each([
   ['HTTP/1.1', '1.1'],
   ['HTTP/1.0', '1.0'],
-])('a Via behind all others names the backend’s version: %s', (version, expected) => {
+])('the last Via has the HTTP version of the backend: %s', (version, expected) => {
   const out = allFields(['Via: 1.1 a', 'X: 1'], { lifecycle: ending }, `${version} 200 OK`);
   expect(out.slice(0, 2)).toEqual(['Via: 1.1 a', 'X: 1']);
   expect(out.slice(2).filter((line) => line.startsWith('Via'))).toEqual([`Via: ${expected} gw`]);
   expect(out.at(-1)).toBe(`Via: ${expected} gw`);
 });
 
-describe('fields of the hop before', () => {
+describe('hop-by-hop fields', () => {
   it.each([
     ['Connection', ['Connection: close']],
     ['Keep-Alive', ['Keep-Alive: timeout=5']],
@@ -75,8 +75,8 @@ describe('fields of the hop before', () => {
     ['TE', ['TE: trailers']],
     ['Transfer-Encoding', ['Transfer-Encoding: chunked']],
     ['Upgrade', ['Upgrade: websocket']],
-    ['what Connection names', ['Connection: X-A, x-b', 'x-a: 1', 'X-B: 2', 'X-B: 3']],
-    ['what a second Connection names', ['Connection: close', 'X-A: 1', 'Connection: X-A']],
+    ['fields that Connection names', ['Connection: X-A, x-b', 'x-a: 1', 'X-B: 2', 'X-B: 3']],
+    ['fields that a second Connection names', ['Connection: close', 'X-A: 1', 'Connection: X-A']],
   ])('are dropped: %s', (_name, lines) => expect(fields(['A: 1', ...lines, 'B: 2'])).toEqual(['A: 1', 'B: 2']));
 
   it.each([
@@ -84,7 +84,7 @@ describe('fields of the hop before', () => {
     ['Content-Type', 'Content-Type: a/b'],
     ['Content-Encoding', 'Content-Encoding: gzip'],
     ['Set-Cookie', 'Set-Cookie: a=b'],
-  ])('do not take %s with them', (name, line) => expect(fields([`Connection: ${name}`, line])).toEqual([line]));
+  ])('do not remove %s', (name, line) => expect(fields([`Connection: ${name}`, line])).toEqual([line]));
 });
 
 describe('a Content-Length', () => {
@@ -96,7 +96,7 @@ describe('a Content-Length', () => {
     [103, false],
     [204, false],
     [304, false],
-  ])('of a %i passes: %s', (status, passes) =>
+  ])('of a %i is passed on: %s', (status, passes) =>
     expect(fields(['Content-Length: 5'], {}, `HTTP/1.1 ${status} X`)).toEqual(passes ? ['Content-Length: 5'] : []),
   );
 });
@@ -105,7 +105,7 @@ it.each([
   ['of a chunked body, when they can follow', ['Transfer-Encoding: chunked'], true, ['Trailer: X']],
   ['of a chunked body, when they cannot', ['Transfer-Encoding: chunked'], false, []],
   ['of another body', ['Content-Length: 5'], true, ['Content-Length: 5']],
-])('trailers are announced or not: %s', (_name, lines, trailers, expected) =>
+])('Trailer is passed on if trailers can follow: %s', (_name, lines, trailers, expected) =>
   expect(fields([...lines, 'Trailer: X'], { trailers })).toEqual(expected),
 );
 
@@ -118,18 +118,16 @@ it.each([
   ['Set-Cookie: a=b; Path=/', 'Set-Cookie: a=b; Path=/v1'],
   ['Location: /v2/x', 'Location: /v2/x'],
   ['X-Location: /x', 'X-Location: /x'],
-])('where the prefix was stripped, %s becomes %s', (line, expected) =>
-  expect(fields([line], stripped)).toEqual([expected]),
-);
+])('with a stripped prefix, %s becomes %s', (line, expected) => expect(fields([line], stripped)).toEqual([expected]));
 
-it('puts a file name above ASCII first, where node:http keeps its bytes', () =>
+it('puts a file name above ASCII first, because node:http keeps its bytes there', () =>
   expect(fields(['A: 1', 'Content-Disposition: attachment; filename="\xe9"', 'Content-Length: 5'])).toEqual([
     'Content-Disposition: attachment; filename="\xe9"',
     'A: 1',
     'Content-Length: 5',
   ]));
 
-describe('the end of a version', () => {
+describe('the announcement of a version', () => {
   const announced = [`Deprecation: ${ending.deprecation}`, `Sunset: ${sunset}`, `Link: ${successor}`];
 
   it.each([
@@ -139,7 +137,7 @@ describe('the end of a version', () => {
     ['an error of the client', 'HTTP/1.1 404 Not Found'],
     ['an error of the backend', 'HTTP/1.1 500 Oops'],
     ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols'],
-  ])('is said in %s', (_name, statusLine) =>
+  ])('is in the response for %s', (_name, statusLine) =>
     expect(fields(['A: 1'], { lifecycle: ending }, statusLine)).toEqual(['A: 1', ...announced]),
   );
 
@@ -147,28 +145,28 @@ describe('the end of a version', () => {
     ['a deprecation', ['Deprecation: true', 'deprecation: @1'], announced],
     ['a sunset', ['Sunset: Sat, 01 Jul 2028 00:00:00 GMT', 'sunset: soon'], announced],
     [
-      'links, which stay in front of ours',
+      'links, which come before those of the gateway',
       ['Link: </a>; rel=a', 'link: </b>; rel=b'],
       ['Link: </a>; rel=a', 'link: </b>; rel=b', ...announced],
     ],
-  ])('replaces or joins the backend’s fields: %s', (_name, lines, expected) =>
+  ])('replaces or extends the fields of the backend: %s', (_name, lines, expected) =>
     expect(fields(lines, { lifecycle: ending })).toEqual(expected),
   );
 
   it.each([
     ['none', [], undefined],
     ['a later one', [sunset], sunset],
-    ['one at the very deprecation', ['Tue, 30 Jun 2026 00:00:00 GMT'], 'Tue, 30 Jun 2026 00:00:00 GMT'],
+    ['one at the deprecation', ['Tue, 30 Jun 2026 00:00:00 GMT'], 'Tue, 30 Jun 2026 00:00:00 GMT'],
     ['one in the format of RFC 850', ['Friday, 30-Jun-28 23:59:59 GMT'], sunset],
     ['one in the format of asctime', ['Fri Jun 30 23:59:59 2028'], sunset],
     ['one in an older format that is too early', ['Mon Jun 29 23:59:59 2026'], undefined],
-    ['one on a day that there is not', ['Wed, 31 Feb 2029 00:00:00 GMT'], undefined],
+    ['one on a day that does not exist', ['Wed, 31 Feb 2029 00:00:00 GMT'], undefined],
     ['one a second before the deprecation', ['Mon, 29 Jun 2026 23:59:59 GMT'], undefined],
     ['one that is not a valid date', ['2028-06-30'], undefined],
-    ['several, of which the first holds', [sunset, 'Sat, 01 Jul 2028 00:00:00 GMT'], sunset],
+    ['several, of which the first is valid', [sunset, 'Sat, 01 Jul 2028 00:00:00 GMT'], sunset],
     ['several, of which the second can be read', ['soon', sunset], sunset],
     ['several, of which the first is too early', ['Mon, 29 Jun 2026 23:59:59 GMT', sunset], sunset],
-  ])('leaves the sunset to the backend where the file has none: %s', (_name, given, expected) => {
+  ])('has the sunset of the backend if the file has none: %s', (_name, given, expected) => {
     const lines = fields(
       given.map((value) => `Sunset: ${value}`),
       { lifecycle: deprecated },
@@ -201,48 +199,48 @@ describe('the end of a version', () => {
     ]));
 });
 
-describe('what scripts of other authorities may read', () => {
+describe('Access-Control-Expose-Headers', () => {
   const exposed = (given: readonly string[], lifecycle: LifecycleFields | undefined): string[] =>
     fields(['X: 1', ...given], { lifecycle }).flatMap(
       (line) => /^access-control-expose-headers: (.*)$/i.exec(line)?.slice(1) ?? [],
     );
 
   it.each([
-    ['nothing of ours, without Access-Control-Allow-Origin', [], []],
-    ['what they might anyway, without it', ['Access-Control-Expose-Headers: X'], ['X']],
-    ['our three', ['Access-Control-Allow-Origin: *'], ['Deprecation, Sunset, Link']],
+    ['is not added without Access-Control-Allow-Origin', [], []],
+    ['is kept without Access-Control-Allow-Origin', ['Access-Control-Expose-Headers: X'], ['X']],
+    ['has the three lifecycle fields', ['Access-Control-Allow-Origin: *'], ['Deprecation, Sunset, Link']],
     [
-      'our three behind others',
+      'has the three after others',
       ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: X, Y'],
       ['X, Y, Deprecation, Sunset, Link'],
     ],
     [
-      'our three, wherever the other field is',
+      'has the three, in any order of the two fields',
       ['Access-Control-Expose-Headers: X', 'Access-Control-Allow-Origin: https://a.test'],
       ['X, Deprecation, Sunset, Link'],
     ],
     [
-      'those that are missing',
+      'gets the missing ones',
       ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: link ,DEPRECATION'],
       ['link ,DEPRECATION, Sunset'],
     ],
     [
-      'all, when all are there',
+      'is unchanged if it has all three',
       ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: Sunset,Link,Deprecation'],
       ['Sunset,Link,Deprecation'],
     ],
     [
-      'all three, behind an empty list',
+      'has the three after an empty list',
       ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: '],
       ['Deprecation, Sunset, Link'],
     ],
     [
-      'all three by name, beside a *',
+      'has the three by name, besides a *',
       ['Access-Control-Allow-Origin: *', 'Access-Control-Expose-Headers: *'],
       ['*, Deprecation, Sunset, Link'],
     ],
     [
-      'those that no line has, in the last one',
+      'gets in its last line those that no line has',
       [
         'Access-Control-Allow-Origin: *',
         'Access-Control-Expose-Headers: Sunset, X',
@@ -252,7 +250,7 @@ describe('what scripts of other authorities may read', () => {
       ['Sunset, X', 'Link', 'Y, Deprecation'],
     ],
     [
-      'all, when several lines have them together',
+      'is unchanged if several lines together have all three',
       [
         'Access-Control-Expose-Headers: Sunset',
         'Access-Control-Allow-Origin: *',
@@ -261,7 +259,7 @@ describe('what scripts of other authorities may read', () => {
       ['Sunset', 'link,deprecation'],
     ],
     [
-      'those that are missing, behind a file name above ASCII',
+      'gets the missing ones after a file name above ASCII',
       [
         'Access-Control-Allow-Origin: *',
         'Access-Control-Expose-Headers: Link',
@@ -270,7 +268,7 @@ describe('what scripts of other authorities may read', () => {
       ['Link, Deprecation, Sunset'],
     ],
     [
-      'those that are missing, before and between file names above ASCII',
+      'gets the missing ones before and between file names above ASCII',
       [
         'Content-Disposition: inline; filename="\x80"',
         'Access-Control-Expose-Headers: X',
@@ -282,7 +280,7 @@ describe('what scripts of other authorities may read', () => {
     ],
   ])('%s', (_name, given, expected) => expect(exposed(given, ending)).toEqual(expected));
 
-  it('changes no other field', () =>
+  it('is the only field that changes', () =>
     expect(
       fields(
         [
@@ -305,7 +303,7 @@ describe('what scripts of other authorities may read', () => {
       `Link: ${successor}`,
     ]));
 
-  it('is left to an active version itself', () =>
+  it('is unchanged for an active version', () =>
     expect(exposed(['Access-Control-Allow-Origin: *'], undefined)).toEqual([]));
 });
 
@@ -318,7 +316,12 @@ it.each([
     sunset,
     ['Deprecation', '@1782777600', 'Sunset', sunset, 'Link', successor],
   ],
-  ['with our own sunset first', ending, 'soon', ['Deprecation', '@1782777600', 'Sunset', sunset, 'Link', successor]],
+  [
+    'with the sunset of the file first',
+    ending,
+    'soon',
+    ['Deprecation', '@1782777600', 'Sunset', sunset, 'Link', successor],
+  ],
   ['of a tombstone without dates', { ...deprecated, deprecation: undefined, links: [] }, undefined, []],
 ])('is announced behind other fields: %s', (_name, lifecycle, ofBackend, expected) => {
   const out = ['A', '1'];

@@ -38,19 +38,19 @@ describe('a reference', () => {
 
   it.each([
     ['of the backend', 'http://backend:3001/drinks', '/v1/drinks'],
-    ['of the backend, in other letters', 'HTTP://BackEnd:3001/drinks', '/v1/drinks'],
+    ['of the backend, in another case', 'HTTP://BackEnd:3001/drinks', '/v1/drinks'],
     ['of the backend, over TLS', 'https://backend:3001/drinks', '/v1/drinks'],
     ['of the backend, without a scheme', '//backend:3001/drinks', '/v1/drinks'],
     ['of the backend, without a path', 'http://backend:3001', '/v1/'],
-    ['of the backend, with nothing but a query', 'http://backend:3001?x', '/v1/?x'],
+    ['of the backend, with only a query', 'http://backend:3001?x', '/v1/?x'],
     ['of the backend, to this version', 'http://backend:3001/v1/drinks', '/v1/drinks'],
     ['of the backend, to another major', 'http://backend:3001/v2/drinks', '/v2/drinks'],
-    ['of ours', 'https://api.test/drinks', 'https://api.test/v1/drinks'],
-    ['of ours, in other letters', 'https://API.test/drinks', 'https://API.test/v1/drinks'],
-    ['of ours, without a scheme', '//api.test/drinks', '//api.test/v1/drinks'],
-    ['of ours, without a path', 'https://api.test', 'https://api.test/v1/'],
-    ['of ours, to this version', 'https://api.test/v1/drinks', 'https://api.test/v1/drinks'],
-    ['of ours, to another major', 'https://api.test/v2/drinks', 'https://api.test/v2/drinks'],
+    ['of the gateway', 'https://api.test/drinks', 'https://api.test/v1/drinks'],
+    ['of the gateway, in another case', 'https://API.test/drinks', 'https://API.test/v1/drinks'],
+    ['of the gateway, without a scheme', '//api.test/drinks', '//api.test/v1/drinks'],
+    ['of the gateway, without a path', 'https://api.test', 'https://api.test/v1/'],
+    ['of the gateway, to this version', 'https://api.test/v1/drinks', 'https://api.test/v1/drinks'],
+    ['of the gateway, to another major', 'https://api.test/v2/drinks', 'https://api.test/v2/drinks'],
   ])('with the origin %s', (_name, given, expected) => expect(rewriteReference(given, v1, authorities)).toBe(expected));
 
   // RFC 3986 §6.2.3: the port of a scheme may be there or not.
@@ -63,11 +63,11 @@ describe('a reference', () => {
     ['of the backend, over TLS', 'https://backend:443/x', backend, '/v1/x'],
     ['of the backend, without a path', 'http://backend:80', backend, '/v1/'],
     ['of the backend, empty', 'http://backend:/x', backend, '/v1/x'],
-    ['of the backend, which is asked with it', 'http://backend/x', ours, '/v1/x'],
+    ['of the backend, which gets requests with it', 'http://backend/x', ours, '/v1/x'],
     ['of an address', 'http://[::1]:80/x', { ...backend, target: '[::1]' }, '/v1/x'],
-    ['of ours', 'http://api.test:80/x', backend, 'http://api.test:80/v1/x'],
-    ['of ours, over TLS', 'https://api.test:443/x', backend, 'https://api.test:443/v1/x'],
-    ['of ours, which is asked with it', 'https://api.test/x', ours, 'https://api.test/v1/x'],
+    ['of the gateway', 'http://api.test:80/x', backend, 'http://api.test:80/v1/x'],
+    ['of the gateway, over TLS', 'https://api.test:443/x', backend, 'https://api.test:443/v1/x'],
+    ['of the gateway, which gets requests with it', 'https://api.test/x', ours, 'https://api.test/v1/x'],
   ])('with the default port %s', (_name, given, both, expected) =>
     expect(rewriteReference(given, v1, both)).toBe(expected),
   );
@@ -79,16 +79,14 @@ describe('a reference', () => {
     'http://backend80/x',
     'http://backend:80:80/x',
     'http://backend.test:80/x',
-  ])('with a port that is no default is left alone: %s', (given) =>
-    expect(rewriteReference(given, v1, backend)).toBe(given),
-  );
+  ])('with another port is unchanged: %s', (given) => expect(rewriteReference(given, v1, backend)).toBe(given));
 
-  it('keeps the origin if only a default port distinguishes ours from the backend', () =>
+  it('keeps the origin if only a default port distinguishes the gateway from the backend', () =>
     expect(
       rewriteReference('http://api.test:80/x', v1, { target: 'api.test:80', client: 'api.test', public: '' }),
     ).toBe('http://api.test:80/v1/x'));
 
-  it('keeps the origin where the backend is asked under the name of ours', () =>
+  it('keeps the origin if the backend gets requests under the name of the gateway', () =>
     expect(rewriteReference('http://api.test/x', v1, { target: 'api.test', client: 'api.test', public: '' })).toBe(
       'http://api.test/v1/x',
     ));
@@ -103,14 +101,14 @@ describe('a reference', () => {
     ['another host without a scheme', '//example.com/drinks'],
     ['another port of the backend', 'http://backend:3002/drinks'],
     ['the backend without its port', 'http://backend/drinks'],
-    ['a host that begins like ours', 'https://api.test.example.com/drinks'],
-    ['a host that ends like ours', 'https://my.api.test/drinks'],
+    ['a host that begins like the gateway’s', 'https://api.test.example.com/drinks'],
+    ['a host that ends like the gateway’s', 'https://my.api.test/drinks'],
     ['userinfo', 'https://api.test@example.com/drinks'],
     ['another scheme', 'ftp://backend:3001/drinks'],
     ['an address', 'mailto:me@api.test'],
     ['a script', 'javascript:/x/'],
     ['a URN', 'urn:isbn:0'],
-  ])('is left alone: %s', (_name, given) => expect(rewriteReference(given, v1, authorities)).toBe(given));
+  ])('is unchanged: %s', (_name, given) => expect(rewriteReference(given, v1, authorities)).toBe(given));
 
   it.each([
     ['/drinks', '/api/v1/drinks'],
@@ -136,7 +134,7 @@ describe('the targets of Link', () => {
     ],
     ['no white space', '</a>;rel=next', '</v1/a>;rel=next'],
     ['a comma and a semicolon in a target', '</a,b;c>; rel=next', '</v1/a,b;c>; rel=next'],
-    ['what looks like a link in quotes', '</a>; title="</b>"', '</v1/a>; title="</b>"'],
+    ['a quoted text that looks like a link', '</a>; title="</b>"', '</v1/a>; title="</b>"'],
     ['an escaped quote in quotes', '</a>; title="\\"</b>"', '</v1/a>; title="\\"</b>"'],
     ['a relative target', '<?page=2>; rel=next', '<?page=2>; rel=next'],
     ['a quote that is not closed', '</a>; title="</b>', '</v1/a>; title="</b>'],
@@ -224,11 +222,11 @@ describe('the Path of Set-Cookie', () => {
     ['a __Secure- cookie', '__Secure-a=b; Path=/; Secure', '__Secure-a=b; Path=/v1; Secure'],
     ['none', 'a=b; Secure', 'a=b; Secure'],
     ['an empty one', 'a=b; Path=; Secure', 'a=b; Path=; Secure'],
-    ['one that is not rooted', 'a=b; Path=x', 'a=b; Path=x'],
-    ['a cookie of that name', 'path=/x', 'path=/x'],
-    ['an attribute that ends so', 'a=b; xpath=/x', 'a=b; xpath=/x'],
+    ['a relative path', 'a=b; Path=x', 'a=b; Path=x'],
+    ['a cookie named path', 'path=/x', 'path=/x'],
+    ['an attribute whose name ends with path', 'a=b; xpath=/x', 'a=b; xpath=/x'],
     ['a __Host- cookie', '__Host-a=b; Path=/; Secure', '__Host-a=b; Path=/; Secure'],
-    ['a __Host- cookie in other letters', '__hOST-a=b; Path=/; Secure', '__hOST-a=b; Path=/; Secure'],
+    ['a __Host- cookie in another case', '__hOST-a=b; Path=/; Secure', '__hOST-a=b; Path=/; Secure'],
   ])('%s', (_name, given, expected) => expect(rewriteCookie(given, v1)).toBe(expected));
 
   it.each([

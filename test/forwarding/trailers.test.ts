@@ -14,7 +14,7 @@ it.each([
     ],
   ],
   [
-    'a status behind the body',
+    'a status after the body',
     ['grpc-status', '0', 'grpc-message', ''],
     [
       ['grpc-status', '0'],
@@ -23,7 +23,9 @@ it.each([
   ],
   ['a digest', ['Content-Digest', 'sha-256=:a:'], [['Content-Digest', 'sha-256=:a:']]],
   ['a timing', ['Server-Timing', 'db;dur=1'], [['Server-Timing', 'db;dur=1']]],
-])('trailers pass: %s', (_name, trailers, expected) => expect(forwardableTrailers(trailers)).toEqual(expected));
+])('trailers are passed on: %s', (_name, trailers, expected) =>
+  expect(forwardableTrailers(trailers)).toEqual(expected),
+);
 
 // RFC 9110 §6.5.1.
 it.each([

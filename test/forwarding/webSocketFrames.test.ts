@@ -16,7 +16,7 @@ const shapes = [
 ] as const;
 
 describe.each(shapes)('a frame: %s', (_name, bytes) => {
-  it('ends where it ends, and not a byte before', () => {
+  it('ends with its last byte', () => {
     const frames = new FrameFollower();
     expect(frames.follow(bytes.subarray(0, -1), false)).toBe(bytes.length - 1);
     expect(frames.isAtBoundary).toBe(false);
@@ -24,7 +24,7 @@ describe.each(shapes)('a frame: %s', (_name, bytes) => {
     expect([frames.isAtBoundary, frames.closing]).toEqual([true, false]);
   });
 
-  it('may come byte by byte', () => {
+  it('may arrive byte by byte', () => {
     const frames = new FrameFollower();
     const between = [...bytes].map((byte) => {
       frames.follow(Buffer.of(byte), false);
@@ -33,7 +33,7 @@ describe.each(shapes)('a frame: %s', (_name, bytes) => {
     expect(between.indexOf(true)).toBe(bytes.length - 1);
   });
 
-  it('is one of several in a chunk, wherever that is cut', () => {
+  it('is found in a chunk of several frames, split at any byte', () => {
     const all = Buffer.concat([bytes, frame(1, 3), bytes, frame(10, 0)]);
     for (const cut of [1, 2, 3, 5, 9, 11, bytes.length, bytes.length + 1, all.length - 1]) {
       const frames = new FrameFollower();
@@ -44,11 +44,11 @@ describe.each(shapes)('a frame: %s', (_name, bytes) => {
   });
 });
 
-it('between two frames there is nothing to wait for', () => {
+it('no frame is in progress between two frames', () => {
   expect(new FrameFollower().follow(frame(1, 3), true)).toBe(0);
 });
 
-it('a length beyond what a double holds exactly never ends, and breaks nothing', () => {
+it('a frame of more than 2^53 bytes never ends', () => {
   const frames = new FrameFollower();
   frames.follow(Buffer.from('827fffffffffffffffff', 'hex'), false);
   expect(frames.follow(Buffer.alloc(1000), true)).toBe(1000);
@@ -57,11 +57,11 @@ it('a length beyond what a double holds exactly never ends, and breaks nothing',
 
 it.each([
   ['a Close', frame(8, 2), true],
-  ['a masked one', frame(8, 0, { masked: true }), true],
-  ['the first byte of one', Buffer.of(0x88), true],
+  ['a masked Close', frame(8, 0, { masked: true }), true],
+  ['the first byte of a Close', Buffer.of(0x88), true],
   ['a ping', frame(9, 8), false],
-  ['a text full of what looks like one', frame(1, 200, { fill: 0x88 }), false],
-])('%s: a Close is seen to be one', (_name, bytes, closing) => {
+  ['a text of bytes that look like a Close', frame(1, 200, { fill: 0x88 }), false],
+])('%s: is recognised as a Close or not', (_name, bytes, closing) => {
   const frames = new FrameFollower();
   frames.follow(bytes, false);
   expect(frames.closing).toBe(closing);
@@ -80,7 +80,7 @@ describe('the Close', () => {
     expect(payload).toEqual(Buffer.from('\x03\xe9going away', 'latin1'));
   });
 
-  it('no two masks are alike', () => {
+  it('has another mask each time', () => {
     expect(goingAwayFrame(true)).not.toEqual(goingAwayFrame(true));
   });
 });

@@ -5,11 +5,11 @@ import { MalformedResponse } from '../../gateway/http1/responseHead.ts';
 interface Decoded {
   readonly body: string;
   readonly trailers: readonly string[] | undefined;
-  /** What was not taken: it belongs to the next message. */
+  /** The bytes after the body, which belong to the next message. */
   readonly rest: string;
 }
 
-/** Feeds `pieces` as so many reads into one buffer, whose other bytes mean nothing. */
+/** Feeds each of `pieces` as one read, into a buffer with other bytes around it. */
 function decode(pieces: readonly string[]): Decoded {
   const decoder = new ChunkedDecoder();
   let body = '';
@@ -47,7 +47,7 @@ describe('a chunked body, however it is read', () => {
     ['any byte', `4\r\n\0\x80\xff\n\r\n${end}`, '\0\x80\xff\n', []],
     ['an extension', `5;a\r\nhello\r\n0;b=c\r\n\r\n`, 'hello', []],
     ['an extension with a quoted value', `5;a="x;y";b\r\nhello\r\n${end}`, 'hello', []],
-    ['an extension behind white space', `5 \t; a = b\r\nhello\r\n${end}`, 'hello', []],
+    ['an extension after white space', `5 \t; a = b\r\nhello\r\n${end}`, 'hello', []],
     ['an empty extension', `5;\r\nhello\r\n${end}`, 'hello', []],
     ['a trailer', '1\r\na\r\n0\r\nX: y\r\n\r\n', 'a', ['X', 'y']],
     ['trailers', '0\r\nX: 1\r\nx:2\r\nY:\r\n\r\n', '', ['X', '1', 'x', '2', 'Y', '']],
@@ -55,23 +55,23 @@ describe('a chunked body, however it is read', () => {
     for (const pieces of splits(message)) expect(decode(pieces)).toEqual({ body, trailers, rest: '' });
   });
 
-  it('leaves what comes behind it, however it is read', () => {
+  it('leaves the bytes after it, however it is read', () => {
     for (const pieces of splits(`1\r\na\r\n0\r\nX: y\r\n\r\nHTTP/1.1 200 OK`)) {
       expect(decode(pieces)).toEqual({ body: 'a', trailers: ['X', 'y'], rest: 'HTTP/1.1 200 OK' });
     }
   });
 
-  it('is not over before its last byte', () => {
+  it('ends with its last byte', () => {
     const message = '1\r\na\r\n0\r\nX: y\r\n\r\n';
     for (let length = 0; length < message.length; length += 1) {
       expect(decode([message.slice(0, length)]).trailers).toBeUndefined();
     }
   });
 
-  it('hands data on as it comes, before its chunk is complete', () =>
+  it('passes on data before its chunk is complete', () =>
     expect(decode(['ff\r\nabc', 'def'])).toEqual({ body: 'abcdef', trailers: undefined, rest: '' }));
 
-  it('takes a size of 2^52 bytes', () =>
+  it('accepts a size of 2^52 bytes', () =>
     expect(decode(['fffffffffffff\r\na'])).toEqual({ body: 'a', trailers: undefined, rest: '' }));
 });
 
@@ -79,7 +79,7 @@ describe('a chunked body that is refused, however it is read', () => {
   it.each([
     ['no size', '\r\nhello\r\n'],
     ['an extension without a size', ';a\r\nhello\r\n'],
-    ['a size that is no number', 'x\r\n'],
+    ['a size that is not a number', 'x\r\n'],
     ['a size with a prefix', '0x5\r\nhello\r\n'],
     ['a size with a sign', '+5\r\nhello\r\n'],
     ['a negative size', '-5\r\nhello\r\n'],
@@ -87,22 +87,22 @@ describe('a chunked body that is refused, however it is read', () => {
     ['a size with a fraction', '5.0\r\nhello\r\n'],
     ['two sizes', '5 5\r\nhello\r\n'],
     ['white space in front of a size', ' 5\r\nhello\r\n'],
-    ['white space behind a size', '5 \r\nhello\r\n'],
-    ['a vertical tab behind a size', '5\v\r\nhello\r\n'],
+    ['white space after a size', '5 \r\nhello\r\n'],
+    ['a vertical tab after a size', '5\v\r\nhello\r\n'],
     ['a comma', '5,a\r\nhello\r\n'],
     ['a size of 14 digits', '10000000000000\r\n'],
     ['a size of 16 digits, 2^64 and 5', '10000000000000005\r\nhello\r\n'],
-    ['a bare LF behind a size', '5\nhello\r\n'],
+    ['a bare LF after a size', '5\nhello\r\n'],
     ['a bare LF behind an extension', '5;a\nhello\r\n'],
-    ['CR CR LF behind a size', '5\r\r\nhello\r\n'],
+    ['CR CR LF after a size', '5\r\r\nhello\r\n'],
     ['a bare CR in an extension', '5;a\rb\r\nhello\r\n'],
     ['NUL in an extension', '5;a\0\r\nhello\r\n'],
     ['a chunk that is longer than its size', '5\r\nhello!\r\n'],
     ['a chunk without its CR LF', `5\r\nhello${end}`],
-    ['a bare LF behind a chunk', '5\r\nhello\n'],
-    ['CR CR LF behind a chunk', '5\r\nhello\r\r\n'],
-    ['a bare LF behind the last chunk', '0\r\n\n'],
-    ['a bare LF behind a trailer', '0\r\nX: y\n\r\n'],
+    ['a bare LF after a chunk', '5\r\nhello\n'],
+    ['CR CR LF after a chunk', '5\r\nhello\r\r\n'],
+    ['a bare LF after the last chunk', '0\r\n\n'],
+    ['a bare LF after a trailer', '0\r\nX: y\n\r\n'],
     ['a trailer without a colon', '0\r\nX\r\n\r\n'],
     ['a trailer with space before the colon', '0\r\nX : y\r\n\r\n'],
     ['a continued trailer', '0\r\nX: y\r\n z\r\n\r\n'],
@@ -115,10 +115,10 @@ describe('a chunked body that is refused, however it is read', () => {
   it.each([
     ['a size line without an end', '0'.repeat(1025)],
     ['an extension without an end', `5;${'a'.repeat(1024)}`],
-    ['junk behind a chunk', `1\r\na${'b'.repeat(1025)}`],
+    ['junk after a chunk', `1\r\na${'b'.repeat(1025)}`],
     ['a trailer without an end', `0\r\nX: ${'a'.repeat(16 * 1024)}`],
     ['trailers without an end', `0\r\n${'X: y\r\n'.repeat(3000)}`],
-  ])('%s is not waited for', (_name, message) => {
+  ])('%s is refused without waiting for its end', (_name, message) => {
     expect(() => decode([message])).toThrow(MalformedResponse);
     expect(() => decode(message.split(''))).toThrow(MalformedResponse);
   });

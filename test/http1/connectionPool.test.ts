@@ -4,7 +4,7 @@ import type { Connection } from '../../gateway/http1/connection.ts';
 import { ConnectionPool } from '../../gateway/http1/connectionPool.ts';
 import { type Backend, exchange, startBackend } from './backend.ts';
 
-// The clock of the deadlines stands still until a test moves it on; sockets know nothing of it.
+// Deadlines use a fake clock that the tests move; sockets use the real time.
 beforeAll(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
 });
@@ -50,7 +50,7 @@ async function idleIn(pool: ConnectionPool): Promise<Connection> {
 }
 
 describe('an idle connection', () => {
-  it('is used again, and knows that it was', async () => {
+  it('is reused, and is marked as reused', async () => {
     const backend = await answering(ok);
     const pool = poolFor(backend);
     const connection = await idleIn(pool);
@@ -61,7 +61,7 @@ describe('an idle connection', () => {
     expect(backend.sockets).toHaveLength(1);
   });
 
-  it('is given out once', async () => {
+  it('is used by one exchange at a time', async () => {
     const pool = poolFor(await answering(ok));
     await idleIn(pool);
     pool.reuse();
@@ -69,13 +69,13 @@ describe('an idle connection', () => {
     expect(pool.size).toBe(1);
   });
 
-  it('is the freshest of several', async () => {
+  it('is the most recently used of several', async () => {
     const pool = poolFor(await answering(ok));
     const [first, second, third] = [await idleIn(pool), await idleIn(pool), await idleIn(pool)];
     expect([pool.reuse(), pool.reuse(), pool.reuse(), pool.reuse()]).toEqual([third, second, first, undefined]);
   });
 
-  it('is the one that came to rest last, not the one that was opened last', async () => {
+  it('is the one that became idle last, not the one that was opened last', async () => {
     const firstIsAsked = Promise.withResolvers<Socket>();
     let asked = 0;
     const backend = await startBackend((socket) => {
@@ -96,10 +96,10 @@ describe('an idle connection', () => {
   it.each<[how: string, end: (socket: Socket) => void]>([
     ['closes', (socket) => socket.end()],
     ['resets', (socket) => socket.resetAndDestroy()],
-    ['speaks unasked', (socket) => socket.write('x')],
+    ['sends a byte', (socket) => socket.write('x')],
     ['sends a response without a request', (socket) => socket.write(ok)],
     ['sends an empty line', (socket) => socket.write('\r\n')],
-  ])('is not used again when its peer %s', async (_how, end) => {
+  ])('is not reused when its peer %s', async (_how, end) => {
     const backend = await answering(ok);
     const pool = poolFor(backend);
     const connection = await idleIn(pool);
@@ -109,7 +109,7 @@ describe('an idle connection', () => {
     expect(pool.size).toBe(0);
   });
 
-  it('leaves the others where they are when it goes', async () => {
+  it('does not affect the others when it is closed', async () => {
     const backend = await answering(ok);
     const pool = poolFor(backend);
     const [first, second] = [await idleIn(pool), await idleIn(pool)];
@@ -119,14 +119,14 @@ describe('an idle connection', () => {
   });
 });
 
-describe('a connection does not come to rest', () => {
+describe('a connection is not kept', () => {
   it.each([
-    ['behind Connection: close', okWith('Connection: close')],
+    ['after Connection: close', okWith('Connection: close')],
     ['in HTTP/1.0', ok.replace('1.1', '1.0')],
-    ['with bytes behind its response', `${ok}HTTP/1.1`],
-    ['when its peer leaves in a second or less', okWith('Keep-Alive: timeout=1')],
-    ['when its peer leaves at once', okWith('Keep-Alive: timeout=0')],
-    ['in HTTP/1.0 that is kept and closed', okWith('Connection: keep-alive, close').replace('1.1', '1.0')],
+    ['with bytes after its response', `${ok}HTTP/1.1`],
+    ['if its peer closes it within a second', okWith('Keep-Alive: timeout=1')],
+    ['if its peer closes it at once', okWith('Keep-Alive: timeout=0')],
+    ['in HTTP/1.0 with keep-alive and close', okWith('Connection: keep-alive, close').replace('1.1', '1.0')],
   ])('%s', async (_name, answer) => {
     const pool = poolFor(await answering(answer));
     const connection = await idleIn(pool);
@@ -135,14 +135,14 @@ describe('a connection does not come to rest', () => {
     expect(pool.size).toBe(0);
   });
 
-  it('behind a body that ended with it', async () => {
+  it('after a body that ended with the connection', async () => {
     const backend = await startBackend((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nok'));
     const pool = poolFor(backend);
     await idleIn(pool);
     expect(pool.reuse()).toBeUndefined();
   });
 
-  it('when it failed', async () => {
+  it('after a failure', async () => {
     const pool = poolFor(await answering('nonsense\r\n\r\n'));
     const connection = connect(pool);
     expect(await exchange(connection)).toMatchObject({ failure: { kind: 'malformed' } });
@@ -153,13 +153,13 @@ describe('a connection does not come to rest', () => {
 });
 
 describe('an idle connection is kept', () => {
-  // Deadlines are looked at ten times a second.
+  // Deadlines are checked ten times a second.
   const look = 100;
 
   it.each([
     ['as configured', 4_000, [], 4_000],
-    ['for less, where its peer leaves sooner: a second before that', 4_000, ['Keep-Alive: timeout=3'], 2_000],
-    ['for no longer, where its peer would stay', 4_000, ['Keep-Alive: timeout=60'], 4_000],
+    ['until a second before its peer closes it', 4_000, ['Keep-Alive: timeout=3'], 2_000],
+    ['as configured, if its peer keeps it longer', 4_000, ['Keep-Alive: timeout=60'], 4_000],
     ['for the timeout of the peer, if none is configured', 0, ['Keep-Alive: timeout=3, max=9'], 2_000],
     ['as configured, if Keep-Alive has no timeout', 4_000, ['Keep-Alive: max=9'], 4_000],
     ['as configured, if another parameter contains `timeout`', 4_000, ['Keep-Alive: xtimeout=1'], 4_000],
@@ -173,7 +173,7 @@ describe('an idle connection is kept', () => {
     expect(pool.reuse()).toBeUndefined();
   });
 
-  it('for ever without a timeout', async () => {
+  it('without a limit if there is no timeout', async () => {
     const pool = poolFor(await answering(ok));
     const connection = await idleIn(pool);
     vi.advanceTimersByTime(3_600_000);
@@ -188,7 +188,7 @@ describe('an idle connection is kept', () => {
     expect(connection.closed).toBe(true);
   });
 
-  it('anew after each exchange', async () => {
+  it('for the whole time again after each exchange', async () => {
     const pool = poolFor(await answering(ok), 4_000);
     const connection = await idleIn(pool);
     for (let turn = 0; turn < 3; turn += 1) {
@@ -200,7 +200,7 @@ describe('an idle connection is kept', () => {
 });
 
 describe('a pool that closes', () => {
-  it('drops what is idle', async () => {
+  it('closes idle connections', async () => {
     const pool = poolFor(await answering(ok));
     const connections = [await idleIn(pool), await idleIn(pool)];
     pool.close();
@@ -209,7 +209,7 @@ describe('a pool that closes', () => {
     expect(pool.size).toBe(0);
   });
 
-  it('lets an exchange end, and drops its connection then', async () => {
+  it('lets an exchange end, and closes its connection then', async () => {
     const asked = Promise.withResolvers<Socket>();
     const pool = poolFor(await startBackend(asked.resolve));
     const connection = connect(pool);
@@ -223,7 +223,7 @@ describe('a pool that closes', () => {
     expect(pool.reuse()).toBeUndefined();
   });
 
-  it('may close twice', async () => {
+  it('can be closed twice', async () => {
     const pool = poolFor(await answering(ok));
     await idleIn(pool);
     pool.close();

@@ -7,7 +7,7 @@ describe('a token', () => {
   const allowed = new Set(`!#$%&'*+-.^_\`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ`);
 
   it.each(characters.map((character) => [character.charCodeAt(0), character] as const))(
-    'may have byte %i, or not, at every place',
+    'contains byte %i at any place, if and only if it is allowed',
     (_code, character) => {
       for (const text of [character, `${character}a`, `a${character}`, `a${character}b`]) {
         expect(token.test(text)).toBe(allowed.has(character));
@@ -47,12 +47,12 @@ describe('an authority', () => {
     ['a port alone', ':80'],
     ['a colon alone', ':'],
     ['two ports', 'a:1:2'],
-    ['a port that is no number', 'a:http'],
+    ['a port that is not a number', 'a:http'],
     ['a negative port', 'a:-1'],
-    ['a port beyond the last', 'a:65536'],
+    ['a port above 65535', 'a:65536'],
     ['a port of many digits', 'a:000080'],
     ['white space in front', ' a'],
-    ['white space behind', 'a '],
+    ['white space at the end', 'a '],
     ['a space', 'a b'],
     ['a tab', 'a\tb'],
     ['a line break', 'a\r\nb'],
@@ -71,7 +71,7 @@ describe('an authority', () => {
     ['an IPv6 address without brackets', '::1'],
     ['an open bracket', '[::1'],
     ['a closing bracket alone', '::1]'],
-    ['text behind the brackets', '[::1]a'],
+    ['text after the brackets', '[::1]a'],
     ['brackets within a name', 'a[::1]'],
     ['empty brackets', '[]'],
     ['an IPv4 address in brackets', '[127.0.0.1]'],
@@ -80,7 +80,7 @@ describe('an authority', () => {
     ['an escaped zone', '[fe80::1%25eth0]'],
     ['two addresses', 'a,b:c'],
     ['half an escape', 'a%2'],
-    ['an escape that is none', 'a%zz'],
+    ['an invalid escape', 'a%zz'],
     ['an escaped NUL', 'a%00'],
     ['an escaped line break', 'a%0d%0a'],
     ['an escaped DEL', 'a%7F'],
@@ -92,7 +92,7 @@ it.each([
   ['close', ['close']],
   ['Keep-Alive, Upgrade', ['keep-alive', 'upgrade']],
   [' a\t,\tb ', ['a', 'b']],
-  // RFC 9110 §5.6.1.2: empty members are to be read over.
+  // RFC 9110 §5.6.1.2: empty members are ignored.
   [',,a, ,b,', ['a', 'b']],
   [',', []],
 ])('the list "%s" has the tokens %j', (value, expected) => expect(listOfTokens(value)).toEqual(expected));
@@ -114,21 +114,21 @@ it.each([
   'constructor',
   '__proto__',
   "!#$%&'*+-.^_`|~09aZ",
-])('%s is a field name, and lower-cased', (name) => {
+])('%s is a field name, and is lower-cased', (name) => {
   expect(token.test(name)).toBe(true);
   expect(checkedLowerCased(name)).toBe(name.toLowerCase());
 });
 
 it.each([
-  ['a space behind it', 'Host '],
+  ['a space after it', 'Host '],
   ['a space in front of it', ' Host'],
   ['no name', ''],
-  ['a line break behind it', 'Host\n'],
+  ['a line break after it', 'Host\n'],
   ['a colon', 'Host:'],
   ['a byte above ASCII', 'X-\xe9'],
-  // It is a K once it is lower-cased.
+  // Its lower case is the letter k.
   ['a Kelvin sign', '\u212aeep-Alive'],
-])('is no field name: %s', (_name, name) => expect(checkedLowerCased(name)).toBeUndefined());
+])('is not a field name: %s', (_name, name) => expect(checkedLowerCased(name)).toBeUndefined());
 
 it.each([
   'Content-Length',
@@ -142,4 +142,4 @@ it.each([
   '__proto__',
   "!#$%&'*+-.^_`|~09aZ",
   '',
-])('%s is lower-cased, known or not', (name) => expect(lowerCased(name)).toBe(name.toLowerCase()));
+])('%s is lower-cased', (name) => expect(lowerCased(name)).toBe(name.toLowerCase()));

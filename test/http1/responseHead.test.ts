@@ -20,7 +20,7 @@ describe('a status line', () => {
     ['HTTP/1.1 200 OK', 200, 'OK'],
     ['HTTP/1.0 200 OK', 200, 'OK'],
     ['HTTP/1.1 200 ', 200, ''],
-    // Not in the grammar, and sent by many.
+    // Not in the grammar, but common.
     ['HTTP/1.1 200', 200, ''],
     ['HTTP/1.1 404 Not Found', 404, 'Not Found'],
     ['HTTP/1.1 200  two  spaces ', 200, ' two  spaces '],
@@ -38,7 +38,7 @@ describe('a status line', () => {
 
   it.each([
     ['nothing', ''],
-    ['a word', 'hello'],
+    ['one word', 'hello'],
     ['a request', 'GET / HTTP/1.1'],
     ['HTTP/0.9', 'HTTP/0.9 200 OK'],
     ['HTTP/2', 'HTTP/2 200 OK'],
@@ -79,7 +79,7 @@ describe('field lines', () => {
       'y',
     ]));
 
-  it('have their names in lower case, one for each pair', () =>
+  it('have their names in lower case, one for each field', () =>
     expect(withFields('B: 1', 'a: 2', 'X-Unheard-Of: 3', 'SET-COOKIE: x', 'ETag: y', 'b: 1').names).toEqual([
       'b',
       'a',
@@ -94,10 +94,10 @@ describe('field lines', () => {
     ['white space around it', 'X: \t v \t ', 'v'],
     ['white space within it', 'X: a \t b', 'a \t b'],
     ['nothing', 'X:', ''],
-    ['nothing but white space', 'X: \t ', ''],
+    ['only white space', 'X: \t ', ''],
     ['colons', 'X: a:b::', 'a:b::'],
     ['bytes above ASCII', 'X: \x80\xe9\xff', '\x80\xe9\xff'],
-    ['a no-break space, which is no white space here', 'X: \xa0v\xa0', '\xa0v\xa0'],
+    ['a no-break space, which is not white space in HTTP', 'X: \xa0v\xa0', '\xa0v\xa0'],
   ])('have values: %s', (_name, line, value) => expect(withFields(line).fields).toEqual(['X', value]));
 
   it('may be many', () =>
@@ -109,7 +109,7 @@ describe('field lines', () => {
     ['no name', ': v'],
     ['space before the colon', 'X : v'],
     ['a tab before the colon', 'X\t: v'],
-    ['space in front, which continues nothing', ' X: v'],
+    ['space at the start of the first line', ' X: v'],
     ['a continued line', 'X: a\r\n b'],
     ['a continued line with a tab and a colon', 'X: a\r\n\tb: c'],
     ['a name with a space', 'X Y: v'],
@@ -151,9 +151,9 @@ describe('a Content-Length', () => {
 
   it.each([
     ['alike', '5', '5'],
-    ['not alike', '5', '6'],
+    ['with different values', '5', '6'],
     ['one of them empty', '5', ''],
-  ])('is not there twice, %s', (_name, first, second) =>
+  ])('is refused if it occurs twice: %s', (_name, first, second) =>
     expect(() => withFields(`Content-Length: ${first}`, `content-length: ${second}`)).toThrow(MalformedResponse),
   );
 });
@@ -166,7 +166,7 @@ describe('a Transfer-Encoding', () => {
   it.each([
     ['another coding', ['gzip']],
     ['another coding before it', ['gzip, chunked']],
-    ['another coding behind it', ['chunked, gzip']],
+    ['another coding after it', ['chunked, gzip']],
     ['identity', ['identity']],
     ['chunked twice', ['chunked, chunked']],
     ['chunked twice, in two lines', ['chunked', 'chunked']],
@@ -174,9 +174,9 @@ describe('a Transfer-Encoding', () => {
     ['a parameter', ['chunked;q=1']],
     ['an empty member', ['chunked,']],
     ['nothing', ['']],
-    ['a second line of nothing', ['chunked', '']],
+    ['an empty second line', ['chunked', '']],
     ['quotes', ['"chunked"']],
-    ['a byte more', ['xchunked']],
+    ['another byte', ['xchunked']],
     ['a vertical tab', ['\vchunked']],
     ['a no-break space', ['\xa0chunked']],
   ])('that is refused: %s', (_name, values) =>
@@ -185,9 +185,9 @@ describe('a Transfer-Encoding', () => {
 
   it.each([
     ['before it', ['Content-Length: 5', 'Transfer-Encoding: chunked']],
-    ['behind it', ['Transfer-Encoding: chunked', 'Content-Length: 5']],
+    ['after it', ['Transfer-Encoding: chunked', 'Content-Length: 5']],
     ['of 0', ['Content-Length: 0', 'Transfer-Encoding: chunked']],
-  ])('never goes with a Content-Length %s', (_name, fields) =>
+  ])('is refused with a Content-Length %s', (_name, fields) =>
     expect(() => withFields(...fields)).toThrow(MalformedResponse),
   );
 
@@ -195,10 +195,10 @@ describe('a Transfer-Encoding', () => {
     expect(() => head('HTTP/1.0 200 OK', 'Transfer-Encoding: chunked')).toThrow(MalformedResponse));
 });
 
-describe('a head that has only begun', () => {
+describe('an incomplete head', () => {
   const whole = 'HTTP/1.1 200 OK\r\nX: caf\xe9\tb\r\n';
 
-  it('is waited for, wherever it stops', () => {
+  it('is valid so far, wherever it stops', () => {
     for (let length = 0; length <= whole.length; length += 1) {
       expect(() => checkPartialHead(whole.slice(0, length), 0)).not.toThrow();
     }
@@ -210,9 +210,9 @@ describe('a head that has only begun', () => {
     ['a request', 'GET / HTTP'],
     ['NUL', 'HTTP/1.1 200 OK\r\nX: \0'],
     ['a bare LF', 'HTTP/1.1 200 OK\n'],
-    ['a bare CR, once something is behind it', 'HTTP/1.1 200 OK\r\nX: a\rb'],
+    ['a bare CR and a byte after it', 'HTTP/1.1 200 OK\r\nX: a\rb'],
     ['CR CR', 'HTTP/1.1 200 OK\r\r'],
-  ])('is not waited for with %s', (_name, text) => expect(() => checkPartialHead(text, 0)).toThrow(MalformedResponse));
+  ])('is refused at once with %s', (_name, text) => expect(() => checkPartialHead(text, 0)).toThrow(MalformedResponse));
 
   const pieces: [name: string, seen: string, more: string][] = [
     ['a LF', 'HTTP/1.1 200 OK\r', '\n'],
@@ -221,19 +221,19 @@ describe('a head that has only begun', () => {
     ['nothing', 'HTTP/1.1 200 OK\r', ''],
   ];
 
-  it.each(pieces)('is waited for when a piece brings %s', (_name, seen, more) => {
+  it.each(pieces)('is valid so far when a piece adds %s', (_name, seen, more) => {
     expect(() => checkPartialHead(seen, 0)).not.toThrow();
     expect(() => checkPartialHead(seen + more, seen.length)).not.toThrow();
   });
 
   it.each([
-    ['a byte behind a CR', 'HTTP/1.1 200 OK\r\nX: a\r', 'b'],
-    ['a CR behind a CR', 'HTTP/1.1 200 OK\r', '\r'],
-    ['a LF behind no CR', 'HTTP/1.1 200 OK', '\n'],
+    ['a byte after a CR', 'HTTP/1.1 200 OK\r\nX: a\r', 'b'],
+    ['a CR after a CR', 'HTTP/1.1 200 OK\r', '\r'],
+    ['a LF without a CR', 'HTTP/1.1 200 OK', '\n'],
     ['NUL', 'HTTP/1.1 200 OK\r\nX: ', '\0'],
     ['a LF further on', 'HTTP/1.1 200 OK\r', '\nX: a\nY'],
     ['the rest of another protocol', 'HTTP/', '2.0 '],
-  ])('is not waited for when a piece brings %s', (_name, seen, more) => {
+  ])('is refused at once when a piece adds %s', (_name, seen, more) => {
     expect(() => checkPartialHead(seen, 0)).not.toThrow();
     expect(() => checkPartialHead(seen + more, seen.length)).toThrow(MalformedResponse);
   });

@@ -20,16 +20,16 @@ describe('what v1 announces', () => {
   const dates = { deprecation: '@1782777600', sunset: 'Fri, 30 Jun 2028 23:59:59 GMT' };
 
   it.each([
-    ['ahead of its deprecation', { deprecation: '2027-01-02' }, { stage: 'announced', deprecation: '@1798848000' }],
+    ['before its deprecation', { deprecation: '2027-01-02' }, { stage: 'announced', deprecation: '@1798848000' }],
     ['deprecated', { deprecation }, { stage: 'deprecated', deprecation: dates.deprecation }],
     ['deprecated, with a sunset', { deprecation, sunset }, { stage: 'deprecated', ...dates }],
     [
-      'past its sunset, and served',
+      'after its sunset, and served',
       { deprecation: '1970-01-01', sunset: '2027-01-01' },
       { stage: 'sunset', deprecation: '@0', sunset: 'Fri, 01 Jan 2027 00:00:00 GMT' },
     ],
     [
-      'past its sunset, and gone',
+      'after its sunset, and gone',
       { deprecation, sunset: '2027-01-01', after_sunset: 'gone' },
       { stage: 'retired', deprecation: dates.deprecation, sunset: 'Fri, 01 Jan 2027 00:00:00 GMT' },
     ],
@@ -39,10 +39,10 @@ describe('what v1 announces', () => {
 
   it('is nothing while it is active', () => expect(announcementOf({ '/v1': {}, '/v2': {} })).toBeUndefined());
 
-  it('has no sunset where the file has none', () =>
+  it('has no sunset if the file has none', () =>
     expect(announcementOf({ '/v1': { deprecation }, '/v2': {} })?.sunset).toBeUndefined());
 
-  it('is for each version its own', () => {
+  it('differs for each version', () => {
     const routes = { '/v1': { deprecation, sunset }, '/v2': { deprecation }, '/v3': {} };
     expect(announcementOf(routes, 'v1')?.sunset).toBe(dates.sunset);
     expect(announcementOf(routes, 'v2')).toMatchObject({ deprecation: dates.deprecation, sunset: undefined });
@@ -50,7 +50,7 @@ describe('what v1 announces', () => {
   });
 });
 
-describe('whom v1 sends its clients to', () => {
+describe('the successor in the announcement of v1', () => {
   it.each([
     ['no version', { '/v1': old }, undefined, undefined],
     ['no version, if all higher ones are retired', { '/v1': old, '/v2': retired, '/v3': gone }, undefined, undefined],
@@ -61,23 +61,28 @@ describe('whom v1 sends its clients to', () => {
       undefined,
     ],
     [
-      'the one behind the one that the file names, which is gone',
+      'the one after the configured one, which is gone',
       { '/v1': { ...old, successor: '/v3' }, '/v2': {}, '/v3': gone, '/v4': {}, '/v5': {} },
       'v4',
       'v5',
     ],
     [
-      'the one that a tombstone names',
+      'the configured one of a tombstone',
       { '/v1': old, '/v2': { ...retired, successor: '/v4' }, '/v3': {}, '/v4': {} },
       'v4',
       undefined,
     ],
     ['the next one', { '/v1': old, '/v2': {} }, 'v2', undefined],
     ['the next one and the newest', { '/v1': old, '/v2': {}, '/v3': {}, '/v4': {} }, 'v2', 'v4'],
-    ['the one that the file names', { '/v1': { ...old, successor: '/v3' }, '/v2': {}, '/v3': {} }, 'v3', undefined],
-    ['past tombstones', { '/v1': old, '/v2': retired, '/v3': {}, '/v4': {}, '/v5': retired }, 'v3', 'v4'],
+    ['the configured one', { '/v1': { ...old, successor: '/v3' }, '/v2': {}, '/v3': {} }, 'v3', undefined],
     [
-      'past one that the next passes over',
+      'the first one after tombstones',
+      { '/v1': old, '/v2': retired, '/v3': {}, '/v4': {}, '/v5': retired },
+      'v3',
+      'v4',
+    ],
+    [
+      'the next one, whose configured successor skips one',
       { '/v1': old, '/v2': { successor: '/v4' }, '/v3': {}, '/v4': {} },
       'v2',
       'v4',
@@ -89,11 +94,11 @@ describe('whom v1 sends its clients to', () => {
   });
 });
 
-describe('the page that v1 names', () => {
+describe('the page in the announcement of v1', () => {
   const guide = { deprecation, guide: true, contract: 'v1.json' };
   const v2 = { contract: 'v2.json' };
 
-  it('is the guide to its successor, where the file names no other', () => {
+  it('is the guide to its successor, if no other page is configured', () => {
     expect(announcementOf({ '/v1': guide, '/v2': v2 })?.pages).toEqual([
       '</guides/v1-to-v2>; rel="deprecation"; type="text/html"',
     ]);
@@ -103,7 +108,7 @@ describe('the page that v1 names', () => {
     ]);
   });
 
-  it('is the guide to the successor that lives, once the next one has ended', () => {
+  it('is the guide to the first live successor if the next version has ended', () => {
     const gone = { ...v2, deprecation: '1970-01-01', sunset: '1970-01-02', after_sunset: 'gone' };
     const routes = { '/v1': guide, '/v2': gone, '/v3': { contract: 'v2.json' } };
     expect(announcementOf(routes)?.pages).toEqual(['</guides/v1-to-v3>; rel="deprecation"; type="text/html"']);
@@ -144,7 +149,7 @@ describe('the links of v1', () => {
     ],
   ])('%s', (_name, routes, expected) => expect(links(routes)).toEqual(expected));
 
-  it('hold from the very second at which a major between is gone', () => {
+  it('skip a major from the moment at which it is gone', () => {
     const routes = { '/v1': old, '/v2': gone, '/v3': {} };
     expect(links(routes, '/x', {}, now - 1)).toEqual([successor('/v2/x'), latest('/v3/x')]);
     expect(links(routes, '/x', {}, now)).toEqual([successor('/v3/x')]);
@@ -164,21 +169,21 @@ describe('the links of v1', () => {
     expect(LinkHeader.parse(link).refs).toEqual([{ uri: target, rel: 'successor-version' }]);
   });
 
-  it('have the base path in front', () =>
+  it('begin with the base path', () =>
     expect(links({ '/v1': old, '/v2': {}, '/v3': {} }, '/x', { base_path: '/api' })).toEqual([
       successor('/api/v2/x'),
       latest('/api/v3/x'),
     ]));
 });
 
-describe('the way past majors that are retired', () => {
+describe('links that skip retired majors', () => {
   const named = { ...old, successor: '/v3', moved: { '/x': '/y' } };
   const renaming = { ...gone, moved: { '/y': '/z', '/a/{p}/{q}': '/b/{q}/{r}' } };
 
   it.each([
     ['nothing above is live', { '/v1': old, '/v2': retired, '/v3': gone }, '/x', []],
     [
-      'nothing is live above the one that the file names',
+      'nothing is live above the configured successor',
       { '/v1': named, '/v2': {}, '/v3': gone, '/v4': retired },
       '/x',
       [],
@@ -197,7 +202,7 @@ describe('the way past majors that are retired', () => {
       [successor('/v3/y')],
     ],
     [
-      'the one that the file names renames',
+      'the configured successor renames',
       { '/v1': named, '/v2': { moved: { '/y': '/no' } }, '/v3': renaming, '/v4': {} },
       '/x',
       [successor('/v4/z')],
@@ -209,20 +214,20 @@ describe('the way past majors that are retired', () => {
       [successor('/v4/z'), latest('/v5/z')],
     ],
     [
-      'the one behind it renames once more',
+      'the one after it renames again',
       { '/v1': old, '/v2': renaming, '/v3': { moved: { '/z': '/w' } }, '/v4': {} },
       '/y',
       [successor('/v3/z'), latest('/v4/w')],
     ],
-    ['the next one loses it', { '/v1': old, '/v2': { ...gone, moved: { '/x': null } }, '/v3': {} }, '/x', []],
+    ['the next one removes the path', { '/v1': old, '/v2': { ...gone, moved: { '/x': null } }, '/v3': {} }, '/x', []],
     [
-      'it names a successor of its own',
+      'the retired one has a configured successor',
       { '/v1': old, '/v2': { ...renaming, successor: '/v4' }, '/v3': {}, '/v4': {} },
       '/y',
       [successor('/v4/z')],
     ],
     [
-      'one on the way to the newest is retired',
+      'a major before the newest is retired',
       { '/v1': old, '/v2': {}, '/v3': renaming, '/v4': {} },
       '/y',
       [successor('/v2/y'), latest('/v4/z')],
@@ -230,7 +235,7 @@ describe('the way past majors that are retired', () => {
   ])('where %s', (_name, routes, path, expected) => expect(links(routes, path)).toEqual(expected));
 });
 
-describe('the way to the newest major', () => {
+describe('the link to the newest major', () => {
   const moved = { '/drinks/{id}': '/cocktails/{cocktailId}', '/drinks': '/cocktails', '/search': null };
   const v1 = { ...old, moved };
   const renamed = { '/v1': v1, '/v2': { moved: { '/cocktails/{id}': '/mixes/{id}' } }, '/v3': {} };
@@ -251,20 +256,20 @@ describe('the way to the newest major', () => {
 
   it.each([
     ['a path that moved within a segment', within, '/drinks/7.json', ['/v2/mixes/7.xml', '/v3/mixes/7.xml']],
-    ['a path that another row has, within a segment', within, '/drinks/7', ['/v2/cocktails/7', '/v3/cocktails/7']],
+    ['a path of another row, within a segment', within, '/drinks/7', ['/v2/cocktails/7', '/v3/cocktails/7']],
     ['a path that moved twice', renamed, '/drinks/7', ['/v2/cocktails/7', '/v3/mixes/7']],
     ['a path that moved once', renamed, '/drinks', ['/v2/cocktails', '/v3/cocktails']],
     ['a path that stays', renamed, '/x', ['/v2/x', '/v3/x']],
-    ['a path that the second step loses', lost, '/drinks/7', ['/v2/cocktails/7']],
-    ['a path that the first step loses', renamed, '/search', []],
+    ['a path that the second step removes', lost, '/drinks/7', ['/v2/cocktails/7']],
+    ['a path that the first step removes', renamed, '/search', []],
     ['a path that every contract has', known, '/drinks/7', ['/v2/cocktails/7', '/v3/cocktails/7']],
     ['a path that the last contract does not have', known, '/pubs', ['/v2/pubs']],
     ['a path that the next contract does not have', known, '/nothing', []],
     ['a path over a major without a contract', unknownBetween, '/pubs', ['/v2/pubs', '/v3/pubs']],
-    ['a path that only a major that is passed over loses', passedOver, '/x', ['/v2/x', '/v4/x']],
+    ['a path that only a skipped major removes', passedOver, '/x', ['/v2/x', '/v4/x']],
     ['a path that moved, over majors that change nothing', longer, '/drinks/7', ['/v2/cocktails/7', '/v6/mixes/7']],
-    ['a path that is lost on the way', longer, '/x', ['/v2/x']],
-  ])('is that of %s', (_name, routes, path, [next, newest]) =>
+    ['a path that a later step removes', longer, '/x', ['/v2/x']],
+  ])('is correct for %s', (_name, routes, path, [next, newest]) =>
     expect(links(routes, path)).toEqual([
       ...(next === undefined ? [] : [successor(next)]),
       ...(newest === undefined ? [] : [latest(newest)]),
@@ -272,19 +277,19 @@ describe('the way to the newest major', () => {
   );
 });
 
-describe('the page for people', () => {
+describe('the info page', () => {
   const page = (rel: string): string => `<${info}>; rel="${rel}"; type="text/html"`;
 
   it.each([
     ['with a deprecation', { deprecation, info }, [page('deprecation')]],
     ['with a sunset as well', { deprecation, sunset, info }, [page('deprecation'), page('sunset')]],
-    ['with no counterpart to point to', { deprecation, info, moved: { '/x': null } }, [page('deprecation')]],
+    ['without a counterpart in the successor', { deprecation, info, moved: { '/x': null } }, [page('deprecation')]],
   ])('is linked %s', (_name, route, expected) => {
     const found = links({ '/v1': route, '/v2': {} });
     expect(found.filter((link) => !link.includes('-version'))).toEqual(expected);
   });
 
-  it('comes behind the successor', () =>
+  it('comes after the successor', () =>
     expect(links({ '/v1': { deprecation, info }, '/v2': {} })).toEqual([
       '</v2/x>; rel="successor-version"',
       page('deprecation'),

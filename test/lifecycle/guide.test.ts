@@ -19,11 +19,11 @@ it.each([
   ['/search', null],
   ['/bars', null],
   ['/health', '/health'],
-])('follows %s from major to major: %s', (path, expected) => {
+])('follows the moves of %s over several majors: %s', (path, expected) => {
   expect(movedTo(path, renamings(v1, v3, snapshot))).toBe(expected);
 });
 
-it('goes no further than it is asked to', () => {
+it('follows moves only up to the given version', () => {
   expect(movedTo('/drinks/{id}', renamings(v1, v2, snapshot))).toBe('/cocktails/{id}');
 });
 
@@ -32,11 +32,11 @@ const hidden = { contract: { file: 'v2.json', publish: false } };
 const gone = { deprecation: '1970-01-01', sunset: '1970-01-02', after_sunset: 'gone', contract: 'v2.json' };
 
 it.each([
-  ['where the file asks for it', { ...open, guide: true }, open, '/api/guides/v1-to-v3'],
-  ['not where it does not', open, open, undefined],
-  ['not where the next one has no contract', { ...open, guide: true }, {}, undefined],
-  ['not where the contract of the next one is hidden', { ...open, guide: true }, hidden, undefined],
-])('has a path %s, even once the version between has ended', (_where, from, to, expected) => {
+  ['with `guide: true`', { ...open, guide: true }, open, '/api/guides/v1-to-v3'],
+  ['not without `guide: true`', open, open, undefined],
+  ['not if the next one has no contract', { ...open, guide: true }, {}, undefined],
+  ['not if the contract of the next one is not published', { ...open, guide: true }, hidden, undefined],
+])('a guide past an ended version has a path %s', (_where, from, to, expected) => {
   const routes = snapshotOf({ '/v1': from, '/v2': gone, '/v3': to }, { base_path: '/api' });
   expect(guidePath(versionOf(routes, 'v1'), versionOf(routes, 'v3'), routes)).toBe(expected);
   expect(guidePath(versionOf(routes, 'v1'), undefined, routes)).toBeUndefined();

@@ -22,7 +22,7 @@ const deprecated = { upstream, deprecation: '2026-01-01' };
 const ended = { ...deprecated, sunset: '2026-06-30' };
 const ahead = { ...deprecated, sunset: '2028-06-30' };
 
-describe('an edit is taken over', () => {
+describe('an edit is accepted', () => {
   it.each<[string, Routes, Routes]>([
     ['that changes nothing', { '/v1': ahead }, { '/v1': ahead }],
     ['that adds a version', {}, { '/v1': upstream }],
@@ -33,11 +33,11 @@ describe('an edit is taken over', () => {
     ['that answers 410 past the sunset', { '/v1': ended }, { '/v1': { ...ended, after_sunset: 'gone' } }],
     ['that removes a tombstone', { '/v1': { retired: true } }, {}],
     ['that removes a tombstone past its sunset', { '/v1': { ...ended, retired: true } }, {}],
-    ['that removes what ended by its date', { '/v1': { ...ended, after_sunset: 'gone' } }, {}],
-    ['that brings a tombstone back', { '/v1': { retired: true } }, { '/v1': upstream }],
+    ['that removes a version that ended by its date', { '/v1': { ...ended, after_sunset: 'gone' } }, {}],
+    ['that restores a tombstone', { '/v1': { retired: true } }, { '/v1': upstream }],
     ['that changes a target', { '/v1': ahead }, { '/v1': { ...ahead, upstream: 'http://127.0.0.1:3009' } }],
     [
-      'that was as wrong before',
+      'whose faults are not new',
       { '/v1': { ...ahead, successor: '/v2' }, '/v2': { retired: true } },
       {
         '/v1': { ...ahead, successor: '/v2', upstream: 'http://127.0.0.1:3009' },
@@ -82,7 +82,7 @@ describe('an edit is refused', () => {
       [/from 2028-06-30T12:00:00Z to 2028-06-30T08:30:00Z/],
     ],
     [
-      'that announces a sunset too near',
+      'that announces a sunset too early',
       { '/v1': deprecated },
       { '/v1': { ...deprecated, sunset: '2026-12-01' } },
       [/guard.notice \(30 days\)/],
@@ -97,7 +97,7 @@ describe('an edit is refused', () => {
       [/\/v2, the successor of \/v1, is retired itself/],
     ],
     [
-      'that ends the successor first',
+      'that ends the successor earlier',
       { '/v1': { ...ahead, successor: '/v2' }, '/v2': upstream },
       {
         '/v1': { ...ahead, successor: '/v2' },
@@ -141,15 +141,14 @@ describe('guard.force', () => {
   const forced = (reason: string): Snapshot =>
     file({ '/v1': { ...ahead, retired: true } }, { guard: { force: { '/v1': reason } } });
 
-  it('lets an edit pass whose reason is new', () =>
-    expect(guardReload(before, forced('leaked'), never, now)).toEqual([]));
+  it('allows an edit with a new reason', () => expect(guardReload(before, forced('leaked'), never, now)).toEqual([]));
 
-  it('counts once', () => {
+  it('allows one reload only', () => {
     const again = file({ '/v1': ahead }, { guard: { force: { '/v1': 'leaked' } } });
     expect(guardReload(again, forced('leaked'), never, now)).toHaveLength(1);
   });
 
-  it('is spelled out by a refusal, and that line works', () => {
+  it('is suggested by a refusal, and the suggested line works', () => {
     const [refusal] = guardReload(before, file({ '/v1': { ...ahead, retired: true } }), never, now);
     expect(refusal?.force).toBe('guard: { force: { /v1: "<why this is right>" } }');
   });

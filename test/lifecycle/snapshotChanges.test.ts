@@ -9,8 +9,8 @@ const b = 'http://127.0.0.1:3002';
 it.each<[string, object, object, string[]]>([
   ['nothing', { '/v1': a }, { '/v1': a }, []],
   ['another spelling', { '/v1': a }, { '/v1': { upstream: [a], prefix: 'strip' } }, []],
-  ['a version that comes', { '/v1': a }, { '/v1': a, '/v2': b }, ['/v2: added, active']],
-  ['a version that goes', { '/v1': a, '/v2': b }, { '/v1': a }, ['/v2: removed']],
+  ['an added version', { '/v1': a }, { '/v1': a, '/v2': b }, ['/v2: added, active']],
+  ['a removed version', { '/v1': a, '/v2': b }, { '/v1': a }, ['/v2: removed']],
   [
     'a deprecation and a sunset',
     { '/v1': a },
@@ -18,12 +18,12 @@ it.each<[string, object, object, string[]]>([
     ['/v1: active → deprecated, deprecation 2026-06-30, sunset 2027-06-30'],
   ],
   [
-    'a sunset that is taken back',
+    'a removed sunset',
     { '/v1': { upstream: a, deprecation: '2026-06-30', sunset: '2027-06-30' } },
     { '/v1': { upstream: a, deprecation: '2026-06-30' } },
     ['/v1: sunset removed'],
   ],
-  ['a target that is swapped', { '/v1': a }, { '/v1': b }, [`/v1: target ${b} added, target ${a} removed`]],
+  ['a replaced target', { '/v1': a }, { '/v1': b }, [`/v1: target ${b} added, target ${a} removed`]],
   ['a prefix', { '/v1': a }, { '/v1': { upstream: a, prefix: 'forward' } }, ['/v1: prefix: forward']],
   ['a time-out', { '/v1': a }, { '/v1': { upstream: a, timeouts: { connect: '1s' } } }, ['/v1: settings changed']],
   ['moved rows', { '/v1': a }, { '/v1': { upstream: a, moved: { '/x': '/y' } } }, ['/v1: settings changed']],
@@ -31,7 +31,7 @@ it.each<[string, object, object, string[]]>([
   expect(changesBetween(snapshotFrom({ routes: before }), snapshotFrom({ routes: after }), now)).toEqual(expected),
 );
 
-it('settings of the gateway are named, and not shown', () => {
+it('settings of the gateway are named without their values', () => {
   const routes = { '/v1': a };
   const after = snapshotFrom({ routes, gateway: { admin_token: 'secret' } });
   expect(changesBetween(snapshotFrom({ routes }), after, now)).toEqual(['gateway: settings changed']);

@@ -39,14 +39,14 @@ describe.each([
   ['that is gone at its sunset', gone, sunsetAt, 'retired'],
   ['that is gone at its sunset', gone, farAhead, 'retired'],
 
-  ['deprecated and sunset in one', atOnce, deprecatedAt - 1, 'announced'],
-  ['deprecated and sunset in one', atOnce, deprecatedAt, 'sunset'],
-  ['deprecated and gone in one', { ...atOnce, after_sunset: 'gone' }, deprecatedAt, 'retired'],
+  ['with one date for both', atOnce, deprecatedAt - 1, 'announced'],
+  ['with one date for both', atOnce, deprecatedAt, 'sunset'],
+  ['with one date for both, gone', { ...atOnce, after_sunset: 'gone' }, deprecatedAt, 'retired'],
 
   ['that is a tombstone', tombstone, longAgo, 'retired'],
   ['that is a tombstone', tombstone, farAhead, 'retired'],
-  ['that is a tombstone with dates ahead', datedTombstone, longAgo, 'retired'],
-  ['that is a tombstone with dates behind', datedTombstone, farAhead, 'retired'],
+  ['that is a tombstone with future dates', datedTombstone, longAgo, 'retired'],
+  ['that is a tombstone with past dates', datedTombstone, farAhead, 'retired'],
 ])('a version %s', (_name, route, now, stage) => {
   it(`is ${stage} at ${new Date(now).toISOString()}`, () =>
     expect(stageOf(versionOf(snapshotOf({ '/v1': route }), 'v1'), now)).toBe(stage));
@@ -69,32 +69,32 @@ const retired = { retired: true };
 
 describe('the successor of v1', () => {
   it.each([
-    ['none above it', { '/v1': {} }, undefined],
-    ['only a lower one', { '/v0': {}, '/v1': {} }, undefined],
+    ['none without a higher version', { '/v1': {} }, undefined],
+    ['none with only a lower version', { '/v0': {}, '/v1': {} }, undefined],
     ['the next one', { '/v1': {}, '/v2': {}, '/v3': {} }, 'v2'],
     ['the next one in number, not in the file', { '/v10': {}, '/v9': {}, '/v1': {} }, 'v9'],
-    ['one behind a tombstone', { '/v1': {}, '/v2': retired, '/v3': {} }, 'v3'],
-    ['one behind a version that is gone', { '/v1': {}, '/v2': goneAtNow, '/v3': {} }, 'v3'],
+    ['the one after a tombstone', { '/v1': {}, '/v2': retired, '/v3': {} }, 'v3'],
+    ['the one after a version that is gone', { '/v1': {}, '/v2': goneAtNow, '/v3': {} }, 'v3'],
     ['one that is past its sunset and served', { '/v1': {}, '/v2': sunsetAtNow, '/v3': {} }, 'v2'],
-    ['only tombstones above it', { '/v1': {}, '/v2': retired, '/v3': goneAtNow }, undefined],
-    ['the one that the file names', { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': {} }, 'v3'],
+    ['none with only retired versions above it', { '/v1': {}, '/v2': retired, '/v3': goneAtNow }, undefined],
+    ['the configured one', { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': {} }, 'v3'],
     [
-      'the one behind the one that the file names, which is a tombstone',
+      'the one after the configured one, which is a tombstone',
       { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': retired, '/v4': {} },
       'v4',
     ],
     [
-      'the one behind the one that the file names, which is gone',
+      'the one after the configured one, which is gone',
       { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': goneAtNow, '/v4': {} },
       'v4',
     ],
     [
-      'none, where the one that the file names is a tombstone and the last',
+      'none, if the configured one is a tombstone and the last',
       { '/v1': { successor: '/v3' }, '/v2': {}, '/v3': retired },
       undefined,
     ],
     [
-      'the one that a tombstone names',
+      'the configured one of a tombstone',
       { '/v1': {}, '/v2': { ...retired, successor: '/v4' }, '/v3': {}, '/v4': {} },
       'v4',
     ],
@@ -138,21 +138,21 @@ describe('the counterpart in v2', () => {
   const snapshot = snapshotOf({ '/v1': { moved }, '/v2': {} });
 
   it.each([
-    ['the same path, where nothing is said', '/pubs/7', '/pubs/7'],
+    ['the same path without a row', '/pubs/7', '/pubs/7'],
     ['the root', '/', '/'],
-    ['no path at all', '', ''],
+    ['an empty path', '', ''],
     ['a moved path', '/drinks', '/cocktails'],
     ['a moved path with a parameter', '/drinks/7', '/cocktails/7'],
     ['parameters in another order', '/drinks/7/likes/9', '/likes/9/of/7'],
     ['a parameter within a segment', '/drinks/7.json', '/cocktails/7.json'],
     ['several within a segment', '/menus/bar-2.html', '/menus/2/of/bar'],
-    ['a segment that the text within it does not fit', '/menus/bar.html', '/menus/bar.html'],
-    ['a new name with the value that no name takes', '/a/1/2', '/b/2/1'],
-    ['an escape as it stands', '/drinks/%C3%a9%2f', '/cocktails/%C3%a9%2f'],
+    ['a segment that does not match the text of its pattern', '/menus/bar.html', '/menus/bar.html'],
+    ['a new name with the value that is left', '/a/1/2', '/b/2/1'],
+    ['an escape unchanged', '/drinks/%C3%a9%2f', '/cocktails/%C3%a9%2f'],
     ['a path that only looks moved', '/drinks/', '/drinks/'],
     ['another case', '/Drinks', '/Drinks'],
     ['an inner //', '/a//b', '/a//b'],
-    ['none, where the row is null', '/search', undefined],
+    ['none for a row of null', '/search', undefined],
     ['a path below a row of null', '/search/7', '/search/7'],
   ])('%s', (_name, path, expected) =>
     expect(counterpart(path, versionOf(snapshot, 'v1'), versionOf(snapshot, 'v2'))).toBe(expected),
@@ -168,8 +168,8 @@ describe('the counterpart and the contracts', () => {
     ['both known, the path is in both', known, '/pubs', '/pubs'],
     ['both known, the path is only in the old one', known, '/drinks/7/x', undefined],
     ['both known, the path is in neither', known, '/nothing', undefined],
-    ['both known, moved to a path that is there', known, '/drinks/7', '/cocktails/7'],
-    ['both known, moved to a path that is not', known, '/pub', undefined],
+    ['both known, moved to a path that exists', known, '/drinks/7', '/cocktails/7'],
+    ['both known, moved to a path that does not exist', known, '/pub', undefined],
     ['both known, a row of null', known, '/search', undefined],
     ['only the old one known', onlyOld, '/nothing', '/nothing'],
     ['only the new one known', onlyNew, '/nothing', '/nothing'],

@@ -5,7 +5,7 @@ import { startEditable, startService } from '../runtime/editableGateway.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
 
-/** Reports while the backend of a version is stopped, and after it has started again. */
+/** Checks the status while the backend of a version is stopped, and after it was started again. */
 async function loseBackend(
   routes: (gone: string) => Readonly<Record<string, unknown>>,
   expected: object,

@@ -218,7 +218,7 @@ describe('the log', () => {
   it('retries a file that cannot be opened and reports when it can', async () => {
     const file = await temporaryFile();
     const said: string[] = [];
-    // There is a file in place of its folder.
+    // A file is in place of its folder.
     await writeFile(dirname(file), '');
     const log = new AccessLog(settingsFor(file), (line) => said.push(line), 20);
     onTestFinished(() => log.close());

@@ -22,14 +22,14 @@ describe('the address of a peer', () => {
     ['2001:db8::1', '2001:db8::1'],
     ['::1', '::1'],
     ['::ffff:1', '::ffff:1'],
-    // Node has no address any more once the client has left.
+    // Node has no address after the client has disconnected.
     [undefined, 'unknown'],
   ])('%s is reported as %s', (remote, expected) =>
     expect(peerOf(socketFrom(remote), trusting()).address).toBe(expected),
   );
 });
 
-describe('the word of a peer', () => {
+describe('trust in a peer', () => {
   it.each([
     ['10.1.2.3', [], false],
     ['10.1.2.3', ['10.0.0.0/8'], true],
@@ -55,16 +55,16 @@ describe('the word of a peer', () => {
     ['fd00::1', ['private'], true],
     ['8.8.8.8', ['private', 'loopback'], false],
     [undefined, ['0.0.0.0/0', '::/0'], false],
-  ])('from %s counts for a file that trusts %j: %s', (remote, proxies, expected) =>
+  ])('at %s with trusted_proxies %j: %s', (remote, proxies, expected) =>
     expect(peerOf(socketFrom(remote), trusting(...proxies)).trusted).toBe(expected),
   );
 
-  it('is judged once for a connection and a snapshot', () => {
+  it('is decided once for a connection and a snapshot', () => {
     const [socket, snapshot] = [socketFrom('10.1.2.3'), trusting('10.0.0.0/8')];
     expect(peerOf(socket, snapshot)).toBe(peerOf(socket, snapshot));
   });
 
-  it('is judged anew after a reload', () => {
+  it('is decided again after a reload', () => {
     const socket = socketFrom('10.1.2.3');
     expect(peerOf(socket, trusting('10.0.0.0/8')).trusted).toBe(true);
     expect(peerOf(socket, trusting()).trusted).toBe(false);
@@ -95,9 +95,9 @@ describe('the address of a client', () => {
 });
 
 it.each([
-  ['in the clear', new Socket(), 'http'],
+  ['over plain TCP', new Socket(), 'http'],
   ['over TLS', new TLSSocket(new Socket()), 'https'],
-] as const)('a peer %s speaks %s', (_name, socket, scheme) =>
+] as const)('a peer %s has the scheme %s', (_name, socket, scheme) =>
   expect(peerOf(socketFrom('192.0.2.1', socket), trusting()).scheme).toBe(scheme),
 );
 

@@ -5,15 +5,15 @@ import { expectProblem } from '../support/problem.ts';
 import { ask, message } from '../support/rawClient.ts';
 import { singleValueOf } from '../support/response.ts';
 
-/** OPTIONS for `target`, whose Host is sound. */
+/** OPTIONS for `target` with a valid Host. */
 function options(target: string): string {
   return message(`OPTIONS ${target} HTTP/1.1`, 'Host: api.test');
 }
 
-// RFC 9112 §3.2.4: without path and query it asks for the server as a whole.
+// RFC 9112 §3.2.4: without path and query it is about the server as a whole.
 describe('OPTIONS for a URL without a path', () => {
   it.each(['http://api.test', 'https://api.test:8443', 'HTTP://[2001:db8::1]:80'])(
-    'is answered by us: %s',
+    'is answered by the gateway: %s',
     async (target) => {
       const backend = await startBackend();
       const gateway = await startTestGateway({ '/v1': backend.url });
@@ -26,16 +26,16 @@ describe('OPTIONS for a URL without a path', () => {
   );
 
   it.each([
-    ['a port beyond the last', 'http://api.test:65536'],
-    ['a port that is no number', 'http://api.test:http'],
+    ['a port above 65535', 'http://api.test:65536'],
+    ['a port that is not a number', 'http://api.test:http'],
     ['an open bracket', 'http://[::1'],
-    ['an address that is none', 'http://[::g]'],
-    ['nothing but a port', 'http://:80'],
+    ['an invalid address', 'http://[::g]'],
+    ['only a port', 'http://:80'],
     ['userinfo', 'http://user@api.test'],
     ['a backslash', 'http://api.test\\'],
     ['a number sign', 'http://api.test#x'],
-    ['a control character that is escaped', 'http://a%00b'],
-    ['a space that is escaped wrongly', 'http://a%2'],
+    ['an escaped control character', 'http://a%00b'],
+    ['an incomplete escape', 'http://a%2'],
     ['no authority', 'http://'],
     ['another scheme', 'ftp://api.test'],
   ])('is 400 with %s', async (_name, target) => {
@@ -45,7 +45,7 @@ describe('OPTIONS for a URL without a path', () => {
     expect(backend.bytes).toBe('');
   });
 
-  it('is 400 with a detail that says which part is wrong', async () => {
+  it('is 400 with a detail that names the invalid part', async () => {
     const gateway = await startTestGateway({ '/v1': (await startBackend()).url });
     const problem = expectProblem(await ask(gateway.port, options('http://api.test:65536')), 400);
     expect(problem['detail']).toBe('The authority of the request target is not valid.');

@@ -7,7 +7,7 @@ import { problemBody, problemFields, statusOf, typeUriOf } from '../../gateway/p
 const codes = Object.keys(catalogue) as ProblemCode[];
 const kinds: readonly (readonly [ProblemCode, ProblemKind])[] = codes.map((code) => [code, catalogue[code]]);
 
-/** The registry that RFC 9209 §2.3 begins. */
+/** The error types of RFC 9209 §2.3. */
 const registered = new Set(
   `dns_timeout dns_error destination_not_found destination_unavailable destination_ip_prohibited
   destination_ip_unroutable connection_refused connection_terminated connection_timeout connection_read_timeout
@@ -29,13 +29,13 @@ describe.each(kinds)('%s', (code, kind) => {
   const body: unknown = JSON.parse(problemBody({ code }, 'id-1'));
   const fields = problemFields({ code }, 42);
 
-  it('has a status of an error, with a text', () => {
+  it('has an error status with a reason phrase', () => {
     expect(statusOf({ code })).toBe(kind.status);
     expect(kind.status).toBeGreaterThanOrEqual(400);
     expect(STATUS_CODES[kind.status]).toMatch(/^[A-Z]/);
   });
 
-  it('has a title and a detail for people', () => {
+  it('has a title and a detail', () => {
     expect(kind.title).toMatch(/^[A-Z][^.]*[^.\s]$/);
     expect(kind.detail).toMatch(/^[A-Z].*\.$/);
   });
@@ -55,7 +55,7 @@ describe.each(kinds)('%s', (code, kind) => {
   it('has a URN for its type', () =>
     expect(typeUriOf(code)).toMatch(/^urn:version-gateway:problem:[a-z]+(?:-[a-z]+)*$/));
 
-  it('has a Proxy-Status of one member, whose error is a registered one', () => {
+  it('has a Proxy-Status of one member with a registered error', () => {
     const list = parseList(fieldOf(fields, 'Proxy-Status') ?? '');
     expect(list).toHaveLength(1);
     const [name, parameters] = list[0] ?? [];
@@ -64,14 +64,14 @@ describe.each(kinds)('%s', (code, kind) => {
     if (kind.proxyError !== undefined) expect(registered).toContain(String(parameters?.get('error')));
   });
 
-  it('is problem+json, of its length, and not for caches', () => {
+  it('is problem+json with its length, and is not cached', () => {
     expect(fieldOf(fields, 'Content-Type')).toBe('application/problem+json');
     expect(fieldOf(fields, 'Content-Length')).toBe('42');
     expect(fieldOf(fields, 'Cache-Control')).toBe('no-store');
   });
 });
 
-// RFC 9209 §2.3: denied is what we understand and refuse; an error is what we cannot make sense of.
+// RFC 9209 §2.3: `denied` is for a request that is understood and refused, `error` for one that is malformed.
 it.each<[code: ProblemCode, status: number, error: string]>([
   ['BAD_REQUEST', 400, 'http_request_error'],
   ['HTTP_VERSION_UNSUPPORTED', 505, 'http_request_denied'],
@@ -83,7 +83,7 @@ it.each<[code: ProblemCode, status: number, error: string]>([
   expect(fieldOf(problemFields({ code }, 0), 'Proxy-Status')).toBe(`version-gateway; error=${error}`);
 });
 
-it('has no two kinds of one title, detail or type', () => {
+it('has no title, detail or type twice', () => {
   for (const values of [
     kinds.map(([, kind]) => kind.title),
     kinds.map(([, kind]) => kind.detail),
@@ -106,13 +106,13 @@ describe('one occurrence', () => {
     });
   });
 
-  it('has fields of its own, behind the others', () =>
+  it('has its own fields after the others', () =>
     expect(problemFields({ code: 'OVERLOADED', fields: ['Retry-After', '1'] }, 2).slice(-2)).toEqual([
       'Retry-After',
       '1',
     ]));
 
-  it('may be cached for its own max-age', () => {
+  it('can have its own max-age', () => {
     const fields = problemFields({ code: 'VERSION_RETIRED', fields: ['Cache-Control', 'max-age=60'] }, 2);
     expect(fields.filter((name) => name === 'Cache-Control')).toHaveLength(1);
     expect(fieldOf(fields, 'Cache-Control')).toBe('max-age=60');

@@ -66,10 +66,14 @@ describe('the facts', () => {
   });
 
   it.each<[string, Given, string[] | undefined]>([
-    ['knows who came after the deprecation', {}, ['new']],
-    ['does not know, as the ledger is younger', { covered: now - 30 * day }, undefined],
-    ['has none', { routes: { '/v1': upstream } }, undefined],
-    ['has one ahead', { routes: { '/v1': { upstream, deprecation: '2026-12-01' } } }, undefined],
+    ['have the clients that came after the deprecation', {}, ['new']],
+    ['do not have them if the ledger is younger', { covered: now - 30 * day }, undefined],
+    ['do not have them without a deprecation', { routes: { '/v1': upstream } }, undefined],
+    [
+      'do not have them before the deprecation',
+      { routes: { '/v1': { upstream, deprecation: '2026-12-01' } } },
+      undefined,
+    ],
   ])('%s', async (_what, given, expected) => {
     const recent = [row('v1', 'old', now - day), row('v1', 'new', now - 20 * day), row('v1', 'new', now - day)];
     const rows = 'covered' in given ? recent : [row('v1', 'old', now - 200 * day), ...recent];
@@ -86,7 +90,7 @@ describe('the facts', () => {
 
     it.each<[string, UsageRow[]]>([
       ['a monthly job', visits('x', 100, 70, 40, 9)],
-      ['a job that has run twice', visits('x', 40, 9)],
+      ['a job that ran twice', visits('x', 40, 9)],
       ['a weekly job that is late', visits('x', 35.01, 28, 21, 14.01, 7.5)],
       ['a job of three days a month', visits('x', 72, 71, 70, 42, 41, 40, 11, 10, 9)],
     ])('%s is expected', async (_what, rows) => expect(await answers(rows)).toEqual([['x'], []]));
@@ -98,7 +102,7 @@ describe('the facts', () => {
         'a daily client with a holiday',
         visits('x', ...Array.from({ length: 40 }, (_one, n) => (n < 20 ? n + 9 : n + 20))),
       ],
-      ['a monthly job, as rhythms are off', visits('x', 100, 70, 40, 9), { rhythm: 'off' }],
+      ['a monthly job with `rhythm: off`', visits('x', 100, 70, 40, 9), { rhythm: 'off' }],
     ])('%s is gone', async (_what, rows, retire) => expect(await answers(rows, retire)).toEqual([[], ['x']]));
 
     it.each<[string, UsageRow[], object?]>([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { firstSegment, looksLikeVersion, parseRequestTarget, pathBelow } from '../../gateway/routing/requestTarget.ts';
 
-/** The target as it goes on, or the reason for its refusal. */
+/** The target as it is forwarded, or the reason for its refusal. */
 function read(target: string): string {
   const result = parseRequestTarget(target);
   return typeof result === 'string' ? `refused: ${result}` : result.origin;
@@ -22,16 +22,16 @@ describe('a target that is sent on byte for byte', () => {
     ['a version with a leading zero', '/v01'],
     ['an upper-case version', '/V1'],
     ['minor and patch numbers', '/v1.3.7/x'],
-    ['a version that goes on behind an escape', '/v1%2fx'],
+    ['a version that continues with an escape', '/v1%2fx'],
     ['no version', '/x'],
     ['an escaped slash', '/v1/a%2fb'],
     ['an escaped backslash', '/v1/a%5cb'],
     ['an escaped percent sign', '/v1/100%25'],
     ['an escaped escape', '/v1/a%252fb'],
-    ['an escape of what needs none', '/v1/%61%7E'],
+    ['an unnecessary escape', '/v1/%61%7E'],
     ['escapes in both cases', '/v1/%c3%A9'],
     ['an escaped space', '/v1/a%20b'],
-    ['bytes that are no UTF-8', '/v1/%ff%fe'],
+    ['bytes that are not UTF-8', '/v1/%ff%fe'],
     ['an escaped question mark and number sign', '/v1/a%3fb%23c'],
     ['an inner //', '/v1//x///y'],
     ['a // at the end', '/v1//'],
@@ -47,11 +47,11 @@ describe('a target that is sent on byte for byte', () => {
   it.each([
     ['an empty query', '?'],
     ['an odd query', '?a&&=&b=c?d'],
-    ['escapes that are none', '?100%&%zz&%'],
+    ['invalid escapes', '?100%&%zz&%'],
     ['a backslash, a number sign and //', '?a=\\b#c//d'],
     ['dot segments', '?/../%2e%2e/..;x'],
     ['escaped control characters', '?%00%0d%0a%7f'],
-  ])('with a query of its own rules: %s', (_name, query) =>
+  ])('with any query: %s', (_name, query) =>
     expect(parseRequestTarget(`/v1/x${query}`)).toEqual({ origin: `/v1/x${query}`, pathEnd: 5 }),
   );
 });
@@ -59,7 +59,7 @@ describe('a target that is sent on byte for byte', () => {
 describe('a target that is refused', () => {
   it.each([
     ['a leading //', '//v1/x'],
-    ['nothing but //', '//'],
+    ['only //', '//'],
     ['a leading // and a host', '//evil.test/v1'],
     ['a backslash', '/v1\\x'],
     ['a backslash at the front', '/\\v1'],
@@ -68,8 +68,8 @@ describe('a target that is refused', () => {
     ['a % at the end', '/v1/100%'],
     ['a % and one digit', '/v1/%4'],
     ['a % and no digits', '/v1/%zz'],
-    ['a % and a digit that is none', '/v1/%4g'],
-    ['an escape of another sort', '/v1/%u002e'],
+    ['a % and an invalid digit', '/v1/%4g'],
+    ['another kind of escape', '/v1/%u002e'],
     ['nothing', ''],
     ['an asterisk', '*'],
     ['a path without its slash', 'v1/x'],
@@ -192,7 +192,7 @@ describe('an absolute-form target', () => {
     ['userinfo', 'http://user@api.test/v1'],
     ['userinfo with a password', 'http://user:pass@api.test/v1'],
     ['empty userinfo', 'http://@api.test/v1'],
-    ['a port that is no number', 'http://api.test:http/v1'],
+    ['a port that is not a number', 'http://api.test:http/v1'],
     ['a port beyond the last', 'http://api.test:65536/v1'],
     ['an open bracket', 'http://[::1/v1'],
     ['a space in the authority', 'http://api test/v1'],
@@ -218,8 +218,8 @@ describe('the path below a base path', () => {
 
   it.each([
     ['another name', '/v1/x', '/api'],
-    ['a name that goes on', '/apix/v1', '/api'],
-    ['a name that goes on behind an escape', '/api%2fv1', '/api'],
+    ['a longer name', '/apix/v1', '/api'],
+    ['a name that continues with an escape', '/api%2fv1', '/api'],
     ['another case', '/API/v1', '/api'],
     ['further down', '/x/api/v1', '/api'],
     ['less than all of it', '/a/v1', '/a/b'],

@@ -68,7 +68,7 @@ describe('POST /api/reload', () => {
     expect(config).toMatchObject({ generation: 1, last_failure: { trigger: 'admin' } });
   });
 
-  it('refuses an edit that breaks a promise, until it is forced with a reason', async () => {
+  it('refuses an edit that the guard rejects, until it is forced with a reason', async () => {
     const backend = await startBackend();
     const { gateway, edit, post } = await start(`  /v1: ${backend.url}\n  /v2: ${backend.url}\n`);
     expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(200);
@@ -130,7 +130,7 @@ describe('POST /api/reload', () => {
     });
   });
 
-  it('accepts only JSON and says so', async () => {
+  it('answers 415 to a body that is not JSON', async () => {
     const { post } = await start('  /v1: http://127.0.0.1:1\n');
     expect((await post('text/plain')).status).toBe(415);
     expect(await (await post()).json()).toEqual({ kind: 'unchanged' });

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { ask, countExactly, startCounted, startService } from './workerCounting.ts';
 
 it(
-  'the ledger counts what was sent, by client and version, through a reload and a rolling restart',
+  'the ledger has the exact counts by client and version after a reload and a rolling restart',
   {
     timeout: 120_000,
   },

@@ -49,7 +49,7 @@ async function openEach(count: number, { backend, gateway }: Awaited<ReturnType<
   return clients;
 }
 
-it('requests that a draining worker cuts off, and clients that leave it, are in the ledger and the log', {
+it('requests that a draining worker cuts off, or whose clients disconnect, are in the ledger and the log', {
   timeout: 120_000,
 }, async () => {
   const started = await startGateway();

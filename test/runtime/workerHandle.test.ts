@@ -133,7 +133,7 @@ it('after the primary was suspended, no worker counts as unresponsive', patient,
   const before = await gateway.pids();
   gateway.child.kill('SIGSTOP');
   onTestFinished(() => void gateway.child.kill('SIGCONT'));
-  // Twice the time a worker may be silent. If time were measured, all of it would count.
+  // Twice worker_timeout. Time in which the primary does not run must not count.
   await sleep(4_000);
   gateway.child.kill('SIGCONT');
   expect((await gateway.pids()).sort()).toEqual(before.sort());

@@ -25,7 +25,7 @@ it('while no worker runs, connections wait and are not refused', patient, async 
   }
 });
 
-it('the same over TLS, and any worker can resume a session', patient, async () => {
+it('over TLS as well, and any worker can resume a session', patient, async () => {
   const backend = await startBackend(answer(200, 'ok'));
   const folder = temporaryFolder();
   makePair(folder, 'api.test');

@@ -29,14 +29,14 @@ async function countedIn(store: string): Promise<{ right: number; wrong: number 
 }
 
 it.each([1, 2])(
-  'a ledger that can be read only after the start has its own tags from then on, with %i workers',
+  'once a ledger can be read after the start, its salt is used, with %i workers',
   { timeout: 120_000 },
   async (workers) => {
     const folder = temporaryFolder();
     const [away, kept] = [join(folder, 'away'), join(folder, 'kept')];
     const store = join(kept, 'usage.db');
     Ledger.open({ store: join(away, 'usage.db'), retention: 86_400_000 }, { clock: systemClock }).close();
-    // For now there is a file in place of its folder.
+    // A file is in place of its folder.
     writeFileSync(kept, '');
     const gateway = await startWorkers(
       workers,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ClockWatch } from '../../gateway/shared/clock.ts';
 
-/** Looks once for each pair: how far the monotonic clock and the wall clock moved since the look before, in ms. */
+/** One check for each pair: how far the monotonic clock and the wall clock moved since the last check, in ms. */
 function jumps(moves: readonly (readonly [monotonic: number, wall: number])[]): number[] {
   let [monotonic, now] = [1_000, 1_790_000_000_000];
   const watch = new ClockWatch({ now: () => now, monotonic: () => monotonic });
@@ -31,7 +31,7 @@ it('a clock that is set in several small steps jumps as soon as they add up', ()
   expect(found.reduce((sum, jump) => sum + jump, 0)).toBeCloseTo(16_000, -2);
 });
 
-it('a slew of NTP is no jump, however long it lasts', () => {
+it('a slew by NTP is not a jump, however long it takes', () => {
   const hour = 3_600_000;
   expect(jumps(Array.from({ length: 720 }, () => [hour / 720, hour / 720 + 2.4] as const))).toEqual(Array(720).fill(0));
 });

@@ -62,7 +62,7 @@ describe.each(Object.entries(readers))('a file that is read %s', (_name, read) =
   });
 });
 
-it('makes all that is missing, and may be called again', () => {
+it('creates all missing folders, and can be called again', () => {
   const folder = join(temporaryFolder(), 'a', 'b', 'c');
   makeFolder(folder);
   makeFolder(folder);
@@ -81,13 +81,13 @@ it.each([
   ['file', 'EEXIST'],
   ['file/below', 'EEXIST'],
   ['dangling', 'EEXIST'],
-])('names the obstacle: %s', (path, code) => {
+])('throws the reason: %s', (path, code) => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'file'), '');
   symlinkSync(join(folder, 'nowhere'), join(folder, 'dangling'));
   expect(() => makeFolder(join(folder, path))).toThrow(code);
 });
 
-it.runIf(process.platform === 'linux')('ends if a file system refuses to make folders', () => {
+it.runIf(process.platform === 'linux')('ends if a file system refuses to create folders', () => {
   expect(() => makeFolder('/proc/nope/below')).toThrow('ENOENT');
 });

@@ -16,10 +16,10 @@ describe('an IMF-fixdate', () => {
     ['2028-02-29T00:00:00Z', 'Tue, 29 Feb 2028 00:00:00 GMT'],
     ['2026-12-31T23:59:59-02:00', 'Fri, 01 Jan 2027 01:59:59 GMT'],
     ['9999-12-31T23:59:59Z', 'Fri, 31 Dec 9999 23:59:59 GMT'],
-    // Not 1901 and 1999, as Date.UTC has it.
+    // Date.UTC would read these years as 1901 and 1999.
     ['0001-01-01T00:00:00Z', 'Mon, 01 Jan 0001 00:00:00 GMT'],
     ['0099-12-31T00:00:00Z', 'Thu, 31 Dec 0099 00:00:00 GMT'],
-  ])('of %s is %s, and reads back as it', (iso, text) => {
+  ])('of %s is %s, and is read back', (iso, text) => {
     expect(httpDate(Date.parse(iso))).toBe(text);
     expect(parseHttpDate(text)).toBe(Date.parse(iso));
   });
@@ -43,7 +43,7 @@ describe('an older format', () => {
   it.each([
     ['asctime, with a day of one digit', 'Sun Nov  6 08:49:37 1994', '1994-11-06T08:49:37.000Z'],
     ['asctime, with a day of two', 'Wed Nov 16 08:49:37 1994', '1994-11-16T08:49:37.000Z'],
-    ['asctime, far back', 'Mon Jan  1 00:00:00 0001', '0001-01-01T00:00:00.000Z'],
+    ['asctime, year 1', 'Mon Jan  1 00:00:00 0001', '0001-01-01T00:00:00.000Z'],
     ['RFC 850', 'Sunday, 06-Nov-94 08:49:37 GMT', '1994-11-06T08:49:37.000Z'],
     ['RFC 850, on a Wednesday', 'Wednesday, 16-Nov-94 08:49:37 GMT', '1994-11-16T08:49:37.000Z'],
     ['RFC 850, in a leap year', 'Tuesday, 29-Feb-28 00:00:00 GMT', '2028-02-29T00:00:00.000Z'],
@@ -64,21 +64,21 @@ describe('an older format', () => {
     expect(read(`Sunday, 02-Jan-${digits} 00:00:00 GMT`, now)).toBe(`${year}-01-02T00:00:00.000Z`),
   );
 
-  it('goes by the present time unless told otherwise', () => {
+  it('uses the current time by default', () => {
     const year = new Date().getUTCFullYear();
     const digits = String((year + 10) % 100).padStart(2, '0');
     expect(read(`Sunday, 02-Jan-${digits} 00:00:00 GMT`)).toBe(`${year + 10}-01-02T00:00:00.000Z`);
   });
 });
 
-// RFC 9110 §5.6.7 has a grammar for a leap second; no clock of ours has one.
+// RFC 9110 §5.6.7 has a grammar for a leap second; JavaScript dates have none.
 it.each([
   ['Sat, 31 Dec 2016 23:59:60 GMT', '2016-12-31T23:59:59.000Z'],
   ['Saturday, 31-Dec-16 23:59:60 GMT', '2016-12-31T23:59:59.000Z'],
   ['Sat Dec 31 23:59:60 2016', '2016-12-31T23:59:59.000Z'],
 ])('the leap second %s is the second before', (text, expected) => expect(read(text, '2026-11-21')).toBe(expected));
 
-describe('what is no date of HTTP', () => {
+describe('not an HTTP date', () => {
   it.each([
     ['nothing', ''],
     ['an ISO date', '2028-06-30'],
@@ -91,11 +91,11 @@ describe('what is no date of HTTP', () => {
     ['a day of one digit', 'Fri, 3 Jun 2028 23:59:59 GMT'],
     ['a year of two digits', 'Fri, 30 Jun 28 23:59:59 GMT'],
     ['a year of five digits', 'Fri, 30 Jun 12028 23:59:59 GMT'],
-    ['a month that is none', 'Fri, 30 Jux 2028 23:59:59 GMT'],
+    ['an unknown month', 'Fri, 30 Jux 2028 23:59:59 GMT'],
     ['lower case', 'fri, 30 jun 2028 23:59:59 gmt'],
     ['no day of the week', '30 Jun 2028 23:59:59 GMT'],
     ['space around it', ' Fri, 30 Jun 2028 23:59:59 GMT'],
-    ['two of them', 'Fri, 30 Jun 2028 23:59:59 GMT, Sat, 01 Jul 2028 23:59:59 GMT'],
+    ['two dates', 'Fri, 30 Jun 2028 23:59:59 GMT, Sat, 01 Jul 2028 23:59:59 GMT'],
     ['RFC 850 with a short day', 'Fri, 30-Jun-28 23:59:59 GMT'],
     ['RFC 850 with a year of four digits', 'Friday, 30-Jun-2028 23:59:59 GMT'],
     ['RFC 850 with spaces', 'Friday, 30 Jun 28 23:59:59 GMT'],
@@ -104,7 +104,7 @@ describe('what is no date of HTTP', () => {
     ['asctime with one space before one digit', 'Fri Jun 3 23:59:59 2028'],
   ])('%s', (_name, text) => expect(parseHttpDate(text)).toBeUndefined());
 
-  // A date that does not exist must not become the one after it.
+  // A date that does not exist must not become the next valid date.
   describe.each<[format: string, write: (day: string, month: string, time: string) => string]>([
     ['IMF-fixdate', (day, month, time) => `Fri, ${day} ${month} 2027 ${time} GMT`],
     ['RFC 850', (day, month, time) => `Friday, ${day}-${month}-27 ${time} GMT`],

@@ -36,34 +36,34 @@ describe('a look-up', () => {
 
   it.each([
     ['a literal is preferred to a parameter', '/drinks/mine', '/drinks/mine'],
-    ['a literal that leads nowhere gives way to a parameter', '/drinks/mine/likes', '/drinks/{id}/likes'],
-    ['a deep literal that leads nowhere, too', '/drinks/mine/7/y', '/drinks/{id}/{part}/y'],
-    ['the deeper literal holds where it leads on', '/drinks/mine/7/x', '/drinks/mine/{likeId}/x'],
-    ['a first literal gives way to a first parameter', '/drinks/x/9', '/{any}/x/{more}'],
+    ['a parameter is used if the literal has no match', '/drinks/mine/likes', '/drinks/{id}/likes'],
+    ['a parameter is used if a deeper literal has no match', '/drinks/mine/7/y', '/drinks/{id}/{part}/y'],
+    ['a deeper literal is used if it has a match', '/drinks/mine/7/x', '/drinks/mine/{likeId}/x'],
+    ['a parameter in the first segment is used if the literal has no match', '/drinks/x/9', '/{any}/x/{more}'],
   ])('%s', (_name, path, template) => expect(table.find(path)?.template).toBe(template));
 
   it.each([
     ['an unknown path', '/pubs'],
     ['another case', '/Drinks'],
-    ['a path that goes on', '/drinks/7/likes/8/9'],
+    ['a longer path', '/drinks/7/likes/8/9'],
     ['an empty parameter', '/drinks//likes'],
     ['a slash at the end', '/drinks/7/'],
     ['a collapsed //', '/a/b'],
     ['an escape of a literal', '/%64rinks'],
-    ['a name that every object has', '/__proto__'],
-    ['another one', '/constructor'],
+    ['__proto__', '/__proto__'],
+    ['constructor', '/constructor'],
   ])('finds nothing for %s', (_name, path) => expect(table.find(path)).toBeUndefined());
 
   it('finds nothing in an empty table', () => expect(new PathTable().find('/')).toBeUndefined());
 
-  it('takes the first of two templates that fit the same paths', () => {
+  it('uses the first of two templates that match the same paths', () => {
     const table = tableOf('/drinks/{id}', '/drinks/{name}', '/{a}.json', '/{b}.json');
     expect(table.find('/drinks/7')?.template).toBe('/drinks/{id}');
     expect(table.find('/7.json')?.template).toBe('/{a}.json');
   });
 });
 
-// OpenAPI 3.1 §4.8.8: the more concrete one.
+// OpenAPI 3.1 §4.8.8: the more concrete template is preferred.
 describe('a look-up of a segment with text around its parameter', () => {
   const table = tableOf(
     '/drinks/{id}',
@@ -77,19 +77,19 @@ describe('a look-up of a segment with text around its parameter', () => {
   );
 
   it.each([
-    ['the text behind it', '/drinks/7.json', '/drinks/{id}.json'],
-    ['the text in front of it', '/drinks/a7', '/drinks/a{id}'],
-    ['the text between two', '/drinks/1...2', '/drinks/{from}...{to}'],
+    ['text after it', '/drinks/7.json', '/drinks/{id}.json'],
+    ['text before it', '/drinks/a7', '/drinks/a{id}'],
+    ['text between two', '/drinks/1...2', '/drinks/{from}...{to}'],
     ['another text', '/drinks/7.xml', '/drinks/{id}'],
-    ['a dot that is none', '/drinks/7xjson', '/drinks/{id}'],
-    ['nothing but the text', '/drinks/.json', '/drinks/{id}'],
+    ['a template without the text for another character', '/drinks/7xjson', '/drinks/{id}'],
+    ['a template without the text for an empty parameter', '/drinks/.json', '/drinks/{id}'],
     ['a literal, which is preferred', '/drinks/mine.json', '/drinks/mine.json'],
     ['a segment below it', '/drinks/7.json/likes', '/drinks/{id}.json/likes'],
-    ['a template that leads nowhere, and gives way', '/drinks/7.json/y', '/drinks/{id}/y'],
-    ['templates that all lead nowhere, and give way', '/drinks/7.json/x', '/{any}/7.json/x'],
+    ['a less concrete template if the first has no match', '/drinks/7.json/y', '/drinks/{id}/y'],
+    ['the last template if the others have no match', '/drinks/7.json/x', '/{any}/7.json/x'],
   ])('finds %s', (_name, path, template) => expect(table.find(path)?.template).toBe(template));
 
-  it('prefers it wherever it stands in the file', () => {
+  it('prefers it in any order of the templates', () => {
     expect(tableOf('/{id}.json', '/{id}').find('/7.json')?.template).toBe('/{id}.json');
     expect(tableOf('/{id}', '/{id}.json').find('/7.json')?.template).toBe('/{id}.json');
   });
@@ -110,9 +110,9 @@ describe('a table', () => {
     expect(table.size).toBe(3);
   });
 
-  it('may hold null, which is no gap', () =>
+  it('can have null as a value', () =>
     expect(new PathTable([['/x', null]]).find('/x')).toEqual({ template: '/x', value: null, path: '/x' }));
 
-  it('keeps its look-up within the templates, however long the path', () =>
+  it('looks no deeper than its templates, however long the path', () =>
     expect(tableOf('/a/{b}').find('/a'.repeat(100_000))).toBeUndefined());
 });

@@ -46,17 +46,17 @@ describe('the pattern of a segment', () => {
     expect(pattern && valuesIn(text, pattern)).toEqual(expected);
   });
 
-  it('is made once', () => expect(segmentPattern('{once}.xml')).toBe(segmentPattern('{once}.xml')));
+  it('is cached', () => expect(segmentPattern('{once}.xml')).toBe(segmentPattern('{once}.xml')));
 });
 
-describe('a transfer', () => {
+describe('the translation of a path', () => {
   it.each([
     ['by name', '/drinks/{id}', '/drinks/7', '/cocktails/{id}', '/cocktails/7'],
-    ['by position where the name is new', '/drinks/{id}', '/drinks/7', '/cocktails/{cocktailId}', '/cocktails/7'],
+    ['by position if the name is new', '/drinks/{id}', '/drinks/7', '/cocktails/{cocktailId}', '/cocktails/7'],
     ['by name in another order', '/a/{x}/b/{y}', '/a/1/b/2', '/{y}/{x}', '/2/1'],
-    ['by name, then the one that is left', '/a/{x}/{y}', '/a/1/2', '/b/{y}/{z}', '/b/2/1'],
-    ['the one that is left in front', '/a/{x}/{y}', '/a/1/2', '/b/{z}/{x}', '/b/2/1'],
-    ['two that are left, in their order', '/a/{x}/{y}/{w}', '/a/1/2/3', '/b/{y}/{p}/{q}', '/b/2/1/3'],
+    ['by name, then the remaining value', '/a/{x}/{y}', '/a/1/2', '/b/{y}/{z}', '/b/2/1'],
+    ['the remaining value first', '/a/{x}/{y}', '/a/1/2', '/b/{z}/{x}', '/b/2/1'],
+    ['two remaining values, in their order', '/a/{x}/{y}/{w}', '/a/1/2/3', '/b/{y}/{p}/{q}', '/b/2/1/3'],
     ['all by position', '/a/{x}/{y}', '/a/1/2', '/b/{p}/{q}', '/b/1/2'],
     ['with fewer parameters', '/a/{x}/{y}', '/a/1/2', '/b/{y}', '/b/2'],
     ['with fewer, by position', '/a/{x}/{y}', '/a/1/2', '/b/{z}', '/b/1'],
@@ -66,16 +66,16 @@ describe('a transfer', () => {
     ['out of a segment', '/a/{x}.json', '/a/1.json', '/b/{x}', '/b/1'],
     ['out of a segment, by position', '/a/{x}.json', '/a/1.json', '/b/{y}.xml', '/b/1.xml'],
     ['out of a segment with several', '/a/{x}-{y}.json', '/a/1-2.json', '/b/{y}/{x}', '/b/2/1'],
-    ['with an escape as it stands', '/a/{x}', '/a/%2f%C3', '/b/{x}', '/b/%2f%C3'],
+    ['with an unchanged escape', '/a/{x}', '/a/%2f%C3', '/b/{x}', '/b/%2f%C3'],
     ['with a value that looks like a pattern', '/a/{x}', '/a/$&$1', '/b/{x}', '/b/$&$1'],
     ['with a value that looks like a parameter', '/a/{x}/{y}', '/a/{y}/2', '/b/{x}', '/b/{y}'],
-    ['with names that every object has', '/a/{constructor}/{__proto__}', '/a/1/2', '/b/{__proto__}', '/b/2'],
+    ['with names of Object.prototype', '/a/{constructor}/{__proto__}', '/a/1/2', '/b/{__proto__}', '/b/2'],
   ])('%s', (_name, from, path, to, expected) => expect(translatePath(path, from, to)).toBe(expected));
 
   it.each([
     ['no value left', '/a/{x}', '/a/1', '/b/{x}/{y}'],
     ['no value left for the first of two', '/a/{x}', '/a/1', '/b/{y}/{x}'],
-    ['no value at all', '/a', '/a', '/b/{x}'],
-    ['a name that every object has', '/a', '/a', '/b/{constructor}'],
-  ])('comes to nothing with %s', (_name, from, path, to) => expect(translatePath(path, from, to)).toBeUndefined());
+    ['no value', '/a', '/a', '/b/{x}'],
+    ['a name of Object.prototype', '/a', '/a', '/b/{constructor}'],
+  ])('is undefined with %s', (_name, from, path, to) => expect(translatePath(path, from, to)).toBeUndefined());
 });

@@ -45,9 +45,9 @@ describe('a target is ejected', () => {
   it.each([
     ['requests that failed', 3, false, 2],
     ['connections that failed', 3, true, 1],
-    ['requests that failed, where one is enough', 1, false, 0],
-    ['connections that failed, where one is enough', 1, true, 0],
-    ['connections that failed, where a thousand may', 1000, true, 1],
+    ['requests that failed, with passive_failures: 1', 1, false, 0],
+    ['connections that failed, with passive_failures: 1', 1, true, 0],
+    ['connections that failed, with passive_failures: 1000', 1000, true, 1],
   ])('after %s', (_name, passiveFailures, unreached, fewer) => {
     const { health } = healthOf({ passiveFailures });
     fail(health, fewer, unreached);
@@ -123,7 +123,7 @@ describe('an ejected target', () => {
     expect(outFor(health)).toBe(10_000);
   });
 
-  it('returns after a good probe, and the next failed request ejects it again', () => {
+  it('returns after a successful probe, and the next failed request ejects it again', () => {
     const { health } = healthOf();
     fail(health, 3);
     expect(health.probed(true)).toBe(false);

@@ -41,7 +41,7 @@ it.each([
   [0.24, 'a'],
   [0.25, 'b'],
   [0.99, 'b'],
-])('random with weights 1 and 3 takes at %d %s', (chance, expected) =>
+])('random with weights 1 and 3 takes for %d %s', (chance, expected) =>
   expect(
     picks(
       random(() => chance),
@@ -52,8 +52,8 @@ it.each([
 );
 
 it.each([
-  ['the idler of two', [1, 1], [5, 2], 'b'],
-  ['the first drawn of two that are even', [1, 1], [2, 2], 'a'],
+  ['the target with fewer requests', [1, 1], [5, 2], 'b'],
+  ['the first drawn of two with equal requests', [1, 1], [2, 2], 'a'],
   ['the one with fewer for its weight', [1, 4], [2, 4], 'b'],
 ])('least requests takes %s', (_name, weights, inFlight, expected) =>
   expect(

@@ -26,8 +26,8 @@ describe('a pool', () => {
     ['several, by its policy', [0, 0, 0], [0, 1, 2, 0, 1]],
     ['those below the limit', [0, 2, 0], [0, 2, 0, 2]],
     ['the only one below the limit', [2, 2, 1], [2, 2, 2]],
-    ['nobody, when all are at the limit', [2, 3], [-1, -1]],
-    ['nobody of nobody', [], [-1]],
+    ['none if all are at the limit', [2, 3], [-1, -1]],
+    ['none of an empty list', [], [-1]],
   ])('picks %s', (_name, inFlight, expected) => {
     const all = targets(...inFlight);
     const pool = poolOf(all);

@@ -31,13 +31,13 @@ describe('a registry', () => {
 
   it.each([
     ['when nothing changes', { '/v1': a }],
-    ['when another version comes', { '/v1': a, '/v2': b }],
-    ['when it gets company', { '/v1': { upstream: [b, a] } }],
+    ['when a version is added', { '/v1': a, '/v2': b }],
+    ['when another target is added', { '/v1': { upstream: [b, a] } }],
     ['when it moves to another version', { '/v1': b, '/v2': a }],
-    ['when it may idle for another time', { '/v1': { upstream: a, timeouts: { keep_alive: '1s' } } }],
-    ['when the trust changes, which it does without', { '/v1': { upstream: a, tls: { verify: false } } }],
+    ['when keep_alive changes', { '/v1': { upstream: a, timeouts: { keep_alive: '1s' } } }],
+    ['when tls changes for an http target', { '/v1': { upstream: a, tls: { verify: false } } }],
     ['when the dates change', { '/v1': { upstream: a, deprecation: '2026-06-30' } }],
-    ['when it is spelled in another way', { '/v1': `${a}/` }],
+    ['when its URL is spelled differently', { '/v1': `${a}/` }],
   ])('keeps a target over a reload %s', (_name, routes) => {
     const registry = new Registry();
     const [before] = load(registry, { '/v1': a })('v1');
@@ -48,8 +48,8 @@ describe('a registry', () => {
   it.each([
     ['another port', a, { upstream: b }],
     ['another scheme', a, { upstream: secure }],
-    ['another trust', secure, { upstream: secure, tls: { verify: false } }],
-    ['another name to expect', secure, { upstream: secure, tls: { servername: 'api.test' } }],
+    ['other TLS verification', secure, { upstream: secure, tls: { verify: false } }],
+    ['another server name', secure, { upstream: secure, tls: { servername: 'api.test' } }],
   ])('has a new target for %s', (_name, upstream, route) => {
     const registry = new Registry();
     const [before] = load(registry, { '/v1': upstream })('v1');
@@ -90,13 +90,13 @@ describe('how long a target keeps idle connections', () => {
   const kept = (keep_alive: string): object => ({ upstream: a, timeouts: { keep_alive } });
 
   it.each([
-    ['as its version says', { '/v1': kept('7s') }, 7_000],
+    ['as its version configures it', { '/v1': kept('7s') }, 7_000],
     ['the shorter of two times, the first', { '/v1': kept('2s'), '/v2': kept('9s') }, 2_000],
     ['the shorter of two times, the second', { '/v1': kept('9s'), '/v2': kept('2s') }, 2_000],
     ['the shortest of three times', { '/v1': kept('9s'), '/v2': kept('2s'), '/v3': kept('5s') }, 2_000],
-    ['a time rather than for ever', { '/v1': kept('off'), '/v2': kept('9s') }, 9_000],
-    ['a time rather than for ever, the other way round', { '/v1': kept('9s'), '/v2': kept('off') }, 9_000],
-    ['for ever, where both say so', { '/v1': kept('off'), '/v2': kept('off') }, 0],
+    ['the only limit of two versions', { '/v1': kept('off'), '/v2': kept('9s') }, 9_000],
+    ['the only limit of two versions, the first', { '/v1': kept('9s'), '/v2': kept('off') }, 9_000],
+    ['unlimited if both are off', { '/v1': kept('off'), '/v2': kept('off') }, 0],
   ])('is %s', (_name, routes, expected) => {
     const of = load(new Registry(), routes);
     for (const version of Object.keys(routes)) {
@@ -108,8 +108,8 @@ describe('how long a target keeps idle connections', () => {
   it.each([
     ['longer', { '/v1': kept('9s') }, 9_000],
     ['shorter', { '/v1': kept('1s') }, 1_000],
-    ['that of the version that is left', { '/v1': kept('5s') }, 5_000],
-    ['that of the version that has come', { '/v1': kept('5s'), '/v2': kept('4s') }, 4_000],
+    ['that of the remaining version', { '/v1': kept('5s') }, 5_000],
+    ['that of the added version, if shorter', { '/v1': kept('5s'), '/v2': kept('4s') }, 4_000],
   ])('is after a reload %s', (_name, routes, expected) => {
     const registry = new Registry();
     const [before] = load(registry, { '/v1': kept('5s'), '/v2': kept('2s') })('v1');

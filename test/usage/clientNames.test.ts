@@ -33,7 +33,7 @@ describe('a file of names', () => {
     );
   });
 
-  it.each(['', '# nobody yet\n', '{}'])('may be empty: %j', (text) => {
+  it.each(['', '# no names yet\n', '{}'])('may be empty: %j', (text) => {
     expect(parseNames(text)).toEqual(new Map());
   });
 
@@ -90,7 +90,7 @@ it('matches a key by its tag, including a short tag of an earlier release', asyn
   ]);
 });
 
-it('may be missing', () => {
+it('keeps the names when the file is removed, and reports it', () => {
   const file = join(temporaryFolder(), 'names.yaml');
   writeFileSync(file, 'a: Ann');
   const names = new ClientNames();

@@ -110,7 +110,7 @@ it('an open stream is in the ledger in every hour, and is counted once', async (
 
 it.each([
   ['a tunnel', '/v1/tunnel', '101', { requests: 1, errors: 0, served: 1 }],
-  ['a request that nobody answers', '/v1/silent', '', { requests: 1, errors: 1, served: 0 }],
+  ['an unanswered request', '/v1/silent', '', { requests: 1, errors: 1, served: 0 }],
 ])('%s is counted when it begins, and its outcome when it ends', async (_name, path, begins, expected) => {
   const { clock, ledger, open, write, inFlight } = await start();
   const client = await open(path, begins, 'Connection: Upgrade', 'Upgrade: echo');

@@ -7,7 +7,7 @@ const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 
 const half = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nfirst half';
 const broken: [name: string, head: string, rest: string][] = [
-  ['a chunk size that is no number', chunkedHead, 'zz\r\nhello\r\n0\r\n\r\n'],
+  ['a chunk size that is not a number', chunkedHead, 'zz\r\nhello\r\n0\r\n\r\n'],
   ['a negative chunk size', chunkedHead, '5\r\nhello\r\n-1\r\n\r\n'],
   ['a chunk size that overflows', chunkedHead, '10000000000000005\r\nhello\r\n0\r\n\r\n'],
   ['no CR LF after a chunk', chunkedHead, '5\r\nhello0\r\n\r\n'],

@@ -22,8 +22,8 @@ const wellFormed: [name: string, chunks: string, body: string][] = [
 
 // RFC 9112 §7.1, §7.1.1, §7.1.2; overflow: §7.1 "anticipate potentially large hexadecimal numerals".
 const malformed: [name: string, chunks: string][] = [
-  ['a size that is no number', 'G\r\nhello\r\n0\r\n\r\n'],
-  ['a size that ends in no digit', '5x\r\nhello\r\n0\r\n\r\n'],
+  ['a size that is not a number', 'G\r\nhello\r\n0\r\n\r\n'],
+  ['a size with a letter at its end', '5x\r\nhello\r\n0\r\n\r\n'],
   ['a minus sign', '-5\r\nhello\r\n0\r\n\r\n'],
   ['a plus sign', '+5\r\nhello\r\n0\r\n\r\n'],
   ['0x', '0x5\r\nhello\r\n0\r\n\r\n'],

@@ -70,7 +70,7 @@ function unmasked(bytes: string): string {
   return [...bytes.slice(6)].map((one, at) => String.fromCharCode(one.charCodeAt(0) ^ key.charCodeAt(at % 4))).join('');
 }
 
-function expectGoodbye(bytes: string): void {
+function expectGoingAway(bytes: string): void {
   expect(bytes.slice(0, 2)).toBe('\x88\x8c');
   expect(unmasked(bytes)).toBe(goodbye.slice(2));
 }
@@ -134,13 +134,13 @@ describe('WebSockets', () => {
 });
 
 describe('a WebSocket frame in progress is completed before the Close', () => {
-  it('a large one to the client; later frames are discarded', async () => {
+  it('a large frame to the client; later frames are discarded', async () => {
     const { client, target, goAway, use, backend } = await switched();
     const big = frame(2, 1_000_000);
     target.socket.write(big.subarray(0, 400_000));
     await eventually(() => expect(client.pending).toHaveLength(400_000), 5_000);
     await goAway();
-    await eventually(() => expectGoodbye(target.said));
+    await eventually(() => expectGoingAway(target.said));
     expect(client.pending).toHaveLength(400_000);
     target.socket.write(Buffer.concat([big.subarray(400_000), frame(1, 5)]));
     const { by, leftover } = await client.closed();
@@ -151,7 +151,7 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
     await expectNothingLeft(use, backend);
   });
 
-  it('a large one to the target; later frames are discarded', async () => {
+  it('a large frame to the target; later frames are discarded', async () => {
     const { client, target, goAway } = await switched();
     const big = frame(2, 1_000_000, { masked: true });
     client.send(big.subarray(0, 400_000));
@@ -161,10 +161,10 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
     client.send(Buffer.concat([big.subarray(400_000), frame(1, 5, { masked: true })]));
     await eventually(() => expect(target.said.length).toBeGreaterThanOrEqual(big.length + 18), 5_000);
     expect(target.said.slice(0, big.length) === big.toString('latin1')).toBe(true);
-    expectGoodbye(target.said.slice(big.length));
+    expectGoingAway(target.said.slice(big.length));
   });
 
-  it('one whose header arrives byte by byte', async () => {
+  it('a frame whose header arrives byte by byte', async () => {
     const { client, target, goAway } = await switched();
     const bytes = frame(2, 70_000);
     for (const byte of bytes.subarray(0, 6)) {
@@ -182,7 +182,7 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
     expect((await client.closed()).leftover === bytes.toString('latin1') + goodbye).toBe(true);
   });
 
-  it('one that arrived with the 101', async () => {
+  it('a frame that arrived with the 101', async () => {
     const bytes = frame(1, 300).toString('latin1');
     const head = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n';
     const backend = await startBackend([{ write: head + bytes.slice(0, 7) }, { wait: 100 }, { write: bytes.slice(7) }]);
@@ -195,7 +195,7 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
     expect((await client.closed()).leftover).toBe(bytes + goodbye);
   });
 
-  it('between two fragments of a message the Close may come', async () => {
+  it('a Close may come between two fragments of a message', async () => {
     const { client, target, goAway } = await switched();
     const first = frame(1, 5, { final: false });
     target.socket.write(first);
@@ -204,13 +204,13 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
     expect((await client.closed()).leftover).toBe(first.toString('latin1') + goodbye);
   });
 
-  it('one that never ends is cut', async () => {
+  it('a frame that never ends is cut off', async () => {
     const { client, target, goAway, use, each } = await switched();
     target.socket.write(frame(1, 100).subarray(0, 50));
     await eventually(() => expect(client.pending).toHaveLength(50));
     await goAway();
     await goAway();
-    await eventually(() => expectGoodbye(target.said));
+    await eventually(() => expectGoingAway(target.said));
     await each((one) => one.cut());
     expect((await client.closed()).leftover).toHaveLength(50);
     await eventually(() => expect(use.inFlightCount).toBe(0));
@@ -240,7 +240,7 @@ describe('the end of a WebSocket', () => {
     const { by, leftover } = await client.closed();
     expect([by, leftover]).toEqual(['end', goodbye]);
     await eventually(() => expect(target.socket.readableEnded).toBe(true));
-    expectGoodbye(target.said);
+    expectGoingAway(target.said);
   });
 
   it('peers that do not close are disconnected', async () => {
@@ -250,7 +250,7 @@ describe('the end of a WebSocket', () => {
     await expectNothingLeft(use, backend);
   });
 
-  it('a client that has disconnected by then does no harm', async () => {
+  it('a client that has already disconnected causes no error', async () => {
     const { client, target, goAway, use } = await switched();
     client.end();
     await eventually(() => expect(target.socket.readableEnded).toBe(true));
@@ -270,7 +270,7 @@ describe('a client that reads too slowly', () => {
     const { client, target, goAway } = await switched(protocol);
     const one = frame(2, 20_000);
     client.socket.pause();
-    // More than the buffers on the way hold: the rest waits at the target.
+    // More than all buffers hold, so that the rest waits at the target.
     const rest = () => target.socket.writableLength;
     target.socket.write(Buffer.concat(Array.from({ length: 1_000 }, () => one)));
     let before = Number.POSITIVE_INFINITY;
@@ -364,7 +364,7 @@ describe('a response', () => {
   it.each([
     ['a stream of events', get('/v1/x'), `${events}9\r\ndata: 1\n\n\r\n`, 200],
     ['a WebSocket', toWebSocket, message('HTTP/1.1 101 Go', 'Connection: Upgrade', 'Upgrade: websocket'), 101],
-  ])('that turns out to be %s only afterwards ends as it begins', async (_name, request, head, status) => {
+  ])('that becomes %s after the drain began is ended when it begins', async (_name, request, head, status) => {
     const backend = await startBackend([{ wait: 200 }, { write: head }]);
     const { port, each, use } = await startGateway(backend.url);
     const client = await connectTo(port);

@@ -19,12 +19,12 @@ async function statuses(interim: string, line = 'GET /v1/x HTTP/1.1'): Promise<n
 // RFC 9110 §15.2: passed on, unless the proxy itself asked for them; never to HTTP/1.0.
 describe('an interim response', () => {
   it.each([
-    ['a 100 that was not asked for', carryOn, []],
+    ['an unexpected 100', carryOn, []],
     ['a 103', hints, [103]],
     ['a 102', processing, [102]],
     ['three of them', hints + processing + hints, [103, 102, 103]],
     ['a 100 among them', hints + carryOn + hints, [103, 103]],
-    ['one that has no name', 'HTTP/1.1 199 Whatever\r\nX-A: b\r\n\r\n', [199]],
+    ['an unknown status', 'HTTP/1.1 199 Whatever\r\nX-A: b\r\n\r\n', [199]],
   ])('%s', async (_name, interim, expected) => {
     expect(await statuses(interim)).toEqual(expected);
   });

@@ -21,7 +21,7 @@ describe('a problem reveals nothing: the backend', () => {
   it.each([
     ['closed', [{ end: true }]],
     ['reset', [{ reset: true }]],
-    ['talked garbage', 'garbage 127.0.0.1 secret\r\n\r\n'],
+    ['sent garbage', 'garbage 127.0.0.1 secret\r\n\r\n'],
     ['sent a bad field', 'HTTP/1.1 200 OK\r\nX-Secret : 127.0.0.1\r\n\r\n'],
     ['sent a bad length', 'HTTP/1.1 200 OK\r\nContent-Length: secret\r\n\r\n'],
     ['was silent', []],

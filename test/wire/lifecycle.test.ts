@@ -47,8 +47,8 @@ describe('every response of a deprecated major has the lifecycle fields', () => 
       'SSE',
       'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n0\r\n\r\n',
     ],
-    ['502, since it talks garbage', 'garbage\r\n\r\n'],
-    ['502, since it hangs up', [{ end: true }]],
+    ['502, because it sends garbage', 'garbage\r\n\r\n'],
+    ['502, because it closes the connection', [{ end: true }]],
     ['its own three fields', answer(200, '', 'Deprecation: true', `Sunset: Thu, 01 Jan 2099 00:00:00 GMT`)],
     ['two of each', answer(200, '', 'Deprecation: @1', 'deprecation: @2', 'Sunset: x', 'sunset: y')],
   ] satisfies [string, Answer][])('%s', async (_name, script) => {
@@ -114,7 +114,7 @@ describe('every response of a deprecated major has the lifecycle fields', () => 
     expectWarned(await ask(gateway.port, get('/v1/x')), successor('/x'));
   });
 
-  it('without a configured sunset: that of the backend is kept, unless it is earlier than the deprecation', async () => {
+  it('without a configured sunset, with that of the backend if it is not before the deprecation', async () => {
     for (const [own, expected] of [
       ['Sat, 30 Jun 2029 00:00:00 GMT', ['Sat, 30 Jun 2029 00:00:00 GMT']],
       ['Mon, 30 Jun 2025 00:00:00 GMT', []],

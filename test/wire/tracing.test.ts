@@ -55,7 +55,7 @@ it('the trace context is passed on unchanged', async () => {
 it.each([
   ['absent', []],
   ['invalid', ['traceparent: 00-0-0-01', 'tracestate: a=1']],
-  ['said twice', [1, 2].map((n) => `traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333${n}-01`)],
+  ['sent twice', [1, 2].map((n) => `traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333${n}-01`)],
   ['absent, although there is a state', ['tracestate: a=1']],
 ])('if the trace context is %s, a new trace begins, without a state', async (_name, fields) => {
   const { backend, port } = await startWire();

@@ -25,7 +25,7 @@ describe('the events', () => {
 
   it.each([
     ['drains', { ready: false }],
-    ['lets its reader in no more', { now: start + sessionLifetime }],
+    ['ends the session of the reader', { now: start + sessionLifetime }],
   ])('end when the gateway %s', async (_name, change) => {
     const { open, cookie, state } = await startRemoteAdmin();
     const stream = await open('GET', '/api/events', { cookie: await cookie() });

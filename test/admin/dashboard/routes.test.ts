@@ -43,7 +43,7 @@ describe('a browser that is not logged in', () => {
     [{ 'sec-fetch-site': 'cross-site' }, 403],
     [{ 'sec-fetch-site': 'same-site' }, 403],
     [{ 'sec-fetch-site': 'same-origin', origin: 'null' }, 303],
-  ])('%o may log in: %i', async (headers, expected) => {
+  ])('that sends %o is answered %i', async (headers, expected) => {
     const { logIn } = await startRemoteAdmin();
     expect((await logIn(token, headers)).status).toBe(expected);
   });
@@ -60,7 +60,7 @@ it.each([
   '/assets/index.html',
   '/assets/login.html',
   '/assets/nothing.js',
-])('has no file at %s', async (path) => {
+])('answers 404 at %s', async (path) => {
   const { ask } = await startRemoteAdmin();
   expect((await ask('GET', path, { authorization: `Bearer ${token}` })).status).toBe(404);
 });

@@ -53,14 +53,14 @@ describe('a session', () => {
   });
 
   it.each([
-    ['a page of ours', { 'content-type': 'application/json', origin }, 200],
-    ['the same, as https says it', { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' }, 200],
-    ['a form of ours', { 'content-type': 'application/x-www-form-urlencoded', origin }, 415],
-    ['a page elsewhere', { 'content-type': 'application/json', origin: 'http://evil.example' }, 403],
+    ['a page of the dashboard', { 'content-type': 'application/json', origin }, 200],
+    ['the same, with Sec-Fetch-Site', { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' }, 200],
+    ['a form of the dashboard', { 'content-type': 'application/x-www-form-urlencoded', origin }, 415],
+    ['a page of another origin', { 'content-type': 'application/json', origin: 'http://evil.example' }, 403],
     ['another port of this host', { 'content-type': 'application/json', origin: 'http://gateway.example' }, 403],
     ['a sibling host', { 'content-type': 'application/json', 'sec-fetch-site': 'same-site', origin }, 403],
-    ['who does not say where from', { 'content-type': 'application/json' }, 403],
-  ])('may send a POST from %s: %j', async (_name, headers, expected) => {
+    ['a client without Origin', { 'content-type': 'application/json' }, 403],
+  ])('a POST from $0 is answered $2', async (_name, headers, expected) => {
     const { ask, cookie, state } = await startRemoteAdmin();
     const { status } = await ask(
       'POST',
@@ -89,7 +89,7 @@ describe('a session', () => {
     expect((await ask('GET', '/api/status', headers)).status).toBe(403);
   });
 
-  it('is no way for a page of another site to change something from this machine', async () => {
+  it('is also not needed on this machine, but pages of other sites are refused', async () => {
     const { ask, state } = await startRemoteAdmin();
     state.address = '127.0.0.1';
     state.token = undefined;

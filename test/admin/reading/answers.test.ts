@@ -173,7 +173,7 @@ describe('/api/usage', () => {
   });
 
   it.each(['/api/usage', '/api/usage.csv', '/api/versions/v1/retirement'])(
-    '%s says that there is no ledger',
+    '%s answers 503 without a ledger',
     async (path) => {
       const response = await fetch(`http://${await startAdmin(routes, undefined, now)}${path}`);
       expect(response.status).toBe(503);

@@ -96,7 +96,7 @@ describe('can-retire', () => {
     );
   });
 
-  it('takes a quiet period as an option', async () => {
+  it('has an option for the quiet period', async () => {
     const { code, stdout } = await canRetire(['/v1', '--quiet', '2h'], [ios]);
     expect([code, stdout]).toEqual([0, expect.stringContaining('called /v1 in the last 2 h (')]);
   });

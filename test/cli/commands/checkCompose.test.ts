@@ -17,7 +17,7 @@ const args = ['check', '--compose', 'docker-compose.yml'];
 // A PATH without docker, whatever the machine has.
 const nowhere = { PATH: '/nowhere' };
 
-describe('what cannot be checked', () => {
+describe('files that cannot be checked', () => {
   it.each([
     ['no Compose file', ['check', '--compose', 'gone.yml'], 'gone.yml cannot be read: there is no such file\n'],
     ['no routes.yaml', [...args, '--config', 'gone.yaml'], 'gone.yaml cannot be read: there is no such file\n'],
@@ -150,7 +150,7 @@ describe('the Docker engine', () => {
     return runIn(folder, args, { PATH: `${folder}:/bin:/usr/bin` });
   }
 
-  it('is asked which containers still run', async () => {
+  it('lists the containers that still run', async () => {
     const { code, stdout } = await withDocker(
       'case "$*" in "ps --filter label=com.docker.compose.project=shop --format "*) printf "v1\\nv2\\n";; *) exit 1;; esac',
     );
@@ -160,7 +160,7 @@ describe('the Docker engine', () => {
   });
 
   it.each([
-    ['says that none does', 'exit 0'],
+    ['lists none', 'exit 0'],
     ['is not there', 'echo Cannot connect >&2; exit 1'],
     ['does not answer', 'exec sleep 300'],
     ['never stops answering', 'while :; do echo v1; done'],

@@ -91,7 +91,7 @@ describe('compat OLD NEW', () => {
   });
 });
 
-describe('what cannot be compared', () => {
+describe('contracts that cannot be compared', () => {
   const files = new Repository().write({
     'old.json': drinks,
     'broken.yaml': 'openapi: [',

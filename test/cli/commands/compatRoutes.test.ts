@@ -79,7 +79,7 @@ describe('a major without a breaking change', () => {
     expect(stdout).toContain(`  error  ${words}  major-without-breaking-change`);
   });
 
-  it('is judged by the built-in levels, so that a lower level makes no major unnecessary', async () => {
+  it('is judged by the built-in levels, and not by a lower level', async () => {
     const renamed = contract({ 'GET /cocktails': { cost: 'string' } });
     for (const level of ['warn', 'off']) {
       const args = [...all, '--rule', `response-field-removed=${level}`];
@@ -112,7 +112,7 @@ describe('a major without a breaking change', () => {
     expect((await repository.write({ 'routes.yaml': file }).compat(all)).code).toBe(1);
   });
 
-  it('is not looked for across a version without a contract, which is reported', async () => {
+  it('is not searched across a version without a contract, which is reported', async () => {
     const contracts = routesFile({ v1: 'v1.json', v2: null, v3: 'v3.json' });
     const files = { 'routes.yaml': contracts, 'v1.json': contract(v1), 'v3.json': contract(v1) };
     const { code, stdout } = await Repository.of(files).compat(all);
@@ -123,7 +123,7 @@ describe('a major without a breaking change', () => {
     expect(stdout).not.toContain('/v1 → /v3');
   });
 
-  it('is not looked for in two named contracts', async () => {
+  it('is not searched in two named contracts', async () => {
     expect((await three(contract(more)).compat(['v2.json', 'v3.json'])).code).toBe(0);
   });
 });
@@ -187,7 +187,7 @@ describe('the earlier state of a contract', () => {
   });
 });
 
-describe('what cannot be compared', () => {
+describe('contracts that cannot be compared', () => {
   const none = { ...sound, 'routes.yaml': routesFile({ v1: null }) };
   const beyond = { ...sound, 'routes.yaml': routesFile({ v1: '../v1.json' }) };
 
@@ -195,10 +195,10 @@ describe('what cannot be compared', () => {
     ['an unknown commit', Repository.of(sound), ['--against', 'no-such'], /"no-such" does not exist/],
     ['no commit', Repository.of(sound), ['--against', ''], /the commit: the revision "" does not exist/],
     ['a folder of a commit', Repository.of(sound), ['--against', 'HEAD:v1.json'], /does not exist in this repository/],
-    ['what looks like a flag', Repository.of(sound), ['--against=--help'], /"--help" does not exist/],
+    ['a value that looks like a flag', Repository.of(sound), ['--against=--help'], /"--help" does not exist/],
     ['no repository', new Repository().write(sound), [], /this is not a git repository/],
     ['a repository without a commit', Repository.of().write(sound), [], /"HEAD" does not exist/],
-    ['no contract at all', Repository.of(none), [], /No version in routes\.yaml has a contract/],
+    ['no contract', Repository.of(none), [], /No version in routes\.yaml has a contract/],
     [
       'a contract outside',
       Repository.of({ 'x/routes.yaml': beyond['routes.yaml'] }),

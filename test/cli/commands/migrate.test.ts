@@ -125,7 +125,9 @@ it('proposes them as JSON', async () => {
   const { code, stdout } = await runIn(folder(), ['moved', '/v1', '/v2', '--format', 'json']);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({
-    ...{ from: 'v1', to: 'v2', unmatched: [] },
+    from: 'v1',
+    to: 'v2',
+    unmatched: [],
     proposals: [{ from: '/c/{id}', to: '/cc/{id}', sure: 'likely' }],
   });
 });

@@ -157,7 +157,7 @@ describe('a real gateway', () => {
 });
 
 describe('--wait', () => {
-  /** What a gateway says, one answer after the other; the last one stays. */
+  /** The status answers of a gateway, one after the other; the last one is repeated. */
   async function wait(args: string[], ...answers: RunningVersion[][]) {
     let asked = 0;
     const admin = await startFakeAdmin((_req, res) => {

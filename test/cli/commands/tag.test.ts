@@ -88,8 +88,8 @@ it('prints the tag from the ledger of a running gateway, for every kind of ident
   }, 60_000);
 });
 
-describe('reports what is wrong', () => {
-  /** As a gateway that has run once leaves it. */
+describe('reports an error', () => {
+  /** A folder as a gateway leaves it after one run. */
   function usedFolder(identifier: string): string {
     const folder = folderWith([identifier]);
     Ledger.open(loadSnapshot(join(folder, 'routes.yaml')).usage, { clock: systemClock }).close();

@@ -184,7 +184,7 @@ describe('--store', () => {
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
   });
 
-  it('is not there', async () => {
+  it('is missing', async () => {
     const { code, stdout, stderr } = await runIn('/', ['usage', '--store', '/nowhere/usage.db']);
     expect([code, stdout, stderr]).toEqual([
       2,
@@ -193,7 +193,7 @@ describe('--store', () => {
     ]);
   });
 
-  it('is something else', async () => {
+  it('is not a ledger', async () => {
     const { file } = ledgerWith([], 0);
     writeFileSync(`${file}.txt`, 'a text that is long enough to have been something else altogether'.repeat(20));
     const { code, stderr } = await runIn('/', ['usage', '--store', `${file}.txt`]);
@@ -218,7 +218,7 @@ describe('exits 2', () => {
   });
 
   it.each(['{}', '{"by":"x","rows":[]}', '{"by":"day","rows":[1],"since":"","until":""}'])(
-    'for a stranger who says %s',
+    'for another server that answers %s',
     async (body) => {
       const admin = await startFakeAdmin((_req, res) => res.end(body));
       const { code, stderr } = await runIn('/', ['usage', '--admin', admin]);

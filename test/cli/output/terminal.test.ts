@@ -21,7 +21,7 @@ it('a table in a pipe is not truncated', () => {
   expect(line).toContain('GET /cocktails, GET /drinks/{id}, POST /orders');
 });
 
-it('a terminal that is too narrow for any table gets the narrowest one', () => {
+it('a terminal that is too narrow for any table gets the narrowest table', () => {
   expect(table(rows, 10)[1]).toMatch(/^ {2}x-api-key:#…/);
 });
 

@@ -30,8 +30,8 @@ interface Case {
   readonly direction?: string;
 }
 
-/** What is told of a form with a property `a` of which `encoding` says something else. */
-function toldOf(old: unknown, now: unknown, { type = multipart, schema = text, ...more }: Case = {}): string[] {
+/** The findings for a form with a property `a` whose `encoding` changes. */
+function findingsOf(old: unknown, now: unknown, { type = multipart, schema = text, ...more }: Case = {}): string[] {
   const { openapi = '3.1.0', direction = 'request' } = more;
   const [before, after] = [old, now].map((encoding) =>
     form(type, schema, encoding === undefined ? undefined : { a: encoding }, openapi, direction),
@@ -78,13 +78,13 @@ describe('a breaking change of an encoding', () => {
       { direction: 'response' },
     ],
   ])('%s', (_what, old, now, where) => {
-    expect(toldOf(old, now, where)).toEqual(changed);
+    expect(findingsOf(old, now, where)).toEqual(changed);
   });
 
   it('reserved characters are no longer allowed', () => {
     const where = { type: urlencoded };
-    expect(toldOf({ allowReserved: true }, undefined, where)).toEqual(['error request-constraint-tightened']);
-    expect(toldOf(undefined, { allowReserved: true }, where)).toEqual(['info param-relaxed']);
+    expect(findingsOf({ allowReserved: true }, undefined, where)).toEqual(['error request-constraint-tightened']);
+    expect(findingsOf(undefined, { allowReserved: true }, where)).toEqual(['info param-relaxed']);
   });
 
   it.each([
@@ -143,8 +143,8 @@ describe('an encoding equal to the default', () => {
     ['a style where 3.0 has none', { style: 'pipeDelimited' }, { schema: list, openapi: '3.0.3' }],
     ['no headers', { headers: { 'Content-Type': { schema: text } } }],
   ])('%s', (_what, encoding, where) => {
-    expect(toldOf(undefined, encoding, where)).toEqual(equivalent);
-    expect(toldOf(encoding, undefined, where)).toEqual(equivalent);
+    expect(findingsOf(undefined, encoding, where)).toEqual(equivalent);
+    expect(findingsOf(encoding, undefined, where)).toEqual(equivalent);
   });
 
   it('has no effect for a field that the schema does not have', () => {
@@ -155,8 +155,8 @@ describe('an encoding equal to the default', () => {
   });
 
   it('has no effect for a media type without parts', () => {
-    expect(toldOf(undefined, { style: 'form' }, { type: 'application/json' })).toEqual(['info docs-only']);
-    expect(toldOf({ contentType: 'a/b' }, undefined, { type: 'text/plain' })).toEqual(['info docs-only']);
+    expect(findingsOf(undefined, { style: 'form' }, { type: 'application/json' })).toEqual(['info docs-only']);
+    expect(findingsOf({ contentType: 'a/b' }, undefined, { type: 'text/plain' })).toEqual(['info docs-only']);
   });
 });
 
@@ -166,9 +166,9 @@ describe('a wider request or a narrower response', () => {
     ['image/png', 'image/*'],
     ['image/png, text/plain', '*/*'],
   ])('%s → %s', (narrow, wide) => {
-    expect(toldOf({ contentType: narrow }, { contentType: wide })).toEqual(['info param-relaxed']);
-    const told = toldOf({ contentType: wide }, { contentType: narrow }, { direction: 'response' });
-    expect(told).toEqual(['info response-strengthened']);
+    expect(findingsOf({ contentType: narrow }, { contentType: wide })).toEqual(['info param-relaxed']);
+    const found = findingsOf({ contentType: wide }, { contentType: narrow }, { direction: 'response' });
+    expect(found).toEqual(['info response-strengthened']);
   });
 
   it('an added field includes its encoding', () => {

@@ -61,7 +61,7 @@ describe.each(['oneOf', 'anyOf'])('%s', (keyword) => {
         { schemas: { Dog: dog }, alternatives: [cat, of('Dog')] },
       ],
       [
-        'a copy is what the value leads to',
+        'a copy is the target of the value',
         { schemas: { Cat: cat, Dog: dog }, mapping: mapped('Cat') },
         {
           schemas: { Cat: cat, Copy: cat, Dog: dog },
@@ -77,7 +77,7 @@ describe.each(['oneOf', 'anyOf'])('%s', (keyword) => {
 
   it.each<[what: string, old: Choice, now: Choice, request: string[], response: string[]]>([
     [
-      'a name that stands for itself is another one',
+      'an implicit name changes',
       { schemas: { Cat: cat, Dog: dog } },
       { schemas: { Kitten: cat, Dog: dog } },
       ['filter-value-added', 'filter-value-removed'],
@@ -119,7 +119,7 @@ describe.each(['oneOf', 'anyOf'])('%s', (keyword) => {
       ['structure-changed', 'structure-changed'],
     ],
     [
-      'what the value leads to has another name and a field less',
+      'the target of the value has another name and a field less',
       { schemas: { Cat: cat, Dog: dog }, mapping: mapped('Cat') },
       { schemas: { Kitten: object({ kind: text }), Dog: dog }, mapping: mapped('Kitten') },
       ['request-field-removed'],

@@ -21,7 +21,7 @@ const same: readonly (readonly [what: string, one: unknown, other: unknown])[] =
   ],
   ['what may be anything, null included', {}, { nullable: true }],
   ['an open object', object({}), { type: 'object', additionalProperties: {} }],
-  ['a schema that says yes', object({ a: true }), object({ a: {} })],
+  ['a schema that is true', object({ a: true }), object({ a: {} })],
   ['the values of two parts', { allOf: [{ enum: ['a', 'b'] }, { enum: ['b', 'c'] }] }, { const: 'b' }],
   ['more than 0, of whole numbers', { type: 'integer', exclusiveMinimum: 0 }, { type: 'integer', minimum: 1 }],
   [
@@ -113,7 +113,7 @@ const changed: readonly (readonly [what: string, old: unknown, now: unknown, req
       ['response-field-removed'],
     ],
     [
-      'what stands beside a $ref on the way',
+      'a keyword beside an intermediate $ref',
       { $ref: '#/components/schemas/Short' },
       { $ref: '#/components/schemas/Shorter' },
       ['request-constraint-tightened'],

@@ -55,7 +55,7 @@ describe('the routes', () => {
     expect([only(guide).state, changeCount(only(guide))]).toEqual(['moved', 1]);
   });
 
-  it('are removed if `moved` says null, even if the path still exists', () => {
+  it('are removed if `moved` has null for them, even if the path still exists', () => {
     const guide = guideBetween({ paths: { '/a': { get: done } } }, { paths: { '/a': { get: done } } }, { '/a': null });
     expect(guide.routes.map(({ state }) => state)).toEqual(['removed', 'new']);
   });
@@ -111,7 +111,7 @@ describe('a change', () => {
     ['the values differ', { title: 'Negroni' }, { name: 'Mojito' }],
     ['the value is not distinctive', { title: '' }, { name: '' }],
     ['only one contract has an example', { title: 'Negroni' }, undefined],
-  ])('is no rename if %s', (_why, before, after) => {
+  ])('is not a rename if %s', (_why, before, after) => {
     const guide = guideBetween(
       { paths: { '/a': { get: giving(object({ title: string }), before) } } },
       { paths: { '/a': { get: giving(object({ name: string }), after) } } },
@@ -119,7 +119,7 @@ describe('a change', () => {
     expect(texts(onlyTopic(only(guide)))).toEqual(['field `title` was removed']);
   });
 
-  it('is no rename if two fields have the value', () => {
+  it('is not a rename if two fields have the value', () => {
     const guide = guideBetween(
       { paths: { '/a': { get: giving(object({ title: string }), { title: 'Negroni' }) } } },
       {

@@ -106,7 +106,7 @@ it.each([
   expect(guideAsMarkdown({ ...guideBetween(old, now), end: { ...end, ...difference } })).toContain(expected);
 });
 
-it('says that nothing else is required without breaking changes', () => {
+it('states that nothing else is required without breaking changes', () => {
   expect(guideAsMarkdown(guideBetween(old, old))).toContain('none of the 3 routes of v1 has breaking changes.');
 });
 
@@ -132,7 +132,7 @@ it('escapes every text of a contract', () => {
   const shape = (text = '') =>
     text.split('\n').map((line) => /^(#+ |\| |\||- |\d\. |```+|<a id=|\*\*|$)?/.exec(line)?.[0].replace(/`+/, '```'));
   expect(shape(bad)).toEqual(shape(good));
-  // Outside of code there is no tag or link of the contract.
+  // Outside of code, no tag or link of the contract may appear.
   const prose = (bad ?? '').replace(/(`{3,})json\n[\s\S]*?\n\1$/gm, '').replace(/(`+)[^\n]*?[^`]\1(?!`)/g, '');
   expect(prose).not.toMatch(/<(?!a id="|\/a>|\/?code>)|\]\((?!#)/);
 });

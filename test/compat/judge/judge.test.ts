@@ -27,7 +27,11 @@ describe('the comparison of two contracts', () => {
   it('has the positions of the findings', async () => {
     const { findings, ...rest } = compareAndJudge(await pairOf('past'), defaults);
     expect(rest).toEqual({
-      ...{ title: 'a title', between: 'past', old: 'standard input', new: 'standard input', exempted: [] },
+      title: 'a title',
+      between: 'past',
+      old: 'standard input',
+      new: 'standard input',
+      exempted: [],
     });
     expect(findings).toHaveLength(1);
     expect(findings[0]).toMatchObject({ oldAt: { line: 1 }, calls: undefined });
@@ -67,7 +71,7 @@ describe('the comparison of two contracts', () => {
   });
 });
 
-describe('majors', () => {
+describe('two majors', () => {
   it('need no exemption for breaking changes, and use none', async () => {
     const exemptions = new Exemptions([{ ...removal, route: 'GET /drinks' }], now);
     const { findings, exempted } = compareAndJudge(await pairOf('majors'), { ...defaults, exemptions });
@@ -78,14 +82,14 @@ describe('majors', () => {
   it.each([
     ['additions', ['price', 'glass', 'ice'], '/v3 only adds to /v2: stay in /v2'],
     ['nothing', ['price', 'glass'], '/v3 does not differ from /v2: stay in /v2'],
-  ])('are needless with %s', async (_name, fields, sentence) => {
+  ])('are reported as unnecessary with %s', async (_name, fields, sentence) => {
     const added = await contractOf(fields, ['seats']);
     const { findings } = compareAndJudge(await pairOf('majors', { new: added }), defaults);
     expect(findings[0]).toMatchObject({ rule: 'major-without-breaking-change', level: 'error', sentence, routes: [] });
     expect(findings[0]?.newAt).toMatchObject({ line: 1 });
   });
 
-  it('are needless with changes that the rules do not cover, which are no additions', async () => {
+  it('are reported as unnecessary with changes that no rule calls breaking', async () => {
     const silent = await contractOf(['price', 'glass'], ['seats']);
     const { root } = silent;
     const one = JSON.parse(root.place.file.text ?? '') as { paths: Record<string, { get: { security?: unknown } }> };
@@ -129,7 +133,7 @@ const day = 86_400_000;
 
 function exemption(more: Partial<Exemption> = {}): Exemption {
   const rule = 'response-field-removed';
-  return { rule, route: 'GET /drinks', pointer: undefined, reason: 'Nobody reads it.', until: now + day, ...more };
+  return { rule, route: 'GET /drinks', pointer: undefined, reason: 'No client reads it.', until: now + day, ...more };
 }
 
 /** A field was removed from a schema that two routes share, and one from the schema of `/bars`. */

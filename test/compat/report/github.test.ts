@@ -53,7 +53,7 @@ describe('the annotations of a pull request', () => {
     expect(read(first)?.properties['file']).toBe(file);
   });
 
-  it('name no line of the new contract for what was removed from it', () => {
+  it('have no line of the new contract for a removal', () => {
     const [line = ''] = lines(reportOn(before, contractWithField('price', 'string')));
     expect(read(line)).toMatchObject({ name: 'error', properties: { file: 'api/drinks.yaml' } });
     expect(read(line)?.message).toContain('Was at origin/main:api/drinks.yaml:');

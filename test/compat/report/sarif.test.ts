@@ -29,7 +29,9 @@ describe('the report for code scanning', () => {
       logicalLocations: [{ fullyQualifiedName: '/components/schemas/Drink/properties/price/type' }],
     };
     expect(results[0]).toEqual({
-      ...{ ruleId: 'response-type-changed', ruleIndex: 2, level: 'error' },
+      ruleId: 'response-type-changed',
+      ruleIndex: 2,
+      level: 'error',
       message: { text: 'GET /drinks: response 200 field `price` was a string and is now a number' },
       locations: [place],
       relatedLocations: [{ ...place, message: { text: 'Before the change' } }],
@@ -74,7 +76,7 @@ describe('the report for code scanning', () => {
     });
   });
 
-  it('has only the finding on a needless major for two majors', () => {
+  it('has only the finding on an unnecessary major for two majors', () => {
     const [broken, needless] = [after, before].map((text) => pairReportOf(before, text, { between: 'majors' }));
     const pairs = [broken, needless].filter((one) => one !== undefined);
     const { results } = checked({ pairs, stale: [], off: [], notes: [] });

@@ -11,7 +11,7 @@ const ajv = new Ajv({ allErrors: true, strict: false, unicodeRegExp: false });
 addFormats.default(ajv);
 const isValid = ajv.compile(schema);
 
-/** What is not as it has to be; empty for a sound log. */
+/** The errors of a log by the schema; empty if it is valid. */
 export function sarifFaults(log: unknown): string[] {
   isValid(log);
   return (isValid.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);

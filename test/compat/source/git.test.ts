@@ -132,7 +132,7 @@ describe('a contract in a commit', () => {
     git('add', '.');
     git('commit', '-q', '-m', 'third');
     const documents = await open('HEAD:api/many.json', repository);
-    // From here on, git is not there to be asked again.
+    // From here on, git cannot be run again.
     const [first, ...others] = itemsOf(below(drinkOf(documents), 'all'));
     expect(first && documents.resolve(first).value).toEqual({ type: 'number' });
     process.env['PATH'] = '';

@@ -15,7 +15,7 @@ export function documentsOf(contract: unknown, name = 'contract'): Documents {
   return new Documents({ name, root: contract }, noOtherFile);
 }
 
-/** What is found; with a look at what says the same on both sides, too, so that leaving it out is never what finds nothing. */
+/** The findings. Identical subtrees are compared as well, so that skipping them cannot hide a finding. */
 export function findingsBetween(old: unknown, now: unknown): Finding[] {
   const [before, after] = [documentsOf(old, 'old'), documentsOf(now, 'new')];
   const closely = findingsOf(compareContracts(before, after, levelOf, {}, { areIdentical: () => false }));

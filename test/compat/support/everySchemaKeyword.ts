@@ -13,7 +13,7 @@ function branch(when: Schema, then: Schema): Schema {
   return Object.fromEntries([...Object.entries({ ...drink, if: when }), ['then', then]]);
 }
 
-/** What the contract's own names lead to. */
+/** The targets of the names in the contract. */
 export const named = {
   A: { type: 'object', properties: { t: text, a: text } },
   B: { type: 'object', properties: { t: text, b: text } },

@@ -147,7 +147,7 @@ export const mutations: readonly Mutation[] = [
   },
 ];
 
-/** Does it to one place of those where it can be done; undefined: there is none. */
+/** Applies the change at one of the possible places; undefined if there is none. */
 export function mutated(
   contract: Draft,
   apply: Mutation['apply'],

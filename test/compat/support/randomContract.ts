@@ -91,7 +91,7 @@ class Maker {
   }
 }
 
-/** Every schema of the components, with what it is called. */
+/** Every schema of the components, with its name. */
 export function schemasOf(contract: Json): { readonly root: string; readonly schema: Draft }[] {
   const { schemas } = (contract as { components: { schemas: Record<string, Draft> } }).components;
   return Object.entries(schemas).flatMap(([root, schema]) => below(schema).map((one) => ({ root, schema: one })));

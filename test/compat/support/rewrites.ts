@@ -1,7 +1,7 @@
 import type { Dice } from './dice.ts';
 import type { Draft } from './randomContract.ts';
 
-/** Says a contract in another way; the contract is a copy that may be changed. */
+/** Writes a contract in another way; the contract is a copy that may be changed. */
 export type Rewrite = (contract: Contract, dice: Dice) => unknown;
 
 export interface Contract {

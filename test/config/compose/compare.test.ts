@@ -12,7 +12,7 @@ it.each(Object.keys(composeRules))('the rule %s has a fixture in which it finds 
   expect(fixtures.find(({ name }) => name === id)?.expected).toMatch(/./);
 });
 
-it('says of a retired version that its container runs, where an engine knows', () => {
+it('reports a running container of a retired version if the engine lists it', () => {
   const files = {
     'routes.yaml': 'routes:\n  /v1: { retired: true, deprecation: 2026-01-01, sunset: 2026-06-30 }\n  /v2: http://v2\n',
     'docker-compose.yml':
@@ -25,7 +25,7 @@ it('says of a retired version that its container runs, where an engine knows', (
 `);
 });
 
-it('finds backends at the ports of the host, when the gateway is on its network', () => {
+it('finds backends at published ports if the gateway is on the host network', () => {
   const compose = `services:
   gateway: { image: version-gateway, network_mode: host }
   v1: { image: api, ports: ["3001:80"] }
@@ -36,7 +36,7 @@ it('finds backends at the ports of the host, when the gateway is on its network'
   expect(compared('http://v1:80')).toContain('v1 is on the network default, and gateway on the network of the host.');
 });
 
-it('warns only, where containers of other projects may have the name', () => {
+it('only warns if a container of another project may have the name', () => {
   const compose = `services:
   gateway: { image: version-gateway, networks: [shared] }
 networks: { shared: { external: true } }

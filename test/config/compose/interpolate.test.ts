@@ -25,7 +25,7 @@ it.each([
   expect(interpolate(input, variables)).toEqual({ text, unset: [], missing: [], problems: [] });
 });
 
-it('notes what is set nowhere', () => {
+it('reports variables that are not set', () => {
   expect(interpolate('$GONE-${OTHER}-${constructor}', variables)).toEqual({
     text: '--',
     unset: ['GONE', 'OTHER', 'constructor'],
@@ -38,7 +38,7 @@ it.each([
   ['${GONE:?}', 'GONE', ''],
   ['${EMPTY:?say it}', 'EMPTY', 'say it'],
   ['${GONE?make one: (x; y) > .env}', 'GONE', 'make one: (x; y) > .env'],
-])('has something stand in for %s', (input, name, reason) => {
+])('replaces %s by a placeholder', (input, name, reason) => {
   expect(interpolate(`a${input}b`, variables)).toEqual({
     text: `a${unknownValue}b`,
     unset: [],
@@ -51,7 +51,7 @@ it.each(['${', '${SET', '${}', '${SET/a/b}', '${ SET }', '${1}'])('refuses %s', 
   expect(interpolate(input, variables).problems).toHaveLength(1),
 );
 
-it('ends for defaults without end', () => {
+it('ends for endlessly nested defaults', () => {
   const before = process.threadCpuUsage();
   expect(interpolate('${A:-'.repeat(20_000), {}).problems).not.toEqual([]);
   expect(interpolate(`${'${A:-'.repeat(20_000)}${'}'.repeat(20_000)}`, {}).problems).not.toEqual([]);

@@ -10,7 +10,7 @@ const compared = (compose: string, others: Record<string, string> = {}, given?: 
   compareFiles({ 'routes.yaml': routes, 'docker-compose.yml': compose, ...others }, given);
 const said = (...args: Parameters<typeof compared>): string => inWords(compared(...args));
 
-describe('a file that is no project', () => {
+describe('an invalid project', () => {
   it.each([
     ['empty', '', 'docker-compose.yml:1:1\n  This is not a Compose file.'],
     ['only comments', '# nothing\n', 'docker-compose.yml:1:1\n  This is not a Compose file.'],
@@ -73,7 +73,7 @@ describe('a variable that is required and not set', () => {
     `docker-compose.yml:${place}\n  The variable ${name} is required here, and it is not set.  ${says}`;
   const usual = 'Set it in the environment of Compose or in .env; a plain dollar sign is written $$.\n';
 
-  it('is a fault in the words of the file, and hides nothing else', () => {
+  it('is a fault with the message of the file, and other faults are still reported', () => {
     const words = said(`${gateway}  v1: { image: "api:\${TAG:?make one with (x; y) > .env}" }\n  v9: { image: api }\n`);
     expect(
       words,
@@ -82,7 +82,7 @@ describe('a variable that is required and not set', () => {
 `);
   });
 
-  it('has no text of the file beyond a measure, nor what moves a cursor', () => {
+  it('has a truncated message without control characters', () => {
     const words = said(`${gateway}  v1: { image: "\${TAG:?\\e[2J${'x'.repeat(9000)}}" }\n`);
     expect([words.length < 1000, words.includes('\\x1b[2Jxxx'), words.includes('\x1b')]).toEqual([true, true, false]);
   });
@@ -91,23 +91,23 @@ describe('a variable that is required and not set', () => {
     ['the upstream', '"${URL:?}"', '2:61'],
     ['the host of the upstream', '"http://${URL:?}:80"', '2:61'],
     ['the port of the upstream', '"http://v1:${URL:?}"', '2:61'],
-  ])('leaves open what %s is', (_what, url, place) => {
+  ])('leaves %s unknown', (_what, url, place) => {
     const compose = gateway.replace('"http://v1:80"', url);
     expect(said(`${compose}  backend: { image: api }\n`)).toBe(fault(place, 'URL', usual));
   });
 
-  it('leaves open which files there are', () => {
+  it('leaves the list of files unknown', () => {
     const compose = `${gateway.replace('{ image: version-gateway,', '{ image: version-gateway, env_file: "${FILE:?}",')}  v1: { image: api }\n`;
     expect(said(compose)).toBe(fault('2:48', 'FILE', usual));
   });
 });
 
-it('keeps names that every object has apart', () => {
+it('accepts names of Object.prototype', () => {
   const compose = `${gateway}  constructor: { image: api }\n  __proto__: { image: api }\n  v1: { image: api }\n`;
   expect(said(compose)).toContain('No route leads to __proto__');
 });
 
-it('reads thousands of services in a moment', () => {
+it('reads thousands of services quickly', () => {
   const many = Array.from({ length: 3000 }, (_, index) => `  s${index}: { image: api, expose: [80] }\n`).join('');
   const before = process.threadCpuUsage();
   const { result } = compared(`${gateway}  v1: { image: api }\n${many}`);
@@ -124,13 +124,8 @@ describe('the environment of the gateway', () => {
     ['a map', 'environment: { V1_URL: http://v1 }', {}, {}],
     ['a list', 'environment: ["V1_URL=http://v1"]', {}, {}],
     ['a default', 'environment: { V1_URL: "${URL:-http://v1}" }', {}, {}],
-    ['.env', 'environment: { V1_URL: "${URL:-http://nobody}" }', { '.env': 'URL="http://v1" # here\n' }, {}],
-    [
-      'the shell, over .env',
-      'environment: { V1_URL: "$URL" }',
-      { '.env': 'URL=http://nobody\n' },
-      { URL: 'http://v1' },
-    ],
+    ['.env', 'environment: { V1_URL: "${URL:-http://other}" }', { '.env': 'URL="http://v1" # here\n' }, {}],
+    ['the shell, over .env', 'environment: { V1_URL: "$URL" }', { '.env': 'URL=http://other\n' }, { URL: 'http://v1' }],
     ['handed on from a list', 'environment: [V1_URL]', {}, { V1_URL: 'http://v1' }],
     ['handed on from a map', 'environment: { V1_URL: }', { '.env': 'V1_URL=http://v1' }, {}],
     ['an env_file', 'env_file: a.env', { 'a.env': 'V1_URL=http://v1' }, {}],
@@ -145,7 +140,7 @@ describe('the environment of the gateway', () => {
     expect(said(compose(environment), files, { env })).toBe('');
   });
 
-  it('is not that of the shell', () => {
+  it('is not the environment of the shell', () => {
     expect(said(compose('environment: {}'), {}, { env: { V1_URL: 'http://v1' } })).toContain(
       '127.0.0.1 is gateway itself',
     );
@@ -169,8 +164,8 @@ describe('several files', () => {
     expect(said(`${gateway}${services}`, { 'over.yml': file }, over)).toBe('');
   });
 
-  it('shows a fault where the value stands', () => {
-    const file = 'services:\n  gateway:\n    environment:\n      V1_URL: http://nobody\n';
+  it('show a fault in the file that has the value', () => {
+    const file = 'services:\n  gateway:\n    environment:\n      V1_URL: http://other\n';
     expect(said(`${gateway}  v1: { image: api }\n`, { 'over.yml': file }, over)).toContain(
       'V1_URL is set at over.yml:4:7.',
     );
@@ -202,7 +197,7 @@ describe('extends', () => {
       {},
       'extends itself, directly or through others',
     ],
-    ['nobody', '  v1: { extends: base }\n', {}, 'The service base, which this one extends, does not exist.'],
+    ['a missing service', '  v1: { extends: base }\n', {}, 'The service base, which this one extends, does not exist.'],
     [
       'a file that is gone',
       '  v1: { extends: { file: a.yml, service: b } }\n',
@@ -233,7 +228,7 @@ describe('include', () => {
   });
 });
 
-describe('which service is the gateway', () => {
+describe('the service of the gateway', () => {
   it.each([
     ['its image', '  proxy: { image: "me/version-gateway:1" }\n  gateway: { image: other }\n', 'proxy'],
     ['its command', '  a: { image: node, command: npx version-gateway start }\n', 'a'],
@@ -241,11 +236,11 @@ describe('which service is the gateway', () => {
     ['its variables', '  a: { image: x, environment: [V1_URL=http://v1] }\n  b: { image: y }\n', 'a'],
     ['its name', '  api-gateway: { image: x }\n  b: { image: y }\n', 'api-gateway'],
     ['the name among its likes', '  gateway: { image: version-gateway }\n  b: { image: version-gateway }\n', 'gateway'],
-  ])('is told by %s', (_what, services, name) => {
+  ])('is found by %s', (_what, services, name) => {
     expect(compared(`services:\n${services}  v1: { image: api }\n`).gateway).toBe(name);
   });
 
-  it('is asked for where nothing tells', () => {
+  it('must be named if it is not found', () => {
     const compose = 'services:\n  a: { image: x }\n  b: { image: y }\n';
     expect(said(compose)).toContain(
       'It is not clear which service is the gateway: a, b.  Name it with --compose-service NAME.',

@@ -28,7 +28,7 @@ describe('the client of a request', () => {
     ['nothing', [], 'unknown'],
     ['an empty field', ['X-Client-Id', '', 'User-Agent', 'curl/8.1'], 'user-agent:curl'],
     ['a blank field', ['X-Client-Id', ' \t ', 'User-Agent', 'curl/8.1'], 'user-agent:curl'],
-    ['the first place that says something', ['User-Agent', 'curl/8.1', 'X-CLIENT-ID', 'shop'], 'x-client-id:shop'],
+    ['the first entry that the request has', ['User-Agent', 'curl/8.1', 'X-CLIENT-ID', 'shop'], 'x-client-id:shop'],
     ['the first of several fields', ['x-client-id', '', 'x-client-id', 'a', 'x-client-id', 'b'], 'x-client-id:a'],
     ['a product with a comment', ['User-Agent', 'curl/8.1 (linux; x86)'], 'user-agent:curl'],
     ['a product without a version', ['User-Agent', 'Go-http-client'], 'user-agent:Go-http-client'],
@@ -73,7 +73,7 @@ describe('a secret', () => {
   });
 
   it.each(['Bearer abcdef', 'basic dXNlcjpwYXNz', jwt({ sub: 'x' }), 'sk_live_abcdef', 'ghp_abcdef'])(
-    'that stands where an id belongs is only a tag: %s',
+    'in a field for an id is stored as a tag: %s',
     (value) => {
       expect(clientOf([header('x-client-id')], ['x-client-id', value])).toMatch(/^x-client-id:#[0-9a-f]{16}$/);
     },

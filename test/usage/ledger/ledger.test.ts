@@ -172,7 +172,7 @@ describe('the ledger', () => {
     ]);
   });
 
-  it('deletes what is older than the retention, including names', async () => {
+  it('deletes rows and names older than the retention', async () => {
     const { ledger, store, clock } = openLedger({ retention: 100 * dayMs }, noon - 150 * dayMs);
     clock.time = noon;
     const old = row({ client: 'gone', route: 'GET /gone', version: 'v0', first: noon - 120 * dayMs });
@@ -246,7 +246,7 @@ describe('the ledger', () => {
 });
 
 describe('a reader', () => {
-  it('sees what another process writes', async () => {
+  it('reads the rows that another process writes', async () => {
     const { ledger, store } = openLedger();
     const reader = LedgerReader.open(store);
     for (let turn = 1; turn <= 50; turn++) {

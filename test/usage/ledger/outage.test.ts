@@ -48,7 +48,7 @@ describe('a ledger that cannot be written', () => {
     for (let turn = 0; turn < 20; turn++) ledger.add([row()]);
     ledger.maintain(noon);
     expect(ledger.waitingRows).toBe(1);
-    // Once, not at every attempt.
+    // One notice for all attempts.
     expect(notices).toEqual([ledger.problem]);
     expect([
       await readLedger(ledger).totals(0),
@@ -65,14 +65,14 @@ describe('a ledger that cannot be written', () => {
     expect(await readLedger(ledger).coveredSince()).toBe(noon);
   });
 
-  it.runIf(process.getuid?.() !== 0)('says so of a folder that it may only read', () => {
+  it.runIf(process.getuid?.() !== 0)('reports a read-only folder', () => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o500);
     expect(openLedger({ store: join(folder, 'usage.db') }).ledger.problem).toContain('the permissions do not allow it');
     chmodSync(folder, 0o700);
   });
 
-  it.runIf(process.platform === 'linux')('is quick to say so where no folder can be made', () => {
+  it.runIf(process.platform === 'linux')('reports at once that no folder can be created', () => {
     const { ledger, notices } = openLedger({ store: '/proc/nope/usage.db' });
     ledger.add([row()]);
     expect(ledger.problem).toContain('/proc/nope/usage.db cannot be written: its folder cannot be created.');

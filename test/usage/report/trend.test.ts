@@ -39,7 +39,7 @@ const weeks = (...ofEach: number[][]): number[] => ofEach.flat();
 const times = (count: number, requests: number): number[] => new Array<number>(count).fill(requests);
 const line = (from: number, step: number, count: number): number[] =>
   Array.from({ length: count }, (_one, index) => from + step * index);
-/** Five days at work and two off; `offset`: the weekday of the first. */
+/** Five working days and two days off; `offset`: the weekday of the first. */
 const office = (count: number, offset: number, share: (index: number) => number = () => 1): number[] =>
   Array.from({ length: count }, (_one, index) => Math.round(((index + offset) % 7 < 5 ? 1000 : 10) * share(index)));
 
@@ -48,8 +48,8 @@ describe('the trend', () => {
     ['no days', [], 'unknown', undefined],
     ['less than two weeks', line(1300, -100, 13), 'unknown', undefined],
     ['one week and its weekend', office(7, 0), 'unknown', undefined],
-    ['nobody', times(7, 0), 'none', undefined],
-    ['nobody for a week', weeks(times(20, 500), times(7, 0)), 'none', undefined],
+    ['no requests', times(7, 0), 'none', undefined],
+    ['no requests for a week', weeks(times(20, 500), times(7, 0)), 'none', undefined],
     ['flat', times(14, 5), 'not falling', undefined],
     ['rising', line(1, 1, 14), 'not falling', undefined],
     ['so slow that it is flat', line(3000, -3, 30), 'not falling', undefined],
