@@ -17,7 +17,7 @@ import {
   smallSingleImporterFiles,
 } from '../test/support/importGraph.ts';
 
-// Prints figures about the source files and their imports, and how many files two typical tasks run. `--files` lists them.
+// Prints how the source is divided into files, and how many of them two typical tasks run. `--files` names the files.
 
 const printFiles = process.argv.includes('--files');
 const root = fileURLToPath(new URL('..', import.meta.url));

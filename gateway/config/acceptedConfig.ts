@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -53,6 +53,9 @@ const recordSchema = z.object({
   force: z.array(z.tuple([segment, z.string()])),
 });
 
+/** An accepted configuration as plain data, to be stored. */
+export type StoredConfig = z.infer<typeof recordSchema>;
+
 /** Reads the configuration that was accepted last from its file beside the usage store. Never throws. */
 export function readAccepted(store: string): AcceptedRecord {
   const file = fileBeside(store);
@@ -63,24 +66,15 @@ export function readAccepted(store: string): AcceptedRecord {
     const isFirst = (error as NodeJS.ErrnoException).code === 'ENOENT';
     return { config: undefined, warning: isFirst ? undefined : unreadable(file, reasonOf(error)) };
   }
-  const record = recordSchema.safeParse(parsed(text));
-  if (!record.success) return { config: undefined, warning: unreadable(file, 'its content is not a valid record') };
-  return { config: configOf(record.data), warning: undefined };
+  const config = acceptedFrom(parsed(text));
+  if (!config) return { config: undefined, warning: unreadable(file, 'its content is not a valid record') };
+  return { config, warning: undefined };
 }
 
 /** Writes the record atomically, for the check at the next start. @returns why it cannot be written, in one line */
-export function writeAccepted({ byMajor, guard, usage }: Snapshot): string | undefined {
-  const file = fileBeside(usage.store);
-  const versions = byMajor.map(({ name, major, deprecation, sunset, afterSunset, retired, successor }) => ({
-    name,
-    major,
-    deprecation,
-    sunset,
-    afterSunset,
-    retired,
-    successor,
-  }));
-  const record: z.infer<typeof recordSchema> = { format, versions, force: [...guard.force] };
+export function writeAccepted(snapshot: Snapshot): string | undefined {
+  const file = fileBeside(snapshot.usage.store);
+  const record = acceptedRecord(snapshot);
   // The name is unique: several gateways may share the folder, and in containers each one has process id 1.
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
@@ -92,6 +86,34 @@ export function writeAccepted({ byMajor, guard, usage }: Snapshot): string | und
     discard(temporary);
     return `${file} cannot be written: ${reasonOf(error)}.  The next start cannot compare its routes.yaml with this one.`;
   }
+}
+
+export function acceptedRecord({ byMajor, guard }: Pick<Snapshot, 'byMajor' | 'guard'>): StoredConfig {
+  return { format, versions: announcedVersions(byMajor), force: [...guard.force] };
+}
+
+/** Undefined: `value` is not a valid record. */
+export function acceptedFrom(value: unknown): AcceptedConfig | undefined {
+  const record = recordSchema.safeParse(value);
+  return record.success ? configOf(record.data) : undefined;
+}
+
+/** The same for two configurations that announce the same versions, dates and successors below the same path. */
+export function configHash({ byMajor, gateway }: Pick<Snapshot, 'byMajor' | 'gateway'>): string {
+  const announced = JSON.stringify([gateway.basePath, announcedVersions(byMajor)]);
+  return createHash('sha256').update(announced).digest('hex').slice(0, 12);
+}
+
+function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['versions'] {
+  return byMajor.map(({ name, major, deprecation, sunset, afterSunset, retired, successor }) => ({
+    name,
+    major,
+    deprecation,
+    sunset,
+    afterSunset,
+    retired,
+    successor,
+  }));
 }
 
 function fileBeside(store: string): string {
@@ -106,7 +128,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function configOf({ versions, force }: z.infer<typeof recordSchema>): AcceptedConfig {
+function configOf({ versions, force }: StoredConfig): AcceptedConfig {
   const byName = new Map(
     versions.map(({ deprecation, sunset, successor, ...rest }): [string, AcceptedVersion] => [
       rest.name,

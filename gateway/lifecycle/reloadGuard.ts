@@ -19,6 +19,8 @@ export interface VersionUsage {
   lastCalled(version: string): number | undefined;
   /** Describes its recent clients; undefined if unknown. */
   clients?(version: string): string | undefined;
+  /** Why calls may be missing: `gateway gw-3 has not been heard for 40 s`. Then no version may end. Undefined: none are. */
+  readonly gap?: string | undefined;
 }
 
 interface Edited extends AcceptedConfig {
@@ -81,6 +83,7 @@ function endMessages(
     const clients = use.clients?.(old.name);
     messages.push(`${what}, and was last called ${ago(last, now)}${clients ? `; ${clients}` : ''}.${worse}`);
   }
+  if (use.gap !== undefined) messages.push(`${what}, but its last call is not known: ${use.gap}.${worse}`);
   if (version === undefined && !wasTombstone) messages.push(`${what}, and was never a tombstone (retired: true).`);
   return messages;
 }

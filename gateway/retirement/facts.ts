@@ -48,9 +48,31 @@ export interface RetirementFacts extends CountedClients {
   readonly lostRoutes: readonly RouteInContract[];
   /** Routes on which every request failed. */
   readonly failingRoutes: readonly RouteInContract[];
+  /** In the whole fleet. */
   readonly inFlight: number;
   readonly waiting: number;
   readonly successor: SuccessorFacts | undefined;
+  /** Undefined: this gateway is on its own. */
+  readonly fleet: FleetFacts | undefined;
+}
+
+/** The other gateways of the fleet. */
+export interface FleetFacts {
+  /** The number of gateways that were heard, with this one. */
+  readonly heard: number;
+  /** In the other gateways that were heard. */
+  readonly inFlight: number;
+  readonly waiting: number;
+  /** Why calls of the quiet period may be missing in the ledger. */
+  readonly gaps: readonly Remark[];
+  readonly notes: readonly Remark[];
+}
+
+/** A reason or a note of the verdict. */
+export interface Remark {
+  readonly code: string;
+  /** One or two sentences, safe to print. */
+  readonly text: string;
 }
 
 export interface RouteInContract extends RouteUse {
@@ -73,6 +95,7 @@ export interface FactSources {
   readonly snapshot: Snapshot;
   readonly queries: UsageQueries;
   readonly report: ServingReport;
+  readonly fleet?: FleetFacts | undefined;
 }
 
 /** What is known of a version that routes.yaml does not list any more. */
@@ -96,7 +119,7 @@ async function factsWithoutProblem(
   quiet: number,
   now: number,
 ): Promise<Omit<RetirementFacts, 'problem'>> {
-  const { snapshot, queries, report } = sources;
+  const { snapshot, queries, report, fleet } = sources;
   const version = snapshot.versions.get(name);
   // Counts are per hour, so a period below an hour selects clients by the exact time of their last request.
   const hour = Math.floor((now - quiet) / hourMs) * hourMs;
@@ -136,8 +159,9 @@ async function factsWithoutProblem(
     trend: await trendWithout(snapshot.retire.ignoreClients, name, queries, now),
     lostRoutes: version ? routesLost(version, snapshot, routes, now) : [],
     failingRoutes: version ? routes.filter(onlyFails).map((route) => withContract(route, version)) : [],
-    inFlight: own?.inFlight ?? 0,
-    waiting: own?.waiting ?? 0,
+    inFlight: (own?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
+    waiting: (own?.waiting ?? 0) + (fleet?.waiting ?? 0),
+    fleet,
     successor: version && successorFacts(successorOf(version, snapshot, now), report),
   };
 }

@@ -1,7 +1,7 @@
 import { ago, grouped, inLargestUnit, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import type { Trend } from '../usage/report/trend.ts';
 import { countedUses, refusedOf, requestsOf, shareOf } from './countedClients.ts';
-import type { RetirementFacts, RouteInContract, SuccessorFacts } from './facts.ts';
+import type { Remark, RetirementFacts, RouteInContract, SuccessorFacts } from './facts.ts';
 import { clientCount, clientsAndOthers, dayOf, listOf, othersInWords, percent, secondOf, theLast } from './words.ts';
 
 const dayMs = 86_400_000;
@@ -16,12 +16,6 @@ export interface Verdict {
   /** Remarks that do not decide the answer but may matter to the operator. */
   readonly notes: readonly Remark[];
   readonly facts: RetirementFacts;
-}
-
-export interface Remark {
-  readonly code: string;
-  /** One or two sentences, safe to print. */
-  readonly text: string;
 }
 
 export function judge(facts: RetirementFacts): Verdict {
@@ -66,7 +60,7 @@ function dateReasons({ version, sunset, now }: RetirementFacts): Remark[] {
 
 /** A quiet period counts only while usage was recorded. */
 function ledgerReasons(facts: RetirementFacts): Remark[] {
-  const { coveredSince, since, quiet, retention, problem } = facts;
+  const { coveredSince, since, quiet, retention, problem, fleet } = facts;
   const reasons: Remark[] = [];
   if (coveredSince === undefined) {
     reasons.push({ code: 'ledger_empty', text: 'The usage ledger is empty.' });
@@ -79,7 +73,7 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
     const text = `The usage ledger has a problem, so requests may be missing in it: ${printableExcerpt(problem, 200)}`;
     reasons.push({ code: 'ledger_broken', text });
   }
-  return reasons;
+  return [...reasons, ...(fleet?.gaps ?? [])];
 }
 
 /** During an outage of the backend every request fails, but the clients have not left. */
@@ -154,7 +148,7 @@ function notesOn(facts: RetirementFacts): Remark[] {
     const requests = plural(requestsOf(ignored), 'request');
     add('ignored', `Ignored (retire.ignore_clients), ${requests}: ${listOf(ignored, now)}.`);
   }
-  if (others !== undefined) add('folded', `Not listed: ${othersInWords(others)}.`);
+  if (others !== undefined) add('folded', `Not listed: ${othersInWords(others, facts)}.`);
   add('trend', trendInWords(facts.trend));
   if (newClients && newClients.length > 0) {
     add('new_clients', `New clients since the deprecation: ${listOf(newClients, now)}.`);
@@ -169,6 +163,7 @@ function notesOn(facts: RetirementFacts): Remark[] {
     add('in_flight', `Now: ${plural(inFlight, 'request')} in flight, ${waiting} waiting.`);
   }
   add('successor', stage === 'retired' || stage === 'removed' ? undefined : successorInWords(version, facts.successor));
+  if (facts.fleet) notes.push(...facts.fleet.notes);
   add('own_ledger', ledgerScope(facts));
   return notes;
 }
@@ -206,7 +201,11 @@ function successorInWords(version: string, successor: SuccessorFacts | undefined
   return `Of the successor, /${name}, ${healthy} of ${targets} targets are healthy.`;
 }
 
-function ledgerScope({ coveredSince }: RetirementFacts): string {
+function ledgerScope({ coveredSince, fleet }: RetirementFacts): string {
   const since = coveredSince === undefined ? '' : ` since ${dayOf(coveredSince)}`;
+  if (fleet !== undefined) {
+    const count = plural(fleet.heard, 'running gateway');
+    return `The ledger only has the requests to this fleet of ${count}${since}: requests directly to the backends are not in it.`;
+  }
   return `The ledger only has the requests to this gateway${since}: requests to other gateways, or directly to the backends, are not in it.`;
 }

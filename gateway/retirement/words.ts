@@ -56,15 +56,26 @@ export function clientCount({ clients, others }: Clients): string {
 }
 
 /** The list of clients, and the requests of those that are counted together. Safe to print. */
-export function clientsAndOthers({ clients, others, now }: Clients & { readonly now: number }): string {
-  const rest = others === undefined ? [] : [othersInWords(others)];
+export function clientsAndOthers({
+  clients,
+  others,
+  now,
+  fleet,
+}: Clients & OthersContext & { readonly now: number }): string {
+  const rest = others === undefined ? [] : [othersInWords(others, { fleet })];
   const details = (one: ClientUse): string => requestsInWords(requestsOf([one]));
   return [...(clients.length > 0 ? [listOf(clients, now, details)] : []), ...rest].join('; and ');
 }
 
+/** `fleet`: undefined if the gateway is on its own. Then all its tags have the same salt. */
+interface OthersContext {
+  readonly fleet?: unknown;
+}
+
 /** `100,507 requests of clients beyond usage.max_clients, which are counted together as other clients` */
-export function othersInWords(others: ClientUse): string {
-  return `${plural(requestsOf([others]), 'request')} of clients beyond usage.max_clients, which are counted together as other clients`;
+export function othersInWords(others: ClientUse, { fleet }: OthersContext): string {
+  const salt = fleet === undefined ? '' : ', or with tags of another salt';
+  return `${plural(requestsOf([others]), 'request')} of clients beyond usage.max_clients${salt}, which are counted together as other clients`;
 }
 
 /** `7: GET /drinks (1,204), GET /old (3)`: the number of routes, and the most used ones. Safe to print. */

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readAccepted, writeAccepted } from '../../gateway/config/acceptedConfig.ts';
+import { configHash, readAccepted, writeAccepted } from '../../gateway/config/acceptedConfig.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { temporaryFolder } from './temporary.ts';
 
@@ -121,4 +121,29 @@ it('is readable by its owner only, and has no secret and no URL', () => {
   const file = join(folder, 'accepted.json');
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readFileSync(file, 'utf8')).not.toMatch(/horse|http|3001|example/);
+});
+
+describe('the hash', () => {
+  const base = { '/v1': { upstream: 'http://127.0.0.1:1', deprecation: '2026-01-01', sunset: '2028-06-30' } };
+  const hashOf = (routes: Record<string, object | string>, gateway = {}): string =>
+    configHash(snapshotFrom({ routes: { '/v2': 'http://127.0.0.1:2', ...routes }, gateway }));
+
+  it.each<[string, string]>([
+    ['another target', hashOf({ '/v1': { ...base['/v1'], upstream: 'http://127.0.0.1:9' } })],
+    ['the same instant in another form', hashOf({ '/v1': { ...base['/v1'], deprecation: '2026-01-01T00:00:00Z' } })],
+    ['another setting', hashOf(base, { drain: '7s' })],
+    ['another order', hashOf({ '/v1': base['/v1'], '/v2': 'http://127.0.0.1:2' })],
+  ])('is the same with %s', (_name, hash) => expect(hash).toBe(hashOf(base)));
+
+  it.each<[string, string]>([
+    ['sunset', hashOf({ '/v1': { ...base['/v1'], sunset: '2028-07-01' } })],
+    ['deprecation', hashOf({ '/v1': { ...base['/v1'], deprecation: '2026-01-02' } })],
+    ['state', hashOf({ '/v1': { ...base['/v1'], retired: true } })],
+    ['end', hashOf({ '/v1': { ...base['/v1'], after_sunset: 'gone' } })],
+    ['successor', hashOf({ '/v1': { ...base['/v1'], successor: '/v2' } })],
+    ['version', hashOf({ ...base, '/v3': 'http://127.0.0.1:3' })],
+    ['base path', hashOf(base, { base_path: '/api' })],
+  ])('changes with another %s', (_name, hash) => expect(hash).not.toBe(hashOf(base)));
+
+  it('is short', () => expect(hashOf(base)).toMatch(/^[0-9a-f]{12}$/));
 });

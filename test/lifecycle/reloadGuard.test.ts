@@ -136,6 +136,43 @@ describe('an edit is refused', () => {
   });
 });
 
+describe('while calls may be missing', () => {
+  const gap = 'gateway gw-3 has not been heard for 40 s';
+  const use: VersionUsage = { lastCalled: () => undefined, gap };
+  const tombstone = { ...ended, retired: true };
+
+  it.each<[string, Routes, Routes, string]>([
+    ['retires', { '/v1': ended }, { '/v1': tombstone }, `/v1 is retired, but its last call is not known: ${gap}.`],
+    [
+      'ends a version by its date',
+      { '/v1': ended },
+      { '/v1': { ...ended, after_sunset: 'gone' } },
+      `/v1 is retired, but its last call is not known: ${gap}.`,
+    ],
+    [
+      'removes a tombstone',
+      { '/v1': tombstone },
+      {},
+      `/v1 is removed, but its last call is not known: ${gap}. Its clients would get 404 instead of 410.`,
+    ],
+  ])('an edit that %s is refused', (_name, before, after, message) => {
+    expect(messages(before, after, use)).toEqual([message]);
+  });
+
+  it.each<[string, Routes, Routes]>([
+    ['adds a version', {}, { '/v1': upstream }],
+    ['announces a sunset', { '/v1': deprecated }, { '/v1': ahead }],
+    ['moves a sunset later', { '/v1': ahead }, { '/v1': { ...ahead, sunset: '2029-06-30' } }],
+    ['brings a tombstone back', { '/v1': tombstone }, { '/v1': ended }],
+    ['keeps a tombstone', { '/v1': tombstone }, { '/v1': tombstone, '/v2': upstream }],
+  ])('an edit that %s is accepted', (_name, before, after) => expect(messages(before, after, use)).toEqual([]));
+
+  it('a reason forces an edit as usual', () => {
+    const force = { guard: { force: { '/v1': 'its last client is shut down' } } };
+    expect(messages({ '/v1': ended }, { '/v1': tombstone }, use, force)).toEqual([]);
+  });
+});
+
 describe('guard.force', () => {
   const before = file({ '/v1': ahead });
   const forced = (reason: string): Snapshot =>

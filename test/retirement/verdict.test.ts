@@ -42,6 +42,7 @@ const quiet: RetirementFacts = {
   inFlight: 0,
   waiting: 0,
   successor: { version: 'v2', targets: 2, healthy: 2 },
+  fleet: undefined,
 };
 
 const monthly = {
@@ -228,5 +229,49 @@ describe('the notes', () => {
     const clients = [client('served', 1000), client('a', 10, { refused: 6 })];
     const [note] = judge({ ...quiet, stage: 'retired', clients, refused: clients.slice(1) }).notes;
     expect(note?.text).toBe('6 requests to /v1 refused in the last 7 days: a (last call 3 h ago, 6 refused).');
+  });
+});
+
+describe('in a fleet', () => {
+  const fleet = { heard: 3, inFlight: 0, waiting: 0, gaps: [], notes: [] };
+  const gap = {
+    code: 'gateway_silent',
+    text: 'Gateway gw-3 has not been heard for 40 s; its calls are missing from this ledger.',
+  };
+  const salted = (facts: Partial<RetirementFacts>) => judge({ ...quiet, ...facts, fleet });
+
+  it('the answer is not yet while calls may be missing', () => {
+    const { answer, reasons } = judge({ ...quiet, fleet: { ...fleet, gaps: [gap] } });
+    expect({ answer, reasons }).toEqual({ answer: 'not yet', reasons: [gap] });
+  });
+
+  it('the answer stays no for a removed version that is called', () => {
+    const removed = { stage: 'removed', clients: [ios], fleet: { ...fleet, gaps: [gap] } } as const;
+    const { answer, reasons } = judge({ ...quiet, ...removed });
+    expect({ answer, codes: reasons.map(({ code }) => code) }).toEqual({
+      answer: 'no',
+      codes: ['removed', 'gateway_silent', 'clients_left'],
+    });
+  });
+
+  it('the answer is yes with all gateways, and says how many they are', () => {
+    const note = { code: 'gateway_gone', text: 'Gateway gw-4 is gone.' };
+    const { answer, notes } = judge({ ...quiet, fleet: { ...fleet, notes: [note] } });
+    expect(answer).toBe('yes');
+    expect(notes).toEqual([
+      note,
+      {
+        code: 'own_ledger',
+        text: 'The ledger only has the requests to this fleet of 3 running gateways since 2026-11-14: requests directly to the backends are not in it.',
+      },
+    ]);
+  });
+
+  it('the clients are at least so many if some have tags of another salt', () => {
+    const { answer, reasons } = salted({ clients: [ios], others: client('other clients', 5), stage: 'sunset' });
+    expect(answer).toBe('no');
+    expect(reasons[0]?.text).toMatch(
+      /^At least 1 client made 1,209 requests .*; and 5 requests of clients beyond usage\.max_clients, or with tags of another salt,/,
+    );
   });
 });

@@ -2,34 +2,31 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-// The files of an operator, including some that must not be visible in a container.
+// As an operator has it, with what must not get into a container.
 const parts = [
-  '.dockerignore',
-  'LICENSE',
-  'bin',
-  'config',
-  'docker-compose.scale.yml',
-  'docker-compose.yml',
-  'gateway',
-  'package-lock.json',
-  'package.json',
-  'routes.yaml',
-  'services',
-  'tsconfig.build.json',
-  'tsconfig.json',
+  ...[
+    'docker-compose.yml',
+    'docker-compose.scale.yml',
+    '.dockerignore',
+    'package.json',
+    'package-lock.json',
+    'LICENSE',
+  ],
+  ...['tsconfig.json', 'tsconfig.build.json', 'bin', 'config', 'gateway', 'routes.yaml', 'services'],
 ];
 
-/** The first command of the documentation. It creates .env. */
+/** The first command of the documentation: it makes .env. */
 export const firstCommand = /^```sh\n(.+)$/m.exec(readFileSync('docs/containers.md', 'utf8'))?.[1] ?? '';
 
-/** Copies the files of this project to a temporary folder, where the tests may edit them. */
+/** A copy of this project in which the tests may edit; gone with the run. */
 export function copyProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'compose-'));
   for (const part of parts) {
     if (!existsSync(part)) throw new Error(`${part} is missing`);
+    const verbatimSymlinks = true;
     cpSync(part, join(folder, part), {
       recursive: true,
-      verbatimSymlinks: true,
+      verbatimSymlinks,
       filter: (source) => !source.includes('node_modules'),
     });
   }

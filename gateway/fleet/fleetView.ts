@@ -1,0 +1,230 @@
+import type { FleetFacts, Remark } from '../retirement/facts.ts';
+import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
+import type { GatewayRow, GatewayRows, StoredVersionLoad } from './membership.ts';
+
+/**
+ * `heard`: within `fleet.silent_after`. `left`: it has stopped, and all its counts are in the store. `gone`: it does not exist
+ * any more, or an operator said so. `silent`: none of these. It may still serve clients.
+ */
+export type InstanceState = 'heard' | 'silent' | 'left' | 'gone';
+
+/** A gateway of the fleet. */
+export interface FleetInstance {
+  readonly name: string;
+  readonly state: InstanceState;
+  /** ms since it was last heard; undefined: never. */
+  readonly heardAgo: number | undefined;
+  /** Undefined for an address in `fleet.members` from which no gateway was heard. */
+  readonly row: GatewayRow | undefined;
+  /** Heard, and its configuration is not the most common one. */
+  readonly isSkewed: boolean;
+}
+
+/** What the fleet thread reports after every heartbeat. */
+export interface FleetRows extends GatewayRows {
+  /** Addresses in `fleet.members` from which no gateway was heard. */
+  readonly unheard: readonly string[];
+}
+
+/** The clock of a gateway may differ from that of the store by this much, ms. */
+export const maxSkewMs = 5_000;
+
+/** All gateways of the fleet, as they were at the last heartbeat. */
+export class FleetView {
+  readonly #silentAfter: number;
+  readonly #monotonic: () => number;
+  #report: FleetRows = { now: 0, rows: [], unheard: [] };
+  #receivedAt: number | undefined;
+  #storeProblem: string | undefined;
+
+  /** `monotonic`: a clock in ms that is never set. */
+  constructor(silentAfter: number, monotonic: () => number = () => performance.now()) {
+    this.#silentAfter = silentAfter;
+    this.#monotonic = monotonic;
+  }
+
+  update(report: FleetRows): void {
+    this.#report = report;
+    this.#receivedAt = this.#monotonic();
+    this.#storeProblem = undefined;
+  }
+
+  /** The store did not answer. What is known of the gateways is kept. */
+  fail(problem: string): void {
+    this.#storeProblem = problem;
+  }
+
+  /** Why it is unknown how the other gateways are; undefined: it is known. */
+  get problem(): string | undefined {
+    if (this.#storeProblem !== undefined) return this.#storeProblem;
+    if (this.#receivedAt === undefined) return 'no answer yet';
+    const age = this.#monotonic() - this.#receivedAt;
+    return age > this.#silentAfter ? `no answer for ${inLargestUnit(age)}` : undefined;
+  }
+
+  /** The time of the database; 0 before its first answer. */
+  get now(): number {
+    const { now } = this.#report;
+    // While the store does not answer, nobody can be heard, so the states are those of the last answer.
+    return this.#receivedAt === undefined || this.problem !== undefined
+      ? now
+      : now + Math.round(this.#monotonic() - this.#receivedAt);
+  }
+
+  get instances(): readonly FleetInstance[] {
+    return instancesOf(this.#report, this.now, this.#silentAfter);
+  }
+}
+
+/** `now`: the time of the database, epoch ms. */
+export function instancesOf({ rows, unheard }: FleetRows, now: number, silentAfter: number): FleetInstance[] {
+  const known = rows.map((row) => ({ row, state: stateOf(row, now, silentAfter) }));
+  const config = mostCommonConfig(known.filter(({ state }) => state === 'heard').map(({ row }) => row));
+  return [
+    ...known.map(({ row, state }) => ({
+      name: row.name,
+      state,
+      heardAgo: Math.max(0, now - row.heard),
+      row,
+      isSkewed: state === 'heard' && row.config !== config,
+    })),
+    ...unheard.map((name) => ({
+      name,
+      state: 'silent' as const,
+      heardAgo: undefined,
+      row: undefined,
+      isSkewed: false,
+    })),
+  ];
+}
+
+function stateOf({ leftAt, goneAt, heard }: GatewayRow, now: number, silentAfter: number): InstanceState {
+  if (leftAt !== undefined) return 'left';
+  if (goneAt !== undefined) return 'gone';
+  // After the clock of the database was set back, an old time must not look recent.
+  return Math.abs(now - heard) <= silentAfter ? 'heard' : 'silent';
+}
+
+/** Of several that are equally common, the newest. */
+function mostCommonConfig(heard: readonly GatewayRow[]): string | undefined {
+  const groups = Map.groupBy(heard, ({ config }) => config);
+  const since = (rows: readonly GatewayRow[]): number => Math.max(...rows.map(({ configSince }) => configSince));
+  const [first] = [...groups].sort(([, a], [, b]) => b.length - a.length || since(b) - since(a));
+  return first?.[0];
+}
+
+/**
+ * Why a version is not safe to stop: each gateway that serves it, has requests in flight or was not heard; empty if it is.
+ * `version`: the path segment, `v1`.
+ */
+export function stopBlockers(view: Pick<FleetView, 'problem' | 'instances'>, version: string): string[] {
+  if (view.problem !== undefined) return [`the shared store does not answer (${printableExcerpt(view.problem, 200)})`];
+  const current = view.instances.filter(({ state }) => state === 'heard' || state === 'silent');
+  const blockers = current.flatMap((one) => {
+    const problem = blockerOf(one, version);
+    return problem === undefined ? [] : [problem];
+  });
+  if (blockers.length > 0) return blockers;
+  // The row of one gateway is older than that of another. So each must be heard after the last one became idle.
+  const rows = current.flatMap(({ row }) => row ?? []);
+  const idleSince = Math.max(...rows.map((row) => idleSinceOf(row, version)));
+  const waiting = rows.filter(({ heard }) => heard <= idleSince).map(({ name }) => printableExcerpt(name));
+  if (rows.length === 0) return ['no gateway was heard yet'];
+  return waiting.length === 0 ? [] : [`waiting for the next heartbeat of ${waiting.join(', ')}`];
+}
+
+function blockerOf(instance: FleetInstance, version: string): string | undefined {
+  const { state, row } = instance;
+  const name = printableExcerpt(instance.name);
+  if (row === undefined) return `a gateway at ${name} was never heard`;
+  if (state === 'silent') return `${name} not heard for ${inLargestUnit(instance.heardAgo ?? 0)}`;
+  // Without this version, it never had it since its start.
+  const load = row.versions[version];
+  if (load === undefined) return undefined;
+  if (load.stage !== 'retired' && load.stage !== 'removed') return `${name} still serves it`;
+  const open = load.in_flight + load.waiting;
+  if (open > 0) return `${name} has ${plural(open, 'request')} in flight`;
+  return load.idle_since === null ? `${name} has a worker that does not answer` : undefined;
+}
+
+function idleSinceOf({ versions, started }: GatewayRow, version: string): number {
+  return versions[version]?.idle_since ?? started;
+}
+
+/** What the other gateways have in flight. `self`: the instance of this gateway. */
+export function loadElsewhere(
+  instances: readonly FleetInstance[],
+  version: string,
+  self: string,
+): Pick<StoredVersionLoad, 'in_flight' | 'waiting'> {
+  const loads = instances
+    .filter(({ state, row }) => state === 'heard' && row?.instance !== self)
+    .flatMap(({ row }) => row?.versions[version] ?? []);
+  const sum = (key: 'in_flight' | 'waiting'): number => loads.reduce((total, load) => total + load[key], 0);
+  return { in_flight: sum('in_flight'), waiting: sum('waiting') };
+}
+
+/** Why calls of the quiet period may be missing in the shared ledger; empty if none can be. `quiet` in ms. */
+export function ledgerGaps(
+  { problem, instances, now }: Pick<FleetView, 'problem' | 'instances' | 'now'>,
+  silentAfter: number,
+  quiet: number,
+): Remark[] {
+  if (problem !== undefined) {
+    const text = `The shared ledger cannot be reached: ${printableExcerpt(problem, 200)}.`;
+    return [{ code: 'store_unreachable', text }];
+  }
+  return instances.flatMap((one) => {
+    const gap = gapOf(one, now, silentAfter, quiet);
+    return gap === undefined ? [] : [gap];
+  });
+}
+
+function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet: number): Remark | undefined {
+  const { state, row, heardAgo = 0 } = instance;
+  const name = printableExcerpt(instance.name);
+  const missing = 'its calls are missing from this ledger';
+  if (row === undefined) {
+    const text = `A gateway at ${name} was never heard, although fleet.members lists it; ${missing}.`;
+    return { code: 'gateway_never_heard', text };
+  }
+  if (state === 'silent') {
+    return {
+      code: 'gateway_silent',
+      text: `Gateway ${name} has not been heard for ${inLargestUnit(heardAgo)}; ${missing}.`,
+    };
+  }
+  const { spooled, spooledSince } = row;
+  if (spooled === 0) return undefined;
+  const rows = plural(spooled, 'row');
+  if (state === 'heard') {
+    const age = now - (spooledSince ?? now);
+    if (age <= silentAfter) return undefined;
+    const text = `Gateway ${name} has ${rows} that are not in this ledger yet, the oldest of ${inLargestUnit(age)} ago.`;
+    return { code: 'counts_waiting', text };
+  }
+  if (heardAgo >= quiet) return undefined;
+  const since = `${inLargestUnit(heardAgo)} ago`;
+  const text = `Gateway ${name} is gone since ${since}, and ${rows} of its counts never reached this ledger.`;
+  return { code: 'counts_lost', text };
+}
+
+/** What the verdict about a version depends on besides the ledger. `quiet` in ms. */
+export function fleetFacts(
+  view: FleetView,
+  version: string,
+  self: string,
+  silentAfter: number,
+  quiet: number,
+): FleetFacts {
+  const { instances } = view;
+  const heard = instances.filter(({ state }) => state === 'heard').length;
+  const load = loadElsewhere(instances, version, self);
+  const notes = instances.flatMap(({ name, state, row, heardAgo = 0 }): Remark[] => {
+    if (state !== 'gone' || row === undefined || row.spooled > 0 || heardAgo >= quiet) return [];
+    const why = row.goneReason === undefined ? '' : ` (${printableExcerpt(row.goneReason, 200)})`;
+    const text = `Gateway ${printableExcerpt(name)} is gone${why}, last heard ${inLargestUnit(heardAgo)} ago: up to 5 s of its counts may be missing.`;
+    return [{ code: 'gateway_gone', text }];
+  });
+  return { heard, inFlight: load.in_flight, waiting: load.waiting, gaps: ledgerGaps(view, silentAfter, quiet), notes };
+}

@@ -1,0 +1,92 @@
+import { lookup } from 'node:dns/promises';
+import { connect } from 'node:net';
+import type { HostPort } from '../config/snapshot.ts';
+import type { GatewayRow, GatewayRows } from './membership.ts';
+
+const connectTimeoutMs = 1_000;
+// The address of a gateway that has left may stay in the DNS, and in its caches, for this long.
+const dnsDelayMs = 60_000;
+
+/** The result of a check. */
+export interface MembersCheck {
+  /** The ids of silent gateways that do not exist any more. */
+  readonly gone: readonly string[];
+  /** Addresses that are expected to be gateways, and from which no gateway was heard. */
+  readonly unheard: readonly string[];
+}
+
+/** Compares the gateways in the store with those that should run: the addresses of a DNS name. */
+export class Members {
+  readonly #name: HostPort;
+  readonly #silentAfter: number;
+  /** The answer of the last lookup that worked. */
+  #listed: readonly string[] = [];
+  /** Since when each listed address has had no gateway, by the clock of the database. */
+  #unclaimedSince = new Map<string, number>();
+
+  /** `silentAfter` in ms. */
+  constructor(name: HostPort, silentAfter: number) {
+    this.#name = name;
+    this.#silentAfter = silentAfter;
+  }
+
+  /** A failed lookup makes no gateway gone. Never throws. */
+  async check({ rows, now }: GatewayRows): Promise<MembersCheck> {
+    const found = await lookup(this.#name.host, { all: true }).catch(() => []);
+    if (found.length === 0) return { gone: [], unheard: this.#unheard(rows, now) };
+    this.#listed = found.map(({ address }) => plainAddress(address));
+    return { gone: await this.#gone(rows, now), unheard: this.#unheard(rows, now) };
+  }
+
+  async #gone(rows: readonly GatewayRow[], now: number): Promise<string[]> {
+    const silent = rows.filter((row) => formerSince(row) === undefined && now - row.heard > this.#silentAfter);
+    const checks = silent.map(async (row) => {
+      // Without an address, nothing is known about it.
+      if (row.addresses.length === 0) return [];
+      const own = row.addresses.map(plainAddress).filter((one) => !isTakenOver(one, row, rows));
+      if (own.some((one) => this.#listed.includes(one))) return [];
+      const open = await Promise.all(own.map((host) => acceptsConnections(host, this.#name.port)));
+      return open.includes(true) ? [] : [row.instance];
+    });
+    return (await Promise.all(checks)).flat();
+  }
+
+  #unheard(rows: readonly GatewayRow[], now: number): string[] {
+    const known = rows.filter((row) => now - (formerSince(row) ?? now) < dnsDelayMs);
+    const claimed = new Set(known.flatMap(({ addresses }) => addresses.map(plainAddress)));
+    const unclaimed = this.#listed.filter((address) => !claimed.has(address));
+    this.#unclaimedSince = new Map(unclaimed.map((one) => [one, this.#unclaimedSince.get(one) ?? now]));
+    return unclaimed.filter((one) => now - (this.#unclaimedSince.get(one) ?? now) > this.#silentAfter);
+  }
+}
+
+/** When it left or was found to be gone; undefined: it should run. */
+function formerSince({ leftAt, goneAt }: GatewayRow): number | undefined {
+  return leftAt ?? goneAt;
+}
+
+/** Whether another gateway has started with the address since this one was last heard. Platforms use addresses again. */
+function isTakenOver(address: string, { instance, heard }: GatewayRow, rows: readonly GatewayRow[]): boolean {
+  return rows.some(
+    (other) =>
+      other.instance !== instance && other.started > heard && other.addresses.map(plainAddress).includes(address),
+  );
+}
+
+/** `::ffff:10.0.0.1` is `10.0.0.1`. */
+function plainAddress(address: string): string {
+  return address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '');
+}
+
+function acceptsConnections(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: connectTimeoutMs });
+    const end = (answer: boolean): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+    socket.once('timeout', () => end(false));
+  });
+}

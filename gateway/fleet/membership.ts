@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto';
+import { networkInterfaces } from 'node:os';
+import type { Stage } from '../lifecycle/stage.ts';
+import type { Sql } from './postgres.ts';
+import { schemaName } from './schema.ts';
+
+/** What identifies a gateway in the fleet during one run. */
+export interface GatewayIdentity {
+  /** A UUID that stays the same over restarts. */
+  readonly instance: string;
+  /** Larger than that of any earlier run. */
+  readonly epoch: number;
+  readonly name: string;
+  readonly release: string;
+  /** The addresses under which other gateways can reach it. */
+  readonly addresses: readonly string[];
+}
+
+/** What a gateway reports with every heartbeat. */
+export interface GatewayState {
+  /** By path segment: `v1`. */
+  readonly versions: Readonly<Record<string, VersionLoad>>;
+  /** `configHash` of its active configuration. */
+  readonly config: string;
+  readonly ready: boolean;
+  /** Why it is not ready, or what else is wrong. */
+  readonly problem: string | undefined;
+  /** Rows that are not in the store yet, and the time of the oldest, epoch ms. */
+  readonly spooled: number;
+  readonly spooledSince: number | undefined;
+}
+
+/** The requests of one version in one gateway. The names are those in the store. */
+export interface VersionLoad {
+  readonly stage: Stage | 'removed';
+  readonly in_flight: number;
+  readonly waiting: number;
+  /** A worker does not answer, so there may be more requests. */
+  readonly incomplete?: boolean;
+}
+
+export interface StoredVersionLoad extends VersionLoad {
+  /** The heartbeat since which it is retired or removed with nothing in flight, epoch ms; null: it is not. */
+  readonly idle_since: number | null;
+}
+
+/** A row of the table `gateways`. Instants in epoch ms, by the clock of the database. */
+export interface GatewayRow extends Omit<GatewayIdentity, 'epoch'>, Omit<GatewayState, 'versions'> {
+  readonly versions: Readonly<Record<string, StoredVersionLoad>>;
+  readonly started: number;
+  readonly heard: number;
+  readonly configSince: number;
+  /** How far the clock of the gateway is ahead of that of the database. */
+  readonly skewMs: number;
+  readonly leftAt: number | undefined;
+  readonly goneAt: number | undefined;
+  readonly goneReason: string | undefined;
+}
+
+export interface GatewayRows {
+  /** The time of the database. */
+  readonly now: number;
+  readonly rows: readonly GatewayRow[];
+}
+
+const ms = (time: string): string => `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
+
+// `idle_since: "now"` becomes the time of the database.
+const stamped = `(
+  SELECT coalesce(jsonb_object_agg(key, CASE WHEN value->>'idle_since' = 'now'
+    THEN jsonb_set(value, '{idle_since}', to_jsonb(${ms('now()')})) ELSE value END), '{}')
+  FROM jsonb_each($6::jsonb))`;
+
+const writeHeartbeat = `
+  INSERT INTO ${schemaName}.gateways AS g
+    (instance, epoch, name, release, addresses, versions, config, ready, problem, spooled, spooled_since, skew_ms)
+  VALUES ($1, $2, $3, $4, $5, ${stamped}, $7, $8, $9, $10, $11, $12)
+  ON CONFLICT (instance) DO UPDATE SET
+    epoch = excluded.epoch, name = excluded.name, release = excluded.release, addresses = excluded.addresses,
+    started = CASE WHEN g.epoch = excluded.epoch THEN g.started ELSE now() END, heard = now(),
+    versions = excluded.versions, config = excluded.config,
+    config_since = CASE WHEN g.config = excluded.config THEN g.config_since ELSE now() END,
+    ready = excluded.ready, problem = excluded.problem, spooled = excluded.spooled,
+    spooled_since = excluded.spooled_since, skew_ms = excluded.skew_ms,
+    left_at = NULL, gone_at = NULL, gone_reason = NULL
+  WHERE g.epoch <= excluded.epoch
+  RETURNING versions`;
+
+// The join returns the time even if there is no gateway.
+const readRows = `
+  SELECT ${ms('now()')} AS db_now, g.instance, name, release, addresses, versions, config, ready, problem, spooled,
+    spooled_since, skew_ms, gone_reason, ${ms('started')} AS started, ${ms('heard')} AS heard,
+    ${ms('config_since')} AS config_since, ${ms('left_at')} AS left_at, ${ms('gone_at')} AS gone_at
+  FROM (SELECT 1) AS one LEFT JOIN ${schemaName}.gateways AS g ON true ORDER BY name, started`;
+
+/** Announces this gateway to the others, in the table `gateways`. */
+export class Membership {
+  readonly #sql: Sql;
+  #identity: GatewayIdentity;
+  /** Since when each version is idle, by the clock of the database. */
+  #idleSince = new Map<string, number>();
+  #skewMs = 0;
+  #problem: string | undefined;
+
+  constructor(sql: Sql, identity: GatewayIdentity) {
+    this.#sql = sql;
+    this.#identity = identity;
+  }
+
+  /** The id of the row of this gateway. */
+  get instance(): string {
+    return this.#identity.instance;
+  }
+
+  /** Writes the row of this gateway. @throws StoreError */
+  async beat(state: GatewayState): Promise<void> {
+    const versions = Object.entries(state.versions).map(([name, load]) => [
+      name,
+      { ...load, idle_since: isIdle(load) ? (this.#idleSince.get(name) ?? 'now') : null },
+    ]);
+    const { instance, epoch, name, release, addresses } = this.#identity;
+    const problem = [state.problem, this.#problem].filter((one) => one !== undefined).join('  ');
+    const [row] = await this.#sql.query<Pick<GatewayRow, 'versions'>>(writeHeartbeat, [
+      instance,
+      epoch,
+      name,
+      release,
+      addresses,
+      JSON.stringify(Object.fromEntries(versions)),
+      state.config,
+      state.ready,
+      problem === '' ? null : problem,
+      state.spooled,
+      state.spooledSince ?? null,
+      this.#skewMs,
+    ]);
+    if (row === undefined) {
+      this.#separate();
+      await this.beat(state);
+      return;
+    }
+    const idle = Object.entries(row.versions).map(([one, load]) => [one, load.idle_since] as const);
+    this.#idleSince = new Map(idle.filter((one): one is readonly [string, number] => one[1] !== null));
+  }
+
+  /** The rows of all gateways. @throws StoreError */
+  async read(): Promise<GatewayRows> {
+    const before = Date.now();
+    const result = await readGateways(this.#sql);
+    this.#skewMs = Math.round((before + Date.now()) / 2 - result.now);
+    return result;
+  }
+
+  /** Records that this gateway has stopped and that all its counts are in the store. @throws StoreError */
+  async leave(): Promise<void> {
+    const { instance, epoch } = this.#identity;
+    await this.#sql.query(
+      `UPDATE ${schemaName}.gateways SET left_at = now(), heard = now(), versions = '{}', ready = false, problem = NULL,
+        spooled = 0, spooled_since = NULL WHERE instance = $1 AND epoch = $2`,
+      [instance, epoch],
+    );
+  }
+
+  /** A later run has the same id: a copy of the usage ledger was started elsewhere. Both must be visible. */
+  #separate(): void {
+    this.#identity = { ...this.#identity, instance: randomUUID() };
+    this.#problem =
+      'Another gateway runs with a copy of the usage ledger of this one.  Give each gateway a file of its own.';
+  }
+}
+
+function isIdle({ stage, in_flight: inFlight, waiting, incomplete }: VersionLoad): boolean {
+  return (stage === 'retired' || stage === 'removed') && inFlight + waiting === 0 && incomplete !== true;
+}
+
+/** @throws StoreError */
+export async function readGateways(sql: Sql): Promise<GatewayRows> {
+  const found = await sql.query<StoredGateway>(readRows);
+  const rows = found.filter(({ instance }) => instance !== null).map(rowOf);
+  return { now: found[0]?.db_now ?? 0, rows };
+}
+
+/**
+ * Marks silent gateways as gone, until they are heard again. `heardBefore`: a gateway that was heard since then is not
+ * marked. @returns the ids of those that it has marked @throws StoreError
+ */
+export async function markGone(
+  sql: Sql,
+  instances: readonly string[],
+  reason: string,
+  heardBefore: number,
+): Promise<readonly string[]> {
+  const rows = await sql.query<{ instance: string }>(
+    `UPDATE ${schemaName}.gateways SET gone_at = now(), gone_reason = $2
+     WHERE instance = ANY($1::uuid[]) AND left_at IS NULL AND gone_at IS NULL AND ${ms('heard')} < $3 RETURNING instance`,
+    [instances, reason, heardBefore],
+  );
+  return rows.map(({ instance }) => instance);
+}
+
+/** Deletes gateways that left or are gone for longer than the retention of the ledger, ms. @throws StoreError */
+export async function deleteFormer(sql: Sql, retention: number): Promise<void> {
+  await sql.query(
+    `DELETE FROM ${schemaName}.gateways WHERE coalesce(left_at, gone_at) < now() - $1 * interval '1 millisecond'`,
+    [retention],
+  );
+}
+
+/** The addresses of the network interfaces, without those that only this machine or its link can reach. */
+export function ownAddresses(): string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .filter(({ internal, address }) => !internal && !/^(?:fe80:|169\.254\.)/i.test(address))
+    .map(({ address }) => address);
+}
+
+interface StoredGateway
+  extends Pick<GatewayRow, 'instance' | 'name' | 'release' | 'addresses' | 'versions' | 'config'> {
+  readonly db_now: number;
+  readonly ready: boolean;
+  readonly problem: string | null;
+  readonly spooled: number;
+  readonly spooled_since: number | null;
+  readonly skew_ms: number;
+  readonly started: number;
+  readonly heard: number;
+  readonly config_since: number;
+  readonly left_at: number | null;
+  readonly gone_at: number | null;
+  readonly gone_reason: string | null;
+}
+
+function rowOf(row: StoredGateway): GatewayRow {
+  const { instance, name, release, addresses, versions, config, ready, spooled, started, heard } = row;
+  return {
+    instance,
+    name,
+    release,
+    addresses,
+    versions,
+    config,
+    ready,
+    spooled,
+    started,
+    heard,
+    problem: row.problem ?? undefined,
+    spooledSince: row.spooled_since ?? undefined,
+    configSince: row.config_since,
+    skewMs: row.skew_ms,
+    leftAt: row.left_at ?? undefined,
+    goneAt: row.gone_at ?? undefined,
+    goneReason: row.gone_reason ?? undefined,
+  };
+}

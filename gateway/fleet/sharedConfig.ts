@@ -1,0 +1,39 @@
+import { type AcceptedConfig, acceptedFrom, type StoredConfig } from '../config/acceptedConfig.ts';
+import type { Sql } from './postgres.ts';
+import { schemaName } from './schema.ts';
+
+/** The configuration that the fleet has accepted last. */
+export interface SharedConfig {
+  readonly config: AcceptedConfig;
+  readonly hash: string;
+  /** The name of the gateway that accepted it. */
+  readonly gateway: string;
+}
+
+/** Undefined: there is none yet, or a later release has written it in another format. @throws StoreError */
+export async function readSharedConfig(sql: Sql): Promise<SharedConfig | undefined> {
+  const [row] = await sql.query<{ config: unknown; hash: string; gateway: string }>(
+    `SELECT config, hash, gateway FROM ${schemaName}.accepted`,
+  );
+  const config = row && acceptedFrom(row.config);
+  return config && { config, hash: row.hash, gateway: row.gateway };
+}
+
+/** A configuration that a gateway has accepted, and how long ago, ms. */
+export interface NewSharedConfig {
+  readonly record: StoredConfig;
+  readonly hash: string;
+  readonly gateway: string;
+  readonly age: number;
+}
+
+/** Keeps a configuration that was accepted later, for example while this gateway could not reach the store. @throws StoreError */
+export async function writeSharedConfig(sql: Sql, { record, hash, gateway, age }: NewSharedConfig): Promise<void> {
+  await sql.query(
+    `INSERT INTO ${schemaName}.accepted AS a (id, config, hash, gateway, at)
+     VALUES (1, $1, $2, $3, now() - $4 * interval '1 millisecond')
+     ON CONFLICT (id) DO UPDATE SET config = excluded.config, hash = excluded.hash, gateway = excluded.gateway, at = excluded.at
+     WHERE a.at <= excluded.at`,
+    [JSON.stringify(record), hash, gateway, age],
+  );
+}

@@ -1,0 +1,61 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { acceptedRecord, configHash } from '../../gateway/config/acceptedConfig.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { migrate, schemaName } from '../../gateway/fleet/schema.ts';
+import { readSharedConfig, writeSharedConfig } from '../../gateway/fleet/sharedConfig.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+
+let server: PostgresServer;
+let sql: Postgres;
+beforeAll(async () => {
+  server = await startPostgres();
+  sql = await Postgres.open({ store: await server.database(), passwordFile: undefined });
+  await migrate(sql);
+});
+afterAll(async () => {
+  await sql.close();
+  await server.stop();
+});
+afterEach(() => sql.query(`TRUNCATE ${schemaName}.accepted`));
+
+const snapshot = snapshotFrom({
+  routes: {
+    '/v1': { upstream: 'http://127.0.0.1:1', deprecation: '2026-01-01', sunset: '2027-01-01' },
+    '/v2': { upstream: 'http://127.0.0.1:2' },
+  },
+  guard: { force: { '/v1': 'agreed with all clients' } },
+});
+const accepted = (gateway: string, age: number) => ({
+  record: acceptedRecord(snapshot),
+  hash: configHash(snapshot),
+  gateway,
+  age,
+});
+
+it('has no configuration at first', async () => {
+  expect(await readSharedConfig(sql)).toBeUndefined();
+});
+
+it('ignores a configuration in an unknown format', async () => {
+  await sql.query(
+    `INSERT INTO ${schemaName}.accepted (id, config, hash, gateway) VALUES (1, '{"format": 2}', 'x', 'gw')`,
+  );
+  expect(await readSharedConfig(sql)).toBeUndefined();
+});
+
+it('returns the configuration that was accepted last', async () => {
+  await writeSharedConfig(sql, accepted('gw-1', 0));
+  const found = await readSharedConfig(sql);
+  expect(found).toMatchObject({ hash: configHash(snapshot), gateway: 'gw-1' });
+  expect(found?.config.versions.get('v1')).toMatchObject({ sunset: snapshot.versions.get('v1')?.sunset });
+  expect(found?.config.guard.force).toEqual(new Map([['v1', 'agreed with all clients']]));
+});
+
+it('is not replaced by one that was accepted earlier', async () => {
+  await writeSharedConfig(sql, accepted('gw-1', 0));
+  await writeSharedConfig(sql, accepted('gw-2', 60_000));
+  expect((await readSharedConfig(sql))?.gateway).toBe('gw-1');
+  await writeSharedConfig(sql, accepted('gw-3', 0));
+  expect((await readSharedConfig(sql))?.gateway).toBe('gw-3');
+});
