@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
 import { ask, get, message } from '../support/rawClient.ts';
 import { valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 // RFC 9112 §3.2.2: the authority of the target replaces any Host. It never chooses the backend.
 const accepted: [target: string, received: string, host: string][] = [
@@ -73,42 +72,37 @@ const refused: string[] = [
 
 describe('an absolute target', () => {
   it.each(accepted)('%s reaches our own backend with its authority as Host', async (target, received, host) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    expect((await ask(gateway.port, get(target))).status).toBe(200);
+    const { backend, port } = await startWire();
+    expect((await ask(port, get(target))).status).toBe(200);
     expect(backend.request.target).toBe(received);
     expect(valuesOf(backend.request, 'host')).toEqual([host]);
     expect(valuesOf(backend.request, 'x-forwarded-host')).toEqual([host]);
   });
 
   it('needs no Host in HTTP/1.0', async () => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    expect((await ask(gateway.port, message('GET http://other.test/v1/x HTTP/1.0'))).status).toBe(200);
+    const { backend, port } = await startWire();
+    expect((await ask(port, message('GET http://other.test/v1/x HTTP/1.0'))).status).toBe(200);
     expect(valuesOf(backend.request, 'host')).toEqual(['other.test']);
   });
 
   // RFC 9112 §3.2: a missing Host is an error in HTTP/1.1, whatever the form of the target.
   it.each([[[]], [['Host: a.test', 'Host: b.test']], [['Host: a b']]])('with the fields %j is 400', async (fields) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    expectProblem(await ask(gateway.port, message('GET http://other.test/v1/x HTTP/1.1', ...fields)), 400);
+    const { backend, port } = await startWire();
+    expectProblem(await ask(port, message('GET http://other.test/v1/x HTTP/1.1', ...fields)), 400);
     expect(backend.bytes).toBe('');
   });
 
   it('to an unknown version is 404', async () => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    expectProblem(await ask(gateway.port, get('http://other.test/v9/x')), 404);
+    const { backend, port } = await startWire();
+    expectProblem(await ask(port, get('http://other.test/v9/x')), 404);
     expect(backend.bytes).toBe('');
   });
 });
 
 describe('an invalid request target', () => {
   it.each(refused)('%j is 400 and is not forwarded', async (target) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    expectProblem(await ask(gateway.port, get(target)), 400);
+    const { backend, port } = await startWire();
+    expectProblem(await ask(port, get(target)), 400);
     expect(backend.bytes).toBe('');
   });
 });

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { chunked, connectTo, get } from '../support/rawClient.ts';
+import { chunked, get } from '../support/rawClient.ts';
 import { valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 // RFC 9112 §7.1.
 const wellFormed: [name: string, chunks: string, body: string][] = [
@@ -53,9 +52,7 @@ const malformed: [name: string, chunks: string][] = [
 
 describe('a chunked body', () => {
   it.each(wellFormed)('with %s is forwarded correctly', async (_name, chunks, body) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     client.send(chunked('/v1/x', chunks) + get('/v1/second'));
     expect((await client.response('POST')).status).toBe(200);
     expect((await client.response()).status).toBe(200);
@@ -64,9 +61,7 @@ describe('a chunked body', () => {
   });
 
   it.each(malformed)('with %s is refused, and never completed at the backend', async (_name, chunks) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     client.send(chunked('/v1/x', chunks) + get('/v1/smuggled'));
     expectProblem(await client.response('POST'), 400, 413, 431);
     expect((await client.closed()).leftover).toBe('');
@@ -75,9 +70,7 @@ describe('a chunked body', () => {
   });
 
   it('in pieces of one byte is forwarded correctly', async () => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     await client.sendPieces(chunked('/v1/x', '5;a="b"\r\nhello\r\n1\r\n!\r\n0\r\nX-T: 1\r\n\r\n'), 1);
     expect((await client.response('POST')).status).toBe(200);
     expect(backend.request.body).toBe('hello!');
@@ -85,9 +78,7 @@ describe('a chunked body', () => {
 
   // RFC 9110 §6.5.1: never merged into the header section; the gateway drops them.
   it('loses its trailers', async () => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     const trailers = 'X-Trailer: dropme\r\nX-Forwarded-For: 6.6.6.6\r\n';
     client.send(chunked('/v1/x', `5\r\nhello\r\n0\r\n${trailers}\r\n`, 'Trailer: X-Trailer') + get('/v1/second'));
     expect((await client.response('POST')).status).toBe(200);
@@ -101,9 +92,7 @@ describe('a chunked body', () => {
   it.each(['Content-Length: 3', 'Transfer-Encoding: gzip', 'Host: evil.test'])(
     'with the trailer %s loses it or is refused',
     async (trailer) => {
-      const backend = await startBackend();
-      const gateway = await startTestGateway({ '/v1': backend.url });
-      const client = await connectTo(gateway.port);
+      const { backend, client } = await startWire();
       client.send(chunked('/v1/x', `5\r\nhello\r\n0\r\n${trailer}\r\n\r\n`));
       const response = await client.response('POST');
       if (response.status === 200) expect(backend.request.body).toBe('hello');
@@ -113,9 +102,7 @@ describe('a chunked body', () => {
   );
 
   it('whose chunk is larger than 2^32 is not read as a smaller one', async () => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     client.send(chunked('/v1/x', '100000005\r\nhello\r\n0\r\n\r\n') + get('/v1/smuggled'));
     client.end();
     await client.closed();
@@ -123,9 +110,7 @@ describe('a chunked body', () => {
   });
 
   it('that is cut off is never completed at the backend', async () => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     client.send(chunked('/v1/x', '5\r\nhello\r\n'));
     client.end();
     await client.closed();

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { startBackend } from '../support/backend.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { ask, connectTo, get } from '../support/rawClient.ts';
+import { ask, get } from '../support/rawClient.ts';
 import { valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 const allBytes = Array.from({ length: 128 }, (_, index) => String.fromCharCode(128 + index)).join('');
 
@@ -32,16 +33,14 @@ function picked(from: readonly string[], wanted: readonly string[]): string[] {
 
 describe('a field is passed on byte for byte', () => {
   it.each(lines)('to the backend: %s', async (_name, sent) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    expect((await ask(gateway.port, get('/v1/x', ...sent))).status).toBe(200);
+    const { backend, port } = await startWire();
+    expect((await ask(port, get('/v1/x', ...sent))).status).toBe(200);
     expect(picked(backend.request.lines, sent)).toEqual(sent.map((line) => line.trimEnd()));
   });
 
   it.each(lines)('to the client: %s', async (_name, sent) => {
-    const backend = await startBackend(['HTTP/1.1 200 OK', ...sent, 'Content-Length: 2', '', 'ok'].join('\r\n'));
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const response = await ask(gateway.port, get('/v1/x'));
+    const { port } = await startWire(['HTTP/1.1 200 OK', ...sent, 'Content-Length: 2', '', 'ok'].join('\r\n'));
+    const response = await ask(port, get('/v1/x'));
     expect(response.body).toBe('ok');
     expect(picked(response.lines, sent)).toEqual(sent.map((line) => line.trimEnd()));
   });
@@ -50,9 +49,8 @@ describe('a field is passed on byte for byte', () => {
   it.each(['\xe9.txt', '\xc3\xa9.txt', '\xff\xfe'])('Content-Disposition %j beside a Content-Length', async (name) => {
     const field = `Content-Disposition: attachment; filename="${name}"`;
     const body = `\x80\xff\xc3${name}`;
-    const backend = await startBackend(`HTTP/1.1 200 OK\r\n${field}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const response = await ask(gateway.port, get('/v1/x'));
+    const { port } = await startWire(`HTTP/1.1 200 OK\r\n${field}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const response = await ask(port, get('/v1/x'));
     expect(response.lines).toContain(field);
     expect(response.body).toBe(body);
   });
@@ -65,19 +63,17 @@ describe('a field is passed on byte for byte', () => {
   });
 
   it('the white space around a value is removed', async () => {
-    const backend = await startBackend('HTTP/1.1 200 OK\r\nX-A:\t b \t\r\nContent-Length:\t2 \r\n\r\nok');
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const response = await ask(gateway.port, get('/v1/x', 'X-A:\t b \t'));
+    const { backend, port } = await startWire('HTTP/1.1 200 OK\r\nX-A:\t b \t\r\nContent-Length:\t2 \r\n\r\nok');
+    const response = await ask(port, get('/v1/x', 'X-A:\t b \t'));
     expect(valuesOf(response, 'x-a')).toEqual(['b']);
     expect(valuesOf(backend.request, 'x-a')).toEqual(['b']);
   });
 
   it('a body with every byte value is passed on both ways', async () => {
     const every = Array.from({ length: 256 }, (_, index) => String.fromCharCode(index)).join('');
-    const backend = await startBackend(`HTTP/1.1 200 OK\r\nContent-Length: 256\r\n\r\n${every}`);
-    const gateway = await startTestGateway({ '/v1': backend.url });
+    const { backend, port } = await startWire(`HTTP/1.1 200 OK\r\nContent-Length: 256\r\n\r\n${every}`);
     const bytes = `POST /v1/x HTTP/1.1\r\nHost: api.test\r\nContent-Length: 256\r\n\r\n${every}`;
-    expect((await ask(gateway.port, bytes)).body).toBe(every);
+    expect((await ask(port, bytes)).body).toBe(every);
     expect(backend.request.body).toBe(every);
   });
 });
@@ -94,9 +90,7 @@ describe('a head that is too large is 431', () => {
     ['more than 1,000 fields', many(1_100)],
     ['3,000 fields', many(3_000)],
   ])('%s', async (_name, fields) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     client.send(get('/v1/x', ...fields) + get('/v1/smuggled'));
     expectProblem(await client.response(), 431);
     expect((await client.closed()).leftover).toBe('');
@@ -104,9 +98,8 @@ describe('a head that is too large is 431', () => {
   });
 
   it('900 fields are not too many', async () => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    expect((await ask(gateway.port, get('/v1/x', ...many(900)))).status).toBe(200);
+    const { backend, port } = await startWire();
+    expect((await ask(port, get('/v1/x', ...many(900)))).status).toBe(200);
     expect(valuesOf(backend.request, 'a')).toHaveLength(900);
   });
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { connectTo, get, message } from '../support/rawClient.ts';
+import { get, message } from '../support/rawClient.ts';
+import { startWire } from '../support/wire.ts';
 
 function post(...fields: string[]): string {
   return message('POST /v1/x HTTP/1.1', 'Host: api.test', ...fields);
@@ -12,9 +11,7 @@ describe('an unambiguous length is accepted', () => {
   it.each(['chunked', ' chunked', '\tchunked', ' \t chunked', 'CHUNKED', 'Chunked'])(
     'Transfer-Encoding:%j ends where its chunks end',
     async (coding) => {
-      const backend = await startBackend();
-      const gateway = await startTestGateway({ '/v1': backend.url });
-      const client = await connectTo(gateway.port);
+      const { backend, client } = await startWire();
       client.send(`${post(`Transfer-Encoding:${coding}`)}5\r\nhello\r\n0\r\n\r\n${get('/v1/second')}`);
       expect((await client.response('POST')).status).toBe(200);
       expect((await client.response()).status).toBe(200);
@@ -27,9 +24,7 @@ describe('an unambiguous length is accepted', () => {
 
   // RFC 9110 §5.5: the white space is not part of the value.
   it.each(['chunked ', 'chunked\t', ' chunked \t'])('Transfer-Encoding:%j is chunked or 400', async (coding) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     client.send(`${post(`Transfer-Encoding:${coding}`)}5\r\nhello\r\n0\r\n\r\n`);
     const response = await client.response('POST');
     if (response.status === 200) expect(backend.request.body).toBe('hello');
@@ -37,9 +32,7 @@ describe('an unambiguous length is accepted', () => {
   });
 
   it('a request in the body of another is never run', async () => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     const inner = get('/v1/smuggled');
     client.send(post(`Content-Length: ${inner.length}`) + inner);
     expect((await client.response('POST')).status).toBe(200);
@@ -49,9 +42,7 @@ describe('an unambiguous length is accepted', () => {
 
   // A name with `_` must not frame anything, here or in a backend that reads `_` as `-`.
   it.each(['Content_Length: 3', 'Transfer_Encoding: chunked'])('%s does not change the framing', async (field) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     client.send(`${post('Content-Length: 5', field)}hello${get('/v1/second')}`);
     expect((await client.response('POST')).status).toBe(200);
     expect((await client.response()).status).toBe(200);

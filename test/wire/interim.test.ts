@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { startTestGateway } from '../support/gateway.ts';
-import { ask, connectTo, get, message } from '../support/rawClient.ts';
+import { ask, get, message } from '../support/rawClient.ts';
 import { valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\nX-Hint: caf\xe9\r\n\r\n';
 const processing = 'HTTP/1.1 102 Processing\r\n\r\n';
 const carryOn = 'HTTP/1.1 100 Continue\r\n\r\n';
 
 async function statuses(interim: string, line = 'GET /v1/x HTTP/1.1'): Promise<number[]> {
-  const backend = await startBackend(interim + okAnswer);
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  const response = await ask(gateway.port, message(line, 'Host: api.test'), 'GET');
+  const { port } = await startWire(interim + okAnswer);
+  const response = await ask(port, message(line, 'Host: api.test'), 'GET');
   expect([response.status, response.body]).toEqual([200, 'ok']);
   return response.interim.map(({ status }) => status);
 }
@@ -50,9 +50,7 @@ describe('an interim response', () => {
   });
 
   it('is passed on at once, not with the final response', async () => {
-    const backend = await startBackend([{ write: hints }, { take: () => {} }]);
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { client } = await startWire([{ write: hints }, { take: () => {} }]);
     client.send(get('/v1/x'));
     // The backend never sends the final response.
     expect(await client.bytes('HTTP/1.1 103'.length)).toBe('HTTP/1.1 103');

@@ -4,6 +4,7 @@ import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
 import { ask, get, message } from '../support/rawClient.ts';
 import { type RawResponse, valuesOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 // RFC 9209 §4, RFC 9457 §5: our own answers reveal nothing about the backends.
 function expectNoLeak(response: RawResponse, upstream: string): void {
@@ -72,11 +73,10 @@ describe('a problem reveals nothing: the request', () => {
 });
 
 it('fields of the backend about itself are passed on', async () => {
-  const backend = await startBackend(
+  const { port } = await startWire(
     answer(500, 'own error', 'Server: nginx', 'X-Powered-By: PHP', 'Proxy-Status: inner'),
   );
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  const response = await ask(gateway.port, get('/v1/x'));
+  const response = await ask(port, get('/v1/x'));
   expect([response.status, response.body]).toEqual([500, 'own error']);
   expect(response.lines).toEqual(expect.arrayContaining(['Server: nginx', 'X-Powered-By: PHP']));
   expect(valuesOf(response, 'proxy-status')[0]).toMatch(/^inner/);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answer, startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { answer } from '../support/backend.ts';
 import { expectProblem, expectProblemHead } from '../support/problem.ts';
 import { ask, connectTo, get, message } from '../support/rawClient.ts';
 import { membersOf, singleValueOf, valuesOf } from '../support/response.ts';
@@ -86,9 +85,7 @@ describe('OPTIONS', () => {
 
 describe('HEAD', () => {
   it('is forwarded as HEAD, and its answer has the length and no body', async () => {
-    const backend = await startBackend('HTTP/1.1 200 OK\r\nContent-Length: 1234\r\nX-A: b\r\n\r\n');
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire('HTTP/1.1 200 OK\r\nContent-Length: 1234\r\nX-A: b\r\n\r\n');
     client.send(message('HEAD /v1/x HTTP/1.1', 'Host: api.test'));
     const response = await client.response('HEAD');
     expect([response.status, singleValueOf(response, 'content-length'), singleValueOf(response, 'x-a')]).toEqual([
@@ -101,11 +98,9 @@ describe('HEAD', () => {
   });
 
   it('of a chunked resource has Transfer-Encoding or no framing, and the connection persists', async () => {
-    const backend = await startBackend(({ method }) =>
+    const { client } = await startWire(({ method }) =>
       method === 'HEAD' ? 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n' : answer(200, 'second'),
     );
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
     client.send(message('HEAD /v1/x HTTP/1.1', 'Host: api.test') + get('/v1/y'));
     expect((await client.response('HEAD')).status).toBe(200);
     expect((await client.response()).body).toBe('second');

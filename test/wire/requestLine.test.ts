@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { startBackend } from '../support/backend.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { ask, connectTo, get, message } from '../support/rawClient.ts';
+import { ask, get, message } from '../support/rawClient.ts';
+import { startWire } from '../support/wire.ts';
 
 const malformed = [400];
 const version = [400, 505];
@@ -48,9 +49,7 @@ const refused: [name: string, line: string, statuses: number[]][] = [
 
 describe('a request line is refused for', () => {
   it.each(refused)('%s', async (_name, line, statuses) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     client.send(`${line}\r\nHost: api.test\r\n\r\n${statuses === method ? '' : get('/v1/smuggled')}`);
     expectProblem(await client.response(), ...statuses);
     if (statuses !== method) expect((await client.closed()).leftover).toBe('');
@@ -58,9 +57,7 @@ describe('a request line is refused for', () => {
   });
 
   it('HTTP/0.9, which has no header section', async () => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     client.send('GET /v1/x\r\n\r\n');
     expectProblem(await client.response(), 400, 505);
     await client.closed();
@@ -73,9 +70,7 @@ describe('a request line is refused for', () => {
     ['a response', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
     ['a PROXY line', `PROXY TCP4 6.6.6.6 1.1.1.1 1 2\r\n${get('/v1/smuggled')}`],
   ])('%s', async (_name, bytes) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     client.send(bytes);
     expectProblem(await client.response(), 400, 505);
     expect((await client.closed()).leftover).toBe('');
@@ -87,9 +82,8 @@ describe('a request line is refused for', () => {
 it.each(['GET  /v1/x HTTP/1.1', 'GET /v1/x  HTTP/1.1', 'GET /v1/x HTTP/1.1  '])(
   '%j is 400 or one plain request',
   async (line) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const response = await ask(gateway.port, message(line, 'Host: api.test'), 'GET');
+    const { backend, port } = await startWire();
+    const response = await ask(port, message(line, 'Host: api.test'), 'GET');
     if (response.status === 200) expect(backend.request.raw).toMatch(/^GET \/x HTTP\/1\.1\r\n/);
     else expectProblem(response, 400);
   },
@@ -97,9 +91,7 @@ it.each(['GET  /v1/x HTTP/1.1', 'GET /v1/x  HTTP/1.1', 'GET /v1/x HTTP/1.1  '])(
 
 // RFC 9112 §2.2: a server SHOULD ignore at least one empty line before the request line.
 it.each([1, 2])('%i empty lines before a request are ignored', async (count) => {
-  const backend = await startBackend();
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  const client = await connectTo(gateway.port);
+  const { backend, client } = await startWire();
   client.send('\r\n'.repeat(count) + get('/v1/x'));
   expect((await client.response()).status).toBe(200);
   client.send('\r\n'.repeat(count) + get('/v1/y'));
@@ -108,9 +100,7 @@ it.each([1, 2])('%i empty lines before a request are ignored', async (count) => 
 });
 
 it('a request in pieces of one byte is one request', async () => {
-  const backend = await startBackend();
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  const client = await connectTo(gateway.port);
+  const { backend, client } = await startWire();
   await client.sendPieces(get('/v1/x?a=b', 'X-A: b'), 1);
   expect((await client.response()).status).toBe(200);
   expect(backend.request.target).toBe('/x?a=b');
@@ -121,9 +111,8 @@ describe('the limit of a target', () => {
   const target = (length: number) => `/v1/${'a'.repeat(length - 4)}`;
 
   it('is itself allowed', async () => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    expect((await ask(gateway.port, get(target(8192)))).status).toBe(200);
+    const { backend, port } = await startWire();
+    expect((await ask(port, get(target(8192)))).status).toBe(200);
     expect(backend.request.target).toHaveLength(8192 - 3);
   });
 
@@ -133,9 +122,7 @@ describe('the limit of a target', () => {
     ['12,000 bytes', target(12_000)],
     ['100,000 bytes', target(100_000)],
   ])('answers 414 to %s', async (_name, long) => {
-    const backend = await startBackend();
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
+    const { backend, client } = await startWire();
     client.send(message(`GET ${long} HTTP/1.1`, 'Host: api.test'));
     expectProblem(await client.response(), 414);
     expect(backend.bytes).toBe('');

@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { refusedUrl, startTestGateway, unansweringUrl } from '../support/gateway.ts';
 import { expectProblem, expectProblemHead } from '../support/problem.ts';
 import { ask, connectTo, get, message, post } from '../support/rawClient.ts';
+import { startWire } from '../support/wire.ts';
 
 /** Answers the first request on a connection with a 200, and the second one with `then`. */
 function onReuse(then: Answer, onRetry: Answer = answer(200, 'fresh')): (request: SeenRequest) => Answer {
@@ -11,9 +12,7 @@ function onReuse(then: Answer, onRetry: Answer = answer(200, 'fresh')): (request
 }
 
 async function startReused(script: Answer) {
-  const backend = await startBackend(script);
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  const client = await connectTo(gateway.port);
+  const { backend, client } = await startWire(script);
   client.send(get('/v1/first'));
   expect((await client.response()).body).toBe('first');
   const sent = (method: string) => backend.requests.filter((each) => each.target === '/x' && each.method === method);
@@ -102,9 +101,8 @@ describe('nothing is sent again', () => {
   });
 
   it('on a new connection', async () => {
-    const backend = await startBackend([{ reset: true }]);
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    expectProblem(await ask(gateway.port, get('/v1/x')), 502);
+    const { backend, port } = await startWire([{ reset: true }]);
+    expectProblem(await ask(port, get('/v1/x')), 502);
     expect(backend.requests).toHaveLength(1);
   });
 

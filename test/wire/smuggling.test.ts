@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { connectTo, get, message } from '../support/rawClient.ts';
+import { get, message } from '../support/rawClient.ts';
 import { membersOf } from '../support/response.ts';
+import { startWire } from '../support/wire.ts';
 
 // Every row is followed by a well-formed request. If the end of a message is ambiguous, nothing after it may be read as
 // a request: it gets 400, the connection is closed, and the backend receives no byte.
 async function expectRefusal(bytes: string, ...statuses: number[]): Promise<void> {
-  const backend = await startBackend();
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  const client = await connectTo(gateway.port);
+  const { backend, client } = await startWire();
   client.send(bytes + get('/v1/smuggled'));
   const response = await client.response('POST');
   expectProblem(response, ...statuses);
@@ -138,9 +135,7 @@ describe('a header section that can be read in two ways is refused', () => {
 });
 
 it('a broken request after a good one is refused, and what follows it is not run', async () => {
-  const backend = await startBackend();
-  const gateway = await startTestGateway({ '/v1': backend.url });
-  const client = await connectTo(gateway.port);
+  const { backend, client } = await startWire();
   client.send(get('/v1/good') + post('Content-Length: 5', 'Transfer-Encoding: chunked') + get('/v1/smuggled'));
   expect((await client.response()).status).toBe(200);
   expectProblem(await client.response('POST'), 400);

@@ -23,11 +23,9 @@ describe('a body streams', () => {
 
   it('of 5 MB both ways at once', async () => {
     const size = 5_000_000;
-    const backend = await startBackend(
+    const { client } = await startWire(
       ({ body }) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const client = await connectTo(gateway.port);
     const body = Buffer.alloc(size, 'abcdefghijklm');
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', `Content-Length: ${size}`));
     client.send(body);

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { startBackend } from '../support/backend.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { ask, get, message } from '../support/rawClient.ts';
 import { membersOf, singleValueOf } from '../support/response.ts';
 import { startWire } from '../support/wire.ts';
@@ -28,9 +26,8 @@ describe('Via', () => {
   });
 
   it('comes after that of a response', async () => {
-    const backend = await startBackend('HTTP/1.1 200 OK\r\nVia: 1.1 inner\r\nContent-Length: 2\r\n\r\nok');
-    const gateway = await startTestGateway({ '/v1': backend.url });
-    const members = membersOf(await ask(gateway.port, get('/v1/x')), 'via');
+    const { port } = await startWire('HTTP/1.1 200 OK\r\nVia: 1.1 inner\r\nContent-Length: 2\r\n\r\nok');
+    const members = membersOf(await ask(port, get('/v1/x')), 'via');
     expect(members[0]).toBe('1.1 inner');
     expect(members.length).toBeLessThanOrEqual(2);
   });
