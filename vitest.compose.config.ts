@@ -7,7 +7,7 @@ export default defineConfig({
     globalSetup: ['test/compose/support/setup.ts'],
     testTimeout: 90_000,
     hookTimeout: 90_000,
-    // The engine ends, too.
+    // Long enough to stop the engine.
     teardownTimeout: 120_000,
     // One file at a time: they share the engine, the images and the ports.
     maxWorkers: 1,

@@ -17,7 +17,7 @@ import {
   smallSingleImporterFiles,
 } from '../test/support/importGraph.ts';
 
-// Prints how the source is divided into files, and how many of them two typical tasks run. `--files` names the files.
+// Prints figures about the source files and their imports, and how many files two typical tasks run. `--files` lists them.
 
 const printFiles = process.argv.includes('--files');
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -142,7 +142,7 @@ export async function connectTo(port: number, host = '127.0.0.1'): Promise<RawCl
   return new RawClient(socket);
 }
 
-/** Sends `bytes` over a new connection and reads one answer. */
+/** Sends `bytes` over a new connection and reads one response. */
 export async function ask(
   port: number,
   bytes: string,

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { readAccepted, writeAccepted } from '../../config/acceptedConfig.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
+import type { Fleet } from '../../fleet/fleet.ts';
 import { guardReload } from '../../lifecycle/reloadGuard.ts';
 import { type RunningGateway, startGateway } from '../../runtime/gateway.ts';
 import { serveInProcess } from '../../runtime/inProcess.ts';
@@ -11,11 +12,15 @@ import { WorkerPool } from '../../runtime/workerPool.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { endProcess } from '../../shared/endProcess.ts';
 import { ThreadedLedger } from '../../usage/ledger/threadedLedger.ts';
+import type { WritableLedger } from '../../usage/ledger/writableLedger.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { configOption, listenArgument } from '../options.ts';
 import { banner, listenFailure } from '../start/messages.ts';
 import { keepYoungGenerationSmall, shutDown, stopSignal } from '../start/process.ts';
 import { ReloadOnEdits, RoutesFile, type StartOptions } from '../start/routesFile.ts';
+
+/** How long the last counts may take to reach the shared store of a fleet. */
+const fleetStopMs = 2000;
 
 export const addStart: AddCommand = (program, io, finish) => {
   program
@@ -65,8 +70,10 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const { serve, restartWorkers } = workersFor(snapshot.gateway.workers, notice);
   const ledger = await ThreadedLedger.open(snapshot.usage, notice);
   const edits = new ReloadOnEdits(file, io);
+  let fleet: Fleet | undefined;
   let running: RunningGateway;
   try {
+    fleet = await joinFleet(snapshot, ledger, notice);
     running = await startGateway(snapshot, {
       load: (content) => file.load(content),
       peek: (text) => file.peek(text),
@@ -80,6 +87,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
       serve,
     });
   } catch (error) {
+    await fleet?.stop(0);
     await ledger.close();
     io.stderr.write(`${listenFailure(error, snapshot.gateway)}\n`);
     return 1;
@@ -98,10 +106,20 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const { drain } = snapshot.gateway;
   const close = async (): Promise<void> => {
     await running.close();
+    await fleet?.stop(fleetStopMs);
     await ledger.close();
     await file.close();
   };
   return shutDown({ drain: (ms) => running.drain(ms), close }, drain, io);
+}
+
+/** Loads the fleet only if it is configured. @throws StoreError if this gateway cannot use any store */
+async function joinFleet(
+  { fleet }: Snapshot,
+  ledger: WritableLedger,
+  notice: (line: string) => void,
+): Promise<Fleet | undefined> {
+  return fleet && (await import('../../fleet/fleet.ts')).Fleet.start(fleet, { ledger, notice });
 }
 
 /** With one worker, this process serves; with more, worker processes do. */

@@ -2,47 +2,48 @@ import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wri
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Ending } from './ending.ts';
+import type { CleanupSteps } from './cleanup.ts';
 import type { Engine } from './engine.ts';
 import { isInstalled, outputOf, succeeds } from './programs.ts';
 
 const certificates = 'etc/ssl/certs/ca-certificates.crt';
-const mark = 'version-gateway.stand-in';
+/** Marks an image that this file has built. Its value is the Node version. */
+const label = 'version-gateway.stand-in';
 
 /**
- * Sees to it that the engine has the image of the Dockerfiles' FROM. Where it cannot be pulled, a stand-in gets its name:
- * the same Debian, and the Node that this project pins. Out of a foreign engine it is taken again at the end.
+ * Pulls the base image of the Dockerfiles. If that fails, builds a substitute with the same name from the same Debian and
+ * the Node version that this project pins. A substitute is removed at the end of the run, unless the run started the engine.
  */
-export async function provideBaseImage({ env, isOurs }: Engine, ending: Ending): Promise<void> {
+export async function provideBaseImage({ env, startedHere }: Engine, cleanup: CleanupSteps): Promise<void> {
   const name = baseName();
   const docker = (...args: string[]): Promise<string> => outputOf('docker', args, { ...process.env, ...env }, 120);
   const node = nodePackage();
-  const known = await docker('image', 'inspect', name, '--format', `{{index .Config.Labels "${mark}"}}`).catch(
+  const known = await docker('image', 'inspect', name, '--format', `{{index .Config.Labels "${label}"}}`).catch(
     () => undefined,
   );
-  const isStale = known !== undefined && known.trim() !== '' && known.trim() !== node.version;
-  if (known !== undefined && !isStale) return;
-  if (!isStale && (await succeeds('docker', ['pull', '--quiet', name], { ...process.env, ...env }, 30))) return;
+  const isOutdated = known !== undefined && known.trim() !== '' && known.trim() !== node.version;
+  if (known !== undefined && !isOutdated) return;
+  if (!isOutdated && (await succeeds('docker', ['pull', '--quiet', name], { ...process.env, ...env }, 30))) return;
   if (process.getuid?.() !== 0 || !isInstalled('debootstrap'))
-    throw new Error(`${name} can be neither pulled nor made here`);
-  console.log(`${name} cannot be pulled: a stand-in is made from Debian and Node ${node.version}`);
+    throw new Error(`${name} cannot be pulled, and only root with debootstrap can build a substitute`);
+  console.log(`${name} cannot be pulled: building a substitute from Debian and Node ${node.version}`);
   const folder = mkdtempSync(join(tmpdir(), 'base-image-'));
   try {
     const root = join(folder, 'root');
-    await fill(root, node.folder);
-    if (isOurs) await addSettings(root);
+    await createRoot(root, node.folder);
+    if (startedHere) await addSettings(root);
     const archive = join(folder, 'root.tar');
     await outputOf('tar', ['-C', root, '-cf', archive, '.'], process.env, 120);
-    const trust = isOurs ? [`ENV NODE_EXTRA_CA_CERTS=/${certificates}`] : [];
-    const changes = [`LABEL ${mark}=${node.version}`, ...trust, 'CMD ["node"]'];
-    await docker('import', ...changes.flatMap((one) => ['--change', one]), archive, name);
+    const caCertificates = startedHere ? [`ENV NODE_EXTRA_CA_CERTS=/${certificates}`] : [];
+    const changes = [`LABEL ${label}=${node.version}`, ...caCertificates, 'CMD ["node"]'];
+    await docker('import', ...changes.flatMap((change) => ['--change', change]), archive, name);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  if (!isOurs) ending.push(() => docker('rmi', name));
+  if (!startedHere) cleanup.push(() => docker('rmi', name));
 }
 
-/** What the Dockerfiles say. */
+/** The FROM of the Dockerfiles. */
 function baseName(): string {
   const name = /^FROM (\S+)/m.exec(readFileSync('gateway/Dockerfile', 'utf8'))?.[1];
   if (name === undefined) throw new Error('gateway/Dockerfile has no FROM');
@@ -55,7 +56,7 @@ function nodePackage(): { folder: string; version: string } {
   return { folder: dirname(file), version };
 }
 
-async function fill(root: string, node: string): Promise<void> {
+async function createRoot(root: string, node: string): Promise<void> {
   const debian = ['--variant=minbase', '--include=ca-certificates,libatomic1', 'bookworm', root];
   await outputOf('debootstrap', debian, process.env, 300);
   for (const cache of ['var/cache/apt/archives', 'var/lib/apt/lists', 'usr/share/doc', 'usr/share/man'])
@@ -68,7 +69,7 @@ async function fill(root: string, node: string): Promise<void> {
   await outputOf('npm', ['install', '--global', '--prefix', local, `npm@${npm}`], process.env, 120);
 }
 
-/** Whom this machine trusts, and how it reaches the registry: nothing for an engine that others use. */
+/** Copies the CA certificates and npm settings of this machine. Not for an engine that others use. */
 async function addSettings(root: string): Promise<void> {
   copyFileSync(`/${certificates}`, join(root, certificates));
   const settings = ['registry', 'proxy', 'https-proxy', 'noproxy'];

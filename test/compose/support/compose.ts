@@ -1,51 +1,52 @@
 import * as dockerCompose from 'docker-compose';
 import { isInstalled, outputOf } from './programs.ts';
-import type { Site } from './setup.ts';
+import type { ComposeProject } from './setup.ts';
 
-/** Compose in the project's folder, whichever of its two generations is at hand. */
-export function composeWith({ folder, env }: Site, files: readonly string[] = []) {
+/** Runs Compose in the folder of the project, with `docker-compose` if it is installed, otherwise with `docker compose`. */
+export function composeWith({ folder, env }: ComposeProject, files: readonly string[] = []) {
   const options = {
     cwd: folder,
     env: { ...process.env, ...env },
     config: [...files],
     ...(isInstalled('docker-compose') ? { executable: { standalone: true as const } } : {}),
   };
-  const project = env['COMPOSE_PROJECT_NAME'];
-  const done = async (work: Promise<dockerCompose.IDockerComposeResult>): Promise<string> => {
+  const projectName = env['COMPOSE_PROJECT_NAME'];
+  const outputOfCompose = async (work: Promise<dockerCompose.IDockerComposeResult>): Promise<string> => {
     const { out, err, exitCode } = await work.catch((failed: dockerCompose.IDockerComposeResult) => failed);
-    if (exitCode !== 0) throw new Error(`Compose ended with ${exitCode}: ${err}`);
+    if (exitCode !== 0) throw new Error(`Compose exited with ${exitCode}: ${err}`);
     return out;
   };
   const docker = (...args: string[]): Promise<string> => outputOf('docker', args, options.env);
   const ids = async (service: string): Promise<string[]> => {
-    const labels = [`com.docker.compose.project=${project}`, `com.docker.compose.service=${service}`];
+    const labels = [`com.docker.compose.project=${projectName}`, `com.docker.compose.service=${service}`];
     const list = await docker('ps', '-q', '--no-trunc', ...labels.flatMap((label) => ['--filter', `label=${label}`]));
     return list.split('\n').filter((id) => id !== '');
   };
   return {
-    build: () => done(dockerCompose.buildAll(options)),
-    up: (...args: string[]) => done(dockerCompose.upAll({ ...options, commandOptions: args })),
+    build: () => outputOfCompose(dockerCompose.buildAll(options)),
+    up: (...args: string[]) => outputOfCompose(dockerCompose.upAll({ ...options, commandOptions: args })),
     upOne: (service: string, ...args: string[]) =>
-      done(dockerCompose.upOne(service, { ...options, commandOptions: args })),
-    stop: (service: string) => done(dockerCompose.stopOne(service, options)),
-    kill: (service: string) => done(dockerCompose.execCompose('kill', [service], options)),
-    start: (service: string) => done(dockerCompose.execCompose('start', [service], options)),
-    /** Ends everything, its volumes and strays included. */
+      outputOfCompose(dockerCompose.upOne(service, { ...options, commandOptions: args })),
+    stop: (service: string) => outputOfCompose(dockerCompose.stopOne(service, options)),
+    kill: (service: string) => outputOfCompose(dockerCompose.execCompose('kill', [service], options)),
+    start: (service: string) => outputOfCompose(dockerCompose.execCompose('start', [service], options)),
+    /** Removes all containers, networks and volumes. */
     down: (args: readonly string[] = []) =>
-      done(
+      outputOfCompose(
         dockerCompose.downAll({ ...options, commandOptions: ['-v', '--remove-orphans', '--timeout', '5', ...args] }),
       ),
-    /** Whether the file can be read. */
-    config: () => done(dockerCompose.execCompose('config', ['--quiet'], options)),
-    logs: (service: string) => done(dockerCompose.logs(service, options)),
-    /** Runs a program in a container, without a terminal (the package sees to that). */
-    exec: (service: string, command: readonly string[]) => done(dockerCompose.exec(service, [...command], options)),
+    /** Throws if the Compose file is invalid. */
+    config: () => outputOfCompose(dockerCompose.execCompose('config', ['--quiet'], options)),
+    logs: (service: string) => outputOfCompose(dockerCompose.logs(service, options)),
+    /** Runs a program in a container, without a terminal (the package sets the option). */
+    exec: (service: string, command: readonly string[]) =>
+      outputOfCompose(dockerCompose.exec(service, [...command], options)),
     docker,
-    /** The name that the engine knows one of the networks by. */
-    network: (name: string): string => `${project}_${name}`,
-    /** The ids of a service's containers that run. */
+    /** The name of a network in the engine. */
+    network: (name: string): string => `${projectName}_${name}`,
+    /** The IDs of the running containers of a service. */
     containers: ids,
-    /** Epoch ms at which the latest of them has started. */
+    /** The start of the newest container of a service, epoch ms. */
     async startedAt(service: string): Promise<number> {
       const times = await docker('inspect', ...(await ids(service)), '-f', '{{.State.StartedAt}}');
       return Math.max(...times.trim().split('\n').map(Date.parse));

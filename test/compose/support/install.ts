@@ -4,7 +4,7 @@ import { outputOf } from './programs.ts';
 const packages = ['docker.io', 'docker-compose', 'debootstrap', 'iptables', 'iproute2', 'ca-certificates'];
 const policy = '/usr/sbin/policy-rc.d';
 
-/** An engine from Debian's packages, none of which starts anything. A text says what went wrong. */
+/** Installs an engine from Debian's packages, without starting services. Returns the reason if that fails. */
 export async function install(): Promise<string | undefined> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   console.log(`installing ${packages.join(', ')}`);
@@ -20,7 +20,7 @@ export async function install(): Promise<string | undefined> {
   }
 }
 
-/** Debian asks this program before it starts a service; 101 forbids it. What was there before comes back. */
+/** Debian runs this program before it starts a service; exit code 101 prevents the start. Returns a function that restores it. */
 function forbidStarts(): () => void {
   const before = existsSync(policy) ? { text: readFileSync(policy), mode: statSync(policy).mode } : undefined;
   writeFileSync(policy, '#!/bin/sh\nexit 101\n');

@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface Answer {
-  /** Epoch ms at which it was asked, and how long it took. */
+export interface LoadResponse {
+  /** The start of the request, epoch ms. */
   readonly at: number;
   readonly ms: number;
-  /** 0 where no answer came; then `type` says why. */
+  /** 0 if there was no response; `type` is then the error code. */
   readonly status: number;
   readonly type: string;
 }
 
 export interface Load {
-  readonly answers: readonly Answer[];
-  /** Asks no more, and waits for the last answers. */
-  stop(): Promise<readonly Answer[]>;
+  readonly responses: readonly LoadResponse[];
+  /** Stops sending and waits for the last responses. */
+  stop(): Promise<readonly LoadResponse[]>;
 }
 
-/** Goes on asking for `url`, several at a time, until it is stopped. */
-export function keepAsking(url: string, client: string, atOnce = 3): Load {
-  const answers: Answer[] = [];
+/** Requests `url` repeatedly, `concurrency` at a time, until it is stopped. */
+export function startLoad(url: string, client: string, concurrency = 3): Load {
+  const responses: LoadResponse[] = [];
   let isOver = false;
-  const ask = async (): Promise<void> => {
+  const sendRequests = async (): Promise<void> => {
     while (!isOver) {
       const at = Date.now();
       const { status, type } = await fetch(url, { headers: { 'x-client-id': client } }).then(
@@ -27,34 +27,34 @@ export function keepAsking(url: string, client: string, atOnce = 3): Load {
           await response.arrayBuffer();
           return { status: response.status, type: response.headers.get('content-type') ?? '' };
         },
-        (error: unknown) => ({ status: 0, type: reasonOf(error) }),
+        (error: unknown) => ({ status: 0, type: errorCodeOf(error) }),
       );
-      answers.push({ at, ms: Date.now() - at, status, type });
+      responses.push({ at, ms: Date.now() - at, status, type });
       await sleep(10);
     }
   };
-  const askers = Array.from({ length: atOnce }, ask);
+  const senders = Array.from({ length: concurrency }, sendRequests);
   return {
-    answers,
+    responses,
     stop: async () => {
       isOver = true;
-      await Promise.all(askers);
-      return answers;
+      await Promise.all(senders);
+      return responses;
     },
   };
 }
 
-/** How often each status came; a failure counts by its reason. */
-export function stats(answers: readonly Answer[]): Record<string, number> {
+/** The number of responses by status. Requests without a response are counted by error code. */
+export function countByStatus(responses: readonly LoadResponse[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { status, type } of answers) {
+  for (const { status, type } of responses) {
     const key = status === 0 ? type : String(status);
     counts[key] = (counts[key] ?? 0) + 1;
   }
   return counts;
 }
 
-function reasonOf(error: unknown): string {
+function errorCodeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && 'code' in cause ? String(cause.code) : String(error);
 }

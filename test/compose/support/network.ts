@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isInstalled, outputOf } from './programs.ts';
 
-/** What an engine changes for the whole machine. */
+/** The network settings of the machine that an engine changes. */
 interface NetworkState {
-  /** A record of an earlier boot says nothing about this one. */
+  /** The boot ID. The record of an earlier boot is not valid. */
   readonly boot: string;
   readonly rules: Record<string, string>;
   readonly settings: Record<string, string>;
@@ -18,25 +18,25 @@ const settings = [
   '/proc/sys/net/bridge/bridge-nf-call-ip6tables',
 ];
 
-/** Written before the engine starts; a run that was killed has left the record that counts. */
+/** Saves the settings before the engine starts. If a run was killed, keeps its record from before its engine. */
 export async function recordNetwork(file: string): Promise<void> {
   if (existsSync(file) && read(file).boot === boot()) return;
   const rules: Record<string, string> = {};
-  for (const family of families.filter((one) => isInstalled(`${one}-save`)))
+  for (const family of families.filter((family) => isInstalled(`${family}-save`)))
     rules[family] = await outputOf(`${family}-save`, []);
   const values = settings.filter((path) => existsSync(path)).map((path) => [path, readFileSync(path, 'utf8').trim()]);
   const state: NetworkState = { boot: boot(), rules, settings: Object.fromEntries(values), bridges: bridges() };
   writeFileSync(file, JSON.stringify(state));
 }
 
-/** Once the engine has ended. */
+/** Restores the settings after the engine has ended. */
 export async function restoreNetwork(file: string): Promise<void> {
   if (!existsSync(file)) return;
   const state = read(file);
-  for (const bridge of bridges().filter((one) => !state.bridges.includes(one)))
+  for (const bridge of bridges().filter((name) => !state.bridges.includes(name)))
     await outputOf('ip', ['link', 'delete', bridge]);
   for (const [family, saved] of Object.entries(state.rules)) {
-    const input = saved + emptied(await outputOf(`${family}-save`, []), saved);
+    const input = saved + emptyNewTables(await outputOf(`${family}-save`, []), saved);
     const { status, stderr } = spawnSync(`${family}-restore`, { input, encoding: 'utf8', timeout: 30_000 });
     if (status !== 0) throw new Error(`${family}-restore: ${stderr}`);
   }
@@ -44,8 +44,8 @@ export async function restoreNetwork(file: string): Promise<void> {
   rmSync(file);
 }
 
-/** Tables that were not there before: their own chains with nothing in them. */
-function emptied(now: string, saved: string): string {
+/** The tables that `saved` does not contain, with their built-in chains and no rules. */
+function emptyNewTables(now: string, saved: string): string {
   return [...now.matchAll(/^\*(\w+)\n(.*?)^COMMIT$/gms)]
     .filter(([, table]) => !saved.includes(`*${table}\n`))
     .map(([, table, body = '']) => {
@@ -63,7 +63,7 @@ function boot(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }
 
-/** As engines name theirs. */
+/** The network bridges of container engines. */
 function bridges(): string[] {
   return readdirSync('/sys/class/net').filter((name) => /^(docker0|br-[0-9a-f]{12})$/.test(name));
 }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { isInstalled } from './programs.ts';
-import type { Site } from './setup.ts';
+import type { ComposeProject } from './setup.ts';
 
 /** The lines of the `sh` blocks of a page, in order. */
 export function commandsOf(page: string): string[] {
@@ -10,14 +10,17 @@ export function commandsOf(page: string): string[] {
   return [...blocks].flatMap(([, text = '']) => text.trim().split('\n'));
 }
 
-/** Runs a command as it stands in a page, but for the ports, the terminal and the name of Compose. */
-export async function runAsWritten(command: string, { folder, env }: Site): Promise<{ code: number; stdout: string }> {
-  const words = command
+/** Runs a command of a page. Replaces only the ports, the use of a terminal, and the name of Compose. */
+export async function runAsWritten(
+  command: string,
+  { folder, env }: ComposeProject,
+): Promise<{ code: number; stdout: string }> {
+  const adapted = command
     .replace('127.0.0.1:8080', `127.0.0.1:${env['GATEWAY_PORT']}`)
     .replace('compose exec', 'compose exec -T')
     .replace(/^docker compose/, isInstalled('docker-compose') ? 'docker-compose' : 'docker compose');
   const options = { cwd: folder, env: { ...process.env, ...env } };
-  return promisify(execFile)('sh', ['-c', words], options).then(
+  return promisify(execFile)('sh', ['-c', adapted], options).then(
     ({ stdout }) => ({ code: 0, stdout }),
     ({ code, stdout }: { code: number; stdout: string }) => ({ code, stdout }),
   );

@@ -7,7 +7,7 @@ export function isInstalled(program: string): boolean {
   return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 }
 
-/** What a program prints; its own words when it fails. Nothing may keep the tests waiting for ever. */
+/** Returns what a program prints. Throws with its error output if it fails or exceeds the time limit. */
 export async function outputOf(
   program: string,
   args: readonly string[],
@@ -19,14 +19,16 @@ export async function outputOf(
     const { stdout } = await execute(program, args, options);
     return stdout;
   } catch (error) {
-    const isLate = error instanceof Error && 'killed' in error && error.killed === true;
-    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
-    const reason = isLate ? `stopped after ${limitSeconds} s, its time limit. ${said.slice(-500)}`.trim() : said;
+    const timedOut = error instanceof Error && 'killed' in error && error.killed === true;
+    const message = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
+    const reason = timedOut
+      ? `stopped after its time limit of ${limitSeconds} s. ${message.slice(-500)}`.trim()
+      : message;
     throw new Error(`${program} ${args.join(' ')}: ${reason}`);
   }
 }
 
-/** The same for a question that may be answered with a failure. */
+/** Returns whether the program exits with 0. */
 export async function succeeds(
   program: string,
   args: readonly string[],
@@ -39,11 +41,11 @@ export async function succeeds(
   );
 }
 
-/** Work that cannot be stopped is no longer waited for. */
-export async function within<T>(limitSeconds: number, what: string, work: Promise<T>): Promise<T> {
+/** Rejects after the limit. The work itself continues. */
+export async function withTimeout<T>(limitSeconds: number, what: string, work: Promise<T>): Promise<T> {
   const limit = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => limit.reject(new Error(`${what} took longer than ${limitSeconds} s, its time limit`)),
+    () => limit.reject(new Error(`${what} exceeded its time limit of ${limitSeconds} s`)),
     limitSeconds * 1000,
   );
   return Promise.race([work, limit.promise]).finally(() => clearTimeout(timer));

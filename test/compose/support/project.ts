@@ -2,31 +2,34 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-// As an operator has it, with what must not get into a container.
+// The files of an operator, including some that must not be visible in a container.
 const parts = [
-  ...[
-    'docker-compose.yml',
-    'docker-compose.scale.yml',
-    '.dockerignore',
-    'package.json',
-    'package-lock.json',
-    'LICENSE',
-  ],
-  ...['tsconfig.json', 'tsconfig.build.json', 'bin', 'config', 'gateway', 'routes.yaml', 'services'],
+  '.dockerignore',
+  'LICENSE',
+  'bin',
+  'config',
+  'docker-compose.scale.yml',
+  'docker-compose.yml',
+  'gateway',
+  'package-lock.json',
+  'package.json',
+  'routes.yaml',
+  'services',
+  'tsconfig.build.json',
+  'tsconfig.json',
 ];
 
-/** The first command of the documentation: it makes .env. */
+/** The first command of the documentation. It creates .env. */
 export const firstCommand = /^```sh\n(.+)$/m.exec(readFileSync('docs/containers.md', 'utf8'))?.[1] ?? '';
 
-/** A copy of this project in which the tests may edit; gone with the run. */
+/** Copies the files of this project to a temporary folder, where the tests may edit them. */
 export function copyProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'compose-'));
   for (const part of parts) {
     if (!existsSync(part)) throw new Error(`${part} is missing`);
-    const verbatimSymlinks = true;
     cpSync(part, join(folder, part), {
       recursive: true,
-      verbatimSymlinks,
+      verbatimSymlinks: true,
       filter: (source) => !source.includes('node_modules'),
     });
   }

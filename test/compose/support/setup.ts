@@ -4,58 +4,64 @@ import { rmSync } from 'node:fs';
 import type { TestProject } from 'vitest/node';
 import { freePort } from '../../../bench/support/ports.ts';
 import { provideBaseImage } from './baseImage.ts';
+import { type CleanupSteps, cleanUpAfter, runCleanup } from './cleanup.ts';
 import { composeWith } from './compose.ts';
-import { type Ending, undo, undoAfter } from './ending.ts';
 import { type Engine, findEngine } from './engine.ts';
-import { within } from './programs.ts';
+import { withTimeout } from './programs.ts';
 import { copyProject, firstCommand } from './project.ts';
 
-/** Where the stack runs; or why it does not. */
-export interface Site {
+/** A copy of this project, and the variables with which Compose runs it. */
+export interface ComposeProject {
   readonly folder: string;
   readonly env: Record<string, string>;
 }
 
 declare module 'vitest' {
   interface ProvidedContext {
-    site: Site | string;
+    /** A string: why the tests are skipped. */
+    composeProject: ComposeProject | string;
   }
 }
 
-/** An engine, the base image and the images of the project, for all test files; ends what it started. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const ending: Ending = [];
+/** Prepares the engine and the images for all test files. Returns a function that stops what it started. */
+export default async function setup(vitest: TestProject): Promise<() => Promise<void>> {
+  const cleanup: CleanupSteps = [];
   try {
-    project.provide('site', await prepare(ending));
+    vitest.provide('composeProject', await prepare(cleanup));
   } catch (error) {
-    await undoAfter(error, ending);
+    await cleanUpAfter(error, cleanup);
   }
-  return () => undo(ending);
+  return () => runCleanup(cleanup);
 }
 
-async function prepare(ending: Ending): Promise<Site | string> {
-  const engine = await findEngine(ending);
+async function prepare(cleanup: CleanupSteps): Promise<ComposeProject | string> {
+  const engine = await findEngine(cleanup);
   if (typeof engine === 'string') {
     console.log(`\nThe container tests are SKIPPED: ${engine}.\n`);
     return engine;
   }
   const folder = copyProject();
-  ending.push(() => rmSync(folder, { recursive: true, force: true }));
+  cleanup.push(() => rmSync(folder, { recursive: true, force: true }));
   execFileSync('sh', ['-c', firstCommand], { cwd: folder });
-  await provideBaseImage(engine, ending);
-  // Compose publishes on all interfaces.
+  await provideBaseImage(engine, cleanup);
+  // Compose publishes ports on all interfaces.
   const port = async (): Promise<string> => String(await freePort('0.0.0.0'));
   const ports = { GATEWAY_PORT: await port(), ADMIN_PORT: await port() };
-  const site: Site = { folder, env: { ...engine.env, ...ports, COMPOSE_PROJECT_NAME: projectName(engine) } };
-  const compose = composeWith(site);
-  ending.push(() => within(60, 'docker-compose down', compose.down(engine.isOurs ? [] : ['--rmi', 'local'])));
-  const started = performance.now();
-  await within(400, 'docker-compose build', compose.build());
-  console.log(`images built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
-  return site;
+  const project: ComposeProject = {
+    folder,
+    env: { ...engine.env, ...ports, COMPOSE_PROJECT_NAME: projectName(engine) },
+  };
+  const compose = composeWith(project);
+  cleanup.push(() =>
+    withTimeout(60, 'docker-compose down', compose.down(engine.startedHere ? [] : ['--rmi', 'local'])),
+  );
+  const startedAt = performance.now();
+  await withTimeout(400, 'docker-compose build', compose.build());
+  console.log(`images built in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  return project;
 }
 
-/** One run at a time has an engine of our own, and finds its images again by their name. Others may be shared. */
-function projectName({ isOurs }: Engine): string {
-  return isOurs ? 'version-gateway-test' : `version-gateway-test-${randomBytes(4).toString('hex')}`;
+/** In an engine of our own the name is fixed, so that the next run finds its images. Other engines may be shared. */
+function projectName({ startedHere }: Engine): string {
+  return startedHere ? 'version-gateway-test' : `version-gateway-test-${randomBytes(4).toString('hex')}`;
 }

@@ -2,46 +2,46 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { type Compose, composeWith } from './compose.ts';
-import type { Site } from './setup.ts';
+import type { ComposeProject } from './setup.ts';
 
-const given = inject('site');
+const provided = inject('composeProject');
 
-/** Set where there is no engine: for `describe.skipIf`. */
-export const skipped = typeof given === 'string';
+/** True if there is no engine; for `describe.skipIf`. */
+export const skipped = typeof provided === 'string';
 
 export interface Stack {
-  readonly site: Site;
+  readonly project: ComposeProject;
   readonly compose: Compose;
-  /** The gateway, and its admin listener, as this machine reaches them. */
+  /** The URLs of the gateway and of its admin listener on this machine. */
   readonly url: string;
   readonly admin: string;
   readonly token: string;
   readonly routes: string;
-  /** Milliseconds until both versions have answered, from the beginning of `up`; then from the start of the gateway. */
+  /** The time until both versions answer, in ms: since `compose up`, and since the start of the gateway's container. */
   readonly times: { up: number; started: number };
 }
 
-/** The whole stack, up for the tests of a file, with the routes.yaml as it is shipped. */
+/** Starts all containers for the tests of a file, with the shipped routes.yaml. */
 export function useStack(): Stack {
-  const site: Site = typeof given === 'string' ? { folder: '', env: {} } : given;
+  const project: ComposeProject = typeof provided === 'string' ? { folder: '', env: {} } : provided;
   const stack: Stack = {
-    site,
-    compose: composeWith(site),
-    url: `http://127.0.0.1:${site.env['GATEWAY_PORT']}`,
-    admin: `http://127.0.0.1:${site.env['ADMIN_PORT']}`,
-    token: skipped ? '' : (/=(\S+)/.exec(readFileSync(join(site.folder, '.env'), 'utf8'))?.[1] ?? ''),
-    routes: join(site.folder, 'config', 'routes.yaml'),
+    project,
+    compose: composeWith(project),
+    url: `http://127.0.0.1:${project.env['GATEWAY_PORT']}`,
+    admin: `http://127.0.0.1:${project.env['ADMIN_PORT']}`,
+    token: skipped ? '' : (/=(\S+)/.exec(readFileSync(join(project.folder, '.env'), 'utf8'))?.[1] ?? ''),
+    routes: join(project.folder, 'config', 'routes.yaml'),
     times: { up: 0, started: 0 },
   };
   if (skipped) return stack;
   beforeAll(async () => {
     copyFileSync('config/routes.yaml', stack.routes);
-    const begun = Date.now();
+    const startedAt = Date.now();
     await stack.compose.up();
-    await answered(`${stack.url}/v1/drinks/7`);
-    await answered(`${stack.url}/v2/cocktails/7`);
+    await waitForOk(`${stack.url}/v1/drinks/7`);
+    await waitForOk(`${stack.url}/v2/cocktails/7`);
     const now = Date.now();
-    Object.assign(stack.times, { up: now - begun, started: now - (await stack.compose.startedAt('gateway')) });
+    Object.assign(stack.times, { up: now - startedAt, started: now - (await stack.compose.startedAt('gateway')) });
   });
   afterAll(async () => {
     await stack.compose.down();
@@ -49,17 +49,17 @@ export function useStack(): Stack {
   return stack;
 }
 
-/** Asks until the answer is 200; how long that took, in ms. */
-export async function answered(url: string, withinMs = 30_000): Promise<number> {
-  return until(async () => (await fetch(url)).status === 200, `${url} to answer`, withinMs);
+/** Repeats the request until its status is 200. Returns the elapsed time in ms. */
+export async function waitForOk(url: string, withinMs = 30_000): Promise<number> {
+  return waitUntil(async () => (await fetch(url)).status === 200, `${url} to answer`, withinMs);
 }
 
-/** Waits for something that another process brings about; how long it took, in ms. */
-export async function until(holds: () => Promise<boolean>, what: string, withinMs: number): Promise<number> {
-  const begun = Date.now();
+/** Repeats `condition` until it is true and does not throw. Returns the elapsed time in ms. */
+export async function waitUntil(condition: () => Promise<boolean>, what: string, withinMs: number): Promise<number> {
+  const startedAt = Date.now();
   for (;;) {
-    if (await holds().catch(() => false)) return Date.now() - begun;
-    if (Date.now() - begun > withinMs) throw new Error(`waited ${withinMs} ms in vain for ${what}`);
+    if (await condition().catch(() => false)) return Date.now() - startedAt;
+    if (Date.now() - startedAt > withinMs) throw new Error(`waited ${withinMs} ms for ${what}`);
     await new Promise((done) => setTimeout(done, 25));
   }
 }

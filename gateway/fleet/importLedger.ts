@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import { openLedgerFileToRead } from '../usage/ledger/file.ts';
+import { subjects } from '../usage/ledger/schema.ts';
+import { hourMs } from '../usage/ledger/spans.ts';
+import { type Postgres, type Sql, StoreError } from './postgres.ts';
+import { fleetSalt, migrate, schemaName, sumTables } from './schema.ts';
+
+// Rows that are sent in one statement.
+const chunkSize = 5_000;
+
+/** `unchanged`: the ledger was imported before. Instants in epoch ms. */
+export type ImportOutcome =
+  | { readonly kind: 'unchanged'; readonly at: number }
+  | {
+      readonly kind: 'imported';
+      readonly requests: number;
+      readonly from: number;
+      readonly until: number;
+      /** Clients that are known by a tag under another salt than that of the fleet. They count as `other clients`. */
+      readonly foreignTags: number;
+    };
+
+/** Why a ledger cannot be imported, with the way out. */
+export class ImportError extends Error {
+  override readonly name = 'ImportError';
+}
+
+/**
+ * Adds all counts of a ledger file to the store, in one transaction. The salt of the file becomes that of the fleet if the
+ * fleet has none yet, so import the first ledger before the first gateway of the fleet starts.
+ * @throws ImportError, StoreError, or Error with the reason why the file cannot be read
+ */
+export async function importLedger(postgres: Postgres, file: string): Promise<ImportOutcome> {
+  const ledger = openLedgerFileToRead(file);
+  try {
+    ledger.exec('BEGIN');
+    assertCurrent(ledger, file);
+    await migrate(postgres);
+    return await postgres.transaction((sql) => copy(sql, ledger, file));
+  } finally {
+    ledger.close();
+  }
+}
+
+/** The columns of failed requests and the pairs exist since version 3. */
+function assertCurrent(ledger: DatabaseSync, file: string): void {
+  const version = Number(ledger.prepare('PRAGMA user_version').get()?.['user_version']);
+  if (version >= 3) return;
+  throw new ImportError(`${file} was written by an earlier release.  Start this release once with it, then import it.`);
+}
+
+async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<ImportOutcome> {
+  const meta = new Map(
+    ledger
+      .prepare('SELECT key, value FROM meta')
+      .all()
+      .map(({ key, value }) => [String(key), String(value)]),
+  );
+  if (meta.has('instance')) {
+    throw new ImportError(
+      `${file} belongs to a gateway of a fleet, which sends its counts to the store itself.  Import a copy from before it joined.`,
+    );
+  }
+  const salt = meta.get('salt') ?? '';
+  const id = createHash('sha256').update(salt).digest('hex');
+  const { seen } = ledger.prepare('SELECT MAX(seen) AS seen FROM runs').get() ?? {};
+  const until = Number(seen ?? 0);
+  // Two imports of one file at the same time: the second one waits here.
+  const [mine] = await sql.query(
+    `INSERT INTO ${schemaName}.imports (ledger, seen) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING ledger`,
+    [id, until],
+  );
+  if (mine === undefined) return earlierImport(sql, id, until, file);
+  const own = (await fleetSalt(sql, salt)) === salt;
+  const { first, last } = ledger.prepare('SELECT MIN(span) AS first, MAX(span) AS last FROM version_hour').get() ?? {};
+  const from = Number(first ?? 0) * hourMs;
+  await sql.query(`SELECT ${schemaName}.create_partitions($1, $2)`, [from, Number(last ?? 0) * hourMs]);
+  for (const subject of subjects) await copyNames(sql, ledger, subject, own);
+  for (const { name, keys, counts } of sumTables)
+    await copyTable(
+      sql,
+      ledger,
+      { name, keys: ['version', 'span', ...keys], sums: counts, minimum: ['first'], maximum: ['last'] },
+      own,
+    );
+  await copyTable(
+    sql,
+    ledger,
+    { name: 'version_client', keys: ['version', 'client'], sums: [], minimum: ['first'], maximum: ['last', 'used'] },
+    own,
+  );
+  await copyTable(
+    sql,
+    ledger,
+    { name: 'route_client', keys: ['version', 'route', 'client'], sums: [], minimum: [], maximum: ['last'] },
+    own,
+  );
+  // The id of the file stands for the gateway that wrote it.
+  const instance = id.slice(0, 32);
+  for (const { id: epoch, began, seen: end } of ledger.prepare('SELECT id, began, seen FROM runs').all())
+    await sql.query(`INSERT INTO ${schemaName}.runs VALUES ($1::uuid, $2, $3, $4)`, [instance, epoch, began, end]);
+  const { requests } = ledger.prepare('SELECT SUM(requests) AS requests FROM version_day').get() ?? {};
+  const tags = own ? 0 : ledger.prepare(`SELECT COUNT(*) AS tags FROM clients WHERE name LIKE '%:#%'`).get()?.['tags'];
+  return { kind: 'imported', requests: Number(requests ?? 0), from, until, foreignTags: Number(tags ?? 0) };
+}
+
+async function earlierImport(sql: Sql, id: string, until: number, file: string): Promise<ImportOutcome> {
+  const [row] = await sql.query<{ seen: number; at: Date }>(
+    `SELECT seen, at FROM ${schemaName}.imports WHERE ledger = $1`,
+    [id],
+  );
+  if (row === undefined) throw new StoreError('another import of the same file has just failed.  Try again.');
+  if (until <= row.seen) return { kind: 'unchanged', at: row.at.getTime() };
+  const day = row.at.toISOString().slice(0, 10);
+  throw new ImportError(
+    `${file} was imported on ${day} and has been written since.  Its later counts cannot be told from the earlier ones, so it is not imported again.`,
+  );
+}
+
+async function copyNames(sql: Sql, ledger: DatabaseSync, subject: string, own: boolean): Promise<void> {
+  for (const chunk of chunksOf(ledger, `SELECT name FROM ${subject}s`)) {
+    await sql.query(
+      `INSERT INTO ${schemaName}.${subject}s (name)
+        SELECT DISTINCT ${schemaName}.client_name(name, $2, $3) FROM json_to_recordset($1) AS r(name text)
+        ON CONFLICT DO NOTHING`,
+      [JSON.stringify(chunk), 'file', own || subject !== 'client' ? 'file' : 'fleet'],
+    );
+  }
+}
+
+interface CopiedTable {
+  readonly name: string;
+  readonly keys: readonly string[];
+  /** Columns that are added up, and those of which the smallest and the largest value counts. */
+  readonly sums: readonly string[];
+  readonly minimum: readonly string[];
+  readonly maximum: readonly string[];
+}
+
+/** Adds the rows of a table, with the ids that the names have in the store. */
+async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, own: boolean): Promise<void> {
+  const { name, keys, sums, minimum, maximum } = table;
+  const subjectOf = (key: string): string => (key === 'item' ? name.slice(0, name.indexOf('_')) : key);
+  // The tables of versions have no items: 0 in every row.
+  const ids = keys.filter((key) => key !== 'span' && !(key === 'item' && name.startsWith('version')));
+  const plain = keys.filter((key) => !ids.includes(key));
+  const values = [...sums, ...minimum, ...maximum];
+  const names = ids.map((key) => `(SELECT name FROM ${subjectOf(key)}s WHERE id = ${key}) AS ${key}`);
+  const types = [...ids.map((key) => `${key} text`), ...[...plain, ...values].map((column) => `${column} bigint`)];
+  const idOf = ids.map((key) => {
+    const given = subjectOf(key) === 'client' ? `${schemaName}.client_name(r.${key}, $2, $3)` : `r.${key}`;
+    return `(SELECT id FROM ${schemaName}.${subjectOf(key)}s WHERE name = ${given})`;
+  });
+  const keyColumns = [...ids, ...plain];
+  const total = (column: string): string =>
+    `${sums.includes(column) ? 'SUM' : minimum.includes(column) ? 'MIN' : 'MAX'}(${column})`;
+  const merged = (column: string): string => {
+    if (sums.includes(column)) return `${column} = t.${column} + excluded.${column}`;
+    return `${column} = ${minimum.includes(column) ? 'LEAST' : 'GREATEST'}(t.${column}, excluded.${column})`;
+  };
+  for (const chunk of chunksOf(ledger, `SELECT ${[...names, ...plain, ...values].join(', ')} FROM ${name}`)) {
+    await sql.query(
+      `INSERT INTO ${schemaName}.${name} AS t (${[...keyColumns, ...values].join(', ')})
+        SELECT ${[...idOf, ...plain.map((column) => `r.${column}`), ...values.map(total)].join(', ')}
+        FROM json_to_recordset($1) AS r(${types.join(', ')}) WHERE $2::text IS NOT NULL AND $3::text IS NOT NULL
+        GROUP BY ${keyColumns.map((_key, index) => index + 1).join(', ')}
+        ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${values.map(merged).join(', ')}`,
+      [JSON.stringify(chunk), 'file', own ? 'file' : 'fleet'],
+    );
+  }
+}
+
+function* chunksOf(ledger: DatabaseSync, query: string): Generator<object[]> {
+  let chunk: object[] = [];
+  for (const row of ledger.prepare(query).iterate()) {
+    chunk.push(row);
+    if (chunk.length < chunkSize) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}

@@ -1,0 +1,99 @@
+import type { FleetSettings } from '../config/snapshot.ts';
+import { Postgres, type PostgresOptions, type Sql, StoreError } from './postgres.ts';
+import { fleetSalt, migrate } from './schema.ts';
+
+/** What a connection needs from its owner, and what it tells it. */
+export interface StoreContext {
+  /** The salt of this gateway's ledger. It becomes the salt of the fleet if the store has none. */
+  readonly salt: () => string;
+  /** Called at each contact with the salt of the fleet. */
+  readonly onSalt: (salt: string) => void;
+  /** Called when the store is lost, with the reason, and when it answers again, with undefined. */
+  readonly onChange: (problem: string | undefined) => void;
+}
+
+/**
+ * The shared store as one gateway uses it. The first statement, and the first one after the store was lost, connects, reads
+ * the password again and migrates the tables.
+ */
+export class StoreConnection implements Sql {
+  readonly #settings: FleetSettings;
+  readonly #options: PostgresOptions;
+  readonly #context: StoreContext;
+  #contact: Promise<Postgres> | undefined;
+  /** Why the store cannot be used; undefined if it can; null before the first contact. */
+  #problem: string | undefined | null = null;
+
+  constructor(settings: FleetSettings, context: StoreContext, options: PostgresOptions = {}) {
+    this.#settings = settings;
+    this.#context = context;
+    this.#options = options;
+  }
+
+  async query<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]> {
+    return this.#use((postgres) => postgres.query<Row>(sql, values));
+  }
+
+  /** Commits all of `work` or nothing. */
+  async transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return this.#use((postgres) => postgres.transaction(work));
+  }
+
+  async close(): Promise<void> {
+    const contact = this.#contact;
+    this.#contact = undefined;
+    await contact?.then(
+      (postgres) => postgres.close(),
+      () => {},
+    );
+  }
+
+  async #use<Result>(work: (postgres: Postgres) => Promise<Result>): Promise<Result> {
+    this.#contact ??= this.#connect();
+    const contact = this.#contact;
+    try {
+      const result = await work(await contact);
+      this.#note(undefined);
+      return result;
+    } catch (error) {
+      if (!isStatementFailure(error)) this.#note(error instanceof Error ? error.message : String(error));
+      // The other statements of this connection fail as well, or have their own connection to the server.
+      if (this.#contact === contact && !isTransient(error)) void this.close();
+      throw error;
+    }
+  }
+
+  async #connect(): Promise<Postgres> {
+    const postgres = await Postgres.open(this.#settings, this.#options);
+    try {
+      await migrate(postgres);
+      this.#context.onSalt(await fleetSalt(postgres, this.#context.salt()));
+      return postgres;
+    } catch (error) {
+      void postgres.close();
+      throw error;
+    }
+  }
+
+  #note(problem: string | undefined): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#context.onChange(problem);
+  }
+}
+
+/** A deadlock or a conflict with another gateway: the same statement succeeds if it is sent again. */
+export function isTransient(error: unknown): boolean {
+  return codeOf(error).startsWith('40');
+}
+
+// The classes of SQLSTATE with which the server refuses one statement. All others mean that it cannot be used at all.
+const statementClasses = ['22', '23', '40', '42', 'P0'];
+
+function isStatementFailure(error: unknown): boolean {
+  return codeOf(error).length === 5 && statementClasses.includes(codeOf(error).slice(0, 2));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof StoreError ? (error.code ?? '') : '';
+}

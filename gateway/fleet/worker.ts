@@ -1,0 +1,38 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { Postgres } from './postgres.ts';
+import { StoreConnection } from './storeConnection.ts';
+import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessages.ts';
+
+// The entry point of the thread that talks to the shared store. The store may be slow or away; here it delays no request.
+
+const { settings, salt } = workerData as FleetWorkerData;
+const store = new StoreConnection(settings, {
+  salt: () => salt,
+  onSalt: (salt) => post({ kind: 'salt', salt }),
+  onChange: (problem) => post({ kind: 'store', problem }),
+});
+// Asks whether the store answers.
+const beat = setInterval(() => void store.query('SELECT 1').catch(() => {}), settings.heartbeat);
+
+parentPort?.on('message', (command: FleetCommand) => {
+  if (command.kind === 'stop') void stop();
+});
+
+try {
+  // Fails only if the gateway cannot use any store: `pg` is missing, or the password cannot be read.
+  await (await Postgres.open(settings)).close();
+  post({ kind: 'started' });
+} catch (error) {
+  post({ kind: 'unusable', reason: error instanceof Error ? error.message : String(error) });
+  await stop();
+}
+
+async function stop(): Promise<void> {
+  clearInterval(beat);
+  await store.close();
+  parentPort?.close();
+}
+
+function post(message: FleetReport): void {
+  parentPort?.postMessage(message);
+}

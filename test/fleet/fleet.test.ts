@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { Fleet } from '../../gateway/fleet/fleet.ts';
+import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { eventually } from '../support/eventually.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+async function member(store: string, worker?: URL) {
+  const usage = join(temporaryFolder(), 'usage.db');
+  const snapshot = snapshotFrom({
+    routes: { '/v1': 'http://127.0.0.1:1' },
+    usage: { store: usage },
+    fleet: { store, name: 'gw-1', heartbeat: '100ms', silent_after: '1s' },
+  });
+  const notices: string[] = [];
+  const notice = (line: string): void => void notices.push(line);
+  const ledger = await ThreadedLedger.open(snapshot.usage, notice);
+  if (snapshot.fleet === undefined) throw new Error('the snapshot has no fleet');
+  const fleet = await Fleet.start(snapshot.fleet, { ledger, notice, ...(worker && { worker }) });
+  onTestFinished(async () => {
+    await fleet.stop(0);
+    await ledger.close();
+  });
+  return { fleet, ledger, notices };
+}
+
+it('starts while the store is down, and reports the loss and the return of the store once', async () => {
+  const store = await server.database();
+  await server.crash();
+  const { fleet, notices } = await member(store);
+  await eventually(() => expect(fleet.storeProblem).toContain('ECONNREFUSED'));
+  expect(fleet.storeUp).toBe(false);
+  await server.start();
+  await eventually(() => expect(fleet.storeUp).toBe(true));
+  expect(fleet.storeProblem).toBeUndefined();
+  expect(notices).toEqual([
+    expect.stringContaining('The shared store of the fleet cannot be used: connect ECONNREFUSED'),
+    'The shared store of the fleet answers again.',
+  ]);
+});
+
+it('starts another thread if the thread ends', async () => {
+  const { fleet, notices } = await member(await server.database(), new URL('./endingFleetWorker.ts', import.meta.url));
+  await eventually(() =>
+    expect(notices).toEqual([
+      expect.stringContaining('the thread that talks to it ended: the test ends it'),
+      'The shared store of the fleet answers again.',
+    ]),
+  );
+  expect(fleet.storeUp).toBe(true);
+});
+
+it('refuses to start if the password cannot be read', async () => {
+  const usage = join(temporaryFolder(), 'usage.db');
+  const snapshot = snapshotFrom({
+    routes: { '/v1': 'http://127.0.0.1:1' },
+    usage: { store: usage },
+    fleet: { store: 'postgres://127.0.0.1:1/db', password_file: '/missing/password' },
+  });
+  const ledger = await ThreadedLedger.open(snapshot.usage);
+  onTestFinished(() => ledger.close());
+  if (snapshot.fleet === undefined) throw new Error('the snapshot has no fleet');
+  await expect(Fleet.start(snapshot.fleet, { ledger })).rejects.toThrow(
+    'fleet.password_file: /missing/password cannot be read: there is no such file',
+  );
+});

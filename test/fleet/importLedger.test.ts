@@ -1,0 +1,105 @@
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { importLedger } from '../../gateway/fleet/importLedger.ts';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
+import { day, ledgerWith, row } from '../support/ledgerWith.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+
+const now = Date.parse('2026-11-20T10:30:00Z');
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+async function emptyStore(): Promise<Postgres> {
+  return Postgres.open({ store: await server.database(), passwordFile: undefined });
+}
+
+async function sums(sql: Postgres, table: string): Promise<unknown[]> {
+  return sql.query(
+    `SELECT clients.name, SUM(requests) AS requests FROM version_gateway.${table}
+      JOIN version_gateway.clients ON clients.id = ${table.startsWith('pair') ? 'client' : 'item'}
+      GROUP BY clients.name ORDER BY clients.name`,
+  );
+}
+
+describe('importLedger', () => {
+  it('copies every count, and nothing when it runs again', async () => {
+    const sql = await emptyStore();
+    const rows = [
+      row('v1', 'user-agent:curl', now - 40 * day, { requests: 3 }),
+      row('v1', 'x-api-key:#0011', now, { requests: 2 }),
+      row('v2', 'user-agent:curl', now),
+    ];
+    const { file } = ledgerWith(rows, now - 50 * day);
+    const until = now;
+    expect(await importLedger(sql, file)).toMatchObject({ kind: 'imported', requests: 6, until, foreignTags: 0 });
+    expect(await importLedger(sql, file)).toMatchObject({ kind: 'unchanged' });
+    const expected = [
+      { name: 'user-agent:curl', requests: 4 },
+      { name: 'x-api-key:#0011', requests: 2 },
+    ];
+    for (const table of ['client_hour', 'client_day', 'client_block', 'pair_day', 'pair_hour'])
+      expect(await sums(sql, table), table).toEqual(expected);
+    expect(await sql.query('SELECT MIN(began) AS began FROM version_gateway.runs')).toEqual([
+      { began: now - 50 * day },
+    ]);
+    await sql.close();
+  });
+
+  it('adds the counts of a second gateway, and folds its tags if its salt differs', async () => {
+    const sql = await emptyStore();
+    const first = ledgerWith([row('v1', 'x-api-key:#0011', now)], now - day);
+    const second = ledgerWith([row('v1', 'x-api-key:#0022', now), row('v1', 'x-api-key:#0033', now)], now - day);
+    await importLedger(sql, first.file);
+    expect(await importLedger(sql, second.file)).toMatchObject({ kind: 'imported', requests: 2, foreignTags: 2 });
+    expect(await sums(sql, 'client_block')).toEqual([
+      { name: 'other clients', requests: 2 },
+      { name: 'x-api-key:#0011', requests: 1 },
+    ]);
+    await sql.close();
+  });
+
+  it('refuses a ledger that was written after it was imported', async () => {
+    const sql = await emptyStore();
+    const { file, ledger } = ledgerWith([row('v1', 'user-agent:curl', now)], now - day);
+    await importLedger(sql, file);
+    const writer = new DatabaseSync(file);
+    writer.exec(`UPDATE runs SET seen = ${now + day}`);
+    writer.close();
+    await expect(importLedger(sql, file)).rejects.toThrow('and has been written since.');
+    expect(ledger.problem).toBeUndefined();
+    await sql.close();
+  });
+
+  it('refuses the ledger of a gateway that is in a fleet, and changes nothing', async () => {
+    const sql = await emptyStore();
+    const { file } = ledgerWith([row('v1', 'user-agent:curl', now)], now - day);
+    const writer = new DatabaseSync(file);
+    writer.exec(`INSERT INTO meta VALUES ('instance', '1b4e28ba-2fa1-11d2-883f-0016d3cca427')`);
+    writer.close();
+    await expect(importLedger(sql, file)).rejects.toThrow('Import a copy from before it joined.');
+    expect(await sql.query('SELECT * FROM version_gateway.version_day')).toEqual([]);
+    await sql.close();
+  });
+
+  it('says why a file cannot be read', async () => {
+    const sql = await emptyStore();
+    await expect(importLedger(sql, '/no/such/usage.db')).rejects.toThrow('there is no such file');
+    await sql.close();
+  });
+
+  it('imports nothing twice when two imports run at once', async () => {
+    const sql = await emptyStore();
+    await migrate(sql);
+    await fleetSalt(sql, 'ours');
+    const { file } = ledgerWith([row('v1', 'user-agent:curl', now)], now - day);
+    const outcomes = await Promise.all([importLedger(sql, file), importLedger(sql, file)]);
+    expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['imported', 'unchanged']);
+    expect(await sums(sql, 'client_day')).toEqual([{ name: 'user-agent:curl', requests: 1 }]);
+    await sql.close();
+  });
+});
