@@ -25,7 +25,8 @@ export interface PostgresServer {
 
 /** A real PostgreSQL server with an empty data folder, on a port of 127.0.0.1. */
 export async function startPostgres(): Promise<PostgresServer> {
-  const bin = join(binaries(), 'bin');
+  // The programs of another release, such as /usr/lib/postgresql/15/bin of Debian.
+  const bin = process.env['POSTGRES_BIN'] ?? join(binaries(), 'bin');
   const folder = mkdtempSync(join(tmpdir(), 'vg-postgres-'));
   if (isRoot) chownSync(folder, nobody, nobody);
   const data = join(folder, 'data');
