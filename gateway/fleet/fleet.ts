@@ -85,8 +85,11 @@ export class Fleet {
   }
 
   #startThread(): Worker {
-    const { store: ledger } = this.#ledger.settings;
-    const workerData: FleetWorkerData = { settings: this.settings, ledger, salt: this.#ledger.salt };
+    const workerData: FleetWorkerData = {
+      settings: this.settings,
+      ledger: this.#ledger.settings,
+      salt: this.#ledger.salt,
+    };
     const worker = new Worker(this.#workerFile, { workerData });
     this.#worker = worker;
     worker.on('message', (message: FleetReport) => this.#onMessage(message));

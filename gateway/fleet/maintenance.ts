@@ -1,7 +1,9 @@
+import type { NameLimits } from '../usage/ledger/nameLimits.ts';
 import { dayMs, type Length, lengths, spanAt } from '../usage/ledger/spans.ts';
+import { type LedgerSettings, limitsOf } from '../usage/ledger/writableLedger.ts';
 import { otherClients, otherRoute } from '../usage/usageRow.ts';
 import { type Folding, foldNames } from './folding.ts';
-import { type Postgres, type Sql, StoreError } from './postgres.ts';
+import { type Sql, StoreError, type Transactions } from './postgres.ts';
 import { foldingLock, partitionSizes, schemaName, sumTables } from './schema.ts';
 
 // One gateway at a time maintains the store.
@@ -13,23 +15,16 @@ const hoursKeptMs = 8 * dayMs;
 // A table that somebody reads is dropped an hour later.
 const lockTimeout = '2s';
 
-/** `retention` in ms. `maxClients`, `maxRoutes`: the names of a version that are counted separately on one day, by the whole fleet. */
-export interface StoreLimits {
-  readonly retention: number;
-  readonly maxClients: number;
-  readonly maxRoutes: number;
-}
-
 /**
  * Creates partitions ahead, applies the limits of names to yesterday and today, and deletes what is older than the
  * retention. Every gateway calls it hourly; it does nothing while another gateway is at it. `now`: epoch ms.
  * @returns how many requests it moved to `other clients` @throws StoreError
  */
-export async function maintainStore(postgres: Postgres, now: number, limits: StoreLimits): Promise<number> {
+export async function maintainStore(store: Transactions, now: number, settings: LedgerSettings): Promise<number> {
   const create = `SELECT ${schemaName}.create_partitions($1, $2)`;
-  await alone(postgres, (sql) => sql.query(create, [now - dayMs, now + aheadMs]));
-  const folded = await alone(postgres, (sql) => foldExcess(sql, now, limits));
-  await alone(postgres, (sql) => deleteOld(sql, now, limits.retention)).catch((error: unknown) => {
+  await alone(store, (sql) => sql.query(create, [now - dayMs, now + aheadMs]));
+  const folded = await alone(store, (sql) => foldExcess(sql, now, limitsOf(settings)));
+  await alone(store, (sql) => deleteOld(sql, now, settings.retention)).catch((error: unknown) => {
     // 55P03: lock_not_available. A long query reads the table.
     if (!(error instanceof StoreError && error.code === '55P03')) throw error;
   });
@@ -37,17 +32,17 @@ export async function maintainStore(postgres: Postgres, now: number, limits: Sto
 }
 
 /** Runs `work` in a transaction, unless another gateway maintains the store. */
-async function alone<Result>(postgres: Postgres, work: (sql: Sql) => Promise<Result>): Promise<Result | undefined> {
-  return postgres.transaction(async (sql) => {
+async function alone<Result>(store: Transactions, work: (sql: Sql) => Promise<Result>): Promise<Result | undefined> {
+  return store.transaction(async (sql) => {
     const [row] = await sql.query<{ free: boolean }>(`SELECT pg_try_advisory_xact_lock(${maintenanceLock}) AS free`);
     return row?.free === true ? work(sql) : undefined;
   });
 }
 
-async function foldExcess(sql: Sql, now: number, { maxClients, maxRoutes }: StoreLimits): Promise<number> {
+async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<number> {
   const subjects = [
-    { subject: 'client', others: otherClients, keep: maxClients },
-    { subject: 'route', others: otherRoute, keep: maxRoutes },
+    { subject: 'client', others: otherClients, keep: limits.client },
+    { subject: 'route', others: otherRoute, keep: limits.route },
   ] as const;
   let requests = 0;
   for (const { subject, others, keep } of subjects) {

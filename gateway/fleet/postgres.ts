@@ -12,6 +12,11 @@ export interface Sql {
   query<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
+export interface Transactions {
+  /** Commits all of `work` or nothing. @throws StoreError, and what `work` throws as such */
+  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
+}
+
 export interface PostgresOptions {
   /** The largest number of connections. */
   readonly connections?: number;
@@ -34,7 +39,7 @@ export class StoreError extends Error {
  * Connections to the shared store. It uses no session state and no named statements, so that a pooler such as pgbouncer may
  * stand in between. The package `pg` is loaded here, and only here.
  */
-export class Postgres implements Sql {
+export class Postgres implements Sql, Transactions {
   readonly #pool: Pool;
 
   private constructor(pool: Pool) {
@@ -72,7 +77,6 @@ export class Postgres implements Sql {
     }
   }
 
-  /** Commits all of `work` or nothing. */
   async transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw storeError(error);

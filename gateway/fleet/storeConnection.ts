@@ -1,5 +1,5 @@
 import type { FleetSettings } from '../config/snapshot.ts';
-import { Postgres, type PostgresOptions, type Sql, StoreError } from './postgres.ts';
+import { Postgres, type PostgresOptions, type Sql, StoreError, type Transactions } from './postgres.ts';
 import { fleetSalt, migrate } from './schema.ts';
 
 /** What a connection needs from its owner, and what it tells it. */
@@ -16,7 +16,7 @@ export interface StoreContext {
  * The shared store as one gateway uses it. The first statement, and the first one after the store was lost, connects, reads
  * the password again and migrates the tables.
  */
-export class StoreConnection implements Sql {
+export class StoreConnection implements Sql, Transactions {
   readonly #settings: FleetSettings;
   readonly #options: PostgresOptions;
   readonly #context: StoreContext;
@@ -34,7 +34,6 @@ export class StoreConnection implements Sql {
     return this.#use((postgres) => postgres.query<Row>(sql, values));
   }
 
-  /** Commits all of `work` or nothing. */
   async transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     return this.#use((postgres) => postgres.transaction(work));
   }

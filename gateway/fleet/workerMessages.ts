@@ -1,10 +1,10 @@
 import type { FleetSettings } from '../config/snapshot.ts';
+import type { LedgerSettings } from '../usage/ledger/writableLedger.ts';
 
 /** The `workerData` of the thread that talks to the shared store. */
 export interface FleetWorkerData {
   readonly settings: FleetSettings;
-  /** The file of the ledger. */
-  readonly ledger: string;
+  readonly ledger: LedgerSettings;
   /** The salt of the ledger. */
   readonly salt: string;
 }

@@ -10,7 +10,7 @@ import { day, ledgerWith, row } from '../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 
 const now = Date.parse('2026-11-20T10:30:00Z');
-const limits = { retention: 400 * day, maxClients: 3, maxRoutes: 2 };
+const limits = { store: '', retention: 400 * day, maxClients: 3, maxRoutes: 2 };
 
 let server: PostgresServer;
 beforeAll(async () => {
