@@ -23,15 +23,15 @@ function bare(method: string, ...fields: string[]): string {
   return message(`${method} /v1/x HTTP/1.1`, 'Host: api.test', ...fields);
 }
 
-const deaths: [name: string, answer: Answer][] = [
+const endings: [name: string, answer: Answer][] = [
   ['reset', [{ reset: true }]],
   ['closed', [{ end: true }]],
 ];
 
 // RFC 9110 §9.2.2, RFC 9112 §9.3.1: only idempotent requests may be sent again. The gateway repeats safe methods only.
-describe.each(deaths)('a reused connection that is %s as we send', (_name, death) => {
-  it.each(['GET', 'OPTIONS'])('%s is sent again, on a new one', async (method) => {
-    const { client, sent, backend } = await startReused(onReuse(death));
+describe.each(endings)('a reused connection that is %s while a request is sent', (_name, ending) => {
+  it.each(['GET', 'OPTIONS'])('%s is sent again on a new connection', async (method) => {
+    const { client, sent, backend } = await startReused(onReuse(ending));
     client.send(bare(method));
     expect((await client.response(method)).body).toBe('fresh');
     expect(sent(method)).toHaveLength(2);
@@ -39,35 +39,35 @@ describe.each(deaths)('a reused connection that is %s as we send', (_name, death
   });
 
   it('HEAD is sent again', async () => {
-    const { client, sent } = await startReused(onReuse(death, 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'));
+    const { client, sent } = await startReused(onReuse(ending, 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'));
     client.send(bare('HEAD'));
     expect((await client.response('HEAD')).status).toBe(200);
     expect(sent('HEAD')).toHaveLength(2);
   });
 
   it('GET is sent again once only', async () => {
-    const { client, sent } = await startReused(onReuse(death, death));
+    const { client, sent } = await startReused(onReuse(ending, ending));
     client.send(bare('GET'));
     expectProblem(await client.response(), 502);
     expect(sent('GET')).toHaveLength(2);
   });
 
   it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'])('%s is never sent twice', async (method) => {
-    const { client, sent } = await startReused(onReuse(death));
+    const { client, sent } = await startReused(onReuse(ending));
     client.send(`${bare(method, 'Content-Length: 5')}hello`);
     expectProblem(await client.response(method), 502);
     expect(sent(method)).toHaveLength(1);
   });
 
   it('POST without a body is never sent twice', async () => {
-    const { client, sent } = await startReused(onReuse(death));
+    const { client, sent } = await startReused(onReuse(ending));
     client.send(bare('POST', 'Content-Length: 0'));
     expectProblem(await client.response('POST'), 502);
     expect(sent('POST')).toHaveLength(1);
   });
 
   it.each(['GET', 'OPTIONS'])('%s with a body is never sent twice', async (method) => {
-    const { client, sent } = await startReused(onReuse(death));
+    const { client, sent } = await startReused(onReuse(ending));
     client.send(`${bare(method, 'Content-Length: 5')}hello`);
     expectProblem(await client.response(method), 502);
     expect(sent(method)).toHaveLength(1);
@@ -150,7 +150,7 @@ describe('a refused connection', () => {
   });
 });
 
-// Not a byte has left, so that even a POST may be sent again.
+// No byte was sent, so that a POST may be retried as well.
 it.each([
   ['GET', get('/v1/x')],
   ['POST', post('/v1/x', 'body')],
