@@ -1,6 +1,13 @@
 import type { Request } from 'express';
 import { period } from '../config/schema/units.ts';
-import { type Grouping, groupings, sortable, states, type UsagePage } from '../usage/report/usagePage.ts';
+import {
+  defaultGrouping,
+  type Grouping,
+  groupings,
+  sortable,
+  states,
+  type UsagePage,
+} from '../usage/report/usagePage.ts';
 
 /** The parameters of `GET /api/usage`, parsed. Plain data: it is sent to the thread that reads the ledger. */
 export interface UsageQueryParams {
@@ -11,6 +18,8 @@ export interface UsageQueryParams {
   readonly since: number;
   readonly until: number;
   readonly step: 'hour' | 'day';
+  /** The name of a gateway of the fleet, not yet checked; undefined: all of them. */
+  readonly instance: string | undefined;
   /** Undefined: all rows. */
   readonly page: UsagePage | undefined;
 }
@@ -28,13 +37,14 @@ type Query = Request['query'];
 
 /** @throws InvalidParameterError */
 export function parseUsageQuery(query: Query, now: number): UsageQueryParams {
-  rejectUnknown(query, ['since', 'by', 'version', 'step', ...pageParameters]);
+  rejectUnknown(query, ['since', 'by', 'version', 'step', 'instance', ...pageParameters]);
   const version = textOf(query, 'version')?.replace(/^\//, '');
-  const by = oneOf(query, 'by', groupings) ?? (version === undefined ? 'version' : 'client');
+  const instance = textOf(query, 'instance');
+  const by = oneOf(query, 'by', groupings) ?? defaultGrouping(version, instance);
   const step = oneOf(query, 'step', ['day', 'hour'] as const);
   if (step !== undefined && by !== 'day') throw new InvalidParameterError('`step` requires by=day.');
   const since = Math.max(0, now - (durationOf(query, 'since') ?? defaultPeriodMs));
-  return { by, version, since, until: now, step: step ?? 'day', page: pageOf(query, by) };
+  return { by, version, since, until: now, step: step ?? 'day', instance, page: pageOf(query, by) };
 }
 
 /** The quiet period of `GET /api/versions/{version}/retirement`, ms; undefined: not given. @throws InvalidParameterError */

@@ -17,6 +17,13 @@ export interface Transactions {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 }
 
+/** One connection to the store, until `release`. */
+export interface PooledConnection extends Sql {
+  /** True if the connection was lost or did not answer. What it had begun is rolled back. */
+  readonly isBroken: boolean;
+  release(): void;
+}
+
 export interface PostgresOptions {
   /** The largest number of connections. */
   readonly connections?: number;
@@ -32,6 +39,11 @@ export class StoreError extends Error {
   constructor(message: string, code?: string) {
     super(message);
     this.code = code;
+  }
+
+  /** True if the store answered with an error; false if it could not be reached. All SQLSTATEs contain a digit. */
+  get isAnswer(): boolean {
+    return /^(?=.*\d)[0-9A-Z]{5}$/.test(this.code ?? '');
   }
 }
 
@@ -78,24 +90,27 @@ export class Postgres implements Sql, Transactions {
   }
 
   async transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
-    const client = await this.#pool.connect().catch((error: unknown) => {
-      throw storeError(error);
-    });
-    let broken = true;
+    const connection = await this.connect();
     try {
-      await client.query('BEGIN');
-      const result = await work(sqlOf(client));
-      await client.query('COMMIT');
-      broken = false;
+      await connection.query('BEGIN');
+      const result = await work(connection);
+      await connection.query('COMMIT');
       return result;
     } catch (error) {
-      broken = await client.query('ROLLBACK').then(
-        () => false,
-        () => true,
-      );
+      // A broken connection would not answer.
+      if (!connection.isBroken) await connection.query('ROLLBACK').catch(() => {});
       throw storeError(error);
     } finally {
-      client.release(broken);
+      connection.release();
+    }
+  }
+
+  /** A connection of its own. @throws StoreError */
+  async connect(): Promise<PooledConnection> {
+    try {
+      return connectionOf(await this.#pool.connect());
+    } catch (error) {
+      throw storeError(error);
     }
   }
 
@@ -107,10 +122,30 @@ export class Postgres implements Sql, Transactions {
 // The type ids of bigint and numeric, which `pg` returns as text. The sums of a ledger are far below 2^53.
 const integers = new Set([20, 1700]);
 
-function sqlOf(client: PoolClient): Sql {
+function connectionOf(client: PoolClient): PooledConnection {
+  let isBroken = false;
+  // The connection may be lost between two statements. The next one then fails.
+  const onError = (): void => {
+    isBroken = true;
+  };
+  client.on('error', onError);
   return {
-    query: async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
-      (await client.query<Row>(sql, [...values])).rows,
+    get isBroken() {
+      return isBroken;
+    },
+    query: async <Row extends object>(sql: string, values: readonly unknown[] = []) => {
+      try {
+        return (await client.query<Row>(sql, [...values])).rows;
+      } catch (error) {
+        const failure = storeError(error);
+        isBroken ||= !failure.isAnswer;
+        throw failure;
+      }
+    },
+    release: () => {
+      client.off('error', onError);
+      client.release(isBroken);
+    },
   };
 }
 
@@ -127,6 +162,7 @@ function withPassword(store: string, file: string): string {
 function storeError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const { message, code } = error as Error & { code?: string };
+  if (message === 'Query read timeout') return new StoreError('it did not answer in time');
   // A host with several addresses fails with an AggregateError that has no message.
   return new StoreError(message || code || 'the connection failed', code);
 }

@@ -9,6 +9,8 @@ import { type Postgres, type Sql, StoreError } from './postgres.ts';
 /** The PostgreSQL schema that contains all tables. */
 export const schemaName = 'version_gateway';
 const storeVersion = 1;
+// The SQLSTATE of a table that does not exist: the store was reached, but is not the expected one.
+const undefinedTable = '42P01';
 // Gateways that migrate or fold names at the same time take turns.
 const migrationLock = 0x56474d49;
 export const foldingLock = 0x56474644;
@@ -227,16 +229,28 @@ export async function migrate(postgres: Postgres): Promise<void> {
     await sql.query(`CREATE SCHEMA IF NOT EXISTS ${schemaName}`);
     await sql.query(`SET LOCAL search_path TO ${schemaName}`);
     const { version, compatible } = await versionOf(sql);
-    if (compatible > storeVersion) {
-      throw new StoreError(
-        `a later release has changed it (version ${version}, this release knows ${storeVersion}).  Update this gateway.`,
-      );
-    }
+    if (compatible > storeVersion) throw tooNew(version);
     for (const statements of migrations.slice(version)) await sql.query(statements);
     if (version >= storeVersion) return;
     await setMeta(sql, 'version', String(storeVersion));
     await setMeta(sql, 'compatible', '1');
   });
+}
+
+/** In a transaction whose search path is the schema. @throws StoreError if this release cannot read the tables */
+export async function assertReadable(sql: Sql): Promise<void> {
+  const { version, compatible } = await versionOf(sql);
+  if (compatible > storeVersion) throw tooNew(version);
+  if (version >= storeVersion) return;
+  const missing = version === 0 ? 'it has no ledger' : `its ledger belongs to an earlier release (version ${version})`;
+  throw new StoreError(`${missing}.  Start a gateway of this release with it as fleet.store.`, undefinedTable);
+}
+
+function tooNew(version: number): StoreError {
+  return new StoreError(
+    `a later release has changed it (version ${version}, this release knows ${storeVersion}).  Update version-gateway.`,
+    undefinedTable,
+  );
 }
 
 /** `version`: 0 before the first migration. `compatible`: the oldest version whose gateways can use the store. */

@@ -46,7 +46,7 @@ export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
 export async function startGateway(snapshot: Snapshot, options: GatewayOptions = {}): Promise<RunningGateway> {
   const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
   const usage = ledger && sinkOf(ledger);
-  const ledgerReader = ledger && new ThreadedLedgerClient(ledger);
+  const ledgerReader = ledger && new ThreadedLedgerClient(ledger, snapshot.fleet);
   const serving = await serve(snapshot, { clock, notice, usage, logs: options.logs ?? false });
   const reloader = new Reloader({
     source: serving,

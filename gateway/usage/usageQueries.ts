@@ -17,7 +17,11 @@ export interface UsageQueries {
   byRoute(version: string, since: number): Promise<readonly RouteUse[]>;
   /** Requests of each version by hour or by day (UTC), oldest first. Spans without requests are left out. */
   series(step: 'hour' | 'day', since: number, version?: string): Promise<readonly SeriesPoint[]>;
-  /** The same for one client of one version, by day. */
+  /** The names of the gateways that share the ledger; undefined if there is only one. */
+  instances(): Promise<readonly string[] | undefined>;
+  /** The requests to one of them, of each version by day (UTC), oldest first. Days without requests are left out. */
+  instanceDays(instance: string, since: number, version?: string): Promise<readonly InstanceDay[]>;
+  /** The series of one client of one version, by day. */
   clientSeries(version: string, client: string, since: number): Promise<readonly SeriesPoint[]>;
   /** The last use of each version, without the clients for which `isIgnored` returns true. */
   lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): Promise<ReadonlyMap<string, number>>;
@@ -90,6 +94,9 @@ export interface SeriesPoint {
   readonly requests: number;
   readonly failing: number;
 }
+
+/** The requests of a version to one gateway of a fleet on one day. */
+export type InstanceDay = Omit<UsageSums, 'last'> & SeriesPoint;
 
 /** A client that used a version before some instant, and not since. */
 export interface PastClient {

@@ -19,6 +19,9 @@ describe('the parameters of /api/usage', () => {
     ],
     ['version=', '`version`: it is neither'],
     ['version=v2&by=migration', '`version`: /v2 has no successor'],
+    ['instance=gw-1', '`instance`: the ledger is not that of a fleet.'],
+    ['instance=gw-1&by=client', '`instance`: counts by client and by route are kept for the whole fleet only.'],
+    ['instance=gw-1&by=day&step=hour', '`instance`: counts by gateway are kept by day.'],
     ['sice=7d', '`sice` is not a parameter of this resource. Its parameters: `since`'],
   ])('?%s is refused with the parameter’s name', async (query, detail) => {
     for (const path of ['/api/usage', '/api/usage.csv']) {

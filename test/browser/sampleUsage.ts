@@ -108,6 +108,8 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
         to: young?.get(client),
       }));
     },
+    instances: async () => undefined,
+    instanceDays: async () => [],
     lastUsed: async () => new Map(),
     pastClients: async () => [],
     folded: async () => 0,
@@ -126,6 +128,8 @@ export const noUsage: UsageQueries = {
   series: async () => [],
   clientSeries: async () => [],
   movement: async () => [],
+  instances: async () => undefined,
+  instanceDays: async () => [],
   lastUsed: async () => new Map(),
   pastClients: async () => [],
   folded: async () => 0,

@@ -6,6 +6,7 @@ import { usageReport } from '../../gateway/usage/report/usageReport.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
 import { versionOf } from '../lifecycle/versions.ts';
+import { readersOn } from '../support/fleetLedger.ts';
 import { day, ledgerWith, row } from '../support/ledgerWith.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');
@@ -21,17 +22,19 @@ interface Given {
   readonly report?: Parameters<typeof gatherFacts>[1]['report'];
 }
 
-function factsOf(given: Given) {
-  const { rows = [], covered = now - 300 * day, ignore = [], routes, report, quiet = 7 * day } = given;
-  const v1 = { upstream, deprecation: '2026-09-01', sunset: '2026-11-01' };
-  const retire = { ignore_clients: ignore, ...given.retire };
-  const snapshot = snapshotFrom({ routes: routes ?? { '/v1': v1, '/v2': upstream }, retire });
-  const queries = ledgerWith(rows, covered).queries;
-  const sources = { snapshot, queries, report: report ?? { versions: [], workers: [] } };
-  return gatherFacts(versionOf(snapshot, 'v1'), sources, quiet, now);
-}
+describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader) => {
+  const read = makeReader();
 
-describe('the facts', () => {
+  function factsOf(given: Given) {
+    const { rows = [], covered = now - 300 * day, ignore = [], routes, report, quiet = 7 * day } = given;
+    const v1 = { upstream, deprecation: '2026-09-01', sunset: '2026-11-01' };
+    const retire = { ignore_clients: ignore, ...given.retire };
+    const snapshot = snapshotFrom({ routes: routes ?? { '/v1': v1, '/v2': upstream }, retire });
+    const queries = read(ledgerWith(rows, covered).ledger);
+    const sources = { snapshot, queries, report: report ?? { versions: [], workers: [] } };
+    return gatherFacts(versionOf(snapshot, 'v1'), sources, quiet, now);
+  }
+
   it('start at the hour in which the quiet period starts', async () => {
     expect(new Date((await factsOf({})).since).toISOString()).toBe('2026-11-14T12:00:00.000Z');
   });
@@ -163,42 +166,44 @@ describe('the facts', () => {
       successor: { version: 'v2', targets: 3, healthy: 1 },
     });
   });
+});
 
-  it('include the problem of a query that failed', async () => {
-    let problem: string | undefined;
-    const failing = async () => {
-      problem = 'the disk reports an error';
-      return [];
-    };
-    const queries: UsageQueries = {
-      get problem() {
-        return problem;
-      },
-      coveredSince: async () => 0,
-      totals: async () => [],
-      byClient: async () => [],
-      byRoute: failing,
-      series: async () => [],
-      clientSeries: async () => [],
-      movement: async () => [],
-      lastUsed: async () => new Map(),
-      pastClients: async () => [],
-      folded: async () => 0,
-      problems: [],
-      waitingRows: 0,
-    };
-    const snapshot = snapshotFrom({ routes: { '/v1': upstream } });
-    const sources = { snapshot, queries, report: { versions: [], workers: [] } };
-    expect((await gatherFacts(versionOf(snapshot, 'v1'), sources, day, now)).problem).toBe('the disk reports an error');
-    problem = undefined;
-    const question = {
-      by: 'route',
-      version: 'v1',
-      since: 0,
-      until: now,
-      step: 'day',
-      successor: () => undefined,
-    } as const;
-    expect((await usageReport(queries, question)).problem).toBe('the disk reports an error');
-  });
+it('the facts include the problem of a query that failed', async () => {
+  let problem: string | undefined;
+  const failing = async () => {
+    problem = 'the disk reports an error';
+    return [];
+  };
+  const queries: UsageQueries = {
+    get problem() {
+      return problem;
+    },
+    coveredSince: async () => 0,
+    totals: async () => [],
+    byClient: async () => [],
+    byRoute: failing,
+    series: async () => [],
+    clientSeries: async () => [],
+    movement: async () => [],
+    instances: async () => undefined,
+    instanceDays: async () => [],
+    lastUsed: async () => new Map(),
+    pastClients: async () => [],
+    folded: async () => 0,
+    problems: [],
+    waitingRows: 0,
+  };
+  const snapshot = snapshotFrom({ routes: { '/v1': upstream } });
+  const sources = { snapshot, queries, report: { versions: [], workers: [] } };
+  expect((await gatherFacts(versionOf(snapshot, 'v1'), sources, day, now)).problem).toBe('the disk reports an error');
+  problem = undefined;
+  const question = {
+    by: 'route',
+    version: 'v1',
+    since: 0,
+    until: now,
+    step: 'day',
+    successor: () => undefined,
+  } as const;
+  expect((await usageReport(queries, question)).problem).toBe('the disk reports an error');
 });

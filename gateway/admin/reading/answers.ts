@@ -9,7 +9,7 @@ import { verdictJson } from '../../retirement/verdictJson.ts';
 import { clientsInWords } from '../../retirement/words.ts';
 import { nameClient } from '../../usage/clientNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
-import { usageReport } from '../../usage/report/usageReport.ts';
+import { instanceFault, usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
 import {
   type AnswerBody,
@@ -48,6 +48,8 @@ const answers: {
       const detail = `\`version\`: /${version} has no successor to which its clients could move.`;
       return { problem: 'BAD_REQUEST', detail };
     }
+    const fault = await instanceFault(queries, params);
+    if (fault !== undefined) return { problem: 'BAD_REQUEST', detail: `\`instance\`: ${fault}` };
     const report = await usageReport(queries, { ...params, successor });
     if (format === 'json') return bodyOf(JSON.stringify(report));
     return { ...bodyOf(usageCsv(report)), csv: `usage-by-${report.by}.csv` };

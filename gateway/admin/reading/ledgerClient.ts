@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../config/snapshot.ts';
+import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import type { PlainSnapshot } from '../../config/transfer.ts';
 import type { ServingReport } from '../../observability/report.ts';
 import type { ProblemCode } from '../../problems/catalogue.ts';
@@ -104,6 +104,8 @@ export interface ReaderRequest {
   readonly snapshot: PlainSnapshot | undefined;
   readonly ledger: {
     readonly file: string;
+    /** If there is one, its store is read instead of the file. */
+    readonly fleet: FleetSettings | undefined;
     readonly names: string | undefined;
     /** Why it cannot be written. */
     readonly problem: string | undefined;

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Snapshot } from '../../config/snapshot.ts';
+import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
 import type { Incident, WritableLedger } from '../../usage/ledger/writableLedger.ts';
 import {
@@ -27,6 +27,7 @@ interface PendingQuery {
 /** Runs queries in a thread, so that no query delays the traffic, however long it takes. */
 export class ThreadedLedgerClient implements LedgerClient {
   readonly #ledger: WritableLedger;
+  readonly #fleet: FleetSettings | undefined;
   readonly #timeoutMs: number;
   #worker: Worker | undefined;
   /** The snapshot that the thread has. */
@@ -36,8 +37,10 @@ export class ThreadedLedgerClient implements LedgerClient {
   #pending: PendingQuery | undefined;
   #isClosed = false;
 
-  constructor(ledger: WritableLedger, timeoutMs = defaultTimeoutMs) {
+  /** `fleet`: that of the start, because a changed one takes effect at the next start. */
+  constructor(ledger: WritableLedger, fleet?: FleetSettings, timeoutMs = defaultTimeoutMs) {
     this.#ledger = ledger;
+    this.#fleet = fleet;
     this.#timeoutMs = timeoutMs;
   }
 
@@ -128,7 +131,7 @@ export class ThreadedLedgerClient implements LedgerClient {
     const { settings, problem, waitingRows } = this.#ledger;
     const isNew = snapshot !== this.#sentSnapshot;
     this.#sentSnapshot = snapshot;
-    const ledger = { file: settings.store, names: settings.names, problem, waitingRows };
+    const ledger = { file: settings.store, fleet: this.#fleet, names: settings.names, problem, waitingRows };
     return { kind, parameters, snapshot: isNew ? toPlain(snapshot) : undefined, ledger };
   }
 }

@@ -1,11 +1,12 @@
 import { parentPort } from 'node:worker_threads';
-import type { Snapshot } from '../../config/snapshot.ts';
+import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
 import { LedgerReader } from '../../usage/ledger/reader.ts';
 import { answerTo } from './answers.ts';
 import type { ReaderReply, ReaderRequest } from './ledgerClient.ts';
 
-// The entry point of the thread that reads the ledger. SQLite blocks its thread; here it delays no request.
+// The entry point of the thread that reads the ledger. SQLite blocks its thread; here it delays no request. The store of a
+// fleet is read here, too, because its answers may have tens of thousands of rows.
 
 let snapshot: Snapshot | undefined;
 let reader: LedgerReader | undefined;
@@ -27,18 +28,25 @@ async function reply({ kind, parameters, snapshot: next, ledger }: ReaderRequest
 }
 
 /** The open reader, or a new one if the file was replaced. */
-async function readerOf({ file, names, problem, waitingRows }: ReaderRequest['ledger']): Promise<LedgerReader> {
+async function readerOf({ file, fleet, names, problem, waitingRows }: ReaderRequest['ledger']): Promise<LedgerReader> {
   if (reader?.isCurrent === false) {
     await reader.close();
     reader = undefined;
   }
   try {
-    reader ??= LedgerReader.open(file, names);
+    reader ??= fleet ? await openFleetLedger(fleet) : LedgerReader.open(file, names);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return LedgerReader.unreadable(problem ?? `${file} cannot be read: ${reason}.`, waitingRows);
+    const ledger = fleet ? "The fleet's store" : file;
+    return LedgerReader.unreadable(problem ?? `${ledger} cannot be read: ${reason}.`, waitingRows);
   }
   reader.readNames(names);
   Object.assign(reader, { problem, waitingRows });
   return reader;
+}
+
+/** The code for PostgreSQL is loaded only here, in a gateway of a fleet. @throws StoreError */
+async function openFleetLedger(fleet: FleetSettings): Promise<LedgerReader> {
+  const { FleetLedger } = await import('../../fleet/ledger.ts');
+  return new LedgerReader(await FleetLedger.open(fleet));
 }

@@ -4,8 +4,8 @@ import { systemClock } from '../../shared/clock.ts';
 import { printable } from '../../shared/text.ts';
 import { LedgerReader } from '../../usage/ledger/reader.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
-import { type Grouping, groupings } from '../../usage/report/usagePage.ts';
-import { type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
+import { defaultGrouping, type Grouping, groupings } from '../../usage/report/usagePage.ts';
+import { instanceFault, type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
@@ -25,6 +25,7 @@ interface UsageOptions extends TargetOptions {
   readonly format: 'text' | 'json' | 'csv';
   readonly since: Duration;
   readonly by?: Grouping;
+  readonly instance?: string;
   readonly store?: string;
   readonly names?: string;
 }
@@ -40,7 +41,10 @@ export const addUsage: AddCommand = (program, io, finish) => {
     )
     .addOption(new Option('--by <what>', 'what a row is').choices(groupings))
     .addOption(formatOption(['text', 'json', 'csv']))
-    .addOption(new Option('--store <file>', 'read this ledger file instead of asking a running gateway'))
+    .addOption(new Option('--instance <name>', 'only the requests to this gateway of a fleet, by version or day'))
+    .addOption(
+      new Option('--store <place>', 'read this ledger instead of asking a gateway: a file, or postgres://… of a fleet'),
+    )
     .addOption(new Option('--names <file>', 'with --store: file of client names, as for usage.names'))
     .action(async (version: string | undefined, options: UsageOptions) => finish(await usage(version, options, io)));
 };
@@ -65,6 +69,7 @@ async function reportFromGateway(version: string | undefined, options: UsageOpti
   const query = new URLSearchParams({ since: options.since.text });
   if (options.by !== undefined) query.set('by', options.by);
   if (version !== undefined) query.set('version', version);
+  if (options.instance !== undefined) query.set('instance', options.instance);
   const target = targetOf(options, io);
   const answer = await adminClient(target).get(`/api/usage?${query}`);
   if (!isReport(answer)) throw notAGateway(target.name);
@@ -83,38 +88,43 @@ function isReport(answer: unknown): answer is UsageReport {
   return isKnown && Array.isArray(rows) && rows.every(isRecord);
 }
 
-/** Reads a ledger file directly. `now` is in epoch ms. @throws UsageError */
+/** Reads a ledger directly. `now` is in epoch ms. @throws UsageError */
 async function reportFromStore(
-  file: string,
+  store: string,
   version: string | undefined,
-  { by, since, names }: Pick<UsageOptions, 'by' | 'since' | 'names'>,
+  { by, since, names, instance }: Pick<UsageOptions, 'by' | 'since' | 'names' | 'instance'>,
   cwd: string,
   now: number,
 ): Promise<UsageReport> {
-  const ledger = openLedger(file, cwd, names);
+  const ledger = await openLedger(store, cwd, names);
   try {
-    const report = await usageReport(ledger, {
-      by: by ?? (version === undefined ? 'version' : 'client'),
-      version,
-      since: Math.max(0, now - since.ms),
-      until: now,
-      step: 'day',
-      successor: await nextMajorIn(ledger),
+    return await ledger.snapshot(async () => {
+      const query = { by: by ?? defaultGrouping(version, instance), step: 'day', instance } as const;
+      const fault = await instanceFault(ledger, query);
+      if (fault !== undefined) throw new UsageError(`--instance: ${fault}`);
+      const successor = await nextMajorIn(ledger);
+      const period = { since: Math.max(0, now - since.ms), until: now };
+      const report = await usageReport(ledger, { ...query, ...period, version, successor });
+      // Without the unreadable rows the report would show too few requests.
+      if (report.problem !== null) throw unreadable(store, report.problem);
+      if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
+      return report;
     });
-    // Without the unreadable rows the report would show too few requests.
-    if (report.problem !== null) throw unreadable(file, report.problem);
-    if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
-    return report;
   } finally {
     await ledger.close();
   }
 }
 
-function openLedger(file: string, cwd: string, names: string | undefined): LedgerReader {
+/** The code for PostgreSQL is loaded only for a fleet. @throws UsageError */
+async function openLedger(store: string, cwd: string, names: string | undefined): Promise<LedgerReader> {
   try {
-    return LedgerReader.open(resolve(cwd, file), names);
+    if (!isStoreUrl(store)) return LedgerReader.open(resolve(cwd, store), names);
+    const { FleetLedger } = await import('../../fleet/ledger.ts');
+    const ledger = new LedgerReader(await FleetLedger.open({ store, passwordFile: undefined }));
+    ledger.readNames(names);
+    return ledger;
   } catch (error) {
-    throw unreadable(file, error instanceof Error ? error.message : String(error));
+    throw unreadable(store, error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -132,9 +142,15 @@ async function nextMajorIn(ledger: UsageQueries): Promise<(version: string) => s
   };
 }
 
-function unreadable(file: string, reason: string): UsageError {
+function isStoreUrl(store: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(store);
+}
+
+function unreadable(store: string, reason: string): UsageError {
+  // The URL may contain a password.
+  if (isStoreUrl(store)) return new UsageError(printable(reason));
   const remedy = 'Give the usage.store of a gateway.';
   return new UsageError(
-    printable(`${file} cannot be read as a usage ledger: ${reason.replace(/\.$/, '')}.  ${remedy}`),
+    printable(`${store} cannot be read as a usage ledger: ${reason.replace(/\.$/, '')}.  ${remedy}`),
   );
 }

@@ -14,7 +14,9 @@ interface Column {
 
 export function usageAsText(report: UsageReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { rows, since, until, covered_since: covered, problem, problems, folded, held } = report;
-  const heading = `${report.version === null ? 'usage' : printable(`usage of /${report.version}`)} since ${minuteOf(since)}`;
+  const what = `usage${report.version === null ? '' : ` of /${report.version}`}`;
+  const where = report.instance === undefined ? '' : ` on gateway ${report.instance}`;
+  const heading = `${printable(what + where)} since ${minuteOf(since)}`;
   const lines = [heading];
   if (covered === null) lines.push('The ledger is empty.');
   else if (covered > since)
@@ -107,7 +109,7 @@ function column(heading: string, cell: Column['cell']): Column {
 }
 
 function numbers(heading: string, name = heading): Column {
-  return column(heading, (row) => grouped(numberOf(row[name])));
+  return column(heading, (row) => (row[name] === null ? '-' : grouped(numberOf(row[name]))));
 }
 
 function unlessZero(name: string): Column {

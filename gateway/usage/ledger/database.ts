@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { failureOf } from './failure.ts';
 import { openLedgerFileToRead } from './file.ts';
+import { schemaVersion } from './schema.ts';
 
 export type LedgerValue = string | number | readonly number[];
 
@@ -11,6 +12,8 @@ export interface LedgerDatabase {
   readonly isInList: string;
   /** False if the gateway now writes to another database. */
   readonly isCurrent: boolean;
+  /** True if several gateways write to it, and it has their requests by gateway. */
+  readonly hasInstances: boolean;
   schemaVersion(): Promise<number>;
   /** Runs a statement. The values are bound to its `?`, in order. */
   all<Row extends object>(sql: string, values: readonly LedgerValue[]): Promise<Row[]>;
@@ -23,9 +26,53 @@ export interface LedgerDatabase {
   close(): Promise<void>;
 }
 
+/** A ledger whose statements never reject. Without a database and after a failure they return no rows. */
+export class ReportingDatabase {
+  readonly isInList: string;
+  readonly hasInstances: boolean;
+  readonly #database: LedgerDatabase | undefined;
+  readonly #onProblem: (problem: string) => void;
+
+  constructor(database: LedgerDatabase | undefined, onProblem: (problem: string) => void) {
+    this.isInList = database?.isInList ?? '';
+    this.hasInstances = database?.hasInstances ?? false;
+    this.#database = database;
+    this.#onProblem = onProblem;
+  }
+
+  async all<Row extends object>(sql: string, values: readonly LedgerValue[] = []): Promise<Row[]> {
+    return (await this.#orReport((database) => database.all<Row>(sql, values))) ?? [];
+  }
+
+  async schemaVersion(): Promise<number> {
+    return (await this.#orReport((database) => database.schemaVersion())) ?? schemaVersion;
+  }
+
+  /** Runs `work` on one state of the database. */
+  async snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
+    await this.#orReport((database) => database.begin());
+    try {
+      return await work();
+    } finally {
+      await this.#database?.end();
+    }
+  }
+
+  async #orReport<Result>(work: (database: LedgerDatabase) => Promise<Result>): Promise<Result | undefined> {
+    if (this.#database === undefined) return undefined;
+    try {
+      return await work(this.#database);
+    } catch (error) {
+      this.#onProblem(this.#database.problemOf(error));
+      return undefined;
+    }
+  }
+}
+
 /** The ledger file of a gateway, which another process or thread may be writing. */
 export class LedgerFile implements LedgerDatabase {
   readonly isInList = 'IN (SELECT value FROM json_each(?))';
+  readonly hasInstances = false;
   readonly #file: string;
   readonly #inode: number | undefined;
   readonly #database: DatabaseSync;

@@ -2,6 +2,7 @@ import { ClientNames } from '../clientNames.ts';
 import type {
   ClientMovement,
   ClientUse,
+  InstanceDay,
   PastClient,
   RouteUse,
   SeriesPoint,
@@ -9,7 +10,7 @@ import type {
   VersionTotal,
 } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
-import { type LedgerDatabase, LedgerFile } from './database.ts';
+import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
 import { beginOf, endless, hourMs } from './spans.ts';
 import { type NamedSums, SqlReads } from './sqlReads.ts';
 import { usualPauses } from './usualPauses.ts';
@@ -25,15 +26,17 @@ export class LedgerReader implements UsageQueries {
   problem: string | undefined;
   waitingRows = 0;
   readonly #database: LedgerDatabase | undefined;
+  readonly #statements: ReportingDatabase;
   readonly #reads: SqlReads;
   readonly #names = new ClientNames();
 
   /** Without a database, every query returns no rows. */
   constructor(database: LedgerDatabase | undefined) {
     this.#database = database;
-    this.#reads = new SqlReads(database, (problem) => {
+    this.#statements = new ReportingDatabase(database, (problem) => {
       this.problem = problem;
     });
+    this.#reads = new SqlReads(this.#statements);
   }
 
   /** `names`: the file of client names. @throws Error with the reason why `file` cannot be read, without its name */
@@ -63,17 +66,8 @@ export class LedgerReader implements UsageQueries {
   }
 
   /** Runs all queries of `work` on one state of the ledger, even if it is written to at the same time. */
-  async snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
-    try {
-      await this.#database?.begin();
-    } catch (error) {
-      this.problem = this.#database?.problemOf(error);
-    }
-    try {
-      return await work();
-    } finally {
-      await this.#database?.end();
-    }
+  snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#statements.snapshot(work);
   }
 
   async close(): Promise<void> {
@@ -87,7 +81,7 @@ export class LedgerReader implements UsageQueries {
       if (since !== undefined && since - seen > maxGap) break;
       since = Math.min(began, since ?? began);
     }
-    return since === undefined ? undefined : Math.max(since, await this.#reads.keptFrom());
+    return since === undefined ? undefined : Math.max(since, await this.#reads.coveredFrom());
   }
 
   async totals(since: number, until: number = endless): Promise<readonly VersionTotal[]> {
@@ -136,6 +130,14 @@ export class LedgerReader implements UsageQueries {
 
   async series(step: 'hour' | 'day', since: number, version?: string): Promise<readonly SeriesPoint[]> {
     return this.#reads.series(step, since, version);
+  }
+
+  async instances(): Promise<readonly string[] | undefined> {
+    return this.#reads.instances();
+  }
+
+  async instanceDays(instance: string, since: number, version?: string): Promise<readonly InstanceDay[]> {
+    return this.#reads.instanceDays(instance, since, version);
   }
 
   async clientSeries(version: string, client: string, since: number): Promise<readonly SeriesPoint[]> {

@@ -1,7 +1,7 @@
-import type { RouteOfClient, SeriesPoint, UsageSums } from '../usageQueries.ts';
+import type { InstanceDay, RouteOfClient, SeriesPoint, UsageSums } from '../usageQueries.ts';
 import { otherClients } from '../usageRow.ts';
-import type { LedgerDatabase, LedgerValue } from './database.ts';
-import { type Subject, schemaVersion } from './schema.ts';
+import type { ReportingDatabase } from './database.ts';
+import type { Subject } from './schema.ts';
 import { beginOf, dayMs, endless, type Length, lengths, type Spans, spanAt, spansOf } from './spans.ts';
 import type { DayOfClients } from './usualPauses.ts';
 
@@ -15,20 +15,16 @@ const versionId = '(SELECT id FROM versions WHERE name = ?)';
 const otherClientsId = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
 
 /**
- * All SELECT statements on an open ledger. They run on SQLite and on PostgreSQL. A statement that fails returns no rows and
- * reports the failure; nothing throws. The tables are sorted by version, then span: where a statement filters by client or route, it lists the spans one by
+ * All SELECT statements on an open ledger. They run on SQLite and on PostgreSQL. The tables are sorted by version, then span: where a statement filters by client or route, it lists the spans one by
  * one (`span IN (…)`), so that the database looks each of them up instead of scanning all of them.
  */
 export class SqlReads {
-  readonly #database: LedgerDatabase | undefined;
-  readonly #onProblem: (problem: string) => void;
+  readonly #database: ReportingDatabase;
   readonly #isInList: string;
 
-  /** Without a database every result is empty. */
-  constructor(database: LedgerDatabase | undefined, onProblem: (problem: string) => void) {
+  constructor(database: ReportingDatabase) {
     this.#database = database;
-    this.#onProblem = onProblem;
-    this.#isInList = database?.isInList ?? '';
+    this.#isInList = database.isInList;
   }
 
   /** Divides a period into spans of which the ledger has rows. Clients and routes have rows per hour only for recent days. */
@@ -38,20 +34,20 @@ export class SqlReads {
     return spansOf(from, Math.max(until, from), hoursAreKept ? 'hour' : 'day', longest);
   }
 
-  /** The start of the period of which rows are kept, epoch ms. */
-  async keptFrom(): Promise<number> {
-    return this.#meta('kept_from');
-  }
-
   /** The end of the last day with requests, epoch ms. Bounds spans that are listed one by one. */
   async end(): Promise<number> {
-    const [row] = await this.#all<{ day: number | null }>('SELECT MAX(span) AS day FROM version_day');
+    const [row] = await this.#database.all<{ day: number | null }>('SELECT MAX(span) AS day FROM version_day');
     return row?.day == null ? 0 : (row.day + 1) * dayMs;
   }
 
-  /** The runs of gateways that wrote to the ledger, the latest first. Epoch ms. */
+  /** No instant before this one is covered, whichever gateway ran, epoch ms. */
+  async coveredFrom(): Promise<number> {
+    return Math.max(await this.#meta('kept_from'), await this.#meta('covered_from'));
+  }
+
+  /** The runs of gateways that wrote to the ledger, the one that ended last first. Runs may overlap. Epoch ms. */
   async runs(): Promise<readonly { readonly began: number; readonly seen: number }[]> {
-    return this.#all('SELECT began, seen FROM runs ORDER BY began DESC');
+    return this.#database.all('SELECT began, seen FROM runs ORDER BY seen DESC');
   }
 
   /** The sums of each version, or of each client or route of `version`. */
@@ -69,7 +65,7 @@ export class SqlReads {
       SUM(failing) AS failing, SUM(refused) AS refused, MIN(first) AS first, MAX(last) AS last
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY id`;
     const ofVersion = version === undefined ? [] : [version];
-    return this.#all(
+    return this.#database.all(
       `SELECT sums.*, name FROM (${sums}) AS sums JOIN ${subject}s USING (id) ORDER BY id`,
       spans.flatMap(({ from, to }) => [...ofVersion, from, to]),
     );
@@ -88,7 +84,7 @@ export class SqlReads {
       ({ length }) => `EXISTS (SELECT 1 FROM client_${length} AS seen WHERE seen.version = version_client.version
         AND seen.span ${this.#isInList} AND seen.item = version_client.client)`,
     );
-    const rows = await this.#all<{ version: number; clients: number }>(
+    const rows = await this.#database.all<{ version: number; clients: number }>(
       `SELECT version, COUNT(*) AS clients FROM version_client WHERE client IS DISTINCT FROM ${otherClientsId}
         AND last >= ? AND first < ? AND (${['first >= ?', 'last < ?', ...seenWithin].join(' OR ')}) GROUP BY version`,
       [begin, end, begin, end, ...lookedUp.map(listOf)],
@@ -100,7 +96,7 @@ export class SqlReads {
   async partnerCounts(subject: 'client' | 'route', version: string, since: number): Promise<Map<number, number>> {
     const partner = subject === 'client' ? 'route' : 'client';
     const withoutOthers = partner === 'client' ? `AND client IS DISTINCT FROM ${otherClientsId}` : '';
-    const rows = await this.#all<{ id: number; partners: number }>(
+    const rows = await this.#database.all<{ id: number; partners: number }>(
       `SELECT ${subject} AS id, COUNT(${partner}) AS partners FROM route_client
         WHERE version = ${versionId} AND last >= ? ${withoutOthers} GROUP BY ${subject}`,
       [version, since],
@@ -115,7 +111,7 @@ export class SqlReads {
     spans: readonly Spans[],
   ): Promise<Map<number, RouteOfClient[]>> {
     // A ledger of an earlier release lacks these tables until the gateway has migrated it.
-    if ((await this.#schemaVersion()) < 2 || spans.length === 0 || clients.length === 0) return new Map();
+    if ((await this.#database.schemaVersion()) < 2 || spans.length === 0 || clients.length === 0) return new Map();
     const parts = spans.map(
       ({ length }) => `SELECT client, route, requests, ${startOf(length)} + last AS last FROM pair_${length}
         WHERE version = ${versionId}
@@ -124,7 +120,7 @@ export class SqlReads {
     const sums = `SELECT client, route, SUM(requests) AS requests, MAX(last) AS last
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY client, route`;
     const ranked = `SELECT *, ROW_NUMBER() OVER (PARTITION BY client ORDER BY requests DESC, route) AS rank FROM (${sums}) AS sums`;
-    const rows = await this.#all<RouteOfClient & { id: number }>(
+    const rows = await this.#database.all<RouteOfClient & { id: number }>(
       `SELECT client AS id, name AS route, requests, last FROM (${ranked}) AS ranked JOIN routes ON routes.id = route
         WHERE rank <= ${maxRoutesPerClient} ORDER BY client, rank`,
       spans.flatMap((one) => [version, listOf(one), clients]),
@@ -142,7 +138,7 @@ export class SqlReads {
           AND span ${this.#isInList} AND item = (SELECT id FROM clients WHERE name = ?)`,
     );
     const ofVersion = version === undefined ? [] : [version];
-    const [row] = await this.#all<{ requests: number | null }>(
+    const [row] = await this.#database.all<{ requests: number | null }>(
       `SELECT SUM(requests) AS requests FROM (${parts.join(' UNION ALL ')}) AS parts`,
       spans.flatMap((one) => [...ofVersion, listOf(one), client]),
     );
@@ -151,7 +147,7 @@ export class SqlReads {
 
   /** Requests of each version by hour or by day, oldest first. */
   async series(step: 'hour' | 'day', since: number, version?: string): Promise<readonly SeriesPoint[]> {
-    return this.#all(
+    return this.#database.all(
       `SELECT name AS version, ${startOf(step)} AS at, requests, ${await this.#failing()} FROM versions
         JOIN version_${step} ON version = id
         WHERE span >= ? ${version === undefined ? '' : 'AND name = ?'} ORDER BY span, name`,
@@ -159,11 +155,30 @@ export class SqlReads {
     );
   }
 
+  /** The names of the gateways that share the ledger; undefined if there is only one. */
+  async instances(): Promise<readonly string[] | undefined> {
+    if (!this.#database.hasInstances) return undefined;
+    const rows = await this.#database.all<{ name: string }>('SELECT DISTINCT name FROM gateways ORDER BY name');
+    return rows.map(({ name }) => name);
+  }
+
+  /** The requests to the gateways of this name, by version and day, oldest first. */
+  async instanceDays(name: string, since: number, version?: string): Promise<readonly InstanceDay[]> {
+    return this.#database.all(
+      `SELECT name AS version, ${startOf('day')} AS at, SUM(requests) AS requests, SUM(errors) AS errors,
+        SUM(served) AS served, SUM(failing) AS failing, SUM(refused) AS refused
+        FROM version_day_instance JOIN versions ON versions.id = version
+        WHERE instance IN (SELECT instance FROM gateways WHERE name = ?) AND span >= ?
+          ${version === undefined ? '' : 'AND name = ?'} GROUP BY name, span ORDER BY span, name`,
+      [name, spanAt('day', since), ...(version === undefined ? [] : [version])],
+    );
+  }
+
   /** The requests of one client to one version by day, oldest first. */
   async clientSeries(version: string, client: string, since: number): Promise<readonly SeriesPoint[]> {
-    const [oldest] = await this.#all<{ day: number | null }>('SELECT MIN(span) AS day FROM version_day');
-    const firstDay = Math.max(spanAt('day', since), oldest?.day ?? 0, spanAt('day', await this.keptFrom()));
-    return this.#all(
+    const [oldest] = await this.#database.all<{ day: number | null }>('SELECT MIN(span) AS day FROM version_day');
+    const firstDay = Math.max(spanAt('day', since), oldest?.day ?? 0, spanAt('day', await this.#meta('kept_from')));
+    return this.#database.all(
       `WITH RECURSIVE days (day, until) AS (
           SELECT CAST(? AS INTEGER), MAX(span) FROM client_day WHERE version = ${versionId}
           UNION ALL SELECT day + 1, until FROM days WHERE day < until
@@ -176,12 +191,12 @@ export class SqlReads {
 
   /** All clients in the ledger. */
   async clients(): Promise<readonly { readonly id: number; readonly client: string }[]> {
-    return this.#all('SELECT id, name AS client FROM clients');
+    return this.#database.all('SELECT id, name AS client FROM clients');
   }
 
   /** The clients that ever used a version, over the whole ledger. */
   async clientsEver(version: string): Promise<readonly { readonly client: string }[]> {
-    return this.#all(
+    return this.#database.all(
       `SELECT name AS client FROM clients WHERE id IN
         (SELECT client FROM version_client WHERE version = ${versionId} ${(await this.#hasOutcomes()) ? 'AND used > 0' : ''})`,
       [version],
@@ -191,7 +206,7 @@ export class SqlReads {
   /** The last use of each version, without these clients. */
   async lastUsed(withoutClients: readonly number[]): Promise<ReadonlyMap<string, number>> {
     const used = await this.#used();
-    const rows = await this.#all<{ version: string; used_at: number }>(
+    const rows = await this.#database.all<{ version: string; used_at: number }>(
       `SELECT name AS version, MAX(${used}) AS used_at FROM version_client
         JOIN versions ON versions.id = version
         WHERE NOT (client ${this.#isInList}) GROUP BY version HAVING MAX(${used}) > 0`,
@@ -203,7 +218,7 @@ export class SqlReads {
   /** The last use of a version by each of its clients, by the client's id. Leaves out clients whose requests all failed. */
   async lastUsedByClient(version: string): Promise<Map<number, number>> {
     const used = await this.#used();
-    const rows = await this.#all<{ client: number; used: number }>(
+    const rows = await this.#database.all<{ client: number; used: number }>(
       `SELECT client, ${used} AS used FROM version_client WHERE version = ${versionId} AND ${used} > 0`,
       [version],
     );
@@ -216,7 +231,7 @@ export class SqlReads {
     if (!(await this.#hasOutcomes())) return [];
     const sums = `SELECT item, SUM(requests - failing) AS requests FROM client_block
       WHERE version = ${versionId} AND item IN (${pastClientIds}) GROUP BY item`;
-    return this.#all<{ id: number; client: string; first: number; last: number; requests: number }>(
+    return this.#database.all<{ id: number; client: string; first: number; last: number; requests: number }>(
       `SELECT id, name AS client, first, used AS last, COALESCE(requests, 0) AS requests
         FROM version_client JOIN clients ON clients.id = client LEFT JOIN (${sums}) AS sums ON item = client
         WHERE version = ${versionId} AND used > 0 AND used < ? ORDER BY used DESC, id`,
@@ -231,7 +246,7 @@ export class SqlReads {
    */
   async pastClientDays(version: string, until: number, now: number): Promise<readonly DayOfClients[]> {
     if (!(await this.#hasOutcomes())) return [];
-    return this.#all(
+    return this.#database.all(
       `SELECT span, string_agg(item || ' ' || first || ' ' || last, ',') AS items FROM client_day
         WHERE version = ${versionId} AND (failing = 0 OR requests > failing)
           AND item IN (${pastClientIds} AND ? - used <= used - first) GROUP BY span ORDER BY span`,
@@ -241,7 +256,7 @@ export class SqlReads {
 
   /** False for a ledger of an earlier release that is not migrated yet: it has no columns for failed requests. */
   async #hasOutcomes(): Promise<boolean> {
-    return (await this.#schemaVersion()) >= 3;
+    return (await this.#database.schemaVersion()) >= 3;
   }
 
   async #failing(): Promise<string> {
@@ -253,27 +268,8 @@ export class SqlReads {
   }
 
   async #meta(key: string): Promise<number> {
-    const [row] = await this.#all<{ value: number | string }>('SELECT value FROM meta WHERE key = ?', [key]);
+    const [row] = await this.#database.all<{ value: number | string }>('SELECT value FROM meta WHERE key = ?', [key]);
     return Number(row?.value ?? 0);
-  }
-
-  async #schemaVersion(): Promise<number> {
-    return (await this.#orReport((database) => database.schemaVersion())) ?? schemaVersion;
-  }
-
-  async #all<Row extends object>(sql: string, values: readonly LedgerValue[] = []): Promise<Row[]> {
-    return (await this.#orReport((database) => database.all<Row>(sql, values))) ?? [];
-  }
-
-  /** Undefined without a database, and after a failure. */
-  async #orReport<Result>(work: (database: LedgerDatabase) => Promise<Result>): Promise<Result | undefined> {
-    if (this.#database === undefined) return undefined;
-    try {
-      return await work(this.#database);
-    } catch (error) {
-      this.#onProblem(this.#database.problemOf(error));
-      return undefined;
-    }
   }
 }
 

@@ -5,6 +5,11 @@ import type { MigrationState } from './migration.ts';
 export const groupings = ['version', 'client', 'route', 'day', 'migration'] as const;
 export type Grouping = (typeof groupings)[number];
 
+/** What a row is if nobody says so. One gateway of a fleet has no counts by client. */
+export function defaultGrouping(version: string | undefined, instance: string | undefined): Grouping {
+  return version === undefined || instance !== undefined ? 'version' : 'client';
+}
+
 /** One row of a usage report, keyed by column. Instants as RFC 3339. */
 export type ReportRow = Readonly<Record<string, ReportCell>>;
 

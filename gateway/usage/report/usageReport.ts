@@ -1,4 +1,4 @@
-import type { SeriesPoint, UsageQueries } from '../usageQueries.ts';
+import type { InstanceDay, SeriesPoint, UsageQueries, UsageSums } from '../usageQueries.ts';
 import { otherClients } from '../usageRow.ts';
 import { migrationState } from './migration.ts';
 import {
@@ -20,6 +20,8 @@ export interface UsageReportQuery {
   readonly since: number;
   readonly until: number;
   readonly step: 'hour' | 'day';
+  /** Only the requests to this gateway of a fleet, for reports by version or day; see `instanceFault`. Undefined: to all. */
+  readonly instance?: string | undefined;
   /** The successor of a version; undefined: it has none. */
   readonly successor: (version: string) => string | undefined;
   /** Undefined: all rows. */
@@ -30,6 +32,8 @@ export interface UsageReportQuery {
 export interface UsageReport {
   readonly by: Grouping;
   readonly version: string | null;
+  /** The gateway that is reported on; absent: all of them. */
+  readonly instance?: string;
   readonly step: 'hour' | 'day';
   readonly since: string;
   readonly until: string;
@@ -51,15 +55,17 @@ export interface UsageReport {
 }
 
 export async function usageReport(queries: UsageQueries, query: UsageReportQuery): Promise<UsageReport> {
-  const { by, version, step, since, until } = query;
+  const { by, version, instance, step, since, until } = query;
   const covered = await queries.coveredSince();
   const all = await rowsBy[by](queries, query);
   const { rows, total } = pageOf(all, query.page ?? {});
   const shown = by === 'client' ? await withDays(rows, queries, since) : rows;
-  const folded = await queries.folded(since, version);
+  // `other clients` are counted for the whole fleet.
+  const folded = instance === undefined ? await queries.folded(since, version) : 0;
   return {
     by,
     version: version ?? null,
+    ...(instance !== undefined && { instance }),
     step,
     since: new Date(since).toISOString(),
     until: new Date(until).toISOString(),
@@ -78,7 +84,8 @@ export async function usageReport(queries: UsageQueries, query: UsageReportQuery
 type RowsOfReport = (queries: UsageQueries, query: UsageReportQuery) => Promise<ReportRow[]>;
 
 const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
-  version: async (queries, { since, version }) => {
+  version: async (queries, { since, version, instance }) => {
+    if (instance !== undefined) return instanceTotals(await queries.instanceDays(instance, since, version));
     const days = await queries.series('day', since, version);
     const totals = await queries.totals(since);
     return totals
@@ -105,8 +112,10 @@ const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
       });
     }),
 
-  day: async (queries, { step, since, version }) => {
-    const points = await queries.series(step, since, version);
+  day: async (queries, { step, since, version, instance }) => {
+    const points = await (instance === undefined
+      ? queries.series(step, since, version)
+      : queries.instanceDays(instance, since, version));
     return points.map((point) => ({ version: point.version, ...requestCount(point) }));
   },
 
@@ -116,6 +125,34 @@ const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
       return successor === undefined ? [] : migrationRows(queries, version, successor, query.since);
     }),
 };
+
+/** Clients are counted for the whole fleet, so their number and the last request are not known for one gateway. */
+function instanceTotals(days: readonly InstanceDay[]): ReportRow[] {
+  const byVersion = [...Map.groupBy(days, ({ version }) => version)];
+  return byVersion
+    .map(([version, own]) => {
+      const sum = (count: keyof UsageSums & keyof InstanceDay): number => own.reduce((all, one) => all + one[count], 0);
+      const [requests, errors, served] = [sum('requests'), sum('errors'), sum('served')];
+      const rest = { failing: sum('failing'), refused: sum('refused'), clients: null, last: null };
+      return { version, requests, errors, served, ...rest, days: own.map(requestCount) };
+    })
+    .sort((a, b) => b.requests - a.requests);
+}
+
+/** Why there is no report on this gateway alone; undefined: there is one. */
+export async function instanceFault(
+  queries: UsageQueries,
+  { by, step, instance }: Pick<UsageReportQuery, 'by' | 'step' | 'instance'>,
+): Promise<string | undefined> {
+  if (instance === undefined) return undefined;
+  if (by !== 'version' && by !== 'day')
+    return 'counts by client and by route are kept for the whole fleet only. One gateway has by=version and by=day.';
+  if (step === 'hour') return 'counts by gateway are kept by day.';
+  const known = await queries.instances();
+  if (known === undefined) return 'the ledger is not that of a fleet. Gateways share one if they set fleet.store.';
+  if (known.includes(instance) || queries.problem !== undefined) return undefined;
+  return `the fleet has no gateway of this name. It has ${known.slice(0, 20).join(', ') || 'none yet'}.`;
+}
 
 /** The rows of the version that is asked for, or of one version after the other. */
 async function eachVersion(

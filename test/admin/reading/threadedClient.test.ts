@@ -16,7 +16,7 @@ const upstream = 'http://127.0.0.1:3001';
 const snapshot = snapshotFrom({ routes: { '/v1': { upstream, deprecation: '2026-01-01' }, '/v2': upstream } });
 
 function clientOf(ledger: Ledger, timeoutMs?: number): ThreadedLedgerClient {
-  const client = new ThreadedLedgerClient(ledger, timeoutMs);
+  const client = new ThreadedLedgerClient(ledger, undefined, timeoutMs);
   onTestFinished(() => client.close());
   return client;
 }

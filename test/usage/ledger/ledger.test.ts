@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import type { UsageQueries } from '../../../gateway/usage/usageQueries.ts';
 import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';
+import { readersOn } from '../../support/fleetLedger.ts';
 import { readLedger } from '../../support/readLedger.ts';
 import { addUp, dayMs, hourMs, noon, randomBatch, randomOf, row } from '../model.ts';
 import { openLedger } from './ledgerFixture.ts';
@@ -48,7 +49,9 @@ async function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number,
   }
 }
 
-describe('the ledger', () => {
+describe.each(readersOn)('the ledger on %s', (_database, makeReader) => {
+  const read = makeReader();
+
   it.each([
     ['the last day', dayMs],
     ['three days', 3 * dayMs + 5 * hourMs],
@@ -58,12 +61,13 @@ describe('the ledger', () => {
     const random = randomOf(spanMs);
     const rows = Array.from({ length: 8 }, () => randomBatch(random, 150, spanMs));
     for (const batch of rows) ledger.add(batch);
+    const reader = read(ledger);
     for (let turn = 0; turn < 6; turn++) {
       const since = noon - Math.floor(random(spanMs) / hourMs) * hourMs;
-      await expectSame(readLedger(ledger), rows.flat(), since);
-      await expectSame(readLedger(ledger), rows.flat(), since, since + random(Math.floor(spanMs / hourMs)) * hourMs);
+      await expectSame(reader, rows.flat(), since);
+      await expectSame(reader, rows.flat(), since, since + random(Math.floor(spanMs / hourMs)) * hourMs);
     }
-    await expectSame(readLedger(ledger), rows.flat(), 0);
+    await expectSame(reader, rows.flat(), 0);
     expect(ledger.problem).toBeUndefined();
   });
 
@@ -75,20 +79,21 @@ describe('the ledger', () => {
     const days = [3, 11, 19].map((count) => midnight - count * dayMs);
     clock.time = later;
     ledger.maintain(later);
-    for (const since of days) await expectSame(readLedger(ledger), rows, since);
+    const reader = read(ledger);
+    for (const since of days) await expectSame(reader, rows, since);
     // From the middle of a day, the whole day counts.
-    expect(await readLedger(ledger).byClient('v1', (days[1] ?? 0) + 7 * hourMs)).toEqual(
-      await readLedger(ledger).byClient('v1', days[1] ?? 0),
+    expect(await read(ledger).byClient('v1', (days[1] ?? 0) + 7 * hourMs)).toEqual(
+      await read(ledger).byClient('v1', days[1] ?? 0),
     );
-    for (const since of days) await expectSame(readLedger(ledger), rows, since, since + 5 * dayMs);
+    for (const since of days) await expectSame(reader, rows, since, since + 5 * dayMs);
   });
 
   it('has no totals for an empty period', async () => {
     const { ledger } = openLedger();
     ledger.add([row()]);
     expect([
-      await readLedger(ledger).totals(noon, noon),
-      await readLedger(ledger).totals(noon, noon - dayMs),
+      await read(ledger).totals(noon, noon),
+      await read(ledger).totals(noon, noon - dayMs),
       ledger.problem,
     ]).toEqual([[], [], undefined]);
   });
@@ -96,13 +101,13 @@ describe('the ledger', () => {
   it('sorts clients by requests', async () => {
     const { ledger } = openLedger();
     ledger.add([row({ client: 'a', requests: 2 }), row({ client: 'b', requests: 3 }), row({ client: 'c' })]);
-    expect((await readLedger(ledger).byClient('v1', 0)).map(({ client }) => client)).toEqual(['b', 'a', 'c']);
+    expect((await read(ledger).byClient('v1', 0)).map(({ client }) => client)).toEqual(['b', 'a', 'c']);
   });
 
   it('lists the routes of the fifty clients with the most requests', async () => {
     const { ledger } = openLedger();
     ledger.add(Array.from({ length: 51 }, (_one, n) => row({ client: `c${n}`, requests: 200 - n })));
-    const named = (await readLedger(ledger).byClient('v1', 0)).map(({ topRoutes }) => topRoutes.length);
+    const named = (await read(ledger).byClient('v1', 0)).map(({ topRoutes }) => topRoutes.length);
     expect(named).toEqual([...Array(50).fill(1), 0]);
   });
 
@@ -115,22 +120,22 @@ describe('the ledger', () => {
       row({ requests: 7, version: 'v2', first: noon - 3 * dayMs }),
     ]);
     const midnight = noon - (noon % dayMs);
-    expect(await readLedger(ledger).series('hour', noon - hourMs)).toEqual([
+    expect(await read(ledger).series('hour', noon - hourMs)).toEqual([
       { version: 'v1', at: noon - hourMs, requests: 3, failing: 1 },
       { version: 'v1', at: noon, requests: 4, failing: 0 },
     ]);
-    expect(await readLedger(ledger).series('day', noon - 3 * dayMs)).toEqual([
+    expect(await read(ledger).series('day', noon - 3 * dayMs)).toEqual([
       { version: 'v2', at: midnight - 3 * dayMs, requests: 7, failing: 0 },
       { version: 'v1', at: midnight, requests: 7, failing: 1 },
     ]);
-    expect(await readLedger(ledger).series('day', 0, 'v2')).toEqual([
+    expect(await read(ledger).series('day', 0, 'v2')).toEqual([
       { version: 'v2', at: midnight - 3 * dayMs, requests: 7, failing: 0 },
     ]);
-    expect(await readLedger(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toEqual([
+    expect(await read(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toEqual([
       { version: 'v1', at: midnight, requests: 6, failing: 0 },
     ]);
-    expect(await readLedger(ledger).clientSeries('v1', 'nobody', 0)).toEqual([]);
-    expect(await readLedger(ledger).clientSeries('v9', 'x-client-id:shop', 0)).toEqual([]);
+    expect(await read(ledger).clientSeries('v1', 'nobody', 0)).toEqual([]);
+    expect(await read(ledger).clientSeries('v9', 'x-client-id:shop', 0)).toEqual([]);
   });
 
   it('compares the requests of each client to two versions', async () => {
@@ -141,7 +146,7 @@ describe('the ledger', () => {
       row({ client: 'moves', version: 'v2', requests: 3 }),
       row({ client: 'new', version: 'v2' }),
     ]);
-    expect(await readLedger(ledger).movement('v1', 'v2', 0)).toEqual([
+    expect(await read(ledger).movement('v1', 'v2', 0)).toEqual([
       { client: 'stays', name: undefined, before: true, from: { requests: 9, failing: 0, last: noon }, to: undefined },
       {
         client: 'moves',
@@ -159,17 +164,13 @@ describe('the ledger', () => {
       },
     ]);
     // Use of the old version before that time counts as `before`.
-    expect(await readLedger(ledger).movement('v1', 'v2', noon)).toMatchObject([
+    expect(await read(ledger).movement('v1', 'v2', noon)).toMatchObject([
       { client: 'stays' },
       { client: 'moves', before: true, from: undefined, to: { requests: 3 } },
       { client: 'new', before: false },
     ]);
     ledger.add([row({ client: 'other clients', requests: 99 }), row({ client: 'other clients', version: 'v2' })]);
-    expect((await readLedger(ledger).movement('v1', 'v2', 0)).map(({ client }) => client)).toEqual([
-      'stays',
-      'moves',
-      'new',
-    ]);
+    expect((await read(ledger).movement('v1', 'v2', 0)).map(({ client }) => client)).toEqual(['stays', 'moves', 'new']);
   });
 
   it('deletes rows and names older than the retention', async () => {
@@ -177,29 +178,29 @@ describe('the ledger', () => {
     clock.time = noon;
     const old = row({ client: 'gone', route: 'GET /gone', version: 'v0', first: noon - 120 * dayMs });
     ledger.add([old, row({ first: noon - 90 * dayMs }), row({ client: 'stays', first: noon })]);
-    expect(await readLedger(ledger).coveredSince()).toBe(noon - 150 * dayMs);
+    expect(await read(ledger).coveredSince()).toBe(noon - 150 * dayMs);
     ledger.maintain(noon);
     const cutoff = noon - (noon % dayMs) - 100 * dayMs;
-    expect(await readLedger(ledger).coveredSince()).toBe(cutoff);
-    expect(await readLedger(ledger).totals(0)).toEqual([
+    expect(await read(ledger).coveredSince()).toBe(cutoff);
+    expect(await read(ledger).totals(0)).toEqual([
       { version: 'v1', requests: 2, errors: 0, served: 2, failing: 0, refused: 0, clients: 2, last: noon },
     ]);
-    expect(await readLedger(ledger).byClient('v0', 0)).toEqual([]);
-    expect(await readLedger(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toHaveLength(1);
+    expect(await read(ledger).byClient('v0', 0)).toEqual([]);
+    expect(await read(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toHaveLength(1);
     // A longer retention does not bring back deleted rows.
     ledger.configure({ store, retention: 400 * dayMs });
     ledger.maintain(noon);
-    expect(await readLedger(ledger).coveredSince()).toBe(cutoff);
+    expect(await read(ledger).coveredSince()).toBe(cutoff);
     ledger.add([{ ...old, first: noon, last: noon, hour: noon }]);
-    expect(await readLedger(ledger).byClient('v0', 0)).toMatchObject([{ client: 'gone', requests: 1 }]);
+    expect(await read(ledger).byClient('v0', 0)).toMatchObject([{ client: 'gone', requests: 1 }]);
   });
 
   it('covers the time from when it was opened', async () => {
     const { ledger, clock } = openLedger();
-    expect(await readLedger(ledger).coveredSince()).toBe(noon);
+    expect(await read(ledger).coveredSince()).toBe(noon);
     clock.time = noon + 5 * dayMs;
     ledger.add([row({ first: noon + dayMs })]);
-    expect(await readLedger(ledger).coveredSince()).toBe(noon);
+    expect(await read(ledger).coveredSince()).toBe(noon);
   });
 
   it.each([
@@ -211,7 +212,7 @@ describe('the ledger', () => {
     clock.time = noon + dayMs;
     ledger.add([row()]);
     ledger.close();
-    expect(await readLedger(openLedger({ store }, noon + dayMs + pause).ledger).coveredSince()).toBe(expected);
+    expect(await read(openLedger({ store }, noon + dayMs + pause).ledger).coveredSince()).toBe(expected);
   });
 
   it('does not cover a pause that is long compared with the quiet period', async () => {
@@ -221,10 +222,12 @@ describe('the ledger', () => {
     ledger.close();
     const again = openLedger({ store }, noon + dayMs + 12_000).ledger;
     const quiets = [10_000, 60_000, 120_000, dayMs];
-    const covered = await Array.fromAsync(quiets, (quiet) => readLedger(again).coveredSince(quiet));
+    const covered = await Array.fromAsync(quiets, (quiet) => read(again).coveredSince(quiet));
     expect(covered).toEqual([noon + dayMs + 12_000, noon + dayMs + 12_000, noon, noon]);
   });
+});
 
+describe('the ledger file', () => {
   it('survives a restart, with its salt', async () => {
     const { ledger, store } = openLedger();
     ledger.add([row()]);

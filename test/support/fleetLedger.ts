@@ -1,0 +1,112 @@
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, onTestFinished } from 'vitest';
+import { FleetLedger } from '../../gateway/fleet/ledger.ts';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { migrate, schemaName } from '../../gateway/fleet/schema.ts';
+import type { LedgerDatabase } from '../../gateway/usage/ledger/database.ts';
+import type { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
+import { lengths } from '../../gateway/usage/ledger/spans.ts';
+import { type PostgresServer, startPostgres } from './postgres.ts';
+import { readLedger } from './readLedger.ts';
+
+/** The gateway that counted all requests of a copied ledger. */
+export const instance = '00000000-0000-4000-8000-000000000001';
+
+type Rows = readonly Record<string, unknown>[];
+
+/** For a suite that runs on each database: a reader of the rows that `ledger` has at this moment, closed after the test. */
+export const readersOn: readonly (readonly [database: string, () => (ledger: Ledger) => LedgerReader])[] = [
+  ['SQLite', () => readLedger],
+  ['PostgreSQL', readerOfCopies],
+];
+
+/** Must be called while a suite is defined. All copies are made in one database, one after the other. */
+function readerOfCopies(): (ledger: Ledger) => LedgerReader {
+  let opened: Promise<{ server: PostgresServer; store: string; postgres: Postgres }> | undefined;
+  afterAll(async () => {
+    const { server, postgres } = (await opened) ?? {};
+    await postgres?.close();
+    await server?.stop();
+  });
+  return ({ settings: { store: file, names } }) => {
+    const tables = tablesIn(file);
+    opened ??= openStore();
+    const copied = opened.then(async ({ store, postgres }) => {
+      await copyTo(postgres, tables);
+      return FleetLedger.open({ store, passwordFile: undefined });
+    });
+    const reader = new LedgerReader(onceReady(copied));
+    reader.readNames(names);
+    onTestFinished(() => reader.close());
+    return reader;
+  };
+}
+
+async function openStore() {
+  const server = await startPostgres();
+  const store = await server.database();
+  const postgres = await Postgres.open({ store, passwordFile: undefined });
+  await migrate(postgres);
+  return { server, store, postgres };
+}
+
+function onceReady(ledger: Promise<FleetLedger>): LedgerDatabase {
+  return {
+    isInList: '= ANY (?)',
+    isCurrent: true,
+    hasInstances: true,
+    schemaVersion: async () => (await ledger).schemaVersion(),
+    all: async (sql, values) => (await ledger).all(sql, values),
+    begin: async () => (await ledger).begin(),
+    end: async () => (await ledger).end(),
+    problemOf: String,
+    close: async () => (await ledger).close(),
+  };
+}
+
+/** All rows of a ledger file, by table. */
+export function tablesIn(file: string): ReadonlyMap<string, Rows> {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    const names = tables.map(({ name }) => String(name)).filter((name) => !name.startsWith('sqlite_'));
+    return new Map(names.map((name) => [name, database.prepare(`SELECT * FROM ${name}`).all()]));
+  } finally {
+    database.close();
+  }
+}
+
+/** Replaces the rows of a store by those of a ledger file, as if one gateway had counted them. */
+export async function copyTo(postgres: Postgres, tables: ReadonlyMap<string, Rows>): Promise<void> {
+  await postgres.transaction(async (sql) => {
+    const names = [...tables.keys()].filter((name) => name !== 'meta');
+    await sql.query(`SET LOCAL search_path TO ${schemaName}`);
+    await sql.query(`TRUNCATE ${names.join(', ')}, gateways, version_day_instance`);
+    await sql.query("DELETE FROM meta WHERE key NOT IN ('version', 'compatible')");
+    const hours = (tables.get('version_hour') ?? []).map(({ span }) => Number(span) * lengths.hour);
+    if (hours.length > 0) {
+      const range = [Math.min(...hours) - lengths.block, Math.max(...hours) + lengths.block];
+      await sql.query('SELECT create_partitions($1, $2)', range);
+    }
+    for (const [name, rows] of tables) {
+      const copied = name === 'runs' ? rows.map(({ id, ...run }) => ({ instance, epoch: id, ...run })) : rows;
+      await insert(name, name === 'meta' ? copied.filter(({ key }) => key !== 'mark') : copied);
+    }
+    await sql.query(`INSERT INTO version_day_instance
+      SELECT version, span, '${instance}', requests, errors, served, failing, refused FROM version_day`);
+    await sql.query(`INSERT INTO gateways (instance, epoch, name, release, addresses, versions, config, ready, spooled, skew_ms)
+      VALUES ('${instance}', 1, 'gw-1', '1.0.0', '{}', '{}', '', true, 0, 0)`);
+
+    async function insert(table: string, rows: Rows): Promise<void> {
+      const [first] = rows;
+      if (first === undefined) return;
+      const columns = Object.keys(first).join(', ');
+      await sql.query(
+        `INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE
+          SELECT ${columns} FROM json_populate_recordset(NULL::${table}, $1)`,
+        [JSON.stringify(rows)],
+      );
+    }
+  });
+}
