@@ -26,7 +26,7 @@ describe.skipIf(skipped)('containers that start and stop', () => {
     const item = new URL(created.headers.get('location') ?? '', url);
     const load = startLoad(`${url}/v2/cocktails/7`, 'new');
     const isUnknown = async () => (await fetch(item)).status === 404;
-    const found = waitUntil(isUnknown, 'a response of the second container', 30_000).then(Date.now);
+    const found = waitUntil(isUnknown, 'a response of the second container', 60_000).then(Date.now);
     const [foundAt] = await Promise.all([found, scaled.up()]);
     expect(await compose.containers('v2')).toHaveLength(2);
     const took = foundAt - (await compose.startedAt('v2'));
