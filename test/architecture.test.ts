@@ -15,7 +15,7 @@ const lines = [
   ['cli', 'index', 'express'],
   ['runtime'],
   ['pipeline', 'admin', 'discovery'],
-  ['forwarding', 'retirement', 'fleet'],
+  ['forwarding', 'retirement', 'fleet', 'otlp'],
   ['upstream', 'routing', 'lifecycle', 'usage', 'observability', 'compat'],
   ['config'],
   ['problems', 'shared', 'http1'],
@@ -32,6 +32,10 @@ const owners: Record<string, readonly string[]> = {
   zod: ['config'],
   commander: ['cli'],
   pg: ['fleet'],
+  '@opentelemetry/api': ['otlp'],
+  '@opentelemetry/exporter-metrics-otlp-proto': ['otlp'],
+  '@opentelemetry/exporter-trace-otlp-proto': ['otlp'],
+  '@opentelemetry/resources': ['otlp'],
   undici: [],
   'sonic-boom': ['observability'],
   'prom-client': ['observability'],
@@ -74,6 +78,15 @@ describe('the gateway', () => {
     }
     expect(loaded.size).toBeGreaterThan(50);
     expect(loaded).not.toContain('express');
+  });
+
+  it('does not load the export of spans before it is needed', () => {
+    const loaded = new Set(['gateway/main.ts', 'gateway/cli/commands/start.ts', 'gateway/index.ts']);
+    for (const file of loaded) {
+      for (const one of imports) if (one.from === file && !one.typeOnly && !one.isDynamic) loaded.add(one.to);
+    }
+    expect(loaded.size).toBeGreaterThan(100);
+    expect([...loaded].filter((file) => /opentelemetry|^gateway\/otlp\//.test(file))).toEqual([]);
   });
 
   it('has no import cycle, not even of types', () => {

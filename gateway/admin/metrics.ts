@@ -24,7 +24,7 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
     const now = operations.clock.now();
     const withLastUse = await lastUse.addTo(report, source.current, now);
     const state = [...gauges(source.current, withLastUse, operations.config(), now), ...ledgerGauges(operations.usage)];
-    const text = await exposition([...counts, state]);
+    const text = await exposition([...counts, state, operations.exported?.() ?? []]);
     res.set('Content-Type', metricsType).send(text);
   });
   return router;

@@ -1,4 +1,5 @@
 import type { Snapshot } from '../config/snapshot.ts';
+import type { MetricValues } from '../observability/exposition.ts';
 import type { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -19,6 +20,8 @@ export interface Operations {
   readonly clock: Clock;
   /** A clock for rates, in ms, that is never set back; default: `performance.now`. */
   readonly monotonic?: () => number;
+  /** The metrics of the OpenTelemetry exporter. */
+  readonly exported?: () => readonly MetricValues[];
   /** Absent: the gateway keeps no usage ledger. */
   readonly usage?: LedgerClient | undefined;
 }

@@ -4,8 +4,12 @@ import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
 import { isUnusable } from './contracts.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
+import { sampleIn } from './rules/telemetry.ts';
 import type { Draft } from './schema.ts';
 import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
+
+// A gateway sees every request. A share of them shows where time is spent at a hundredth of the cost.
+const defaultSample = 0.01;
 
 /** Builds the snapshot of a document without faults. */
 export function buildSnapshot(context: RuleContext): Snapshot {
@@ -35,6 +39,7 @@ export function buildSnapshot(context: RuleContext): Snapshot {
     },
     log: logOf(draft.log, source.folder),
     fleet: fleetOf(draft.fleet, source.folder),
+    telemetry: telemetryOf(draft.telemetry, source.env),
   };
   return deepFreeze({
     ...values,
@@ -130,6 +135,12 @@ function fleetOf(fleet: Draft['fleet'], folder: string): Snapshot['fleet'] {
   if (store === undefined) return undefined;
   const passwordFile = file === undefined ? undefined : resolve(folder, file);
   return { store, passwordFile, name, heartbeat, silentAfter, members, spool };
+}
+
+/** What the standard variables of OpenTelemetry change is part of the snapshot: the rest of the gateway does not read them. */
+function telemetryOf({ otlp, sample, metrics }: Draft['telemetry'], env: NodeJS.ProcessEnv): Snapshot['telemetry'] {
+  if (otlp === undefined || env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined;
+  return { otlp, sample: sample ?? sampleIn(env) ?? defaultSample, metrics };
 }
 
 function tlsOf(tls: Draft['defaults']['tls'], folder: string): Version['tls'] {

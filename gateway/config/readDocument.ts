@@ -17,11 +17,11 @@ import { faultAt, formatPath, type Place, placeKey, type Source } from './source
 /** Reads the text of a routes.yaml, expands its variables and records the position of each value. */
 export function readYaml(text: string, file: string, folder: string, env: NodeJS.ProcessEnv): Reading {
   const places = new Map<string, Place>();
-  const source: Source = { file, folder, tree: null, places };
+  const source: Source = { file, folder, tree: null, places, env };
   const yaml = readYamlText(text);
   if (!yaml.isReadable) return { source, faults: faultsOf(yaml, text, file), broken: true };
   if (!yaml.root) return { source, faults: [wholeFileFault(file, 'empty')], broken: true };
-  const walker: Walker = { yaml, places, source, env, faults: [] };
+  const walker: Walker = { yaml, places, source, faults: [] };
   const tree = walk(walker, yaml.root, []);
   const problems = yaml.problems.map((problem) => yamlFault(file, yaml, problem, pathAt(places, yaml, problem)));
   return { source: { ...source, tree }, faults: [...problems, ...walker.faults], broken: false };
@@ -31,7 +31,6 @@ interface Walker {
   readonly yaml: YamlText;
   readonly places: Map<string, Place>;
   readonly source: Source;
-  readonly env: NodeJS.ProcessEnv;
   readonly faults: Fault[];
 }
 
@@ -43,7 +42,7 @@ function walk(walker: Walker, node: Node | null, path: Path, key?: Node | null):
   if (isMap(target)) return walkMap(walker, pairsOf(target), path);
   if (!isScalar(target)) return null;
   if (typeof target.value !== 'string') return target.value;
-  const scalar = expandScalar(target.value, target.type === 'PLAIN', walker.env);
+  const scalar = expandScalar(target.value, target.type === 'PLAIN', source.env);
   for (const { message, remedy } of scalar.problems) faults.push(faultAt(source, path, message, remedy));
   return scalar.value;
 }
@@ -125,7 +124,7 @@ export interface Reading {
 /** Reads a plain object like a YAML document with the same values. Strings with a variable count as unquoted. */
 export function readObject(document: unknown, folder: string, env: NodeJS.ProcessEnv): Reading {
   const faults: Fault[] = [];
-  const context: Source = { file: undefined, folder, tree: undefined, places: new Map() };
+  const context: Source = { file: undefined, folder, tree: undefined, places: new Map(), env };
   const ancestors = new Set<object>();
 
   const copy = (value: unknown, path: Path): unknown => {

@@ -34,6 +34,7 @@ import {
   storePasswordIsNotWritten,
   unboundedTrust,
 } from './rules/settings.ts';
+import { collectorPort, telemetryNeedsCollector } from './rules/telemetry.ts';
 import { unknownKeys } from './rules/unknownKeys.ts';
 
 /** The rules for a file without type errors. Each rule has a fixture with its id as the name in test/fixtures/bad-routes. */
@@ -63,6 +64,7 @@ export const rules = {
   'force-prefix': forceNamesVersions,
   'store-password': storePasswordIsNotWritten,
   'silent-too-soon': silentAfterHeartbeats,
+  'telemetry-without-collector': telemetryNeedsCollector,
 } satisfies Record<string, ConfigRule>;
 
 /** Each rule has a fixture with its id as the name in test/fixtures/warned-routes. */
@@ -78,6 +80,7 @@ export const warningRules = {
   'slow-probes': slowProbes,
   'unbounded-trust': unboundedTrust,
   'nothing-in-service': nothingInService,
+  'collector-port': collectorPort,
 } satisfies Record<string, WarningRule>;
 
 export function warnings(context: RuleContext, now: number): Fault[] {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { fleet } from './schema/fleet.ts';
 import { defaults, routes } from './schema/routes.ts';
 import { section } from './schema/scalar.ts';
-import { compat, gateway, guard, log, retire, usage } from './schema/settings.ts';
+import { compat, gateway, guard, log, retire, telemetry, usage } from './schema/settings.ts';
 
 /** A whole routes.yaml: keys, types and defaults. The JSON Schema for editors is generated from it. */
 export const routesFile = section({
@@ -15,6 +15,7 @@ export const routesFile = section({
   compat: compat.prefault({}).describe('Levels and exemptions of the contract check.'),
   fleet: fleet.prefault({}).describe('Several gateways that share one ledger.'),
   log: log.prefault({}).describe('The access log.'),
+  telemetry: telemetry.prefault({}).describe('Export to an OpenTelemetry collector. Off without `otlp`.'),
 });
 
 /** The file as typed values: durations in milliseconds, sizes in bytes, dates in epoch milliseconds. */

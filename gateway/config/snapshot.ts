@@ -16,6 +16,8 @@ export interface Snapshot {
   readonly log: LogSettings;
   /** Undefined: this gateway is on its own. */
   readonly fleet: FleetSettings | undefined;
+  /** Undefined: nothing is exported. */
+  readonly telemetry: TelemetrySettings | undefined;
 }
 
 /** One major of the API. All instants are epoch milliseconds, all durations milliseconds, all sizes bytes. */
@@ -221,6 +223,15 @@ export interface FleetSettings {
   readonly members: HostPort | undefined;
   /** Bytes. */
   readonly spool: number;
+}
+
+/** Export to an OpenTelemetry collector. */
+export interface TelemetrySettings {
+  /** The URL without a trailing slash; `/v1/traces` is appended. */
+  readonly otlp: string;
+  /** The share of new traces that are recorded, 0 to 1. */
+  readonly sample: number;
+  readonly metrics: boolean;
 }
 
 /** Freezes plain objects and lists recursively. A Map is read-only by its type only; its values are frozen. */

@@ -15,6 +15,8 @@ export interface Source {
   readonly places: ReadonlyMap<string, Place>;
   /** Values that a command-line option replaced: the option's name by `placeKey`. */
   readonly options?: ReadonlyMap<string, string>;
+  /** The environment variables that the document may refer to. */
+  readonly env: NodeJS.ProcessEnv;
 }
 
 export interface Place {

@@ -1,8 +1,10 @@
 import type { Connection } from '../http1/connection.ts';
 import type { ResponseHandler, WireFailure, WireFailureKind } from '../http1/responseHandler.ts';
+import type { AttemptRecord } from '../observability/exchangeRecord.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Failure } from './failure.ts';
 import type { Outbound } from './outbound.ts';
+import { attemptSpanId, type ServerSpan } from './traceContext.ts';
 
 /** The connections that an exchange is tried on, one after the other. Reports their success and failure to the targets. */
 export class Attempts {
@@ -11,6 +13,8 @@ export class Attempts {
   readonly #outbound: Outbound;
   readonly #handler: ResponseHandler;
   #count = 0;
+  /** Only if a span of the exchange is exported. */
+  #record: AttemptRecord | undefined;
 
   constructor(outbound: Outbound, handler: ResponseHandler) {
     this.#outbound = outbound;
@@ -28,14 +32,16 @@ export class Attempts {
   }
 
   /** The head of the response has arrived. */
-  onAnswered(): void {
+  onAnswered(status: number): void {
     const { target, stats } = this.#outbound;
     stats.answeredAfter = performance.now() - stats.sentAt;
+    if (this.#record) this.#record.status = status;
     if (target.health.mayRecover) target.health.succeeded();
   }
 
   /** The current attempt has failed. */
   onFailure({ kind, cause }: WireFailure, fault: Failure['fault']): void {
+    this.#endRecord(kind, cause);
     if (fault !== 'target' || wasClosedWhileIdle(kind, this.connection)) return;
     this.#outbound.target.health.failed(neverConnected(kind), cause);
   }
@@ -54,16 +60,35 @@ export class Attempts {
 
   /** The exchange no longer occupies the target. */
   finish(): void {
+    this.#endRecord();
     this.#outbound.target.inFlight -= 1;
   }
 
   #send(connection: Connection): void {
-    const { target, head, hasBody, method, timeouts, stats } = this.#outbound;
+    const { target, head, hasBody, method, timeouts, stats, span } = this.#outbound;
     target.inFlight += 1;
     this.#count += 1;
     this.connection = connection;
     stats.sentAt = performance.now();
+    if (span) this.#beginRecord(span);
     connection.send(this.#handler, head, !hasBody, method !== 'HEAD', timeouts.firstByte);
+  }
+
+  #beginRecord(span: ServerSpan): void {
+    const { target, stats } = this.#outbound;
+    const ending = { endedAfter: undefined, status: undefined, failure: undefined, cause: undefined };
+    const sentAfter = stats.sentAt - stats.begun;
+    this.#record = { id: attemptSpanId(span, this.#count), target: target.url, sentAfter, ...ending };
+    stats.attempts ??= [];
+    stats.attempts.push(this.#record);
+  }
+
+  #endRecord(failure?: WireFailureKind, cause?: string): void {
+    const record = this.#record;
+    if (record === undefined || record.endedAfter !== undefined) return;
+    record.endedAfter = performance.now() - this.#outbound.stats.begun;
+    record.failure = failure;
+    record.cause = cause;
   }
 }
 

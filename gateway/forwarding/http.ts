@@ -90,14 +90,14 @@ export class Forwarding implements ResponseHandler {
 
   onComplete(head: ResponseHead, body: string): void {
     if (this.#ended) return;
-    this.#attempts.onAnswered();
+    this.#attempts.onAnswered(head.status);
     this.#response.sendComplete(head, body, this.#body?.done === false);
     this.#finish();
   }
 
   onHead(head: ResponseHead): void {
     if (this.#ended) return;
-    this.#attempts.onAnswered();
+    this.#attempts.onAnswered(head.status);
     if (head.status !== 101) this.#begin(head);
     else if (!this.#outbound.upgrade) this.onFailure({ kind: 'malformed', cause: 'a 101 without an upgrade request' });
     else this.#tunnel = openTunnel(this.#outbound, this.#attempts.connection, head, () => this.#finish());

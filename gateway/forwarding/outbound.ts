@@ -1,11 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
+import type { AttemptRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { EarlyData } from './earlyData.ts';
 import type { Failure } from './failure.ts';
 import type { ResponsePlan } from './responseFields.ts';
+import type { ServerSpan } from './traceContext.ts';
 
 /** What forwarding needs from an exchange. */
 export interface Outbound {
@@ -30,6 +32,8 @@ export interface Outbound {
   /** Set if the client asked to switch protocols. */
   readonly upgrade: EarlyData | undefined;
   readonly stats: ExchangeStats;
+  /** Undefined: no span of the exchange is exported. */
+  readonly span: ServerSpan | undefined;
   /**
    * The target has failed: replaces `target` by the one for the retry, which may be the same. False: no retry, because the
    * budget is used up, no target may be used, or `where` is `elsewhere` and there is no other target.
@@ -53,6 +57,8 @@ export class ExchangeStats {
   bytesIn = 0;
   bytesOut = 0;
   retries = 0;
+  /** Only if a span of the exchange is exported. */
+  attempts: AttemptRecord[] | undefined;
   /** Why the exchange ended before its response was complete. */
   failure: Failure | undefined;
   /** Set if the gateway answered with a problem. */

@@ -11,8 +11,9 @@ export interface RequestHeadParts {
   /** The authority in the request of the client; '' without one. */
   readonly requestedHost: string;
   readonly id: string;
-  /** The `traceparent` to send. If it is the client's own, its `tracestate` is sent as well. */
   readonly traceparent: string;
+  /** Undefined: none is sent. */
+  readonly tracestate: string | undefined;
   /** `1.1` or `1.0`: the client's version, for Via (RFC 9110 §7.6.3). */
   readonly httpVersion: string;
   readonly peer: Peer;
@@ -71,10 +72,8 @@ function appended(lists: ReadonlyMap<string, string>, host: string, removedPrefi
   return lines;
 }
 
-/** A `tracestate` is passed on only with the `traceparent` it came with (W3C Trace Context §3.3). */
-function tracing({ traceparent, fields }: RequestHeadParts): string {
-  const kept = fields.tracestate !== undefined && fields.traceparent === traceparent;
-  return `traceparent: ${traceparent}\r\n${kept ? `tracestate: ${fields.tracestate}\r\n` : ''}`;
+function tracing({ traceparent, tracestate }: RequestHeadParts): string {
+  return `traceparent: ${traceparent}\r\n${tracestate === undefined ? '' : `tracestate: ${tracestate}\r\n`}`;
 }
 
 function switching({ upgrade }: RequestHeadParts): string {

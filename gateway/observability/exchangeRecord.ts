@@ -44,12 +44,49 @@ export interface ExchangeRecord {
   /** Error text for operators; never shown to a client. */
   readonly cause: string | undefined;
   readonly traceId: string;
+  /** Undefined unless spans of this exchange are exported. */
+  readonly span?: SpanRecord | undefined;
+  /** Of the connection of the client, or as told by a trusted proxy. */
+  readonly scheme: 'http' | 'https';
   /** Client address as given by a trusted proxy, else the peer of the connection. */
   readonly address: string;
   /** Alternating names and values, as received. */
   readonly rawHeaders: readonly string[];
   /** Set if the request was counted before its end. */
   readonly counted?: OpenRequest | undefined;
+}
+
+/** What a span of an exchange contains besides its record. */
+export interface SpanRecord {
+  readonly id: string;
+  /** The span of the client; undefined: the trace begins here. */
+  readonly parentId: string | undefined;
+  readonly tracestate: string | undefined;
+  /** `1.1` or `1.0`. */
+  readonly httpVersion: string;
+  /** The authority that the client requested; '' without one. */
+  readonly host: string;
+  /** The version that clients should move to, `v2`, if there is one. */
+  readonly successor: string | undefined;
+  /** Path and query that were sent to targets. */
+  readonly targetPath: string;
+  readonly attempts: readonly AttemptRecord[];
+}
+
+/** One attempt to send a request to a target. Times in ms after the start of the exchange. */
+export interface AttemptRecord {
+  /** Of its span. */
+  readonly id: string;
+  /** URL of the target. */
+  readonly target: string;
+  readonly sentAfter: number;
+  endedAfter: number | undefined;
+  /** Undefined if no response has begun. */
+  status: number | undefined;
+  /** Why it failed, such as `unreachable` or `lost`. Undefined and no status: the exchange ended before. */
+  failure: string | undefined;
+  /** Error text for operators. */
+  cause: string | undefined;
 }
 
 /** Receives every exchange once, when it ends. It is called on the hot path and must not throw. */

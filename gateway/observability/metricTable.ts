@@ -119,6 +119,16 @@ export const metricTable = {
     labels: [],
     help: 'Access log lines that were dropped: the log could not be opened, written, or read fast enough.',
   },
+  version_gateway_otlp_exported_spans_total: {
+    type: 'counter',
+    labels: [],
+    help: 'Spans that the OpenTelemetry collector of telemetry.otlp has accepted.',
+  },
+  version_gateway_otlp_dropped_spans_total: {
+    type: 'counter',
+    labels: [],
+    help: 'Spans that were dropped: the collector did not accept them, or not fast enough.',
+  },
   version_gateway_config_reloads_total: {
     type: 'counter',
     labels: ['result'],

@@ -7,8 +7,9 @@ import type { Forwarding } from '../forwarding/http.ts';
 import { ExchangeStats, type Outbound } from '../forwarding/outbound.ts';
 import { type RequestFields, readRequestFields } from '../forwarding/requestFields.ts';
 import { requestHead } from '../forwarding/requestHead.ts';
-import { requestIdFrom, traceparentFrom } from '../forwarding/requestIds.ts';
+import { requestIdFrom } from '../forwarding/requestIds.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
+import { type ServerSpan, serverSpanOf, traceparentFrom, traceparentOfAttempt } from '../forwarding/traceContext.ts';
 import type { Recorder } from '../observability/exchangeRecord.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
@@ -66,7 +67,10 @@ export class Exchange implements Outbound, InFlight {
   readonly peer: ClientPeer;
   readonly fields: RequestFields;
   readonly id: string;
+  /** As received, or of a new trace. */
   readonly traceparent: string;
+  /** Undefined: no span of this exchange is exported. */
+  readonly span: ServerSpan | undefined;
   readonly hasBody: boolean;
   readonly stats = new ExchangeStats();
 
@@ -104,7 +108,9 @@ export class Exchange implements Outbound, InFlight {
     this.fields = readRequestFields(req.rawHeaders, this.peer.trusted);
     this.host = this.fields.host;
     this.id = requestIdFrom(this.fields.requestId);
-    this.traceparent = traceparentFrom(this.fields.traceparent);
+    const { telemetry } = this.active.snapshot;
+    this.traceparent = traceparentFrom(this.fields.traceparent, telemetry?.sample);
+    this.span = telemetry && serverSpanOf(this.traceparent, this.fields.traceparent);
     this.hasBody = this.fields.transferEncoding !== undefined || Number(this.fields.contentLength ?? 0) > 0;
   }
 
@@ -118,21 +124,27 @@ export class Exchange implements Outbound, InFlight {
   }
 
   get head(): string {
-    const { host, target } = this;
+    const { host, target, traceparent, span, fields } = this;
     return requestHead({
       method: this.method,
       path: this.path,
-      fields: this.fields,
+      fields,
       host: host === '' ? target.authority : host,
       requestedHost: host,
       id: this.id,
-      traceparent: this.traceparent,
+      traceparent: span ? traceparentOfAttempt(traceparent, span, this.stats.retries + 1) : traceparent,
+      tracestate: this.tracestate,
       httpVersion: this.req.httpVersion,
       peer: this.peer,
       removedPrefix: this.activeVersion?.removedPrefix ?? '',
       pseudonym: this.context.pseudonym,
       upgrade: this.upgrade?.protocol ?? '',
     });
+  }
+
+  /** Undefined for a new trace, even if the client sent one (W3C Trace Context §3.3). */
+  get tracestate(): string | undefined {
+    return this.traceparent === this.fields.traceparent ? this.fields.tracestate : undefined;
   }
 
   get bodyLimit(): number {

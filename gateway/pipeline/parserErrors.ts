@@ -1,8 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { endAndDrain } from '../forwarding/lingering.ts';
-import { requestIdFrom, traceIdOf, traceparentFrom } from '../forwarding/requestIds.ts';
+import { requestIdFrom } from '../forwarding/requestIds.ts';
 import { transportSecurity } from '../forwarding/responseFields.ts';
+import { traceIdOf, traceparentFrom } from '../forwarding/traceContext.ts';
+import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 import { httpDate } from '../shared/httpDate.ts';
@@ -40,9 +42,9 @@ export function refuseConnection(error: ParserError, socket: RefusableSocket, co
 
 function answerAndClose(socket: Socket, problem: Problem | undefined, context: GatewayContext): void {
   if (socket.writable && problem) {
-    const { address, hsts } = peerOf(socket, context.active.snapshot);
+    const { address, hsts, scheme } = peerOf(socket, context.active.snapshot);
     socket.write(rawAnswer(problem, hsts), 'latin1');
-    recordUnparsed(problem.code, address, context);
+    recordUnparsed(problem.code, address, scheme, context);
   }
   endAndDrain.call(socket);
 }
@@ -59,7 +61,12 @@ function rawAnswer(problem: Problem, hsts: boolean): string {
 }
 
 /** Records bytes that could not be parsed as a request. Only the answer and the address are known. */
-function recordUnparsed(problem: ProblemCode, address: string, { recorder, now }: GatewayContext): void {
+function recordUnparsed(
+  problem: ProblemCode,
+  address: string,
+  scheme: ExchangeRecord['scheme'],
+  { recorder, now }: GatewayContext,
+): void {
   const at = now();
   recorder?.record({
     id: requestIdFrom(''),
@@ -84,6 +91,7 @@ function recordUnparsed(problem: ProblemCode, address: string, { recorder, now }
     fault: 'client',
     cause: undefined,
     traceId: traceIdOf(traceparentFrom(undefined)),
+    scheme,
     address,
     rawHeaders: [],
   });

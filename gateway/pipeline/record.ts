@@ -1,5 +1,5 @@
-import { traceIdOf } from '../forwarding/requestIds.ts';
-import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
+import { type ServerSpan, traceIdOf } from '../forwarding/traceContext.ts';
+import type { ExchangeRecord, SpanRecord } from '../observability/exchangeRecord.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Ends an exchange: it is no longer in flight, and is recorded. Safe to call twice. */
@@ -46,9 +46,24 @@ function recordOf(exchange: Exchange): ExchangeRecord {
     fault: failure?.fault ?? (unfinished ? 'client' : undefined),
     cause: failure?.cause ?? (unfinished ? 'the client left' : undefined),
     traceId: traceIdOf(exchange.traceparent),
+    span: exchange.span && spanOf(exchange, exchange.span),
+    scheme: exchange.peer.scheme,
     address: exchange.clientAddress,
     rawHeaders: req.rawHeaders,
     counted: exchange.counted,
+  };
+}
+
+function spanOf({ req, host, path, now, activeVersion, stats, tracestate }: Exchange, span: ServerSpan): SpanRecord {
+  return {
+    id: span.id,
+    parentId: span.parentId,
+    tracestate,
+    httpVersion: req.httpVersion,
+    host,
+    successor: activeVersion?.successor(now)?.name,
+    targetPath: path,
+    attempts: stats.attempts ?? [],
   };
 }
 

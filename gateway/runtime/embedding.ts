@@ -56,7 +56,7 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   const digest = reload && file ? digestOf(readRoutes(file)) : undefined;
   const loaded =
     typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
-  const adapt = discovery ? (snapshot: Snapshot) => snapshot : withoutGuides;
+  const adapt = (snapshot: Snapshot) => withoutExport(discovery ? snapshot : withoutGuides(snapshot));
   const first = adapt(loaded);
   const dataPlane = new DataPlane(first, { clock, discovery, forwards });
   const ledger = settings.ledger ? new EmbeddedLedger(dataPlane, notice) : undefined;
@@ -169,6 +169,11 @@ function reloadOnEdits(
   const follow = ({ byMajor }: Snapshot): void => watched.setFiles(thread.path, byMajor);
   follow(dataPlane.current);
   return watched;
+}
+
+/** The server around the gateway may export spans of its own, with an SDK of its own. */
+function withoutExport(snapshot: Snapshot): Snapshot {
+  return snapshot.telemetry ? { ...snapshot, telemetry: undefined } : snapshot;
 }
 
 /** Without discovery, no path serves a guide, so no link may point to one. */

@@ -4,6 +4,8 @@ import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
+import type { OtlpSink } from '../otlp/batch.ts';
+import type { OtlpExporter } from '../otlp/exporter.ts';
 import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
@@ -47,13 +49,23 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
   const usage = ledger && sinkOf(ledger);
   const ledgerReader = ledger && new ThreadedLedgerClient(ledger, snapshot.fleet);
-  const serving = await serve(snapshot, { clock, notice, usage, logs: options.logs ?? false });
+  let exporter: OtlpExporter | undefined;
+  const configureExport = async (next: Snapshot): Promise<void> => {
+    // Not loaded before it is needed.
+    if (next.telemetry) exporter ??= new (await import('../otlp/exporter.ts')).OtlpExporter(notice);
+    await exporter?.configure(next);
+  };
+  await configureExport(snapshot);
+  const otlp: OtlpSink = (batch) => exporter?.take(batch);
+  const serving = await serve(snapshot, { clock, notice, usage, otlp, logs: options.logs ?? false });
   const reloader = new Reloader({
     source: serving,
     load,
     peek: options.peek ?? (() => load()),
     apply: async (next) => {
+      if (next.telemetry) await configureExport(next);
       const unconfirmed = await serving.apply(next);
+      if (!next.telemetry) await configureExport(next);
       ledger?.configure(next.usage);
       options.onAccepted?.(next);
       return unconfirmed;
@@ -73,6 +85,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         flush: () => serving.flush(),
         clock,
         usage: ledgerReader,
+        exported: () => exporter?.metrics() ?? [],
       },
     ),
   );
@@ -96,7 +109,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     close: async () => {
       stopMonitor();
       stopMaintenance?.();
-      await Promise.all([serving.close(), closeListener(admin), ledgerReader?.close()]);
+      const closed = serving.close().then(() => exporter?.close());
+      await Promise.all([closed, closeListener(admin), ledgerReader?.close()]);
     },
   };
 }

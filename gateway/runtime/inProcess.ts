@@ -28,6 +28,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const dataPlane = new DataPlane(snapshot, { clock, discovery: createDiscovery });
   const { context, draining } = dataPlane;
   const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => files.onRecord(exchange));
+  await telemetry.applyCurrent();
   const listener = createClientListener(snapshot.gateway, context, options.ticketKeys);
   try {
     await (options.listen ?? listen)(listener, snapshot.gateway.listen);

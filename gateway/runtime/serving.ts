@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { HostPort, Snapshot } from '../config/snapshot.ts';
 import type { ServingReport } from '../observability/report.ts';
+import type { OtlpSink } from '../otlp/batch.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
@@ -33,6 +34,8 @@ export interface ServeOptions {
   readonly notice: (line: string) => void;
   /** Takes usage counts from time to time; undefined: usage is not counted. */
   readonly usage?: UsageSink | undefined;
+  /** Takes spans and durations for export; undefined: nothing is exported. */
+  readonly otlp?: OtlpSink | undefined;
   /** Whether the access log of `log:` is written. A library does not write files unasked. */
   readonly logs: boolean;
   /** How `server` listens; default: on a new socket. */

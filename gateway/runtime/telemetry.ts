@@ -4,6 +4,7 @@ import { AccessLog } from '../observability/accessLog.ts';
 import { type ExchangeRecord, RecordBatches, type Recorder } from '../observability/exchangeRecord.ts';
 import { type MetricValues, metricOf } from '../observability/exposition.ts';
 import { Metrics } from '../observability/metrics.ts';
+import type { OtlpRecorder } from '../otlp/recorder.ts';
 import type { InFlight, VersionUse } from '../pipeline/inFlight.ts';
 import type { Clock } from '../shared/clock.ts';
 import { Collector } from '../usage/counting/collector.ts';
@@ -30,6 +31,9 @@ export class Telemetry {
   readonly #uses: ReadonlyMap<string, VersionUse>;
   readonly #onRecord: (exchange: ExchangeRecord) => void;
   readonly #usage: ServeOptions['usage'];
+  readonly #sendOtlp: ServeOptions['otlp'];
+  /** Undefined until `telemetry` is first set. */
+  #otlp: OtlpRecorder | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
   // The base path of the previous snapshot, until the exchanges that ended with it are recorded.
   #basePath: string;
@@ -39,7 +43,7 @@ export class Telemetry {
   /** `source`: holds the current snapshot. `uses`: the open requests of each version. `onRecord`: called for each record. */
   constructor(
     source: { readonly current: Snapshot },
-    { clock, notice, usage, logs }: ServeOptions,
+    { clock, notice, usage, otlp, logs }: ServeOptions,
     uses: ReadonlyMap<string, VersionUse> = new Map(),
     onRecord: (exchange: ExchangeRecord) => void = () => {},
   ) {
@@ -50,6 +54,7 @@ export class Telemetry {
     this.#onRecord = onRecord;
     this.#basePath = gateway.basePath;
     this.#usage = usage;
+    this.#sendOtlp = otlp;
     this.#collectorKey = this.#currentKey();
     this.#log = logs ? new AccessLog(log, notice) : undefined;
     this.#collector = usage && new Collector(settings, usage.salt);
@@ -77,6 +82,7 @@ export class Telemetry {
     this.#basePath = this.#source.current.gateway.basePath;
     this.#configureCollector();
     await this.#log?.apply(this.#source.current.log);
+    await this.#configureOtlp();
   }
 
   /** Passes on all counts. Open requests are counted in slices, because there may be thousands of streams. */
@@ -93,6 +99,7 @@ export class Telemetry {
       }
     }
     this.#batches.flush();
+    this.#otlp?.flush();
     this.#passOn();
   }
 
@@ -111,6 +118,7 @@ export class Telemetry {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.flush();
+    this.#otlp?.close();
     await this.#log?.close();
   }
 
@@ -124,6 +132,7 @@ export class Telemetry {
       ? this.#collector?.finish(exchange.counted, exchange)
       : this.#collector?.count(unlisted ? { ...exchange, ...unlisted, unlisted: true } : exchange);
     this.#log?.record(exchange, client);
+    this.#otlp?.record(exchange, client);
     this.#passOnIfMany();
   }
 
@@ -133,6 +142,14 @@ export class Telemetry {
     if (this.#usage && key !== this.#collectorKey)
       this.#collector?.configure(this.#source.current.usage, this.#usage.salt);
     this.#collectorKey = key;
+  }
+
+  /** Without `telemetry` in the configuration, the module is not even loaded. */
+  async #configureOtlp(): Promise<void> {
+    const { current } = this.#source;
+    if (this.#sendOtlp && current.telemetry)
+      this.#otlp ??= new (await import('../otlp/recorder.ts')).OtlpRecorder(this.#sendOtlp);
+    this.#otlp?.configure(current);
   }
 
   #currentKey(): string {

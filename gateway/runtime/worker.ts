@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { HostPort } from '../config/snapshot.ts';
 import { fromPlainInSlices } from '../config/transfer.ts';
+import type { OtlpBatch } from '../otlp/batch.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
@@ -13,6 +14,7 @@ import type {
   WireError,
   WorkerAnswer,
   WorkerNotice,
+  WorkerOtlp,
   WorkerReply,
   WorkerRequest,
   WorkerUsage,
@@ -54,12 +56,13 @@ class Worker {
       const notice = (line: string): void => void send({ kind: 'notice', line });
       const take = (batch: UsageBatch): void => void send({ kind: 'usage', batch });
       const usage = request.salt === undefined ? undefined : this.#sink(request.salt, take);
+      const otlp = (batch: OtlpBatch): Promise<void> => send({ kind: 'otlp', batch });
       const listen = async (server: Server, address: HostPort): Promise<void> => {
         await listenOn(handle, server, address);
         if (handle === undefined) this.#opened = handleOf(server);
       };
       const ticketKeys = Buffer.from(request.ticketKeys);
-      const options = { clock: systemClock, notice, usage, logs: true, listen, ticketKeys };
+      const options = { clock: systemClock, notice, usage, otlp, logs: true, listen, ticketKeys };
       this.#serving = await serveInProcess(await fromPlainInSlices(request.snapshot), options);
       return { port: this.#serving.port };
     }
@@ -111,7 +114,7 @@ function handleOf(server: Server): SendHandle {
 }
 
 /** Resolves when the message was sent. Closing the channel earlier would drop queued messages. */
-function send(message: WorkerReply | WorkerNotice | WorkerUsage, handle?: SendHandle): Promise<void> {
+function send(message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp, handle?: SendHandle): Promise<void> {
   return new Promise((resolve) => {
     // If the primary is gone, this process ends as well.
     if (process.connected) process.send?.(message, handle, undefined, () => resolve());

@@ -5,7 +5,14 @@ import type { Snapshot } from '../config/snapshot.ts';
 import { toPlain } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { ServeOptions } from './serving.ts';
-import type { SharedSocket, WorkerNotice, WorkerReply, WorkerRequest, WorkerUsage } from './workerMessages.ts';
+import type {
+  SharedSocket,
+  WorkerNotice,
+  WorkerOtlp,
+  WorkerReply,
+  WorkerRequest,
+  WorkerUsage,
+} from './workerMessages.ts';
 
 type WithoutNumber<One> = One extends { readonly number: number } ? Omit<One, 'number'> : never;
 interface PendingRequest {
@@ -49,12 +56,13 @@ export class WorkerHandle {
 
   constructor(snapshot: Snapshot, options: ServeOptions, socket: SharedSocket | Promise<SharedSocket>) {
     this.#options = options;
-    const { clock, notice, usage } = options;
+    const { clock, notice, usage, otlp } = options;
     this.since = clock.now();
     this.#worker = cluster.fork();
-    this.#worker.on('message', (message: WorkerReply | WorkerNotice | WorkerUsage, handle: SendHandle) => {
+    this.#worker.on('message', (message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp, handle: SendHandle) => {
       if (message.kind === 'notice') notice(`worker ${this.pid}: ${message.line}`);
       else if (message.kind === 'usage') usage?.take(message.batch);
+      else if (message.kind === 'otlp') void otlp?.(message.batch);
       else if (message.kind === 'reply') {
         this.socket ??= handle;
         this.#onReply(message);

@@ -1,6 +1,7 @@
 import type { SendHandle } from 'node:child_process';
 import type { PlainSnapshot } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
+import type { OtlpBatch } from '../otlp/batch.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
 /** From the primary to a worker. Each is answered by one `WorkerReply` with its number. */
@@ -40,6 +41,12 @@ export interface WorkerNotice {
 export interface WorkerUsage {
   readonly kind: 'usage';
   readonly batch: UsageBatch;
+}
+
+/** The spans and durations that this worker has recorded since the last message. */
+export interface WorkerOtlp {
+  readonly kind: 'otlp';
+  readonly batch: OtlpBatch;
 }
 
 /** The parts of an error that the primary needs to report it. */

@@ -16,7 +16,10 @@ function read(text: string, folder = tmpdir(), env: NodeJS.ProcessEnv = {}): Sna
 const upstream = 'http://127.0.0.1:3001';
 
 it('has the defaults that the documentation names', () => {
-  const { byMajor, gateway, guard, usage, retire, compat, log } = read(`routes: { /v1: ${upstream} }`, '/srv');
+  const { byMajor, gateway, guard, usage, retire, compat, log, telemetry } = read(
+    `routes: { /v1: ${upstream} }`,
+    '/srv',
+  );
   const [version] = byMajor;
   expect({ ...version, moved: version?.moved.size }).toEqual({
     name: 'v1',
@@ -74,6 +77,7 @@ it('has the defaults that the documentation names', () => {
   expect(retire).toEqual({ quiet: 604_800_000, maxShare: 0.001, rhythm: 'on', ignoreClients: [] });
   expect(compat).toEqual({ rules: new Map(), exempt: [] });
   expect(log).toEqual({ access: 'stdout', format: 'auto', sample: 1, address: 'network', query: false, redact: [] });
+  expect(telemetry).toBeUndefined();
 });
 
 it('lists versions by number, whatever their order in the file', () => {

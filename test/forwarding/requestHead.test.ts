@@ -11,6 +11,7 @@ const defaults = {
   requestedHost: 'api.test',
   id: 'id-1',
   traceparent,
+  tracestate: undefined,
   httpVersion: '1.1',
   peer,
   removedPrefix: '/v1',

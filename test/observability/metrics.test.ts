@@ -6,6 +6,7 @@ import { exposition } from '../../gateway/observability/exposition.ts';
 import { ejectionsIn, Metrics } from '../../gateway/observability/metrics.ts';
 import { metricTable } from '../../gateway/observability/metricTable.ts';
 import type { ServingReport } from '../../gateway/observability/report.ts';
+import { OtlpExporter } from '../../gateway/otlp/exporter.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { WorkerTotals } from '../../gateway/runtime/workerTotals.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
@@ -95,8 +96,9 @@ async function ofProcess() {
 
 describe('the text of the metrics', () => {
   it('has every metric of the table with its type, help and labels', async () => {
+    const otlp = new OtlpExporter(() => {}).metrics();
     const { families } = parseMetrics(
-      await exposition([await ofProcess(), gauges(snapshot, report, config, now), ledgerGauges(ledger)]),
+      await exposition([await ofProcess(), gauges(snapshot, report, config, now), ledgerGauges(ledger), otlp]),
     );
     for (const [name, { type, help, labels }] of Object.entries(metricTable)) {
       const family = families.get(name);

@@ -46,6 +46,7 @@ export const successfulExchange: ExchangeRecord = {
   retries: 0,
   fault: undefined,
   cause: undefined,
+  scheme: 'http',
   traceId: '0af7651916cd43dd8448eb211c80319c',
   address: '192.0.2.7',
   endedAt: 0,

@@ -8,6 +8,8 @@ export interface Import {
   readonly relative: boolean;
   /** `import type`, or only names with `type`: removed at compile time. */
   readonly typeOnly: boolean;
+  /** `import('…')`: loaded when it is reached. */
+  readonly isDynamic: boolean;
 }
 
 const dynamicImport = /\bimport\('([^']+)'\)/g;
@@ -24,17 +26,19 @@ export function filesBelow(folder: string): string[] {
 export function importsOf(file: string): Import[] {
   const text = readFileSync(file, 'utf8');
   const imports = [...text.matchAll(staticImport)].map(([, names = '', specifier = '']) =>
-    importOf(file, specifier, isTypeOnly(names)),
+    importOf(file, specifier, { typeOnly: isTypeOnly(names), isDynamic: false }),
   );
   return [
     ...imports,
-    ...[...text.matchAll(dynamicImport)].map(([, specifier = '']) => importOf(file, specifier, false)),
+    ...[...text.matchAll(dynamicImport)].map(([, specifier = '']) =>
+      importOf(file, specifier, { typeOnly: false, isDynamic: true }),
+    ),
   ];
 }
 
-function importOf(file: string, specifier: string, typeOnly: boolean): Import {
+function importOf(file: string, specifier: string, kind: Pick<Import, 'typeOnly' | 'isDynamic'>): Import {
   const relative = specifier.startsWith('.');
-  return { from: file, to: relative ? normalize(join(dirname(file), specifier)) : specifier, relative, typeOnly };
+  return { from: file, to: relative ? normalize(join(dirname(file), specifier)) : specifier, relative, ...kind };
 }
 
 function isTypeOnly(names: string): boolean {

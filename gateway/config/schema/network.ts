@@ -34,6 +34,23 @@ export const pageUrl = scalar({
   },
 });
 
+/** A collector. The paths of the signals are appended to the URL. */
+export const collectorUrl = scalar({
+  accepts: ['string'],
+  expected: 'a URL such as http://collector:4318',
+  json: { type: 'string', pattern: '^https?://[^?#@\\s]+$', examples: ['http://collector:4318'] },
+  parse: (input): string | Wrong => {
+    const url = parseUrl(input);
+    if (url instanceof Wrong) return url;
+    if (/[?#]/.test(input)) return new Wrong('has a query or a fragment', 'Leave out what follows the path.');
+    const path = url.pathname.replace(/\/+$/, '');
+    const signal = /\/v1\/(?:traces|metrics|logs)$/.exec(path)?.[0];
+    return signal === undefined
+      ? url.origin + path
+      : new Wrong(`ends with ${signal}`, `Leave out ${signal}: the gateway appends it.`);
+  },
+});
+
 function parseUrl(input: string): URL | Wrong {
   if (!/^https?:\/\//i.test(input)) return new Wrong('is not an http:// or https:// URL');
   const url = URL.parse(input);

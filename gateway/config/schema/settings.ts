@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { LogSettings } from '../snapshot.ts';
-import { basePath, hostPort, network, publicOrigin } from './network.ts';
+import { basePath, collectorUrl, hostPort, network, publicOrigin } from './network.ts';
 import { optionalUnlessEmpty, scalar, section, Wrong } from './scalar.ts';
 import { instant, period, periodOrOff, share, size, timerOrOff } from './units.ts';
 import { filePath, flag, identifier, integer, oneOf, text, token, workers } from './words.ts';
@@ -92,6 +92,19 @@ export const log = section({
     .describe(
       'Additional query and path parameters whose values are not logged. Values of token, key, secret, password, session, signature and similar names are never logged.',
     ),
+});
+
+/** Export over OTLP. */
+export const telemetry = section({
+  otlp: optionalUnlessEmpty(collectorUrl).describe(
+    'The URL of a collector for OTLP over HTTP, such as http://collector:4318; /v1/traces and /v1/metrics are appended. An unquoted variable that is empty means no export.',
+  ),
+  sample: share
+    .optional()
+    .describe(
+      'The share of new traces that are recorded. A trace that the client began is recorded if the client marked it as sampled. By default 1%, unless OTEL_TRACES_SAMPLER is set.',
+    ),
+  metrics: flag.prefault(false).describe('Whether the histogram http.server.request.duration is exported as well.'),
 });
 
 const orEmpty = (input: unknown): unknown => (input === null ? {} : input);

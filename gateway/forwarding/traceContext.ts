@@ -1,0 +1,84 @@
+import { randomFillSync } from 'node:crypto';
+
+// W3C Trace Context §3.2.2: a version other than ff, and ids that are not all zeros.
+const wellFormed = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
+const lengthOfVersion00 = 55;
+const sampledFlag = 1;
+/** The trace id is random (Trace Context Level 2 §3.2.2.5.2). Passed on with a new parent id, unlike unknown flags. */
+const randomFlag = 2;
+
+// Random hexadecimal digits are made for 128 pairs of a trace id and a span id at once, because a call for each pair would be
+// the slowest part of this file.
+const traceDigits = 32;
+const spanDigits = 16;
+const pool = Buffer.alloc(128 * 24);
+let randomDigits = '';
+let used = 0;
+
+/** The span of one exchange, which the gateway exports. */
+export interface ServerSpan {
+  readonly id: string;
+  /** The span of the client; undefined: the trace begins here. */
+  readonly parentId: string | undefined;
+  /** The trace flags that targets receive, two hexadecimal digits. */
+  readonly flags: string;
+}
+
+/**
+ * The client's `traceparent` if it is valid, else that of a new trace. `sample`: the share of new traces that are marked as
+ * sampled. Backends follow this flag (W3C Trace Context §3.2.2.5.1), and would trace nothing without it.
+ */
+export function traceparentFrom(given: string | undefined, sample = 1): string {
+  if (
+    given !== undefined &&
+    wellFormed.test(given) &&
+    (!given.startsWith('00') || given.length === lengthOfVersion00)
+  ) {
+    return given;
+  }
+  const traceId = digits(traceDigits);
+  return `00-${traceId}-${digits(spanDigits)}-${isSampled(traceId, sample) ? '01' : '00'}`;
+}
+
+/** The trace that a valid `traceparent` belongs to. */
+export function traceIdOf(traceparent: string): string {
+  return traceparent.slice(3, 35);
+}
+
+/**
+ * The span to record for a valid `traceparent`; undefined if its trace is not sampled. The span of a new trace has the id in
+ * its `traceparent`; else that id is its parent. `given`: as received from the client.
+ */
+export function serverSpanOf(traceparent: string, given: string | undefined): ServerSpan | undefined {
+  const flags = Number.parseInt(traceparent.slice(53, 55), 16);
+  if ((flags & sampledFlag) === 0) return undefined;
+  const id = traceparent.slice(36, 52);
+  if (traceparent !== given) return { id, parentId: undefined, flags: '01' };
+  return { id: digits(spanDigits), parentId: id, flags: `0${flags & (sampledFlag | randomFlag)}` };
+}
+
+/** The id of the span of an attempt, counted from 1. It follows from the server span, so it need not be stored. */
+export function attemptSpanId({ id }: ServerSpan, attempt: number): string {
+  const last = (Number.parseInt(id.slice(14), 16) + attempt) & 0xff;
+  return id.slice(0, 14) + last.toString(16).padStart(2, '0');
+}
+
+/** The `traceparent` that a target receives: its spans become children of the attempt. */
+export function traceparentOfAttempt(traceparent: string, span: ServerSpan, attempt: number): string {
+  return `00-${traceIdOf(traceparent)}-${attemptSpanId(span, attempt)}-${span.flags}`;
+}
+
+// The threshold test of OpenTelemetry's probability sampler, which reads the last 56 bits; the first 32 of them are enough.
+function isSampled(traceId: string, sample: number): boolean {
+  if (sample >= 1 || sample <= 0) return sample >= 1;
+  return Number.parseInt(traceId.slice(18, 26), 16) >= (1 - sample) * 2 ** 32;
+}
+
+function digits(count: number): string {
+  if (used + count > randomDigits.length) {
+    randomDigits = randomFillSync(pool).toString('hex');
+    used = 0;
+  }
+  used += count;
+  return randomDigits.slice(used - count, used);
+}

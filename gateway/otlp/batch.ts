@@ -1,0 +1,79 @@
+import type { TelemetrySettings } from '../config/snapshot.ts';
+import type { ExchangeRecord, SpanRecord } from '../observability/exchangeRecord.ts';
+import type { ShownSettings } from '../observability/logLine.ts';
+import type { DurationRow } from './durations.ts';
+
+// What serving processes send to the exporter, and the exporter to its thread: plain data that can be cloned.
+
+/** A sampled exchange. It becomes a server span and a client span for each attempt. */
+export interface SpanRow
+  extends Pick<
+    ExchangeRecord,
+    | 'traceId'
+    | 'at'
+    | 'duration'
+    | 'version'
+    | 'stage'
+    | 'method'
+    | 'path'
+    | 'query'
+    | 'status'
+    | 'problem'
+    | 'fault'
+    | 'cause'
+    | 'address'
+    | 'scheme'
+  > {
+  readonly span: SpanRecord;
+  /** `/api/v1/drinks/{id}`; undefined if it is not known, or one too many. */
+  readonly route: string | undefined;
+  /** As in the usage ledger: a tag, never a key. Undefined without a ledger. */
+  readonly client: string | undefined;
+  readonly userAgent: string | undefined;
+}
+
+/** What one process has recorded since its last batch. */
+export interface OtlpBatch {
+  readonly spans: readonly SpanRow[];
+  readonly durations: readonly DurationRow[];
+  /** Spans that did not fit. */
+  readonly dropped: number;
+}
+
+/** Takes a batch. The promise resolves once the next one may be sent. */
+export type OtlpSink = (batch: OtlpBatch) => Promise<void> | void;
+
+export interface ExportSettings extends TelemetrySettings {
+  /** Secrets and addresses are hidden as in the access log. */
+  readonly shown: ShownSettings;
+}
+
+/** What the thread starts with. */
+export interface ExportStart {
+  readonly settings: ExportSettings;
+  /** Epoch ms; durations are counted from here on. */
+  readonly startedAt: number;
+}
+
+/** From the exporter to its thread. */
+export type ExportCommand =
+  | { readonly kind: 'configure'; readonly settings: ExportSettings }
+  | { readonly kind: 'export'; readonly batch: OtlpBatch }
+  /** Export what waits, then end. */
+  | { readonly kind: 'close' };
+
+/** From the thread. */
+export type ExportReport =
+  /** One request to the collector. `reason`: why it failed, so that its spans are dropped; undefined: it succeeded. */
+  | {
+      readonly kind: 'result';
+      readonly signal: 'spans' | 'metrics';
+      readonly spans: number;
+      readonly reason: string | undefined;
+    }
+  | { readonly kind: 'notice'; readonly line: string };
+
+/** The number of spans of an exchange. */
+export function spanCount({ span }: SpanRow): number {
+  return 1 + span.attempts.length;
+}

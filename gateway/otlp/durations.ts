@@ -1,0 +1,137 @@
+import type { Stage } from '../lifecycle/stage.ts';
+import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
+import { errorTypeOf, methodAttribute, noResponse } from './semantics.ts';
+
+/** Seconds: the bounds that the semantic conventions advise for http.server.request.duration. */
+export const bounds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
+/** The limit of the OpenTelemetry SDKs for the attribute sets of a metric. Further ones are added up in one. */
+const maxRows = 2_000;
+const overflow = { 'otel.metric.overflow': true };
+
+/** The durations of the requests with the same attributes, in seconds. */
+export interface DurationRow {
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  /** One more than there are bounds. */
+  readonly counts: number[];
+  count: number;
+  sum: number;
+  min: number;
+  max: number;
+}
+
+interface CountedRow {
+  readonly status: number;
+  readonly stage: Stage | undefined;
+  readonly method: string;
+  readonly scheme: string;
+  readonly errorType: string | undefined;
+  readonly row: DurationRow;
+}
+
+/** The durations of one process since the last `take`. A request costs a look-up by its route and a few additions. */
+export class DurationCounts {
+  #byRoute = new Map<string | undefined, CountedRow[]>();
+  #rows: DurationRow[] = [];
+  #overflow: DurationRow | undefined;
+
+  /** `route`: with its version, `/v1/drinks/{id}`. Tunnels and event streams are left out: they have no latency. */
+  add(exchange: ExchangeRecord, route: string | undefined): void {
+    const { method, status, streamed, duration } = exchange;
+    if (status === 101 || streamed || method === '') return;
+    addTo(this.#rowOf(exchange, route), duration / 1000);
+  }
+
+  take(): DurationRow[] {
+    const rows = this.#overflow ? [...this.#rows, this.#overflow] : this.#rows;
+    this.#byRoute = new Map();
+    this.#rows = [];
+    this.#overflow = undefined;
+    return rows;
+  }
+
+  #rowOf(exchange: ExchangeRecord, route: string | undefined): DurationRow {
+    const { method, status, stage, scheme } = exchange;
+    const errorType = errorTypeOf(exchange);
+    let known = this.#byRoute.get(route);
+    for (const one of known ?? []) {
+      const isSame = one.status === status && one.method === method && one.stage === stage;
+      if (isSame && one.scheme === scheme && one.errorType === errorType) return one.row;
+    }
+    if (this.#rows.length >= maxRows) {
+      this.#overflow ??= emptyRow(overflow);
+      return this.#overflow;
+    }
+    const row = emptyRow(attributesOf(exchange, route, errorType));
+    this.#rows.push(row);
+    known ??= [];
+    known.push({ status, stage, method, scheme, errorType, row });
+    this.#byRoute.set(route, known);
+    return row;
+  }
+}
+
+/** The durations of all processes since the start, or since the last collection. */
+export class DurationTotals {
+  readonly #rows = new Map<string, DurationRow>();
+
+  add(rows: readonly DurationRow[]): void {
+    for (const row of rows) {
+      const total = this.#totalFor(row.attributes);
+      for (const [at, count] of row.counts.entries()) total.counts[at] = (total.counts[at] as number) + count;
+      total.count += row.count;
+      total.sum += row.sum;
+      total.min = Math.min(total.min, row.min);
+      total.max = Math.max(total.max, row.max);
+    }
+  }
+
+  get rows(): readonly DurationRow[] {
+    return [...this.#rows.values()];
+  }
+
+  clear(): void {
+    this.#rows.clear();
+  }
+
+  #totalFor(attributes: DurationRow['attributes']): DurationRow {
+    const key = JSON.stringify(attributes);
+    const known = this.#rows.get(key);
+    if (known) return known;
+    if (this.#rows.size >= maxRows && attributes !== overflow) return this.#totalFor(overflow);
+    const added = emptyRow(attributes);
+    this.#rows.set(key, added);
+    return added;
+  }
+}
+
+function emptyRow(attributes: DurationRow['attributes']): DurationRow {
+  const counts = new Array<number>(bounds.length + 1).fill(0);
+  return { attributes, counts, count: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: 0 };
+}
+
+function addTo(row: DurationRow, seconds: number): void {
+  let at = 0;
+  while (at < bounds.length && seconds > (bounds[at] as number)) at += 1;
+  row.counts[at] = (row.counts[at] as number) + 1;
+  row.count += 1;
+  row.sum += seconds;
+  if (seconds < row.min) row.min = seconds;
+  if (seconds > row.max) row.max = seconds;
+}
+
+function attributesOf(
+  { method, status, scheme, version, stage }: ExchangeRecord,
+  route: string | undefined,
+  errorType: string | undefined,
+): DurationRow['attributes'] {
+  return {
+    'http.request.method': methodAttribute(method),
+    'url.scheme': scheme,
+    ...(status === noResponse ? {} : { 'http.response.status_code': status }),
+    ...(route === undefined ? {} : { 'http.route': route }),
+    ...(errorType === undefined ? {} : { 'error.type': errorType }),
+    ...(version === '' ? {} : { 'version_gateway.version': version }),
+    ...(stage === undefined ? {} : { 'version_gateway.stage': stage }),
+  };
+}

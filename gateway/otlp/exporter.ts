@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Snapshot } from '../config/snapshot.ts';
+import { type MetricValues, metricOf } from '../observability/exposition.ts';
+import { shownBy } from '../observability/logLine.ts';
+import { OutageNotices } from '../usage/ledger/outage.ts';
+import type { ExportCommand, ExportReport, ExportSettings, ExportStart, OtlpBatch, SpanRow } from './batch.ts';
+import { spanCount } from './batch.ts';
+
+/** Spans that wait for the collector, about a kilobyte each. */
+const defaultMaxWaiting = 8_192;
+/** How long the last spans may take when the gateway stops. */
+const closeMs = 1_500;
+
+/** TypeScript in the sources, JavaScript in the built package, like this file. */
+const threadFile = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url);
+
+export const installCommand =
+  'npm install @opentelemetry/api@1.10.0 @opentelemetry/resources@3.1.0 @opentelemetry/exporter-trace-otlp-proto@0.301.0 @opentelemetry/exporter-metrics-otlp-proto@0.301.0';
+
+/**
+ * Exports the spans and durations of all serving processes, in a thread of the process that operates the gateway. While the
+ * collector does not accept them, a bounded number of spans waits; further ones are dropped and counted. Never throws.
+ */
+export class OtlpExporter {
+  readonly #notice: (line: string) => void;
+  readonly #maxWaiting = Number(process.env['OTEL_BSP_MAX_QUEUE_SIZE']) || defaultMaxWaiting;
+  /** A collector may accept spans but no metrics. */
+  readonly #outages: Readonly<Record<'spans' | 'metrics', OutageNotices>>;
+  #settings: ExportSettings | undefined;
+  /** Of the last settings. */
+  #url = '';
+  #thread: Worker | undefined;
+  /** Sent to the thread and not reported yet. */
+  #waiting = 0;
+  #exported = 0;
+  #dropped = 0;
+  /** Until the next `configure`: a thread that cannot load a package would fail again. */
+  #isUnusable = false;
+
+  constructor(notice: (line: string) => void) {
+    this.#notice = (line) => notice(`telemetry: ${line}`);
+    this.#outages = { spans: new OutageNotices(this.#notice), metrics: new OutageNotices(this.#notice) };
+  }
+
+  /** Applies the settings of a snapshot. Without `telemetry` the thread ends. */
+  async configure({ telemetry, log }: Snapshot): Promise<void> {
+    this.#settings = telemetry && { ...telemetry, shown: shownBy(log) };
+    this.#isUnusable = false;
+    this.#url = telemetry?.otlp ?? this.#url;
+    if (this.#settings === undefined) await this.close();
+    else if (this.#thread) this.#post({ kind: 'configure', settings: this.#settings });
+    else this.#start(this.#settings);
+  }
+
+  take(batch: OtlpBatch): void {
+    this.#dropped += batch.dropped;
+    const spans: SpanRow[] = [];
+    let added = 0;
+    for (const row of batch.spans) {
+      const count = spanCount(row);
+      if (this.#thread && this.#waiting + added + count <= this.#maxWaiting) {
+        spans.push(row);
+        added += count;
+      } else this.#dropped += count;
+    }
+    this.#waiting += added;
+    this.#post({ kind: 'export', batch: { ...batch, spans } });
+    if (!this.#thread && this.#settings && !this.#isUnusable) this.#start(this.#settings);
+  }
+
+  metrics(): readonly MetricValues[] {
+    return [
+      metricOf('version_gateway_otlp_exported_spans_total', [{ labels: {}, value: this.#exported }]),
+      metricOf('version_gateway_otlp_dropped_spans_total', [{ labels: {}, value: this.#dropped }]),
+    ];
+  }
+
+  /** Exports what waits, for a limited time. */
+  async close(): Promise<void> {
+    const thread = this.#thread;
+    if (!thread) return;
+    this.#settings = undefined;
+    const ended = once(thread, 'exit');
+    thread.ref();
+    this.#post({ kind: 'close' });
+    const timer = setTimeout(() => void thread.terminate(), closeMs);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  #start(settings: ExportSettings): void {
+    const workerData: ExportStart = { settings, startedAt: Date.now() };
+    const thread = new Worker(threadFile, { workerData });
+    thread.unref();
+    this.#thread = thread;
+    let reason: string | undefined;
+    thread.on('message', (report: ExportReport) => this.#onReport(report));
+    thread.on('error', (error: NodeJS.ErrnoException) => {
+      this.#isUnusable = error.code === 'ERR_MODULE_NOT_FOUND';
+      reason = this.#isUnusable
+        ? `nothing is exported: ${error.message.split(' imported from')[0]}.  Run ${installCommand}`
+        : `the thread that exports spans has ended: ${error.message}.  A new one is started.`;
+    });
+    thread.on('exit', () => this.#onExit(thread, reason));
+  }
+
+  #onReport(report: ExportReport): void {
+    if (report.kind === 'notice') {
+      this.#notice(report.line);
+      return;
+    }
+    const { signal, spans, reason } = report;
+    this.#waiting -= spans;
+    if (reason !== undefined) {
+      this.#dropped += spans;
+      this.#outages[signal].failed(`${this.#url} does not accept ${signal}: ${reason}.`);
+      return;
+    }
+    this.#exported += spans;
+    this.#outages[signal].recovered(`${signal} are exported again; ${this.#dropped} spans were dropped so far.`);
+  }
+
+  #onExit(thread: Worker, reason: string | undefined): void {
+    if (thread !== this.#thread) return;
+    this.#thread = undefined;
+    const lost = this.#waiting;
+    this.#dropped += lost;
+    this.#waiting = 0;
+    if (reason !== undefined) this.#outages.spans.failed(reason);
+    else if (lost > 0) this.#notice(`${lost} spans were not exported in time.`);
+  }
+
+  #post(command: ExportCommand): void {
+    this.#thread?.postMessage(command);
+  }
+}

@@ -1,0 +1,133 @@
+import type { Snapshot } from '../config/snapshot.ts';
+import type { ExchangeRecord, Recorder } from '../observability/exchangeRecord.ts';
+import { RouteNames } from '../usage/counting/routeNames.ts';
+import { otherRoute } from '../usage/usageRow.ts';
+import type { OtlpSink, SpanRow } from './batch.ts';
+import { spanCount } from './batch.ts';
+import { DurationCounts } from './durations.ts';
+
+/** Spans are passed on after this time, or when there are many. */
+const spansMs = 1_000;
+const manySpans = 256;
+/** While the sink is busy, more spans than this are dropped. */
+const maxWaiting = 2_048;
+/** Durations are added up for this many batches: a metric is exported once a minute. */
+const batchesPerDurations = 10;
+
+interface VersionRoutes {
+  readonly names: RouteNames;
+  /** The route of each name. Made once, because the hash of a new string would be computed for each request. */
+  readonly byName: Map<string, string | undefined>;
+}
+
+/** Collects the spans and durations of one process for the exporter. It calls no SDK: that would cost more than a request. */
+export class OtlpRecorder implements Recorder {
+  readonly #send: OtlpSink;
+  readonly #timer: NodeJS.Timeout;
+  #settings: Snapshot['telemetry'];
+  #routePrefix = '';
+  #maxRoutes = 0;
+  #routes = new Map<string, VersionRoutes>();
+  #spans: SpanRow[] = [];
+  #waiting = 0;
+  #dropped = 0;
+  #durations = new DurationCounts();
+  #batches = 0;
+  #isBusy = false;
+
+  constructor(send: OtlpSink) {
+    this.#send = send;
+    this.#timer = setInterval(() => this.#onTimer(), spansMs).unref();
+  }
+
+  /** Applies the settings of a snapshot. What was recorded before is passed on. */
+  configure({ telemetry, gateway, usage }: Snapshot): void {
+    this.flush();
+    this.#settings = telemetry;
+    if (this.#routePrefix === gateway.basePath && this.#maxRoutes === usage.maxRoutes) return;
+    this.#routePrefix = gateway.basePath;
+    this.#maxRoutes = usage.maxRoutes;
+    this.#routes = new Map();
+  }
+
+  /** `client`: its tag in the usage ledger; undefined without a ledger. */
+  record(exchange: ExchangeRecord, client?: string): void {
+    const { span } = exchange;
+    const measures = this.#settings?.metrics === true;
+    if (!measures && !span) return;
+    const route = this.#routeOf(exchange);
+    if (measures) this.#durations.add(exchange, route);
+    if (span) this.#add({ ...rowOf(exchange), span, route, client });
+  }
+
+  /** Passes on everything, even if the sink is busy. */
+  flush(): void {
+    this.#batches = 0;
+    this.#passOn(this.#durations.take());
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.flush();
+  }
+
+  #onTimer(): void {
+    if (this.#isBusy) return;
+    this.#batches += 1;
+    if (this.#batches >= batchesPerDurations) this.flush();
+    else this.#passOn([]);
+  }
+
+  #add(row: SpanRow): void {
+    const count = spanCount(row);
+    if (this.#waiting + count > maxWaiting) {
+      this.#dropped += count;
+      return;
+    }
+    this.#spans.push(row);
+    this.#waiting += count;
+    if (this.#waiting >= manySpans && !this.#isBusy) this.#passOn([]);
+  }
+
+  #passOn(durations: ReturnType<DurationCounts['take']>): void {
+    const batch = { spans: this.#spans, durations, dropped: this.#dropped };
+    if (batch.spans.length === 0 && durations.length === 0 && batch.dropped === 0) return;
+    this.#spans = [];
+    this.#waiting = 0;
+    this.#dropped = 0;
+    const sent = this.#send(batch);
+    if (sent === undefined) return;
+    this.#isBusy = true;
+    void sent.finally(() => {
+      this.#isBusy = false;
+    });
+  }
+
+  /** As the usage ledger names it, with the prefix: `/api/v1/drinks/{id}`. */
+  #routeOf({ version, method, resource, paths, status }: ExchangeRecord): string | undefined {
+    if (version === '') return undefined;
+    let routes = this.#routes.get(version);
+    if (routes === undefined) {
+      routes = { names: new RouteNames(this.#maxRoutes), byName: new Map([[otherRoute, undefined]]) };
+      this.#routes.set(version, routes);
+    }
+    const { names, byName } = routes;
+    const name = names.nameOf(method, resource, paths, status);
+    const known = byName.get(name);
+    if (known !== undefined || byName.has(name)) return known;
+    const route = `${this.#routePrefix}/${version}${name.slice(name.indexOf(' ') + 1)}`;
+    byName.set(name, route);
+    return route;
+  }
+}
+
+function rowOf(exchange: ExchangeRecord): Omit<SpanRow, 'span' | 'route' | 'client'> {
+  const { traceId, at, duration, version, stage, method, path, query, status } = exchange;
+  const { problem, fault, cause, address, scheme, rawHeaders } = exchange;
+  const userAgentAt = rawHeaders.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'user-agent');
+  const userAgent = userAgentAt === -1 ? undefined : rawHeaders[userAgentAt + 1];
+  return {
+    ...{ traceId, at, duration, version, stage, method, path, query, status },
+    ...{ problem, fault, cause, address, scheme, userAgent },
+  };
+}

@@ -1,0 +1,155 @@
+import { type Attributes, createTraceState, type HrTime, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import type { Resource } from '@opentelemetry/resources';
+import type { AttemptRecord } from '../observability/exchangeRecord.ts';
+import { redactPath, redactQuery } from '../observability/redact.ts';
+import { networkOf } from '../shared/network.ts';
+import type { ExportSettings, SpanRow } from './batch.ts';
+import { errorTypeOf, methodAttribute, noResponse } from './semantics.ts';
+
+type ReadableSpan = Parameters<OTLPTraceExporter['export']>[0][number];
+type Shown = ExportSettings['shown'];
+
+/** Where spans come from: the gateway as a service, and its instrumentation. */
+export interface Origin {
+  readonly resource: Resource;
+  readonly scope: ReadableSpan['instrumentationScope'];
+}
+
+/** The server span of an exchange, then the client span of each attempt. */
+export function spansOf(row: SpanRow, shown: Shown, origin: Origin): ReadableSpan[] {
+  return [serverSpan(row, shown, origin), ...row.span.attempts.map((_, at) => clientSpan(row, at, shown, origin))];
+}
+
+function serverSpan(row: SpanRow, shown: Shown, origin: Origin): ReadableSpan {
+  const { span, route, status, cause, duration } = row;
+  const method = methodAttribute(row.method);
+  const shownMethod = method === '_OTHER' ? 'HTTP' : method;
+  const isError = status >= 500 || row.fault === 'target' || row.fault === 'gateway';
+  return {
+    ...common(row, span.id, span.parentId, true, origin),
+    name: route === undefined ? shownMethod : `${shownMethod} ${route}`,
+    kind: SpanKind.SERVER,
+    ...times(row.at, 0, duration),
+    status: statusOf(isError, cause),
+    attributes: defined({
+      ...methodAttributes(row),
+      'url.scheme': row.scheme,
+      'url.path': redactPath(row.path, shown.secretNames),
+      'url.query': shown.query && row.query !== '' ? redactQuery(row.query, shown.secretNames) : undefined,
+      'http.route': route,
+      'http.response.status_code': status === noResponse ? undefined : status,
+      'error.type': errorTypeOf(row),
+      ...serverAttributes(`${row.scheme}://${span.host}`),
+      'network.protocol.version': span.httpVersion,
+      'client.address': shownAddress(row.address, shown.address),
+      'user_agent.original': row.userAgent,
+      ...ownAttributes(row),
+      'version_gateway.client': row.client,
+    }),
+  };
+}
+
+function clientSpan(row: SpanRow, at: number, shown: Shown, origin: Origin): ReadableSpan {
+  const attempt = row.span.attempts[at] as AttemptRecord;
+  const { target, sentAfter, endedAfter = row.duration, status, cause } = attempt;
+  const method = methodAttribute(row.method);
+  const errorType = attemptErrorType(attempt);
+  return {
+    ...common(row, attempt.id, row.span.id, false, origin),
+    name: method === '_OTHER' ? 'HTTP' : method,
+    kind: SpanKind.CLIENT,
+    ...times(row.at, sentAfter, endedAfter),
+    status: statusOf(errorType !== undefined, cause),
+    attributes: defined({
+      ...methodAttributes(row),
+      'url.full': `${target}${shownTargetPath(row.span.targetPath, shown)}`,
+      ...serverAttributes(target),
+      'http.request.resend_count': at === 0 ? undefined : at,
+      'http.response.status_code': status,
+      'network.protocol.version': status === undefined ? undefined : '1.1',
+      'error.type': errorType,
+      ...ownAttributes(row),
+    }),
+  };
+}
+
+/** Undefined for a complete response below 400. */
+function attemptErrorType({ failure, status }: AttemptRecord): string | undefined {
+  if (failure !== undefined) return failure;
+  if (status === undefined) return 'cancelled';
+  return status >= 400 ? String(status) : undefined;
+}
+
+type Common = Omit<ReadableSpan, 'name' | 'kind' | 'startTime' | 'endTime' | 'duration' | 'status' | 'attributes'>;
+
+/** `parentIsRemote`: the parent is a span of the client. */
+function common(
+  { traceId, span: { tracestate } }: SpanRow,
+  spanId: string,
+  parentId: string | undefined,
+  parentIsRemote: boolean,
+  { resource, scope }: Origin,
+): Common {
+  const traceFlags = 1;
+  const traceState = tracestate === undefined ? {} : { traceState: createTraceState(tracestate) };
+  const parent = parentId && { traceId, spanId: parentId, traceFlags, isRemote: parentIsRemote };
+  return {
+    spanContext: () => ({ traceId, spanId, traceFlags, ...traceState }),
+    ...(parent ? { parentSpanContext: parent } : {}),
+    ...{ resource, instrumentationScope: scope, ended: true },
+    ...{ links: [], events: [], droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
+  };
+}
+
+/** `start`: epoch ms; the others in ms after it. */
+function times(start: number, begin: number, end: number): Pick<ReadableSpan, 'startTime' | 'endTime' | 'duration'> {
+  return { startTime: hrTime(start + begin), endTime: hrTime(start + end), duration: hrTime(end - begin) };
+}
+
+/** Seconds and nanoseconds, with the resolution of a microsecond. */
+export function hrTime(ms: number): HrTime {
+  const us = Math.round(ms * 1000);
+  return [Math.floor(us / 1e6), (us % 1e6) * 1000];
+}
+
+function statusOf(isError: boolean, cause: string | undefined): ReadableSpan['status'] {
+  if (!isError) return { code: SpanStatusCode.UNSET };
+  return { code: SpanStatusCode.ERROR, ...(cause === undefined ? {} : { message: cause }) };
+}
+
+function methodAttributes({ method }: SpanRow): Attributes {
+  const known = methodAttribute(method);
+  return { 'http.request.method': known, 'http.request.method_original': known === '_OTHER' ? method : undefined };
+}
+
+function ownAttributes({ version, stage, span: { successor } }: SpanRow): Attributes {
+  return {
+    'version_gateway.version': version || undefined,
+    'version_gateway.stage': stage,
+    'version_gateway.successor': successor,
+  };
+}
+
+/** `server.address` and `server.port` of a URL; neither if it names no host. */
+function serverAttributes(url: string): Attributes {
+  const parsed = URL.parse(url);
+  if (!parsed) return {};
+  const port = parsed.port === '' ? { 'http:': 80, 'https:': 443 }[parsed.protocol] : Number(parsed.port);
+  return { 'server.address': parsed.hostname, 'server.port': port };
+}
+
+function shownTargetPath(path: string, { query, secretNames }: Shown): string {
+  const at = path.indexOf('?');
+  if (at === -1) return redactPath(path, secretNames);
+  return `${redactPath(path.slice(0, at), secretNames)}${query ? `?${redactQuery(path.slice(at + 1), secretNames)}` : ''}`;
+}
+
+function shownAddress(address: string, how: Shown['address']): string | undefined {
+  if (how === 'full') return address;
+  return how === 'none' ? undefined : networkOf(address) || undefined;
+}
+
+function defined(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+}

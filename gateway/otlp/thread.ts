@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import { DiagLogLevel, diag, ValueType } from '@opentelemetry/api';
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  type ExportCommand,
+  type ExportReport,
+  type ExportSettings,
+  type ExportStart,
+  type SpanRow,
+  spanCount,
+} from './batch.ts';
+import { bounds, DurationTotals } from './durations.ts';
+import { hrTime, spansOf } from './spans.ts';
+
+// The entry point of the thread that exports spans and metrics. Only this thread loads the OpenTelemetry packages.
+
+/** Exchanges in one request to the collector. */
+const batchSize = 256;
+/** The pause after a failed request, doubled with each failure in a row. The exporter has retried the request before. */
+const firstPauseMs = 1_000;
+const maxPauseMs = 30_000;
+const metricIntervalMs = Number(process.env['OTEL_METRIC_EXPORT_INTERVAL']) || 60_000;
+const isDelta = /^(?:delta|lowmemory)$/i.test(process.env['OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'] ?? '');
+
+type Resource = ReturnType<typeof resourceFromAttributes>;
+type ResourceMetrics = Parameters<OTLPMetricExporter['export']>[0];
+type Exporter<Items> = {
+  export(items: Items, done: (result: { readonly error?: Error; readonly code: number }) => void): void;
+};
+
+// Requests take precedence if both threads share a core. Only Linux has a priority per thread.
+try {
+  if (process.platform === 'linux') setPriority(5);
+} catch {
+  // A sandbox may forbid this call.
+}
+reportWarnings();
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+const scope = { name: 'version-gateway', version: String(version) };
+const resource: Resource = resourceFromAttributes({
+  'service.name': 'version-gateway',
+  'service.version': scope.version,
+  'service.instance.id': randomUUID(),
+}).merge(detectResources({ detectors: [envDetector] }));
+const waiting: SpanRow[] = [];
+const durations = new DurationTotals();
+let { settings, startedAt: collectedAt } = workerData as ExportStart;
+let traces = new OTLPTraceExporter({ url: `${settings.otlp}/v1/traces` });
+let metrics = new OTLPMetricExporter({ url: `${settings.otlp}/v1/metrics` });
+/** Resolves when no span waits; undefined: none does. */
+let exporting: Promise<void> | undefined;
+/** Ends the pause after a failure. */
+let pausing = new AbortController();
+let isClosing = false;
+
+const timer = setInterval(() => void exportMetrics(), metricIntervalMs).unref();
+
+parentPort?.on('message', (command: ExportCommand) => {
+  if (command.kind === 'configure') configure(command.settings);
+  else if (command.kind === 'close') void close();
+  else {
+    durations.add(command.batch.durations);
+    waiting.push(...command.batch.spans);
+    startExport();
+  }
+});
+
+function configure(next: ExportSettings): void {
+  const hasMoved = next.otlp !== settings.otlp;
+  settings = next;
+  if (!hasMoved) return;
+  pausing.abort();
+  traces = new OTLPTraceExporter({ url: `${next.otlp}/v1/traces` });
+  metrics = new OTLPMetricExporter({ url: `${next.otlp}/v1/metrics` });
+}
+
+function startExport(): void {
+  exporting ??= exportSpans().finally(() => {
+    exporting = undefined;
+  });
+}
+
+/** One request at a time. The exporter in front of this thread limits how many spans wait here. */
+async function exportSpans(): Promise<void> {
+  let pause = firstPauseMs;
+  while (waiting.length > 0) {
+    const rows = waiting.splice(0, batchSize);
+    const spans = rows.reduce((sum, row) => sum + spanCount(row), 0);
+    const all = rows.flatMap((row) => spansOf(row, settings.shown, { resource, scope }));
+    const reason = await failureOf(traces, all);
+    post({ kind: 'result', signal: 'spans', spans, reason });
+    if (reason === undefined) pause = firstPauseMs;
+    else if (!isClosing) {
+      pausing = new AbortController();
+      await sleep(pause, undefined, { signal: pausing.signal }).catch(() => {});
+      pause = Math.min(2 * pause, maxPauseMs);
+    }
+  }
+}
+
+async function exportMetrics(): Promise<void> {
+  const { rows } = durations;
+  if (!settings.metrics || rows.length === 0) return;
+  const now = Date.now();
+  const startTime = hrTime(collectedAt);
+  const dataPoints = rows.map(({ attributes, counts, count, sum, min, max }) => {
+    const value = { buckets: { boundaries: bounds, counts: [...counts] }, count, sum, min, max };
+    return { startTime, endTime: hrTime(now), attributes, value };
+  });
+  if (isDelta) {
+    durations.clear();
+    collectedAt = now;
+  }
+  const histogram: ResourceMetrics['scopeMetrics'][number]['metrics'][number] = {
+    descriptor: {
+      name: 'http.server.request.duration',
+      description: 'Duration of HTTP server requests.',
+      unit: 's',
+      valueType: ValueType.DOUBLE,
+    },
+    aggregationTemporality: isDelta ? 0 : 1,
+    dataPointType: 0,
+    dataPoints,
+  };
+  const reason = await failureOf(metrics, { resource, scopeMetrics: [{ scope, metrics: [histogram] }] });
+  post({ kind: 'result', signal: 'metrics', spans: 0, reason });
+}
+
+/** Exports what waits, without pauses, then ends the thread. */
+async function close(): Promise<void> {
+  isClosing = true;
+  pausing.abort();
+  clearInterval(timer);
+  startExport();
+  await exporting;
+  await exportMetrics();
+  parentPort?.close();
+}
+
+/** Undefined: the collector has accepted the items. */
+function failureOf<Items>(exporter: Exporter<Items>, items: Items): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    try {
+      exporter.export(items, ({ code, error }) => resolve(code === 0 ? undefined : reasonOf(error)));
+    } catch (error) {
+      resolve(reasonOf(error));
+    }
+  });
+}
+
+function reasonOf(error: unknown): string {
+  const { message = '', code } = (error ?? {}) as { readonly message?: string; readonly code?: unknown };
+  const text = message === '' ? 'no reason given' : message;
+  return typeof code === 'number' ? `status ${code}, ${text}` : text;
+}
+
+/** Passes on warnings of the packages, such as an invalid OTEL_* variable or spans that the collector has rejected. */
+function reportWarnings(): void {
+  const known = new Set<string>();
+  const warn = (...parts: unknown[]): void => {
+    const line = parts.map(String).join(' ');
+    if (known.has(line) || known.size >= 100) return;
+    known.add(line);
+    post({ kind: 'notice', line });
+  };
+  const ignore = (): void => {};
+  diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
+}
+
+function post(report: ExportReport): void {
+  parentPort?.postMessage(report);
+}
