@@ -21,7 +21,14 @@ function composeSpec() {
   return ajv.compile(schema);
 }
 
-describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) => {
+const compositions = [
+  'docker-compose.yml',
+  'docker-compose.scale.yml',
+  'docker-compose.fleet.yml',
+  'deploy/swarm/stack.yml',
+];
+
+describe.each(compositions)('%s', (file) => {
   it('is valid by the Compose Specification', () => {
     const validate = composeSpec();
     expect([validate(parse(read(file))), validate.errors]).toEqual([true, null]);

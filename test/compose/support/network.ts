@@ -65,5 +65,5 @@ function boot(): string {
 
 /** The network bridges of container engines. */
 function bridges(): string[] {
-  return readdirSync('/sys/class/net').filter((name) => /^(docker0|br-[0-9a-f]{12})$/.test(name));
+  return readdirSync('/sys/class/net').filter((name) => /^(docker0|docker_gwbridge|br-[0-9a-f]{12})$/.test(name));
 }

@@ -38,6 +38,8 @@ function mtu(): string[] {
 
 /** Removes the containers, volumes and networks of a killed run. Keeps the images. */
 export async function removeLeftovers(docker: (...args: string[]) => Promise<string>): Promise<void> {
+  // A Swarm would start its tasks again.
+  await docker('swarm', 'leave', '--force').catch(() => {});
   const ids = async (...args: string[]) => (await docker(...args)).split('\n').filter((id) => id !== '');
   const containers = await ids('ps', '--all', '--quiet');
   if (containers.length > 0) await docker('rm', '--force', '--volumes', ...containers);

@@ -8,6 +8,7 @@ const parts = [
   'LICENSE',
   'bin',
   'config',
+  'deploy',
   'docker-compose.scale.yml',
   'docker-compose.yml',
   'gateway',

@@ -14,6 +14,8 @@ import { copyProject, firstCommand } from './project.ts';
 export interface ComposeProject {
   readonly folder: string;
   readonly env: Record<string, string>;
+  /** Whether the engine was started for these tests. */
+  readonly hasOwnEngine: boolean;
 }
 
 declare module 'vitest' {
@@ -50,6 +52,7 @@ async function prepare(cleanup: CleanupSteps): Promise<ComposeProject | string> 
   const project: ComposeProject = {
     folder,
     env: { ...engine.env, ...ports, COMPOSE_PROJECT_NAME: projectName(engine) },
+    hasOwnEngine: engine.startedHere,
   };
   const compose = composeWith(project);
   cleanup.push(() =>

@@ -23,7 +23,8 @@ export interface Stack {
 
 /** Starts all containers for the tests of a file, with the shipped routes.yaml. */
 export function useStack(): Stack {
-  const project: ComposeProject = typeof provided === 'string' ? { folder: '', env: {} } : provided;
+  const project: ComposeProject =
+    typeof provided === 'string' ? { folder: '', env: {}, hasOwnEngine: false } : provided;
   const stack: Stack = {
     project,
     compose: composeWith(project),
