@@ -17,6 +17,8 @@ import { statusOf } from './status.ts';
 export interface Readiness {
   /** False while the gateway starts and while it drains: then load balancers must not send it traffic. */
   ready(): boolean;
+  /** Why its configuration must not be served, in lines; undefined: it may. */
+  refusal?(): readonly string[] | undefined;
 }
 
 /** The application of the admin listener. */
@@ -85,15 +87,17 @@ const noStore: RequestHandler = (_req, res, next) => {
   next();
 };
 
-/** `/healthz`: the process runs. `/readyz`: it accepts traffic. */
+/** `/healthz`: the process runs. `/readyz`: it accepts traffic, and its configuration is accepted. */
 function probeRoutes(readiness: Readiness): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   addProbe(router, '/healthz', (_req, res) => {
     res.type('text/plain').send('ok');
   });
   addProbe(router, '/readyz', (_req, res) => {
-    if (readiness.ready()) res.json({ ready: true });
-    else res.status(503).json({ ready: false, reason: 'The gateway is starting or draining.' });
+    const refusal = readiness.refusal?.();
+    if (!readiness.ready()) res.status(503).json({ ready: false, reason: 'The gateway is starting or draining.' });
+    else if (refusal) res.status(503).json({ ready: false, reason: refusal.join('  ') });
+    else res.json({ ready: true });
   });
   return router;
 }

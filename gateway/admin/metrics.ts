@@ -1,5 +1,6 @@
 import express, { type Router } from 'express';
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { FleetMember } from '../fleet/fleetMember.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import {
   exposition,
@@ -23,7 +24,11 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
     const counts = [...report.workers.map((worker) => worker.metrics ?? []), ...(report.absent ?? [])];
     const now = operations.clock.now();
     const withLastUse = await lastUse.addTo(report, source.current, now);
-    const state = [...gauges(source.current, withLastUse, operations.config(), now), ...ledgerGauges(operations.usage)];
+    const state = [
+      ...gauges(source.current, withLastUse, operations.config(), now),
+      ...ledgerGauges(operations.usage),
+      ...fleetGauges(operations.fleet),
+    ];
     const text = await exposition([...counts, state, operations.exported?.() ?? []]);
     res.set('Content-Type', metricsType).send(text);
   });
@@ -99,6 +104,20 @@ function seconds(ms: number | undefined): number | undefined {
 
 function sample(labels: MetricSample['labels'], value: number | undefined): MetricSample[] {
   return value === undefined ? [] : [{ labels, value }];
+}
+
+function fleetGauges(fleet: Pick<FleetMember, 'status' | 'refusal'> | undefined): MetricValues[] {
+  if (!fleet) return [];
+  const { gateways, config_skew: skew } = fleet.status();
+  const instances = (['heard', 'silent', 'left', 'gone'] as const).map((state) => ({
+    labels: { state },
+    value: gateways.filter((one) => one.state === state).length,
+  }));
+  return [
+    metricOf('version_gateway_fleet_instances', instances),
+    metricOf('version_gateway_fleet_config_skew', [{ labels: {}, value: skew }]),
+    metricOf('version_gateway_fleet_config_refused', [{ labels: {}, value: fleet.refusal ? 1 : 0 }]),
+  ];
 }
 
 type LedgerGauges = Pick<LedgerState, 'problem' | 'incident' | 'waitingRows' | 'foldedByLedger'>;

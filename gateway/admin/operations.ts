@@ -1,4 +1,5 @@
 import type { Snapshot } from '../config/snapshot.ts';
+import type { FleetMember } from '../fleet/fleetMember.ts';
 import type { MetricValues } from '../observability/exposition.ts';
 import type { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport } from '../observability/report.ts';
@@ -24,6 +25,8 @@ export interface Operations {
   readonly exported?: () => readonly MetricValues[];
   /** Absent: the gateway keeps no usage ledger. */
   readonly usage?: LedgerClient | undefined;
+  /** Absent: the gateway is on its own. */
+  readonly fleet?: FleetMember | undefined;
 }
 
 /** What the routes of the admin listener share. */

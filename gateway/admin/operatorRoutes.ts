@@ -12,7 +12,7 @@ import {
 import { statusOf } from './status.ts';
 import { InvalidParameterError, parseRetirementQuery, parseUsageQuery } from './usageQueryParams.ts';
 
-/** `/api/status`, `/api/reload`, `/api/usage` and `/api/versions`: the API behind the dashboard and the CLI. */
+/** `/api/status`, `/api/reload`, `/api/usage`, `/api/versions` and `/api/fleet`: the API behind the dashboard and the CLI. */
 export function operatorRoutes(context: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/status', async (_req, res) => {
@@ -22,6 +22,7 @@ export function operatorRoutes(context: AdminContext): Router {
   addUsage(router, context);
   addNaming(router, context);
   addRetirement(router, context);
+  addFleet(router, context);
   return router;
 }
 
@@ -76,14 +77,44 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
       sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${unknownVersion(snapshot, [])}`);
       return;
     }
-    await sendAnswer(res, () =>
-      operations.usage?.query('retirement', snapshot, {
+    await sendAnswer(res, () => {
+      const quiet = parseRetirementQuery(query) ?? snapshot.retire.quiet;
+      const fleet = operations.fleet?.facts(version, quiet);
+      return operations.usage?.query('retirement', snapshot, {
         version,
-        quiet: parseRetirementQuery(query) ?? snapshot.retire.quiet,
+        quiet,
         report,
+        fleet,
         now: operations.clock.now(),
-      }),
-    );
+      });
+    });
+  });
+}
+
+const maxReasonLength = 300;
+
+/** `GET /api/fleet`: the gateways. `POST /api/fleet/forget`: marks a silent one as gone. */
+function addFleet(router: Router, { operations: { fleet } }: AdminContext): void {
+  const noFleet = 'This gateway is on its own. Set fleet.store in routes.yaml to run several gateways as one.';
+  router.get('/api/fleet', (_req, res) => {
+    if (fleet) res.json(fleet.status());
+    else sendProblem(res, 'NO_FLEET', noFleet);
+  });
+  router.post('/api/fleet/forget', requireJson, express.json({ limit: '16kb' }), async (req, res) => {
+    const { name, reason } = (req.body ?? {}) as Record<string, unknown>;
+    if (!fleet) sendProblem(res, 'NO_FLEET', noFleet);
+    else if (!isLine(name, maxNameLength) || name === '')
+      sendProblem(res, 'BAD_REQUEST', '`name` must be the name of a gateway, as `GET /api/fleet` lists it.');
+    else if (!isLine(reason, maxReasonLength) || reason.trim() === '') {
+      const detail = `\`reason\` must say why the gateway does not exist any more, in one line of at most ${maxReasonLength} characters.`;
+      sendProblem(res, 'BAD_REQUEST', detail);
+    } else {
+      const outcome = await fleet.forget(name, reason);
+      if ('failure' in outcome)
+        sendProblem(res, 'STORE_UNANSWERED', `The shared store does not answer: ${outcome.failure}.`);
+      else if ('refused' in outcome) sendProblem(res, 'NOT_FORGOTTEN', outcome.refused);
+      else res.json(outcome);
+    }
   });
 }
 

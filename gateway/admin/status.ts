@@ -1,4 +1,5 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { FleetMember } from '../fleet/fleetMember.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
@@ -17,8 +18,9 @@ export async function statusOf({ source, operations, lastUse, traffic }: AdminCo
     config: configStatus(operations.config()),
     workers: workersStatus(report),
     usage: ledgerStatus(usage, clock.now()),
-    versions: versionsStatus(source.current, report, clock.now()),
+    versions: versionsStatus(source.current, report, clock.now(), operations.fleet),
     traffic: trafficStatus(traffic.recent),
+    fleet: operations.fleet ? { ...operations.fleet.status(), refusal: operations.fleet.refusal ?? null } : null,
   };
 }
 
@@ -75,7 +77,12 @@ function rounded(ms: number | undefined): number | null {
 }
 
 /** The versions of routes.yaml, and removed ones that still have requests in flight. */
-function versionsStatus(snapshot: Snapshot, report: ServingReport, now: number): object[] {
+function versionsStatus(
+  snapshot: Snapshot,
+  report: ServingReport,
+  now: number,
+  fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
+): object[] {
   const { byMajor, versions } = snapshot;
   const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
   // An unresponsive worker does not report its requests in flight.
@@ -85,7 +92,7 @@ function versionsStatus(snapshot: Snapshot, report: ServingReport, now: number):
     version: Version | undefined,
     versionReport: VersionReport | undefined,
   ): object => ({
-    ...versionStatus(name, version, versionReport, now, isInFlightKnown),
+    ...versionStatus(name, version, versionReport, now, isInFlightKnown, fleet),
     unreachable: unreachable.has(name),
     stopped_before_retired: unreachable.get(name)?.stoppedBeforeRetired ?? false,
     targets: versionReport?.targets.map(targetStatus) ?? [],
@@ -104,10 +111,13 @@ function versionStatus(
   report: VersionReport | undefined,
   now: number,
   isInFlightKnown: boolean,
+  fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
 ): object {
   const stage = version ? stageOf(version, now) : 'removed';
   const inFlight = report?.inFlight ?? 0;
   const waiting = report?.waiting ?? 0;
+  const isEnded = stage === 'retired' || stage === 'removed';
+  const blockedBy = isEnded ? fleet?.stopBlockers(name) : undefined;
   return {
     version: name,
     stage,
@@ -116,7 +126,8 @@ function versionStatus(
     in_flight: inFlight,
     waiting,
     last_served: instant(report?.lastInFlight),
-    safe_to_stop: (stage === 'retired' || stage === 'removed') && inFlight + waiting === 0 && isInFlightKnown,
+    safe_to_stop: isEnded && inFlight + waiting === 0 && isInFlightKnown && (blockedBy ?? []).length === 0,
+    ...(blockedBy && { blocked_by: blockedBy }),
   };
 }
 

@@ -27,7 +27,13 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 const defaultTimeoutMs = 10_000;
 
 // The detail of these problems is complete, so no remedy is added.
-const selfExplanatory: ReadonlySet<unknown> = new Set(['UNKNOWN_VERSION', 'NO_LEDGER']);
+const selfExplanatory: ReadonlySet<unknown> = new Set([
+  'UNKNOWN_VERSION',
+  'NO_LEDGER',
+  'NO_FLEET',
+  'NOT_FORGOTTEN',
+  'STORE_UNANSWERED',
+]);
 
 /** @throws AdminError for a token that cannot be sent in a header */
 export function adminClient({ origin, name, token }: AdminTarget): AdminClient {

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { CompareError } from '../compat/failure.ts';
 import { UnreadableFileError } from '../config/fault.ts';
+import { packageVersion } from '../shared/release.ts';
 import { AdminError } from './adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from './io.ts';
 
@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   status: async () => (await import('./commands/status.ts')).addStatus,
   usage: async () => (await import('./commands/usage.ts')).addUsage,
   tag: async () => (await import('./commands/tag.ts')).addTag,
+  fleet: async () => (await import('./commands/fleet.ts')).addFleet,
   'can-retire': async () => (await import('./commands/canRetire.ts')).addCanRetire,
 };
 
@@ -59,9 +60,4 @@ function commandsFor([name = '']: readonly string[]): Promise<AddCommand[]> {
 /** Errors whose message tells the user what to do; anything else is a defect. */
 function isExplained(error: unknown): error is Error {
   return [UsageError, UnreadableFileError, AdminError, CompareError].some((type) => error instanceof type);
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { FleetSettings } from '../config/snapshot.ts';
+import { packageVersion } from '../shared/release.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
+import { FleetMember } from './fleetMember.ts';
 import { StoreError } from './postgres.ts';
 import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessages.ts';
 
@@ -22,6 +24,8 @@ export interface FleetOptions {
 /** This gateway as a part of its fleet. A thread talks to the shared store; if the thread ends, another one is started. */
 export class Fleet {
   readonly settings: FleetSettings;
+  /** What this gateway and the others know of each other. */
+  readonly member: FleetMember;
   readonly #ledger: WritableLedger;
   readonly #notice: (line: string) => void;
   readonly #outageNotices: OutageNotices;
@@ -32,8 +36,16 @@ export class Fleet {
   #problem: string | undefined | null = null;
   #isStopping = false;
 
-  private constructor(settings: FleetSettings, { ledger, notice = () => {}, worker = workerFile }: FleetOptions) {
+  private constructor(settings: FleetSettings, options: FleetOptions) {
+    const { ledger, notice = () => {}, worker = workerFile } = options;
     this.settings = settings;
+    this.member = new FleetMember({
+      settings,
+      outbox: () => undefined,
+      send: (command) => this.#send(command),
+      notice,
+      release: packageVersion(),
+    });
     this.#ledger = ledger;
     this.#notice = notice;
     this.#outageNotices = new OutageNotices(notice);
@@ -69,6 +81,7 @@ export class Fleet {
   /** Ends the thread, after at most `ms`. */
   async stop(ms: number): Promise<void> {
     this.#isStopping = true;
+    this.member.stop();
     clearTimeout(this.#restart);
     const worker = this.#worker;
     if (worker === undefined) return;
@@ -105,6 +118,8 @@ export class Fleet {
     if (message.kind === 'store') this.#onStore(message.problem);
     else if (message.kind === 'unusable') this.#onStore(message.reason);
     else if (message.kind === 'notice') this.#notice(message.line);
+    else if (message.kind === 'gateways' || message.kind === 'unheard' || message.kind === 'answer')
+      this.member.onReport(message);
   }
 
   #onStore(reason: string | undefined): void {
@@ -119,7 +134,9 @@ export class Fleet {
   #onEnd(reason: string): void {
     this.#worker = undefined;
     if (this.#isStopping) return;
-    this.#onStore(`the thread that talks to it ended${reason}`);
+    const problem = `the thread that talks to it ended${reason}`;
+    this.#onStore(problem);
+    this.member.onReport({ kind: 'unheard', reason: problem });
     this.#restart = setTimeout(() => this.#startThread().unref(), restartMs).unref();
   }
 }

@@ -3,6 +3,7 @@ import { dayMs, type Length, lengths, spanAt } from '../usage/ledger/spans.ts';
 import { type LedgerSettings, limitsOf } from '../usage/ledger/writableLedger.ts';
 import { otherClients, otherRoute } from '../usage/usageRow.ts';
 import { type Folding, foldNames } from './folding.ts';
+import { deleteFormer } from './membership.ts';
 import { type Sql, StoreError, type Transactions } from './postgres.ts';
 import { foldingLock, partitionSizes, schemaName, sumTables } from './schema.ts';
 
@@ -24,6 +25,7 @@ export async function maintainStore(store: Transactions, now: number, settings: 
   const create = `SELECT ${schemaName}.create_partitions($1, $2)`;
   await alone(store, (sql) => sql.query(create, [now - dayMs, now + aheadMs]));
   const folded = await alone(store, (sql) => foldExcess(sql, now, limitsOf(settings)));
+  await alone(store, (sql) => deleteFormer(sql, settings.retention));
   await alone(store, (sql) => deleteOld(sql, now, settings.retention)).catch((error: unknown) => {
     // 55P03: lock_not_available. A long query reads the table.
     if (!(error instanceof StoreError && error.code === '55P03')) throw error;

@@ -96,6 +96,7 @@ const readRows = `
 /** Announces this gateway to the others, in the table `gateways`. */
 export class Membership {
   readonly #sql: Sql;
+  readonly #given: GatewayIdentity;
   #identity: GatewayIdentity;
   /** Since when each version is idle, by the clock of the database. */
   #idleSince = new Map<string, number>();
@@ -104,7 +105,13 @@ export class Membership {
 
   constructor(sql: Sql, identity: GatewayIdentity) {
     this.#sql = sql;
+    this.#given = identity;
     this.#identity = identity;
+  }
+
+  /** Whether it was made for this run of this ledger. */
+  isOf({ instance, epoch }: GatewayIdentity): boolean {
+    return this.#given.instance === instance && this.#given.epoch === epoch;
   }
 
   /** The id of the row of this gateway. */

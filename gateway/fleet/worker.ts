@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { Heartbeats } from './heartbeats.ts';
 import { maintainStore } from './maintenance.ts';
 import { Postgres } from './postgres.ts';
 import { StoreConnection } from './storeConnection.ts';
@@ -16,6 +17,7 @@ const store = new StoreConnection(settings, {
   onSalt: (salt) => post({ kind: 'salt', salt }),
   onChange: (problem) => post({ kind: 'store', problem }),
 });
+const heartbeats = new Heartbeats(store, settings, post);
 // Asks whether the store answers.
 const beat = setInterval(() => void store.query('SELECT 1').catch(() => {}), settings.heartbeat);
 // A maintenance that fails is repeated after an hour. The connection reports that the store is away.
@@ -24,6 +26,7 @@ const maintenance = [setTimeout(maintain, firstMaintenanceMs), setInterval(maint
 
 parentPort?.on('message', (command: FleetCommand) => {
   if (command.kind === 'stop') void stop();
+  else heartbeats.onCommand(command);
 });
 
 try {
@@ -38,6 +41,7 @@ try {
 async function stop(): Promise<void> {
   clearInterval(beat);
   for (const timer of maintenance) clearTimeout(timer);
+  await heartbeats.end(true).catch(() => {});
   await store.close();
   parentPort?.close();
 }

@@ -1,5 +1,9 @@
 import type { FleetSettings } from '../config/snapshot.ts';
 import type { LedgerSettings } from '../usage/ledger/writableLedger.ts';
+import type { FleetRows } from './fleetView.ts';
+import type { ForgetOutcome } from './forget.ts';
+import type { GatewayIdentity, GatewayState } from './membership.ts';
+import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
 
 /** The `workerData` of the thread that talks to the shared store. */
 export interface FleetWorkerData {
@@ -11,11 +15,13 @@ export interface FleetWorkerData {
 
 /** A message to that thread. */
 export type FleetCommand =
+  | MembershipCommand
   /** The thread ends after at most `ms`. */
-  { readonly kind: 'stop'; readonly ms: number };
+  | { readonly kind: 'stop'; readonly ms: number };
 
 /** A message from that thread. */
 export type FleetReport =
+  | MembershipReport
   /** The thread runs; it has not contacted the store yet. */
   | { readonly kind: 'started' }
   /** The thread cannot run: for example, the package `pg` is missing. */
@@ -26,3 +32,23 @@ export type FleetReport =
   | { readonly kind: 'salt'; readonly salt: string }
   /** A line for the operator. */
   | { readonly kind: 'notice'; readonly line: string };
+
+/** A message about this gateway as a member of the fleet. `id`: that of the answer. */
+export type MembershipCommand =
+  | { readonly kind: 'heartbeat'; readonly identity: GatewayIdentity; readonly state: GatewayState }
+  | { readonly kind: 'readConfig'; readonly id: number }
+  | { readonly kind: 'writeConfig'; readonly id: number; readonly config: NewSharedConfig }
+  | { readonly kind: 'forget'; readonly id: number; readonly name: string; readonly reason: string };
+
+export type MembershipReport =
+  /** After a heartbeat. */
+  | { readonly kind: 'gateways'; readonly gateways: FleetRows }
+  /** A heartbeat could not be written. */
+  | { readonly kind: 'unheard'; readonly reason: string }
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: MembershipAnswer };
+
+/** The result of a command, or why the store did not execute it. */
+export type MembershipAnswer =
+  | { readonly config: SharedConfig | undefined }
+  | { readonly outcome: ForgetOutcome }
+  | { readonly failure: string };

@@ -19,7 +19,7 @@ export interface VersionUsage {
   lastCalled(version: string): number | undefined;
   /** Describes its recent clients; undefined if unknown. */
   clients?(version: string): string | undefined;
-  /** Why calls may be missing: `gateway gw-3 has not been heard for 40 s`. Then no version may end. Undefined: none are. */
+  /** Why calls may be missing, in sentences. Then no version may end. Undefined: none are missing. */
   readonly gap?: string | undefined;
 }
 
@@ -83,7 +83,7 @@ function endMessages(
     const clients = use.clients?.(old.name);
     messages.push(`${what}, and was last called ${ago(last, now)}${clients ? `; ${clients}` : ''}.${worse}`);
   }
-  if (use.gap !== undefined) messages.push(`${what}, but its last call is not known: ${use.gap}.${worse}`);
+  if (use.gap !== undefined) messages.push(`${what}, but its last call is not known. ${use.gap}${worse}`);
   if (version === undefined && !wasTombstone) messages.push(`${what}, and was never a tombstone (retired: true).`);
   return messages;
 }

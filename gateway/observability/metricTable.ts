@@ -149,6 +149,21 @@ export const metricTable = {
     labels: [],
     help: 'When the active configuration was loaded.',
   },
+  version_gateway_fleet_instances: {
+    type: 'gauge',
+    labels: ['state'],
+    help: 'Gateways of the fleet by state: heard, silent, left or gone. Silent includes addresses in `fleet.members` from which no gateway was heard. Only with `fleet.store`, as the following.',
+  },
+  version_gateway_fleet_config_skew: {
+    type: 'gauge',
+    labels: [],
+    help: 'Heard gateways that announce other versions, dates or successors than most of them.',
+  },
+  version_gateway_fleet_config_refused: {
+    type: 'gauge',
+    labels: [],
+    help: '1 while this gateway is not ready because its configuration breaks what the fleet has announced.',
+  },
 } as const satisfies Record<string, MetricKind>;
 
 export type MetricName = keyof typeof metricTable;

@@ -156,6 +156,11 @@ export const catalogue = {
     title: 'The name was changed meanwhile',
     detail: 'Another user has changed the name since it was read. `name` is the current name.',
   },
+  NOT_FORGOTTEN: {
+    status: 409,
+    title: 'There is no such silent gateway',
+    detail: 'Only a gateway that is not heard can be marked as gone.',
+  },
   NAME_NOT_SAVED: {
     status: 409,
     title: 'The name could not be saved',
@@ -186,6 +191,16 @@ export const catalogue = {
     status: 503,
     title: 'No usage ledger',
     detail: 'This gateway keeps no usage ledger, so it has no data about clients.',
+  },
+  NO_FLEET: {
+    status: 503,
+    title: 'No fleet',
+    detail: 'This gateway is on its own: its `routes.yaml` has no `fleet.store`.',
+  },
+  STORE_UNANSWERED: {
+    status: 503,
+    title: 'The shared store does not answer',
+    detail: 'The PostgreSQL database of the fleet cannot be reached at the moment.',
   },
   LEDGER_UNANSWERED: {
     status: 503,

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { createAdmin } from '../admin/app.ts';
 import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
 import type { Snapshot } from '../config/snapshot.ts';
+import type { Fleet } from '../fleet/fleet.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import type { OtlpSink } from '../otlp/batch.ts';
@@ -34,6 +35,8 @@ export interface RunningGateway {
 export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
   /** Records usage. The caller closes it. */
   readonly ledger?: WritableLedger;
+  /** The other gateways, and the store that they share. The caller stops it. */
+  readonly fleet?: Fleet | undefined;
   /** Serves the clients; default: this process. */
   readonly serve?: Serve;
   /** Reads the file again; without it, there is nothing to reload. @throws ConfigError */
@@ -57,9 +60,13 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   };
   await configureExport(snapshot);
   const otlp: OtlpSink = (batch) => exporter?.take(batch);
+  const member = options.fleet?.member;
+  await member?.announce(snapshot, clock.now());
   const serving = await serve(snapshot, { clock, notice, usage, otlp, logs: options.logs ?? false });
+  const use = () => versionUsage(serving.current, serving, ledgerReader, clock.now(), member);
   const reloader = new Reloader({
     source: serving,
+    announced: () => member?.announced ?? serving.current,
     load,
     peek: options.peek ?? (() => load()),
     apply: async (next) => {
@@ -67,16 +74,17 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       const unconfirmed = await serving.apply(next);
       if (!next.telemetry) await configureExport(next);
       ledger?.configure(next.usage);
+      member?.accept(next);
       options.onAccepted?.(next);
       return unconfirmed;
     },
-    use: () => versionUsage(serving.current, serving, ledgerReader, clock.now()),
+    use,
     clock,
   });
   const admin = createServer(
     createAdmin(
       serving,
-      { ready: () => serving.ready },
+      { ready: () => serving.ready, refusal: () => member?.refusal },
       {
         reload: () => reloader.reload('admin'),
         preview: (text) => reloader.preview(text),
@@ -86,6 +94,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         clock,
         usage: ledgerReader,
         exported: () => exporter?.metrics() ?? [],
+        fleet: member,
       },
     ),
   );
@@ -95,6 +104,9 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     await serving.close();
     throw error;
   }
+  const onAccepted = options.onAccepted ?? (() => {});
+  const report = () => serving.report();
+  await member?.join({ source: serving, ready: () => serving.ready, report, use, onAccepted, clock });
   const stopMonitor = monitorStoppedVersions(serving, clock, notice);
   const stopMaintenance = ledger && maintainLedger(ledger, clock, () => void serving.resalt());
   return {

@@ -1,6 +1,8 @@
 import type { LedgerClient } from '../admin/reading/ledgerClient.ts';
+import type { AcceptedConfig } from '../config/acceptedConfig.ts';
 import { ConfigError, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
+import type { FleetMember } from '../fleet/fleetMember.ts';
 import { guardReload, type Refusal, refusalLines, type VersionUsage } from '../lifecycle/reloadGuard.ts';
 import { changesBetween } from '../lifecycle/snapshotChanges.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
@@ -25,6 +27,8 @@ export type ReloadOutcome =
 export interface ReloadSteps {
   /** Holds the current snapshot. */
   readonly source: { readonly current: Snapshot };
+  /** What an edit is compared with, if it is not the current snapshot. */
+  readonly announced?: () => AcceptedConfig;
   /** Reads and validates the file, or uses `content` instead. @throws ConfigError, or the error of reading it */
   readonly load: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
   /** Like `load` without side effects, for a preview of the file or of `text`. */
@@ -121,7 +125,7 @@ export class Reloader {
     if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
     const use = await this.#steps.use();
     const now = this.#steps.clock.now();
-    const refusals = guardReload(current, next, use, now);
+    const refusals = guardReload(this.#steps.announced?.() ?? current, next, use, now);
     if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
     const changes = changesBetween(current, next, now);
     return { next, outcome: { kind: 'reloaded', changes, forced: newReasons(current, next) } };
@@ -172,13 +176,14 @@ const skewMs = 5_000;
 
 /**
  * How the versions are used now, for the reload guard. The rules are those of `can-retire`, as far as the ledger answers.
- * `now`: epoch ms.
+ * `now`: epoch ms. `fleet`: the other gateways.
  */
 export async function versionUsage(
   snapshot: Snapshot,
   serving: Pick<Serving, 'flush' | 'report'>,
   ledger: LedgerClient | undefined,
   now: number,
+  fleet?: Pick<FleetMember, 'gap' | 'loadElsewhere'>,
 ): Promise<VersionUsage> {
   const isFlushed = await serving.flush();
   const { versions } = await serving.report();
@@ -191,7 +196,7 @@ export async function versionUsage(
     lastCalled: (name) => {
       const reported = versions.find((version) => version.name === name);
       // An open stream is use, no matter when it started.
-      if (reported && reported.inFlight > 0) return now;
+      if ((reported?.inFlight ?? 0) + (fleet?.loadElsewhere(name).in_flight ?? 0) > 0) return now;
       const last = recorded.get(name)?.last;
       // Processes do not know which clients are ignored, so their times count only if the ledger is incomplete.
       const known = isComplete ? [last] : [last, reported?.lastInFlight, reported?.lastRefused];
@@ -200,5 +205,6 @@ export async function versionUsage(
       return times.length === 0 ? undefined : Math.max(...times);
     },
     clients: (name) => recorded.get(name)?.clients,
+    gap: fleet?.gap(snapshot.guard.quiet),
   };
 }

@@ -137,23 +137,23 @@ describe('an edit is refused', () => {
 });
 
 describe('while calls may be missing', () => {
-  const gap = 'gateway gw-3 has not been heard for 40 s';
+  const gap = 'Gateway gw-3 has not been heard for 40 s.';
   const use: VersionUsage = { lastCalled: () => undefined, gap };
   const tombstone = { ...ended, retired: true };
 
   it.each<[string, Routes, Routes, string]>([
-    ['retires', { '/v1': ended }, { '/v1': tombstone }, `/v1 is retired, but its last call is not known: ${gap}.`],
+    ['retires', { '/v1': ended }, { '/v1': tombstone }, `/v1 is retired, but its last call is not known. ${gap}`],
     [
       'ends a version by its date',
       { '/v1': ended },
       { '/v1': { ...ended, after_sunset: 'gone' } },
-      `/v1 is retired, but its last call is not known: ${gap}.`,
+      `/v1 is retired, but its last call is not known. ${gap}`,
     ],
     [
       'removes a tombstone',
       { '/v1': tombstone },
       {},
-      `/v1 is removed, but its last call is not known: ${gap}. Its clients would get 404 instead of 410.`,
+      `/v1 is removed, but its last call is not known. ${gap} Its clients would get 404 instead of 410.`,
     ],
   ])('an edit that %s is refused', (_name, before, after, message) => {
     expect(messages(before, after, use)).toEqual([message]);

@@ -55,10 +55,10 @@ const answers: {
     return { ...bodyOf(usageCsv(report)), csv: `usage-by-${report.by}.csv` };
   },
 
-  retirement: async (queries, snapshot, { version, quiet, report, now }) => {
+  retirement: async (queries, snapshot, { version, quiet, report, fleet, now }) => {
     const unknown = await unknownVersionIn(queries, snapshot, version);
     if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
-    const facts = await gatherFacts({ name: version }, { snapshot, queries, report }, quiet, now);
+    const facts = await gatherFacts({ name: version }, { snapshot, queries, report, fleet }, quiet, now);
     return bodyOf(JSON.stringify(verdictJson(judge(facts))));
   },
 

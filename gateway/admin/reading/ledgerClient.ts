@@ -2,6 +2,7 @@ import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import type { PlainSnapshot } from '../../config/transfer.ts';
 import type { ServingReport } from '../../observability/report.ts';
 import type { ProblemCode } from '../../problems/catalogue.ts';
+import type { FleetFacts } from '../../retirement/facts.ts';
 import type { LedgerState } from '../../usage/ledger/writableLedger.ts';
 import type { UsageQueryParams } from '../usageQueryParams.ts';
 
@@ -14,6 +15,8 @@ export interface LedgerQueryParams {
     readonly version: string;
     readonly quiet: number;
     readonly report: ServingReport;
+    /** The other gateways of the fleet. */
+    readonly fleet?: FleetFacts | undefined;
     readonly now: number;
   };
   /** `POST /api/usage/names`. */

@@ -85,6 +85,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
         edits.follow(next);
       },
       serve,
+      fleet,
     });
   } catch (error) {
     await fleet?.stop(0);
@@ -93,7 +94,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     return 1;
   }
   // After the listeners are open: a start that fails has announced nothing to clients.
-  saveAccepted(snapshot);
+  if (fleet?.member.refusal === undefined) saveAccepted(snapshot);
   edits.begin(running, snapshot);
   process.on('SIGUSR2', restartWorkers);
   serves = true;

@@ -94,13 +94,19 @@ async function waitUntilSafe(
     if (version.stage !== 'retired' && version.stage !== 'removed') return end(1, stillServed(version), version);
     if (version.safe_to_stop) return end(0, `/${name}: 0 requests in flight, safe to stop`, version);
     const unresponsive = unresponsiveWorkers(status).map((line) => `; ${printable(line)} and may have more`);
-    const state = `${plural(version.in_flight + version.waiting, 'request')} in flight`;
+    const state = stateInWords(version);
     if (left <= 0) return end(1, `/${name}: still ${state} after ${timeout.text}${unresponsive.join('')}`, version);
     const line = `/${name}: ${state}${unresponsive.join('')}\n`;
     if (line !== shown) io.stderr.write(line);
     shown = line;
     await sleep(Math.min(pollIntervalMs, left));
   }
+}
+
+/** In a fleet, the gateways that block the stop: `gw-2 still serves it, gw-3 not heard for 41 s`. */
+function stateInWords({ in_flight: inFlight, waiting, blocked_by: blockers = [] }: RunningVersion): string {
+  const open = `${plural(inFlight + waiting, 'request')} in flight`;
+  return blockers.length === 0 ? open : blockers.map((one) => printable(one)).join(', ');
 }
 
 function unknownVersion(name: string, versions: readonly RunningVersion[]): string {

@@ -1,5 +1,7 @@
+import type { FleetJson } from '../../fleet/fleetJson.ts';
 import { ago, plural, printable } from '../../shared/text.ts';
 import { type AdminClient, isRecord, type JsonObject, notAGateway } from '../adminClient.ts';
+import { fleetSummary } from './fleetText.ts';
 import { date, type Paint, table } from './terminal.ts';
 
 /** The response of `/api/status`. Times are RFC 3339 or null. */
@@ -20,6 +22,8 @@ export interface RunningStatus {
   /** Absent in earlier releases. */
   readonly workers?: readonly RunningWorker[];
   readonly versions: readonly RunningVersion[];
+  /** null or absent: the gateway is on its own. */
+  readonly fleet?: (FleetJson & { readonly refusal: readonly string[] | null }) | null;
 }
 
 export interface RunningWorker {
@@ -39,6 +43,8 @@ export interface RunningVersion {
   readonly waiting: number;
   readonly last_served: string | null;
   readonly safe_to_stop: boolean;
+  /** In a fleet: why it is not safe to stop. */
+  readonly blocked_by?: readonly string[];
   /** None of its targets can be reached. */
   readonly unreachable: boolean;
   /** Unreachable, deprecated, and its successor is reachable. */
@@ -106,6 +112,7 @@ export function statusAsText(
     ...configLines(config, now, paint),
     ...unresponsiveWorkers(status).map((line) => paint('yellow', `${printable(line)}: its counts are from that time`)),
     ...usageLines(usage, paint),
+    ...fleetLines(status.fleet, paint),
     '',
     ...versionLines(versions, now, width),
   ];
@@ -130,6 +137,17 @@ function usageLines(usage: RunningStatus['usage'], paint: Paint): string[] {
   const { problem, held_rows: waitingRows } = usage;
   const waiting = waitingRows === 0 ? '' : `  ${plural(waitingRows, 'row')} in memory.`;
   return [paint('yellow', `usage ledger: ${printable(problem ?? 'pending rows are being written.')}${waiting}`)];
+}
+
+function fleetLines(fleet: RunningStatus['fleet'], paint: Paint): string[] {
+  if (!fleet) return [];
+  const isComplete = fleet.problem === null && fleet.config_skew === 0;
+  const isHeard = fleet.gateways.every(({ state }) => state !== 'silent');
+  const summary = fleetSummary(fleet);
+  const lines = [isComplete && isHeard ? summary : paint('yellow', summary)];
+  if (fleet.refusal === null) return lines;
+  const heading = 'not ready, because routes.yaml breaks what the fleet has announced:';
+  return [...lines, paint('red', heading), ...fleet.refusal.map((line) => `  ${printable(line)}`)];
 }
 
 function triggerText(trigger: string): string {

@@ -1,0 +1,120 @@
+import type { FleetJson } from '../../fleet/fleetJson.ts';
+import type { ForgetOutcome } from '../../fleet/forget.ts';
+import type { Sql } from '../../fleet/postgres.ts';
+import { plural, printable } from '../../shared/text.ts';
+import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+import { addTargetOptions, formatOption, type TargetOptions, targetOf } from '../options.ts';
+import { fleetAsText } from '../output/fleetText.ts';
+import { painter, printedJson, widthOf } from '../output/terminal.ts';
+
+interface FleetOptions extends TargetOptions {
+  readonly format: 'text' | 'json';
+  readonly store?: string;
+}
+
+interface ForgetOptions extends FleetOptions {
+  readonly reason: string;
+}
+
+const storeOption = [
+  '--store <url>',
+  'ask the PostgreSQL database of the fleet (postgres://…) instead of a gateway',
+] as const;
+
+export const addFleet: AddCommand = (program, io, finish) => {
+  const command = addTargetOptions(program.command('fleet'))
+    .description(
+      'Show the gateways of a fleet: which were heard, their configuration, and what waits for the shared store.',
+    )
+    .addOption(formatOption(['text', 'json']))
+    .option(...storeOption)
+    .action(async (options: FleetOptions) => finish(await fleet(options, io)));
+  command
+    .command('forget')
+    .description(
+      'Mark a silent gateway as gone, because it does not exist any more. While a gateway is silent, no version may be retired. A gateway that is heard again counts again.',
+    )
+    .argument('<name>', 'name of the gateway, as version-gateway fleet lists it')
+    .requiredOption('--reason <text>', 'why it does not exist any more; kept in the store')
+    .action(async (name: string, _options: object, self: { optsWithGlobals(): ForgetOptions }) =>
+      finish(await forget(name, self.optsWithGlobals(), io)),
+    );
+};
+
+/** @throws AdminError, UnreadableFileError, UsageError */
+async function fleet(options: FleetOptions, io: Io): Promise<ExitCode> {
+  const { format, store } = options;
+  const found = await (store === undefined ? fromGateway(options, io) : withStore(store, readFleet));
+  if (format === 'json') io.stdout.write(printedJson(found));
+  else io.stdout.write(fleetAsText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
+  return 0;
+}
+
+/** @throws AdminError, UnreadableFileError, UsageError */
+async function forget(name: string, options: ForgetOptions, io: Io): Promise<ExitCode> {
+  const { store, reason } = options;
+  if (reason.trim() === '') throw new UsageError('--reason must say why the gateway does not exist any more.');
+  const outcome = await (store === undefined
+    ? forgetByGateway(name, options, io)
+    : withStore(store, (sql) => forgetInStore(sql, name, reason)));
+  if ('refused' in outcome) throw new UsageError(printable(outcome.refused));
+  const shown = printable(name);
+  if (outcome.forgotten === 0) throw new UsageError(`Gateway ${shown} was heard in the meantime.  Stop it first.`);
+  const count = outcome.forgotten === 1 ? '' : ` (${plural(outcome.forgotten, 'gateway')} with this name)`;
+  io.stdout.write(`${shown} is marked as gone${count}\n`);
+  return 0;
+}
+
+async function fromGateway(options: FleetOptions, io: Io): Promise<FleetJson> {
+  const target = targetOf(options, io);
+  const answer = await adminClient(target).get('/api/fleet');
+  if (!isFleet(answer)) throw notAGateway(target.name);
+  return answer;
+}
+
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
+function isFleet(answer: unknown): answer is FleetJson {
+  return isRecord(answer) && Array.isArray(answer['gateways']) && answer['gateways'].every(isRecord);
+}
+
+async function forgetByGateway(name: string, options: ForgetOptions, io: Io): Promise<ForgetOutcome> {
+  const answer = await adminClient(targetOf(options, io)).post('/api/fleet/forget', { name, reason: options.reason });
+  return { forgotten: Number(answer['forgotten']) };
+}
+
+/** The code for PostgreSQL is loaded only here. @throws UsageError */
+async function withStore<Result>(store: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  if (!/^postgres(?:ql)?:\/\//.test(store)) throw new UsageError('--store must be a postgres:// URL.');
+  const { Postgres, StoreError } = await import('../../fleet/postgres.ts');
+  const sql = await Postgres.open({ store, passwordFile: undefined });
+  try {
+    return await work(sql);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    // 42P01: undefined_table. 3F000: invalid_schema_name.
+    const isEmpty = error.code === '42P01' || error.code === '3F000';
+    const reason = isEmpty ? 'no gateway has used this database yet' : error.message.replace(/\.$/, '');
+    throw new UsageError(`The fleet's store cannot be used: ${printable(reason)}.`);
+  } finally {
+    await sql.close();
+  }
+}
+
+// The default of fleet.silent_after: without a gateway, its setting is not known.
+const silentAfterMs = 10_000;
+
+async function readFleet(sql: Sql): Promise<FleetJson> {
+  const [{ readGateways }, { instancesOf }, { fleetJson }] = await Promise.all([
+    import('../../fleet/membership.ts'),
+    import('../../fleet/fleetView.ts'),
+    import('../../fleet/fleetJson.ts'),
+  ]);
+  const { rows, now } = await readGateways(sql);
+  return fleetJson({ problem: undefined, now, instances: instancesOf({ rows, now, unheard: [] }, now, silentAfterMs) });
+}
+
+async function forgetInStore(sql: Sql, name: string, reason: string): Promise<ForgetOutcome> {
+  const { forgetGateway } = await import('../../fleet/forget.ts');
+  return forgetGateway(sql, name, reason, silentAfterMs);
+}

@@ -1,0 +1,81 @@
+import { type FleetInstance, type FleetView, type InstanceState, maxSkewMs } from './fleetView.ts';
+
+/** The body of `GET /api/fleet`. Instants as RFC 3339, by the clock of the store. */
+export interface FleetJson {
+  /** Why the store does not answer; then the states are those of its last answer. Null: it answers. */
+  readonly problem: string | null;
+  /** Null before the first answer of the store. */
+  readonly now: string | null;
+  /** Heard gateways whose configuration differs from the most common one. */
+  readonly config_skew: number;
+  readonly gateways: readonly GatewayJson[];
+}
+
+export interface GatewayJson {
+  readonly name: string;
+  readonly state: InstanceState;
+  /** Null: never. */
+  readonly heard: string | null;
+  readonly release: string | null;
+  /** The hash of the versions, dates and successors that it announces. */
+  readonly config: string | null;
+  readonly config_since: string | null;
+  /** Its configuration differs from the most common one. */
+  readonly config_differs: boolean;
+  readonly ready: boolean;
+  readonly problem: string | null;
+  readonly in_flight: number;
+  readonly waiting: number;
+  /** Rows that are not in the store yet. */
+  readonly spooled: number;
+  readonly spooled_since: string | null;
+  /** How far its clock is ahead of that of the store. */
+  readonly clock_skew_ms: number;
+  readonly clock_differs: boolean;
+  readonly started: string | null;
+  readonly left: string | null;
+  readonly gone: string | null;
+  readonly gone_reason: string | null;
+  readonly addresses: readonly string[];
+}
+
+export function fleetJson({ problem, now, instances }: Pick<FleetView, 'problem' | 'now' | 'instances'>): FleetJson {
+  return {
+    problem: problem ?? null,
+    now: now === 0 ? null : instant(now),
+    config_skew: instances.filter(({ isSkewed }) => isSkewed).length,
+    gateways: instances.map(gatewayJson),
+  };
+}
+
+function gatewayJson({ name, state, row, isSkewed }: FleetInstance): GatewayJson {
+  // Of a gateway that was not heard lately, it is not known what it has in flight.
+  const loads = state === 'heard' ? Object.values(row?.versions ?? {}) : [];
+  const skew = row?.skewMs ?? 0;
+  return {
+    name,
+    state,
+    heard: instant(row?.heard),
+    release: row?.release ?? null,
+    config: row?.config ?? null,
+    config_since: instant(row?.configSince),
+    config_differs: isSkewed,
+    ready: state === 'heard' && row?.ready === true,
+    problem: row?.problem ?? null,
+    in_flight: loads.reduce((sum, load) => sum + load.in_flight, 0),
+    waiting: loads.reduce((sum, load) => sum + load.waiting, 0),
+    spooled: row?.spooled ?? 0,
+    spooled_since: instant(row?.spooledSince),
+    clock_skew_ms: skew,
+    clock_differs: state === 'heard' && Math.abs(skew) > maxSkewMs,
+    started: instant(row?.started),
+    left: instant(row?.leftAt),
+    gone: instant(row?.goneAt),
+    gone_reason: row?.goneReason ?? null,
+    addresses: row?.addresses ?? [],
+  };
+}
+
+function instant(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,287 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type AcceptedConfig, acceptedRecord, configHash } from '../config/acceptedConfig.ts';
+import type { FleetSettings, Snapshot } from '../config/snapshot.ts';
+import { guardReload, refusalLines, type VersionUsage } from '../lifecycle/reloadGuard.ts';
+import { stageOf } from '../lifecycle/stage.ts';
+import type { ServingReport } from '../observability/report.ts';
+import type { FleetFacts } from '../retirement/facts.ts';
+import type { Clock } from '../shared/clock.ts';
+import { type FleetJson, fleetJson } from './fleetJson.ts';
+import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, stopBlockers } from './fleetView.ts';
+import type { ForgetOutcome } from './forget.ts';
+import { type GatewayIdentity, type GatewayState, ownAddresses, type VersionLoad } from './membership.ts';
+import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
+
+// An answer of the store takes a fraction of this time. A start, a reload or an operator does not wait longer for it.
+const answerMs = 5_000;
+// A refused configuration is checked again every few heartbeats: another gateway may have accepted it, or a quiet period ended.
+const heartbeatsPerCheck = 5;
+
+/** What this gateway has in the outbox, and the ids of its ledger and run. */
+interface LedgerIdentity {
+  readonly instance: string;
+  readonly epoch: number;
+  readonly rows: number;
+  readonly since: number | undefined;
+}
+
+export interface MemberOptions {
+  readonly settings: FleetSettings;
+  /** Undefined: the ledger cannot be opened. */
+  readonly outbox: () => LedgerIdentity | undefined;
+  /** Sends a command to the fleet thread. */
+  readonly send: (command: MembershipCommand) => void;
+  readonly notice: (line: string) => void;
+  readonly release: string;
+}
+
+/** The gateway that is a member. */
+export interface ServingGateway {
+  readonly source: { readonly current: Snapshot };
+  readonly ready: () => boolean;
+  report(): Promise<ServingReport>;
+  /** How the versions are used, by the ledger of the fleet. */
+  use(): Promise<VersionUsage>;
+  /** Called if the configuration of the start is accepted later than at the start. */
+  onAccepted(snapshot: Snapshot): void;
+  readonly clock: Clock;
+}
+
+type Command = Exclude<MembershipCommand, { readonly kind: 'heartbeat' }>;
+// Distributes over the union, unlike Omit.
+type WithoutId<Kind> = Kind extends Command ? Omit<Kind, 'id'> : never;
+
+/** This gateway as a member of its fleet: it announces itself, and knows the others as of the last heartbeat. */
+export class FleetMember {
+  readonly view: FleetView;
+  readonly #options: MemberOptions;
+  // For a ledger that cannot be opened: its gateway must be visible, too.
+  readonly #fallback: LedgerIdentity = { instance: randomUUID(), epoch: Date.now(), rows: 0, since: undefined };
+  readonly #addresses = ownAddresses();
+  #gateway: ServingGateway | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #beats = 0;
+  #lastId = 0;
+  readonly #pending = new Map<number, (answer: MembershipAnswer) => void>();
+  #firstAnswer = Promise.withResolvers<void>();
+  #refusal: readonly string[] | undefined;
+  /** What later edits are compared with while the configuration of the start is refused. */
+  #announced: AcceptedConfig | undefined;
+  /** False until the configuration of the start was compared with that of the fleet, or the store did not answer. */
+  #isDecided = false;
+  /** An accepted configuration that the store does not have yet, and since when, in ms of a monotonic clock. */
+  #unwritten: { readonly snapshot: Snapshot; readonly since: number } | undefined;
+
+  constructor(options: MemberOptions) {
+    this.#options = options;
+    this.view = new FleetView(options.settings.silentAfter);
+  }
+
+  /** Why this gateway must not become ready, in lines; undefined: it may. */
+  get refusal(): readonly string[] | undefined {
+    return this.#isDecided ? this.#refusal : ['The configuration is being compared with that of the fleet.'];
+  }
+
+  /** What the fleet has announced, if the active configuration breaks it. */
+  get announced(): AcceptedConfig | undefined {
+    return this.#announced;
+  }
+
+  /** Makes this gateway visible to the others before it serves clients. Does not wait for a store that is down. */
+  async announce(snapshot: Snapshot, now: number): Promise<void> {
+    this.#sendState(snapshot, loadsOf(snapshot, { versions: [], workers: [] }, now), false);
+    // The timer keeps the process alive: nothing else does before the gateway listens.
+    const limit = new AbortController();
+    const late = sleep(answerMs, undefined, { signal: limit.signal }).catch(() => {});
+    await Promise.race([this.#firstAnswer.promise, late]);
+    limit.abort();
+  }
+
+  /** Compares the configuration with that of the fleet, and reports the state of the gateway from now on. */
+  async join(gateway: ServingGateway): Promise<void> {
+    this.#gateway = gateway;
+    this.#timer = setInterval(() => void this.#beat(), this.#options.settings.heartbeat).unref();
+    await this.#check();
+    this.#isDecided = true;
+    await this.#beat();
+  }
+
+  /** Records a configuration that the reload guard has accepted. */
+  accept(snapshot: Snapshot): void {
+    this.#refusal = this.#announced = undefined;
+    this.#unwritten = { snapshot, since: performance.now() };
+    void this.#writeConfig();
+    void this.#beat();
+  }
+
+  /** `failure`: why the store did not answer. */
+  async forget(name: string, reason: string): Promise<ForgetOutcome | { readonly failure: string }> {
+    const answer = await this.#ask({ kind: 'forget', name, reason });
+    if ('outcome' in answer) return answer.outcome;
+    return { failure: 'failure' in answer ? answer.failure : 'it gave an unexpected answer' };
+  }
+
+  onReport(report: MembershipReport): void {
+    if (report.kind === 'answer') {
+      this.#pending.get(report.id)?.(report.answer);
+      this.#pending.delete(report.id);
+      return;
+    }
+    if (report.kind === 'gateways') this.view.update(report.gateways);
+    else this.view.fail(report.reason);
+    this.#firstAnswer.resolve();
+  }
+
+  /** Why calls may be missing in the ledger, for the reload guard. `quiet` in ms. */
+  gap(quiet: number): string | undefined {
+    const gaps = ledgerGaps(this.view, this.#options.settings.silentAfter, quiet);
+    return gaps.length === 0 ? undefined : gaps.map(({ text }) => text).join(' ');
+  }
+
+  /** Requests of a version in the other gateways. */
+  loadElsewhere(version: string): Pick<VersionLoad, 'in_flight' | 'waiting'> {
+    return loadElsewhere(this.view.instances, version, this.#identity.instance);
+  }
+
+  /** Why a version is not safe to stop; empty if it is. */
+  stopBlockers(version: string): string[] {
+    return stopBlockers(this.view, version);
+  }
+
+  /** `quiet` in ms. */
+  facts(version: string, quiet: number): FleetFacts {
+    return fleetFacts(this.view, version, this.#identity.instance, this.#options.settings.silentAfter, quiet);
+  }
+
+  status(): FleetJson {
+    return fleetJson(this.view);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  get #identity(): LedgerIdentity {
+    return this.#options.outbox() ?? this.#fallback;
+  }
+
+  async #beat(): Promise<void> {
+    const gateway = this.#gateway;
+    if (!gateway || this.#timer === undefined) return;
+    this.#beats += 1;
+    const report = await gateway.report().catch(() => undefined);
+    // Only while the gateway stops.
+    if (report === undefined) return;
+    const snapshot = gateway.source.current;
+    const isReady = gateway.ready() && this.refusal === undefined;
+    this.#sendState(snapshot, loadsOf(snapshot, report, gateway.clock.now()), isReady);
+    if (this.#beats % heartbeatsPerCheck !== 0) return;
+    if (this.#unwritten) await this.#writeConfig();
+    else if (this.#refusal) await this.#check();
+  }
+
+  #sendState(snapshot: Snapshot, versions: GatewayState['versions'], ready: boolean): void {
+    const { settings, release, send } = this.#options;
+    const { instance, epoch, rows, since } = this.#identity;
+    const identity: GatewayIdentity = { instance, epoch, name: settings.name, release, addresses: this.#addresses };
+    const state: GatewayState = {
+      versions,
+      config: configHash(snapshot),
+      ready,
+      problem: this.#refusal?.join('  '),
+      spooled: rows,
+      spooledSince: since,
+    };
+    send({ kind: 'heartbeat', identity, state });
+  }
+
+  /** Without an answer of the store, a gateway that starts is as free as one without a fleet. */
+  async #check(): Promise<void> {
+    const gateway = this.#gateway;
+    if (!gateway) return;
+    const snapshot = gateway.source.current;
+    const answer = this.view.problem === undefined ? await this.#ask({ kind: 'readConfig' }) : undefined;
+    // Accepted meanwhile by a reload.
+    if (gateway.source.current !== snapshot) return;
+    if (answer === undefined || !('config' in answer)) return;
+    const shared = answer.config;
+    if (shared === undefined || shared.hash === configHash(snapshot)) {
+      this.#admit(snapshot, shared === undefined);
+      return;
+    }
+    const use = await gateway.use();
+    const refusals = guardReload(shared.config, snapshot, use, gateway.clock.now());
+    if (gateway.source.current !== snapshot) return;
+    if (refusals.length === 0) {
+      this.#admit(snapshot, true);
+      return;
+    }
+    const lines = refusalLines(refusals);
+    if (this.#refusal === undefined) {
+      const heading = `routes.yaml breaks what the fleet has announced, as accepted by ${shared.gateway}.  This gateway does not become ready:`;
+      for (const line of [heading, ...lines]) this.#options.notice(line);
+    }
+    this.#refusal = lines;
+    this.#announced = shared.config;
+  }
+
+  #admit(snapshot: Snapshot, isNew: boolean): void {
+    const wasRefused = this.#refusal !== undefined;
+    this.#refusal = this.#announced = undefined;
+    if (isNew) {
+      this.#unwritten = { snapshot, since: performance.now() };
+      void this.#writeConfig();
+    }
+    if (!wasRefused) return;
+    this.#options.notice('The fleet accepts routes.yaml now; this gateway is ready.');
+    this.#gateway?.onAccepted(snapshot);
+  }
+
+  async #writeConfig(): Promise<void> {
+    const unwritten = this.#unwritten;
+    if (!unwritten) return;
+    const { snapshot, since } = unwritten;
+    const config = {
+      record: acceptedRecord(snapshot),
+      hash: configHash(snapshot),
+      gateway: this.#options.settings.name,
+      age: Math.round(performance.now() - since),
+    };
+    const answer = await this.#ask({ kind: 'writeConfig', config });
+    if ('config' in answer && this.#unwritten === unwritten) this.#unwritten = undefined;
+  }
+
+  #ask(command: WithoutId<Command>): Promise<MembershipAnswer> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const { promise, resolve } = Promise.withResolvers<MembershipAnswer>();
+    this.#pending.set(id, resolve);
+    const late = setTimeout(() => {
+      this.#pending.delete(id);
+      resolve({ failure: `no answer within ${answerMs / 1_000} s` });
+    }, answerMs);
+    this.#options.send({ ...command, id } as Command);
+    return promise.finally(() => clearTimeout(late));
+  }
+}
+
+/** The requests of each version that was configured since the start. */
+function loadsOf(snapshot: Snapshot, { versions, workers }: ServingReport, now: number): GatewayState['versions'] {
+  // An unresponsive worker does not report its requests in flight.
+  const incomplete = workers.some(({ unresponsiveSince }) => unresponsiveSince !== undefined);
+  const reports = new Map(versions.map((one) => [one.name, one]));
+  const names = new Set([...snapshot.versions.keys(), ...reports.keys()]);
+  return Object.fromEntries(
+    [...names].map((name): [string, VersionLoad] => {
+      const version = snapshot.versions.get(name);
+      const load = {
+        stage: version ? stageOf(version, now) : ('removed' as const),
+        in_flight: reports.get(name)?.inFlight ?? 0,
+        waiting: reports.get(name)?.waiting ?? 0,
+      };
+      return [name, incomplete ? { ...load, incomplete } : load];
+    }),
+  );
+}

@@ -1,0 +1,117 @@
+import type { FleetSettings } from '../config/snapshot.ts';
+import type { FleetRows } from './fleetView.ts';
+import { forgetGateway } from './forget.ts';
+import { Members } from './members.ts';
+import { Membership, markGone } from './membership.ts';
+import type { Sql } from './postgres.ts';
+import { readSharedConfig, writeSharedConfig } from './sharedConfig.ts';
+import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
+
+type HeartbeatCommand = MembershipCommand & { readonly kind: 'heartbeat' };
+
+/** Writes the state of this gateway to the store, and reads that of the others. Runs in the thread of the fleet. */
+export class Heartbeats {
+  readonly #store: Sql;
+  readonly #settings: FleetSettings;
+  readonly #post: (report: MembershipReport) => void;
+  readonly #members: Members | undefined;
+  #membership: Membership | undefined;
+  /** The last command. */
+  #last: HeartbeatCommand | undefined;
+  #isDue = false;
+  #running: Promise<void> | undefined;
+  #checking: Promise<void> | undefined;
+  #unheard: readonly string[] = [];
+
+  constructor(store: Sql, settings: FleetSettings, post: (report: MembershipReport) => void) {
+    const { members, silentAfter } = settings;
+    this.#store = store;
+    this.#settings = settings;
+    this.#post = post;
+    this.#members = members && new Members(members, silentAfter);
+  }
+
+  onCommand(command: MembershipCommand): void {
+    if (command.kind !== 'heartbeat') {
+      void this.#answer(command);
+      return;
+    }
+    // While the store is slow, only the latest state is written.
+    this.#last = command;
+    this.#isDue = true;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  /** Writes the last state of this gateway. `isShipped`: whether the store has all its counts. @throws StoreError */
+  async end(isShipped: boolean): Promise<void> {
+    this.#isDue = false;
+    await this.#running;
+    const last = this.#last;
+    if (!this.#membership || !last) return;
+    if (isShipped) await this.#membership.leave();
+    else await this.#membership.beat({ ...last.state, versions: {}, ready: false, problem: 'It has stopped.' });
+  }
+
+  async #run(): Promise<void> {
+    while (this.#isDue && this.#last) {
+      this.#isDue = false;
+      try {
+        await this.#beat(this.#last);
+      } catch (error) {
+        this.#post({ kind: 'unheard', reason: reasonOf(error) });
+      }
+    }
+  }
+
+  async #beat({ identity, state }: HeartbeatCommand): Promise<void> {
+    if (this.#membership === undefined || !this.#membership.isOf(identity))
+      this.#membership = new Membership(this.#store, identity);
+    await this.#membership.beat(state);
+    const gateways = { ...(await this.#membership.read()), unheard: this.#unheard };
+    this.#post({ kind: 'gateways', gateways });
+    this.#checkMembers(gateways);
+  }
+
+  /** A DNS server that is slow must not delay a heartbeat. */
+  #checkMembers(gateways: FleetRows): void {
+    const { members, silentAfter } = this.#settings;
+    if (!this.#members || !members || this.#checking) return;
+    const check = this.#members.check(gateways).then(async ({ gone, unheard }) => {
+      this.#unheard = unheard;
+      if (gone.length === 0) return;
+      const reason = `none of its addresses is in ${members.host}, and its admin port does not answer`;
+      await markGone(this.#store, gone, reason, gateways.now - silentAfter);
+    });
+    // A gateway that could not be marked is found again.
+    this.#checking = check
+      .catch(() => {})
+      .finally(() => {
+        this.#checking = undefined;
+      });
+  }
+
+  async #answer(command: Exclude<MembershipCommand, HeartbeatCommand>): Promise<void> {
+    let answer: MembershipAnswer;
+    try {
+      answer = await this.#execute(command);
+    } catch (error) {
+      answer = { failure: reasonOf(error) };
+    }
+    this.#post({ kind: 'answer', id: command.id, answer });
+  }
+
+  async #execute(command: Exclude<MembershipCommand, HeartbeatCommand>): Promise<MembershipAnswer> {
+    if (command.kind === 'forget') {
+      const { name, reason } = command;
+      return { outcome: await forgetGateway(this.#store, name, reason, this.#settings.silentAfter) };
+    }
+    if (command.kind === 'writeConfig') await writeSharedConfig(this.#store, command.config);
+    return { config: await readSharedConfig(this.#store) };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
