@@ -131,7 +131,7 @@ export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
       ledger.incident ? [{ labels: {}, value: ledger.incident.at / 1000 }] : [],
     ),
     metricOf('version_gateway_ledger_held_rows', [{ labels: {}, value: ledger.waitingRows }]),
-    // Other processes count the requests that they folded themselves. `exposition` adds these counts.
+    // Only the requests that the ledger folded. Each serving process counts its own, and `exposition` adds all of them.
     metricOf('version_gateway_usage_folded_requests_total', [{ labels: {}, value: ledger.foldedByLedger }]),
   ];
 }

@@ -40,7 +40,7 @@ function addReload(router: Router, { operations }: AdminContext): void {
     const outcome = await operations.reload();
     res.status(reloadStatuses[outcome.kind] ?? 500).json(outcome);
   });
-  // A routes.yaml of 10,000 versions is smaller.
+  // The limit is above the size of a routes.yaml with 10,000 versions.
   router.post('/api/reload/preview', requireJson, express.json({ limit: '4mb' }), async (req, res) => {
     const { routes_yaml: text } = req.body as { routes_yaml?: unknown };
     if (text !== undefined && typeof text !== 'string') {

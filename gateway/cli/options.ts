@@ -134,7 +134,7 @@ export interface Duration {
   readonly ms: number;
 }
 
-/** A `--since` or `--quiet` duration, compared with dates. @throws InvalidArgumentError */
+/** A `--since` or `--quiet` duration, which may be longer than a timer allows. @throws InvalidArgumentError */
 export function periodArgument(text: string): Duration {
   return { text, ms: parsedBy(period, text) };
 }

@@ -8,7 +8,7 @@ export interface UsageQueries {
    * but at most a tenth of `quiet`, do not count.
    */
   coveredSince(quiet?: number): Promise<number | undefined>;
-  /** One row per version; '' is for requests without a known version. */
+  /** One row per version; '' is for requests without a version. */
   totals(since: number, until?: number): Promise<readonly VersionTotal[]>;
   /** Includes one row for `other clients`, if there are any. */
   byClient(version: string, since: number): Promise<readonly ClientUse[]>;
@@ -46,7 +46,7 @@ export interface UsageSums {
   readonly errors: number;
   /** Requests that reached a backend. */
   readonly served: number;
-  /** Requests answered 4xx; see `outcomeOf`. */
+  /** Requests with the outcome `failing`; see `outcomeOf`. */
   readonly failing: number;
   /** Requests refused because the version is retired or not in routes.yaml. */
   readonly refused: number;

@@ -17,7 +17,7 @@ export interface Counts {
   errors: number;
   /** Requests that reached a backend. Those that the gateway refused itself (410, 404, …) did not. */
   served: number;
-  /** Requests answered 4xx; see `outcomeOf`. */
+  /** Requests with the outcome `failing`; see `outcomeOf`. */
   failing: number;
   /** Requests refused because the version is retired or not in routes.yaml. */
   refused: number;
@@ -29,7 +29,7 @@ export interface Counts {
 
 /** The requests of one client to one route in one hour, as far as one process has counted them. */
 export interface UsageRow extends Counts {
-  /** The path segment, `v1`; '' if the path names no known version. */
+  /** The path segment, `v1`, even if routes.yaml does not list it (see `UnlistedVersions`); '' for other paths. */
   readonly version: string;
   /** The client's name in the ledger: `user-agent:curl`, `x-api-key:#4f2a91c07be05d3a`. */
   readonly client: string;

@@ -144,7 +144,7 @@ describe('check --against-running', () => {
     expect(code).toBe(1);
     expect(stdout).toContain('routes.yaml: 1 warning.');
     expect(stdout).toMatch(
-      /The file has faults in the environment and folder of the gateway:\n {2}\S+:2:\d+ {2}routes\.\/v1\.upstream\n/,
+      /With its environment and folder, the file has these faults:\n {2}\S+:2:\d+ {2}routes\.\/v1\.upstream\n/,
     );
     const json = await runIn(folder, [...args, '--format', 'json'], { ONLY_HERE: upstream });
     expect([json.code, JSON.parse(json.stdout)]).toMatchObject([1, { ok: true, running: { kind: 'faulty' } }]);

@@ -61,22 +61,22 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
     ? await checkWithCompose({ ...options, compose: options.compose }, bytes, io, now)
     : undefined;
   const found =
-    compose?.verdict ??
+    compose?.result ??
     parseConfig(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, forwards: options.upstreams });
   const replaced = replacedLink(config, resolve(io.cwd, config));
-  const verdict = replaced ? { ...found, warnings: [replaced, ...found.warnings] } : found;
-  const report = { file: config, text, verdict, now };
+  const result = replaced ? { ...found, warnings: [replaced, ...found.warnings] } : found;
+  const report = { file: config, text, result, now };
   const paint = painter(io.stdout, io.env);
   if (format === 'text')
     io.stdout.write(compose ? composeCheckAsText(report, compose, paint) : checkAsText(report, paint));
   // The running gateway would reject a faulty file, too.
   const preview =
-    againstRunning && verdict.snapshot && verdict.faults.length === 0
+    againstRunning && result.snapshot && result.faults.length === 0
       ? await previewOf(text, targetOf(options, io))
       : undefined;
   if (format === 'json') io.stdout.write(checkAsJson(report, preview, compose?.facts));
   else if (preview) io.stdout.write(`\n${previewInWords(preview, paint).join('\n')}\n`);
-  const isFaulty = verdict.faults.length > 0 || (strict && verdict.warnings.length > 0);
+  const isFaulty = result.faults.length > 0 || (strict && result.warnings.length > 0);
   const isRejected = preview?.kind === 'faulty' || preview?.kind === 'refused';
   return isFaulty || isRejected ? 1 : 0;
 }

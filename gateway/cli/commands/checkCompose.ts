@@ -27,7 +27,7 @@ export async function checkWithCompose(
   const running = project.faults.length > 0 ? undefined : await runningServices(project.name, io.cwd, io.env);
   const facts = { files: compose, project: project.name, gateway: null, running: running ?? null };
   const texts = project.texts;
-  if (text === undefined) return { verdict: parseConfig(bytes, config), facts, texts };
+  if (text === undefined) return { result: parseConfig(bytes, config), facts, texts };
   const routes = {
     text,
     file: config,
@@ -35,8 +35,8 @@ export async function checkWithCompose(
     now,
     isRetired: (version: Parameters<typeof stageOf>[0]) => stageOf(version, now) === 'retired',
   };
-  const { result: verdict, gateway } = compareWithCompose(routes, project, composeService, running && new Set(running));
-  return { verdict, facts: { ...facts, gateway: gateway ?? null }, texts };
+  const { result, gateway } = compareWithCompose(routes, project, composeService, running && new Set(running));
+  return { result, facts: { ...facts, gateway: gateway ?? null }, texts };
 }
 
 // A Docker engine on this machine answers in about 100 ms.

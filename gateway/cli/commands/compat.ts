@@ -125,13 +125,14 @@ type Printer = (
 const printers: Record<CompatFormat, Printer> = {
   text: ({ report }, { all, io }) => asText(report, { paint: painter(io.stdout, io.env), showAll: all }),
   json: ({ report }) => printedJson(asJson(report)),
-  sarif: ({ report, folder }, { release }) => printedJson(asSarif(report, { version: release, ...baseOf(folder) })),
-  github: ({ report, folder }) => asGithub(report, baseOf(folder)),
+  sarif: ({ report, folder }, { release }) =>
+    printedJson(asSarif(report, { version: release, ...gitFolderOf(folder) })),
+  github: ({ report, folder }) => asGithub(report, gitFolderOf(folder)),
   markdown: ({ report }) => asMarkdown(report),
 };
 
-/** Git prints the path of the working tree with its symbolic links resolved. */
-function baseOf(folder: string): WorkingTree {
+/** The Git working tree of a folder. Git prints paths with symbolic links resolved, so the folder is resolved too. */
+function gitFolderOf(folder: string): WorkingTree {
   const real = realpathSync(folder);
   return { root: workingTreeOf(real) ?? real, folder: real };
 }
@@ -140,7 +141,7 @@ function baseOf(folder: string): WorkingTree {
 function failureInWords(error: unknown): string {
   const isExplained =
     error instanceof CompareError || error instanceof UsageError || error instanceof UnreadableFileError;
-  // Exit code 1 would read as a verdict, so defects are caught here, too.
+  // Exit code 1 means that a contract has errors, so a defect must not end with it.
   const text = isExplained ? error.message : `This is a defect of version-gateway.\n${stackOf(error)}`;
   return text
     .split('\n')

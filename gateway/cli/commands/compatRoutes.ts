@@ -70,7 +70,7 @@ export async function compareRoutes(
   return { report: { pairs, stale: exemptions.stale, off: rulesOff(levels), notes }, folder: base };
 }
 
-/** Where relative names start: the working directory, or the folder of a file in another working tree. */
+/** Where relative names start: `cwd`, or the folder of the routes.yaml if it is in another Git working tree. */
 function baseOf(folder: string, cwd: string): string {
   return folder === cwd || workingTreeOf(folder) === workingTreeOf(cwd) ? cwd : folder;
 }

@@ -114,7 +114,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   return shutDown({ drain: (ms) => running.drain(ms), close }, drain, io);
 }
 
-/** Loads the fleet only if it is configured. @throws StoreError if this gateway cannot use any store */
+/** Loads the fleet only if it is configured. An unreachable store is not an error. @throws StoreError */
 async function joinFleet(
   { fleet }: Snapshot,
   ledger: WritableLedger,

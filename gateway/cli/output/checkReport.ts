@@ -10,7 +10,7 @@ import { date, type Paint, table } from './terminal.ts';
 export interface CheckReport {
   readonly file: string;
   readonly text: string;
-  readonly verdict: ConfigResult;
+  readonly result: ConfigResult;
   readonly now: number;
 }
 
@@ -24,14 +24,14 @@ export interface ComposeFacts {
 
 /** The result of a comparison with Compose files. */
 export interface ComposeCheck {
-  readonly verdict: ConfigResult;
+  readonly result: ConfigResult;
   readonly facts: ComposeFacts;
   /** The text of each Compose file, by its name in faults. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
-export function checkAsText({ file, text, verdict, now }: CheckReport, paint: Paint): string {
-  const { snapshot, faults, warnings } = verdict;
+export function checkAsText({ file, text, result, now }: CheckReport, paint: Paint): string {
+  const { snapshot, faults, warnings } = result;
   const blocks = [
     ...faults.map((fault) => block(fault, text, paint, 'red').join('\n')),
     ...warnings.map((warning) => block(warning, text, paint, 'yellow').join('\n')),
@@ -48,11 +48,11 @@ export function checkAsText({ file, text, verdict, now }: CheckReport, paint: Pa
 }
 
 export function composeCheckAsText(
-  { file, text, verdict, now }: CheckReport,
+  { file, text, result, now }: CheckReport,
   { facts, texts }: ComposeCheck,
   paint: Paint,
 ): string {
-  const { snapshot, faults, warnings } = verdict;
+  const { snapshot, faults, warnings } = result;
   const show =
     (style: 'red' | 'yellow') =>
     (fault: Fault): string => {
@@ -72,7 +72,7 @@ export function composeCheckAsText(
   return `${[...blocks, [heading, ...service, ...(snapshot ? overview(snapshot, now) : [])].join('\n')].join('\n\n')}\n`;
 }
 
-/** Empty if the line may contain a secret: in a list such as `- ADMIN_TOKEN=…` no key separates it from its value. */
+/** Empty if the line may contain a secret. `maskLine` would not hide the one in a list item such as `- ADMIN_TOKEN=…`. */
 function withoutSecrets(text: string, line = 1): string {
   const lines = text.split(/\r\n?|\n/);
   return isSecret([(lines[line - 1] ?? '').replaceAll('/', '')]) ? '' : text;
@@ -80,11 +80,11 @@ function withoutSecrets(text: string, line = 1): string {
 
 /** @param running what a reload of the running gateway would do */
 export function checkAsJson(
-  { file, verdict, now }: CheckReport,
+  { file, result, now }: CheckReport,
   running?: ReloadOutcome,
   compose?: ComposeFacts,
 ): string {
-  const { snapshot, faults, warnings } = verdict;
+  const { snapshot, faults, warnings } = result;
   const versions = snapshot ? summaries(snapshot, now) : [];
   const ok = faults.length === 0;
   return `${JSON.stringify({ file, ok, faults, warnings, versions, compose, running }, null, 2)}\n`;
@@ -97,11 +97,11 @@ export function previewInWords(outcome: ReloadOutcome, paint: Paint): string[] {
       return [paint('green', 'A reload of the running gateway would change nothing.')];
     case 'faulty': {
       const heading =
-        'The running gateway would reject this file. The file has faults in the environment and folder of the gateway:';
+        'The running gateway would reject this file. With its environment and folder, the file has these faults:';
       return [paint('red', heading), ...indented(outcome.faults)];
     }
     case 'refused': {
-      const heading = 'The running gateway would refuse this edit, because it breaks an announcement to clients:';
+      const heading = 'The running gateway would refuse this edit, because it would break clients:';
       return [paint('red', heading), ...indented(refusalLines(outcome.refusals))];
     }
     case 'incomplete':

@@ -137,7 +137,7 @@ export function addPart(whole: Comparison, step: PathStep | undefined, compariso
   if (!isDone || changes.length > 0 || parts.length > 0) whole.parts.push({ step, comparison });
 }
 
-/** A change without its default values: no direction and an empty name. */
+/** A change to add. `direction`, `name` and `detail` may be omitted. */
 type NewChange = {
   readonly [K in Kind]: Pick<ChangeOf<K>, 'kind' | 'effect' | 'old' | 'new'> &
     Partial<Pick<ChangeOf<K>, 'direction' | 'name' | 'detail'>>;
@@ -147,7 +147,7 @@ export function addChange(into: Comparison, change: NewChange): void {
   into.changes.push({ direction: undefined, name: '', ...change });
 }
 
-/** Adds one change that lists the descriptive keywords with another value. */
+/** Adds one change that lists the descriptive keywords whose values differ. */
 export function compareDocs(old: Located, now: Located, into: Comparison): void {
   if (!isMap(old.value) || !isMap(now.value)) return;
   const [before, after] = [old.value, now.value];

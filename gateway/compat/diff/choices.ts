@@ -243,7 +243,7 @@ function isOverlapAdded(pair: SchemaPair, { kept, added }: AlternativePairs, old
   );
 }
 
-/** Whether `whole` accepts all values of `part`. The types are compared as well: in a URL, 7 is not a part of "text". */
+/** Whether `whole` accepts all values of `part`. The types are compared too: in a URL, a string may replace a number. */
 function includes(pair: SchemaPair, whole: Schema, part: Schema): boolean {
   return isWithin(unionOfTypes(part), unionOfTypes(whole)) && pair.isReplaceable(part, whole);
 }

@@ -28,7 +28,7 @@ export function compareContent(
   const isOnly = before.size < 2 && after.size < 2;
   for (const [type, media] of before) {
     const kept = after.get(type) ?? entryIncluding(type, after);
-    // A response range that was narrowed to some of its types. They are compared with the range below.
+    // A response range that was narrowed to some of its types. The loop below compares each of them with the range.
     if (kept === undefined && direction === 'response' && isNarrowed(type, after)) continue;
     if (kept === undefined)
       addChange(into, { kind: 'media_type', effect: 'removed', direction, name: type, old: media, new: undefined });
@@ -53,7 +53,7 @@ function compareMedia(
   contracts: ContractPair,
 ): Comparison | undefined {
   const wire = wireOf(type);
-  // Encodings depend on the media type itself, everything else on the wire only.
+  // Encodings depend on the media type itself, everything else only on its `Wire`.
   const aspect = `media ${direction} ${hasEncodings(type) ? type : wire}`;
   return contracts.compareUnlessIdentical(aspect, old, now, (before, after, into) => {
     const compareAt = (keyword: string): Comparison | undefined =>

@@ -70,7 +70,7 @@ function compareAll(contracts: ContractPair, versions: Versions): ContractCompar
     if (kept.has(route)) continue;
     routes.push({ route, was: undefined, comparison: wholeRoute('added', undefined, route.operation) });
   }
-  return { document: compareHeads(old.root, now.root), routes };
+  return { document: compareApiDocs(old.root, now.root), routes };
 }
 
 function wholeRoute(effect: 'added' | 'removed', old: Located | undefined, now: Located | undefined): Comparison {
@@ -80,7 +80,7 @@ function wholeRoute(effect: 'added' | 'removed', old: Located | undefined, now: 
 }
 
 /** Compares descriptions of the whole API. Changes of base paths belong to the routes. */
-function compareHeads(old: Located, now: Located): Comparison {
+function compareApiDocs(old: Located, now: Located): Comparison {
   const comparison = emptyComparison();
   compareDocs(old, now, comparison);
   for (const key of ['info', 'servers', 'jsonSchemaDialect']) {

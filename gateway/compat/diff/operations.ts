@@ -32,7 +32,7 @@ function compareParameterNames(old: Route, now: Route, into: Comparison): void {
   addChange(into, { kind: 'path_name', effect: 'changed', detail, old: old.item, new: now.item });
 }
 
-/** Compares request bodies. The body of a webhook is a field of what clients receive. */
+/** Compares request bodies. The API sends the body of a webhook, so it is compared as a field `body` of a response. */
 function compareBodies(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
   const isClient = caller === 'client';
   if (isMap(old.value) && isMap(now.value)) {

@@ -20,7 +20,7 @@ export const upstreamUnanswered: ComposeRule = (context) =>
     const host = brief(target.host);
     if (resolution.kind === 'itself') {
       const message = isLoopback(target.host)
-        ? `in the container of the gateway, ${host} is ${brief(gateway.name)} itself.`
+        ? `in the container of the gateway, ${host} is the service ${brief(gateway.name)} itself.`
         : 'this is the gateway itself.';
       return [faultFinding(faultWith(message, `${suggestion(target, context)}.`))];
     }
@@ -95,7 +95,7 @@ function suggestion(target: ComposeTarget, { gateway, project, versions }: Compo
   const url = service && !belongsToOtherVersion ? `${scheme}://${brief(service.name)}:${port}` : 'http://SERVICE:PORT';
   return target.variable === undefined
     ? `Write ${url}`
-    : `Set ${target.variable} in the environment of ${brief(gateway.name)}, as in ${url}`;
+    : `Set ${target.variable} in the environment of ${brief(gateway.name)}, so that the URL becomes ${url}`;
 }
 
 /** The position of a value that comes from the Compose file, where it has to be corrected. */

@@ -3,7 +3,7 @@ import type { PathTable } from '../../shared/pathTable.ts';
 
 /** The properties of a request that the collector counts. The request has ended or is still open. */
 export interface CountedExchange {
-  /** The path segment, `v1`; '' if the path names no known version. */
+  /** The path segment, `v1`, even if routes.yaml does not list it (see `UnlistedVersions`); '' for other paths. */
   readonly version: string;
   /** True if the path names a version that routes.yaml does not list. */
   readonly unlisted?: boolean;

@@ -134,7 +134,7 @@ export class Ledger implements WritableLedger {
       const hasFutureEntries = interruption !== undefined && this.#prepareFutureEntries(store, now);
       this.foldedByLedger += store.transaction(this.#began, now, () => {
         if (interruption !== undefined) store.restartCoverage();
-        if (hasFutureEntries) store.dateToPresent(now);
+        if (hasFutureEntries) store.setFutureToPresent(now);
         work(store);
       });
       this.#interruption = undefined;
@@ -213,7 +213,7 @@ export class Ledger implements WritableLedger {
     this.#notices.tell(text);
   }
 
-  /** @returns whether there are entries to date to the present. If they are more than a day ahead, copies the file first. */
+  /** @returns whether future entries have to be set to the present. If they are more than a day ahead, copies the file first. */
   #prepareFutureEntries(store: SqliteStore, now: number): boolean {
     const latest = store.latestRequest();
     // A clock without a battery starts in 1970, and must not change every entry to that date.

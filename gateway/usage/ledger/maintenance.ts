@@ -60,7 +60,7 @@ export function latestRequest(database: DatabaseSync): number {
  * Sets every later instant to `now`: such rows were written while the clock was wrong. Every sum stays the same. Within the
  * caller's transaction; throws the errors of SQLite.
  */
-export function dateToPresent(database: DatabaseSync, now: number): void {
+export function setFutureToPresent(database: DatabaseSync, now: number): void {
   for (const subject of subjects) for (const length of ['hour', 'day', 'block'] as const) moveSpans(subject, length);
   for (const length of ['hour', 'day'] as const) moveSpans('pair', length);
   for (const [table, keys] of [

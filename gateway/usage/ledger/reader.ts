@@ -97,7 +97,7 @@ export class LedgerReader implements UsageQueries {
   async byClient(version: string, since: number): Promise<readonly ClientUse[]> {
     const spans = await this.#reads.spans(since, endless, 'client');
     const clients = byRequests(await this.#reads.sums('client', spans, version));
-    const routes = await this.#reads.partnerCounts('client', version, beginOf(spans));
+    const routes = await this.#reads.pairCounts('client', version, beginOf(spans));
     const largest = clients.slice(0, clientsWithRoutes).map(({ id }) => id);
     const listedSpans = await this.#reads.spans(since, await this.#reads.end(), 'client', 'day');
     const topRoutes = await this.#reads.topRoutes(version, largest, listedSpans);
@@ -120,7 +120,7 @@ export class LedgerReader implements UsageQueries {
   async byRoute(version: string, since: number): Promise<readonly RouteUse[]> {
     const spans = await this.#reads.spans(since, endless, 'route');
     const rows = await this.#reads.sums('route', spans, version);
-    const clients = await this.#reads.partnerCounts('route', version, beginOf(spans));
+    const clients = await this.#reads.pairCounts('route', version, beginOf(spans));
     return byRequests(
       rows.map(({ id, name, requests, errors, failing, last }) => {
         return { route: name, requests, errors, failing, clients: clients.get(id) ?? 0, last };

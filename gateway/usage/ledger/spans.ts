@@ -23,8 +23,8 @@ export function spanAt(length: Length, at: number): number {
 }
 
 /**
- * The fewest spans from the hour of `since` to before the hour of `until`. `shortest` is `day` if hours are no longer kept:
- * then both ends extend to whole days. `longest` is `day` for tables without blocks.
+ * The fewest spans that cover the time from `since` until `until`; both ends extend to whole hours. `shortest` is `day` if
+ * hours are no longer kept: then both ends extend to whole days. `longest` is `day` for tables without blocks.
  */
 export function spansOf(
   since: number,

@@ -93,7 +93,7 @@ export class SqlReads {
   }
 
   /** By the id of a client: the number of its routes since `since`. Or by the id of a route: the number of its clients. */
-  async partnerCounts(subject: 'client' | 'route', version: string, since: number): Promise<Map<number, number>> {
+  async pairCounts(subject: 'client' | 'route', version: string, since: number): Promise<Map<number, number>> {
     const partner = subject === 'client' ? 'route' : 'client';
     const withoutOthers = partner === 'client' ? `AND client IS DISTINCT FROM ${otherClientsId}` : '';
     const rows = await this.#database.all<{ id: number; partners: number }>(

@@ -3,7 +3,7 @@ import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { UsageBatch } from '../usageRow.ts';
 import { damageIn, openLedgerFile } from './file.ts';
-import { dateToPresent, deleteOld, latestRequest } from './maintenance.ts';
+import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
 import { type LedgerSettings, limitsOf } from './writableLedger.ts';
 import { LedgerWriter } from './writer.ts';
 
@@ -113,8 +113,8 @@ export class SqliteStore {
   }
 
   /** Sets every later instant to `now`. Within `transaction`. */
-  dateToPresent(now: number): void {
-    dateToPresent(this.#database, now);
+  setFutureToPresent(now: number): void {
+    setFutureToPresent(this.#database, now);
     this.#writer.clearCaches();
   }
 
