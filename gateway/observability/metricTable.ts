@@ -157,7 +157,7 @@ export const metricTable = {
   version_gateway_fleet_config_skew: {
     type: 'gauge',
     labels: [],
-    help: 'Heard gateways that announce other versions, dates or successors than most of them.',
+    help: 'Gateways that were heard and announce other versions, dates or successors than most gateways do.',
   },
   version_gateway_fleet_config_refused: {
     type: 'gauge',
