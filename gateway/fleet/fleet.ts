@@ -1,20 +1,37 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { FleetSettings } from '../config/snapshot.ts';
 import { packageVersion } from '../shared/release.ts';
+import { grouped } from '../shared/text.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
-import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
+import type { OutboxState } from '../usage/ledger/outbox.ts';
+import type { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
 import { FleetMember } from './fleetMember.ts';
 import { StoreError } from './postgres.ts';
 import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessages.ts';
 
 const restartMs = 1000;
+// A store that answers does so in a fraction of this time. The gateway starts without it.
+const firstContactMs = 2000;
+// How long an operator who asks for a verdict waits for the counts of this gateway.
+const flushMs = 1000;
+// How long connections may take to close.
+const closeMs = 500;
+// How long the ledger may take to store the salt of the fleet.
+const adoptionMs = 5000;
 
 /** TypeScript in the sources, JavaScript in the built package, like this file. */
 const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 
+const lostCounts =
+  'The shared store of the fleet has lost counts of this gateway that it had confirmed: was it restored from a backup?  Coverage restarts: the time before this does not count towards a quiet period.';
+
+const foldedCounts = ({ spool }: FleetSettings): string =>
+  `More than ${grouped(Math.round(spool / 1024 ** 2))} MiB of counts wait for the shared store: routes and then clients are counted together.  Totals stay exact.`;
+
 export interface FleetOptions {
-  readonly ledger: WritableLedger;
+  readonly ledger: ThreadedLedger;
   /** Takes a line for the operator. */
   readonly notice?: (line: string) => void;
   /** The file of the thread. */
@@ -26,14 +43,20 @@ export class Fleet {
   readonly settings: FleetSettings;
   /** What this gateway and the others know of each other. */
   readonly member: FleetMember;
-  readonly #ledger: WritableLedger;
+  readonly #ledger: ThreadedLedger;
   readonly #notice: (line: string) => void;
   readonly #outageNotices: OutageNotices;
+  readonly #spoolNotices: OutageNotices;
   readonly #workerFile: URL;
   #worker: Worker | undefined;
   #restart: NodeJS.Timeout | undefined;
   /** Why the store cannot be used; undefined if it can; null before the thread has contacted it. */
   #problem: string | undefined | null = null;
+  /** Each is called once, when the state of the ledger or of the store has changed. */
+  #waiting: (() => void)[] = [];
+  #salt: string | undefined;
+  #adoptedAt = 0;
+  #folded = 0;
   #isStopping = false;
 
   private constructor(settings: FleetSettings, options: FleetOptions) {
@@ -41,7 +64,7 @@ export class Fleet {
     this.settings = settings;
     this.member = new FleetMember({
       settings,
-      outbox: () => undefined,
+      outbox: () => this.#ledger.outbox,
       send: (command) => this.#send(command),
       notice,
       release: packageVersion(),
@@ -49,7 +72,9 @@ export class Fleet {
     this.#ledger = ledger;
     this.#notice = notice;
     this.#outageNotices = new OutageNotices(notice);
+    this.#spoolNotices = new OutageNotices(notice);
     this.#workerFile = worker;
+    this.#ledger.onReport = () => this.#onLedger();
   }
 
   /**
@@ -65,7 +90,26 @@ export class Fleet {
       await fleet.stop(0);
       throw new StoreError(first.reason);
     }
+    // Tags under the salt of the fleet can be compared with those of other gateways: so it is known before the first request.
+    await fleet.#until(() => fleet.#problem !== null, firstContactMs);
     return fleet;
+  }
+
+  /** What waits on the disk; undefined: the ledger could not be opened yet. */
+  get outbox(): OutboxState | undefined {
+    return this.#ledger.outbox;
+  }
+
+  /** How much of `fleet.spool` is used. Above 1, counts are added up. */
+  get spoolRatio(): number {
+    return (this.outbox?.bytes ?? 0) / this.settings.spool;
+  }
+
+  /** Waits until the store has every count that the ledger has, at most a second. */
+  async flush(): Promise<void> {
+    if (!this.storeUp) return;
+    await this.#ledger.flush();
+    await this.#until(() => this.#isSent, flushMs);
   }
 
   /** Whether the store answered the last statement. */
@@ -78,19 +122,64 @@ export class Fleet {
     return this.#problem ?? undefined;
   }
 
-  /** Ends the thread, after at most `ms`. */
+  /** Sends what waits, and ends the thread, after at most `ms`. The ledger must still be open. */
   async stop(ms: number): Promise<void> {
+    const deadline = performance.now() + ms;
     this.#isStopping = true;
     this.member.stop();
     clearTimeout(this.#restart);
     const worker = this.#worker;
-    if (worker === undefined) return;
-    const ended = once(worker, 'exit');
-    this.#send({ kind: 'stop', ms });
-    // A thread that hangs in a system call must not keep the gateway from ending.
-    const late = setTimeout(() => void worker.terminate(), ms + 500);
-    await ended;
-    clearTimeout(late);
+    if (worker !== undefined) {
+      const ended = once(worker, 'exit');
+      await Promise.race([this.#ledger.flush(), sleep(ms, undefined, { ref: false })]);
+      const left = Math.max(0, deadline - performance.now());
+      this.#send({ kind: 'stop', ms: left });
+      // A statement that hangs must not keep the gateway from ending.
+      const late = setTimeout(() => void worker.terminate(), left + closeMs);
+      await ended;
+      clearTimeout(late);
+    }
+    this.#ledger.onReport = undefined;
+  }
+
+  get #isSent(): boolean {
+    const { outbox } = this.#ledger;
+    return outbox !== undefined && outbox.oldest === undefined;
+  }
+
+  async #until(isReached: () => boolean, ms: number): Promise<void> {
+    const late = sleep(ms, true, { ref: false });
+    while (!isReached()) {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      this.#waiting.push(() => resolve(false));
+      if (await Promise.race([promise, late])) return;
+    }
+  }
+
+  #onChange(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  #onLedger(): void {
+    this.#send({ kind: 'outbox', outbox: this.#ledger.outbox });
+    this.#adoptSalt();
+    this.#onChange();
+    const folded = this.outbox?.folded ?? 0;
+    if (folded > this.#folded) this.#spoolNotices.failed(foldedCounts(this.settings));
+    else if (this.outbox?.oldest === undefined)
+      this.#spoolNotices.recovered('The shared store of the fleet has all counts again.');
+    this.#folded = folded;
+  }
+
+  /** Also if the file of the ledger was replaced by one with another salt. */
+  #adoptSalt(): void {
+    if (this.#salt === undefined || this.#salt === this.#ledger.salt) return;
+    // A ledger that cannot be written keeps its salt.
+    if (performance.now() - this.#adoptedAt < adoptionMs) return;
+    this.#adoptedAt = performance.now();
+    this.#ledger.adoptSalt(this.#salt);
   }
 
   #send(command: FleetCommand): void {
@@ -115,15 +204,21 @@ export class Fleet {
   }
 
   #onMessage(message: FleetReport): void {
-    if (message.kind === 'store') this.#onStore(message.problem);
+    if (message.kind === 'started') this.#send({ kind: 'outbox', outbox: this.#ledger.outbox });
+    else if (message.kind === 'store') this.#onStore(message.problem);
     else if (message.kind === 'unusable') this.#onStore(message.reason);
-    else if (message.kind === 'notice') this.#notice(message.line);
-    else if (message.kind === 'gateways' || message.kind === 'unheard' || message.kind === 'answer')
-      this.member.onReport(message);
+    else if (message.kind === 'sent') {
+      this.#ledger.removeSent(message.epoch, message.seq);
+      if (message.outcome === 'gap') this.#notice(lostCounts);
+    } else if (message.kind === 'salt') {
+      this.#salt = message.salt;
+      this.#adoptSalt();
+    } else this.member.onReport(message);
   }
 
   #onStore(reason: string | undefined): void {
     this.#problem = reason;
+    this.#onChange();
     if (reason === undefined) this.#outageNotices.recovered('The shared store of the fleet answers again.');
     else
       this.#outageNotices.failed(

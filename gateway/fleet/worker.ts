@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Heartbeats } from './heartbeats.ts';
 import { maintainStore } from './maintenance.ts';
 import { Postgres } from './postgres.ts';
+import { Shipper } from './shipper.ts';
 import { StoreConnection } from './storeConnection.ts';
 import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessages.ts';
 
@@ -10,22 +11,43 @@ import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessage
 const maintenanceMs = 3_600_000;
 // The first maintenance waits until a restart of all gateways is over.
 const firstMaintenanceMs = 60_000;
+// Folding the names of a large fleet takes minutes.
+const longestMaintenanceMs = 600_000;
 
 const { settings, ledger, salt } = workerData as FleetWorkerData;
-const store = new StoreConnection(settings, {
-  salt: () => salt,
-  onSalt: (salt) => post({ kind: 'salt', salt }),
-  onChange: (problem) => post({ kind: 'store', problem }),
-});
+let ownSalt = salt;
+const store = new StoreConnection(
+  settings,
+  {
+    salt: () => ownSalt,
+    onSalt: (salt) => {
+      ownSalt = salt;
+      post({ kind: 'salt', salt });
+    },
+    onChange: (problem) => post({ kind: 'store', problem }),
+  },
+  // A store that hangs, or whose connection was cut without a reset, counts as lost after this time.
+  { queryTimeoutMs: settings.silentAfter },
+);
+const shipper = new Shipper(store, ledger.store, ({ epoch, seq }, outcome) =>
+  post({ kind: 'sent', epoch, seq, outcome }),
+);
 const heartbeats = new Heartbeats(store, settings, post);
-// Asks whether the store answers.
-const beat = setInterval(() => void store.query('SELECT 1').catch(() => {}), settings.heartbeat);
-// A maintenance that fails is repeated after an hour. The connection reports that the store is away.
-const maintain = (): void => void maintainStore(store, Date.now(), ledger).catch(() => {});
-const maintenance = [setTimeout(maintain, firstMaintenanceMs), setInterval(maintain, maintenanceMs)];
+
+// A maintenance that fails is repeated after an hour. The connection above reports that the store is away.
+async function maintain(): Promise<void> {
+  const postgres = await Postgres.open(settings, { connections: 1, queryTimeoutMs: longestMaintenanceMs });
+  await maintainStore(postgres, Date.now(), ledger).catch(() => {});
+  await postgres.close();
+}
+const maintenance = [
+  setTimeout(() => void maintain().catch(() => {}), firstMaintenanceMs),
+  setInterval(() => void maintain().catch(() => {}), maintenanceMs),
+];
 
 parentPort?.on('message', (command: FleetCommand) => {
-  if (command.kind === 'stop') void stop();
+  if (command.kind === 'outbox') shipper.onOutbox(command.outbox?.oldest);
+  else if (command.kind === 'stop') void stop(command.ms);
   else heartbeats.onCommand(command);
 });
 
@@ -33,15 +55,17 @@ try {
   // Fails only if the gateway cannot use any store: `pg` is missing, or the password cannot be read.
   await (await Postgres.open(settings)).close();
   post({ kind: 'started' });
+  void shipper.run();
+  await store.query('SELECT 1').catch(() => {});
 } catch (error) {
   post({ kind: 'unusable', reason: error instanceof Error ? error.message : String(error) });
-  await stop();
 }
 
-async function stop(): Promise<void> {
-  clearInterval(beat);
+async function stop(ms: number): Promise<void> {
+  const isShipped = await shipper.drain(ms);
+  shipper.stop();
   for (const timer of maintenance) clearTimeout(timer);
-  await heartbeats.end(true).catch(() => {});
+  await heartbeats.end(isShipped).catch(() => {});
   await store.close();
   parentPort?.close();
 }

@@ -1,5 +1,7 @@
 import type { FleetSettings } from '../config/snapshot.ts';
+import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { LedgerSettings } from '../usage/ledger/writableLedger.ts';
+import type { BatchOutcome } from './batch.ts';
 import type { FleetRows } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
 import type { GatewayIdentity, GatewayState } from './membership.ts';
@@ -16,7 +18,9 @@ export interface FleetWorkerData {
 /** A message to that thread. */
 export type FleetCommand =
   | MembershipCommand
-  /** The thread ends after at most `ms`. */
+  /** What waits in the ledger for the store; undefined: the ledger could not be opened yet. */
+  | { readonly kind: 'outbox'; readonly outbox: OutboxState | undefined }
+  /** The thread ends once it has sent what waits, or after `ms`. */
   | { readonly kind: 'stop'; readonly ms: number };
 
 /** A message from that thread. */
@@ -28,10 +32,10 @@ export type FleetReport =
   | { readonly kind: 'unusable'; readonly reason: string }
   /** The store was lost, for this reason, or answers: undefined. */
   | { readonly kind: 'store'; readonly problem: string | undefined }
+  /** The store has this batch of the outbox. */
+  | { readonly kind: 'sent'; readonly epoch: number; readonly seq: number; readonly outcome: BatchOutcome }
   /** The salt of the fleet. */
-  | { readonly kind: 'salt'; readonly salt: string }
-  /** A line for the operator. */
-  | { readonly kind: 'notice'; readonly line: string };
+  | { readonly kind: 'salt'; readonly salt: string };
 
 /** A message about this gateway as a member of the fleet. `id`: that of the answer. */
 export type MembershipCommand =

@@ -11,7 +11,7 @@ import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
-import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
+import { ledgerSettingsOf, maintainLedger, sinkOf } from './ledgerMaintenance.ts';
 import { Reloader, type ReloadOutcome, versionUsage } from './reload.ts';
 import type { Serve, ServeOptions, Serving } from './serving.ts';
 
@@ -63,7 +63,13 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   const member = options.fleet?.member;
   await member?.announce(snapshot, clock.now());
   const serving = await serve(snapshot, { clock, notice, usage, otlp, logs: options.logs ?? false });
-  const use = () => versionUsage(serving.current, serving, ledgerReader, clock.now(), member);
+  const flush = async (): Promise<boolean> => {
+    const isComplete = await serving.flush();
+    await options.fleet?.flush();
+    return isComplete;
+  };
+  const flushed = { flush, report: () => serving.report() };
+  const use = () => versionUsage(serving.current, flushed, ledgerReader, clock.now(), member);
   const reloader = new Reloader({
     source: serving,
     announced: () => member?.announced ?? serving.current,
@@ -73,7 +79,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       if (next.telemetry) await configureExport(next);
       const unconfirmed = await serving.apply(next);
       if (!next.telemetry) await configureExport(next);
-      ledger?.configure(next.usage);
+      ledger?.configure(ledgerSettingsOf(next));
       member?.accept(next);
       options.onAccepted?.(next);
       return unconfirmed;
@@ -90,7 +96,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         preview: (text) => reloader.preview(text),
         config: () => reloader.status,
         report: (metrics) => serving.report(metrics),
-        flush: () => serving.flush(),
+        flush,
         clock,
         usage: ledgerReader,
         exported: () => exporter?.metrics() ?? [],

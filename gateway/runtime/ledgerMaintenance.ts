@@ -1,5 +1,7 @@
+import type { Snapshot } from '../config/snapshot.ts';
 import type { Clock } from '../shared/clock.ts';
-import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
+import type { LedgerSettings, WritableLedger } from '../usage/ledger/writableLedger.ts';
+import { otherClients, type UsageBatch } from '../usage/usageRow.ts';
 import type { UsageSink } from './serving.ts';
 
 // Written even without requests, so that the ledger shows when the gateway was not running.
@@ -24,12 +26,22 @@ export function maintainLedger(ledger: WritableLedger, clock: Clock, onSalt: () 
   };
 }
 
+/** In a fleet, counts also wait in the file until the shared store has them. */
+export function ledgerSettingsOf({ usage, fleet }: Snapshot): LedgerSettings {
+  return fleet ? { ...usage, spool: fleet.spool } : usage;
+}
+
 /** Writes usage counts to the ledger. The salt is the current one of the ledger. */
 export function sinkOf(ledger: WritableLedger): UsageSink {
   return {
     get salt() {
       return ledger.salt;
     },
-    take: (batch) => ledger.add(batch),
+    take: (batch, salt) => ledger.add(salt === ledger.salt ? batch : withoutTags(batch)),
   };
+}
+
+/** A tag under an earlier salt would be counted as another client. */
+function withoutTags(batch: UsageBatch): UsageBatch {
+  return batch.map((row) => (row.client.includes(':#') ? { ...row, client: otherClients } : row));
 }

@@ -47,7 +47,8 @@ export interface ServeOptions {
 export interface UsageSink {
   /** Hashes client secrets; the same in every process. It can change: see `Serving.resalt`. */
   readonly salt: string;
-  take(batch: UsageBatch): void;
+  /** `salt`: that of the tags in the batch. Counts from before a change of the salt may arrive after it. */
+  take(batch: UsageBatch, salt: string): void;
 }
 
 /** Starts to serve a snapshot. @throws the listener's own errors, such as EADDRINUSE. */

@@ -39,6 +39,8 @@ export class Telemetry {
   #basePath: string;
   /** The settings and salt that the collector uses, as text to compare. */
   #collectorKey: string;
+  /** The salt of the collector's tags. */
+  #salt: string;
 
   /** `source`: holds the current snapshot. `uses`: the open requests of each version. `onRecord`: called for each record. */
   constructor(
@@ -57,7 +59,8 @@ export class Telemetry {
     this.#sendOtlp = otlp;
     this.#collectorKey = this.#currentKey();
     this.#log = logs ? new AccessLog(log, notice) : undefined;
-    this.#collector = usage && new Collector(settings, usage.salt);
+    this.#salt = usage?.salt ?? '';
+    this.#collector = usage && new Collector(settings, this.#salt);
     if (usage) this.#timer = setInterval(() => void this.flush(), flushMs).unref();
     this.recorder = {
       record: (exchange) => this.#batches.record(exchange),
@@ -139,8 +142,10 @@ export class Telemetry {
   /** Skipped if nothing has changed, because `configure` clears the tracked clients. */
   #configureCollector(): void {
     const key = this.#currentKey();
-    if (this.#usage && key !== this.#collectorKey)
-      this.#collector?.configure(this.#source.current.usage, this.#usage.salt);
+    if (this.#usage && key !== this.#collectorKey) {
+      this.#salt = this.#usage.salt;
+      this.#collector?.configure(this.#source.current.usage, this.#salt);
+    }
     this.#collectorKey = key;
   }
 
@@ -162,7 +167,7 @@ export class Telemetry {
 
   #passOn(): void {
     const batch = this.#collector?.take() ?? [];
-    if (batch.length > 0) this.#usage?.take(batch);
+    if (batch.length > 0) this.#usage?.take(batch, this.#salt);
   }
 
   /**

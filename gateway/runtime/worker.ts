@@ -54,7 +54,7 @@ class Worker {
   async #answer(request: WorkerRequest, handle: SendHandle): Promise<WorkerAnswer> {
     if (request.kind === 'serve') {
       const notice = (line: string): void => void send({ kind: 'notice', line });
-      const take = (batch: UsageBatch): void => void send({ kind: 'usage', batch });
+      const take = (batch: UsageBatch, salt: string): void => void send({ kind: 'usage', batch, salt });
       const usage = request.salt === undefined ? undefined : this.#sink(request.salt, take);
       const otlp = (batch: OtlpBatch): Promise<void> => send({ kind: 'otlp', batch });
       const listen = async (server: Server, address: HostPort): Promise<void> => {

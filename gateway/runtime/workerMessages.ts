@@ -41,6 +41,8 @@ export interface WorkerNotice {
 export interface WorkerUsage {
   readonly kind: 'usage';
   readonly batch: UsageBatch;
+  /** The salt of the tags in the batch. */
+  readonly salt: string;
 }
 
 /** The spans and durations that this worker has recorded since the last message. */

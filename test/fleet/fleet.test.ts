@@ -6,6 +6,7 @@ import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { startMember } from './startMember.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -13,29 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-async function member(store: string, worker?: URL) {
-  const usage = join(temporaryFolder(), 'usage.db');
-  const snapshot = snapshotFrom({
-    routes: { '/v1': 'http://127.0.0.1:1' },
-    usage: { store: usage },
-    fleet: { store, name: 'gw-1', heartbeat: '100ms', silent_after: '1s' },
-  });
-  const notices: string[] = [];
-  const notice = (line: string): void => void notices.push(line);
-  const ledger = await ThreadedLedger.open(snapshot.usage, notice);
-  if (snapshot.fleet === undefined) throw new Error('the snapshot has no fleet');
-  const fleet = await Fleet.start(snapshot.fleet, { ledger, notice, ...(worker && { worker }) });
-  onTestFinished(async () => {
-    await fleet.stop(0);
-    await ledger.close();
-  });
-  return { fleet, ledger, notices };
-}
-
 it('starts while the store is down, and reports the loss and the return of the store once', async () => {
   const store = await server.database();
   await server.crash();
-  const { fleet, notices } = await member(store);
+  const { fleet, notices } = await startMember(store);
   await eventually(() => expect(fleet.storeProblem).toContain('ECONNREFUSED'));
   expect(fleet.storeUp).toBe(false);
   await server.start();
@@ -48,7 +30,9 @@ it('starts while the store is down, and reports the loss and the return of the s
 });
 
 it('starts another thread if the thread ends', async () => {
-  const { fleet, notices } = await member(await server.database(), new URL('./endingFleetWorker.ts', import.meta.url));
+  const { fleet, notices } = await startMember(await server.database(), {
+    worker: new URL('./endingFleetWorker.ts', import.meta.url),
+  });
   await eventually(() =>
     expect(notices).toEqual([
       expect.stringContaining('the thread that talks to it ended: the test ends it'),

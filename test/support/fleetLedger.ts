@@ -65,12 +65,12 @@ function onceReady(ledger: Promise<FleetLedger>): LedgerDatabase {
   };
 }
 
-/** All rows of a ledger file, by table. */
+/** All rows of a ledger file that a store has as well, by table. */
 export function tablesIn(file: string): ReadonlyMap<string, Rows> {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-    const names = tables.map(({ name }) => String(name)).filter((name) => !name.startsWith('sqlite_'));
+    const names = tables.map(({ name }) => String(name)).filter((name) => !/^(?:sqlite_|outbox)/.test(name));
     return new Map(names.map((name) => [name, database.prepare(`SELECT * FROM ${name}`).all()]));
   } finally {
     database.close();

@@ -5,6 +5,7 @@ import type { Fleet } from '../../fleet/fleet.ts';
 import { guardReload } from '../../lifecycle/reloadGuard.ts';
 import { type RunningGateway, startGateway } from '../../runtime/gateway.ts';
 import { serveInProcess } from '../../runtime/inProcess.ts';
+import { ledgerSettingsOf } from '../../runtime/ledgerMaintenance.ts';
 import { tooFewOpenFiles } from '../../runtime/openFiles.ts';
 import type { Serve } from '../../runtime/serving.ts';
 import { isWorker, runWorker } from '../../runtime/worker.ts';
@@ -12,7 +13,6 @@ import { WorkerPool } from '../../runtime/workerPool.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { endProcess } from '../../shared/endProcess.ts';
 import { ThreadedLedger } from '../../usage/ledger/threadedLedger.ts';
-import type { WritableLedger } from '../../usage/ledger/writableLedger.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { configOption, listenArgument } from '../options.ts';
 import { banner, listenFailure } from '../start/messages.ts';
@@ -68,7 +68,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const saveAccepted = acceptedConfigWriter(warn);
   const notice = (line: string): void => void io.stderr.write(`${line}\n`);
   const { serve, restartWorkers } = workersFor(snapshot.gateway.workers, notice);
-  const ledger = await ThreadedLedger.open(snapshot.usage, notice);
+  const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
   const edits = new ReloadOnEdits(file, io);
   let fleet: Fleet | undefined;
   let running: RunningGateway;
@@ -117,7 +117,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
 /** Loads the fleet only if it is configured. An unreachable store is not an error. @throws StoreError */
 async function joinFleet(
   { fleet }: Snapshot,
-  ledger: WritableLedger,
+  ledger: ThreadedLedger,
   notice: (line: string) => void,
 ): Promise<Fleet | undefined> {
   return fleet && (await import('../../fleet/fleet.ts')).Fleet.start(fleet, { ledger, notice });

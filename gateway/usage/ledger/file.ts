@@ -130,11 +130,12 @@ function migrate(database: DatabaseSync): void {
 }
 
 /** Another process may be doing the same, so `work` itself has to check what is left to do. */
-function inTransaction(database: DatabaseSync, work: () => void): void {
+export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
   database.exec('BEGIN IMMEDIATE');
   try {
-    work();
+    const result = work();
     database.exec('COMMIT');
+    return result;
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;

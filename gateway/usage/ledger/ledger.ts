@@ -4,6 +4,7 @@ import type { UsageBatch, UsageRow } from '../usageRow.ts';
 import { DamagedFileError, failureOf, type LedgerFailure } from './failure.ts';
 import { copyName, renameDamaged } from './file.ts';
 import { OutageNotices, RetryPause, WaitingRows } from './outage.ts';
+import type { OutboxState } from './outbox.ts';
 import { dayMs, hourMs } from './spans.ts';
 import { newSalt, SqliteStore } from './store.ts';
 import type { Incident, LedgerSettings, WritableLedger } from './writableLedger.ts';
@@ -42,6 +43,7 @@ export class Ledger implements WritableLedger {
   readonly #retryPause = new RetryPause();
   #store: SqliteStore | undefined;
   #salt: string;
+  #outbox: OutboxState | undefined;
   /** The start of the current run, epoch ms. */
   #began: number;
   /** Why coverage restarts; undefined once the restart is written. */
@@ -66,7 +68,8 @@ export class Ledger implements WritableLedger {
 
   static open(settings: LedgerSettings, options: LedgerOptions): Ledger {
     const ledger = new Ledger(settings, options);
-    ledger.#write(() => {});
+    // In a fleet, the store learns of the run before the first request.
+    ledger.#write((store) => store.add([], settings));
     return ledger;
   }
 
@@ -84,7 +87,24 @@ export class Ledger implements WritableLedger {
   }
 
   configure(settings: LedgerSettings): void {
-    this.settings = { ...settings, store: this.settings.store };
+    const { store, spool } = this.settings;
+    // Without a spool there is no outbox: that changes at the next start only.
+    this.settings = { ...settings, store, ...(spool !== undefined && { spool: settings.spool ?? spool }) };
+  }
+
+  /** What waits for the shared store of the fleet; undefined without a fleet, or while the file cannot be opened. */
+  get outbox(): OutboxState | undefined {
+    return this.#outbox;
+  }
+
+  /** Removes a batch that the shared store has. */
+  removeSent(epoch: number, seq: number): void {
+    this.#write((store) => store.removeSent(epoch, seq));
+  }
+
+  /** Replaces the salt of the tags: rows that are added from now on have tags under the new one. */
+  adoptSalt(salt: string): void {
+    if (this.#write((store) => store.adoptSalt(salt))) this.#salt = salt;
   }
 
   /** Writes the batch together with some of the waiting rows. `mark` identifies the batch in the file. */
@@ -111,12 +131,13 @@ export class Ledger implements WritableLedger {
 
   close(): void {
     const { rows, remove } = this.#waiting.first(this.waitingRows);
-    if (this.#write((store) => store.add(rows, this.settings))) remove();
+    const isWritten = this.#write((store) => rows.length > 0 && store.add(rows, this.settings));
+    if (isWritten) remove();
     this.#closeStore();
   }
 
   /** Runs `work` in a transaction. @returns false if it failed */
-  #write(work: (store: SqliteStore) => void): boolean {
+  #write(work: (store: SqliteStore) => unknown): boolean {
     // If the file turned out to be damaged, the second attempt writes to a new one.
     const succeeded = this.#attempt(work) || (this.#wasRenamed && this.#attempt(work));
     if (succeeded) this.#notices.recovered(`${this.settings.store} can be written again.`);
@@ -124,7 +145,7 @@ export class Ledger implements WritableLedger {
     return succeeded;
   }
 
-  #attempt(work: (store: SqliteStore) => void): boolean {
+  #attempt(work: (store: SqliteStore) => unknown): boolean {
     const now = this.#clock.now();
     this.#wasRenamed = false;
     try {
@@ -137,6 +158,7 @@ export class Ledger implements WritableLedger {
         if (hasFutureEntries) store.setFutureToPresent(now);
         work(store);
       });
+      this.#outbox = store.outboxState();
       this.#interruption = undefined;
       this.problem = undefined;
       this.#retryPause.succeeded();
@@ -167,7 +189,8 @@ export class Ledger implements WritableLedger {
     if (tampering?.removed) this.#saveRemoved(tampering.reason, now);
     else if (tampering) throw new DamagedFileError(tampering.reason);
     if (this.#store) return this.#store;
-    this.#store = new SqliteStore(this.settings.store, this.#salt);
+    const outbox = this.settings.spool === undefined ? undefined : { now, instance: this.#outbox?.instance };
+    this.#store = new SqliteStore(this.settings.store, this.#salt, outbox);
     this.#salt = this.#store.salt;
     // A file that was created during the run has no counts of the time before.
     if (this.#seen > 0) this.#began = now;

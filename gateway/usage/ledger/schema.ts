@@ -4,7 +4,7 @@
 /** The SQLite application id of a ledger: the letters VGUL. */
 export const applicationId = 0x5647554c;
 /** A ledger with a higher version was written by a later release and is not touched. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 export const subjects = ['version', 'client', 'route'] as const;
 export type Subject = (typeof subjects)[number];
@@ -42,6 +42,26 @@ const nameTables = subjects.map(
   (subject) => `CREATE TABLE ${subject}s (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);`,
 );
 
+/**
+ * What waits for the shared store of a fleet: see `Outbox`. `rows`: the batch as JSON; NULL: its rows are in `outbox_rows`.
+ * `since`: when it began to wait. `size`: its rows. Without a fleet these tables stay empty.
+ */
+const outboxTables = `
+  CREATE TABLE outbox (
+    epoch INTEGER NOT NULL, seq INTEGER NOT NULL, began INTEGER NOT NULL, seen INTEGER NOT NULL, restarted INTEGER,
+    salt TEXT NOT NULL, since INTEGER NOT NULL, size INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, rows TEXT,
+    PRIMARY KEY (epoch, seq)
+  );
+  CREATE TABLE outbox_rows (
+    epoch INTEGER NOT NULL, seq INTEGER NOT NULL,
+    version TEXT NOT NULL, client TEXT NOT NULL, route TEXT NOT NULL, hour INTEGER NOT NULL,
+    requests INTEGER NOT NULL, errors INTEGER NOT NULL, served INTEGER NOT NULL, failing INTEGER NOT NULL,
+    refused INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, used INTEGER NOT NULL,
+    PRIMARY KEY (epoch, hour, version, client, route)
+  ) WITHOUT ROWID;
+  CREATE INDEX outbox_rows_of_batch ON outbox_rows (epoch, seq);
+`;
+
 export const schema = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
   -- When processes wrote to the ledger: between runs requests were not counted. Epoch ms.
@@ -60,6 +80,7 @@ export const schema = `
     version INTEGER NOT NULL, route INTEGER NOT NULL, client INTEGER NOT NULL, last INTEGER NOT NULL,
     PRIMARY KEY (version, route, client)
   ) WITHOUT ROWID;
+  ${outboxTables}
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${schemaVersion};
 `;
@@ -80,4 +101,5 @@ export const migrations: Readonly<Record<number, string>> = {
   1: `${pairTables.join('\n')} PRAGMA user_version = 2;`,
   2: `${outcomeColumns.join('\n')} ALTER TABLE version_client ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
     UPDATE version_client SET used = last; PRAGMA user_version = 3;`,
+  3: `${outboxTables} PRAGMA user_version = 4;`,
 };

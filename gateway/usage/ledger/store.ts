@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { UsageBatch } from '../usageRow.ts';
-import { damageIn, openLedgerFile } from './file.ts';
+import { damageIn, inTransaction, openLedgerFile } from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
+import { Outbox, type OutboxState } from './outbox.ts';
 import { type LedgerSettings, limitsOf } from './writableLedger.ts';
 import { LedgerWriter } from './writer.ts';
 
@@ -20,8 +21,6 @@ export interface Tampering {
  * An open ledger file for writing, and this process's run in it. Methods throw the errors of SQLite or the system.
  */
 export class SqliteStore {
-  /** The salt in the file. It differs from the requested one unless the file is new. */
-  readonly salt: string;
   /** The mark of the last batch in the file that had one. */
   readonly mark: string;
   /** The latest instant in the file when it was opened, epoch ms. */
@@ -29,26 +28,44 @@ export class SqliteStore {
   readonly #file: string;
   readonly #database: DatabaseSync;
   readonly #writer: LedgerWriter;
+  readonly #outbox: Outbox | undefined;
+  #salt: string;
   /** The state of the file and its journal after the last transaction. */
   #lastStats: { readonly file: Stats; readonly journal: Stats };
   #run: number | undefined;
   #seen = 0;
+  /** What the current transaction adds to the outbox. */
+  #added: { rows: UsageBatch; spool: number } | undefined;
+  #isRestart = false;
 
-  constructor(file: string, salt: string) {
+  /** `outbox`: given in a fleet. `now`: epoch ms; `instance`: the id of this gateway if the file is new. */
+  constructor(file: string, salt: string, outbox?: { readonly now: number; readonly instance: string | undefined }) {
     this.#file = file;
     this.#database = openLedgerFile(file, salt);
     try {
       this.#lastStats = this.#stats();
       this.#writer = new LedgerWriter(this.#database);
       const meta = this.#database.prepare('SELECT value FROM meta WHERE key = ?');
-      this.salt = String(meta.get('salt')?.['value'] ?? salt);
+      this.#salt = String(meta.get('salt')?.['value'] ?? salt);
       const { seen } = this.#database.prepare('SELECT MAX(seen) AS seen FROM runs').get() ?? {};
       this.latest = Math.max(Number(seen ?? 0), latestRequest(this.#database));
       this.mark = String(meta.get('mark')?.['value'] ?? '');
+      this.#outbox =
+        outbox && inTransaction(this.#database, () => new Outbox(this.#database, outbox.now, outbox.instance));
     } catch (error) {
       this.#database.close();
       throw error;
     }
+  }
+
+  /** The salt in the file. It differs from the requested one unless the file is new. */
+  get salt(): string {
+    return this.#salt;
+  }
+
+  /** What waits for the shared store of the fleet; undefined without a fleet. */
+  outboxState(): OutboxState | undefined {
+    return this.#outbox?.state();
   }
 
   /** True if no other program has changed the file since the last transaction. */
@@ -79,8 +96,12 @@ export class SqliteStore {
     database.exec('BEGIN IMMEDIATE');
     // Discards the number of a transaction that was rolled back.
     this.#writer.takeFolded();
+    this.#added = undefined;
+    this.#isRestart = false;
+    const salt = this.#salt;
     try {
       work();
+      if (this.#added || this.#isRestart) this.#appendToOutbox(began, now);
       const run = this.#recordRun(began, now);
       database.exec('COMMIT');
       this.#run = run;
@@ -89,6 +110,7 @@ export class SqliteStore {
       return this.#writer.takeFolded();
     } catch (error) {
       this.#writer.clearCaches();
+      this.#salt = salt;
       if (database.isTransaction) database.exec('ROLLBACK');
       throw error;
     }
@@ -97,6 +119,18 @@ export class SqliteStore {
   /** Adds a batch, and `mark`, if given. Within `transaction`. */
   add(batch: UsageBatch, settings: LedgerSettings, mark?: string): void {
     this.#writer.add(batch, limitsOf(settings), mark);
+    this.#added = { rows: batch, spool: settings.spool ?? Number.POSITIVE_INFINITY };
+  }
+
+  /** Removes a batch that the shared store has. Within `transaction`. */
+  removeSent(epoch: number, seq: number): void {
+    this.#outbox?.remove(epoch, seq);
+  }
+
+  /** Replaces the salt of the tags. Within `transaction`. */
+  adoptSalt(salt: string): void {
+    this.#database.prepare(`UPDATE meta SET value = ? WHERE key = 'salt'`).run(salt);
+    this.#salt = salt;
   }
 
   /** Applies the limits exactly and deletes what is older than the retention. Within `transaction`. */
@@ -110,6 +144,7 @@ export class SqliteStore {
   restartCoverage(): void {
     this.#database.exec('DELETE FROM runs');
     this.#run = undefined;
+    this.#isRestart = true;
   }
 
   /** Sets every later instant to `now`. Within `transaction`. */
@@ -132,6 +167,12 @@ export class SqliteStore {
 
   close(): void {
     if (this.#database.isOpen) this.#database.close();
+  }
+
+  #appendToOutbox(began: number, now: number): void {
+    const { rows, spool } = this.#added ?? { rows: [], spool: Number.POSITIVE_INFINITY };
+    const run = { began, seen: now, restarted: this.#isRestart ? now : undefined };
+    this.#outbox?.append(rows, run, this.#salt, spool);
   }
 
   #stats(): { file: Stats; journal: Stats } {

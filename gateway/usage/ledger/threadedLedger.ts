@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { UsageBatch } from '../usageRow.ts';
 import { OutageNotices, WaitingRows } from './outage.ts';
+import type { OutboxState } from './outbox.ts';
 import { newSalt } from './store.ts';
 import type { LedgerCommand, LedgerNotice, LedgerReport, LedgerWorkerData } from './workerMessages.ts';
 import type { Incident, LedgerSettings, WritableLedger } from './writableLedger.ts';
@@ -39,6 +40,8 @@ interface Flush {
  */
 export class ThreadedLedger implements WritableLedger {
   settings: LedgerSettings;
+  /** Called after each report of the thread. */
+  onReport: (() => void) | undefined;
   readonly #notice: (line: string) => void;
   readonly #outageNotices: OutageNotices;
   readonly #options: Required<Options>;
@@ -53,6 +56,7 @@ export class ThreadedLedger implements WritableLedger {
     incident: undefined,
     waitingRows: 0,
     foldedByLedger: 0,
+    outbox: undefined,
   };
   /** The last incident of earlier threads. */
   #incidentBefore: Incident | undefined;
@@ -66,6 +70,8 @@ export class ThreadedLedger implements WritableLedger {
   readonly #unanswered: { readonly command: LedgerCommand; readonly since: number }[] = [];
   readonly #backlog = new WaitingRows();
   #flushes: Flush[] = [];
+  /** A new salt that the thread has not confirmed. */
+  #adopting: { readonly salt: string; readonly number: number } | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(settings: LedgerSettings, notice: (line: string) => void, options: Options) {
@@ -89,7 +95,12 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   get salt(): string {
-    return this.#state.salt;
+    return this.#adopting?.salt ?? this.#state.salt;
+  }
+
+  /** What waits for the shared store of the fleet; undefined without a fleet, or before the thread has opened the file. */
+  get outbox(): OutboxState | undefined {
+    return this.#state.outbox;
   }
 
   get problem(): string | undefined {
@@ -112,7 +123,8 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   configure(settings: LedgerSettings): void {
-    this.settings = { ...settings, store: this.settings.store };
+    const { store, spool } = this.settings;
+    this.settings = { ...settings, store, ...(spool !== undefined && { spool: settings.spool ?? spool }) };
     this.#send({ kind: 'configure', settings: forWriting(this.settings) });
   }
 
@@ -121,6 +133,19 @@ export class ThreadedLedger implements WritableLedger {
     if (this.#worker === undefined) this.#restart();
     if (this.#unanswered.length < maxUnanswered && this.#backlog.size === 0) this.#send({ kind: 'write', batch });
     else this.#foldedBefore += this.#backlog.keep(batch);
+  }
+
+  /** Removes a batch that the shared store has. */
+  removeSent(epoch: number, seq: number): void {
+    if (!this.#closing) this.#send({ kind: 'sent', epoch, seq });
+  }
+
+  /** Replaces the salt of the tags. Batches that were added before keep the old one. */
+  adoptSalt(salt: string): void {
+    if (this.#closing) return;
+    while (this.#backlog.size > 0) this.#sendBacklog();
+    this.#send({ kind: 'adoptSalt', salt });
+    this.#adopting = { salt, number: this.#lastNumber };
   }
 
   maintain(now: number): void {
@@ -205,12 +230,14 @@ export class ThreadedLedger implements WritableLedger {
     this.#state = state;
     this.#failure = this.#interruption = undefined;
     this.#outageNotices.recovered('The usage ledger is written again.');
+    if (this.#adopting && this.#adopting.number <= state.number) this.#adopting = undefined;
     while ((this.#unanswered[0]?.command.number ?? Number.POSITIVE_INFINITY) <= state.number) this.#unanswered.shift();
     while (this.#backlog.size > 0 && this.#unanswered.length < maxUnanswered) this.#sendBacklog();
     const isIdle = this.#unanswered.length === 0;
     const isDone = ({ until }: Flush): boolean => isIdle || until <= state.number;
     for (const flush of this.#flushes.filter(isDone)) flush.resolve();
     this.#flushes = this.#flushes.filter((flush) => !isDone(flush));
+    this.onReport?.();
   }
 
   /** The next command starts a new thread. */
@@ -242,8 +269,9 @@ async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boo
 }
 
 /** Without the settings that only readers need. */
-function forWriting({ store, retention, maxClients, maxRoutes }: LedgerSettings): LedgerSettings {
-  return { store, retention, ...(maxClients && { maxClients }), ...(maxRoutes && { maxRoutes }) };
+function forWriting({ store, retention, maxClients, maxRoutes, spool }: LedgerSettings): LedgerSettings {
+  const limits = { ...(maxClients && { maxClients }), ...(maxRoutes && { maxRoutes }) };
+  return { store, retention, ...limits, ...(spool !== undefined && { spool }) };
 }
 
 function rowsIn(command: LedgerCommand): number {

@@ -30,6 +30,8 @@ parentPort?.on('message', (command: LedgerCommand) => {
     const mark = command.batch.length > 0 ? `${session} ${command.number}` : undefined;
     if (command.number > written) ledger.add(command.batch, mark);
   } else if (command.kind === 'configure') ledger.configure(command.settings);
+  else if (command.kind === 'sent') ledger.removeSent(command.epoch, command.seq);
+  else if (command.kind === 'adoptSalt') ledger.adoptSalt(command.salt);
   else if (command.kind === 'maintain') ledger.maintain(command.now);
   else ledger.close();
   report(command.number);
@@ -37,8 +39,8 @@ parentPort?.on('message', (command: LedgerCommand) => {
 });
 
 function report(number: number): void {
-  const { salt, problem, incident, waitingRows, foldedByLedger } = ledger;
-  post({ kind: 'state', number, salt, problem, incident, waitingRows, foldedByLedger });
+  const { salt, problem, incident, waitingRows, foldedByLedger, outbox } = ledger;
+  post({ kind: 'state', number, salt, problem, incident, waitingRows, foldedByLedger, outbox });
 }
 
 function post(message: LedgerReport | LedgerNotice): void {

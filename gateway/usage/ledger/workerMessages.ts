@@ -1,4 +1,5 @@
 import type { UsageBatch } from '../usageRow.ts';
+import type { OutboxState } from './outbox.ts';
 import type { LedgerSettings, LedgerState } from './writableLedger.ts';
 
 /** The `workerData` of the thread that writes the ledger. */
@@ -15,6 +16,8 @@ export interface LedgerWorkerData {
 export type LedgerCommand =
   | { readonly kind: 'write'; readonly number: number; readonly batch: UsageBatch }
   | { readonly kind: 'configure'; readonly number: number; readonly settings: LedgerSettings }
+  | { readonly kind: 'sent'; readonly number: number; readonly epoch: number; readonly seq: number }
+  | { readonly kind: 'adoptSalt'; readonly number: number; readonly salt: string }
   | { readonly kind: 'maintain'; readonly number: number; readonly now: number }
   | { readonly kind: 'close'; readonly number: number };
 
@@ -22,6 +25,8 @@ export interface LedgerReport extends LedgerState {
   readonly kind: 'state';
   /** The number of the last command that was carried out; 0: none yet. */
   readonly number: number;
+  /** What waits for the shared store of the fleet; undefined without a fleet. */
+  readonly outbox: OutboxState | undefined;
 }
 
 /** A line for the operator. */

@@ -3,7 +3,10 @@ import type { UsageBatch } from '../usageRow.ts';
 import type { NameLimits } from './nameLimits.ts';
 
 export type LedgerSettings = Pick<UsageSettings, 'store' | 'retention'> &
-  Partial<Pick<UsageSettings, 'names' | 'maxClients' | 'maxRoutes'>>;
+  Partial<Pick<UsageSettings, 'names' | 'maxClients' | 'maxRoutes'>> & {
+    /** In a fleet: how much may wait for the shared store, bytes. */
+    readonly spool?: number;
+  };
 
 /** An event that interrupted the coverage of the ledger and is over. */
 export interface Incident {

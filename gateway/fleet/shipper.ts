@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openLedgerFileToRead } from '../usage/ledger/file.ts';
+import type { OutboxState } from '../usage/ledger/outbox.ts';
+import { type BatchOutcome, type FleetBatch, writeBatch } from './batch.ts';
+import type { Sql } from './postgres.ts';
+import { isTransient } from './storeConnection.ts';
+
+// The pause after a failure doubles from the first to the longest. A store that comes back is used within the longest.
+const firstPauseMs = 250;
+const longestPauseMs = 4_000;
+// After this time, a batch is sent again although the ledger still has it. The store then knows it.
+const removalMs = 1_000;
+
+/** Sends the batches of the outbox to the store, in order, each until the store has it. */
+export class Shipper {
+  readonly #store: Sql;
+  readonly #file: string;
+  readonly #onSent: (batch: FleetBatch, outcome: BatchOutcome) => void;
+  readonly #stopping = new AbortController();
+  #oldest: OutboxState['oldest'];
+  #changed = Promise.withResolvers<void>();
+  #failures = 0;
+
+  /** `file`: the ledger. `onSent`: removes the batch from it; the result arrives at `onOutbox`. */
+  constructor(store: Sql, file: string, onSent: (batch: FleetBatch, outcome: BatchOutcome) => void) {
+    this.#store = store;
+    this.#file = file;
+    this.#onSent = onSent;
+  }
+
+  /** `oldest`: the oldest batch that waits. */
+  onOutbox(oldest: OutboxState['oldest']): void {
+    if (oldest?.epoch === this.#oldest?.epoch && oldest?.seq === this.#oldest?.seq) return;
+    this.#oldest = oldest;
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  /** Resolves after `stop`. */
+  async run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      if (this.#oldest === undefined) await this.#changed.promise;
+      else await this.#sendOldest();
+    }
+  }
+
+  /** Waits until nothing is left to send, at most `ms`. @returns whether nothing is left */
+  async drain(ms: number): Promise<boolean> {
+    const late = this.#pause(ms).then(() => 'late');
+    while (this.#oldest !== undefined) if ((await Promise.race([this.#changed.promise, late])) === 'late') break;
+    return this.#oldest === undefined;
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.#changed.resolve();
+  }
+
+  async #sendOldest(): Promise<void> {
+    try {
+      const batch = readOldestBatch(this.#file);
+      if (batch === undefined) return void (await this.#removal());
+      const outcome = await writeBatch(this.#store, batch);
+      this.#failures = 0;
+      const removed = this.#removal();
+      this.#onSent(batch, outcome);
+      await removed;
+    } catch (error) {
+      await this.#pause(this.#nextPause(error));
+    }
+  }
+
+  async #removal(): Promise<void> {
+    const limit = new AbortController();
+    const signal = AbortSignal.any([limit.signal, this.#stopping.signal]);
+    await Promise.race([this.#changed.promise, sleep(removalMs, undefined, { signal }).catch(() => {})]);
+    limit.abort();
+  }
+
+  /** With jitter, so that the gateways of a fleet do not return all at once. */
+  #nextPause(error: unknown): number {
+    if (isTransient(error)) return firstPauseMs * Math.random();
+    this.#failures += 1;
+    return Math.min(longestPauseMs, firstPauseMs * 2 ** (this.#failures - 1)) * (0.5 + Math.random() / 2);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#stopping.signal }).catch(() => {});
+  }
+}
+
+/** The oldest batch in the ledger, read without a lock that the ledger thread would notice. @throws Error with the reason */
+function readOldestBatch(file: string): FleetBatch | undefined {
+  // Opened each time, because the file may be replaced at any time. That takes less than a millisecond.
+  const database = openLedgerFileToRead(file);
+  try {
+    const row = database
+      .prepare(
+        `SELECT (SELECT value FROM meta WHERE key = 'instance') AS instance, epoch, seq, began, seen, restarted, salt, rows
+          FROM outbox WHERE rows IS NOT NULL ORDER BY epoch, seq LIMIT 1`,
+      )
+      .get();
+    if (row === undefined) return undefined;
+    const { instance, epoch, seq, began, seen, restarted, salt, rows } = row;
+    return {
+      instance: String(instance),
+      epoch: Number(epoch),
+      seq: Number(seq),
+      began: Number(began),
+      seen: Number(seen),
+      restarted: restarted === null ? undefined : Number(restarted),
+      salt: String(salt),
+      rows: String(rows),
+    };
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
+
+// Counts that wait for the shared store of a fleet, in the file of the ledger. They wait in numbered batches. The oldest batch
+// is closed: its rows are one JSON text, and it never changes, because it may be on its way. The rows of all others are in a
+// table of their own, so that a row is added to the waiting row of the same hour, version, client and route. Its batch stays
+// the same: a ledger that is restored from a backup then has no row in a batch that was sent with another number.
+
+// A batch of this many rows takes the store some tens of milliseconds.
+const maxRowsPerBatch = 2_000;
+/** What a row takes up besides its names, in the table and its index, bytes. */
+const bytesPerRow = 100;
+
+/** What waits for the shared store. */
+export interface OutboxState {
+  /** The random id of this ledger in the fleet. */
+  readonly instance: string;
+  /** The number of this run: epoch ms, larger than that of every earlier run. */
+  readonly epoch: number;
+  /** The oldest batch; undefined: nothing waits. */
+  readonly oldest: { readonly epoch: number; readonly seq: number } | undefined;
+  /** Rows. A batch without rows only records that the gateway ran. */
+  readonly rows: number;
+  /** When the oldest batch began to wait, epoch ms. */
+  readonly since: number | undefined;
+  /** Bytes on the disk, estimated. */
+  readonly bytes: number;
+  /** Requests that were counted without their route or client since the start, because too much waits. */
+  readonly folded: number;
+}
+
+/** The run of a gateway when a batch is added. Epoch ms. */
+export interface RunTimes {
+  readonly began: number;
+  readonly seen: number;
+  /** When coverage restarted; undefined if it continues. */
+  readonly restarted: number | undefined;
+}
+
+const counts = ['requests', 'errors', 'served', 'failing', 'refused', 'first', 'last', 'used'];
+const columns = ['version', 'client', 'route', 'hour', ...counts];
+const addUp = `${counts
+  .slice(0, 5)
+  .map((count) => `${count} = ${count} + excluded.${count}`)
+  .join(', ')},
+  first = MIN(first, excluded.first), last = MAX(last, excluded.last), used = MAX(used, excluded.used)`;
+const sums = `${counts
+  .slice(0, 5)
+  .map((count) => `SUM(${count})`)
+  .join(', ')}, MIN(first), MAX(last), MAX(used)`;
+const measure = `SELECT COUNT(*), COALESCE(SUM(2 * (LENGTH(version) + LENGTH(client) + LENGTH(route)) + ${bytesPerRow}), 0)
+  FROM outbox_rows AS r WHERE r.epoch = b.epoch AND r.seq = b.seq`;
+
+/** The outbox in an open ledger. All but the constructor runs within the caller's transaction. Throws the errors of SQLite. */
+export class Outbox {
+  readonly instance: string;
+  readonly epoch: number;
+  readonly #database: DatabaseSync;
+  readonly #add: StatementSync;
+  #folded = 0;
+
+  /** Begins a run. `instance`: the id of this gateway, if the file has none. */
+  constructor(database: DatabaseSync, now: number, instance: string = randomUUID()) {
+    this.#database = database;
+    const meta = (key: string): unknown => this.#get('SELECT value FROM meta WHERE key = ?', key)?.['value'];
+    this.instance = String(meta('instance') ?? instance);
+    // A clock that was set back must not repeat an earlier epoch.
+    this.epoch = Math.max(now, Number(meta('epoch') ?? 0) + 1);
+    const values = [this.instance, this.epoch];
+    this.#run(`INSERT OR REPLACE INTO meta VALUES ('instance', ?), ('epoch', ?), ('seq', 0)`, ...values);
+    this.#add = database.prepare(`INSERT INTO outbox_rows (epoch, seq, ${columns.join(', ')})
+      VALUES (?, ?, ${columns.map(() => '?').join(', ')}) ON CONFLICT DO UPDATE SET ${addUp}`);
+  }
+
+  /** Adds rows. Without rows, the store learns that the gateway ran. `spool`: the bytes that may wait. */
+  append(batch: UsageBatch, run: RunTimes, salt: string, spool: number): void {
+    let rest = batch;
+    do {
+      const seq = this.#openBatch(run, salt);
+      for (const row of rest.slice(0, maxRowsPerBatch)) {
+        const { version, client, route, hour, requests, errors, served, failing, refused, first, last, used } = row;
+        const names = [version, client, route].map(storable);
+        this.#add.run(this.epoch, seq, ...names, hour, requests, errors, served, failing, refused, first, last, used);
+      }
+      this.#measure(this.epoch, seq, seq);
+      rest = rest.slice(maxRowsPerBatch);
+    } while (rest.length > 0);
+    this.#closeOldest();
+    while (this.#bytes() > spool && this.#fold());
+  }
+
+  /** Removes the oldest batch after the store has it. */
+  remove(epoch: number, seq: number): void {
+    this.#run('DELETE FROM outbox WHERE epoch = ? AND seq = ? AND rows IS NOT NULL', epoch, seq);
+    this.#closeOldest();
+  }
+
+  state(): OutboxState {
+    const { instance, epoch } = this;
+    const [oldest] = this.#database.prepare('SELECT epoch, seq, since FROM outbox ORDER BY epoch, seq LIMIT 1').all();
+    const { rows, bytes } = this.#get('SELECT SUM(size) AS rows, SUM(bytes) AS bytes FROM outbox') ?? {};
+    return {
+      instance,
+      epoch,
+      oldest: oldest && { epoch: Number(oldest['epoch']), seq: Number(oldest['seq']) },
+      rows: Number(rows ?? 0),
+      since: oldest && Number(oldest['since']),
+      bytes: Number(bytes ?? 0),
+      folded: this.#folded,
+    };
+  }
+
+  /** The batch that takes new rows, and that records the run up to now. @returns its number */
+  #openBatch(
+    { began, seen, restarted = null }: { [Key in keyof RunTimes]: RunTimes[Key] | null },
+    salt: string,
+  ): number {
+    const last = this.#get(
+      `SELECT seq, size, salt, rows IS NULL AS open FROM outbox WHERE epoch = ? ORDER BY seq DESC LIMIT 1`,
+      this.epoch,
+    );
+    if (last?.['open'] === 1 && Number(last['size']) < maxRowsPerBatch && last['salt'] === salt) {
+      const seq = Number(last['seq']);
+      this.#run(
+        `UPDATE outbox SET began = ?, seen = ?, restarted = COALESCE(?, restarted) WHERE epoch = ? AND seq = ?`,
+        ...[began, seen, restarted, this.epoch, seq],
+      );
+      return seq;
+    }
+    const next = Number(this.#get(`UPDATE meta SET value = value + 1 WHERE key = 'seq' RETURNING value`)?.['value']);
+    this.#run(
+      'INSERT INTO outbox (epoch, seq, began, seen, restarted, salt, since) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      ...[this.epoch, next, began, seen, restarted, salt, seen],
+    );
+    return next;
+  }
+
+  /** Makes the oldest batch ready to be sent, unless one is. */
+  #closeOldest(): void {
+    const oldest = this.#get('SELECT epoch, seq, rows IS NULL AS open FROM outbox ORDER BY epoch, seq LIMIT 1');
+    if (oldest?.['open'] !== 1) return;
+    const batch = [Number(oldest['epoch']), Number(oldest['seq'])];
+    const object = columns.map((column) => `'${column}', ${column}`).join(', ');
+    this.#run(
+      `UPDATE outbox AS b SET rows = (SELECT json_group_array(json_object(${object})) FROM outbox_rows AS r
+        WHERE r.epoch = b.epoch AND r.seq = b.seq) WHERE epoch = ? AND seq = ?`,
+      ...batch,
+    );
+    this.#run('DELETE FROM outbox_rows WHERE epoch = ? AND seq = ?', ...batch);
+  }
+
+  #bytes(): number {
+    return Number(this.#get('SELECT SUM(bytes) AS bytes FROM outbox')?.['bytes'] ?? 0);
+  }
+
+  /**
+   * Adds up the rows of one hour, the oldest first: all routes of a client, and once every hour has lost its routes, all
+   * clients of a version. @returns false if nothing is left to add up
+   */
+  #fold(): boolean {
+    const find = (column: string): string =>
+      `SELECT epoch, hour FROM outbox_rows WHERE ${column} <> ? ORDER BY epoch, hour LIMIT 1`;
+    const byClient = this.#get(find('route'), otherRoute);
+    const hour = byClient ?? this.#get(find('client'), otherClients);
+    if (hour === undefined) return false;
+    const where = 'WHERE epoch = ? AND hour = ?';
+    const key = [Number(hour['epoch']), Number(hour['hour'])] as const;
+    const { first, last } =
+      this.#get(`SELECT MIN(seq) AS first, MAX(seq) AS last FROM outbox_rows ${where}`, ...key) ?? {};
+    const [client, kept] = byClient ? ['client', 'route'] : [`'${otherClients}'`, 'client'];
+    this.#folded += Number(
+      this.#get(
+        `SELECT SUM(requests) AS sum FROM outbox_rows ${where} AND ${kept} <> ?`,
+        ...[...key, byClient ? otherRoute : otherClients],
+      )?.['sum'],
+    );
+    // With the first number, so that no row waits longer than before.
+    this.#database.exec('DROP TABLE IF EXISTS temp.folded');
+    this.#run(
+      `CREATE TEMP TABLE folded AS SELECT epoch, MIN(seq), version, ${client}, '${otherRoute}', hour, ${sums}
+        FROM outbox_rows ${where} GROUP BY version, ${client}`,
+      ...key,
+    );
+    this.#run(`DELETE FROM outbox_rows ${where}`, ...key);
+    this.#database.exec(`INSERT INTO outbox_rows (epoch, seq, ${columns.join(', ')}) SELECT * FROM temp.folded`);
+    this.#measure(key[0], Number(first), Number(last));
+    return true;
+  }
+
+  /** Updates the size of the batches from `first` to `last`. */
+  #measure(epoch: number, first: number, last: number): void {
+    this.#run(
+      `UPDATE outbox AS b SET (size, bytes) = (${measure}) WHERE epoch = ? AND seq BETWEEN ? AND ? AND rows IS NULL`,
+      ...[epoch, first, last],
+    );
+  }
+
+  #get(sql: string, ...values: SQLInputValue[]): Record<string, unknown> | undefined {
+    return this.#database.prepare(sql).get(...values);
+  }
+
+  #run(sql: string, ...values: SQLInputValue[]): void {
+    this.#database.prepare(sql).run(...values);
+  }
+}
+
+/** PostgreSQL cannot store the character 0. */
+function storable(name: string): string {
+  return name.includes('\0') ? name.replaceAll('\0', '\uFFFD') : name;
+}

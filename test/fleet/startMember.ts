@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { Fleet } from '../../gateway/fleet/fleet.ts';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { ledgerSettingsOf } from '../../gateway/runtime/ledgerMaintenance.ts';
+import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
+import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+
+export interface MemberOptions {
+  /** The file of its ledger. */
+  readonly usage?: string;
+  readonly spool?: string;
+  /** The file of the fleet's thread. */
+  readonly worker?: URL;
+}
+
+export interface Member {
+  readonly fleet: Fleet;
+  readonly ledger: ThreadedLedger;
+  /** The file of its ledger. */
+  readonly usage: string;
+  readonly notices: string[];
+  /** Stops it as the gateway does. */
+  stop(): Promise<void>;
+}
+
+/** The ledger and the fleet of a gateway, without the gateway. */
+export async function startMember(store: string, options: MemberOptions = {}): Promise<Member> {
+  const { usage = join(temporaryFolder(), 'usage.db'), spool = '100MiB', worker } = options;
+  const snapshot = snapshotFrom({
+    routes: { '/v1': 'http://127.0.0.1:1' },
+    usage: { store: usage },
+    fleet: { store, name: 'gw-1', heartbeat: '100ms', silent_after: '1s', spool },
+  });
+  if (snapshot.fleet === undefined) throw new Error('the snapshot has no fleet');
+  const notices: string[] = [];
+  const notice = (line: string): void => void notices.push(line);
+  const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
+  const fleet = await Fleet.start(snapshot.fleet, { ledger, notice, ...(worker && { worker }) });
+  const stop = async (): Promise<void> => {
+    await fleet.stop(5_000);
+    await ledger.close();
+  };
+  onTestFinished(async () => {
+    await fleet.stop(0);
+    await ledger.close();
+  });
+  return { fleet, ledger, usage, notices, stop };
+}
+
+/** Runs one statement on a store. */
+export async function query<Row extends object>(store: string, sql: string): Promise<Row[]> {
+  const postgres = await Postgres.open({ store, passwordFile: undefined }, { connections: 1 });
+  try {
+    return await postgres.query<Row>(sql);
+  } finally {
+    await postgres.close();
+  }
+}
+
+/** The requests in the store, by `version client route`. */
+export async function sumsIn(store: string): Promise<Record<string, number>> {
+  const rows = await query<{ key: string; requests: number }>(
+    store,
+    `SELECT v.name || ' ' || c.name || ' ' || r.name AS key, SUM(requests) AS requests FROM version_gateway.pair_day AS p
+      JOIN version_gateway.versions v ON v.id = p.version JOIN version_gateway.clients c ON c.id = p.client
+      JOIN version_gateway.routes r ON r.id = p.route GROUP BY 1`,
+  );
+  return Object.fromEntries(rows.map(({ key, requests }) => [key, requests]));
+}
+
+/** The same of batches. */
+export function sumsOf(batches: readonly UsageBatch[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const { version, client, route, requests } of batches.flat()) {
+    const key = `${version} ${client} ${route}`;
+    sums[key] = (sums[key] ?? 0) + requests;
+  }
+  return sums;
+}

@@ -1,0 +1,197 @@
+import { copyFileSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from 'vitest';
+import type { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { otherClients, otherRoute, type UsageRow } from '../../../gateway/usage/usageRow.ts';
+import { addUp, dayMs, hourMs, noon, randomBatch, randomOf, row } from '../model.ts';
+import { openLedger } from './ledgerFixture.ts';
+
+const spool = 1024 ** 2;
+
+interface SentBatch {
+  readonly epoch: number;
+  readonly seq: number;
+  readonly began: number;
+  readonly seen: number;
+  readonly restarted: number | null;
+  readonly salt: string;
+  readonly rows: UsageRow[];
+}
+
+/** The batch that the shipper would send now. */
+function oldestIn(store: string): SentBatch | undefined {
+  const database = new DatabaseSync(store, { readOnly: true });
+  const found = database.prepare('SELECT * FROM outbox WHERE rows IS NOT NULL ORDER BY epoch, seq LIMIT 1').get();
+  database.close();
+  return found && ({ ...found, rows: JSON.parse(String(found['rows'])) } as SentBatch);
+}
+
+/** Takes batches out of the ledger, as the shipper does. */
+function send(ledger: Ledger, store: string, count = Number.POSITIVE_INFINITY): SentBatch[] {
+  const sent: SentBatch[] = [];
+  while (sent.length < count) {
+    const batch = oldestIn(store);
+    if (batch === undefined) break;
+    sent.push(batch);
+    ledger.removeSent(batch.epoch, batch.seq);
+  }
+  return sent;
+}
+
+const rowsOf = (sent: readonly SentBatch[]): UsageRow[] => sent.flatMap(({ rows }) => rows);
+const byEverything = ({ hour, version, client, route }: UsageRow): string => `${hour} ${version} ${client} ${route}`;
+
+/** `hour version`, requests and errors, without the numbers of clients and routes. */
+function requestsByVersion(rows: readonly UsageRow[]) {
+  const sums = addUp(rows, ({ hour, version }) => `${hour} ${version}`);
+  return new Map([...sums].map(([key, { clients: _clients, routes: _routes, ...counts }]) => [key, counts]));
+}
+
+it('keeps nothing without a fleet', () => {
+  const { ledger, store } = openLedger();
+  ledger.add([row()]);
+  expect(ledger.outbox).toBeUndefined();
+  expect(oldestIn(store)).toBeUndefined();
+});
+
+it('first tells the store that the gateway runs, then keeps each batch until it is removed', () => {
+  const { ledger, store, clock } = openLedger({ spool });
+  expect(oldestIn(store)).toMatchObject({ epoch: noon, seq: 1, began: noon, seen: noon, restarted: null, rows: [] });
+  expect(ledger.outbox).toMatchObject({ oldest: { epoch: noon, seq: 1 }, rows: 0, since: noon });
+  clock.time += 5000;
+  ledger.add([row({ client: 'a' }), row({ client: 'b' })]);
+  expect(ledger.outbox).toMatchObject({ oldest: { epoch: noon, seq: 1 }, rows: 2 });
+  const [first, second, ...others] = send(ledger, store);
+  expect([first?.rows, others]).toEqual([[], []]);
+  expect(second).toMatchObject({ seq: 2, began: noon, seen: noon + 5000, salt: ledger.salt });
+  expect(second?.rows).toEqual([row({ client: 'a' }), row({ client: 'b' })]);
+  expect(ledger.outbox).toMatchObject({ oldest: undefined, rows: 0, bytes: 0, since: undefined });
+});
+
+it('tells the store at a heartbeat without requests that the gateway still runs', () => {
+  const { ledger, store, clock } = openLedger({ spool });
+  send(ledger, store);
+  clock.time += 61_000;
+  ledger.add([]);
+  expect(send(ledger, store)).toMatchObject([{ seq: 2, began: noon, seen: noon + 61_000, rows: [] }]);
+});
+
+it('adds up what waits by hour, except in the oldest batch', () => {
+  const { ledger, store, clock } = openLedger({ spool });
+  const random = randomOf(7);
+  const batches = Array.from({ length: 40 }, () => randomBatch(random, 60, 2 * hourMs));
+  for (const batch of batches) {
+    ledger.add(batch);
+    clock.time += 5000;
+  }
+  const oldest = oldestIn(store);
+  // 3 versions, 12 clients, 6 routes and at most 3 hours.
+  expect(ledger.outbox?.rows).toBeLessThanOrEqual(3 * 12 * 6 * 3);
+  const sent = send(ledger, store);
+  expect(sent[0]).toEqual(oldest);
+  expect(sent.map(({ seq }) => seq)).toEqual(sent.map((_one, index) => index + 1));
+  expect(sent.at(-1)?.seen).toBe(clock.time - 5000);
+  expect(addUp(rowsOf(sent), byEverything)).toEqual(addUp(batches.flat(), byEverything));
+});
+
+it('divides many rows among batches of a few thousand', () => {
+  const { ledger, store } = openLedger({ spool: 1024 ** 3 });
+  const many = Array.from({ length: 9_000 }, (_one, index) => row({ client: `c${index}` }));
+  ledger.add(many);
+  ledger.add(many);
+  const sent = send(ledger, store);
+  expect(Math.max(...sent.map(({ rows }) => rows.length))).toBeLessThanOrEqual(4_000);
+  expect(addUp(rowsOf(sent), byEverything)).toEqual(addUp([...many, ...many], byEverything));
+});
+
+it('counts the next run with a larger number, also if the clock was set back', () => {
+  const { ledger, store } = openLedger({ spool });
+  ledger.add([row()]);
+  ledger.close();
+  const { ledger: later } = openLedger({ store, spool }, noon - 1000);
+  later.add([row({ requests: 5 })]);
+  expect(later.outbox).toMatchObject({ instance: ledger.outbox?.instance, epoch: noon + 1 });
+  const sent = send(later, store);
+  expect(sent.map(({ epoch, seq, rows }) => [epoch, seq, rows.length])).toEqual([
+    [noon, 1, 0],
+    [noon, 2, 1],
+    [noon + 1, 1, 1],
+  ]);
+});
+
+it('sends what a restored ledger repeats with the numbers that the store knows', () => {
+  const { ledger, store, clock } = openLedger({ spool });
+  ledger.add([row({ client: 'a' })]);
+  ledger.add([row({ client: 'b' })]);
+  const backup = `${store}.backup`;
+  const source = new DatabaseSync(store);
+  source.prepare('VACUUM INTO ?').run(backup);
+  source.close();
+  ledger.add([row({ client: 'a' }), row({ client: 'c' })]);
+  const known = new Set(send(ledger, store).map(({ epoch, seq }) => `${epoch} ${seq}`));
+  ledger.close();
+  for (const suffix of ['-wal', '-shm']) rmSync(store + suffix, { force: true });
+  copyFileSync(backup, store);
+  const { ledger: restored } = openLedger({ store, spool }, clock.time + 60_000);
+  restored.add([row({ client: 'd' })]);
+  const sent = send(restored, store).filter(({ epoch, seq }) => !known.has(`${epoch} ${seq}`));
+  expect(rowsOf(sent).map(({ client, requests }) => `${client} ${requests}`)).toEqual(['d 1']);
+});
+
+it('keeps the id of the gateway if the file has to be replaced, and tells the store that coverage restarts', () => {
+  const { ledger, store, clock } = openLedger({ spool });
+  const { instance } = ledger.outbox ?? {};
+  send(ledger, store);
+  rmSync(store);
+  clock.time += 5000;
+  ledger.add([row()]);
+  expect(ledger.outbox).toMatchObject({ instance, epoch: noon + 5000 });
+  expect(send(ledger, store)).toMatchObject([{ seq: 1, began: noon + 5000, restarted: noon + 5000, rows: [row()] }]);
+});
+
+it('marks rows with the salt of their tags', () => {
+  const { ledger, store } = openLedger({ spool });
+  const { salt } = ledger;
+  ledger.add([row({ client: 'key:#01' })]);
+  ledger.adoptSalt('of the fleet');
+  ledger.add([row({ client: 'key:#02' })]);
+  expect(ledger.salt).toBe('of the fleet');
+  const sent = send(ledger, store).filter(({ rows }) => rows.length > 0);
+  expect(sent.map(({ salt: own, rows }) => [own, rows.map(({ client }) => client)])).toEqual([
+    [salt, ['key:#01']],
+    ['of the fleet', ['key:#02']],
+  ]);
+  ledger.close();
+  expect(openLedger({ store }).ledger.salt).toBe('of the fleet');
+});
+
+it('adds up routes and then clients if too much waits, and keeps the sums', () => {
+  const { ledger, store, clock } = openLedger({ spool: 20_000 });
+  const batches = Array.from({ length: 20 }, (_none, index) =>
+    ['v1', 'v2'].flatMap((version) =>
+      Array.from({ length: 40 }, (_one, client) =>
+        row({
+          version,
+          client: `c${client}`,
+          route: `GET /r${(index + client) % 9}`,
+          first: noon - dayMs + index * hourMs,
+        }),
+      ),
+    ),
+  );
+  const before = oldestIn(store);
+  for (const batch of batches) {
+    ledger.add(batch);
+    clock.time += 5000;
+    expect(ledger.outbox?.bytes).toBeLessThan(20_000 + 20_000);
+  }
+  expect(oldestIn(store)).toEqual(before);
+  expect(ledger.outbox?.folded).toBeGreaterThan(0);
+  const sent = rowsOf(send(ledger, store));
+  expect(requestsByVersion(sent)).toEqual(requestsByVersion(batches.flat()));
+  expect(new Set(sent.map(({ route }) => route))).toContain(otherRoute);
+  expect(sent.filter(({ client }) => client === otherClients).every(({ route }) => route === otherRoute)).toBe(true);
+  // The latest hour fits as it is.
+  const latest = sent.filter(({ hour }) => hour === Math.max(...sent.map((one) => one.hour)));
+  expect(latest.filter(({ client }) => client !== otherClients)).toHaveLength(80);
+});
