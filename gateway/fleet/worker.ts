@@ -11,6 +11,8 @@ import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessage
 const maintenanceMs = 3_600_000;
 // The first maintenance waits until a restart of all gateways is over.
 const firstMaintenanceMs = 60_000;
+// A database on a busy machine may take this long to create the tables.
+const leastTimeoutMs = 5_000;
 // Folding the names of a large fleet takes minutes.
 const longestMaintenanceMs = 600_000;
 
@@ -27,7 +29,7 @@ const store = new StoreConnection(
     onChange: (problem) => post({ kind: 'store', problem }),
   },
   // A store that hangs, or whose connection was cut without a reset, counts as lost after this time.
-  { queryTimeoutMs: settings.silentAfter },
+  { queryTimeoutMs: Math.max(settings.silentAfter, leastTimeoutMs) },
 );
 const shipper = new Shipper(store, ledger.store, ({ epoch, seq }, outcome) =>
   post({ kind: 'sent', epoch, seq, outcome }),
