@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { UnreadableFileError } from '../../config/fault.ts';
-import { AdminError, fetchFailure } from '../adminClient.ts';
+import { printable } from '../../shared/text.ts';
+import { AdminError, fetchFailure, isRecord } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { addTargetOptions, type Duration, type TargetOptions, targetOf, timeoutArgument } from '../options.ts';
 
@@ -29,14 +30,21 @@ async function ready({ timeout, ...options }: ReadyOptions, io: Io): Promise<Exi
   try {
     const { origin, name } = targetOf(options, io);
     admin = name;
-    const { status, body } = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(timeout.ms) });
-    await body?.cancel();
-    if (status === 503) return notReady('it is starting or draining');
-    if (status !== 200) return notReady(`${admin}/readyz answers ${status}`);
+    const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(timeout.ms) });
+    if (response.status === 503) return notReady(await reasonIn(response));
+    await response.body?.cancel();
+    if (response.status !== 200) return notReady(`${admin}/readyz answers ${response.status}`);
     io.stdout.write('ready\n');
     return 0;
   } catch (error) {
     if (error instanceof AdminError || error instanceof UnreadableFileError) return notReady(error.message);
     return notReady(`${admin} does not answer (${fetchFailure(error, timeout.ms)})`);
   }
+}
+
+/** The reason of a gateway of this release: it starts or drains, or its configuration is refused. */
+async function reasonIn(response: Response): Promise<string> {
+  const body: unknown = await response.json().catch(() => undefined);
+  const reason = isRecord(body) ? body['reason'] : undefined;
+  return typeof reason === 'string' ? printable(reason) : 'it answers 503';
 }

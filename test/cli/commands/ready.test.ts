@@ -6,9 +6,9 @@ import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
 import { runIn } from '../io.ts';
 
 /** An admin listener that answers with `status`, or never. */
-async function answering(status: number | undefined): Promise<string> {
+async function answering(status: number | undefined, body = ''): Promise<string> {
   const server = createServer((_req, res) => {
-    if (status !== undefined) res.writeHead(status).end();
+    if (status !== undefined) res.writeHead(status).end(body);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -19,10 +19,12 @@ async function answering(status: number | undefined): Promise<string> {
 }
 
 it.each([
-  [503, 'it is starting or draining'],
-  [404, 'answers 404'],
-])('a gateway that answers %i is not ready', async (status, reason) => {
-  const { code, stderr } = await runIn('.', ['ready', '--admin', await answering(status)]);
+  [503, '{"ready":false,"reason":"/v1 is \\u001bremoved."}', 'not ready: /v1 is \\x1bremoved.\n'],
+  [503, '', 'not ready: it answers 503\n'],
+  [503, '{"ready":false}', 'not ready: it answers 503\n'],
+  [404, '', 'answers 404'],
+])('a gateway that answers %i %s is not ready', async (status, body, reason) => {
+  const { code, stderr } = await runIn('.', ['ready', '--admin', await answering(status, body)]);
   expect([code, stderr]).toEqual([1, expect.stringContaining(reason)]);
 });
 

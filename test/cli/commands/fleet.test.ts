@@ -1,0 +1,177 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { fleetAsText, fleetSummary } from '../../../gateway/cli/output/fleetText.ts';
+import { type FleetJson, fleetJson } from '../../../gateway/fleet/fleetJson.ts';
+import { instancesOf } from '../../../gateway/fleet/fleetView.ts';
+import { Membership, markGone } from '../../../gateway/fleet/membership.ts';
+import { Postgres } from '../../../gateway/fleet/postgres.ts';
+import { migrate, schemaName } from '../../../gateway/fleet/schema.ts';
+import { activeLoad, gatewayRow, gatewayState, identity } from '../../fleet/gatewayRow.ts';
+import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
+import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { startFakeAdmin } from '../fakeAdmin.ts';
+import { runIn } from '../io.ts';
+
+const plain = (_style: string, text: string): string => text;
+
+describe('without a fleet', () => {
+  it.each([[['fleet']], [['fleet', 'forget', 'gw-1', '--reason', 'x']]])('%j explains what to set', async (args) => {
+    const { adminPort } = await startTestGateway({ '/v1': 'http://127.0.0.1:1' });
+    const { code, stderr } = await runIn('.', [...args, '--admin', `127.0.0.1:${adminPort}`]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      'answered 503.  This gateway is on its own. Set fleet.store in routes.yaml to run several gateways as one.\n',
+    );
+  });
+
+  it('another server is not taken for a gateway', async () => {
+    const admin = await startFakeAdmin((_req, res) => res.end('{"gateways": [1]}'));
+    expect(await runIn('.', ['fleet', '--admin', admin])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is not the admin listener of a version-gateway'),
+    });
+  });
+});
+
+describe('the command line', () => {
+  it.each([
+    [['fleet', 'forget', 'gw-1'], "required option '--reason <text>' not specified"],
+    [['fleet', 'forget', 'gw-1', '--reason', ' '], '--reason must say why the gateway does not exist any more.'],
+    [['fleet', 'forget', '--reason', 'x'], "missing required argument 'name'"],
+    [['fleet', '--store', 'usage.db'], '--store must be a postgres:// URL.'],
+    [['fleet', '--format', 'csv'], "'csv' is invalid"],
+  ])('%j is refused', async (args, message) => {
+    expect(await runIn('.', args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+  });
+});
+
+describe('fleet --store', () => {
+  let server: PostgresServer;
+  let store: string;
+  let sql: Postgres;
+  beforeAll(async () => {
+    server = await startPostgres();
+    store = await server.database();
+    sql = await Postgres.open({ store, passwordFile: undefined });
+    await migrate(sql);
+  });
+  afterAll(async () => {
+    await sql.close();
+    await server.stop();
+  });
+  afterEach(() => sql.query(`TRUNCATE ${schemaName}.gateways`));
+
+  const silence = () => sql.query(`UPDATE ${schemaName}.gateways SET heard = heard - interval '1 hour'`);
+
+  it('reports a server that does not answer, without the password', async () => {
+    const { host } = new URL(await refusedUrl());
+    const { code, stderr } = await runIn('.', ['fleet', '--store', `postgres://u:secret@${host}/db`]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^The fleet's store cannot be used: .*ECONNREFUSED/);
+    expect(stderr).not.toContain('secret');
+  });
+
+  it('reports a database without a fleet', async () => {
+    expect(await runIn('.', ['fleet', '--store', await server.database()])).toMatchObject({
+      code: 2,
+      stderr: "The fleet's store cannot be used: no gateway has used this database yet.\n",
+    });
+  });
+
+  it('lists the gateways without asking one', async () => {
+    await new Membership(sql, identity('gw-1')).beat(gatewayState());
+    expect((await runIn('.', ['fleet', '--store', store])).stdout).toMatch(/gw-1 +heard +just now +1\.0\.0 +aaaa/);
+  });
+
+  it('forgets a silent gateway, and keeps the reason', async () => {
+    const forget = (name: string) => runIn('.', ['fleet', 'forget', name, '--reason', 'sold', '--store', store]);
+    await new Membership(sql, identity('gw-1')).beat(gatewayState());
+    expect(await forget('gw-1')).toMatchObject({ code: 2, stderr: 'Gateway gw-1 is heard.  Stop it first.\n' });
+    await silence();
+    expect(await forget('gw-2')).toMatchObject({
+      code: 2,
+      stderr: 'The fleet has no gateway gw-2.  Silent are: gw-1.\n',
+    });
+    expect(await forget('gw-1')).toMatchObject({ code: 0, stdout: 'gw-1 is marked as gone\n' });
+    expect(await forget('gw-1')).toMatchObject({
+      code: 2,
+      stderr: 'Gateway gw-1 has already been marked as gone.\n',
+    });
+    expect((await runIn('.', ['fleet', '--store', store])).stdout).toContain('gw-1 is gone: sold');
+  });
+
+  it('forgets the silent one of two gateways with one name', async () => {
+    await new Membership(sql, identity('gw-1')).beat(gatewayState());
+    await silence();
+    await new Membership(sql, identity('gw-1')).beat(gatewayState());
+    await runIn('.', ['fleet', 'forget', 'gw-1', '--reason', 'restarted', '--store', store]);
+    expect((await runIn('.', ['fleet', '--store', store])).stdout).toMatch(/gw-1 +gone[^\n]*\n +gw-1 +heard/);
+  });
+
+  it('has nothing to forget of a gateway that has left', async () => {
+    const membership = new Membership(sql, identity('gw-1'));
+    await membership.beat(gatewayState());
+    await membership.leave();
+    const { stderr } = await runIn('.', ['fleet', 'forget', 'gw-1', '--reason', 'x', '--store', store]);
+    expect(stderr).toBe('Gateway gw-1 has already left.\n');
+    expect(await markGone(sql, [membership.instance], 'x', Number.MAX_SAFE_INTEGER)).toEqual([]);
+  });
+});
+
+describe('the text', () => {
+  const now = Date.parse('2026-11-21T12:00:00Z');
+  const rows = [
+    gatewayRow('gw-1', now - 500, { config: '3f9a0b1c2d4e', versions: { v1: { ...activeLoad, in_flight: 1204 } } }),
+    gatewayRow('gw-2', now - 1_500, {
+      config: 'ffff0b1c2d4e',
+      configSince: now - 240_000,
+      skewMs: -7_000,
+      ready: false,
+      problem: '/v3 is removed, and no sunset was ever announced.',
+    }),
+    gatewayRow('gw-3', now - 41_000, { config: '3f9a0b1c2d4e', spooled: 12 }),
+    gatewayRow('gw-4', now - 3_600_000, { config: '3f9a0b1c2d4e', leftAt: now - 3_600_000, problem: 'x' }),
+    gatewayRow('gw-5', now - 7_200_000, { config: '3f9a0b1c2d4e', goneAt: now, goneReason: 'its \u001bmachine broke' }),
+    gatewayRow('gw-6', now - 100, { config: '3f9a0b1c2d4e' }),
+  ];
+  const jsonOf = (changes: Partial<FleetJson> = {}): FleetJson => {
+    const instances = instancesOf({ rows, now, unheard: ['10.0.0.9'] }, now, 10_000);
+    return { ...fleetJson({ problem: undefined, now, instances }), ...changes };
+  };
+
+  it('is a table, and what is to be said about some gateways', () => {
+    expect(
+      fleetAsText(jsonOf(), plain),
+    ).toBe(`  name      state   heard     release  configuration         in flight  spooled  clock
+  gw-1      heard   just now  1.0.0    3f9a0b1c2d4e          1,204      0
+  gw-2      heard   1 s ago   1.0.0    ffff0b1c2d4e differs  0          0        7 s behind
+  gw-3      silent  41 s ago  1.0.0    3f9a0b1c2d4e          -          12
+  gw-4      left    1 h ago   1.0.0    3f9a0b1c2d4e          -          0
+  gw-5      gone    2 h ago   1.0.0    3f9a0b1c2d4e          -          0
+  gw-6      heard   just now  1.0.0    3f9a0b1c2d4e          0          0
+  10.0.0.9  silent  never                                    -          -
+
+gw-2 is not ready
+gw-2: /v3 is removed, and no sunset was ever announced.
+gw-2 announces other versions, dates or successors than most gateways, for 4 min
+gw-2: its clock is 7 s behind
+gw-5 is gone: its \\x1bmachine broke
+10.0.0.9 is in fleet.members, but no gateway was heard from there
+`);
+  });
+
+  it('says that the states are old while the store does not answer', () => {
+    const text = fleetAsText(jsonOf({ problem: 'connection refused' }), plain);
+    expect(text).toMatch(
+      /^the shared store does not answer: connection refused\n {2}the states are those of its last answer, 2026-11-21T12:00:00\.000Z\n\n {2}name/,
+    );
+    const never = fleetAsText({ problem: 'no answer yet', now: null, config_skew: 0, gateways: [] }, plain);
+    expect(never).toBe('the shared store does not answer: no answer yet\n\n  no gateway was heard yet\n');
+  });
+
+  it('is one line in the status', () => {
+    expect(fleetSummary(jsonOf())).toBe('fleet: 3 of 5 gateways are heard; gw-3 silent; 10.0.0.9 silent; gw-2 differs');
+    expect(fleetSummary(jsonOf({ gateways: [], problem: 'connection refused' }))).toBe(
+      'fleet: 0 of 0 gateways are heard; the store does not answer (connection refused)',
+    );
+  });
+});

@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { ask, type FleetGateway, quick, readyz, startFleetGateway, writeMountedRoutes } from './fleetGateway.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+const upstream = 'http://127.0.0.1:1';
+const ended = { upstream, deprecation: '2026-01-01', sunset: '2026-02-01' };
+const served = { '/v1': ended, '/v2': upstream };
+const retired = { '/v1': { ...ended, retired: true }, '/v2': upstream };
+const third = { ...served, '/v3': upstream };
+// Above the time in which a busy machine starts a process.
+const slow = 120_000;
+
+async function startThree(store: string, routes: Readonly<Record<string, unknown>>): Promise<FleetGateway[]> {
+  const names = ['gw-1', 'gw-2', 'gw-3'];
+  const gateways = await Promise.all(names.map((name) => startFleetGateway({ store, name, routes })));
+  await eventually(async () => expect(await statesSeenBy(gateways[0])).toEqual(names.map((name) => `${name} heard`)));
+  return gateways;
+}
+
+async function fleetOf(gateway: FleetGateway | undefined) {
+  if (!gateway) throw new Error('no such gateway');
+  return JSON.parse((await ask(gateway, 'fleet', '--format', 'json')).stdout);
+}
+
+async function statesSeenBy(gateway: FleetGateway | undefined): Promise<string[]> {
+  const { gateways } = await fleetOf(gateway);
+  return gateways.map((one: { name: string; state: string }) => `${one.name} ${one.state}`);
+}
+
+function edit(gateway: FleetGateway, name: string, store: string, routes: Readonly<Record<string, unknown>>): void {
+  writeMountedRoutes(gateway.folder, { store, name, routes });
+}
+
+async function outcomeOfEdit(gateway: FleetGateway): Promise<{ kind: string; refusals?: { message: string }[] }> {
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
+  const response = await fetch(`http://${gateway.admin}/api/reload`, init);
+  return (await response.json()) as { kind: string };
+}
+
+async function exitOf(gateway: FleetGateway): Promise<void> {
+  const { child } = gateway;
+  await eventually(() => expect(child.exitCode ?? child.signalCode).not.toBeNull());
+}
+
+it('a gateway that hangs, is killed, is forgotten and leaves is seen as such by the others', {
+  timeout: slow,
+}, async () => {
+  const store = await server.database();
+  const [one, two, three] = await startThree(store, served);
+  if (!one || !two || !three) throw new Error('three gateways');
+  expect(await ask(one, 'fleet', 'forget', 'gw-3', '--reason', 'x')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Gateway gw-3 is heard.  Stop it first.'),
+  });
+
+  three.child.kill('SIGSTOP');
+  const since = performance.now();
+  await eventually(async () => expect(await statesSeenBy(one)).toContain('gw-3 silent'));
+  expect(await ask(one, 'can-retire', '/v1')).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(
+      /not yet\n\n(?:.*\n)*? +Gateway gw-3 has not been heard for \d+ s; its calls are missing from this ledger\./,
+    ),
+  });
+  expect(performance.now() - since).toBeGreaterThan(3_000);
+  expect((await ask(one, 'fleet', 'forget', 'gw-4', '--reason', 'x')).stderr).toContain(
+    'The fleet has no gateway gw-4.  Silent are: gw-3.',
+  );
+
+  // It was marked too early: once it is heard again, it counts again.
+  expect(await ask(one, 'fleet', 'forget', 'gw-3', '--reason', 'its machine is broken')).toMatchObject({
+    code: 0,
+    stdout: 'gw-3 is marked as gone\n',
+  });
+  await eventually(async () => expect(await statesSeenBy(two)).toContain('gw-3 gone'));
+  expect((await ask(one, 'can-retire', '/v1')).stdout).toMatch(
+    /Gateway gw-3 is gone \(its machine is broken\), last heard \d+ s ago: up to 5 s of its counts may be missing\./,
+  );
+  three.child.kill('SIGCONT');
+  await eventually(async () => expect(await statesSeenBy(two)).toContain('gw-3 heard'));
+
+  two.child.kill('SIGTERM');
+  await exitOf(two);
+  await eventually(async () => expect(await statesSeenBy(one)).toContain('gw-2 left'));
+  three.child.kill('SIGKILL');
+  await eventually(async () => expect(await statesSeenBy(one)).toEqual(['gw-1 heard', 'gw-2 left', 'gw-3 silent']));
+  const metrics = await (await fetch(`http://${one.admin}/metrics`)).text();
+  for (const [state, count] of Object.entries({ heard: 1, silent: 1, left: 1, gone: 0 }))
+    expect(metrics).toContain(`version_gateway_fleet_instances{state="${state}"} ${count}\n`);
+});
+
+it('a version is safe to stop once all gateways have retired it and were heard since', { timeout: slow }, async () => {
+  const store = await server.database();
+  const gateways = await startThree(store, served);
+  const [one, two, three] = gateways;
+  if (!one || !two || !three) throw new Error('three gateways');
+  const wait = (timeout: string) => ask(one, 'status', '--wait', '/v1', '--timeout', timeout);
+
+  edit(one, 'gw-1', store, retired);
+  edit(three, 'gw-3', store, retired);
+  await Promise.all([one, three].map(outcomeOfEdit));
+  expect(await wait('1s')).toMatchObject({ code: 1, stderr: expect.stringContaining('gw-2 still serves it') });
+  await eventually(async () => expect((await fleetOf(one)).config_skew).toBe(1));
+  expect((await ask(one, 'fleet')).stdout).toMatch(
+    /gw-2 announces other versions, dates or successors than most gateways/,
+  );
+  expect(await (await fetch(`http://${one.admin}/metrics`)).text()).toContain('version_gateway_fleet_config_skew 1\n');
+
+  edit(two, 'gw-2', store, retired);
+  expect(await wait('30s')).toMatchObject({ code: 0, stdout: '/v1: 0 requests in flight, safe to stop\n' });
+  expect((await fleetOf(three)).config_skew).toBe(0);
+
+  two.child.kill('SIGSTOP');
+  await eventually(async () => expect(await statesSeenBy(one)).toContain('gw-2 silent'));
+  expect(await wait('1s')).toMatchObject({ code: 1, stderr: expect.stringMatching(/gw-2 not heard for \d+ s/) });
+  two.child.kill('SIGCONT');
+  expect((await wait('30s')).code).toBe(0);
+  two.child.kill('SIGTERM');
+  await exitOf(two);
+  expect((await wait('30s')).code).toBe(0);
+});
+
+it('an edit that ends a version is refused while a gateway is silent or the store is down', {
+  timeout: slow,
+}, async () => {
+  const store = await server.database();
+  const [one, two] = await Promise.all(
+    ['gw-1', 'gw-2'].map((name) => startFleetGateway({ store, name, routes: served })),
+  );
+  if (!one || !two) throw new Error('two gateways');
+  await eventually(async () => expect(await statesSeenBy(one)).toEqual(['gw-1 heard', 'gw-2 heard']));
+  two.child.kill('SIGSTOP');
+  await eventually(async () => expect(await statesSeenBy(one)).toContain('gw-2 silent'));
+  edit(one, 'gw-1', store, retired);
+  expect(await outcomeOfEdit(one)).toMatchObject({
+    kind: 'refused',
+    refusals: [
+      {
+        message: expect.stringMatching(
+          /^\/v1 is retired, but its last call is not known\. Gateway gw-2 has not been heard for \d+ s; its calls are missing from this ledger\.$/,
+        ),
+      },
+    ],
+  });
+  edit(one, 'gw-1', store, third);
+  expect(await outcomeOfEdit(one)).toMatchObject({ kind: 'reloaded' });
+
+  two.child.kill('SIGCONT');
+  await eventually(async () => expect(await statesSeenBy(one)).toContain('gw-2 heard'));
+  await server.crash();
+  await eventually(async () => expect((await fleetOf(one)).problem).toContain('ECONNREFUSED'));
+  expect((await ask(one, 'can-retire', '/v1')).code).toBe(1);
+  const fourth = { ...third, '/v4': upstream };
+  edit(one, 'gw-1', store, { ...fourth, '/v1': { ...ended, retired: true } });
+  expect(await outcomeOfEdit(one)).toMatchObject({
+    kind: 'refused',
+    refusals: [{ message: expect.stringContaining('The shared ledger cannot be reached: ') }],
+  });
+  edit(one, 'gw-1', store, fourth);
+  expect(await outcomeOfEdit(one)).toMatchObject({ kind: 'reloaded' });
+  expect((await readyz(one)).status).toBe(200);
+  await server.start();
+  await eventually(async () => expect((await fleetOf(one)).problem).toBeNull());
+  // The edit that was accepted meanwhile is what later starts are compared with.
+  await eventually(async () => {
+    const three = await startedReason(store, third);
+    expect(three).toContain('/v4 is removed');
+  });
+});
+
+async function startedReason(store: string, routes: Readonly<Record<string, unknown>>): Promise<string> {
+  const gateway = await startFleetGateway({ store, name: 'gw-9', routes });
+  const { body } = await readyz(gateway);
+  gateway.child.kill('SIGTERM');
+  await exitOf(gateway);
+  return body.reason ?? '';
+}
+
+it('a start that breaks what the fleet has announced is not ready until it is corrected', {
+  timeout: slow,
+}, async () => {
+  const store = await server.database();
+  const one = await startFleetGateway({ store, name: 'gw-1', routes: third });
+  expect((await readyz(one)).status).toBe(200);
+  const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
+  const removed = '/v3 is removed, and no sunset was ever announced.';
+  expect(await readyz(two)).toMatchObject({
+    status: 503,
+    body: { ready: false, reason: expect.stringContaining(removed) },
+  });
+  await two.printed(
+    /routes\.yaml breaks what the fleet has announced, as accepted by gw-1\. {2}This gateway does not become ready:\n\/v3 is removed/,
+  );
+  expect((await ask(two, 'status')).stdout).toContain(removed);
+  expect(await ask(two, 'ready')).toMatchObject({ code: 1, stderr: expect.stringContaining(removed) });
+  expect(await (await fetch(`http://${two.admin}/metrics`)).text()).toContain(
+    'version_gateway_fleet_config_refused 1\n',
+  );
+  await eventually(async () => expect((await ask(one, 'fleet')).stdout).toContain(`gw-2: ${removed}`));
+  expect((await ask(one, 'fleet')).stdout).toContain('gw-2 is not ready');
+  // It still serves, for whoever connects to it directly.
+  expect((await fetch(`http://127.0.0.1:${two.port}/`)).status).toBe(200);
+
+  edit(two, 'gw-2', store, { ...third, '/v4': upstream });
+  await eventually(async () => expect((await readyz(two)).status).toBe(200));
+  expect((await ask(two, 'status')).stdout).not.toContain(removed);
+
+  // The same start again, forced.
+  const settings = { guard: { force: { '/v3': 'was never called', '/v4': 'was never called' } } };
+  const three = await startFleetGateway({ store, name: 'gw-3', routes: served, settings });
+  expect((await readyz(three)).status).toBe(200);
+});
+
+it('a refused start becomes ready once another gateway has accepted its configuration', { timeout: slow }, async () => {
+  const store = await server.database();
+  const one = await startFleetGateway({ store, name: 'gw-1', routes: third });
+  const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
+  expect((await readyz(two)).status).toBe(503);
+  writeMountedRoutes(one.folder, {
+    store,
+    name: 'gw-1',
+    routes: served,
+    settings: { guard: { force: { '/v3': 'was never called' } } },
+  });
+  expect(await outcomeOfEdit(one)).toMatchObject({ kind: 'reloaded' });
+  await two.printed(/The fleet accepts routes\.yaml now; this gateway is ready\./);
+  expect((await readyz(two)).status).toBe(200);
+});
+
+it('a gateway that starts while the store is down is ready', { timeout: slow }, async () => {
+  const store = await server.database();
+  await server.crash();
+  const one = await startFleetGateway({ store, name: 'gw-1', routes: served, fleet: quick });
+  expect((await readyz(one)).status).toBe(200);
+  expect((await ask(one, 'status')).stdout).toContain('fleet: 0 of 0 gateways are heard; the store does not answer (');
+  await server.start();
+  await eventually(async () => expect(await statesSeenBy(one)).toEqual(['gw-1 heard']));
+});
+
+it('an edit of a mounted ConfigMap becomes active in all gateways, and until then the difference is reported', {
+  timeout: slow,
+}, async () => {
+  const store = await server.database();
+  const gateways = await startThree(store, served);
+  const before = (await fleetOf(gateways[0])).gateways[0].config;
+  for (const [at, gateway] of gateways.entries()) edit(gateway, `gw-${at + 1}`, store, third);
+  let unreported = 0;
+  await eventually(async () => {
+    const { gateways: rows, config_skew: skew } = await fleetOf(gateways[0]);
+    const configs = rows.map(({ config }: { config: string }) => config);
+    if (new Set(configs).size > 1 && skew === 0) unreported += 1;
+    expect(configs).not.toContain(before);
+    expect(skew).toBe(0);
+  });
+  expect(unreported).toBe(0);
+});
