@@ -102,7 +102,7 @@ for (const [label, since] of [
   await printTime(`movement, ${label}`, () => reader.movement('v7', 'v8', since));
   await printTime(`series by day, ${label}`, () => reader.series('day', since));
   await printTime(`series by hour, one version, ${label}`, () => reader.series('hour', since, 'v7'));
-  await printTime(`clientSeries, ${label}`, () => reader.clientSeries('v7', 'x-client-id:client-1', since));
+  await printTime(`clientSeries, ${label}`, () => reader.clientSeries('v7', ['x-client-id:client-1'], since));
 }
 await printTime('series by hour, all versions, 30 d', () => reader.series('hour', now - 30 * dayMs));
 await printTime('pastClients, quiet for 7 d', () => reader.pastClients('v7', now - 7 * dayMs, now, 7 * dayMs));

@@ -217,11 +217,12 @@ async function trendWithout(
 ): Promise<Trend> {
   const since = Math.floor(now / dayMs) * dayMs - 30 * dayMs;
   const ignored = names.length === 0 ? [] : (await queries.byClient(version, since)).filter(ignoredBy(names));
-  const ignoredDays = await Array.fromAsync(ignored, ({ client }) => queries.clientSeries(version, client, since));
+  const ignoredClients = ignored.map(({ client }) => client);
+  const ignoredDays = await queries.clientSeries(version, ignoredClients, since);
   const days = await queries.series('day', since, version);
   const counts = [
     ...days.map(({ at, requests, failing }): Day => ({ at, requests: requests - failing })),
-    ...ignoredDays.flat().map(({ at, requests, failing }): Day => ({ at, requests: failing - requests })),
+    ...ignoredDays.map(({ at, requests, failing }): Day => ({ at, requests: failing - requests })),
   ];
   return trendOf(completeDays(counts, await queries.coveredSince(), now), now);
 }

@@ -21,8 +21,8 @@ export interface UsageQueries {
   instances(): Promise<readonly string[] | undefined>;
   /** The requests to one of them, of each version by day (UTC), oldest first. Days without requests are left out. */
   instanceDays(instance: string, since: number, version?: string): Promise<readonly InstanceDay[]>;
-  /** The series of one client of one version, by day. */
-  clientSeries(version: string, client: string, since: number): Promise<readonly SeriesPoint[]>;
+  /** The series of these clients of one version, by day. */
+  clientSeries(version: string, clients: readonly string[], since: number): Promise<readonly ClientDay[]>;
   /** The last use of each version, without the clients for which `isIgnored` returns true. */
   lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): Promise<ReadonlyMap<string, number>>;
   /**
@@ -94,6 +94,9 @@ export interface SeriesPoint {
   readonly requests: number;
   readonly failing: number;
 }
+
+/** The requests of one client to a version on one day. */
+export type ClientDay = SeriesPoint & Pick<ClientUse, 'client'>;
 
 /** The requests of a version to one gateway of a fleet on one day. */
 export type InstanceDay = Omit<UsageSums, 'last'> & SeriesPoint;

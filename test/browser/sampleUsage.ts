@@ -93,11 +93,11 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
         clients: new Set(own.map(({ client }) => client)).size,
       })),
     series: async (step, since, version) => series(pick(since, version), step === 'hour' ? hour : day),
-    clientSeries: async (version, client, since) =>
-      series(
-        pick(since, version).filter((row) => row.client === client),
-        day,
-      ),
+    clientSeries: async (version, clients, since) =>
+      clients.flatMap((client) => {
+        const own = pick(since, version).filter((row) => row.client === client);
+        return series(own, day).map((point) => ({ ...point, client }));
+      }),
     movement: async (from, to, since) => {
       const [old, young] = [from, to].map((one) => new Map(clientsOf(one, since).map((each) => [each.client, each])));
       return [...new Set([...(old?.keys() ?? []), ...(young?.keys() ?? [])])].map((client) => ({

@@ -4,7 +4,7 @@ import { failureOf } from './failure.ts';
 import { openLedgerFileToRead } from './file.ts';
 import { schemaVersion } from './schema.ts';
 
-export type LedgerValue = string | number | readonly number[];
+export type LedgerValue = string | number | readonly number[] | readonly string[];
 
 /** A database with the tables of `schema.ts`, for reading. Every implementation runs the same statements. */
 export interface LedgerDatabase {

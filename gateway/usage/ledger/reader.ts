@@ -1,5 +1,6 @@
 import { ClientNames } from '../clientNames.ts';
 import type {
+  ClientDay,
   ClientMovement,
   ClientUse,
   InstanceDay,
@@ -140,8 +141,8 @@ export class LedgerReader implements UsageQueries {
     return this.#reads.instanceDays(instance, since, version);
   }
 
-  async clientSeries(version: string, client: string, since: number): Promise<readonly SeriesPoint[]> {
-    return this.#reads.clientSeries(version, client, since);
+  async clientSeries(version: string, clients: readonly string[], since: number): Promise<readonly ClientDay[]> {
+    return this.#reads.clientSeries(version, clients, since);
   }
 
   async lastUsed(

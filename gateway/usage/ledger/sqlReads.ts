@@ -1,4 +1,4 @@
-import type { InstanceDay, RouteOfClient, SeriesPoint, UsageSums } from '../usageQueries.ts';
+import type { ClientDay, InstanceDay, RouteOfClient, SeriesPoint, UsageSums } from '../usageQueries.ts';
 import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import type { Subject } from './schema.ts';
@@ -174,19 +174,25 @@ export class SqlReads {
     );
   }
 
-  /** The requests of one client to one version by day, oldest first. */
-  async clientSeries(version: string, client: string, since: number): Promise<readonly SeriesPoint[]> {
-    const [oldest] = await this.#database.all<{ day: number | null }>('SELECT MIN(span) AS day FROM version_day');
-    const firstDay = Math.max(spanAt('day', since), oldest?.day ?? 0, spanAt('day', await this.#meta('kept_from')));
-    return this.#database.all(
-      `WITH RECURSIVE days (day, until) AS (
-          SELECT CAST(? AS INTEGER), MAX(span) FROM client_day WHERE version = ${versionId}
-          UNION ALL SELECT day + 1, until FROM days WHERE day < until
-        )
-        SELECT ? AS version, ${startOf('day')} AS at, requests, ${await this.#failing()} FROM days CROSS JOIN client_day
-        WHERE version = ${versionId} AND span = day AND item = (SELECT id FROM clients WHERE name = ?) ORDER BY span`,
-      [firstDay, version, version, version, client],
+  /** The requests of these clients to one version by day, oldest first. */
+  async clientSeries(version: string, clients: readonly string[], since: number): Promise<readonly ClientDay[]> {
+    const named = await this.#database.all<{ id: number; name: string }>(
+      `SELECT id, name FROM clients WHERE name ${this.#isInList}`,
+      [clients],
     );
+    const [range] = await this.#database.all<{ first: number | null; last: number | null }>(
+      'SELECT MIN(span) AS first, MAX(span) AS last FROM version_day',
+    );
+    const from = Math.max(spanAt('day', since), range?.first ?? 0, spanAt('day', await this.#meta('kept_from')));
+    const to = range?.last ?? 0;
+    if (named.length === 0 || from > to) return [];
+    const names = new Map(named.map(({ id, name }) => [id, name]));
+    const rows = await this.#database.all<SeriesPoint & { item: number }>(
+      `SELECT item, ${startOf('day')} AS at, requests, ${await this.#failing()} FROM client_day
+        WHERE version = ${versionId} AND span ${this.#isInList} AND item ${this.#isInList} ORDER BY span, item`,
+      [version, listOf({ length: 'day', from, to }), [...names.keys()]],
+    );
+    return rows.map(({ item, ...point }) => ({ ...point, version, client: names.get(item) ?? '' }));
   }
 
   /** All clients in the ledger. */

@@ -131,11 +131,12 @@ describe.each(readersOn)('the ledger on %s', (_database, makeReader) => {
     expect(await read(ledger).series('day', 0, 'v2')).toEqual([
       { version: 'v2', at: midnight - 3 * dayMs, requests: 7, failing: 0 },
     ]);
-    expect(await read(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toEqual([
-      { version: 'v1', at: midnight, requests: 6, failing: 0 },
+    expect(await read(ledger).clientSeries('v1', ['x-client-id:shop', 'b', 'nobody'], 0)).toEqual([
+      { version: 'v1', client: 'x-client-id:shop', at: midnight, requests: 6, failing: 0 },
+      { version: 'v1', client: 'b', at: midnight, requests: 1, failing: 1 },
     ]);
-    expect(await read(ledger).clientSeries('v1', 'nobody', 0)).toEqual([]);
-    expect(await read(ledger).clientSeries('v9', 'x-client-id:shop', 0)).toEqual([]);
+    expect(await read(ledger).clientSeries('v1', ['nobody'], 0)).toEqual([]);
+    expect(await read(ledger).clientSeries('v9', ['x-client-id:shop'], 0)).toEqual([]);
   });
 
   it('compares the requests of each client to two versions', async () => {
@@ -186,7 +187,7 @@ describe.each(readersOn)('the ledger on %s', (_database, makeReader) => {
       { version: 'v1', requests: 2, errors: 0, served: 2, failing: 0, refused: 0, clients: 2, last: noon },
     ]);
     expect(await read(ledger).byClient('v0', 0)).toEqual([]);
-    expect(await read(ledger).clientSeries('v1', 'x-client-id:shop', 0)).toHaveLength(1);
+    expect(await read(ledger).clientSeries('v1', ['x-client-id:shop'], 0)).toHaveLength(1);
     // A longer retention does not bring back deleted rows.
     ledger.configure({ store, retention: 400 * dayMs });
     ledger.maintain(noon);
