@@ -35,6 +35,26 @@ describe.each(compositions)('%s', (file) => {
   });
 });
 
+describe.each(['docker-compose.yml', 'docker-compose.fleet.yml'])('%s', (file) => {
+  const { services } = parse(read(file)) as { services: Record<string, Record<string, unknown>> };
+
+  // A service that extends one of the other file is confined there.
+  it.each(Object.entries(services).filter(([, service]) => !('extends' in service)))(
+    'confines %s',
+    (_name, service) => {
+      expect(service).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        restart: 'unless-stopped',
+        mem_limit: expect.any(String),
+        pids_limit: expect.any(Number),
+      });
+      expect(service).not.toHaveProperty('depends_on');
+    },
+  );
+});
+
 it('an unknown key is not valid by the Compose Specification', () => {
   expect(composeSpec()({ services: { v1: { image: 'a', retires: true } } })).toBe(false);
 });
@@ -53,18 +73,6 @@ describe('docker-compose.yml', () => {
       './services/v1/contract:/app/services/v1/contract:ro',
       './services/v2/contract:/app/services/v2/contract:ro',
     ]);
-  });
-
-  it.each(Object.entries(services))('confines %s', (_name, service) => {
-    expect(service).toMatchObject({
-      read_only: true,
-      cap_drop: ['ALL'],
-      security_opt: ['no-new-privileges:true'],
-      restart: 'unless-stopped',
-      mem_limit: expect.any(String),
-      pids_limit: expect.any(Number),
-    });
-    expect(service).not.toHaveProperty('depends_on');
   });
 
   it('publishes no port of a backend', () => {

@@ -9,10 +9,8 @@ import { temporaryFolder } from '../config/temporary.ts';
 
 interface Service {
   readonly image?: string;
-  readonly environment?: Readonly<Record<string, string>>;
   readonly configs?: readonly { readonly source: string; readonly target: string }[];
   readonly deploy?: Readonly<Record<string, unknown>>;
-  readonly extends?: unknown;
 }
 
 interface File {
@@ -50,18 +48,6 @@ describe('docker-compose.fleet.yml', () => {
     expect(code).toBe(1);
     expect(stdout).toContain(`The variable ${name} is required here`);
     expect(stdout).toContain(`(umask 077; openssl rand -hex 24 | sed s/^/${name}=/ >> .env)`);
-  });
-
-  const own = Object.entries(services).filter(([, service]) => service.extends === undefined);
-  it.each(own)('confines %s', (_name, service) => {
-    expect(service).toMatchObject({
-      read_only: true,
-      cap_drop: ['ALL'],
-      security_opt: ['no-new-privileges:true'],
-      restart: 'unless-stopped',
-      mem_limit: expect.any(String),
-      pids_limit: expect.any(Number),
-    });
   });
 
   it('runs three gateways, each with a ledger of its own', () => {
