@@ -70,6 +70,23 @@ describe('the installed package', () => {
     await gateway.printed(/is stopping/);
   });
 
+  it('serves without the packages of OpenTelemetry, and prints the command that installs them', async () => {
+    const launcher = join(installed, 'bin', 'version-gateway.js');
+    const routes = join(consumer, 'exporting.yaml');
+    const telemetry = 'telemetry: { otlp: "http://127.0.0.1:1", sample: 100% }';
+    writeFileSync(routes, `routes: { /v1: "http://127.0.0.1:1" }\nusage: { store: ./exporting.db }\n${telemetry}\n`);
+    const anyPorts = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
+    const gateway = run(process.execPath, [launcher, 'start', '--config', routes, ...anyPorts]);
+    const [, base] = await gateway.printed(/listens on (\S+)/);
+    await gateway.printed(
+      /^telemetry: nothing is exported: Cannot find package '@opentelemetry\/[\w-]+'\. {2}Run npm install @/m,
+    );
+    expect((await fetch(`${base}/v1/`)).status).toBe(502);
+    gateway.child.kill('SIGTERM');
+    await gateway.printed(/is stopping/);
+    expect(gateway.output().match(/^telemetry:/gm)).toHaveLength(1);
+  });
+
   it('reports a Node that is too old', async () => {
     const launcher = join(installed, 'bin', 'version-gateway.js');
     const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})`;
