@@ -1,4 +1,5 @@
 import { bodies } from './bodies.ts';
+import { exportOverOtlp } from './export.ts';
 import { features } from './features.ts';
 import { routes } from './routes.ts';
 import type { Scenario } from './scenario.ts';
@@ -6,4 +7,12 @@ import { smallJson } from './small-json.ts';
 import { soakRss } from './soak-rss.ts';
 import { wireClient } from './wire-client.ts';
 
-export const scenarios: readonly Scenario[] = [smallJson, bodies, routes, wireClient, features, soakRss];
+export const scenarios: readonly Scenario[] = [
+  smallJson,
+  bodies,
+  routes,
+  wireClient,
+  features,
+  exportOverOtlp,
+  soakRss,
+];

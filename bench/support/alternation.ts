@@ -1,0 +1,71 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Snapshot } from '../../gateway/config/snapshot.ts';
+import type { Recorder } from '../../gateway/observability/exchangeRecord.ts';
+import { createClientListener, listen } from '../../gateway/pipeline/clientListener.ts';
+import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
+
+// Several times as long as the delay until a request is recorded, which may be in the interval of the next variant. Short
+// enough that a slow minute of the machine affects all variants.
+const intervalMs = 600;
+
+export interface Variant {
+  readonly records: string;
+  readonly snapshot: Snapshot;
+  readonly recorder: Recorder | undefined;
+}
+
+/** What one variant has cost so far. */
+export interface VariantFigure {
+  readonly records: string;
+  /** Of the whole process. */
+  readonly cpuMicros: number;
+  /** Of the thread that serves requests. */
+  readonly threadMicros: number;
+  readonly requests: number;
+}
+
+/**
+ * Serves with one variant after the other, in random order. Writes the figures to `folder`/figures.json once a second;
+ * SIGUSR2 resets them.
+ */
+export async function alternate(variants: readonly [Variant, ...Variant[]], folder: string): Promise<void> {
+  const figures = variants.map((variant) => ({ variant, cpuMicros: 0, threadMicros: 0, requests: 0 }));
+  const dataPlane = new DataPlane(variants[0].snapshot);
+  const server = createClientListener(variants[0].snapshot.gateway, dataPlane.context);
+  let requestCount = 0;
+  server.on('request', () => {
+    requestCount += 1;
+  });
+  const shuffled = () => figures.toSorted(() => Math.random() - 0.5);
+  let order = shuffled();
+  let current = order.shift();
+  const now = () => ({ cpu: process.cpuUsage(), thread: process.threadCpuUsage(), requestCount });
+  let before = now();
+  const use = ({ variant }: { readonly variant: Variant }): void => {
+    if (dataPlane.current !== variant.snapshot) dataPlane.apply(variant.snapshot);
+    dataPlane.context.recorder = variant.recorder;
+  };
+  if (current) use(current);
+  setInterval(() => {
+    const after = now();
+    if (current) {
+      current.cpuMicros += after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system;
+      current.threadMicros += after.thread.user + after.thread.system - before.thread.user - before.thread.system;
+      current.requests += after.requestCount - before.requestCount;
+    }
+    current = order.shift();
+    if (order.length === 0) order = shuffled();
+    if (current) use(current);
+    before = now();
+  }, intervalMs);
+  process.on('SIGUSR2', () => {
+    for (const figure of figures) Object.assign(figure, { cpuMicros: 0, threadMicros: 0, requests: 0 });
+  });
+  setInterval(() => {
+    const shown = figures.map(({ variant: { records }, ...rest }): VariantFigure => ({ records, ...rest }));
+    writeFileSync(join(folder, 'figures.tmp'), JSON.stringify(shown));
+    renameSync(join(folder, 'figures.tmp'), join(folder, 'figures.json'));
+  }, 1000);
+  await listen(server, variants[0].snapshot.gateway.listen);
+}

@@ -1,0 +1,38 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Options } from '../options.ts';
+import type { VariantFigure } from './alternation.ts';
+import { startJsonBackend } from './backends.ts';
+import { startServer, temporaryFolder } from './children.ts';
+import { runLoad } from './load.ts';
+import { freePort } from './ports.ts';
+import { connections, path } from './workload.ts';
+
+/** Loads a probe that alternates between variants. `args` follow PORT, BACKEND_PORT and FOLDER. */
+export async function measureVariants(
+  probe: string,
+  { quick, rounds, seconds }: Options,
+  args: readonly string[] = [],
+): Promise<{ readonly figures: readonly VariantFigure[]; readonly errors: number }> {
+  const [port, backend, folder] = [await freePort(), await startJsonBackend(), temporaryFolder()];
+  const file = fileURLToPath(new URL(`../probes/${probe}`, import.meta.url));
+  const all = [file, String(port), String(backend), folder, ...args];
+  const server = await startServer({ program: process.execPath, args: all }, port, 'proxy');
+  const load = (length: number) => runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: length });
+  try {
+    await load(quick ? 2 : 5); // compilers warm up
+    process.kill(server.pid, 'SIGUSR2');
+    const { errors } = await load(rounds * seconds * 4);
+    return { figures: await figuresAfter(Date.now(), join(folder, 'figures.json')), errors };
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Reads the file once it contains the requests until `time`: the probe adds them within 0.6 s and writes once a second. */
+async function figuresAfter(time: number, file: string): Promise<VariantFigure[]> {
+  while (statSync(file).mtimeMs < time + 600) await sleep(50);
+  return JSON.parse(readFileSync(file, 'utf8')) as VariantFigure[];
+}
