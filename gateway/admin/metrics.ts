@@ -12,7 +12,7 @@ import {
 import type { MetricName } from '../observability/metricTable.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 import type { LedgerState } from '../usage/ledger/writableLedger.ts';
-import type { AdminContext } from './operations.ts';
+import type { AdminContext, Operations } from './operations.ts';
 
 const dayMs = 86_400_000;
 
@@ -28,6 +28,7 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
       ...gauges(source.current, withLastUse, operations.config(), now),
       ...ledgerGauges(operations.usage),
       ...fleetGauges(operations.fleet),
+      ...spoolGauges(operations.spool),
     ];
     const text = await exposition([...counts, state, operations.exported?.() ?? []]);
     res.set('Content-Type', metricsType).send(text);
@@ -117,6 +118,15 @@ function fleetGauges(fleet: Pick<FleetMember, 'status' | 'refusal'> | undefined)
     metricOf('version_gateway_fleet_instances', instances),
     metricOf('version_gateway_fleet_config_skew', [{ labels: {}, value: skew }]),
     metricOf('version_gateway_fleet_config_refused', [{ labels: {}, value: fleet.refusal ? 1 : 0 }]),
+  ];
+}
+
+function spoolGauges(spool: Operations['spool']): MetricValues[] {
+  if (!spool) return [];
+  return [
+    metricOf('version_gateway_fleet_store_up', [{ labels: {}, value: spool.storeUp ? 1 : 0 }]),
+    metricOf('version_gateway_fleet_spooled_rows', [{ labels: {}, value: spool.outbox?.rows ?? 0 }]),
+    metricOf('version_gateway_fleet_spool_ratio', [{ labels: {}, value: spool.spoolRatio }]),
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { Snapshot } from '../config/snapshot.ts';
+import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
 import type { MetricValues } from '../observability/exposition.ts';
 import type { TrafficSamples } from '../observability/recentTraffic.ts';
@@ -27,6 +28,8 @@ export interface Operations {
   readonly usage?: LedgerClient | undefined;
   /** Absent: the gateway is on its own. */
   readonly fleet?: FleetMember | undefined;
+  /** The counts that wait for the shared store. Absent: the gateway is on its own. */
+  readonly spool?: Pick<Fleet, 'storeUp' | 'spoolRatio' | 'outbox'> | undefined;
 }
 
 /** What the routes of the admin listener share. */

@@ -148,12 +148,15 @@ export class Fleet {
   }
 
   async #until(isReached: () => boolean, ms: number): Promise<void> {
-    const late = sleep(ms, true, { ref: false });
+    // The timer keeps the process alive: nothing else does before the gateway listens.
+    const limit = new AbortController();
+    const late = sleep(ms, true, { signal: limit.signal }).catch(() => true);
     while (!isReached()) {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       this.#waiting.push(() => resolve(false));
-      if (await Promise.race([promise, late])) return;
+      if (await Promise.race([promise, late])) break;
     }
+    limit.abort();
   }
 
   #onChange(): void {

@@ -164,6 +164,21 @@ export const metricTable = {
     labels: [],
     help: '1 while this gateway is not ready because its configuration breaks what the fleet has announced.',
   },
+  version_gateway_fleet_store_up: {
+    type: 'gauge',
+    labels: [],
+    help: '1 if the shared store answers; 0 while counts wait on the disk of this gateway.',
+  },
+  version_gateway_fleet_spooled_rows: {
+    type: 'gauge',
+    labels: [],
+    help: 'Rows of usage counts that wait on the disk of this gateway until the shared store has them.',
+  },
+  version_gateway_fleet_spool_ratio: {
+    type: 'gauge',
+    labels: [],
+    help: 'The share of `fleet.spool` that the waiting rows take up. At 1, routes and then clients are counted together.',
+  },
 } as const satisfies Record<string, MetricKind>;
 
 export type MetricName = keyof typeof metricTable;

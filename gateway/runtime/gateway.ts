@@ -101,6 +101,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         usage: ledgerReader,
         exported: () => exporter?.metrics() ?? [],
         fleet: member,
+        spool: options.fleet,
       },
     ),
   );
