@@ -1,5 +1,6 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import { sendProblem } from '../problems/problem.ts';
+import { largestFile } from '../shared/fileSystem.ts';
 import { requireJson } from './guard.ts';
 import type { AdminContext } from './operations.ts';
 import {
@@ -35,17 +36,23 @@ const reloadStatuses: Readonly<Record<string, number>> = {
   refused: 409,
 };
 
+// A text of `largestFile` bytes, as JSON: an escaped character such as a line break takes twice as much.
+const largestPreview = 2 * largestFile + 1024;
+
 function addReload(router: Router, { operations }: AdminContext): void {
   router.post('/api/reload', requireJson, async (_req, res) => {
     const outcome = await operations.reload();
     res.status(reloadStatuses[outcome.kind] ?? 500).json(outcome);
   });
-  // The limit is above the size of a routes.yaml with 10,000 versions.
-  router.post('/api/reload/preview', requireJson, express.json({ limit: '4mb' }), async (req, res) => {
+  router.post('/api/reload/preview', requireJson, express.json({ limit: largestPreview }), async (req, res) => {
     const { routes_yaml: text } = req.body as { routes_yaml?: unknown };
     if (text !== undefined && typeof text !== 'string') {
       const detail = '`routes_yaml` must be the text of the file to check, or absent for the file of the gateway.';
       sendProblem(res, 'BAD_REQUEST', detail);
+      return;
+    }
+    if (text !== undefined && Buffer.byteLength(text) > largestFile) {
+      sendProblem(res, 'BODY_TOO_LARGE', '`routes_yaml` is larger than a file that a reload reads.');
       return;
     }
     res.json(await operations.preview(text));

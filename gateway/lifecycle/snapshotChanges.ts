@@ -1,7 +1,7 @@
 import type { GatewaySettings, Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf } from './stage.ts';
 
-/** One line for each version and each `gateway` setting that differs; empty if none does. */
+/** Lines about the versions and the `gateway` settings that differ, and about each setting that needs a restart. */
 export function changesBetween(before: Snapshot, after: Snapshot, now: number): string[] {
   const changes: string[] = [];
   for (const version of before.byMajor) {
@@ -12,21 +12,37 @@ export function changesBetween(before: Snapshot, after: Snapshot, now: number): 
     const words = old ? describeVersion(old, version, now) : [`added, ${stageOf(version, now)}`];
     if (words.length > 0) changes.push(`/${version.name}: ${words.join(', ')}`);
   }
-  return [...changes, ...describeGateway(before.gateway, after.gateway)];
+  return [...changes, ...describeSettings(before, after)];
 }
 
-// The gateway reads these keys only when it starts.
-const startOnlyKeys = ['listen', 'admin', 'workers', 'tls'] as const;
+// The gateway reads these settings only when it starts.
+const startOnlySettings: readonly (readonly [key: string, valueIn: (snapshot: Snapshot) => unknown])[] = [
+  ['gateway.listen', ({ gateway }) => gateway.listen],
+  ['gateway.admin', ({ gateway }) => gateway.admin],
+  ['gateway.workers', ({ gateway }) => gateway.workers],
+  ['gateway.tls', ({ gateway: { tls } }) => tls && [tls.cert, tls.key]],
+  ['usage.store', ({ usage }) => usage.store],
+  ['fleet', ({ fleet }) => fleet],
+];
 
-function describeGateway(before: GatewaySettings, after: GatewaySettings): string[] {
-  const keys = (Object.keys(after) as (keyof GatewaySettings)[]).filter(
-    (key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]),
-  );
-  const later = keys.filter((key) => startOnlyKeys.some((one) => one === key));
+function describeSettings(before: Snapshot, after: Snapshot): string[] {
+  const later = startOnlySettings.filter(([, valueIn]) => differ(valueIn(before), valueIn(after)));
+  // The parser of node:http keeps the limit of the start. A lower limit is checked by the gateway itself.
+  const isHeadRaised = after.gateway.limits.head > before.gateway.limits.head;
   return [
-    ...(keys.length > later.length ? ['gateway: settings changed'] : []),
-    ...later.map((key) => `gateway.${key}: applied at the next start`),
+    ...(differ(reloadableIn(before.gateway), reloadableIn(after.gateway)) ? ['gateway: settings changed'] : []),
+    ...later.map(([key]) => `${key}: applied at the next start`),
+    ...(isHeadRaised ? ['gateway.limits.head: a higher limit is applied in full at the next start'] : []),
   ];
+}
+
+/** The `gateway` settings without those of `startOnlySettings`. */
+function reloadableIn({ listen, admin, workers, tls, ...rest }: GatewaySettings): object {
+  return { ...rest, hsts: tls?.hsts === true };
+}
+
+function differ(before: unknown, after: unknown): boolean {
+  return JSON.stringify(before) !== JSON.stringify(after);
 }
 
 function describeVersion(before: Version, after: Version, now: number): string[] {

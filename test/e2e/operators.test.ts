@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { largestFile } from '../../gateway/shared/fileSystem.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
@@ -134,6 +135,33 @@ describe('check --against-running', () => {
 
     const { versions } = (await (await fetch(`http://${admin}/api/status`)).json()) as { versions: object[] };
     expect(versions).toMatchObject([{ version: 'v1', sunset: '2099-01-01T00:00:00.000Z' }]);
+  });
+
+  it('takes a file of the largest size, but no larger text', async () => {
+    const { admin } = await start(folderWith(kept).file);
+    // In JSON, each quotation mark takes two bytes.
+    const comment = (bytes: number) => `# ${'"'.repeat(bytes)}`;
+    const largest = folderWith(kept, comment(largestFile - Buffer.byteLength(`routes:\n${kept}# `)));
+    expect(statSync(largest.file).size).toBe(largestFile);
+    const { code, stdout, stderr } = await check(largest.folder, admin);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('A reload of the running gateway would change nothing');
+
+    const preview = (text: string) =>
+      fetch(`http://${admin}/api/reload/preview`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ routes_yaml: text }),
+      });
+    const [larger, muchLarger] = [
+      await preview('x'.repeat(largestFile + 1)),
+      await preview('"'.repeat(largestFile * 2)),
+    ];
+    expect([larger.status, muchLarger.status]).toEqual([413, 413]);
+    expect(await larger.json()).toMatchObject({
+      code: 'BODY_TOO_LARGE',
+      detail: expect.stringContaining('routes_yaml'),
+    });
   });
 
   it('shows the faults that only the running gateway has', async () => {

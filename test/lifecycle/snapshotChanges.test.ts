@@ -5,6 +5,9 @@ import { changesBetween } from '../../gateway/lifecycle/snapshotChanges.ts';
 const now = Date.parse('2026-11-21T12:00:00Z');
 const a = 'http://127.0.0.1:3001';
 const b = 'http://127.0.0.1:3002';
+const store = 'postgres://db.internal:5432/gateway';
+// Any files: only their paths are compared.
+const [cert, key] = [import.meta.filename, import.meta.filename];
 
 it.each<[string, object, object, string[]]>([
   ['nothing', { '/v1': a }, { '/v1': a }, []],
@@ -35,4 +38,33 @@ it('settings of the gateway are named without their values', () => {
   const routes = { '/v1': a };
   const after = snapshotFrom({ routes, gateway: { admin_token: 'secret' } });
   expect(changesBetween(snapshotFrom({ routes }), after, now)).toEqual(['gateway: settings changed']);
+});
+
+it.each<[string, object, object, string[]]>([
+  ['gateway.listen', {}, { gateway: { listen: '127.0.0.1:8081' } }, ['gateway.listen: applied at the next start']],
+  ['gateway.admin', {}, { gateway: { admin: '127.0.0.1:9902' } }, ['gateway.admin: applied at the next start']],
+  ['gateway.workers', {}, { gateway: { workers: 2 } }, ['gateway.workers: applied at the next start']],
+  ['gateway.tls', {}, { gateway: { tls: { cert, key } } }, ['gateway.tls: applied at the next start']],
+  [
+    'gateway.tls.hsts',
+    { gateway: { tls: { cert, key } } },
+    { gateway: { tls: { cert, key, hsts: true } } },
+    ['gateway: settings changed'],
+  ],
+  ['usage.store', {}, { usage: { store: 'other.db' } }, ['usage.store: applied at the next start']],
+  ['fleet.store', {}, { fleet: { store } }, ['fleet: applied at the next start']],
+  ['fleet.name', { fleet: { store } }, { fleet: { store, name: 'b' } }, ['fleet: applied at the next start']],
+  ['fleet.store, removed', { fleet: { store } }, {}, ['fleet: applied at the next start']],
+  [
+    'a higher gateway.limits.head',
+    {},
+    { gateway: { limits: { head: '64KiB' } } },
+    ['gateway: settings changed', 'gateway.limits.head: a higher limit is applied in full at the next start'],
+  ],
+  ['a lower gateway.limits.head', {}, { gateway: { limits: { head: '9KiB' } } }, ['gateway: settings changed']],
+])('%s', (_name, before, after, expected) => {
+  const routes = { '/v1': a };
+  expect(changesBetween(snapshotFrom({ routes, ...before }), snapshotFrom({ routes, ...after }), now)).toEqual(
+    expected,
+  );
 });
