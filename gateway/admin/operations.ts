@@ -9,6 +9,8 @@ import type { Admits } from './guard.ts';
 import type { LastUse } from './lastUse.ts';
 import type { LedgerClient } from './reading/ledgerClient.ts';
 
+export type FleetOperations = Pick<FleetMember, 'status' | 'refusal' | 'stopBlockers' | 'facts' | 'forget'>;
+
 /** What the admin listener can request from the running gateway. Results are sent as JSON. */
 export interface Operations {
   reload(): Promise<{ readonly kind: string }>;
@@ -27,7 +29,7 @@ export interface Operations {
   /** Absent: the gateway keeps no usage ledger. */
   readonly usage?: LedgerClient | undefined;
   /** Absent: the gateway is on its own. */
-  readonly fleet?: FleetMember | undefined;
+  readonly fleet?: FleetOperations | undefined;
   /** The counts that wait for the shared store. Absent: the gateway is on its own. */
   readonly spool?: Pick<Fleet, 'storeUp' | 'spoolRatio' | 'outbox'> | undefined;
 }

@@ -59,6 +59,8 @@ export class FleetMember {
   // For a ledger that cannot be opened: its gateway must be visible, too.
   readonly #fallback: LedgerIdentity = { instance: randomUUID(), epoch: Date.now(), rows: 0, since: undefined };
   readonly #addresses = ownAddresses();
+  /** The id of this gateway in the store. */
+  #self: string | undefined;
   #gateway: ServingGateway | undefined;
   #timer: NodeJS.Timeout | undefined;
   #beats = 0;
@@ -128,8 +130,10 @@ export class FleetMember {
       this.#pending.delete(report.id);
       return;
     }
-    if (report.kind === 'gateways') this.view.update(report.gateways);
-    else this.view.fail(report.reason);
+    if (report.kind === 'gateways') {
+      this.#self = report.self;
+      this.view.update(report.gateways);
+    } else this.view.fail(report.reason);
     this.#firstAnswer.resolve();
   }
 
@@ -141,7 +145,7 @@ export class FleetMember {
 
   /** Requests of a version in the other gateways. */
   loadElsewhere(version: string): Pick<VersionLoad, 'in_flight' | 'waiting'> {
-    return loadElsewhere(this.view.instances, version, this.#identity.instance);
+    return loadElsewhere(this.view.instances, version, this.#self);
   }
 
   /** Why a version is not safe to stop; empty if it is. */
@@ -151,7 +155,7 @@ export class FleetMember {
 
   /** `quiet` in ms. */
   facts(version: string, quiet: number): FleetFacts {
-    return fleetFacts(this.view, version, this.#identity.instance, this.#options.settings.silentAfter, quiet);
+    return fleetFacts(this.view, version, this.#self, this.#options.settings.silentAfter, quiet);
   }
 
   status(): FleetJson {

@@ -155,7 +155,7 @@ function idleSinceOf({ versions, started }: GatewayRow, version: string): number
 export function loadElsewhere(
   instances: readonly FleetInstance[],
   version: string,
-  self: string,
+  self: string | undefined,
 ): Pick<StoredVersionLoad, 'in_flight' | 'waiting'> {
   const loads = instances
     .filter(({ state, row }) => state === 'heard' && row?.instance !== self)
@@ -194,11 +194,12 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
       text: `Gateway ${name} has not been heard for ${inLargestUnit(heardAgo)}; ${missing}.`,
     };
   }
-  const { spooled, spooledSince } = row;
+  const { spooled, spooledSince, skewMs } = row;
   if (spooled === 0) return undefined;
   const rows = plural(spooled, 'row');
   if (state === 'heard') {
-    const age = now - (spooledSince ?? now);
+    // By the clock of the gateway.
+    const age = spooledSince === undefined ? 0 : now - (spooledSince - skewMs);
     if (age <= silentAfter) return undefined;
     const text = `Gateway ${name} has ${rows} that are not in this ledger yet, the oldest of ${inLargestUnit(age)} ago.`;
     return { code: 'counts_waiting', text };
@@ -213,7 +214,7 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
 export function fleetFacts(
   view: FleetView,
   version: string,
-  self: string,
+  self: string | undefined,
   silentAfter: number,
   quiet: number,
 ): FleetFacts {

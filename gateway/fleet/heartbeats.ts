@@ -1,4 +1,5 @@
 import type { FleetSettings } from '../config/snapshot.ts';
+import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { FleetRows } from './fleetView.ts';
 import { forgetGateway } from './forget.ts';
 import { Members } from './members.ts';
@@ -44,14 +45,18 @@ export class Heartbeats {
     });
   }
 
-  /** Writes the last state of this gateway. `isShipped`: whether the store has all its counts. @throws StoreError */
-  async end(isShipped: boolean): Promise<void> {
+  /** Writes the last state of this gateway. `outbox`: what the store does not have yet. @throws StoreError */
+  async end(outbox: Pick<OutboxState, 'rows' | 'since'> | undefined): Promise<void> {
     this.#isDue = false;
     await this.#running;
     const last = this.#last;
     if (!this.#membership || !last) return;
-    if (isShipped) await this.#membership.leave();
-    else await this.#membership.beat({ ...last.state, versions: {}, ready: false, problem: 'It has stopped.' });
+    const { rows: spooled = 0, since: spooledSince } = outbox ?? {};
+    if (spooled === 0) await this.#membership.leave();
+    else {
+      const problem = 'It has stopped, and its last counts wait on its disk.';
+      await this.#membership.beat({ ...last.state, versions: {}, ready: false, problem, spooled, spooledSince });
+    }
   }
 
   async #run(): Promise<void> {
@@ -66,11 +71,14 @@ export class Heartbeats {
   }
 
   async #beat({ identity, state }: HeartbeatCommand): Promise<void> {
-    if (this.#membership === undefined || !this.#membership.isOf(identity))
+    if (this.#membership === undefined || !this.#membership.isOf(identity)) {
+      // A ledger that could not be opened at first has another id.
+      await this.#membership?.leave();
       this.#membership = new Membership(this.#store, identity);
+    }
     await this.#membership.beat(state);
     const gateways = { ...(await this.#membership.read()), unheard: this.#unheard };
-    this.#post({ kind: 'gateways', gateways });
+    this.#post({ kind: 'gateways', gateways, self: this.#membership.instance });
     this.#checkMembers(gateways);
   }
 

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import type { OutboxState } from '../usage/ledger/outbox.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { maintainStore } from './maintenance.ts';
 import { Postgres } from './postgres.ts';
@@ -47,9 +48,12 @@ const maintenance = [
   setInterval(() => void maintain().catch(() => {}), maintenanceMs),
 ];
 
+let outbox: OutboxState | undefined;
 parentPort?.on('message', (command: FleetCommand) => {
-  if (command.kind === 'outbox') shipper.onOutbox(command.outbox?.oldest);
-  else if (command.kind === 'stop') void stop(command.ms);
+  if (command.kind === 'outbox') {
+    outbox = command.outbox;
+    shipper.onOutbox(outbox?.oldest);
+  } else if (command.kind === 'stop') void stop(command.ms);
   else heartbeats.onCommand(command);
 });
 
@@ -67,7 +71,7 @@ async function stop(ms: number): Promise<void> {
   const isShipped = await shipper.drain(ms);
   shipper.stop();
   for (const timer of maintenance) clearTimeout(timer);
-  await heartbeats.end(isShipped).catch(() => {});
+  await heartbeats.end(isShipped ? undefined : outbox).catch(() => {});
   await store.close();
   parentPort?.close();
 }

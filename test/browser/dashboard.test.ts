@@ -8,9 +8,10 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { serve } from '../discovery/server.ts';
+import { activeLoad, gatewayRow } from '../fleet/gatewayRow.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { launchChromium, networkChanged, open, screens } from './chromium.ts';
-import { now, type Scene, scene } from './dashboardGateway.ts';
+import { fleetOf, now, type Scene, scene } from './dashboardGateway.ts';
 import { hostile, noUsage, sampleUsage } from './sampleUsage.ts';
 
 const axe = createRequire(import.meta.url).resolve('axe-core');
@@ -795,6 +796,67 @@ describe('with an admin token', () => {
     const { violations } = await page.evaluate<AxeResults>('axe.run()');
     expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+  });
+});
+
+describe('the gateways of a fleet', () => {
+  const rows = [
+    gatewayRow('gw-1', now - 500, { config: '3f9a0b1c2d4e', versions: { v1: { ...activeLoad, in_flight: 12 } } }),
+    gatewayRow('gw-2', now - 1_500, { config: 'ffff0b1c2d4e', skewMs: 7_000, spooled: 1_204 }),
+    gatewayRow('gw-3-with-a-long-name-of-a-pod-7d9f8c6b5-x2x4z', now - 41_000, { config: '3f9a0b1c2d4e' }),
+    gatewayRow('gw-4', now - 3_600_000, { config: '3f9a0b1c2d4e', leftAt: now - 3_600_000 }),
+    gatewayRow('gw-5', now - 7_200_000, { config: '3f9a0b1c2d4e', goneAt: now, goneReason: hostile }),
+    gatewayRow('gw-6', now - 100, {
+      config: '3f9a0b1c2d4e',
+      ready: false,
+      problem: '/v3 is removed, and no sunset was ever announced.',
+    }),
+  ];
+  const ofFleet = (...fleet: Parameters<typeof fleetOf>) => Object.assign(scene(), { fleet: fleetOf(...fleet) });
+
+  it('are not shown for a gateway on its own', async () => {
+    const { page } = await drawn();
+    expect(await page.locator('#fleet-section').isVisible()).toBe(false);
+  });
+
+  it('are listed with their states, and follow the status', async () => {
+    const { page, shown, complaints } = await drawn({}, ofFleet(rows));
+    const cells = await page.evaluate<string[][]>(
+      `[...document.querySelectorAll('#fleet tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))`,
+    );
+    expect(cells).toEqual([
+      ['gw-1', 'Heard', '1.0.0', '3f9a0b1c2d4e', '12', '0'],
+      ['gw-2', 'Heardits clock is 7 s ahead', '1.0.0', 'ffff0b1c2d4e differs from most', '0', '1,204'],
+      ['gw-3-with-a-long-name-of-a-pod-7d9f8c6b5-x2x4z', 'Not heard for 41 s', '1.0.0', '3f9a0b1c2d4e', '–', '0'],
+      ['gw-4', 'Left', '1.0.0', '3f9a0b1c2d4e', '–', '0'],
+      ['gw-5', `Gone${hostile}`, '1.0.0', '3f9a0b1c2d4e', '–', '0'],
+      ['gw-6', 'Not ready/v3 is removed, and no sunset was ever announced.', '1.0.0', '3f9a0b1c2d4e', '0', '0'],
+    ]);
+    shown.fleet = fleetOf(rows.slice(0, 1), { problem: 'connection refused' });
+    await page.locator('#fleet .problem').waitFor();
+    expect(await page.locator('#fleet .problem').textContent()).toBe(
+      'The shared store does not answer, so this is the state at its last answer: connection refused',
+    );
+    expect(await page.locator('#fleet tbody tr').count()).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
+  it('explain why this gateway is not ready', async () => {
+    const { page } = await drawn({}, ofFleet(rows, {}, ['/v3 is removed, and no sunset was ever announced.']));
+    expect(await page.locator('#attention').textContent()).toContain(
+      'This gateway is not ready: routes.yaml breaks what the fleet has announced./v3 is removed',
+    );
+  });
+
+  it.each(screens)('fit a %s, %s, without an accessibility violation', async (device, colorScheme, width) => {
+    const viewed = { colorScheme, viewport: { width, height: 900 }, bypassCSP: true };
+    const { page } = await drawn(viewed, ofFleet(rows));
+    await page.locator('#fleet-section').screenshot({ path: join(screenshots, `fleet-${device}-${colorScheme}.png`) });
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(await page.evaluate<string[]>(overlaps)).toEqual([]);
+    await page.addScriptTag({ path: axe });
+    const { violations } = await page.evaluate<AxeResults>(`axe.run('#fleet-section')`);
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
   });
 });
 

@@ -1,7 +1,11 @@
 import type { RequestListener } from 'node:http';
 import { createAdmin } from '../../gateway/admin/app.ts';
+import type { FleetOperations } from '../../gateway/admin/operations.ts';
 import type { LedgerClient } from '../../gateway/admin/reading/ledgerClient.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { type FleetJson, fleetJson } from '../../gateway/fleet/fleetJson.ts';
+import { instancesOf } from '../../gateway/fleet/fleetView.ts';
+import type { GatewayRow } from '../../gateway/fleet/membership.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
 import type { ConfigStatus, TargetReport, WorkerReport } from '../../gateway/observability/report.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
@@ -38,6 +42,7 @@ export interface Scene {
   /** The counts of all processes since the start, a minute ago. */
   readonly metrics: Metrics;
   readonly clock: { now(): number };
+  fleet?: FleetOperations | undefined;
   readonly listener: RequestListener;
 }
 
@@ -96,6 +101,9 @@ export function scene(
       }),
       clock: { now: () => state.clock.now() },
       monotonic: () => elapsed,
+      get fleet() {
+        return state.fleet;
+      },
       get usage() {
         return state.ledgerClient ?? (state.usage && directLedgerClient(state.usage));
       },
@@ -103,6 +111,22 @@ export function scene(
   );
   elapsed = 60_000;
   return Object.assign(state, { listener });
+}
+
+/** A fleet of these gateways, all with version v1 in service. `now` is also the time of the store. */
+export function fleetOf(
+  rows: readonly GatewayRow[],
+  changes: Partial<FleetJson> = {},
+  refusal?: string[],
+): FleetOperations {
+  const instances = instancesOf({ rows, now, unheard: [] }, now, 10_000);
+  return {
+    status: () => ({ ...fleetJson({ problem: undefined, now, instances }), ...changes }),
+    refusal,
+    stopBlockers: () => [],
+    facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], notes: [] }),
+    forget: async () => ({ forgotten: 0 }),
+  };
 }
 
 /** v3 is the fastest and v1 the slowest; some responses of v1 are errors. */

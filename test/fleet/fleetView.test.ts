@@ -176,6 +176,12 @@ describe('what is missing in the shared ledger', () => {
       [],
     ],
     [
+      'nothing because the clock of a gateway is behind',
+      [gatewayRow('gw-2', now, { spooled: 3, spooledSince: now - 61_000, skewMs: -60_000 })],
+      [],
+      [],
+    ],
+    [
       'the counts of a gateway that is gone',
       [gatewayRow('gw-4', now - 2 * day, { goneAt: now, spooled: 1 })],
       [],

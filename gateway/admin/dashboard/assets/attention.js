@@ -12,18 +12,19 @@ export const triggers = {
 };
 
 /**
- * What an operator has to act on, most urgent first: rejected edits, unresponsive workers, unavailable backends, ledger
+ * What an operator has to act on, most urgent first: a configuration that the fleet refuses, rejected edits, unresponsive workers, unavailable backends, ledger
  * problems, overridden guards.
  * @param {Status} status
  */
-export function attention({ config, usage, versions, workers }) {
+export function attention({ config, usage, versions, workers, fleet }) {
   return [
+    fleet?.refusal && refusedConfig(fleet.refusal),
     config.last_failure && rejectedEdit(config.last_failure),
     ...workers.flatMap(unresponsive),
     ...versions.flatMap(unavailableBackends),
     ledgerProblem(usage),
     config.forced.length > 0 && forced(config.forced),
-  ].filter((part) => part !== null && part !== false);
+  ].filter((part) => part !== null && part !== undefined && part !== false);
 }
 
 /**
@@ -32,9 +33,10 @@ export function attention({ config, usage, versions, workers }) {
  * @param {Status} status
  * @param {number} now
  */
-export function attentionFacts({ config, usage, versions, workers }, now) {
+export function attentionFacts({ config, usage, versions, workers, fleet }, now) {
   const waitingRows = usage?.held_rows ?? 0;
   return [
+    fleet?.refusal,
     config.last_failure,
     config.forced,
     workers.map(({ pid, unresponsive_since: since }) => [pid, since]),
@@ -45,6 +47,16 @@ export function attentionFacts({ config, usage, versions, workers }, now) {
       targets.map(({ url, health, reachable, last_error: error }) => [url, health, reachable, error]),
     ]),
   ];
+}
+
+/** @param {readonly string[]} lines */
+function refusedConfig(lines) {
+  return el(
+    'div',
+    { class: 'problem' },
+    el('p', {}, el('strong', {}, 'This gateway is not ready'), ': routes.yaml breaks what the fleet has announced.'),
+    el('ul', {}, ...lines.map((line) => el('li', {}, line))),
+  );
 }
 
 /** @param {Failure} failed */

@@ -1,6 +1,7 @@
 import { getJson, LatestRequest, post, subscribeToStatus } from './api.js';
 import { attention, attentionFacts } from './attention.js';
 import { byId, el, emptyMessage, errorNotice } from './dom.js';
+import { fleetTable } from './fleet.js';
 import { lifecycle } from './lifecycle.js';
 import { RetirementSection } from './retirement.js';
 import { backends, gatewayFacts, rates } from './status.js';
@@ -12,6 +13,7 @@ const retirementSection = new RetirementSection();
 const trafficSection = new TrafficSection();
 const backendTable = backends();
 const ratesTable = rates();
+const gateways = fleetTable();
 const connection = byId('connection');
 /** The data that each part shows, as JSON. A part is redrawn only when its data changes. @type {Map<string, string>} */
 const drawn = new Map();
@@ -94,6 +96,9 @@ function show(status) {
   draw('attention', attentionFacts(status, now), () => attention(status));
   draw('rates', '', () => [ratesTable.root]);
   ratesTable.fill(status.traffic);
+  byId('fleet-section').hidden = !status.fleet;
+  draw('fleet', '', () => [gateways.root]);
+  if (status.fleet) gateways.fill(status.fleet);
   draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => [gatewayFacts(status, now)]);
   if (generation !== 0 && generation !== config.generation) refresh();
   generation = config.generation;

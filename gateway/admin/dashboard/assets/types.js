@@ -6,7 +6,9 @@
  * @typedef {{ at: string, trigger: string, reasons: string[] }} Failure
  * @typedef {{ fingerprint: string, generation: number, loaded_at: string, trigger: string, forced: string[], last_failure: Failure|null }} Config
  * @typedef {{ problem: string|null, held_rows: number }} Ledger
- * @typedef {{ config: Config, workers: { pid: number, since: string, unresponsive_since?: string|null }[], versions: VersionStatus[], usage?: Ledger|null, traffic?: Traffic|null }} Status
+ * @typedef {{ config: Config, workers: { pid: number, since: string, unresponsive_since?: string|null }[], versions: VersionStatus[], usage?: Ledger|null, traffic?: Traffic|null, fleet?: Fleet|null }} Status
+ * @typedef {{ name: string, state: string, heard: string|null, release: string|null, config: string|null, config_differs: boolean, ready: boolean, problem: string|null, in_flight: number, spooled: number, clock_skew_ms: number, clock_differs: boolean, gone_reason: string|null }} FleetGateway
+ * @typedef {{ problem: string|null, now: string|null, refusal: string[]|null, gateways: FleetGateway[] }} Fleet
  * @typedef {{ at: string, requests: number }} Day
  * @typedef {{ version: string, client: string, name: string|null, requests: number, errors: number, served: number, refused: number, last: string|null, state?: string, routes: number, top_routes?: { route: string, requests: number, last: string }[]|null, days: Day[]|null }} ClientRow
  * @typedef {{ route: string, requests: number, errors: number, clients: number, last: string }} RouteRow
