@@ -4,8 +4,10 @@ import express from 'express';
 import { expect, it, onTestFinished } from 'vitest';
 import { createVersionGateway, type VersionGatewayOptions } from '../gateway/index.ts';
 import { temporaryFolder } from './config/temporary.ts';
+import { startBackend } from './support/backend.ts';
 import { echoBackend, host, usageIn } from './support/embeddedServer.ts';
 import { eventually } from './support/eventually.ts';
+import { singleValueOf } from './support/response.ts';
 
 const patienceMs = 10_000;
 
@@ -40,6 +42,18 @@ it('leaves the index, the contracts, the guides and the API catalog to its host'
   expect(await answer.text()).toBe('backend /cocktails');
   // No link to a guide that is not served.
   expect(answer.headers.get('link')).toBe('</v2/cocktails>; rel="successor-version"');
+});
+
+it('exports no spans: it samples new traces as without `telemetry`, and passes on those of clients', async () => {
+  const backend = await startBackend();
+  const telemetry = { otlp: 'http://127.0.0.1:1', sample: '0%' };
+  const url = await mounted({ routes: { '/v1': backend.url }, telemetry });
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  await fetch(`${url}/v1/x`);
+  await fetch(`${url}/v1/x`, { headers: { traceparent } });
+  const [made, kept] = backend.requests.map((request) => singleValueOf(request, 'traceparent'));
+  expect(made).toMatch(/-01$/);
+  expect(kept).toBe(traceparent);
 });
 
 it('answers them with `discovery: true`', async () => {

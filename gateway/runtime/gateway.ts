@@ -109,6 +109,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     await listen(admin, snapshot.gateway.admin);
   } catch (error) {
     await serving.close();
+    await exporter?.close();
     throw error;
   }
   const onAccepted = options.onAccepted ?? (() => {});
