@@ -76,7 +76,7 @@ function jsonOf({ status, ok }: Response, text: string, name: string, hasToken: 
   if (status === 401 || status === 403) {
     const remedy =
       "Set ADMIN_TOKEN to the gateway's admin_token.  If it has none, connect from its machine to a loopback address.";
-    throw new AdminError(`${name} ${hasToken ? 'rejects ADMIN_TOKEN' : 'requires a token'}.  ${remedy}`);
+    throw new AdminError(`${name} ${hasToken ? 'rejects the token' : 'requires a token'}.  ${remedy}`);
   }
   const answer = parsed(text);
   if (!isRecord(answer)) throw notAGateway(name);

@@ -137,7 +137,7 @@ function fleetOf(fleet: Draft['fleet'], folder: string): Snapshot['fleet'] {
   return { store, passwordFile, name, heartbeat, silentAfter, members, spool };
 }
 
-/** What the standard variables of OpenTelemetry change is part of the snapshot: the rest of the gateway does not read them. */
+/** OTEL_SDK_DISABLED and the variables of the sampler are applied here; `otlp/` reads the other variables of OpenTelemetry. */
 function telemetryOf({ otlp, sample, metrics }: Draft['telemetry'], env: NodeJS.ProcessEnv): Snapshot['telemetry'] {
   if (otlp === undefined || env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined;
   return { otlp, sample: sample ?? sampleIn(env) ?? defaultSample, metrics };

@@ -105,7 +105,7 @@ export function parseResponseHead(text: string): ResponseHead {
  */
 export function checkPartialHead(text: string, seen: number): void {
   if (text.length > 8 && !text.startsWith('HTTP/1.')) throw new MalformedResponse('not an HTTP/1.x response');
-  // The LF after a CR at the end may still arrive. Searches the whole text, because the expression looks behind an LF.
+  // The LF after a CR at the end may still arrive. No slice of the text: the expression looks at the character before an LF.
   forbiddenFrom.lastIndex = Math.max(0, seen - 1);
   const wrong = forbiddenFrom.exec(text);
   if (wrong && !(wrong[0] === '\r' && wrong.index === text.length - 1)) {
@@ -133,7 +133,7 @@ function keepAliveOf(value: string): number | undefined {
 
 /** RFC 9112 §6.1: the gateway requests no coding but chunked, and a message with both lengths may be an attack. */
 function checkTransferEncoding(value: string, contentLength: number, minor: number): void {
-  if (value.toLowerCase() !== 'chunked') throw new MalformedResponse('a transfer coding other than one chunked');
+  if (value.toLowerCase() !== 'chunked') throw new MalformedResponse('a transfer coding other than a single chunked');
   if (contentLength !== -1) throw new MalformedResponse('both Transfer-Encoding and Content-Length');
   if (minor === 0) throw new MalformedResponse('Transfer-Encoding in HTTP/1.0');
 }

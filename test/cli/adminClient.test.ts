@@ -43,7 +43,7 @@ describe('reports that the gateway gives no usable answer', () => {
     ['half an answer', (_req, res) => void res.write('{', () => res.destroy()), {}, /does not answer: /],
     ['401', json(401, {}), {}, /requires a token\. {2}Set ADMIN_TOKEN/],
     ['403', json(403, { detail: 'x' }), {}, /requires a token\. {2}Set ADMIN_TOKEN/],
-    ['403 to a token', json(403, {}), { ADMIN_TOKEN: token }, /rejects ADMIN_TOKEN\. {2}Set ADMIN_TOKEN/],
+    ['403 to a token', json(403, {}), { ADMIN_TOKEN: token }, /rejects the token\. {2}Set ADMIN_TOKEN/],
     [
       '404',
       json(404, { detail: 'Nothing.' }),

@@ -153,7 +153,7 @@ const rejected: readonly (readonly [name: string, raw: string, cause: string])[]
   [
     'a transfer coding that was not asked for',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
-    'a transfer coding other than one chunked',
+    'a transfer coding other than a single chunked',
   ],
   [
     'a chunked body in HTTP/1.0',

@@ -5,10 +5,10 @@ import { below, entriesOf, isList, isMap, itemsOf, type Located, ownValue } from
 import type { Schema } from '../schema/schema.ts';
 import { Schemas } from '../schema/schemas.ts';
 
-/** The example of a body, a header or a parameter in the contract, and a value generated from its schema. */
+/** The example of a body or a header in the contract, and a value made from its schema. */
 export interface ExampleBody {
   readonly example: unknown;
-  readonly generated: GeneratedValue | undefined;
+  readonly generated: SampleValue | undefined;
 }
 
 /** Finds and generates example values in one contract. */
@@ -49,7 +49,7 @@ export class ContractExamples {
     return { example: this.#exampleIn(media), generated: this.#generated(below(media, 'schema'), direction) };
   }
 
-  #generated(schema: Located, direction: Direction): GeneratedValue | undefined {
+  #generated(schema: Located, direction: Direction): SampleValue | undefined {
     return schema.value === undefined ? undefined : generateFrom(this.#schemas.of(schema), direction);
   }
 
@@ -99,18 +99,18 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-/** A value that was generated from a schema. */
-export interface GeneratedValue {
+/** A value of an excerpt, or a part of one: from the contract, or generated from a schema. */
+export interface SampleValue {
   readonly value: unknown;
   /** False if the whole value is in the contract, as an example, a default or an enum value. */
   readonly isGenerated: boolean;
   /** The values it was assembled from. */
-  readonly fields?: ReadonlyMap<string, GeneratedValue>;
-  readonly item?: GeneratedValue;
+  readonly fields?: ReadonlyMap<string, SampleValue>;
+  readonly item?: SampleValue;
 }
 
 /** The generated value at a key, in which `[]` is the item of a list. */
-export function generatedBelow(whole: GeneratedValue | undefined, key: string): GeneratedValue | undefined {
+export function generatedBelow(whole: SampleValue | undefined, key: string): SampleValue | undefined {
   const part = key.startsWith('[') ? (whole?.item ?? whole?.fields?.get(key)) : whole?.fields?.get(key);
   const value = valueAt(whole?.value, [key]);
   return part ?? (whole && value !== undefined ? { value, isGenerated: whole.isGenerated } : undefined);
@@ -134,7 +134,7 @@ const formatExamples: Readonly<Record<string, string>> = {
  * A value that fits a schema in most cases: its example, its default, its first enum value, or a value of its type. Patterns
  * and limits other than `minimum` are not considered.
  */
-function generateFrom(schema: Schema, direction: Direction, above: readonly Schema[] = []): GeneratedValue | undefined {
+function generateFrom(schema: Schema, direction: Direction, above: readonly Schema[] = []): SampleValue | undefined {
   if (above.includes(schema) || above.length > maxDepth) return undefined;
   const given = exampleOf(schema);
   if (given) return given;
@@ -153,7 +153,7 @@ function generateFrom(schema: Schema, direction: Direction, above: readonly Sche
   return { value: generateScalar(schema), isGenerated: true };
 }
 
-function exampleOf({ parts }: Schema): GeneratedValue | undefined {
+function exampleOf({ parts }: Schema): SampleValue | undefined {
   for (const { map } of parts) {
     const { example, examples, default: byDefault } = map as Record<'example' | 'examples' | 'default', unknown>;
     const value = example ?? (isList(examples) ? examples[0] : undefined) ?? map['const'] ?? byDefault;
@@ -165,12 +165,12 @@ function exampleOf({ parts }: Schema): GeneratedValue | undefined {
 /** `base`: the value of the first alternative of the schema, to which the fields are added. */
 function generateObject(
   { view }: Schema,
-  base: GeneratedValue | undefined,
+  base: SampleValue | undefined,
   direction: Direction,
   within: readonly Schema[],
-): GeneratedValue {
+): SampleValue {
   const hidden = direction === 'request' ? 'readOnly' : 'writeOnly';
-  const fields = [...view.properties].slice(0, maxFields).flatMap(([name, field]): [string, GeneratedValue][] => {
+  const fields = [...view.properties].slice(0, maxFields).flatMap(([name, field]): [string, SampleValue][] => {
     const value = field.has(hidden) ? undefined : generateFrom(field.schema, direction, within);
     return value ? [[name, value]] : [];
   });

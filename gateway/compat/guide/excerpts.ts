@@ -1,6 +1,6 @@
 import type { Route } from '../diff/routes.ts';
 import { isList, isMap, type Located, ownValue } from '../document/located.ts';
-import { type ContractExamples, type ExampleBody, type GeneratedValue, generatedBelow, valueAt } from './examples.ts';
+import { type ContractExamples, type ExampleBody, generatedBelow, type SampleValue, valueAt } from './examples.ts';
 import type { BeforeAfter, Excerpt } from './guide.ts';
 
 /** A value of each contract, or the two contracts themselves. */
@@ -22,7 +22,7 @@ export function excerptsOf(
 ): BeforeAfter | undefined {
   const selection = selectionOf(paths);
   const excerptOf = (body: ExampleBody | undefined): Excerpt | undefined => {
-    const fallback = base.reduce<GeneratedValue | undefined>(generatedBelow, body?.generated);
+    const fallback = base.reduce<SampleValue | undefined>(generatedBelow, body?.generated);
     const part = body && select(valueAt(body.example, base), fallback, selection);
     if (part === undefined) return undefined;
     const lines = JSON.stringify(part.value, null, 2).split('\n');
@@ -55,18 +55,14 @@ function selectionOf(paths: readonly (readonly string[])[]): Selection {
 }
 
 /** The selected parts of `value`; a part that it lacks comes from `fallback`. Undefined if neither has any of them. */
-function select(
-  value: unknown,
-  fallback: GeneratedValue | undefined,
-  selection: Selection,
-): GeneratedValue | undefined {
+function select(value: unknown, fallback: SampleValue | undefined, selection: Selection): SampleValue | undefined {
   if (selection.isWhole || selection.keys.size === 0) return whole(value, fallback);
   if (isList(value) || (value === undefined && isList(fallback?.value))) return selectItem(value, fallback, selection);
   if (!isMap(value) && !isMap(fallback?.value)) return whole(value, fallback);
   const own = isMap(value) ? value : {};
   // In the order of the example, followed by the fields that it lacks.
   const names = [...new Set([...Object.keys(own), ...selection.keys.keys()])];
-  const parts = names.flatMap((name): [string, GeneratedValue][] => {
+  const parts = names.flatMap((name): [string, SampleValue][] => {
     const inner = selection.keys.get(name) ?? selection.keys.get('*');
     const part = inner && select(ownValue(own, name), generatedBelow(fallback, name), inner);
     return part ? [[name, part]] : [];
@@ -79,18 +75,14 @@ function select(
 }
 
 /** A list with its first item only. */
-function selectItem(
-  value: unknown,
-  fallback: GeneratedValue | undefined,
-  selection: Selection,
-): GeneratedValue | undefined {
+function selectItem(value: unknown, fallback: SampleValue | undefined, selection: Selection): SampleValue | undefined {
   const [key, inner] = [...selection.keys].find(([name]) => name.startsWith('[')) ?? [];
   if (key === undefined || inner === undefined) return undefined;
   const part = select(isList(value) ? value[0] : undefined, generatedBelow(fallback, key), inner);
   return part && { value: [part.value], isGenerated: part.isGenerated };
 }
 
-function whole(value: unknown, fallback: GeneratedValue | undefined): GeneratedValue | undefined {
+function whole(value: unknown, fallback: SampleValue | undefined): SampleValue | undefined {
   return value === undefined ? fallback : { value, isGenerated: false };
 }
 

@@ -6,7 +6,7 @@ import type { Occurrence } from '../rules/rules.ts';
 import { isPart, labelOf, stepInWords } from '../rules/words.ts';
 import { inBackticks } from './guide.ts';
 
-/** A change that belongs to a route. */
+/** A place in a route: of a change, or of the subject of a group. */
 export interface RouteOccurrence {
   readonly route: Route;
   readonly steps: readonly PathStep[];
@@ -81,7 +81,7 @@ function componentOf({ kind, old, new: now }: Change): { name: string; steps: Pa
   return { name, steps };
 }
 
-/** The steps into a value that belong to the keys of a schema. */
+/** Translates the keys that lead into a schema to the steps that lead into its values. */
 function stepsAlong(keys: readonly string[]): PathStep[] {
   const steps: PathStep[] = [];
   for (let index = 0; index < keys.length; index += 1) {
@@ -117,7 +117,7 @@ function ownPath(change: Change): string[] {
   return (kind === 'field' || kind === 'presence') && name !== '' ? [labelOf(change)] : [];
 }
 
-/** Removes `end`, the steps within a component. An occurrence whose steps do not end with it keeps all of them. */
+/** Removes `end`, the steps from the subject to the change. An occurrence whose steps do not end with it keeps all of them. */
 function withoutEnd({ route, steps }: RouteOccurrence, end: readonly PathStep[]): RouteOccurrence {
   const from = steps.length - end.length;
   const rest = steps.slice(from).map(stepInWords);

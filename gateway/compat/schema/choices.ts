@@ -166,7 +166,7 @@ export function discriminatorValuesOf(schema: Schema): ReadonlyMap<string, Locat
   return new Map([...names, ...mapping]);
 }
 
-/** Whether clients send the name of the alternative: it is a component, and the field has no `enum` of other values. */
+/** Whether clients send the name of the alternative: it is a component, and the field has no `enum` or `const`. */
 function isChosenByName({ ref, schema }: Alternative, whole: Schema): boolean {
   if (ref === undefined || !/#\/components\/schemas\/[^/]+$/.test(ref)) return false;
   const discriminator = whole.view.at('discriminator');

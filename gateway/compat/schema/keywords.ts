@@ -91,7 +91,7 @@ const ofScalars: ReadonlySet<string> = new Set([...numeric, ...textual]);
 
 /**
  * Leaves out the keywords that apply to none of `types`: `maxLength` does not limit a number. Keywords of objects and
- * arrays stay: `properties` beside another type means that the type is wrong, since clients read the fields.
+ * arrays stay: in a schema with `properties` and another type, the type is probably the mistake.
  */
 export function applicableKeywords(keywords: Keywords, types: ReadonlySet<JsonType> | undefined): Keywords {
   if (types === undefined) return keywords;

@@ -122,13 +122,13 @@ export class Schema {
     return this.#lookup.named(target);
   }
 
-  /** The subtypes of this schema, or, if it is not a subtype itself, of its part with the discriminator. */
+  /** If this schema is a subtype: its own subtypes. Otherwise: the subtypes of its part with the discriminator. */
   get subtypes(): ReadonlyMap<string, Located> {
     const [own] = this.parts;
     return this.#lookup.subtypesOf(this.isSubtype ? own?.map : this.#base?.map);
   }
 
-  /** Whether the discriminator belongs to a schema that this one extends: it does not choose between its siblings. */
+  /** Whether the discriminator belongs to a schema that this one extends. Its mapping then also names other subtypes. */
   get isSubtype(): boolean {
     const [own] = this.parts;
     if (own === this.#base) return false;

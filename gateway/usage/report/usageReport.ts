@@ -40,7 +40,7 @@ export interface UsageReport {
   readonly covered_since: string | null;
   /** Why the ledger cannot be written or read. Then rows may be missing. */
   readonly problem: string | null;
-  /** `problem`, and any other one. */
+  /** Every problem of the ledger, including `problem`. */
   readonly problems: readonly string[];
   /** Requests that were counted as `other clients`, because the clients exceeded the limit. */
   readonly folded: number;
@@ -145,7 +145,7 @@ export async function instanceFault(
 ): Promise<string | undefined> {
   if (instance === undefined) return undefined;
   if (by !== 'version' && by !== 'day')
-    return 'counts by client and by route are kept for the whole fleet only. One gateway has by=version and by=day.';
+    return 'counts by client and by route are kept for the whole fleet only. For one gateway, use by=version or by=day.';
   if (step === 'hour') return 'counts by gateway are kept by day.';
   const known = await queries.instances();
   if (known === undefined) return 'the ledger is not that of a fleet. Gateways share one if they set fleet.store.';
@@ -153,7 +153,7 @@ export async function instanceFault(
   return `the fleet has no gateway of this name. It has ${known.slice(0, 20).join(', ') || 'none yet'}.`;
 }
 
-/** The rows of the version that is asked for, or of one version after the other. */
+/** The rows of `version`; if it is undefined, those of every version, one after the other. */
 async function eachVersion(
   queries: UsageQueries,
   { version, since }: UsageReportQuery,
