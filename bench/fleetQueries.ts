@@ -52,7 +52,8 @@ async function fill(store: Postgres): Promise<void> {
       FROM generate_series(1, ${versions}) AS version, generate_series(${today - days + 1}, ${today}) AS day,
         generate_series(1, ${clients}) AS client,
         generate_series(1, CASE WHEN ${today} - day < 9 THEN 6 ELSE 1 END) AS nth
-      WHERE random() < CASE WHEN client < ${clients * 0.05} THEN 1 WHEN client < ${clients * 0.2} THEN 0.3 ELSE 0.03 END`);
+      -- The condition names every row source, so that it is evaluated for each combination of them.
+      WHERE random() + 0 * (version + day + nth) < CASE WHEN client < ${clients * 0.05} THEN 1 WHEN client < ${clients * 0.2} THEN 0.3 ELSE 0.03 END`);
     for (const { name, length, keys, counts } of sumTables) {
       const subject = name.slice(0, name.indexOf('_'));
       const items = subject === 'pair' ? ['client', 'route'] : [subject === 'version' ? '0' : subject];
@@ -65,7 +66,7 @@ async function fill(store: Postgres): Promise<void> {
       const recent = length === 'hour' && subject !== 'version' ? `WHERE hour >= ${(today - 8) * 24}` : '';
       await sql.query(`INSERT INTO ${name} (version, span, ${keys.join(', ')}, ${counts.join(', ')}, first, last)
         SELECT version, hour / ${perSpan}, ${items.join(', ')}, ${sums.join(', ')}, MIN(${offset}) + 1000, MAX(${offset}) + 3000000
-        FROM events ${recent} GROUP BY ${group}`);
+        FROM events ${recent} GROUP BY ${group} ORDER BY 2, MIN(hour), 1, 3`);
     }
     const times = `MIN(hour) * ${hourMs}::bigint + 1000, MAX(hour) * ${hourMs}::bigint + 3000000`;
     const last = `MAX(hour) * ${hourMs}::bigint + 3000000`;

@@ -3,7 +3,7 @@ import { counterpart, nextVersion, type Stage, stageOf, successorOf } from '../l
 import type { ServingReport } from '../observability/report.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
 import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';
-import type { ClientUse, PastClient, RouteUse, UsageQueries } from '../usage/usageQueries.ts';
+import type { ClientCounts, ClientUse, PastClient, RouteUse, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import { type CountedClients, type IsIgnored, ignoredBy, isUsing, requestsOf } from './countedClients.ts';
 
@@ -202,10 +202,9 @@ async function newClientsOf(
   const covered = await queries.coveredSince();
   if (deprecation === undefined || deprecation > now || covered === undefined || covered > deprecation)
     return undefined;
-  const clients = await queries.byClient(name, 0);
-  return clients
-    .filter(({ first, used }) => first >= deprecation && used !== undefined)
-    .filter((one) => !isIgnored(one) && isSingleClient(one));
+  const isNew = (one: ClientCounts): boolean => one.first >= deprecation && one.used !== undefined;
+  const clients = await queries.byClient(name, 0, (one) => isNew(one) && !isIgnored(one) && isSingleClient(one));
+  return [...clients];
 }
 
 /** The trend without ignored clients. */
@@ -216,7 +215,7 @@ async function trendWithout(
   now: number,
 ): Promise<Trend> {
   const since = Math.floor(now / dayMs) * dayMs - 30 * dayMs;
-  const ignored = names.length === 0 ? [] : (await queries.byClient(version, since)).filter(ignoredBy(names));
+  const ignored = names.length === 0 ? [] : await queries.byClient(version, since, ignoredBy(names));
   const ignoredClients = ignored.map(({ client }) => client);
   const ignoredDays = await queries.clientSeries(version, ignoredClients, since);
   const days = await queries.series('day', since, version);

@@ -10,8 +10,8 @@ export interface UsageQueries {
   coveredSince(quiet?: number): Promise<number | undefined>;
   /** One row per version; '' is for requests without a version. */
   totals(since: number, until?: number): Promise<readonly VersionTotal[]>;
-  /** Includes one row for `other clients`, if there are any. */
-  byClient(version: string, since: number): Promise<readonly ClientUse[]>;
+  /** Includes one row for `other clients`, if there are any. Only clients for which `isWanted` returns true. */
+  byClient(version: string, since: number, isWanted?: (one: ClientCounts) => boolean): Promise<readonly ClientUse[]>;
   /** Requests that were counted as `other clients`, because the clients exceeded the limit. */
   folded(since: number, version?: string): Promise<number>;
   byRoute(version: string, since: number): Promise<readonly RouteUse[]>;
@@ -59,13 +59,16 @@ export interface VersionTotal extends UsageSums {
   readonly clients: number;
 }
 
-export interface ClientUse extends UsageSums {
+export interface ClientCounts extends UsageSums {
   readonly client: string;
   /** From the file `usage.names`; undefined if it has no name for this client. */
   readonly name: string | undefined;
   readonly first: number;
   /** The last request that did not fail, over the whole ledger; undefined: there is none. */
   readonly used: number | undefined;
+}
+
+export interface ClientUse extends ClientCounts {
   /** The number of different routes. */
   readonly routes: number;
   /** The most used routes, most requests first. Only for the clients with the most requests. */

@@ -270,8 +270,8 @@ describe('after a version is retired', () => {
   /** One client of v1 was refused. */
   function refusing(routes: Readonly<Record<string, unknown>> = retired): Scene {
     const usage = sampleUsage(now);
-    const byClient: typeof usage.byClient = async (version, since) =>
-      (await usage.byClient(version, since)).map((one) =>
+    const byClient: typeof usage.byClient = async (version, since, isWanted) =>
+      (await usage.byClient(version, since, isWanted)).map((one) =>
         one.client.includes('kiosk') && version === 'v1' ? { ...one, served: one.requests - 40, refused: 40 } : one,
       );
     return Object.assign(scene(undefined, routes), { usage: { ...usage, byClient } });

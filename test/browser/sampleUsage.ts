@@ -85,7 +85,7 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
         version,
         clients: new Set(own.map(({ client }) => client)).size,
       })),
-    byClient: async (version, since) => clientsOf(version, since),
+    byClient: async (version, since, isWanted = () => true) => clientsOf(version, since).filter(isWanted),
     byRoute: async (version, since) =>
       grouped(pick(since, version), ({ route }) => route).map(([route, own]) => ({
         ...use(route, undefined, own),

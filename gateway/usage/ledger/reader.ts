@@ -1,5 +1,6 @@
 import { ClientNames } from '../clientNames.ts';
 import type {
+  ClientCounts,
   ClientDay,
   ClientMovement,
   ClientUse,
@@ -95,26 +96,35 @@ export class LedgerReader implements UsageQueries {
     );
   }
 
-  async byClient(version: string, since: number): Promise<readonly ClientUse[]> {
+  async byClient(
+    version: string,
+    since: number,
+    isWanted: (one: ClientCounts) => boolean = () => true,
+  ): Promise<readonly ClientUse[]> {
     const spans = await this.#reads.spans(since, endless, 'client');
-    const clients = byRequests(await this.#reads.sums('client', spans, version));
-    const routes = await this.#reads.pairCounts('client', version, beginOf(spans));
-    const largest = clients.slice(0, clientsWithRoutes).map(({ id }) => id);
-    const listedSpans = await this.#reads.spans(since, await this.#reads.end(), 'client', 'day');
-    const topRoutes = await this.#reads.topRoutes(version, largest, listedSpans);
     const used = await this.#reads.lastUsedByClient(version);
-    return clients.map(({ id, name: client, ...sums }) => ({
-      ...sums,
-      client,
-      name: this.#names.nameOf(client),
-      used: used.get(id),
+    const counted = byRequests(await this.#reads.sums('client', spans, version)).map(
+      ({ id, name: client, ...sums }) => {
+        return { id, counts: { ...sums, client, name: this.#names.nameOf(client), used: used.get(id) } };
+      },
+    );
+    const wanted = counted.filter(({ counts }) => isWanted(counts));
+    if (wanted.length === 0) return [];
+    const routes = await this.#reads.pairCounts('client', version, beginOf(spans));
+    const largest = wanted.slice(0, clientsWithRoutes).map(({ id }) => id);
+    const { begin, end } = await this.#reads.recordedPeriod();
+    const listedSpans = await this.#reads.spans(Math.max(since, begin), end, 'client', 'day');
+    const topRoutes = await this.#reads.topRoutes(version, largest, listedSpans);
+    return wanted.map(({ id, counts }) => ({
+      ...counts,
       routes: routes.get(id) ?? 0,
       topRoutes: topRoutes.get(id) ?? [],
     }));
   }
 
   async folded(since: number, version?: string): Promise<number> {
-    const spans = await this.#reads.spans(since, await this.#reads.end(), 'client');
+    const { begin, end } = await this.#reads.recordedPeriod();
+    const spans = await this.#reads.spans(Math.max(since, begin), end, 'client');
     return this.#reads.requestsOf(otherClients, spans, version);
   }
 

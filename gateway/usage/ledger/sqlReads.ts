@@ -34,10 +34,13 @@ export class SqlReads {
     return spansOf(from, Math.max(until, from), hoursAreKept ? 'hour' : 'day', longest);
   }
 
-  /** The end of the last day with requests, epoch ms. Bounds spans that are listed one by one. */
-  async end(): Promise<number> {
-    const [row] = await this.#database.all<{ day: number | null }>('SELECT MAX(span) AS day FROM version_day');
-    return row?.day == null ? 0 : (row.day + 1) * dayMs;
+  /** From the first to the last day with requests, epoch ms. Bounds spans that are listed one by one. */
+  async recordedPeriod(): Promise<{ readonly begin: number; readonly end: number }> {
+    const [row] = await this.#database.all<{ first: number | null; last: number | null }>(
+      'SELECT MIN(span) AS first, MAX(span) AS last FROM version_day',
+    );
+    if (row?.first == null || row.last === null) return { begin: 0, end: 0 };
+    return { begin: row.first * dayMs, end: (row.last + 1) * dayMs };
   }
 
   /** No instant before this one is covered, whichever gateway ran, epoch ms. */
@@ -180,17 +183,15 @@ export class SqlReads {
       `SELECT id, name FROM clients WHERE name ${this.#isInList}`,
       [clients],
     );
-    const [range] = await this.#database.all<{ first: number | null; last: number | null }>(
-      'SELECT MIN(span) AS first, MAX(span) AS last FROM version_day',
-    );
-    const from = Math.max(spanAt('day', since), range?.first ?? 0, spanAt('day', await this.#meta('kept_from')));
-    const to = range?.last ?? 0;
+    const { begin, end } = await this.recordedPeriod();
+    const from = spanAt('day', Math.max(since, begin, await this.#meta('kept_from')));
+    const to = spanAt('day', end) - 1;
     if (named.length === 0 || from > to) return [];
     const names = new Map(named.map(({ id, name }) => [id, name]));
     const rows = await this.#database.all<SeriesPoint & { item: number }>(
       `SELECT item, ${startOf('day')} AS at, requests, ${await this.#failing()} FROM client_day
         WHERE version = ${versionId} AND span ${this.#isInList} AND item ${this.#isInList} ORDER BY span, item`,
-      [version, listOf({ length: 'day', from, to }), [...names.keys()]],
+      [version, listOf({ from, to }), [...names.keys()]],
     );
     return rows.map(({ item, ...point }) => ({ ...point, version, client: names.get(item) ?? '' }));
   }
@@ -281,7 +282,7 @@ export class SqlReads {
 
 const pastClientIds = `SELECT client FROM version_client WHERE version = ${versionId} AND used > 0 AND used < ?`;
 
-function listOf({ from, to }: Spans): number[] {
+function listOf({ from, to }: Pick<Spans, 'from' | 'to'>): number[] {
   return Array.from({ length: to - from + 1 }, (_one, index) => from + index);
 }
 

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
-import type { UsageQueries } from '../../../gateway/usage/usageQueries.ts';
+import type { ClientCounts, UsageQueries } from '../../../gateway/usage/usageQueries.ts';
 import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';
 import { readersOn } from '../../support/fleetLedger.ts';
 import { readLedger } from '../../support/readLedger.ts';
@@ -102,6 +102,17 @@ describe.each(readersOn)('the ledger on %s', (_database, makeReader) => {
     const { ledger } = openLedger();
     ledger.add([row({ client: 'a', requests: 2 }), row({ client: 'b', requests: 3 }), row({ client: 'c' })]);
     expect((await read(ledger).byClient('v1', 0)).map(({ client }) => client)).toEqual(['b', 'a', 'c']);
+  });
+
+  it('returns only the clients that are wanted, with their routes', async () => {
+    const { ledger } = openLedger();
+    ledger.add(Array.from({ length: 51 }, (_one, n) => row({ client: `c${n}`, requests: 200 - n })));
+    const reader = read(ledger);
+    const isLast = ({ client, used }: ClientCounts) => client === 'c50' && used === noon;
+    expect(await reader.byClient('v1', 0, isLast)).toMatchObject([
+      { client: 'c50', requests: 150, routes: 1, topRoutes: [{ requests: 150 }] },
+    ]);
+    expect(await reader.byClient('v1', 0, () => false)).toEqual([]);
   });
 
   it('lists the routes of the fifty clients with the most requests', async () => {
