@@ -9,6 +9,8 @@ export interface Load {
   readonly seconds: number;
   /** Size of the body of a POST; 0: sends GET. */
   readonly bodyBytes?: number;
+  /** Only with wrk: so many clients call so many routes below the URL. */
+  readonly mix?: { readonly clients: number; readonly routes: number };
 }
 
 /** `p50` and `p99` are latencies in ms; `bytes` are received bytes. */
@@ -25,8 +27,11 @@ const wrk = programVersion('wrk', ['-v']);
 export const generator = wrk ? `wrk ${wrk}` : 'bench/support/loadClient.ts';
 
 /** Sends requests on every connection for `seconds`, one at a time. */
-export async function runLoad({ url, connections, seconds, bodyBytes = 0 }: Load): Promise<LoadReport> {
-  const env = { BODY_BYTES: String(bodyBytes) };
+export async function runLoad({ url, connections, seconds, bodyBytes = 0, mix }: Load): Promise<LoadReport> {
+  const env = {
+    BODY_BYTES: String(bodyBytes),
+    ...(mix && { CLIENTS: String(mix.clients), ROUTES: String(mix.routes) }),
+  };
   const command = wrk
     ? {
         program: 'wrk',

@@ -25,6 +25,14 @@ export function cpuSeconds(pid: number): number {
   return sum(ticks) / ticksPerSecond;
 }
 
+/** User and system time of the main thread of a process since its start: in Node, the one that serves requests. */
+export function mainThreadSeconds(pid: number): number {
+  const fields = read(`/proc/${pid}/task/${pid}/stat`)
+    ?.replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields?.[11] ?? 0) + Number(fields?.[12] ?? 0)) / ticksPerSecond;
+}
+
 /** Resident memory of the whole tree. */
 export function rssBytes(pid: number): number {
   const kilobytes = processTree(pid).map((member) => {

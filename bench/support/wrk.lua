@@ -5,6 +5,24 @@ if bytes > 0 then
   wrk.body = string.rep("x", bytes)
 end
 
+-- CLIENTS and ROUTES: every request is of one of these clients to one of these routes, in random order.
+local clients = tonumber(os.getenv("CLIENTS") or "0")
+local routes = tonumber(os.getenv("ROUTES") or "0")
+if clients > 0 then
+  local requests = {}
+  function init()
+    for client = 1, clients do
+      for route = 1, routes do
+        local headers = { ["X-Client-Id"] = "client-" .. client }
+        requests[#requests + 1] = wrk.format("GET", wrk.path .. "/r" .. route, headers)
+      end
+    end
+  end
+  function request()
+    return requests[math.random(#requests)]
+  end
+end
+
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(

@@ -30,6 +30,9 @@ const lostCounts =
 const foldedCounts = ({ spool }: FleetSettings): string =>
   `More than ${grouped(Math.round(spool / 1024 ** 2))} MiB of counts wait for the shared store: routes and then clients are counted together.  Totals stay exact.`;
 
+const refusedCounts = (reason: string): string =>
+  `The shared store of the fleet does not accept the counts of this gateway: ${reason}.  They wait on disk and are sent again.`;
+
 export interface FleetOptions {
   readonly ledger: ThreadedLedger;
   /** Takes a line for the operator. */
@@ -47,6 +50,7 @@ export class Fleet {
   readonly #notice: (line: string) => void;
   readonly #outageNotices: OutageNotices;
   readonly #spoolNotices: OutageNotices;
+  readonly #refusalNotices: OutageNotices;
   readonly #workerFile: URL;
   #worker: Worker | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -73,6 +77,7 @@ export class Fleet {
     this.#notice = notice;
     this.#outageNotices = new OutageNotices(notice);
     this.#spoolNotices = new OutageNotices(notice);
+    this.#refusalNotices = new OutageNotices(notice);
     this.#workerFile = worker;
     this.#ledger.onReport = () => this.#onLedger();
   }
@@ -212,8 +217,10 @@ export class Fleet {
     else if (message.kind === 'unusable') this.#onStore(message.reason);
     else if (message.kind === 'sent') {
       this.#ledger.removeSent(message.epoch, message.seq);
+      this.#refusalNotices.recovered('The shared store of the fleet accepts the counts of this gateway again.');
       if (message.outcome === 'gap') this.#notice(lostCounts);
-    } else if (message.kind === 'salt') {
+    } else if (message.kind === 'refused') this.#refusalNotices.failed(refusedCounts(message.reason));
+    else if (message.kind === 'salt') {
       this.#salt = message.salt;
       this.#adoptSalt();
     } else this.member.onReport(message);

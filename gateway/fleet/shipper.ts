@@ -3,7 +3,7 @@ import { openLedgerFileToRead } from '../usage/ledger/file.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
 import { type BatchOutcome, type FleetBatch, writeBatch } from './batch.ts';
 import type { Sql } from './postgres.ts';
-import { isTransient } from './storeConnection.ts';
+import { isStatementFailure, isTransient } from './storeConnection.ts';
 
 // The pause after a failure doubles from the first to the longest. A store that comes back is used within the longest.
 const firstPauseMs = 250;
@@ -11,21 +11,28 @@ const longestPauseMs = 4_000;
 // After this time, a batch is sent again although the ledger still has it. The store then knows it.
 const removalMs = 1_000;
 
+export interface ShipperEvents {
+  /** Removes the batch from the ledger. The result arrives at `onOutbox`. */
+  readonly onSent: (batch: FleetBatch, outcome: BatchOutcome) => void;
+  /** The store answers, but does not accept the batch. It is sent again later. */
+  readonly onRefused: (reason: string) => void;
+}
+
 /** Sends the batches of the outbox to the store, in order, each until the store has it. */
 export class Shipper {
   readonly #store: Sql;
   readonly #file: string;
-  readonly #onSent: (batch: FleetBatch, outcome: BatchOutcome) => void;
+  readonly #events: ShipperEvents;
   readonly #stopping = new AbortController();
   #oldest: OutboxState['oldest'];
   #changed = Promise.withResolvers<void>();
   #failures = 0;
 
-  /** `file`: the ledger. `onSent`: removes the batch from it; the result arrives at `onOutbox`. */
-  constructor(store: Sql, file: string, onSent: (batch: FleetBatch, outcome: BatchOutcome) => void) {
+  /** `file`: the ledger. */
+  constructor(store: Sql, file: string, events: ShipperEvents) {
     this.#store = store;
     this.#file = file;
-    this.#onSent = onSent;
+    this.#events = events;
   }
 
   /** `oldest`: the oldest batch that waits. */
@@ -63,9 +70,10 @@ export class Shipper {
       const outcome = await writeBatch(this.#store, batch);
       this.#failures = 0;
       const removed = this.#removal();
-      this.#onSent(batch, outcome);
+      this.#events.onSent(batch, outcome);
       await removed;
     } catch (error) {
+      if (isStatementFailure(error) && !isTransient(error)) this.#events.onRefused(error.message);
       await this.#pause(this.#nextPause(error));
     }
   }

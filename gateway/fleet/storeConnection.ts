@@ -50,12 +50,16 @@ export class StoreConnection implements Sql, Transactions {
   async #use<Result>(work: (postgres: Postgres) => Promise<Result>): Promise<Result> {
     this.#contact ??= this.#connect();
     const contact = this.#contact;
+    let isConnected = false;
     try {
-      const result = await work(await contact);
+      const postgres = await contact;
+      isConnected = true;
+      const result = await work(postgres);
       this.#note(undefined);
       return result;
     } catch (error) {
-      if (!isStatementFailure(error)) this.#note(error instanceof Error ? error.message : String(error));
+      if (!isConnected || !isStatementFailure(error))
+        this.#note(error instanceof Error ? error.message : String(error));
       // The other statements of this connection fail as well, or have their own connection to the server.
       if (this.#contact === contact && !isTransient(error)) void this.close();
       throw error;
@@ -89,7 +93,8 @@ export function isTransient(error: unknown): boolean {
 // The classes of SQLSTATE with which the server refuses one statement. All others mean that it cannot be used at all.
 const statementClasses = ['22', '23', '40', '42', 'P0'];
 
-function isStatementFailure(error: unknown): boolean {
+/** The server answers, but refuses this statement. */
+export function isStatementFailure(error: unknown): error is StoreError {
   return codeOf(error).length === 5 && statementClasses.includes(codeOf(error).slice(0, 2));
 }
 

@@ -32,9 +32,10 @@ const store = new StoreConnection(
   // A store that hangs, or whose connection was cut without a reset, counts as lost after this time.
   { queryTimeoutMs: Math.max(settings.silentAfter, leastTimeoutMs) },
 );
-const shipper = new Shipper(store, ledger.store, ({ epoch, seq }, outcome) =>
-  post({ kind: 'sent', epoch, seq, outcome }),
-);
+const shipper = new Shipper(store, ledger.store, {
+  onSent: ({ epoch, seq }, outcome) => post({ kind: 'sent', epoch, seq, outcome }),
+  onRefused: (reason) => post({ kind: 'refused', reason }),
+});
 const heartbeats = new Heartbeats(store, settings, post);
 
 // A maintenance that fails is repeated after an hour. The connection above reports that the store is away.
@@ -65,6 +66,8 @@ try {
   await store.query('SELECT 1').catch(() => {});
 } catch (error) {
   post({ kind: 'unusable', reason: error instanceof Error ? error.message : String(error) });
+  // If the gateway runs already, it starts another thread.
+  await stop(0);
 }
 
 async function stop(ms: number): Promise<void> {

@@ -34,6 +34,8 @@ export type FleetReport =
   | { readonly kind: 'store'; readonly problem: string | undefined }
   /** The store has this batch of the outbox. */
   | { readonly kind: 'sent'; readonly epoch: number; readonly seq: number; readonly outcome: BatchOutcome }
+  /** The store answers, but does not accept the oldest batch. */
+  | { readonly kind: 'refused'; readonly reason: string }
   /** The salt of the fleet. */
   | { readonly kind: 'salt'; readonly salt: string };
 

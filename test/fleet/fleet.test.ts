@@ -6,7 +6,7 @@ import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
-import { startMember } from './startMember.ts';
+import { query, startMember } from './startMember.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -40,6 +40,14 @@ it('starts another thread if the thread ends', async () => {
     ]),
   );
   expect(fleet.storeUp).toBe(true);
+});
+
+it('reports a store that cannot be migrated', async () => {
+  const store = await server.database();
+  await query(store, 'CREATE ROLE reader LOGIN');
+  const { fleet, notices } = await startMember(store.replace('gateway@', 'reader@'));
+  await eventually(() => expect(notices).toEqual([expect.stringContaining('permission denied for database')]));
+  expect(fleet.storeUp).toBe(false);
 });
 
 it('refuses to start if the password cannot be read', async () => {

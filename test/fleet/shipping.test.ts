@@ -181,6 +181,26 @@ it('reports that the store has lost counts', async () => {
   expect(await query(store, `SELECT key FROM version_gateway.meta WHERE key = 'covered_from'`)).toHaveLength(1);
 });
 
+it('reports that the store does not accept a batch, and sends it again', async () => {
+  const store = await server.database();
+  const member = await startMember(store);
+  await isEmpty(member);
+  const rename = (from: string, to: string) => query(store, `ALTER FUNCTION version_gateway.${from} RENAME TO ${to}`);
+  await rename('write_batch_1', 'moved');
+  const one = batch();
+  member.ledger.add(one);
+  await eventually(() =>
+    expect(member.notices).toEqual([
+      expect.stringMatching(/does not accept the counts of this gateway: .*write_batch_1/),
+    ]),
+  );
+  expect(member.fleet.storeUp).toBe(true);
+  await rename('moved', 'write_batch_1');
+  await isEmpty(member);
+  expect(await sumsIn(store)).toEqual(sumsOf([one]));
+  expect(member.notices.slice(1)).toEqual(['The shared store of the fleet accepts the counts of this gateway again.']);
+});
+
 it('counts one key on two gateways as one client, and keeps the salt of the fleet', async () => {
   const store = await server.database();
   const first = await startMember(store);

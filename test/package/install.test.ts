@@ -87,6 +87,17 @@ describe('the installed package', () => {
     expect(gateway.output().match(/^telemetry:/gm)).toHaveLength(1);
   });
 
+  it('does not start in a fleet without the package pg, and prints the command that installs it', async () => {
+    const launcher = join(installed, 'bin', 'version-gateway.js');
+    const routes = join(consumer, 'fleet.yaml');
+    const fleet = 'fleet: { store: "postgres://127.0.0.1:1/gateway", name: gw-1 }';
+    writeFileSync(routes, `routes: { /v1: "http://127.0.0.1:1" }\nusage: { store: ./fleet.db }\n${fleet}\n`);
+    const anyPorts = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
+    const program = run(process.execPath, [launcher, 'start', '--config', routes, ...anyPorts]);
+    expect(await once(program.child, 'close')).toEqual([1, null]);
+    expect(program.output()).toMatch(/^fleet\.store needs the package pg\. {2}Install it: npm install pg@8$/m);
+  });
+
   it('reports a Node that is too old', async () => {
     const launcher = join(installed, 'bin', 'version-gateway.js');
     const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})`;

@@ -13,6 +13,7 @@ const isRoot = process.getuid?.() === 0;
 const owner = isRoot ? { uid: nobody, gid: nobody } : {};
 
 export interface PostgresServer {
+  readonly pid: number;
   readonly port: number;
   /** A URL of an empty database. Every call creates another one. */
   database(): Promise<string>;
@@ -64,6 +65,9 @@ export async function startPostgres(): Promise<PostgresServer> {
 
   await start();
   return {
+    get pid() {
+      return server?.pid ?? 0;
+    },
     port,
     start,
     crash: () => end('SIGQUIT'),

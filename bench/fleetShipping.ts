@@ -1,0 +1,133 @@
+// node bench/fleetShipping.ts [ROUNDS]: what a fleet costs, with 500 clients that call 20 routes. Two gateways, one on its own and
+// one in a fleet, are loaded at the same time; then counts are sent to PostgreSQL as 1,000 requests per second make them. It needs wrk.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { snapshotFrom } from '../gateway/config/load.ts';
+import { Fleet } from '../gateway/fleet/fleet.ts';
+import { ledgerSettingsOf } from '../gateway/runtime/ledgerMaintenance.ts';
+import { ThreadedLedger } from '../gateway/usage/ledger/threadedLedger.ts';
+import type { UsageRow } from '../gateway/usage/usageRow.ts';
+import { startPostgres } from '../test/support/postgres.ts';
+import { startJsonBackend } from './support/backends.ts';
+import { startServer, temporaryFolder } from './support/children.ts';
+import { runLoad } from './support/load.ts';
+import { freePort } from './support/ports.ts';
+import { cpuSeconds, mainThreadSeconds } from './support/proc.ts';
+
+const [rounds = '4'] = process.argv.slice(2);
+const mix = { clients: 500, routes: 20 };
+// Several times as long as the interval in which a gateway writes its counts.
+const seconds = 20;
+const [requestsPerSecond, secondsPerBatch, batches] = [1_000, 5, 60];
+
+const postgres = await startPostgres();
+try {
+  await measureRequests();
+  await measureStore();
+} finally {
+  await postgres.stop();
+}
+process.exit();
+
+/** CPU time per request of a gateway on its own and of one in a fleet, in turn. */
+async function measureRequests(): Promise<void> {
+  const backend = await startJsonBackend();
+  const gateways = [
+    { name: 'on its own', ...(await startGateway(backend)) },
+    { name: 'in a fleet', ...(await startGateway(backend, await postgres.database())) },
+  ].map((one) => ({ ...one, serving: 0, all: 0, requests: 0, errors: 0 }));
+  for (let round = 0; round <= Number(rounds); round += 1) {
+    // At the same time and on the same core, so that other work on the machine affects both alike.
+    await Promise.all(
+      gateways.map(async (gateway) => {
+        const { pid } = gateway;
+        const before = { serving: mainThreadSeconds(pid), all: cpuSeconds(pid) };
+        const report = await runLoad({ url: `http://127.0.0.1:${gateway.port}/v1`, connections: 32, seconds, mix });
+        // Until the last counts are written.
+        await sleep(5_500);
+        // The first round only warms the compilers up.
+        if (round === 0) return;
+        gateway.serving += mainThreadSeconds(pid) - before.serving;
+        gateway.all += cpuSeconds(pid) - before.all;
+        gateway.requests += report.requests;
+        gateway.errors += report.errors;
+      }),
+    );
+  }
+  const micros = (cpu: number, requests: number): string => ((cpu / requests) * 1e6).toFixed(1);
+  for (const { name, serving, all, requests, errors } of gateways) {
+    const figures = `${micros(serving, requests)} us/request of the serving thread, ${micros(all, requests)} of the process`;
+    console.log(`${name.padEnd(12)} ${figures}, ${requests} requests, ${errors} errors`);
+  }
+  for (const { stop } of gateways) await stop();
+}
+
+async function startGateway(backend: number, store?: string) {
+  const [port, folder] = [await freePort(), temporaryFolder()];
+  const config = join(folder, 'routes.yaml');
+  const lines = [
+    `routes: { /v1: "http://127.0.0.1:${backend}" }`,
+    `gateway: { listen: "127.0.0.1:${port}", admin: "127.0.0.1:${await freePort()}", drain: 1s }`,
+    `usage: { store: "${join(folder, 'usage.db')}" }`,
+    'log: { access: off }',
+    ...(store === undefined ? [] : [`fleet: { store: "${store}", name: bench }`]),
+  ];
+  writeFileSync(config, lines.join('\n'));
+  const args = ['gateway/main.ts', 'start', '--config', config];
+  return { port, ...(await startServer({ program: process.execPath, args }, port, 'proxy')) };
+}
+
+/** CPU time of PostgreSQL for the counts of one gateway, and the time from a write to its arrival. */
+async function measureStore(): Promise<void> {
+  const snapshot = snapshotFrom({
+    routes: { '/v1': 'http://127.0.0.1:1' },
+    usage: { store: join(temporaryFolder(), 'usage.db') },
+    fleet: { store: await postgres.database(), name: 'bench' },
+  });
+  if (!snapshot.fleet) throw new Error('the snapshot has no fleet');
+  const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot));
+  const fleet = await Fleet.start(snapshot.fleet, { ledger });
+  let rows = 0;
+  let cpu = 0;
+  const times: number[] = [];
+  for (let number = 0; number < batches; number += 1) {
+    const batch = batchOf(requestsPerSecond * secondsPerBatch);
+    const [before, start] = [cpuSeconds(postgres.pid), performance.now()];
+    ledger.add(batch);
+    await ledger.flush();
+    while (ledger.outbox?.oldest !== undefined) await sleep(5);
+    times.push(performance.now() - start);
+    // The first batches create the partitions and the names.
+    if (number < 5) continue;
+    cpu += cpuSeconds(postgres.pid) - before;
+    rows += batch.length;
+  }
+  const measured = batches - 5;
+  const middle = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
+  const share = (cpu / measured / secondsPerBatch) * 100;
+  console.log(
+    `PostgreSQL: ${Math.round(rows / measured)} rows per batch of ${secondsPerBatch} s, ${((cpu / measured) * 1000).toFixed(0)} ms CPU per batch`,
+    `= ${share.toFixed(1)} % of a core per 1,000 requests/s; ${((cpu / rows) * 1e6).toFixed(0)} us per row; ${middle.toFixed(0)} ms from write to arrival`,
+  );
+  await fleet.stop(1000);
+  await ledger.close();
+}
+
+/** The counts of so many requests. */
+function batchOf(requests: number): UsageRow[] {
+  const rows = new Map<string, UsageRow>();
+  const now = Date.now();
+  for (let number = 0; number < requests; number += 1) {
+    const client = `x-client-id:client-${Math.floor(Math.random() * mix.clients)}`;
+    const route = `GET /r${Math.floor(Math.random() * mix.routes)}`;
+    const known = rows.get(client + route);
+    if (known) known.requests += 1;
+    else {
+      const counts = { requests: 1, errors: 0, served: 1, failing: 0, refused: 0 };
+      const times = { hour: now - (now % 3_600_000), first: now, last: now, used: now };
+      rows.set(client + route, { version: 'v1', client, route, ...counts, ...times });
+    }
+  }
+  return [...rows.values()];
+}
