@@ -1,5 +1,5 @@
 import type { Snapshot } from '../config/snapshot.ts';
-import type { ExchangeRecord, Recorder } from '../observability/exchangeRecord.ts';
+import type { ExchangeRecord, Recorder, SpanRecord } from '../observability/exchangeRecord.ts';
 import { RouteNames } from '../usage/counting/routeNames.ts';
 import { otherRoute } from '../usage/usageRow.ts';
 import type { OtlpSink, SpanRow } from './batch.ts';
@@ -11,6 +11,10 @@ const spansMs = 1_000;
 const manySpans = 256;
 /** While the sink is busy, more spans than this are dropped. */
 const maxWaiting = 2_048;
+/** The longest text in a span: a client can send more, and mark its requests as sampled. */
+const maxText = 1_024;
+/** The longest `tracestate` that has to be passed on (W3C Trace Context §3.3.1.5). A part of one would be invalid. */
+const maxTraceState = 512;
 /** Durations are added up for this many batches: a metric is exported once a minute. */
 const batchesPerDurations = 10;
 
@@ -57,7 +61,7 @@ export class OtlpRecorder implements Recorder {
     if (!measures && !span) return;
     const route = this.#routeOf(exchange);
     if (measures) this.#durations.add(exchange, route);
-    if (span) this.#add({ ...rowOf(exchange), span, route, client });
+    if (span) this.#add({ ...rowOf(exchange), span: shortened(span), route, client });
   }
 
   /** Passes on everything, even if the sink is busy. */
@@ -127,7 +131,25 @@ function rowOf(exchange: ExchangeRecord): Omit<SpanRow, 'span' | 'route' | 'clie
   const userAgentAt = rawHeaders.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'user-agent');
   const userAgent = userAgentAt === -1 ? undefined : rawHeaders[userAgentAt + 1];
   return {
-    ...{ traceId, at, duration, version, stage, method, path, query, status },
-    ...{ problem, fault, cause, address, scheme, userAgent },
+    ...{ traceId, at, duration, version, stage, method, status, problem, fault, address, scheme },
+    path: path.slice(0, maxText),
+    // Not a part: a secret is recognised by what surrounds it.
+    query: query.length > maxText ? '' : query,
+    cause: cause?.slice(0, maxText),
+    userAgent: userAgent?.slice(0, maxText),
   };
+}
+
+function shortened(span: SpanRecord): SpanRecord {
+  const { tracestate = '', host, targetPath } = span;
+  return {
+    ...span,
+    tracestate: tracestate.length > maxTraceState ? undefined : span.tracestate,
+    host: host.slice(0, maxText),
+    targetPath: targetPath.length > maxText ? withoutQuery(targetPath).slice(0, maxText) : targetPath,
+  };
+}
+
+function withoutQuery(path: string): string {
+  return path.split('?', 1)[0] ?? '';
 }

@@ -136,7 +136,7 @@ function serverAttributes(url: string): Attributes {
   const parsed = URL.parse(url);
   if (!parsed) return {};
   const port = parsed.port === '' ? { 'http:': 80, 'https:': 443 }[parsed.protocol] : Number(parsed.port);
-  return { 'server.address': parsed.hostname, 'server.port': port };
+  return { 'server.address': parsed.hostname.replace(/^\[(.*)\]$/, '$1'), 'server.port': port };
 }
 
 function shownTargetPath(path: string, { query, secretNames }: Shown): string {

@@ -55,6 +55,7 @@ let traces = new OTLPTraceExporter({ url: `${settings.otlp}/v1/traces` });
 let metrics = new OTLPMetricExporter({ url: `${settings.otlp}/v1/metrics` });
 /** Resolves when no span waits; undefined: none does. */
 let exporting: Promise<void> | undefined;
+let pauseMs = firstPauseMs;
 /** Ends the pause after a failure. */
 let pausing = new AbortController();
 let isClosing = false;
@@ -75,6 +76,7 @@ function configure(next: ExportSettings): void {
   const hasMoved = next.otlp !== settings.otlp;
   settings = next;
   if (!hasMoved) return;
+  pauseMs = firstPauseMs;
   pausing.abort();
   traces = new OTLPTraceExporter({ url: `${next.otlp}/v1/traces` });
   metrics = new OTLPMetricExporter({ url: `${next.otlp}/v1/metrics` });
@@ -88,18 +90,17 @@ function startExport(): void {
 
 /** One request at a time. The exporter in front of this thread limits how many spans wait here. */
 async function exportSpans(): Promise<void> {
-  let pause = firstPauseMs;
   while (waiting.length > 0) {
     const rows = waiting.splice(0, batchSize);
     const spans = rows.reduce((sum, row) => sum + spanCount(row), 0);
     const all = rows.flatMap((row) => spansOf(row, settings.shown, { resource, scope }));
     const reason = await failureOf(traces, all);
     post({ kind: 'result', signal: 'spans', spans, reason });
-    if (reason === undefined) pause = firstPauseMs;
+    if (reason === undefined) pauseMs = firstPauseMs;
     else if (!isClosing) {
       pausing = new AbortController();
-      await sleep(pause, undefined, { signal: pausing.signal }).catch(() => {});
-      pause = Math.min(2 * pause, maxPauseMs);
+      await sleep(pauseMs, undefined, { signal: pausing.signal }).catch(() => {});
+      pauseMs = Math.min(2 * pauseMs, maxPauseMs);
     }
   }
 }

@@ -231,6 +231,36 @@ it('a retired version has a server span with its stage and its successor', async
   });
 });
 
+it('what a client sends takes a limited part of a span', async () => {
+  const { backend, gateway, exported } = await start();
+  const state = `a=${'1'.repeat(1_000)}`;
+  const long = 'x'.repeat(4_000);
+  await ask(gateway.port, get(`/v1/${long}`, `User-Agent: ${long}`, sampledParent, `tracestate: ${state}`));
+  const [server, client] = await exported();
+  expect(server.attributes).toMatchObject({
+    'url.path': `/v1/${'x'.repeat(1_020)}`,
+    'user_agent.original': 'x'.repeat(1_024),
+  });
+  expect(String(client?.attributes['url.full']).length).toBeLessThan(1_100);
+  expect(server.traceState).toBe('');
+  expect(singleValueOf(backend.request, 'tracestate')).toBe(state);
+});
+
+it('a long query is left out as a whole', async () => {
+  const { backend, gateway, exported } = await start(undefined, { more: { log: { query: true } } });
+  await ask(gateway.port, get(`/v1/x?next=https://ann:s3cret${'x'.repeat(1_000)}@host/`));
+  const [server, client] = await exported();
+  expect(server.attributes).not.toHaveProperty('url.query');
+  expect(client?.attributes['url.full']).toBe(`${backend.url}/x`);
+});
+
+it('an IPv6 address has no brackets', async () => {
+  const { gateway, exported } = await start();
+  await ask(gateway.port, message('GET /v1/x HTTP/1.1', 'Host: [::1]:8080'));
+  const [server] = await exported();
+  expect(server.attributes).toMatchObject({ 'server.address': '::1', 'server.port': 8080 });
+});
+
 it('a path without a version has a span without a route', async () => {
   const { gateway, exported } = await start();
   expect((await ask(gateway.port, get('/elsewhere'))).status).toBe(404);
