@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { run } from '../support/process.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
+import { countInFleet } from './exactCounting.ts';
 import { type FleetGateway, startFleetGateway } from './fleetGateway.ts';
 import { query, sumsIn } from './startMember.ts';
 
@@ -148,6 +149,10 @@ it('is one of the silent if it stops while counts wait', patient, async () => {
   await restart();
   await eventually(async () => expect(total(await sumsIn(direct))).toBe(20));
 });
+
+it('counts exactly over three gateways, with crashes, reloads, restarts and lost replies', patient, () =>
+  countInFleet(server, 6_000),
+);
 
 it('loads nothing for a fleet without fleet.store', patient, async () => {
   const folder = temporaryFolder();
