@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AcceptedConfig, acceptedRecord, configHash } from '../config/acceptedConfig.ts';
+import { type AcceptedConfig, configHash } from '../config/acceptedConfig.ts';
 import type { FleetSettings, Snapshot } from '../config/snapshot.ts';
-import { guardReload, refusalLines, type VersionUsage } from '../lifecycle/reloadGuard.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { FleetFacts } from '../retirement/facts.ts';
-import type { Clock } from '../shared/clock.ts';
+import { ConfigAgreement, type ConfiguredGateway } from './configAgreement.ts';
 import { type FleetJson, fleetJson } from './fleetJson.ts';
 import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, stopBlockers } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
@@ -37,15 +36,9 @@ export interface MemberOptions {
 }
 
 /** The gateway that is a member. */
-export interface ServingGateway {
-  readonly source: { readonly current: Snapshot };
+export interface ServingGateway extends ConfiguredGateway {
   readonly ready: () => boolean;
   report(): Promise<ServingReport>;
-  /** How the versions are used, by the ledger of the fleet. */
-  use(): Promise<VersionUsage>;
-  /** Called if the configuration of the start is accepted later than at the start. */
-  onAccepted(snapshot: Snapshot): void;
-  readonly clock: Clock;
 }
 
 type Command = Exclude<MembershipCommand, { readonly kind: 'heartbeat' }>;
@@ -67,27 +60,30 @@ export class FleetMember {
   #lastId = 0;
   readonly #pending = new Map<number, (answer: MembershipAnswer) => void>();
   #firstAnswer = Promise.withResolvers<void>();
-  #refusal: readonly string[] | undefined;
-  /** What later edits are compared with while the configuration of the start is refused. */
-  #announced: AcceptedConfig | undefined;
-  /** False until the configuration of the start was compared with that of the fleet, or the store did not answer. */
-  #isDecided = false;
-  /** An accepted configuration that the store does not have yet, and since when, in ms of a monotonic clock. */
-  #unwritten: { readonly snapshot: Snapshot; readonly since: number } | undefined;
+  readonly #agreement: ConfigAgreement;
 
   constructor(options: MemberOptions) {
     this.#options = options;
     this.view = new FleetView(options.settings.silentAfter);
+    this.#agreement = new ConfigAgreement({
+      name: options.settings.name,
+      notice: options.notice,
+      read: async () => {
+        const answer = this.view.problem === undefined ? await this.#ask({ kind: 'readConfig' }) : undefined;
+        return answer && 'config' in answer ? answer.config : null;
+      },
+      write: async (config) => 'config' in (await this.#ask({ kind: 'writeConfig', config })),
+    });
   }
 
   /** Why this gateway must not become ready, in lines; undefined: it may. */
   get refusal(): readonly string[] | undefined {
-    return this.#isDecided ? this.#refusal : ['The configuration is being compared with that of the fleet.'];
+    return this.#agreement.refusal;
   }
 
   /** What the fleet has announced, if the active configuration breaks it. */
   get announced(): AcceptedConfig | undefined {
-    return this.#announced;
+    return this.#agreement.announced;
   }
 
   /** Makes this gateway visible to the others before it serves clients. Does not wait for a store that is down. */
@@ -104,16 +100,13 @@ export class FleetMember {
   async join(gateway: ServingGateway): Promise<void> {
     this.#gateway = gateway;
     this.#timer = setInterval(() => void this.#beat(), this.#options.settings.heartbeat).unref();
-    await this.#check();
-    this.#isDecided = true;
+    await this.#agreement.decide(gateway);
     await this.#beat();
   }
 
   /** Records a configuration that the reload guard has accepted. */
   accept(snapshot: Snapshot): void {
-    this.#refusal = this.#announced = undefined;
-    this.#unwritten = { snapshot, since: performance.now() };
-    void this.#writeConfig();
+    this.#agreement.accept(snapshot);
     void this.#beat();
   }
 
@@ -181,9 +174,7 @@ export class FleetMember {
     const snapshot = gateway.source.current;
     const isReady = gateway.ready() && this.refusal === undefined;
     this.#sendState(snapshot, loadsOf(snapshot, report, gateway.clock.now()), isReady);
-    if (this.#beats % heartbeatsPerCheck !== 0) return;
-    if (this.#unwritten) await this.#writeConfig();
-    else if (this.#refusal) await this.#check();
+    if (this.#beats % heartbeatsPerCheck === 0) await this.#agreement.retry(gateway);
   }
 
   #sendState(snapshot: Snapshot, versions: GatewayState['versions'], ready: boolean): void {
@@ -194,67 +185,11 @@ export class FleetMember {
       versions,
       config: configHash(snapshot),
       ready,
-      problem: this.#refusal?.join('  '),
+      problem: this.#agreement.problem,
       spooled: rows,
       spooledSince: since,
     };
     send({ kind: 'heartbeat', identity, state });
-  }
-
-  /** Without an answer of the store, a gateway that starts is as free as one without a fleet. */
-  async #check(): Promise<void> {
-    const gateway = this.#gateway;
-    if (!gateway) return;
-    const snapshot = gateway.source.current;
-    const answer = this.view.problem === undefined ? await this.#ask({ kind: 'readConfig' }) : undefined;
-    // Accepted meanwhile by a reload.
-    if (gateway.source.current !== snapshot) return;
-    if (answer === undefined || !('config' in answer)) return;
-    const shared = answer.config;
-    if (shared === undefined || shared.hash === configHash(snapshot)) {
-      this.#admit(snapshot, shared === undefined);
-      return;
-    }
-    const use = await gateway.use();
-    const refusals = guardReload(shared.config, snapshot, use, gateway.clock.now());
-    if (gateway.source.current !== snapshot) return;
-    if (refusals.length === 0) {
-      this.#admit(snapshot, true);
-      return;
-    }
-    const lines = refusalLines(refusals);
-    if (this.#refusal === undefined) {
-      const heading = `routes.yaml breaks what the fleet has announced, as accepted by ${shared.gateway}.  This gateway does not become ready:`;
-      for (const line of [heading, ...lines]) this.#options.notice(line);
-    }
-    this.#refusal = lines;
-    this.#announced = shared.config;
-  }
-
-  #admit(snapshot: Snapshot, isNew: boolean): void {
-    const wasRefused = this.#refusal !== undefined;
-    this.#refusal = this.#announced = undefined;
-    if (isNew) {
-      this.#unwritten = { snapshot, since: performance.now() };
-      void this.#writeConfig();
-    }
-    if (!wasRefused) return;
-    this.#options.notice('The fleet accepts routes.yaml now; this gateway is ready.');
-    this.#gateway?.onAccepted(snapshot);
-  }
-
-  async #writeConfig(): Promise<void> {
-    const unwritten = this.#unwritten;
-    if (!unwritten) return;
-    const { snapshot, since } = unwritten;
-    const config = {
-      record: acceptedRecord(snapshot),
-      hash: configHash(snapshot),
-      gateway: this.#options.settings.name,
-      age: Math.round(performance.now() - since),
-    };
-    const answer = await this.#ask({ kind: 'writeConfig', config });
-    if ('config' in answer && this.#unwritten === unwritten) this.#unwritten = undefined;
   }
 
   #ask(command: WithoutId<Command>): Promise<MembershipAnswer> {

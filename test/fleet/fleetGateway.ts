@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
@@ -32,6 +33,8 @@ export async function startFleetGateway(options: FleetGatewayOptions): Promise<F
   const folder = options.folder ?? temporaryFolder();
   writeMountedRoutes(folder, options);
   const running = run(process.execPath, ['gateway/main.ts', 'start', '--config', join(folder, 'routes.yaml')]);
+  // A process that was stopped cannot be ended otherwise.
+  onTestFinished(() => void running.child.kill('SIGCONT'));
   const [, port] = await running.printed(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
   const [, admin = ''] = await running.printed(/http:\/\/(127\.0\.0\.1:\d+)\/readyz/);
   return { ...running, port: Number(port), admin, folder };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { ask, type FleetGateway, quick, readyz, startFleetGateway, writeMountedRoutes } from './fleetGateway.ts';
@@ -80,8 +81,10 @@ it('a gateway that hangs, is killed, is forgotten and leaves is seen as such by 
     stdout: 'gw-3 is marked as gone\n',
   });
   await eventually(async () => expect(await statesSeenBy(two)).toContain('gw-3 gone'));
-  expect((await ask(one, 'can-retire', '/v1')).stdout).toMatch(
-    /Gateway gw-3 is gone \(its machine is broken\), last heard \d+ s ago: up to 5 s of its counts may be missing\./,
+  await eventually(async () =>
+    expect((await ask(one, 'can-retire', '/v1')).stdout).toMatch(
+      /Gateway gw-3 is gone \(its machine is broken\), last heard \d+ s ago: up to 5 s of its counts may be missing\./,
+    ),
   );
   three.child.kill('SIGCONT');
   await eventually(async () => expect(await statesSeenBy(two)).toContain('gw-3 heard'));
@@ -94,6 +97,11 @@ it('a gateway that hangs, is killed, is forgotten and leaves is seen as such by 
   const metrics = await (await fetch(`http://${one.admin}/metrics`)).text();
   for (const [state, count] of Object.entries({ heard: 1, silent: 1, left: 1, gone: 0 }))
     expect(metrics).toContain(`version_gateway_fleet_instances{state="${state}"} ${count}\n`);
+
+  // With their ledgers they are the same gateways as before.
+  for (const [name, { folder }] of Object.entries({ 'gw-2': two, 'gw-3': three }))
+    await startFleetGateway({ store, name, routes: served, folder });
+  await eventually(async () => expect(await statesSeenBy(one)).toEqual(['gw-1 heard', 'gw-2 heard', 'gw-3 heard']));
 });
 
 it('a version is safe to stop once all gateways have retired it and were heard since', { timeout: slow }, async () => {
@@ -242,6 +250,54 @@ it('a gateway that starts while the store is down is ready', { timeout: slow }, 
   expect((await ask(one, 'status')).stdout).toContain('fleet: 0 of 0 gateways are heard; the store does not answer (');
   await server.start();
   await eventually(async () => expect(await statesSeenBy(one)).toEqual(['gw-1 heard']));
+});
+
+it('a gateway that could not compare its configuration at the start stays ready, and reports that it breaks it', {
+  timeout: slow,
+}, async () => {
+  const store = await server.database();
+  const one = await startFleetGateway({ store, name: 'gw-1', routes: third });
+  await server.crash();
+  const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
+  expect((await readyz(two)).status).toBe(200);
+  await server.start();
+  await two.printed(
+    /as accepted by gw-1\. {2}It is served, because the store did not answer at the start:\n\/v3 is removed/,
+  );
+  expect((await readyz(two)).status).toBe(200);
+  await eventually(async () => expect((await ask(one, 'fleet')).stdout).toContain('gw-2: /v3 is removed'));
+});
+
+it('the calls and the requests in flight of one gateway count for all', { timeout: slow }, async () => {
+  const store = await server.database();
+  const backend = await startBackend(({ target }) => (target === '/slow' ? undefined : okAnswer));
+  const routes = { '/v1': { ...ended, upstream: backend.url }, '/v2': upstream };
+  const [one, two] = await Promise.all(['gw-1', 'gw-2'].map((name) => startFleetGateway({ store, name, routes })));
+  if (!one || !two) throw new Error('two gateways');
+  const aborted = new AbortController();
+  const pending = fetch(`http://127.0.0.1:${two.port}/v1/slow`, { signal: aborted.signal }).catch(() => {});
+  await eventually(async () =>
+    expect(await ask(one, 'can-retire', '/v1')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/in flight +1\n/),
+    }),
+  );
+  edit(one, 'gw-1', store, retired);
+  const inUse = {
+    kind: 'refused',
+    refusals: [{ message: expect.stringContaining('/v1 is retired, and was last called') }],
+  };
+  expect(await outcomeOfEdit(one)).toMatchObject(inUse);
+  aborted.abort();
+  await pending;
+  expect((await fetch(`http://127.0.0.1:${two.port}/v1/drinks`)).status).toBe(200);
+  // The counts of gw-2 are in the store, so a start of another gateway knows them.
+  await eventually(async () => expect((await ask(two, 'usage', '/v1')).stdout).toMatch(/GET|127\.0\.0\.1/));
+  const three = await startFleetGateway({ store, name: 'gw-3', routes: retired });
+  expect(await readyz(three)).toMatchObject({
+    status: 503,
+    body: { reason: expect.stringMatching(/^\/v1 is retired, and was last called (?:just now|\d+ s ago)/) },
+  });
 });
 
 it('an edit of a mounted ConfigMap becomes active in all gateways, and until then the difference is reported', {

@@ -1,0 +1,129 @@
+import { type AcceptedConfig, acceptedRecord, configHash } from '../config/acceptedConfig.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import { guardReload, refusalLines, type VersionUsage } from '../lifecycle/reloadGuard.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
+
+/** The configuration of a gateway and its use. */
+export interface ConfiguredGateway {
+  readonly source: { readonly current: Snapshot };
+  /** How the versions are used, by the ledger of the fleet. */
+  use(): Promise<VersionUsage>;
+  /** Called if the configuration of the start is accepted later than at the start. */
+  onAccepted(snapshot: Snapshot): void;
+  readonly clock: Clock;
+}
+
+export interface AgreementOptions {
+  /** The name of this gateway. */
+  readonly name: string;
+  readonly notice: (line: string) => void;
+  /** What the fleet has accepted last; undefined: nothing yet. Null: the store does not answer. */
+  readonly read: () => Promise<SharedConfig | undefined | null>;
+  /** False: the store does not answer. */
+  readonly write: (config: NewSharedConfig) => Promise<boolean>;
+}
+
+/**
+ * Compares the configuration of a start with the one that the fleet has accepted last, and stores the accepted ones. With
+ * hashed ConfigMaps and Swarm configs every edit is a restart, so the reload guard has to apply at the start, too.
+ */
+export class ConfigAgreement {
+  readonly #options: AgreementOptions;
+  #refusal: readonly string[] | undefined;
+  #announced: AcceptedConfig | undefined;
+  #warning: string | undefined;
+  #isCompared = false;
+  /** From then on a configuration that was not refused is served, whatever the store answers later. */
+  #isDecided = false;
+  /** An accepted configuration that the store does not have yet, and since when, in ms of a monotonic clock. */
+  #unwritten: { readonly snapshot: Snapshot; readonly since: number } | undefined;
+
+  constructor(options: AgreementOptions) {
+    this.#options = options;
+  }
+
+  /** Why this gateway must not become ready, in lines; undefined: it may. */
+  get refusal(): readonly string[] | undefined {
+    return this.#isDecided ? this.#refusal : ['The configuration is being compared with that of the fleet.'];
+  }
+
+  /** What the fleet has announced, if the configuration is refused: later edits are compared with it. */
+  get announced(): AcceptedConfig | undefined {
+    return this.#announced;
+  }
+
+  /** Why the configuration should not be served, whether it is or not. */
+  get problem(): string | undefined {
+    return this.#refusal?.join('  ') ?? this.#warning;
+  }
+
+  /** Decides whether the gateway becomes ready. If the store does not answer, it does, like a gateway without a fleet. */
+  async decide(gateway: ConfiguredGateway): Promise<void> {
+    await this.#compare(gateway);
+    this.#isDecided = true;
+  }
+
+  /** Does what the store did not answer so far, and checks a refused configuration again. */
+  async retry(gateway: ConfiguredGateway): Promise<void> {
+    if (this.#unwritten) await this.#write();
+    else if (this.#refusal !== undefined || !this.#isCompared) await this.#compare(gateway);
+  }
+
+  /** Records a configuration that the reload guard has accepted. */
+  accept(snapshot: Snapshot): void {
+    this.#isCompared = true;
+    this.#refusal = this.#announced = this.#warning = undefined;
+    this.#unwritten = { snapshot, since: performance.now() };
+    void this.#write();
+  }
+
+  async #compare(gateway: ConfiguredGateway): Promise<void> {
+    const snapshot = gateway.source.current;
+    const shared = await this.#options.read();
+    if (shared === null) return;
+    const refusals =
+      shared === undefined || shared.hash === configHash(snapshot)
+        ? []
+        : guardReload(shared.config, snapshot, await gateway.use(), gateway.clock.now());
+    // A reload was faster.
+    if (gateway.source.current !== snapshot) return;
+    this.#isCompared = true;
+    if (shared !== undefined && refusals.length > 0) {
+      this.#refuse(refusalLines(refusals), shared);
+      return;
+    }
+    const wasRefused = this.#refusal !== undefined;
+    if (shared?.hash === configHash(snapshot)) this.#refusal = this.#announced = undefined;
+    else this.accept(snapshot);
+    if (!wasRefused) return;
+    this.#options.notice('The fleet accepts routes.yaml now; this gateway is ready.');
+    gateway.onAccepted(snapshot);
+  }
+
+  #refuse(lines: readonly string[], { config, gateway }: SharedConfig): void {
+    const isServing = this.#isDecided && this.#refusal === undefined;
+    if (this.#refusal === undefined) {
+      const result = isServing
+        ? 'It is served, because the store did not answer at the start'
+        : 'This gateway does not become ready';
+      const what = `routes.yaml breaks what the fleet has announced, as accepted by ${gateway}.  ${result}:`;
+      for (const line of [what, ...lines]) this.#options.notice(line);
+    }
+    if (isServing) this.#warning = lines.join('  ');
+    else [this.#refusal, this.#announced] = [lines, config];
+  }
+
+  async #write(): Promise<void> {
+    const unwritten = this.#unwritten;
+    if (!unwritten) return;
+    const { snapshot, since } = unwritten;
+    const isWritten = await this.#options.write({
+      record: acceptedRecord(snapshot),
+      hash: configHash(snapshot),
+      gateway: this.#options.name,
+      age: Math.round(performance.now() - since),
+    });
+    if (isWritten && this.#unwritten === unwritten) this.#unwritten = undefined;
+  }
+}
