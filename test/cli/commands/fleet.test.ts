@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fleetAsText, fleetSummary } from '../../../gateway/cli/output/fleetText.ts';
 import { type FleetJson, fleetJson } from '../../../gateway/fleet/fleetJson.ts';
-import { instancesOf } from '../../../gateway/fleet/fleetView.ts';
+import { instancesOf, stopBlockers } from '../../../gateway/fleet/fleetView.ts';
 import { Membership, markGone } from '../../../gateway/fleet/membership.ts';
 import { Postgres } from '../../../gateway/fleet/postgres.ts';
 import { migrate, schemaName } from '../../../gateway/fleet/schema.ts';
@@ -157,6 +158,29 @@ gw-2: its clock is 7 s behind
 gw-5 is gone: its \\x1bmachine broke
 10.0.0.9 is in fleet.members, but no gateway was heard from there
 `);
+  });
+
+  it('is the example of the documentation', () => {
+    const config = '3f9a0b1c2d4e';
+    const inFlight = (count: number) => ({ versions: { v1: { ...activeLoad, in_flight: count } } });
+    const shown = [
+      gatewayRow('gw-1', now - 500, { config, ...inFlight(12) }),
+      gatewayRow('gw-2', now - 1_500, { config: 'ffff0b1c2d4e', skewMs: 7_000, ...inFlight(3) }),
+      gatewayRow('gw-3', now - 41_000, { config }),
+      gatewayRow('gw-4', now - 100, { config }),
+    ];
+    const instances = instancesOf({ rows: shown, now, unheard: [] }, now, 10_000);
+    const lines = fleetAsText(fleetJson({ problem: undefined, now, instances }), plain)
+      .split('\n')
+      .slice(0, 4);
+    expect(readFileSync('docs/running.md', 'utf8')).toContain(`${lines.join('\n')}\n`);
+    const blockers = [
+      gatewayRow('gw-1', now, { versions: { v1: { ...activeLoad, stage: 'retired', idle_since: 1 } } }),
+      gatewayRow('gw-2', now, { versions: { v1: activeLoad } }),
+      gatewayRow('gw-3', now - 41_000),
+    ];
+    const view = { problem: undefined, instances: instancesOf({ rows: blockers, now, unheard: [] }, now, 10_000) };
+    expect(readFileSync('docs/running.md', 'utf8')).toContain(`\n/v1: ${stopBlockers(view, 'v1').join(', ')}\n`);
   });
 
   it('says that the states are old while the store does not answer', () => {
