@@ -41,6 +41,8 @@ export function withoutRoutingMesh(text: string, port: string): string {
   return stringify(stack);
 }
 
+const hostAddress = '{{(index .IPAM.Config 0).Gateway}}';
+
 const frontRoutes = `routes:
   /v1: { upstream: "http://gateway:8080", prefix: forward }
   /v2: { upstream: "http://gateway:8080", prefix: forward }
@@ -66,8 +68,12 @@ export function swarmWith({ folder, env }: ComposeProject, compose: Compose) {
     return (JSON.parse(text) as { State?: string; StartedAt?: string } | null) ?? {};
   };
   return {
-    async begin(secrets: Readonly<Record<string, string>>): Promise<void> {
+    /** Creates a Swarm of this machine. Returns the address under which its tasks reach the machine. */
+    async init(): Promise<string> {
       await docker('swarm', 'init', '--advertise-addr', '127.0.0.1', '--listen-addr', '127.0.0.1:2377');
+      return (await docker('network', 'inspect', 'bridge', '--format', hostAddress)).trim();
+    },
+    async prepare(secrets: Readonly<Record<string, string>>): Promise<void> {
       for (const [secret, text] of Object.entries(secrets)) {
         writeFileSync(join(folder, 'secret'), text);
         await docker('secret', 'create', secret, join(folder, 'secret'));
@@ -82,7 +88,7 @@ export function swarmWith({ folder, env }: ComposeProject, compose: Compose) {
       writeFileSync(join(inSwarm, 'test.yml'), withoutRoutingMesh(stack, env['GATEWAY_PORT'] ?? ''));
       writeFileSync(join(inSwarm, 'front.yaml'), frontRoutes);
     },
-    async end(): Promise<void> {
+    async leave(): Promise<void> {
       await docker('swarm', 'leave', '--force');
       const containers = (): Promise<string[]> =>
         lines('ps', '--quiet', '--filter', 'label=com.docker.swarm.service.name');
