@@ -25,12 +25,9 @@ export function cpuSeconds(pid: number): number {
   return sum(ticks) / ticksPerSecond;
 }
 
-/** User and system time of the main thread of a process since its start: in Node, the one that serves requests. */
+/** CPU time of the main thread of a process since its start, to the nanosecond: in Node, the thread that serves requests. */
 export function mainThreadSeconds(pid: number): number {
-  const fields = read(`/proc/${pid}/task/${pid}/stat`)
-    ?.replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields?.[11] ?? 0) + Number(fields?.[12] ?? 0)) / ticksPerSecond;
+  return Number(read(`/proc/${pid}/task/${pid}/schedstat`)?.split(' ')[0] ?? 0) / 1e9;
 }
 
 /** Resident memory of the whole tree. */
