@@ -27,8 +27,7 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
     const state = [
       ...gauges(source.current, withLastUse, operations.config(), now),
       ...ledgerGauges(operations.usage),
-      ...fleetGauges(operations.fleet),
-      ...spoolGauges(operations.spool),
+      ...fleetGauges(operations.fleet, operations.spool),
     ];
     const text = await exposition([...counts, state, operations.exported?.() ?? []]);
     res.set('Content-Type', metricsType).send(text);
@@ -107,8 +106,11 @@ function sample(labels: MetricSample['labels'], value: number | undefined): Metr
   return value === undefined ? [] : [{ labels, value }];
 }
 
-function fleetGauges(fleet: Pick<FleetMember, 'status' | 'refusal'> | undefined): MetricValues[] {
-  if (!fleet) return [];
+export function fleetGauges(
+  fleet: Pick<FleetMember, 'status' | 'refusal'> | undefined,
+  spool: Operations['spool'],
+): MetricValues[] {
+  if (!fleet || !spool) return [];
   const { gateways, config_skew: skew } = fleet.status();
   const instances = (['heard', 'silent', 'left', 'gone'] as const).map((state) => ({
     labels: { state },
@@ -118,12 +120,6 @@ function fleetGauges(fleet: Pick<FleetMember, 'status' | 'refusal'> | undefined)
     metricOf('version_gateway_fleet_instances', instances),
     metricOf('version_gateway_fleet_config_skew', [{ labels: {}, value: skew }]),
     metricOf('version_gateway_fleet_config_refused', [{ labels: {}, value: fleet.refusal ? 1 : 0 }]),
-  ];
-}
-
-function spoolGauges(spool: Operations['spool']): MetricValues[] {
-  if (!spool) return [];
-  return [
     metricOf('version_gateway_fleet_store_up', [{ labels: {}, value: spool.storeUp ? 1 : 0 }]),
     metricOf('version_gateway_fleet_spooled_rows', [{ labels: {}, value: spool.outbox?.rows ?? 0 }]),
     metricOf('version_gateway_fleet_spool_ratio', [{ labels: {}, value: spool.spoolRatio }]),

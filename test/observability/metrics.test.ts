@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { gauges, ledgerGauges } from '../../gateway/admin/metrics.ts';
+import { fleetGauges, gauges, ledgerGauges } from '../../gateway/admin/metrics.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { fleetJson } from '../../gateway/fleet/fleetJson.ts';
 import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
 import { exposition } from '../../gateway/observability/exposition.ts';
 import { ejectionsIn, Metrics } from '../../gateway/observability/metrics.ts';
@@ -97,9 +98,10 @@ async function ofProcess() {
 describe('the text of the metrics', () => {
   it('has every metric of the table with its type, help and labels', async () => {
     const otlp = new OtlpExporter(() => {}).metrics();
-    const { families } = parseMetrics(
-      await exposition([await ofProcess(), gauges(snapshot, report, config, now), ledgerGauges(ledger), otlp]),
-    );
+    const member = { status: () => fleetJson({ problem: undefined, now, instances: [] }), refusal: undefined };
+    const fleet = fleetGauges(member, { storeUp: true, spoolRatio: 0, outbox: undefined });
+    const state = [...gauges(snapshot, report, config, now), ...ledgerGauges(ledger), ...fleet];
+    const { families } = parseMetrics(await exposition([await ofProcess(), state, otlp]));
     for (const [name, { type, help, labels }] of Object.entries(metricTable)) {
       const family = families.get(name);
       expect(family, name).toMatchObject({ type, help });
