@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createAdmin } from '../../gateway/admin/app.ts';
-import type { Operations } from '../../gateway/admin/operations.ts';
+import type { FleetOperations, Operations } from '../../gateway/admin/operations.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { directLedgerClient } from './directLedgerClient.ts';
@@ -14,18 +14,28 @@ export async function startAdmin(
   usage: UsageQueries | undefined,
   now: number,
   retire: object = {},
+  fleet?: FleetOperations,
 ): Promise<string> {
   const current = snapshotFrom({ routes, retire });
   const unavailable = (): never => {
     throw new Error('not available in this test');
   };
+  const config = {
+    fingerprint: 'f',
+    generation: 1,
+    loadedAt: now,
+    trigger: 'start' as const,
+    forced: [],
+    lastFailure: undefined,
+  };
   const operations: Operations = {
     reload: unavailable,
     preview: unavailable,
-    config: unavailable,
+    config: () => config,
     report: async () => ({ versions: [], workers: [] }),
     clock: { now: () => now },
     usage: usage && directLedgerClient(usage),
+    fleet,
   };
   const server = createServer(createAdmin({ current }, { ready: () => true }, operations)).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,0 +1,156 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { acceptedRecord, configHash } from '../../gateway/config/acceptedConfig.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { FleetSettings } from '../../gateway/config/snapshot.ts';
+import { Heartbeats } from '../../gateway/fleet/heartbeats.ts';
+import { Membership, readGateways } from '../../gateway/fleet/membership.ts';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { migrate, schemaName } from '../../gateway/fleet/schema.ts';
+import type { MembershipReport } from '../../gateway/fleet/workerMessages.ts';
+import { eventually } from '../support/eventually.ts';
+import { refusedUrl } from '../support/gateway.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { gatewayState, identity } from './gatewayRow.ts';
+
+let server: PostgresServer;
+let sql: Postgres;
+beforeAll(async () => {
+  server = await startPostgres();
+  sql = await Postgres.open({ store: await server.database(), passwordFile: undefined });
+  await migrate(sql);
+});
+afterAll(async () => {
+  await sql.close();
+  await server.stop();
+});
+afterEach(() => sql.query(`TRUNCATE ${schemaName}.gateways, ${schemaName}.accepted`));
+
+const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
+const me = identity('gw-1', { addresses: ['127.0.0.1', '::1'] });
+const busy = gatewayState({ versions: { v1: { stage: 'active', in_flight: 3, waiting: 0 } }, spooled: 2 });
+
+/** Heartbeats that write to the store directly, and what they report. */
+function beating(settings: Partial<FleetSettings> = {}) {
+  const defaults = { store: '', passwordFile: undefined, name: 'gw-1', heartbeat: 100, silentAfter: 1_000, spool: 1 };
+  const reports: MembershipReport[] = [];
+  const heartbeats = new Heartbeats(sql, { members: undefined, ...defaults, ...settings }, (one) => reports.push(one));
+  const beat = (state = busy, who = me): void => heartbeats.onCommand({ kind: 'heartbeat', identity: who, state });
+  const last = () => reports.findLast(({ kind }) => kind === 'gateways') as MembershipReport & { kind: 'gateways' };
+  return { heartbeats, reports, beat, last };
+}
+
+async function states() {
+  const { rows } = await readGateways(sql);
+  return rows.map(({ name, spooled, leftAt, goneReason }) => ({
+    name,
+    spooled,
+    hasLeft: leftAt !== undefined,
+    goneReason,
+  }));
+}
+
+describe('while the store does not answer', () => {
+  it('the reason is reported, and every question is answered with it', async () => {
+    const { heartbeats, reports, beat } = beating();
+    await server.crash();
+    beat();
+    await eventually(() =>
+      expect(reports).toEqual([{ kind: 'unheard', reason: expect.stringContaining('ECONNREFUSED') }]),
+    );
+    heartbeats.onCommand({ kind: 'readConfig', id: 7 });
+    heartbeats.onCommand({ kind: 'forget', id: 8, name: 'gw-2', reason: 'sold' });
+    const failure = { failure: expect.stringContaining('ECONNREFUSED') };
+    await eventually(() => {
+      expect(reports).toContainEqual({ kind: 'answer', id: 7, answer: failure });
+      expect(reports).toContainEqual({ kind: 'answer', id: 8, answer: failure });
+    });
+    await server.start();
+    beat();
+    await eventually(() => expect(reports.at(-1)).toMatchObject({ kind: 'gateways', self: me.instance }));
+  });
+});
+
+describe('at the end', () => {
+  it('a gateway whose counts are all in the store has left', async () => {
+    const { heartbeats, beat, last } = beating();
+    beat();
+    await eventually(() => expect(last()).toBeDefined());
+    await heartbeats.end(undefined);
+    expect(await states()).toEqual([{ name: 'gw-1', spooled: 0, hasLeft: true, goneReason: undefined }]);
+  });
+
+  it('a gateway has left, too, if only batches without counts wait', async () => {
+    const { heartbeats, beat } = beating();
+    beat();
+    await heartbeats.end({ rows: 0, since: 1 });
+    expect(await states()).toMatchObject([{ hasLeft: true }]);
+  });
+
+  it('a gateway with counts on its disk stays, with their number and nothing in flight', async () => {
+    const { heartbeats, beat } = beating();
+    beat();
+    await heartbeats.end({ rows: 12, since: 5 });
+    const [row] = (await readGateways(sql)).rows;
+    expect(row).toMatchObject({ spooled: 12, spooledSince: 5, versions: {}, ready: false, leftAt: undefined });
+  });
+
+  it('nothing is written for a gateway that never reached the store', async () => {
+    await beating().heartbeats.end({ rows: 12, since: 5 });
+    expect(await states()).toEqual([]);
+  });
+});
+
+it('a gateway whose ledger could not be opened at first is not left behind as a second one', async () => {
+  const { beat, last } = beating();
+  const later = identity('gw-1');
+  beat();
+  await eventually(() => expect(last()?.self).toBe(me.instance));
+  beat(busy, later);
+  await eventually(() => expect(last().self).toBe(later.instance));
+  expect((await states()).map(({ hasLeft }) => hasLeft)).toEqual([true, false]);
+});
+
+describe('with fleet.members', () => {
+  const members = async () => ({ host: 'localhost', port: Number(new URL(await refusedUrl()).port) });
+
+  it('a silent gateway that is not among them is marked as gone, in the store', async () => {
+    await new Membership(sql, identity('gw-2', { addresses: ['192.0.2.1'] })).beat(gatewayState({ spooled: 4 }));
+    await sql.query(`UPDATE ${schemaName}.gateways SET heard = heard - interval '1 hour'`);
+    const { beat, heartbeats } = beating({ members: await members() });
+    await eventually(async () => {
+      beat();
+      expect(await states()).toContainEqual({
+        name: 'gw-2',
+        spooled: 4,
+        hasLeft: false,
+        goneReason: 'none of its addresses is in localhost, and its admin port does not answer',
+      });
+    });
+    await heartbeats.end(undefined);
+  });
+
+  it('an address without a gateway is reported', async () => {
+    const { beat, heartbeats, last } = beating({ members: await members() });
+    const elsewhere = identity('gw-1', { addresses: ['192.0.2.1'] });
+    await eventually(() => {
+      beat(busy, elsewhere);
+      expect(last()?.gateways.unheard).toContain('127.0.0.1');
+    });
+    await heartbeats.end(undefined);
+  });
+});
+
+it('an accepted configuration is stored and read', async () => {
+  const { heartbeats, reports } = beating();
+  const config = { record: acceptedRecord(snapshot), hash: configHash(snapshot), gateway: 'gw-1', age: 0 };
+  heartbeats.onCommand({ kind: 'readConfig', id: 1 });
+  await eventually(() => expect(reports).toContainEqual({ kind: 'answer', id: 1, answer: { config: undefined } }));
+  heartbeats.onCommand({ kind: 'writeConfig', id: 2, config });
+  await eventually(() =>
+    expect(reports).toContainEqual({
+      kind: 'answer',
+      id: 2,
+      answer: { config: expect.objectContaining({ hash: config.hash, gateway: 'gw-1' }) },
+    }),
+  );
+});
