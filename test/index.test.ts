@@ -97,6 +97,18 @@ it('cannot reload an object', () => {
   );
 });
 
+it('reports that it cannot be in a fleet', async () => {
+  const notices: string[] = [];
+  const settings = {
+    routes: { '/v1': 'http://127.0.0.1:1' },
+    usage: { store: join(temporaryFolder(), 'usage.db') },
+    fleet: { store: 'postgres://127.0.0.1:1/gateway' },
+  };
+  const gateway = createVersionGateway(settings, { ledger: true, notice: (line) => void notices.push(line) });
+  await gateway.close();
+  expect(notices).toEqual(['fleet.store is ignored: an embedded gateway keeps a ledger of its own.']);
+});
+
 it('with `ledger: true` counts requests by client', async () => {
   const folder = temporaryFolder();
   const gateway = createVersionGateway(

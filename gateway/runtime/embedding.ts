@@ -94,7 +94,8 @@ class EmbeddedLedger {
   readonly #opened: Promise<OpenLedger>;
 
   constructor(dataPlane: DataPlane, notice: (line: string) => void) {
-    const { context, uses } = dataPlane;
+    const { context, uses, current } = dataPlane;
+    if (current.fleet) notice('fleet.store is ignored: an embedded gateway keeps a ledger of its own.');
     const waiting: ExchangeRecord[] = [];
     // Client identifiers are hashed with the salt in the file, so nothing is counted before the salt is known.
     context.recorder = { record: (exchange) => void (waiting.length < maxWaiting && waiting.push(exchange)) };

@@ -11,7 +11,7 @@ import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
-import { ledgerSettingsOf, maintainLedger, sinkOf } from './ledgerMaintenance.ts';
+import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
 import { Reloader, type ReloadOutcome, versionUsage } from './reload.ts';
 import type { Serve, ServeOptions, Serving } from './serving.ts';
 
@@ -79,7 +79,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       if (next.telemetry) await configureExport(next);
       const unconfirmed = await serving.apply(next);
       if (!next.telemetry) await configureExport(next);
-      ledger?.configure(ledgerSettingsOf(next));
+      ledger?.configure(next.usage);
       member?.accept(next);
       options.onAccepted?.(next);
       return unconfirmed;

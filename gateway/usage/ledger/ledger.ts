@@ -88,8 +88,7 @@ export class Ledger implements WritableLedger {
 
   configure(settings: LedgerSettings): void {
     const { store, spool } = this.settings;
-    // Without a spool there is no outbox: that changes at the next start only.
-    this.settings = { ...settings, store, ...(spool !== undefined && { spool: settings.spool ?? spool }) };
+    this.settings = { ...settings, store, ...(spool !== undefined && { spool }) };
   }
 
   /** What waits for the shared store of the fleet; undefined without a fleet, or while the file cannot be opened. */

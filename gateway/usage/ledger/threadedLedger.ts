@@ -124,7 +124,7 @@ export class ThreadedLedger implements WritableLedger {
 
   configure(settings: LedgerSettings): void {
     const { store, spool } = this.settings;
-    this.settings = { ...settings, store, ...(spool !== undefined && { spool: settings.spool ?? spool }) };
+    this.settings = { ...settings, store, ...(spool !== undefined && { spool }) };
     this.#send({ kind: 'configure', settings: forWriting(this.settings) });
   }
 

@@ -33,7 +33,7 @@ export interface LedgerState {
 /** A ledger that the gateway writes, in its own thread or in another one. Nothing throws. */
 export interface WritableLedger extends LedgerState {
   readonly settings: LedgerSettings;
-  /** Applies the settings of a reload. A changed `store` takes effect at the next start. */
+  /** Applies the settings of a reload. A changed `store` or `spool` takes effect at the next start. */
   configure(settings: LedgerSettings): void;
   /** Writes a batch, or keeps it until it can be written. An empty batch records that the gateway still runs. */
   add(batch: UsageBatch): void;

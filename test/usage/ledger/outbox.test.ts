@@ -94,6 +94,13 @@ it('adds up what waits by hour, except in the oldest batch', () => {
   expect(addUp(rowsOf(sent), byEverything)).toEqual(addUp(batches.flat(), byEverything));
 });
 
+it('keeps waiting counts over a reload, whose settings do not have the spool', () => {
+  const { ledger, store } = openLedger({ spool });
+  ledger.configure({ store: 'elsewhere.db', retention: 30 * dayMs });
+  ledger.add([row()]);
+  expect(rowsOf(send(ledger, store))).toEqual([row()]);
+});
+
 it('divides many rows among batches of a few thousand', () => {
   const { ledger, store } = openLedger({ spool: 1024 ** 3 });
   const many = Array.from({ length: 9_000 }, (_one, index) => row({ client: `c${index}` }));
