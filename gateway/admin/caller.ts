@@ -64,7 +64,7 @@ export class TokenAttempts {
     return first === undefined ? 0 : first + windowMs - now;
   }
 
-  /** Whether `token`, which must be the right one, is accepted from `address` at `now`. */
+  /** Whether the right `token` is accepted from `address` at `now`. The caller has compared it. */
   accepts(address: string, token: string, now: number): boolean {
     return this.#succeeded.get(hostNetworkOf(address)) === token || this.wait(address, now) === 0;
   }

@@ -11,7 +11,7 @@ const busyIntervalMs = 5_000;
 // The first status waits this long for the ledger, since without it all times before the start are missing.
 const firstWaitMs = 2_000;
 
-/** Adds to a report when each version was last called and used before the start, which only the ledger knows. */
+/** Adds the last call and the last use of each version to a report. Those before the start are only in the ledger. */
 export class LastUse {
   readonly #usage: () => LedgerClient | undefined;
   #known: ReadonlyMap<string, LastUseTimes> = new Map();

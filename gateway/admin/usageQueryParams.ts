@@ -120,7 +120,7 @@ function sortOf(query: Query, columns: readonly string[]): UsagePage['sort'] {
   const column = text.replace(/^-/, '');
   if (columns.includes(column)) return { column, descending: text.startsWith('-') };
   throw new InvalidParameterError(
-    `\`sort\` must be one of ${columns.join(', ')}, or \`-\` and one of them to reverse.`,
+    `\`sort\` must be one of ${columns.join(', ')}. A leading \`-\` sorts in descending order.`,
   );
 }
 

@@ -47,14 +47,14 @@ export function snapshotOf(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>):
   );
 }
 
-export interface TargetOptions {
+export interface AdminTargetOptions {
   /** An origin. */
   readonly admin?: string;
   readonly config?: string;
 }
 
 /** `--admin`, and `--config` to read the address from. */
-export function addTargetOptions(command: Command): Command {
+export function addAdminTargetOptions(command: Command): Command {
   return addAdminOption(command).option(
     '--config <file>',
     'routes.yaml to read gateway.admin and admin_token from (default: routes.yaml, else config/routes.yaml, if it exists)',
@@ -72,7 +72,10 @@ export function addAdminOption(command: Command): Command {
 const defaultOrigin = 'http://127.0.0.1:9901';
 
 /** A token read from the file is only sent to the address read from the file. @throws AdminError, UnreadableFileError */
-export function targetOf({ admin, config }: TargetOptions, io: Pick<Io, 'env' | 'cwd' | 'stderr'>): AdminTarget {
+export function adminTargetOf(
+  { admin, config }: AdminTargetOptions,
+  io: Pick<Io, 'env' | 'cwd' | 'stderr'>,
+): AdminTarget {
   const token = (io.env['ADMIN_TOKEN'] ?? '').trim();
   if (admin !== undefined) return { origin: admin, name: admin, token };
   const origin = defaultOrigin;

@@ -152,7 +152,7 @@ export const metricTable = {
   version_gateway_fleet_instances: {
     type: 'gauge',
     labels: ['state'],
-    help: 'Gateways of the fleet by state: heard, silent, left or gone. Silent includes addresses in `fleet.members` from which no gateway was heard. Only with `fleet.store`, as the following.',
+    help: 'Gateways of the fleet by state: heard, silent, left or gone. Silent includes addresses in `fleet.members` from which no gateway was heard. This metric and the following ones exist only with `fleet.store`.',
   },
   version_gateway_fleet_config_skew: {
     type: 'gauge',

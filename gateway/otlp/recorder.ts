@@ -54,7 +54,7 @@ export class OtlpRecorder implements Recorder {
     this.#routes = new Map();
   }
 
-  /** `client`: its tag in the usage ledger; undefined without a ledger. */
+  /** `client`: the client as in the usage ledger; undefined without a ledger. */
   record(exchange: ExchangeRecord, client?: string): void {
     const { span } = exchange;
     const measures = this.#settings?.metrics === true;
@@ -133,7 +133,7 @@ function rowOf(exchange: ExchangeRecord): Omit<SpanRow, 'span' | 'route' | 'clie
   return {
     ...{ traceId, at, duration, version, stage, method, status, problem, fault, address, scheme },
     path: path.slice(0, maxText),
-    // Not a part: a secret is recognised by what surrounds it.
+    // Left out as a whole: a secret is recognized by the text around it, which a cut could remove.
     query: query.length > maxText ? '' : query,
     cause: cause?.slice(0, maxText),
     userAgent: userAgent?.slice(0, maxText),

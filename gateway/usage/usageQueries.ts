@@ -15,11 +15,11 @@ export interface UsageQueries {
   /** Requests that were counted as `other clients`, because the clients exceeded the limit. */
   folded(since: number, version?: string): Promise<number>;
   byRoute(version: string, since: number): Promise<readonly RouteUse[]>;
-  /** Requests of each version by hour or by day (UTC), oldest first. Spans without requests are left out. */
+  /** Requests of each version by hour or by day (UTC), oldest first. Hours or days without requests are left out. */
   series(step: 'hour' | 'day', since: number, version?: string): Promise<readonly SeriesPoint[]>;
   /** The names of the gateways that share the ledger; undefined if there is only one. */
   instances(): Promise<readonly string[] | undefined>;
-  /** The requests to one of them, of each version by day (UTC), oldest first. Days without requests are left out. */
+  /** The requests to one of these gateways, of each version by day (UTC), oldest first. Days without requests are left out. */
   instanceDays(instance: string, since: number, version?: string): Promise<readonly InstanceDay[]>;
   /** The series of these clients of one version, by day. */
   clientSeries(version: string, clients: readonly string[], since: number): Promise<readonly ClientDay[]>;

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AdminTarget } from '../../gateway/cli/adminClient.ts';
-import { targetOf } from '../../gateway/cli/options.ts';
+import { adminTargetOf } from '../../gateway/cli/options.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { startFakeAdmin } from './fakeAdmin.ts';
@@ -175,7 +175,7 @@ const fallback = 'http://127.0.0.1:9901';
 
 /** The target without options. `printed` collects the output on stderr. */
 function found(cwd: string, env: NodeJS.ProcessEnv = {}, printed: string[] = []): AdminTarget {
-  return targetOf({}, { env, cwd, stderr: { write: (text) => printed.push(text) } });
+  return adminTargetOf({}, { env, cwd, stderr: { write: (text) => printed.push(text) } });
 }
 
 describe('the gateway to connect to', () => {

@@ -2,24 +2,24 @@ import type { VerdictJson } from '../../retirement/verdictJson.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
-  addTargetOptions,
+  type AdminTargetOptions,
+  addAdminTargetOptions,
+  adminTargetOf,
   type Duration,
   formatOption,
   periodArgument,
-  type TargetOptions,
-  targetOf,
   versionArgument,
 } from '../options.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 import { verdictAsMarkdown, verdictAsText } from '../output/verdictText.ts';
 
-interface CanRetireOptions extends TargetOptions {
+interface CanRetireOptions extends AdminTargetOptions {
   readonly format: 'text' | 'json' | 'markdown';
   readonly quiet?: Duration;
 }
 
 export const addCanRetire: AddCommand = (program, io, finish) => {
-  addTargetOptions(program.command('can-retire'))
+  addAdminTargetOptions(program.command('can-retire'))
     .description(
       'Check whether a version can be retired, and list the clients that still call it. Exits 0 only if it can. Requires a running gateway, because the ledger does not contain requests in flight.',
     )
@@ -32,7 +32,7 @@ export const addCanRetire: AddCommand = (program, io, finish) => {
 /** @throws AdminError, UnreadableFileError */
 async function canRetire(version: string, options: CanRetireOptions, io: Io): Promise<ExitCode> {
   const { format, quiet } = options;
-  const target = targetOf(options, io);
+  const target = adminTargetOf(options, io);
   const query = quiet === undefined ? '' : `?quiet=${encodeURIComponent(quiet.text)}`;
   const verdict = await adminClient(target).get(`/api/versions/${version}/retirement${query}`);
   if (!isVerdict(verdict)) throw notAGateway(target.name);

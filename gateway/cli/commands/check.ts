@@ -6,7 +6,7 @@ import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { type AdminTarget, adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
-import { addAdminOption, configOption, formatOption, targetOf } from '../options.ts';
+import { addAdminOption, adminTargetOf, configOption, formatOption } from '../options.ts';
 import { checkAsJson, checkAsText, composeCheckAsText, previewInWords } from '../output/checkReport.ts';
 import { painter } from '../output/terminal.ts';
 import { checkWithCompose } from './checkCompose.ts';
@@ -72,7 +72,7 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   // The running gateway would reject a faulty file, too.
   const preview =
     againstRunning && result.snapshot && result.faults.length === 0
-      ? await previewOf(text, targetOf(options, io))
+      ? await previewOf(text, adminTargetOf(options, io))
       : undefined;
   if (format === 'json') io.stdout.write(checkAsJson(report, preview, compose?.facts));
   else if (preview) io.stdout.write(`\n${previewInWords(preview, paint).join('\n')}\n`);

@@ -4,11 +4,11 @@ import type { Sql } from '../../fleet/postgres.ts';
 import { plural, printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { addTargetOptions, formatOption, type TargetOptions, targetOf } from '../options.ts';
+import { type AdminTargetOptions, addAdminTargetOptions, adminTargetOf, formatOption } from '../options.ts';
 import { fleetAsText } from '../output/fleetText.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 
-interface FleetOptions extends TargetOptions {
+interface FleetOptions extends AdminTargetOptions {
   readonly format: 'text' | 'json';
   readonly store?: string;
 }
@@ -23,7 +23,7 @@ const storeOption = [
 ] as const;
 
 export const addFleet: AddCommand = (program, io, finish) => {
-  const command = addTargetOptions(program.command('fleet'))
+  const command = addAdminTargetOptions(program.command('fleet'))
     .description(
       'Show the gateways of a fleet: which were heard, their configuration, and what waits for the shared store.',
     )
@@ -67,7 +67,7 @@ async function forget(name: string, options: ForgetOptions, io: Io): Promise<Exi
 }
 
 async function fromGateway(options: FleetOptions, io: Io): Promise<FleetJson> {
-  const target = targetOf(options, io);
+  const target = adminTargetOf(options, io);
   const answer = await adminClient(target).get('/api/fleet');
   if (!isFleet(answer)) throw notAGateway(target.name);
   return answer;
@@ -79,7 +79,10 @@ function isFleet(answer: unknown): answer is FleetJson {
 }
 
 async function forgetByGateway(name: string, options: ForgetOptions, io: Io): Promise<ForgetOutcome> {
-  const answer = await adminClient(targetOf(options, io)).post('/api/fleet/forget', { name, reason: options.reason });
+  const answer = await adminClient(adminTargetOf(options, io)).post('/api/fleet/forget', {
+    name,
+    reason: options.reason,
+  });
   return { forgotten: Number(answer['forgotten']) };
 }
 

@@ -3,14 +3,20 @@ import { UnreadableFileError } from '../../config/fault.ts';
 import { printable } from '../../shared/text.ts';
 import { AdminError, fetchFailure, isRecord } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
-import { addTargetOptions, type Duration, type TargetOptions, targetOf, timeoutArgument } from '../options.ts';
+import {
+  type AdminTargetOptions,
+  addAdminTargetOptions,
+  adminTargetOf,
+  type Duration,
+  timeoutArgument,
+} from '../options.ts';
 
-interface ReadyOptions extends TargetOptions {
+interface ReadyOptions extends AdminTargetOptions {
   readonly timeout: Duration;
 }
 
 export const addReady: AddCommand = (program, io, finish) => {
-  addTargetOptions(program.command('ready'))
+  addAdminTargetOptions(program.command('ready'))
     .description('Check whether a running gateway is ready for traffic. Usable as the health check of a container.')
     .addOption(
       new Option('--timeout <duration>', 'how long to wait for the response')
@@ -28,7 +34,7 @@ async function ready({ timeout, ...options }: ReadyOptions, io: Io): Promise<Exi
   };
   let admin = '';
   try {
-    const { origin, name } = targetOf(options, io);
+    const { origin, name } = adminTargetOf(options, io);
     admin = name;
     const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(timeout.ms) });
     if (response.status === 503) return notReady(await reasonIn(response));

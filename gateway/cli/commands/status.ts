@@ -8,12 +8,12 @@ import { plural, printable } from '../../shared/text.ts';
 import { adminClient } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
-  addTargetOptions,
+  type AdminTargetOptions,
+  addAdminTargetOptions,
+  adminTargetOf,
   type Duration,
   defaultConfig,
   formatOption,
-  type TargetOptions,
-  targetOf,
   timeoutArgument,
 } from '../options.ts';
 import {
@@ -25,7 +25,7 @@ import {
 } from '../output/statusReport.ts';
 import { painter, widthOf } from '../output/terminal.ts';
 
-interface StatusOptions extends TargetOptions {
+interface StatusOptions extends AdminTargetOptions {
   readonly format: 'text' | 'json';
   /** The path segment: `v1`. */
   readonly wait?: string;
@@ -33,7 +33,7 @@ interface StatusOptions extends TargetOptions {
 }
 
 export const addStatus: AddCommand = (program, io, finish) => {
-  addTargetOptions(program.command('status'))
+  addAdminTargetOptions(program.command('status'))
     .description('Show the versions of a running gateway and their requests in flight.')
     .addOption(formatOption(['text', 'json']))
     .option('--wait <version>', 'wait until a retired version has no requests in flight', (text) =>
@@ -53,7 +53,7 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const file = options.config ?? defaultConfig(io.cwd) ?? 'routes.yaml';
   const replaced = replacedLink(file, resolve(io.cwd, file));
   if (replaced) io.stderr.write(`warning: ${formatFault(replaced)}\n`);
-  const target = targetOf(options, io);
+  const target = adminTargetOf(options, io);
   const admin = adminClient(target);
   const read = (ms?: number) => readStatus(admin, target.name, ms);
   if (wait !== undefined) return waitUntilSafe(wait, timeout, read, format, io);

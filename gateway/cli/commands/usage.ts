@@ -10,18 +10,18 @@ import type { UsageQueries } from '../../usage/usageQueries.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
-  addTargetOptions,
+  type AdminTargetOptions,
+  addAdminTargetOptions,
+  adminTargetOf,
   type Duration,
   formatOption,
   periodArgument,
-  type TargetOptions,
-  targetOf,
   versionArgument,
 } from '../options.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 import { usageAsText } from '../output/usageText.ts';
 
-interface UsageOptions extends TargetOptions {
+interface UsageOptions extends AdminTargetOptions {
   readonly format: 'text' | 'json' | 'csv';
   readonly since: Duration;
   readonly by?: Grouping;
@@ -31,7 +31,7 @@ interface UsageOptions extends TargetOptions {
 }
 
 export const addUsage: AddCommand = (program, io, finish) => {
-  addTargetOptions(program.command('usage'))
+  addAdminTargetOptions(program.command('usage'))
     .description('Show which clients call which versions, and how far they have migrated.')
     .argument('[version]', 'show only this version, such as /v1', versionArgument)
     .addOption(
@@ -70,7 +70,7 @@ async function reportFromGateway(version: string | undefined, options: UsageOpti
   if (options.by !== undefined) query.set('by', options.by);
   if (version !== undefined) query.set('version', version);
   if (options.instance !== undefined) query.set('instance', options.instance);
-  const target = targetOf(options, io);
+  const target = adminTargetOf(options, io);
   const answer = await adminClient(target).get(`/api/usage?${query}`);
   if (!isReport(answer)) throw notAGateway(target.name);
   return answer;

@@ -15,7 +15,7 @@ export function fleetAsText({ problem, now, gateways }: FleetJson, paint: Paint,
   return `${[...lines, ...gatewayLines(gateways, at, paint, width)].join('\n')}\n`;
 }
 
-/** A table of the gateways, and what is to be said about some of them. `now`: the time of the store, epoch ms. */
+/** A table of the gateways, and remarks on some of them. `now`: the time of the store, epoch ms. */
 function gatewayLines(gateways: readonly GatewayJson[], now: number, paint: Paint, width?: number): string[] {
   if (gateways.length === 0) return ['  no gateway was heard yet'];
   const heading = ['name', 'state', 'heard', 'release', 'configuration', 'in flight', 'spooled', 'clock'];

@@ -14,7 +14,7 @@ import { brief, faultIn } from './finding.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import { type ComposeEntry, type ComposeNode, entriesOf, type FilePosition, mapOf } from './node.ts';
 
-// Long enough for a command that generates the value, which such a text often contains.
+// Such a text often contains a command that generates the value. The command must not be cut.
 const longestReason = 400;
 
 interface Walker {

@@ -147,6 +147,7 @@ function extend(
   return { ...mergeMaps(resolvedBase, service), at: service.at };
 }
 
+/** Resolves every `extends` and `include` of a file. `trail`: the paths of the file and of those that include it. */
 type Follow = (file: ComposeFile, trail: readonly string[]) => MapNode;
 
 /** The included files, each entry as one map. Files of other hosts are not fetched. */

@@ -85,7 +85,7 @@ export const unboundedTrust: WarningRule = ({ source, draft: { gateway } }) =>
       return faultAt(source, ['gateway', 'trusted_proxies'], message, 'Name the networks of your own proxies.');
     });
 
-/** Every version is a tombstone. */
+/** Every version is a tombstone, or past a sunset with `after_sunset: gone`. */
 export const nothingInService: WarningRule = (context, now) => {
   if (context.entries.some((entry) => isInService(entry, now))) return [];
   return [

@@ -11,7 +11,7 @@ export const unknownKeys: ConfigRule = ({ source }) =>
     faultAt(source, [...path, key], `The key ${key} is unknown.`, remedy(key, known), 'key'),
   );
 
-/** The paths, as in faults, of the keys that were probably misspelt. A misspelt key is not also reported as missing. */
+/** The paths, as in faults, of the known keys that misspelt keys probably stand for. They are not also reported as missing. */
 export function intendedKeys({ tree }: Source): Set<string> {
   return new Set(
     unknownIn(tree, [jsonSchema()], []).flatMap(({ path, key, known }) => {

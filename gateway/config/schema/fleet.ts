@@ -1,5 +1,5 @@
 import type { HostPort } from '../snapshot.ts';
-import { optionalUnlessEmpty, scalar, section, Wrong } from './scalar.ts';
+import { optionalOrEmpty, scalar, section, Wrong } from './scalar.ts';
 import { size, timer } from './units.ts';
 import { filePath, text } from './words.ts';
 
@@ -30,7 +30,7 @@ const membersUrl = scalar({
 
 /** Several gateways that share one ledger. */
 export const fleet = section({
-  store: optionalUnlessEmpty(storeUrl).describe(
+  store: optionalOrEmpty(storeUrl).describe(
     'The PostgreSQL database that all gateways share. Without it, or if its variable is empty, this gateway is on its own. A change takes effect at the next start.',
   ),
   password_file: filePath

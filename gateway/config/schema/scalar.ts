@@ -98,6 +98,6 @@ export function isEmptyVariable(input: unknown): boolean {
 }
 
 /** An optional key that counts as missing if its variable is empty, so that one file works with and without the variable. */
-export function optionalUnlessEmpty<Schema extends z.ZodType>(schema: Schema) {
+export function optionalOrEmpty<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((input) => (isEmptyVariable(input) ? undefined : input), schema.optional()).optional();
 }

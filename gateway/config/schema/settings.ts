@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LogSettings } from '../snapshot.ts';
 import { basePath, collectorUrl, hostPort, network, publicOrigin } from './network.ts';
-import { optionalUnlessEmpty, scalar, section, Wrong } from './scalar.ts';
+import { optionalOrEmpty, scalar, section, Wrong } from './scalar.ts';
 import { instant, period, periodOrOff, share, size, timerOrOff } from './units.ts';
 import { filePath, flag, identifier, integer, oneOf, text, token, workers } from './words.ts';
 
@@ -26,7 +26,7 @@ const tls = section({
 export const gateway = section({
   listen: hostPort.prefault('127.0.0.1:8080').describe('The address for clients.'),
   admin: hostPort.prefault('127.0.0.1:9901').describe('The address for operators.'),
-  admin_token: optionalUnlessEmpty(token).describe(
+  admin_token: optionalOrEmpty(token).describe(
     'The token for the admin listener. Calls from this machine need it too. Required if `admin` is not a loopback address. An unquoted variable that is empty means no token.',
   ),
   admin_loopback: oneOf(['token', 'open'])
@@ -96,7 +96,7 @@ export const log = section({
 
 /** Export over OTLP. */
 export const telemetry = section({
-  otlp: optionalUnlessEmpty(collectorUrl).describe(
+  otlp: optionalOrEmpty(collectorUrl).describe(
     'The URL of a collector for OTLP over HTTP, such as http://collector:4318; /v1/traces and /v1/metrics are appended. An unquoted variable that is empty means no export.',
   ),
   sample: share

@@ -5,7 +5,7 @@ import type { MigrationState } from './migration.ts';
 export const groupings = ['version', 'client', 'route', 'day', 'migration'] as const;
 export type Grouping = (typeof groupings)[number];
 
-/** What a row is if nobody says so. One gateway of a fleet has no counts by client. */
+/** The grouping of a query without `by`. Clients are counted for the whole fleet only, not for one `instance` of it. */
 export function defaultGrouping(version: string | undefined, instance: string | undefined): Grouping {
   return version === undefined || instance !== undefined ? 'version' : 'client';
 }
