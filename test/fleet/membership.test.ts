@@ -40,8 +40,11 @@ describe('a heartbeat', () => {
   it('fails without the store, and works again after it came back', async () => {
     const membership = new Membership(sql, identity('gw-1'));
     await server.crash();
-    await expect(membership.beat(gatewayState())).rejects.toMatchObject({ name: 'StoreError' });
-    await server.start();
+    try {
+      await expect(membership.beat(gatewayState())).rejects.toMatchObject({ name: 'StoreError' });
+    } finally {
+      await server.start();
+    }
     await membership.beat(gatewayState());
     expect(await rowOf(membership)).toMatchObject({ name: 'gw-1' });
   });
