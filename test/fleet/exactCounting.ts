@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { expect } from 'vitest';
 import { ask, startService } from '../runtime/workerCounting.ts';
@@ -13,8 +14,8 @@ const paths = ['/things', '/orders', '/people', '/places'];
 
 /**
  * Sends `total` requests of 500 clients to three versions and four routes of three gateways with two workers each. Meanwhile
- * their configuration is replaced, a gateway restarts its workers, the database crashes twice, and every fifth reply of the
- * store is lost after its commit. Compares the store by version, client and route.
+ * their configuration is replaced, a gateway restarts its workers, another one is stopped and started again, the database
+ * crashes twice, and every fifth reply of the store is lost after its commit. Compares the store by version, client and route.
  */
 export async function countInFleet(server: PostgresServer, total: number): Promise<void> {
   const service = await startService();
@@ -31,6 +32,18 @@ export async function countInFleet(server: PostgresServer, total: number): Promi
   for (const name of ['gw-1', 'gw-2', 'gw-3'])
     gateways.push(await startFleetGateway({ store, name, routes, settings }));
 
+  // As a load balancer sees them: open requests by gateway, and the gateway that gets no new ones.
+  const open = new Map<FleetGateway, number>();
+  let leaving: FleetGateway | undefined;
+  const replace = async (): Promise<void> => {
+    const gateway = gateways[2] as FleetGateway;
+    leaving = gateway;
+    await eventually(() => expect(open.get(gateway)).toBe(0));
+    const exit = once(gateway.child, 'exit');
+    gateway.child.kill('SIGTERM');
+    expect(await exit).toEqual([0, null]);
+    gateways[2] = await startFleetGateway({ store, name: 'gw-3', routes, settings, folder: gateway.folder });
+  };
   const crash = async (): Promise<void> => {
     await server.crash();
     await server.start();
@@ -46,12 +59,12 @@ export async function countInFleet(server: PostgresServer, total: number): Promi
     await Promise.all(gateways.map(({ printed }) => printed(/active → deprecated/)));
   };
   const events = new Map(
-    [crash, restart, reload, crash].map((event, index) => [Math.floor((total * (index + 1)) / 5), event]),
+    [crash, restart, reload, replace, crash].map((event, index) => [Math.floor((total * (index + 1)) / 6), event]),
   );
 
   const sent: Record<string, number> = {};
   const agent = new Agent({ keepAlive: true, maxSockets: 24 });
-  const running: Promise<void>[] = [];
+  let happening = Promise.resolve();
   let next = 0;
   const loop = async (): Promise<void> => {
     while (next < total) {
@@ -62,12 +75,16 @@ export async function countInFleet(server: PostgresServer, total: number): Promi
       const key = `${version} x-client-id:${client} GET ${path}`;
       sent[key] = (sent[key] ?? 0) + 1;
       const event = events.get(number);
-      if (event) running.push(event());
-      await ask(gateways[Math.floor(number / 3) % 3]?.port ?? 0, `/${version}${path}`, client, agent);
+      if (event) happening = happening.then(event);
+      const available = gateways.filter((one) => one !== leaving);
+      const gateway = available[Math.floor(number / 3) % available.length] as FleetGateway;
+      open.set(gateway, (open.get(gateway) ?? 0) + 1);
+      await ask(gateway.port, `/${version}${path}`, client, agent);
+      open.set(gateway, (open.get(gateway) ?? 0) - 1);
     }
   };
   await Promise.all(Array.from({ length: 24 }, loop));
-  await Promise.all(running);
+  await happening;
   agent.destroy();
   await eventually(async () => expect(await sumsIn(direct)).toEqual(sent), 120_000);
   expect(Object.values(sent).reduce((sum, one) => sum + one, 0)).toBe(total);
