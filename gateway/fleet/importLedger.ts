@@ -29,10 +29,10 @@ export class ImportError extends Error {
 /**
  * Adds all counts of a ledger file to the store, in one transaction. The salt of the file becomes that of the fleet if the
  * fleet has none yet, so import the first ledger before the first gateway of the fleet starts.
- * @throws ImportError, StoreError, or Error with the reason why the file cannot be read
+ * @throws ImportError, StoreError
  */
 export async function importLedger(postgres: Postgres, file: string): Promise<ImportOutcome> {
-  const ledger = openLedgerFileToRead(file);
+  const ledger = openedLedger(file);
   try {
     ledger.exec('BEGIN');
     assertCurrent(ledger, file);
@@ -40,6 +40,14 @@ export async function importLedger(postgres: Postgres, file: string): Promise<Im
     return await postgres.transaction((sql) => copy(sql, ledger, file));
   } finally {
     ledger.close();
+  }
+}
+
+function openedLedger(file: string): DatabaseSync {
+  try {
+    return openLedgerFileToRead(file);
+  } catch (error) {
+    throw new ImportError(`${file} cannot be read: ${error instanceof Error ? error.message : error}.`);
   }
 }
 

@@ -88,7 +88,9 @@ describe('importLedger', () => {
 
   it('says why a file cannot be read', async () => {
     const sql = await emptyStore();
-    await expect(importLedger(sql, '/no/such/usage.db')).rejects.toThrow('there is no such file');
+    await expect(importLedger(sql, '/no/such/usage.db')).rejects.toThrow(
+      '/no/such/usage.db cannot be read: there is no such file.',
+    );
     await sql.close();
   });
 

@@ -1,7 +1,9 @@
+import { resolve } from 'node:path';
 import type { FleetJson } from '../../fleet/fleetJson.ts';
 import type { ForgetOutcome } from '../../fleet/forget.ts';
-import type { Sql } from '../../fleet/postgres.ts';
-import { plural, printable } from '../../shared/text.ts';
+import type { ImportOutcome } from '../../fleet/importLedger.ts';
+import type { Postgres } from '../../fleet/postgres.ts';
+import { grouped, plural, printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { type AdminTargetOptions, addAdminTargetOptions, adminTargetOf, formatOption } from '../options.ts';
@@ -40,6 +42,15 @@ export const addFleet: AddCommand = (program, io, finish) => {
     .action(async (name: string, _options: object, self: { optsWithGlobals(): ForgetOptions }) =>
       finish(await forget(name, self.optsWithGlobals(), io)),
     );
+  command
+    .command('import')
+    .description(
+      'Add the counts of a ledger file to the shared store (--store). Do this before the gateway of the file joins the fleet. A second import of the same file changes nothing.',
+    )
+    .argument('<file>', 'ledger of a gateway, such as .version-gateway/usage.db')
+    .action(async (file: string, _options: object, self: { optsWithGlobals(): FleetOptions }) =>
+      finish(await importFile(file, self.optsWithGlobals(), io)),
+    );
 };
 
 /** @throws AdminError, UnreadableFileError, UsageError */
@@ -66,6 +77,33 @@ async function forget(name: string, options: ForgetOptions, io: Io): Promise<Exi
   return 0;
 }
 
+// A year of many clients takes minutes.
+const importTimeoutMs = 3_600_000;
+
+/** @throws UsageError */
+async function importFile(file: string, { store }: FleetOptions, io: Io): Promise<ExitCode> {
+  if (store === undefined) throw new UsageError('Name the database of the fleet: --store postgres://…');
+  const { importLedger, ImportError } = await import('../../fleet/importLedger.ts');
+  const path = resolve(io.cwd, file);
+  const outcome = await withStore(store, (postgres) => importLedger(postgres, path), importTimeoutMs).catch((error) => {
+    throw error instanceof ImportError ? new UsageError(printable(error.message)) : error;
+  });
+  io.stdout.write(`${importText(printable(file), outcome)}\n`);
+  return 0;
+}
+
+function importText(file: string, outcome: ImportOutcome): string {
+  const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+  if (outcome.kind === 'unchanged') return `${file} was imported on ${dayOf(outcome.at)}; nothing to do`;
+  const { requests, from, until, foreignTags } = outcome;
+  const period = requests === 0 ? '' : `, from ${dayOf(from)} to ${dayOf(until)}`;
+  const folded =
+    foreignTags === 0
+      ? ''
+      : `\nThe fleet makes tags with another salt: ${plural(foreignTags, 'client')} with a tag counted as other clients`;
+  return `${grouped(requests)} requests imported${period}${folded}`;
+}
+
 async function fromGateway(options: FleetOptions, io: Io): Promise<FleetJson> {
   const target = adminTargetOf(options, io);
   const answer = await adminClient(target).get('/api/fleet');
@@ -87,10 +125,17 @@ async function forgetByGateway(name: string, options: ForgetOptions, io: Io): Pr
 }
 
 /** The code for PostgreSQL is loaded only here. @throws UsageError */
-async function withStore<Result>(store: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+async function withStore<Result>(
+  store: string,
+  work: (postgres: Postgres) => Promise<Result>,
+  queryTimeoutMs?: number,
+): Promise<Result> {
   if (!/^postgres(?:ql)?:\/\//.test(store)) throw new UsageError('--store must be a postgres:// URL.');
   const { Postgres, StoreError } = await import('../../fleet/postgres.ts');
-  const sql = await Postgres.open({ store, passwordFile: undefined });
+  const sql = await Postgres.open(
+    { store, passwordFile: undefined },
+    queryTimeoutMs === undefined ? {} : { queryTimeoutMs },
+  );
   try {
     return await work(sql);
   } catch (error) {
@@ -107,7 +152,7 @@ async function withStore<Result>(store: string, work: (sql: Sql) => Promise<Resu
 // The default of fleet.silent_after: without a gateway, its setting is not known.
 const silentAfterMs = 10_000;
 
-async function readFleet(sql: Sql): Promise<FleetJson> {
+async function readFleet(sql: Postgres): Promise<FleetJson> {
   const [{ readGateways }, { instancesOf }, { fleetJson }] = await Promise.all([
     import('../../fleet/membership.ts'),
     import('../../fleet/fleetView.ts'),
@@ -117,7 +162,7 @@ async function readFleet(sql: Sql): Promise<FleetJson> {
   return fleetJson({ problem: undefined, now, instances: instancesOf({ rows, now, unheard: [] }, now, silentAfterMs) });
 }
 
-async function forgetInStore(sql: Sql, name: string, reason: string): Promise<ForgetOutcome> {
+async function forgetInStore(sql: Postgres, name: string, reason: string): Promise<ForgetOutcome> {
   const { forgetGateway } = await import('../../fleet/forget.ts');
   return forgetGateway(sql, name, reason, silentAfterMs);
 }

@@ -8,10 +8,12 @@ import { Postgres } from '../../../gateway/fleet/postgres.ts';
 import { migrate, schemaName } from '../../../gateway/fleet/schema.ts';
 import { activeLoad, gatewayRow, gatewayState, identity } from '../../fleet/gatewayRow.ts';
 import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
+import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { startFakeAdmin } from '../fakeAdmin.ts';
 import { runIn } from '../io.ts';
 
+const now = Date.parse('2026-11-20T10:30:00Z');
 const plain = (_style: string, text: string): string => text;
 
 describe('without a fleet', () => {
@@ -40,8 +42,57 @@ describe('the command line', () => {
     [['fleet', 'forget', '--reason', 'x'], "missing required argument 'name'"],
     [['fleet', '--store', 'usage.db'], '--store must be a postgres:// URL.'],
     [['fleet', '--format', 'csv'], "'csv' is invalid"],
+    [['fleet', 'import', 'usage.db'], 'Name the database of the fleet: --store postgres://…'],
+    [['fleet', 'import', '--store', 'postgres://db/x'], "missing required argument 'file'"],
   ])('%j is refused', async (args, message) => {
     expect(await runIn('.', args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+  });
+});
+
+describe('fleet import', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  it('adds the counts of a ledger once', async () => {
+    const { file } = ledgerWith([row('v1', 'user-agent:curl', now, { requests: 1200 })], now - 2 * day);
+    const args = ['fleet', 'import', file, '--store', await server.database()];
+    expect(await runIn('.', args)).toMatchObject({
+      code: 0,
+      stdout: '1,200 requests imported, from 2026-11-20 to 2026-11-20\n',
+    });
+    expect(await runIn('.', args)).toMatchObject({ code: 0, stdout: expect.stringMatching(/; nothing to do\n$/) });
+    const { stdout } = await runIn('.', ['usage', 'v1', '--store', args.at(-1) ?? '', '--since', '400d']);
+    expect(stdout).toMatch(/user-agent:curl +1,200/);
+  });
+
+  it('says how many clients cannot be told by their tags', async () => {
+    const store = await server.database();
+    const files = ['x-api-key:#0011', 'x-api-key:#0022'].map((client) =>
+      ledgerWith([row('v1', client, now)], now - day),
+    );
+    await runIn('.', ['fleet', 'import', files[0]?.file ?? '', '--store', store]);
+    expect(await runIn('.', ['fleet', 'import', files[1]?.file ?? '', '--store', store])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(
+        'The fleet makes tags with another salt: 1 client with a tag counted as other clients',
+      ),
+    });
+  });
+
+  it('explains a file that cannot be read, and a store that cannot be reached', async () => {
+    const { file } = ledgerWith([], now);
+    const store = (await refusedUrl()).replace('http:', 'postgres:');
+    expect(await runIn('.', ['fleet', 'import', 'missing.db', '--store', store])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/missing\.db cannot be read: there is no such file\.\n$/),
+    });
+    expect(await runIn('.', ['fleet', 'import', file, '--store', store])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/The fleet's store cannot be used: connect ECONNREFUSED .*\.\n$/),
+    });
   });
 });
 
