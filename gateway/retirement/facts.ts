@@ -3,7 +3,7 @@ import { counterpart, nextVersion, type Stage, stageOf, successorOf } from '../l
 import type { ServingReport } from '../observability/report.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
 import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';
-import type { ClientCounts, ClientUse, PastClient, RouteUse, UsageQueries } from '../usage/usageQueries.ts';
+import type { ClientUse, PastClient, RouteUse, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import { type CountedClients, type IsIgnored, ignoredBy, isUsing, requestsOf } from './countedClients.ts';
 
@@ -202,8 +202,7 @@ async function newClientsOf(
   const covered = await queries.coveredSince();
   if (deprecation === undefined || deprecation > now || covered === undefined || covered > deprecation)
     return undefined;
-  const isNew = (one: ClientCounts): boolean => one.first >= deprecation && one.used !== undefined;
-  const clients = await queries.byClient(name, 0, (one) => isNew(one) && !isIgnored(one) && isSingleClient(one));
+  const clients = await queries.newClients(name, deprecation, (one) => !isIgnored(one) && isSingleClient(one));
   return [...clients];
 }
 

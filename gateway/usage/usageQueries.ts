@@ -12,6 +12,8 @@ export interface UsageQueries {
   totals(since: number, until?: number): Promise<readonly VersionTotal[]>;
   /** Includes one row for `other clients`, if there are any. Only clients for which `isWanted` returns true. */
   byClient(version: string, since: number, isWanted?: (one: ClientCounts) => boolean): Promise<readonly ClientUse[]>;
+  /** The clients that called the version first at `since` or later and used it; of them those that `isWanted` selects. */
+  newClients(version: string, since: number, isWanted: (one: ClientCounts) => boolean): Promise<readonly ClientUse[]>;
   /** Requests that were counted as `other clients`, because the clients exceeded the limit. */
   folded(since: number, version?: string): Promise<number>;
   byRoute(version: string, since: number): Promise<readonly RouteUse[]>;

@@ -86,6 +86,8 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
         clients: new Set(own.map(({ client }) => client)).size,
       })),
     byClient: async (version, since, isWanted = () => true) => clientsOf(version, since).filter(isWanted),
+    newClients: async (version, since, isWanted) =>
+      clientsOf(version, 0).filter((one) => one.first >= since && isWanted(one)),
     byRoute: async (version, since) =>
       grouped(pick(since, version), ({ route }) => route).map(([route, own]) => ({
         ...use(route, undefined, own),
@@ -124,6 +126,7 @@ export const noUsage: UsageQueries = {
   coveredSince: async () => undefined,
   totals: async () => [],
   byClient: async () => [],
+  newClients: async () => [],
   byRoute: async () => [],
   series: async () => [],
   clientSeries: async () => [],

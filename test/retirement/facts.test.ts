@@ -181,6 +181,7 @@ it('the facts include the problem of a query that failed', async () => {
     coveredSince: async () => 0,
     totals: async () => [],
     byClient: async () => [],
+    newClients: async () => [],
     byRoute: failing,
     series: async () => [],
     clientSeries: async () => [],

@@ -101,9 +101,28 @@ export class LedgerReader implements UsageQueries {
     since: number,
     isWanted: (one: ClientCounts) => boolean = () => true,
   ): Promise<readonly ClientUse[]> {
+    return this.#usesOf(version, since, isWanted, await this.#reads.lastUsedByClient(version));
+  }
+
+  async newClients(
+    version: string,
+    since: number,
+    isWanted: (one: ClientCounts) => boolean,
+  ): Promise<readonly ClientUse[]> {
+    const used = await this.#reads.lastUsedByClient(version, since);
+    return used.size === 0 ? [] : this.#usesOf(version, since, isWanted, used, [...used.keys()]);
+  }
+
+  /** `used`: the last use by each client. `clients`: only those with these ids. */
+  async #usesOf(
+    version: string,
+    since: number,
+    isWanted: (one: ClientCounts) => boolean,
+    used: ReadonlyMap<number, number>,
+    clients?: number[],
+  ): Promise<readonly ClientUse[]> {
     const spans = await this.#reads.spans(since, endless, 'client');
-    const used = await this.#reads.lastUsedByClient(version);
-    const counted = byRequests(await this.#reads.sums('client', spans, version)).map(
+    const counted = byRequests(await this.#reads.sums('client', spans, version, clients)).map(
       ({ id, name: client, ...sums }) => {
         return { id, counts: { ...sums, client, name: this.#names.nameOf(client), used: used.get(id) } };
       },

@@ -10,13 +10,11 @@ export type NamedSums = UsageSums & { readonly id: number; readonly name: string
 
 const maxRoutesPerClient = 5;
 
-/** The id of the version whose name is bound to `?`. */
-const versionId = '(SELECT id FROM versions WHERE name = ?)';
 const otherClientsId = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
 
 /**
- * All SELECT statements on an open ledger. They run on SQLite and on PostgreSQL. The tables are sorted by version, then span: where a statement filters by client or route, it lists the spans one by
- * one (`span IN (…)`), so that the database looks each of them up instead of scanning all of them.
+ * All SELECT statements on an open ledger. They run on SQLite and on PostgreSQL. The tables are sorted by version, then span:
+ * where a statement filters by client or route, it lists the spans, so that the database looks each of them up.
  */
 export class SqlReads {
   readonly #database: ReportingDatabase;
@@ -53,30 +51,28 @@ export class SqlReads {
     return this.#database.all('SELECT began, seen FROM runs ORDER BY seen DESC');
   }
 
-  /** The sums of each version, or of each client or route of `version`. */
-  async sums(subject: Subject, spans: readonly Spans[], version?: string): Promise<NamedSums[]> {
+  /** The sums of each version, or of each client or route of `version`. `items`: only of those with these ids. */
+  async sums(subject: Subject, spans: readonly Spans[], version?: string, items?: number[]): Promise<NamedSums[]> {
     const outcomes = (await this.#hasOutcomes()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
     const id = subject === 'version' ? 'version' : 'item';
+    const versions = await this.#idsOf(version);
     const parts = spans.map(
       ({ length }) => `SELECT ${id} AS id, requests, errors, served, ${outcomes},
         ${startOf(length)} + first AS first, ${startOf(length)} + last AS last
-        FROM ${subject}_${length}
-        WHERE version IN (SELECT id FROM versions ${version === undefined ? '' : 'WHERE name = ?'})
-          AND span BETWEEN ? AND ?`,
+        FROM ${subject}_${length} WHERE version ${this.#isInList} AND span BETWEEN ? AND ? ${items ? `AND item ${this.#isInList}` : ''}`,
     );
     const sums = `SELECT id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(served) AS served,
       SUM(failing) AS failing, SUM(refused) AS refused, MIN(first) AS first, MAX(last) AS last
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY id`;
-    const ofVersion = version === undefined ? [] : [version];
     return this.#database.all(
       `SELECT sums.*, name FROM (${sums}) AS sums JOIN ${subject}s USING (id) ORDER BY id`,
-      spans.flatMap(({ from, to }) => [...ofVersion, from, to]),
+      spans.flatMap(({ from, to }) => [versions, from, to, ...(items ? [items] : [])]),
     );
   }
 
   /**
-   * The number of clients of each version, by the version's id, without `other clients`. For nearly
-   * all clients their first and last request suffice. Only clients seen both before and after the period are looked up in it.
+   * The number of clients of each version, by the version's id, without `other clients`. For nearly all clients their first and
+   * last request suffice. Only clients seen both before and after the period are looked up in it.
    */
   async clientCounts(spans: readonly Spans[]): Promise<Map<number, number>> {
     const begin = beginOf(spans);
@@ -101,8 +97,8 @@ export class SqlReads {
     const withoutOthers = partner === 'client' ? `AND client IS DISTINCT FROM ${otherClientsId}` : '';
     const rows = await this.#database.all<{ id: number; partners: number }>(
       `SELECT ${subject} AS id, COUNT(${partner}) AS partners FROM route_client
-        WHERE version = ${versionId} AND last >= ? ${withoutOthers} GROUP BY ${subject}`,
-      [version, since],
+        WHERE version = ? AND last >= ? ${withoutOthers} GROUP BY ${subject}`,
+      [await this.#idOf(version), since],
     );
     return new Map(rows.map(({ id, partners }) => [id, partners]));
   }
@@ -115,10 +111,10 @@ export class SqlReads {
   ): Promise<Map<number, RouteOfClient[]>> {
     // A ledger of an earlier release lacks these tables until the gateway has migrated it.
     if ((await this.#database.schemaVersion()) < 2 || spans.length === 0 || clients.length === 0) return new Map();
+    const id = await this.#idOf(version);
     const parts = spans.map(
       ({ length }) => `SELECT client, route, requests, ${startOf(length)} + last AS last FROM pair_${length}
-        WHERE version = ${versionId}
-          AND span ${this.#isInList} AND client ${this.#isInList}`,
+        WHERE version = ? AND span ${this.#isInList} AND client ${this.#isInList}`,
     );
     const sums = `SELECT client, route, SUM(requests) AS requests, MAX(last) AS last
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY client, route`;
@@ -126,7 +122,7 @@ export class SqlReads {
     const rows = await this.#database.all<RouteOfClient & { id: number }>(
       `SELECT client AS id, name AS route, requests, last FROM (${ranked}) AS ranked JOIN routes ON routes.id = route
         WHERE rank <= ${maxRoutesPerClient} ORDER BY client, rank`,
-      spans.flatMap((one) => [version, listOf(one), clients]),
+      spans.flatMap((one) => [id, listOf(one), clients]),
     );
     const byClient = Map.groupBy(rows, ({ id }) => id);
     return new Map([...byClient].map(([id, own]) => [id, own.map(({ id: _id, ...route }) => route)]));
@@ -135,15 +131,14 @@ export class SqlReads {
   /** The requests of one client, to one version or to all of them. */
   async requestsOf(client: string, spans: readonly Spans[], version?: string): Promise<number> {
     if (spans.length === 0) return 0;
+    const versions = await this.#idsOf(version);
     const parts = spans.map(
       ({ length }) => `SELECT requests FROM client_${length}
-        WHERE version IN (SELECT id FROM versions ${version === undefined ? '' : 'WHERE name = ?'})
-          AND span ${this.#isInList} AND item = (SELECT id FROM clients WHERE name = ?)`,
+        WHERE version ${this.#isInList} AND span ${this.#isInList} AND item = (SELECT id FROM clients WHERE name = ?)`,
     );
-    const ofVersion = version === undefined ? [] : [version];
     const [row] = await this.#database.all<{ requests: number | null }>(
       `SELECT SUM(requests) AS requests FROM (${parts.join(' UNION ALL ')}) AS parts`,
-      spans.flatMap((one) => [...ofVersion, listOf(one), client]),
+      spans.flatMap((one) => [versions, listOf(one), client]),
     );
     return row?.requests ?? 0;
   }
@@ -190,8 +185,8 @@ export class SqlReads {
     const names = new Map(named.map(({ id, name }) => [id, name]));
     const rows = await this.#database.all<SeriesPoint & { item: number }>(
       `SELECT item, ${startOf('day')} AS at, requests, ${await this.#failing()} FROM client_day
-        WHERE version = ${versionId} AND span ${this.#isInList} AND item ${this.#isInList} ORDER BY span, item`,
-      [version, listOf({ from, to }), [...names.keys()]],
+        WHERE version = ? AND span ${this.#isInList} AND item ${this.#isInList} ORDER BY span, item`,
+      [await this.#idOf(version), listOf({ from, to }), [...names.keys()]],
     );
     return rows.map(({ item, ...point }) => ({ ...point, version, client: names.get(item) ?? '' }));
   }
@@ -205,8 +200,8 @@ export class SqlReads {
   async clientsEver(version: string): Promise<readonly { readonly client: string }[]> {
     return this.#database.all(
       `SELECT name AS client FROM clients WHERE id IN
-        (SELECT client FROM version_client WHERE version = ${versionId} ${(await this.#hasOutcomes()) ? 'AND used > 0' : ''})`,
-      [version],
+        (SELECT client FROM version_client WHERE version = ? ${(await this.#hasOutcomes()) ? 'AND used > 0' : ''})`,
+      [await this.#idOf(version)],
     );
   }
 
@@ -222,12 +217,12 @@ export class SqlReads {
     return new Map(rows.map((row) => [row.version, row.used_at]));
   }
 
-  /** The last use of a version by each of its clients, by the client's id. Leaves out clients whose requests all failed. */
-  async lastUsedByClient(version: string): Promise<Map<number, number>> {
+  /** By a client's id: its last use of a version. Only clients that used it, and called it first at `firstFrom` or later. */
+  async lastUsedByClient(version: string, firstFrom = 0): Promise<Map<number, number>> {
     const used = await this.#used();
     const rows = await this.#database.all<{ client: number; used: number }>(
-      `SELECT client, ${used} AS used FROM version_client WHERE version = ${versionId} AND ${used} > 0`,
-      [version],
+      `SELECT client, ${used} AS used FROM version_client WHERE version = ? AND first >= ? AND ${used} > 0`,
+      [await this.#idOf(version), firstFrom],
     );
     return new Map(rows.map((row) => [row.client, row.used]));
   }
@@ -236,29 +231,42 @@ export class SqlReads {
   async pastClients(version: string, until: number) {
     // In a ledger of an earlier release, clients whose requests all failed cannot be recognized.
     if (!(await this.#hasOutcomes())) return [];
+    const id = await this.#idOf(version);
     const sums = `SELECT item, SUM(requests - failing) AS requests FROM client_block
-      WHERE version = ${versionId} AND item IN (${pastClientIds}) GROUP BY item`;
+      WHERE version = ? AND item IN (${pastClientIds}) GROUP BY item`;
     return this.#database.all<{ id: number; client: string; first: number; last: number; requests: number }>(
       `SELECT id, name AS client, first, used AS last, COALESCE(requests, 0) AS requests
         FROM version_client JOIN clients ON clients.id = client LEFT JOIN (${sums}) AS sums ON item = client
-        WHERE version = ${versionId} AND used > 0 AND used < ? ORDER BY used DESC, id`,
-      [version, version, until, version, until],
+        WHERE version = ? AND used > 0 AND used < ? ORDER BY used DESC, id`,
+      [id, id, until, id, until],
     );
   }
 
   /**
-   * The days on which these clients used the version, oldest first. One row per day, because an object for each of
-   * hundreds of thousands of rows takes longer than the query. Leaves out clients that have been absent for longer than
-   * the time between their first and last use, because their usual pause cannot explain the absence.
+   * The days on which these clients used the version, oldest first. One row per day, because objects for hundreds of thousands
+   * of rows take longer than the query. Leaves out clients whose absence is longer than the time between their first and last
+   * use: their usual pause cannot explain it.
    */
   async pastClientDays(version: string, until: number, now: number): Promise<readonly DayOfClients[]> {
     if (!(await this.#hasOutcomes())) return [];
+    const id = await this.#idOf(version);
     return this.#database.all(
       `SELECT span, string_agg(item || ' ' || first || ' ' || last, ',') AS items FROM client_day
-        WHERE version = ${versionId} AND (failing = 0 OR requests > failing)
+        WHERE version = ? AND (failing = 0 OR requests > failing)
           AND item IN (${pastClientIds} AND ? - used <= used - first) GROUP BY span ORDER BY span`,
-      [version, version, until, now],
+      [id, id, until, now],
     );
+  }
+
+  /** 0 if the version has no requests. Statements take the id as a value, so that PostgreSQL can estimate how many rows they read. */
+  async #idOf(version: string): Promise<number> {
+    return (await this.#idsOf(version))[0] ?? 0;
+  }
+
+  /** The ids of this version, or of all versions. */
+  async #idsOf(version: string | undefined): Promise<number[]> {
+    const rows = await this.#database.all<{ id: number; name: string }>('SELECT id, name FROM versions', []);
+    return rows.filter(({ name }) => version === undefined || name === version).map(({ id }) => id);
   }
 
   /** False for a ledger of an earlier release that is not migrated yet: it has no columns for failed requests. */
@@ -280,7 +288,7 @@ export class SqlReads {
   }
 }
 
-const pastClientIds = `SELECT client FROM version_client WHERE version = ${versionId} AND used > 0 AND used < ?`;
+const pastClientIds = `SELECT client FROM version_client WHERE version = ? AND used > 0 AND used < ?`;
 
 function listOf({ from, to }: Pick<Spans, 'from' | 'to'>): number[] {
   return Array.from({ length: to - from + 1 }, (_one, index) => from + index);
