@@ -69,6 +69,7 @@ export class Fleet {
     this.member = new FleetMember({
       settings,
       outbox: () => this.#ledger.outbox,
+      heldRows: () => this.#ledger.waitingRows,
       send: (command) => this.#send(command),
       notice,
       release: packageVersion(),
@@ -138,7 +139,7 @@ export class Fleet {
       const ended = once(worker, 'exit');
       await Promise.race([this.#ledger.flush(), sleep(ms, undefined, { ref: false })]);
       const left = Math.max(0, deadline - performance.now());
-      this.#send({ kind: 'stop', ms: left });
+      this.#send({ kind: 'stop', ms: left, held: this.#ledger.waitingRows });
       // A statement that hangs must not keep the gateway from ending.
       const late = setTimeout(() => void worker.terminate(), left + closeMs);
       await ended;

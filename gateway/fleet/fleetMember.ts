@@ -29,6 +29,8 @@ export interface MemberOptions {
   readonly settings: FleetSettings;
   /** Undefined: the ledger cannot be opened. */
   readonly outbox: () => LedgerIdentity | undefined;
+  /** Rows that the ledger keeps in memory, because it cannot write them. */
+  readonly heldRows: () => number;
   /** Sends a command to the fleet thread. */
   readonly send: (command: MembershipCommand) => void;
   readonly notice: (line: string) => void;
@@ -57,6 +59,8 @@ export class FleetMember {
   #gateway: ServingGateway | undefined;
   #timer: NodeJS.Timeout | undefined;
   #beats = 0;
+  /** Since when the ledger keeps rows in memory, epoch ms; undefined: it keeps none. */
+  #heldSince: number | undefined;
   #lastId = 0;
   readonly #pending = new Map<number, (answer: MembershipAnswer) => void>();
   #firstAnswer = Promise.withResolvers<void>();
@@ -178,16 +182,18 @@ export class FleetMember {
   }
 
   #sendState(snapshot: Snapshot, versions: GatewayState['versions'], ready: boolean): void {
-    const { settings, release, send } = this.#options;
+    const { settings, release, send, heldRows } = this.#options;
     const { instance, epoch, rows, since } = this.#identity;
+    const held = heldRows();
+    this.#heldSince = held === 0 ? undefined : (this.#heldSince ?? Date.now());
     const identity: GatewayIdentity = { instance, epoch, name: settings.name, release, addresses: this.#addresses };
     const state: GatewayState = {
       versions,
       config: configHash(snapshot),
       ready,
       problem: this.#agreement.problem,
-      spooled: rows,
-      spooledSince: since,
+      spooled: rows + held,
+      spooledSince: since ?? this.#heldSince,
     };
     send({ kind: 'heartbeat', identity, state });
   }

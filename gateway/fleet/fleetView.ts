@@ -201,7 +201,7 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
     // By the clock of the gateway.
     const age = spooledSince === undefined ? 0 : now - (spooledSince - skewMs);
     if (age <= silentAfter) return undefined;
-    const text = `Gateway ${name} has ${rows} that are not in this ledger yet, the oldest of ${inLargestUnit(age)} ago.`;
+    const text = `Gateway ${name} has ${rows} of counts not in this ledger yet, the oldest of ${inLargestUnit(age)} ago.`;
     return { code: 'counts_waiting', text };
   }
   if (heardAgo >= quiet) return undefined;

@@ -54,7 +54,7 @@ export class Heartbeats {
     const { rows: spooled = 0, since: spooledSince } = outbox ?? {};
     if (spooled === 0) await this.#membership.leave();
     else {
-      const problem = 'It has stopped, and its last counts wait on its disk.';
+      const problem = 'It has stopped before the store had all its counts.';
       await this.#membership.beat({ ...last.state, versions: {}, ready: false, problem, spooled, spooledSince });
     }
   }

@@ -54,7 +54,7 @@ parentPort?.on('message', (command: FleetCommand) => {
   if (command.kind === 'outbox') {
     outbox = command.outbox;
     shipper.onOutbox(outbox?.oldest);
-  } else if (command.kind === 'stop') void stop(command.ms);
+  } else if (command.kind === 'stop') void stop(command.ms, command.held);
   else heartbeats.onCommand(command);
 });
 
@@ -67,14 +67,15 @@ try {
 } catch (error) {
   post({ kind: 'unusable', reason: error instanceof Error ? error.message : String(error) });
   // If the gateway runs already, it starts another thread.
-  await stop(0);
+  await stop(0, 0);
 }
 
-async function stop(ms: number): Promise<void> {
+async function stop(ms: number, held: number): Promise<void> {
   const isShipped = await shipper.drain(ms);
   shipper.stop();
   for (const timer of maintenance) clearTimeout(timer);
-  await heartbeats.end(isShipped ? undefined : outbox).catch(() => {});
+  const rows = held + (isShipped ? 0 : (outbox?.rows ?? 0));
+  await heartbeats.end({ rows, since: outbox?.since }).catch(() => {});
   await store.close();
   parentPort?.close();
 }

@@ -20,8 +20,8 @@ export type FleetCommand =
   | MembershipCommand
   /** What waits in the ledger for the store; undefined: the ledger could not be opened yet. */
   | { readonly kind: 'outbox'; readonly outbox: OutboxState | undefined }
-  /** The thread ends once it has sent what waits, or after `ms`. */
-  | { readonly kind: 'stop'; readonly ms: number };
+  /** The thread ends once it has sent what waits, or after `ms`. `held`: rows that the ledger could not write. */
+  | { readonly kind: 'stop'; readonly ms: number; readonly held: number };
 
 /** A message from that thread. */
 export type FleetReport =

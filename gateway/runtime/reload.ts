@@ -189,9 +189,10 @@ export async function versionUsage(
   const { versions } = await serving.report();
   const since = now - snapshot.guard.quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
-  const rows = await ledger?.query('recentUse', snapshot, { since, now }).catch(() => undefined);
-  const isComplete = isFlushed && rows !== undefined && ledger?.problem === undefined && ledger?.waitingRows === 0;
-  const recorded = new Map(rows?.map((row) => [row.version, row]));
+  const answer = await ledger?.query('recentUse', snapshot, { since, now }).catch(() => undefined);
+  const problem = answer ? answer.problem : 'The usage ledger did not answer.';
+  const isComplete = isFlushed && problem === undefined && ledger?.problem === undefined && ledger?.waitingRows === 0;
+  const recorded = new Map(answer?.versions.map((row) => [row.version, row]));
   return {
     lastCalled: (name) => {
       const reported = versions.find((version) => version.name === name);
@@ -205,6 +206,7 @@ export async function versionUsage(
       return times.length === 0 ? undefined : Math.max(...times);
     },
     clients: (name) => recorded.get(name)?.clients,
-    gap: fleet?.gap(snapshot.guard.quiet),
+    // A store that is lost between two heartbeats is first noticed here. This gateway does not know the calls of the others.
+    gap: fleet && (fleet.gap(snapshot.guard.quiet) ?? problem),
   };
 }

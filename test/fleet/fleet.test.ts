@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
@@ -5,6 +6,7 @@ import { Fleet } from '../../gateway/fleet/fleet.ts';
 import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
+import { row } from '../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { query, startMember } from './startMember.ts';
 
@@ -40,6 +42,30 @@ it('starts another thread if the thread ends', async () => {
     ]),
   );
   expect(fleet.storeUp).toBe(true);
+});
+
+it('reports counts that its ledger cannot write as missing in the store, and has not left when it stops', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'kept'), 'in the way');
+  const store = await server.database();
+  const { fleet, ledger } = await startMember(store, { usage: join(folder, 'kept', 'usage.db') });
+  const { member } = fleet;
+  const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
+  const beat = () => member.announce(snapshot, Date.now());
+  await beat();
+  expect([member.status().gateways, member.gap(1)]).toMatchObject([[{ state: 'heard', spooled: 0 }], undefined]);
+  ledger.add([row('v1', 'x-client-id:ios', Date.now())]);
+  await ledger.flush();
+  await eventually(async () => {
+    await beat();
+    expect(member.gap(1)).toMatch(
+      /^Gateway gw-1 has 1 row of counts not in this ledger yet, the oldest of \d+ s ago\.$/,
+    );
+  });
+  await fleet.stop(1_000);
+  expect(await query(store, 'SELECT spooled, left_at FROM version_gateway.gateways')).toEqual([
+    { spooled: 1, left_at: null },
+  ]);
 });
 
 it('reports a store that cannot be migrated', async () => {

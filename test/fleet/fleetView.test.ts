@@ -167,7 +167,7 @@ describe('what is missing in the shared ledger', () => {
       'counts that wait for long',
       [gatewayRow('gw-2', now, { spooled: 1_204, spooledSince: now - 180_000 })],
       [],
-      ['counts_waiting: Gateway gw-2 has 1,204 rows that are not in this ledger yet, the oldest of 3 min ago.'],
+      ['counts_waiting: Gateway gw-2 has 1,204 rows of counts not in this ledger yet, the oldest of 3 min ago.'],
     ],
     [
       'nothing while counts are on their way',

@@ -7,6 +7,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import { FleetLedger } from '../../gateway/fleet/ledger.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
 import { migrate } from '../../gateway/fleet/schema.ts';
+import { versionUsage } from '../../gateway/runtime/reload.ts';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { runIn } from '../cli/io.ts';
 import { copyTo, instance, tablesIn } from '../support/fleetLedger.ts';
@@ -230,6 +231,10 @@ describe('the reading thread of a gateway of a fleet', () => {
     const { ledger } = ledgerWith([row('v1', 'x-client-id:local', now - hour)], now - day);
     const client = new ThreadedLedgerClient(ledger, snapshot.fleet);
     onTestFinished(() => client.close());
+    // No heartbeat has failed yet, so the guard learns from its own query that the store does not answer.
+    const heard = { gap: () => undefined, loadElsewhere: () => ({ in_flight: 0, waiting: 0 }) };
+    const serving = { flush: async () => true, report: async () => ({ versions: [], workers: [] }) };
+    const use = () => versionUsage(snapshot, serving, client, now, heard);
     const report = async (query: Record<string, string>) => {
       const answer = await client.query('usage', snapshot, { ...parseUsageQuery(query, now), format: 'json' });
       return 'body' in answer ? JSON.parse(new TextDecoder().decode(answer.body)) : answer;
@@ -246,7 +251,10 @@ describe('the reading thread of a gateway of a fleet', () => {
       problem: 'BAD_REQUEST',
       detail: '`instance`: the fleet has no gateway of this name. It has gw-1.',
     });
+    const known = await use();
+    expect([known.lastCalled('v1'), known.gap]).toEqual([now - hour, undefined]);
     await server.crash();
+    expect((await use()).gap).toMatch(/^The fleet's store cannot be reached: .+\.$/);
     expect(await report({ instance: 'gw-1' })).toMatchObject({
       problem: expect.stringContaining('ECONNREFUSED'),
       rows: [],

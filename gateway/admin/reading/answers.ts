@@ -62,15 +62,17 @@ const answers: {
     return bodyOf(JSON.stringify(verdictJson(judge(facts))));
   },
 
-  recentUse: async (queries, snapshot, { since, now }) =>
-    Array.fromAsync(await queries.totals(since), async ({ version: name }) => {
+  recentUse: async (queries, snapshot, { since, now }) => {
+    const versions = await Array.fromAsync(await queries.totals(since), async ({ version: name }) => {
       const version = snapshot.versions.get(name);
       const isRetired = version !== undefined && stageOf(version, now) === 'retired';
       const ignored = snapshot.retire.ignoreClients;
       const clients = await clientsUsing(name, queries, since, { ignored, isRetired });
       const last = clients.reduce<number | undefined>((latest, one) => Math.max(latest ?? 0, one.last), undefined);
       return { version: name, last, clients: clientsInWords(clients, now) };
-    }),
+    });
+    return { versions, problem: queries.problem };
+  },
 
   // In the reading thread, because reading and writing a large file would block the main thread.
   name: async (_queries, { usage: { names } }, naming) =>

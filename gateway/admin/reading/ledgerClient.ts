@@ -34,7 +34,8 @@ export interface LedgerAnswers {
   readonly usage: AnswerBody | AnswerProblem;
   readonly retirement: AnswerBody | AnswerProblem;
   readonly name: AnswerBody | AnswerProblem;
-  readonly recentUse: readonly RecentUse[];
+  /** `problem`: why the ledger cannot be written or read; calls may then be missing. */
+  readonly recentUse: { readonly versions: readonly RecentUse[]; readonly problem: string | undefined };
   /** Undefined: the ledger cannot be read. */
   readonly lastUse: ReadonlyMap<string, LastUseTimes> | undefined;
 }

@@ -115,7 +115,8 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   get waitingRows(): number {
-    return this.#backlog.size + this.#state.waitingRows;
+    const unanswered = this.#isOverdue() ? this.#unansweredRows : 0;
+    return this.#backlog.size + this.#state.waitingRows + unanswered;
   }
 
   get foldedByLedger(): number {
@@ -172,9 +173,13 @@ export class ThreadedLedger implements WritableLedger {
     worker.ref();
     const inTime = await settlesWithin(this.#options.closeMs, once(worker, 'exit'));
     worker.unref();
-    const rows = this.#unanswered.reduce((sum, { command }) => sum + rowsIn(command), this.#state.waitingRows);
+    const rows = this.#unansweredRows + this.#state.waitingRows;
     if (rows > 0) this.#notice(`${this.settings.store} was not written in time: ${rows} rows are lost.`);
     if (!inTime) void worker.terminate();
+  }
+
+  get #unansweredRows(): number {
+    return this.#unanswered.reduce((sum, { command }) => sum + rowsIn(command), 0);
   }
 
   #isOverdue(): boolean {
