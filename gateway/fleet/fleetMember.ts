@@ -129,7 +129,7 @@ export class FleetMember {
     }
     if (report.kind === 'gateways') {
       this.#self = report.self;
-      this.view.update(report.gateways);
+      this.view.update(report.gateways, report.askedAt);
     } else this.view.fail(report.reason);
     this.#firstAnswer.resolve();
   }

@@ -1,5 +1,6 @@
 import type { FleetFacts, Remark } from '../retirement/facts.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
+import { hourMs } from '../usage/ledger/spans.ts';
 import type { GatewayRow, GatewayRows, StoredVersionLoad } from './membership.ts';
 
 /**
@@ -26,27 +27,50 @@ export interface FleetRows extends GatewayRows {
   readonly unheard: readonly string[];
 }
 
+/** A clock in ms that is never set, the same in all threads. */
+export function monotonicNow(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 /** The clock of a gateway may differ from that of the store by this much, ms. */
 export const maxSkewMs = 5_000;
+// For the verdict it may be larger, because the ledger counts by hours: at most this share of a quiet period.
+const maxSkewShare = 0.1;
 
 /** All gateways of the fleet, as they were at the last heartbeat. */
 export class FleetView {
   readonly #silentAfter: number;
   readonly #monotonic: () => number;
   #report: FleetRows = { now: 0, rows: [], unheard: [] };
-  #receivedAt: number | undefined;
+  #askedAt: number | undefined;
   #storeProblem: string | undefined;
 
-  /** `monotonic`: a clock in ms that is never set. */
-  constructor(silentAfter: number, monotonic: () => number = () => performance.now()) {
+  constructor(silentAfter: number, monotonic: () => number = monotonicNow) {
     this.#silentAfter = silentAfter;
     this.#monotonic = monotonic;
   }
 
-  update(report: FleetRows): void {
-    this.#report = report;
-    this.#receivedAt = this.#monotonic();
+  /** `askedAt`: when the store was asked. A process that was stopped reads a report long after it was sent. */
+  update(report: FleetRows, askedAt: number = this.#monotonic()): void {
+    const rows = [...report.rows.map((row) => this.#laterOf(row)), ...this.#missingIn(report)];
+    this.#report = { ...report, rows };
+    this.#askedAt = askedAt;
     this.#storeProblem = undefined;
+  }
+
+  /**
+   * The row of a gateway that runs, if the store was set back to a time before the start of the gateway, for example because
+   * it was restored from a backup. The gateway may serve clients without being able to reach the store.
+   */
+  #laterOf(row: GatewayRow): GatewayRow {
+    const known = this.#report.rows.find(({ instance }) => instance === row.instance);
+    return known !== undefined && isCurrent(known) && !isCurrent(row) && row.heard < known.heard ? known : row;
+  }
+
+  /** Gateways that run and that the store does not have any more. It deletes only those that have left or are gone. */
+  #missingIn({ rows }: FleetRows): GatewayRow[] {
+    const stored = new Set(rows.map(({ instance }) => instance));
+    return this.#report.rows.filter((row) => isCurrent(row) && !stored.has(row.instance));
   }
 
   /** The store did not answer. What is known of the gateways is kept. */
@@ -57,8 +81,8 @@ export class FleetView {
   /** Why it is unknown how the other gateways are; undefined: it is known. */
   get problem(): string | undefined {
     if (this.#storeProblem !== undefined) return this.#storeProblem;
-    if (this.#receivedAt === undefined) return 'no answer yet';
-    const age = this.#monotonic() - this.#receivedAt;
+    if (this.#askedAt === undefined) return 'no answer yet';
+    const age = this.#monotonic() - this.#askedAt;
     return age > this.#silentAfter ? `no answer for ${inLargestUnit(age)}` : undefined;
   }
 
@@ -66,9 +90,9 @@ export class FleetView {
   get now(): number {
     const { now } = this.#report;
     // While the store does not answer, nobody can be heard, so the states are those of the last answer.
-    return this.#receivedAt === undefined || this.problem !== undefined
+    return this.#askedAt === undefined || this.problem !== undefined
       ? now
-      : now + Math.round(this.#monotonic() - this.#receivedAt);
+      : now + Math.round(this.#monotonic() - this.#askedAt);
   }
 
   get instances(): readonly FleetInstance[] {
@@ -96,6 +120,10 @@ export function instancesOf({ rows, unheard }: FleetRows, now: number, silentAft
       isSkewed: false,
     })),
   ];
+}
+
+function isCurrent({ leftAt, goneAt }: GatewayRow): boolean {
+  return leftAt === undefined && goneAt === undefined;
 }
 
 function stateOf({ leftAt, goneAt, heard }: GatewayRow, now: number, silentAfter: number): InstanceState {
@@ -195,13 +223,18 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
     };
   }
   const { spooled, spooledSince, skewMs } = row;
+  if (state === 'heard' && Math.abs(skewMs) > Math.max(maxSkewMs, Math.min(hourMs, quiet * maxSkewShare))) {
+    const by = `${inLargestUnit(Math.abs(skewMs))} ${skewMs > 0 ? 'ahead' : 'behind'}`;
+    return { code: 'clock_differs', text: `The clock of gateway ${name} is ${by}: its calls have the wrong time.` };
+  }
   if (spooled === 0) return undefined;
   const rows = plural(spooled, 'row');
   if (state === 'heard') {
     // By the clock of the gateway.
     const age = spooledSince === undefined ? 0 : now - (spooledSince - skewMs);
-    if (age <= silentAfter) return undefined;
-    const text = `Gateway ${name} has ${rows} of counts not in this ledger yet, the oldest of ${inLargestUnit(age)} ago.`;
+    // A time in the future is from before the clock of the gateway was set back: the real age is unknown.
+    if (Math.abs(age) <= silentAfter) return undefined;
+    const text = `Gateway ${name} has ${rows} of counts not in this ledger yet, the oldest of ${inLargestUnit(Math.max(age, silentAfter))} ago.`;
     return { code: 'counts_waiting', text };
   }
   if (heardAgo >= quiet) return undefined;

@@ -1,6 +1,6 @@
 import type { FleetSettings } from '../config/snapshot.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
-import type { FleetRows } from './fleetView.ts';
+import { type FleetRows, monotonicNow } from './fleetView.ts';
 import { forgetGateway } from './forget.ts';
 import { Members } from './members.ts';
 import { Membership, markGone } from './membership.ts';
@@ -77,8 +77,9 @@ export class Heartbeats {
       this.#membership = new Membership(this.#store, identity);
     }
     await this.#membership.beat(state);
+    const askedAt = monotonicNow();
     const gateways = { ...(await this.#membership.read()), unheard: this.#unheard };
-    this.#post({ kind: 'gateways', gateways, self: this.#membership.instance });
+    this.#post({ kind: 'gateways', gateways, self: this.#membership.instance, askedAt });
     this.#checkMembers(gateways);
   }
 

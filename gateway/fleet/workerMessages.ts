@@ -47,8 +47,8 @@ export type MembershipCommand =
   | { readonly kind: 'forget'; readonly id: number; readonly name: string; readonly reason: string };
 
 export type MembershipReport =
-  /** After a heartbeat. `self`: the id of this gateway. */
-  | { readonly kind: 'gateways'; readonly gateways: FleetRows; readonly self: string }
+  /** After a heartbeat. `self`: the id of this gateway. `askedAt`: when the store was asked, by `monotonicNow`. */
+  | { readonly kind: 'gateways'; readonly gateways: FleetRows; readonly self: string; readonly askedAt: number }
   /** A heartbeat could not be written. */
   | { readonly kind: 'unheard'; readonly reason: string }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: MembershipAnswer };

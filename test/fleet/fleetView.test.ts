@@ -59,6 +59,29 @@ describe('the state of a gateway', () => {
     expect(view.problem).toBeUndefined();
   });
 
+  it('is as old as the question to the store, however late the report is read', () => {
+    const { view, pass } = viewOf([gatewayRow('a', now)]);
+    pass(60_000);
+    view.update({ now: now + 1_000, rows: [gatewayRow('a', now + 1_000)], unheard: [] }, 1_000);
+    expect(view.problem).toBe('no answer for 59 s');
+  });
+
+  it('is kept if the store was set back to a time before the gateway started', () => {
+    const rows = ['a', 'b', 'c'].map((name) => gatewayRow(name, now));
+    const { view, pass } = viewOf([...rows, gatewayRow('d', now, { leftAt: now })]);
+    pass(2_000);
+    const restored = [gatewayRow('a', now + 2_000), gatewayRow('b', now - day, { leftAt: now - day })];
+    view.update({ now: now + 2_000, rows: restored, unheard: [] });
+    expect(statesOf(view)).toEqual(['a heard', 'b heard', 'c heard']);
+    pass(8_001);
+    expect(statesOf(view)).toEqual(['a heard', 'b silent', 'c silent']);
+    const back = rows.map((row) => ({ ...row, heard: now + 10_000 }));
+    view.update({ now: now + 10_000, rows: back, unheard: [] });
+    expect(statesOf(view)).toEqual(['a heard', 'b heard', 'c heard']);
+    view.update({ now: now + 10_000, rows: back.map((row) => ({ ...row, leftAt: now + 10_000 })), unheard: [] });
+    expect(statesOf(view)).toEqual(['a left', 'b left', 'c left']);
+  });
+
   it('is silent for an address from which no gateway was heard', () => {
     expect(viewOf([], ['10.0.0.9']).view.instances).toMatchObject([
       { name: '10.0.0.9', state: 'silent', heardAgo: undefined },
@@ -182,6 +205,22 @@ describe('what is missing in the shared ledger', () => {
       [],
     ],
     [
+      'counts that wait since before the clock of the gateway was set back',
+      [gatewayRow('gw-2', now, { spooled: 3, spooledSince: now + 3_600_000 })],
+      [],
+      ['counts_waiting: Gateway gw-2 has 3 rows of counts not in this ledger yet, the oldest of 10 s ago.'],
+    ],
+    [
+      'a gateway whose clock is behind or ahead by more than an hour',
+      [gatewayRow('a', now, { skewMs: -3_600_001 }), gatewayRow('b', now, { skewMs: 7_200_000 })],
+      [],
+      [
+        'clock_differs: The clock of gateway a is 1 h behind: its calls have the wrong time.',
+        'clock_differs: The clock of gateway b is 2 h ahead: its calls have the wrong time.',
+      ],
+    ],
+    ['nothing because a clock differs by less', [gatewayRow('a', now, { skewMs: -3_600_000 })], [], []],
+    [
       'the counts of a gateway that is gone',
       [gatewayRow('gw-4', now - 2 * day, { goneAt: now, spooled: 1 })],
       [],
@@ -196,6 +235,13 @@ describe('what is missing in the shared ledger', () => {
     ['nothing of a gateway that has left', [gatewayRow('gw-4', now - day, { leftAt: now - day })], [], []],
   ])('is %s', (_name, rows, unheard, expected) => {
     expect(gapsIn(rows, unheard)).toEqual(expected);
+  });
+
+  it('is a clock that differs by more than a tenth of a short quiet period', () => {
+    const codes = (skewMs: number) =>
+      ledgerGaps(viewOf([gatewayRow('a', now, { skewMs })]).view, silentAfter, 3_600_000).map(({ code }) => code);
+    expect(codes(360_001)).toEqual(['clock_differs']);
+    expect(codes(360_000)).toEqual([]);
   });
 
   it('is unknown while the store does not answer', () => {

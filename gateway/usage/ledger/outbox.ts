@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
 
@@ -16,7 +16,7 @@ const bytesPerRow = 100;
 export interface OutboxState {
   /** The random id of this ledger in the fleet. */
   readonly instance: string;
-  /** The number of this run: epoch ms, larger than that of every earlier run. */
+  /** The number of this run: about epoch µs, larger than that of every earlier run. */
   readonly epoch: number;
   /** The oldest batch; undefined: nothing waits. */
   readonly oldest: { readonly epoch: number; readonly seq: number } | undefined;
@@ -65,8 +65,9 @@ export class Outbox {
     this.#database = database;
     const meta = (key: string): unknown => this.#get('SELECT value FROM meta WHERE key = ?', key)?.['value'];
     this.instance = String(meta('instance') ?? instance);
-    // A clock that was set back must not repeat an earlier epoch.
-    this.epoch = Math.max(now, Number(meta('epoch') ?? 0) + 1);
+    // A clock that was set back must not repeat an earlier epoch. Two copies of a ledger that start at the same time must not
+    // have the same one: the store would take their batches for the same.
+    this.epoch = Math.max(now * 1_000, Number(meta('epoch') ?? 0)) + randomInt(1, 1_000_000);
     const values = [this.instance, this.epoch];
     this.#run(`INSERT OR REPLACE INTO meta VALUES ('instance', ?), ('epoch', ?), ('seq', 0)`, ...values);
     this.#add = database.prepare(`INSERT INTO outbox_rows (epoch, seq, ${columns.join(', ')})

@@ -56,11 +56,12 @@ it('keeps nothing without a fleet', () => {
 
 it('first tells the store that the gateway runs, then keeps each batch until it is removed', () => {
   const { ledger, store, clock } = openLedger({ spool });
-  expect(oldestIn(store)).toMatchObject({ epoch: noon, seq: 1, began: noon, seen: noon, restarted: null, rows: [] });
-  expect(ledger.outbox).toMatchObject({ oldest: { epoch: noon, seq: 1 }, rows: 0, since: noon });
+  const { epoch } = ledger.outbox ?? {};
+  expect(oldestIn(store)).toMatchObject({ epoch, seq: 1, began: noon, seen: noon, restarted: null, rows: [] });
+  expect(ledger.outbox).toMatchObject({ oldest: { epoch, seq: 1 }, rows: 0, since: noon });
   clock.time += 5000;
   ledger.add([row({ client: 'a' }), row({ client: 'b' })]);
-  expect(ledger.outbox).toMatchObject({ oldest: { epoch: noon, seq: 1 }, rows: 2 });
+  expect(ledger.outbox).toMatchObject({ oldest: { epoch, seq: 1 }, rows: 2 });
   const [first, second, ...others] = send(ledger, store);
   expect([first?.rows, others]).toEqual([[], []]);
   expect(second).toMatchObject({ seq: 2, began: noon, seen: noon + 5000, salt: ledger.salt });
@@ -117,13 +118,25 @@ it('counts the next run with a larger number, also if the clock was set back', (
   ledger.close();
   const { ledger: later } = openLedger({ store, spool }, noon - 1000);
   later.add([row({ requests: 5 })]);
-  expect(later.outbox).toMatchObject({ instance: ledger.outbox?.instance, epoch: noon + 1 });
+  const [earlier, last] = [ledger, later].map(({ outbox }) => outbox);
+  expect(last?.instance).toBe(earlier?.instance);
+  expect(last?.epoch).toBeGreaterThan(earlier?.epoch ?? 0);
   const sent = send(later, store);
   expect(sent.map(({ epoch, seq, rows }) => [epoch, seq, rows.length])).toEqual([
-    [noon, 1, 0],
-    [noon, 2, 1],
-    [noon + 1, 1, 1],
+    [earlier?.epoch, 1, 0],
+    [earlier?.epoch, 2, 1],
+    [last?.epoch, 1, 1],
   ]);
+});
+
+it('gives two copies of a ledger that start at the same time different numbers', () => {
+  const { ledger, store } = openLedger({ spool });
+  ledger.close();
+  const copy = `${store}.copy`;
+  copyFileSync(store, copy);
+  // With a clock that was set back, only the file determines the next number.
+  const epochs = [store, copy].map((file) => openLedger({ store: file, spool }, noon - 1000).ledger.outbox?.epoch);
+  expect(new Set(epochs).size).toBe(2);
 });
 
 it('sends what a restored ledger repeats with the numbers that the store knows', () => {
@@ -152,7 +165,7 @@ it('keeps the id of the gateway if the file has to be replaced, and tells the st
   rmSync(store);
   clock.time += 5000;
   ledger.add([row()]);
-  expect(ledger.outbox).toMatchObject({ instance, epoch: noon + 5000 });
+  expect(ledger.outbox).toMatchObject({ instance });
   expect(send(ledger, store)).toMatchObject([{ seq: 1, began: noon + 5000, restarted: noon + 5000, rows: [row()] }]);
 });
 
