@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openLedgerFileToRead } from '../usage/ledger/file.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
-import { type BatchOutcome, type FleetBatch, writeBatch } from './batch.ts';
 import type { Sql } from './postgres.ts';
+import { schemaName } from './schema.ts';
 import { isStatementFailure, isTransient } from './storeConnection.ts';
 
 // The pause after a failure doubles from the first to the longest. A store that comes back is used within the longest.
@@ -10,6 +10,31 @@ const firstPauseMs = 250;
 const longestPauseMs = 4_000;
 // After this time, a batch is sent again although the ledger still has it. The store then knows it.
 const removalMs = 1_000;
+
+/** One batch of counts, as it waits in the outbox of a gateway. Instants in epoch ms. */
+export interface FleetBatch {
+  /** The gateway. */
+  readonly instance: string;
+  /** The run of the gateway. */
+  readonly epoch: number;
+  /** The number of the batch in this run, from 1. */
+  readonly seq: number;
+  /** The start of the run, or of the time since which it has counted without a gap. */
+  readonly began: number;
+  readonly seen: number;
+  /** When coverage restarted; undefined if it continues. */
+  readonly restarted: number | undefined;
+  /** The salt of the tags in the rows. */
+  readonly salt: string;
+  /** The `UsageBatch` as JSON. */
+  readonly rows: string;
+}
+
+/**
+ * `applied`: the counts were added. `known`: the store had the batch already. `gap`: the store had lost earlier batches of
+ * this gateway, so coverage restarts.
+ */
+export type BatchOutcome = 'applied' | 'known' | 'gap';
 
 export interface ShipperEvents {
   /** Removes the batch from the ledger. The result arrives at `onOutbox`. */
@@ -123,4 +148,14 @@ function readOldestBatch(file: string): FleetBatch | undefined {
   } finally {
     database.close();
   }
+}
+
+/** Adds a batch to the store, exactly once however often it is sent. @throws StoreError */
+export async function writeBatch(sql: Sql, batch: FleetBatch): Promise<BatchOutcome> {
+  const { instance, epoch, seq, began, seen, restarted, salt, rows } = batch;
+  const [row] = await sql.query<{ outcome: BatchOutcome }>(
+    `SELECT ${schemaName}.write_batch_1($1, $2, $3, $4, $5, $6, $7, $8) AS outcome`,
+    [instance, epoch, seq, began, seen, restarted ?? null, salt, rows],
+  );
+  return row?.outcome ?? 'applied';
 }

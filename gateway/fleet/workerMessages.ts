@@ -1,11 +1,11 @@
 import type { FleetSettings } from '../config/snapshot.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { LedgerSettings } from '../usage/ledger/writableLedger.ts';
-import type { BatchOutcome } from './batch.ts';
 import type { FleetRows } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
 import type { GatewayIdentity, GatewayState } from './membership.ts';
 import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
+import type { BatchOutcome } from './shipper.ts';
 
 /** The `workerData` of the thread that talks to the shared store. */
 export interface FleetWorkerData {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type FleetBatch, writeBatch } from '../../gateway/fleet/batch.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
 import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
+import { type FleetBatch, writeBatch } from '../../gateway/fleet/shipper.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeBatch } from '../../gateway/fleet/batch.ts';
 import { maintainStore } from '../../gateway/fleet/maintenance.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
 import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
+import { writeBatch } from '../../gateway/fleet/shipper.ts';
 import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
 import { day, ledgerWith, row } from '../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';

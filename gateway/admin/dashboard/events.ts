@@ -6,6 +6,8 @@ const maxStreams = 32;
 const pollMs = 1_000;
 /** An unchanged status is repeated after this time, so that the page detects a dead connection. */
 const repeatMs = 5_000;
+/** Times that every heartbeat of a fleet changes. They alone are no change of the status. */
+const heartbeatTimes = new Set(['now', 'heard', 'clock_skew_ms']);
 /** A client that does not read is disconnected at this many unread bytes. */
 const maxUnreadBytes = 1_048_576;
 
@@ -26,6 +28,7 @@ export class StatusEvents {
   #isPolling = false;
   /** True if a stream was opened since the last event. */
   #hasNewStream = false;
+  /** The last status that was sent, without these times. */
   #lastStatus = '';
   #lastSentAt = 0;
 
@@ -69,12 +72,13 @@ export class StatusEvents {
     const hasNewStream = this.#hasNewStream;
     this.#hasNewStream = false;
     // Without a status no event is sent, and the page reports after a while that the gateway does not answer.
-    const status = await this.#gateway.status().then(JSON.stringify, () => '');
+    const status = await this.#gateway.status().catch(() => undefined);
     this.#isPolling = false;
     const now = this.#gateway.clock.now();
-    const isDue = hasNewStream || status !== this.#lastStatus || Math.abs(now - this.#lastSentAt) >= repeatMs;
-    if (isDue) [this.#lastStatus, this.#lastSentAt] = [status, now];
-    this.#send(isDue && status !== '' ? `event: status\ndata: ${status}\n\n` : ': nothing new\n\n');
+    const compared = JSON.stringify(status, (key, value) => (heartbeatTimes.has(key) ? undefined : value)) ?? '';
+    const isDue = hasNewStream || compared !== this.#lastStatus || Math.abs(now - this.#lastSentAt) >= repeatMs;
+    if (isDue) [this.#lastStatus, this.#lastSentAt] = [compared, now];
+    this.#send(isDue && status ? `event: status\ndata: ${JSON.stringify(status)}\n\n` : ': nothing new\n\n');
   }
 
   #send(text: string): void {

@@ -1,6 +1,11 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import express from 'express';
 import { describe, expect, it } from 'vitest';
+import { StatusEvents } from '../../../gateway/admin/dashboard/events.ts';
 import { sessionLifetime } from '../../../gateway/admin/dashboard/sessions.ts';
+import { serve } from '../../discovery/server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { start, startRemoteAdmin } from '../remoteAdmin.ts';
 
@@ -20,6 +25,34 @@ describe('the events', () => {
     await eventually(() => expect(heard).toContain('"generation":2'));
     await eventually(() => expect(heard).toMatch(/\n: nothing new\n\n/), 4_000);
     expect(heard.match(/event: status/g)?.length).toBe(2);
+    stream.destroy();
+  });
+
+  it('do not repeat a status that differs only in the times of the heartbeats of a fleet', async () => {
+    let polls = 0;
+    let spooled = 0;
+    const events = new StatusEvents({
+      status: async () => {
+        polls += 1;
+        return { fleet: { now: `${polls}`, gateways: [{ heard: `${polls}`, clock_skew_ms: polls, spooled }] } };
+      },
+      ready: () => true,
+      admits: () => 'session',
+      clock: { now: () => start },
+    });
+    const { port } = await serve(express().get('/', events.handle));
+    const outgoing = request({ port, host: '127.0.0.1' });
+    outgoing.end();
+    const [stream] = await once(outgoing, 'response');
+    let heard = '';
+    stream.setEncoding('utf8').on('data', (piece: string) => {
+      heard += piece;
+    });
+    await eventually(() => expect(heard).toMatch(/\n: nothing new\n\n/), 4_000);
+    expect(heard.match(/event: status/g)).toHaveLength(1);
+    expect(heard).toContain('"heard":"1"');
+    spooled = 1;
+    await eventually(() => expect(heard).toMatch(/"heard":"\d+","clock_skew_ms":\d+,"spooled":1/), 4_000);
     stream.destroy();
   });
 
