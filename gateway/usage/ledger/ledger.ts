@@ -193,7 +193,9 @@ export class Ledger implements WritableLedger {
     this.#salt = this.#store.salt;
     // A file that was created during the run has no counts of the time before.
     if (this.#seen > 0) this.#began = now;
-    const { latest } = this.#store;
+    const { latest, countedAlone } = this.#store;
+    if (countedAlone)
+      this.#interrupt('The gateway has counted requests without the fleet: they are not in the shared ledger.');
     if (latest > now + toleranceMs) {
       const [last, present] = [instant(latest), instant(now)];
       this.#interrupt(

@@ -25,10 +25,14 @@ export class SqliteStore {
   readonly mark: string;
   /** The latest instant in the file when it was opened, epoch ms. */
   readonly latest: number;
+  /** Requests were counted without the fleet since the gateway left it, so the shared store does not have them. */
+  readonly countedAlone: boolean;
   readonly #file: string;
   readonly #database: DatabaseSync;
   readonly #writer: LedgerWriter;
   readonly #outbox: Outbox | undefined;
+  /** The gateway has left its fleet: `fleet.store` was removed. */
+  readonly #hasLeftFleet: boolean;
   #salt: string;
   /** The state of the file and its journal after the last transaction. */
   #lastStats: { readonly file: Stats; readonly journal: Stats };
@@ -50,6 +54,8 @@ export class SqliteStore {
       const { seen } = this.#database.prepare('SELECT MAX(seen) AS seen FROM runs').get() ?? {};
       this.latest = Math.max(Number(seen ?? 0), latestRequest(this.#database));
       this.mark = String(meta.get('mark')?.['value'] ?? '');
+      this.countedAlone = outbox !== undefined && meta.get('alone') !== undefined;
+      this.#hasLeftFleet = outbox === undefined && meta.get('instance') !== undefined;
       this.#outbox =
         outbox && inTransaction(this.#database, () => new Outbox(this.#database, outbox.now, outbox.instance));
     } catch (error) {
@@ -119,6 +125,7 @@ export class SqliteStore {
   /** Adds a batch, and `mark`, if given. Within `transaction`. */
   add(batch: UsageBatch, settings: LedgerSettings, mark?: string): void {
     this.#writer.add(batch, limitsOf(settings), mark);
+    if (this.#hasLeftFleet && batch.length > 0) this.#database.exec(`INSERT OR REPLACE INTO meta VALUES ('alone', 1)`);
     this.#added = { rows: batch, spool: settings.spool ?? Number.POSITIVE_INFINITY };
   }
 
@@ -143,6 +150,7 @@ export class SqliteStore {
   /** Restarts coverage: no quiet period begins before this run. Within `transaction`. */
   restartCoverage(): void {
     this.#database.exec('DELETE FROM runs');
+    if (this.#outbox) this.#database.exec(`DELETE FROM meta WHERE key = 'alone'`);
     this.#run = undefined;
     this.#isRestart = true;
   }

@@ -169,6 +169,30 @@ it('keeps the id of the gateway if the file has to be replaced, and tells the st
   expect(send(ledger, store)).toMatchObject([{ seq: 1, began: noon + 5000, restarted: noon + 5000, rows: [row()] }]);
 });
 
+it('restarts coverage once if the gateway has counted without the fleet meanwhile', () => {
+  const { ledger, store, clock } = openLedger({ spool });
+  ledger.add([row()]);
+  ledger.close();
+  const later = (options: { spool?: number }) => {
+    clock.time += 5000;
+    return openLedger({ store, ...options }, clock.time).ledger;
+  };
+  const restarts = (one: Ledger) => send(one, store).flatMap(({ restarted }) => restarted ?? []);
+  later({}).close();
+  const idle = later({ spool });
+  expect(restarts(idle)).toEqual([]);
+  idle.close();
+
+  const alone = later({});
+  alone.add([row()]);
+  alone.close();
+  const back = later({ spool });
+  expect(restarts(back)).toEqual([clock.time]);
+  expect(back.incident?.text).toMatch(/without the fleet.*Coverage restarts/);
+  back.close();
+  expect(restarts(later({ spool }))).toEqual([]);
+});
+
 it('marks rows with the salt of their tags', () => {
   const { ledger, store } = openLedger({ spool });
   const { salt } = ledger;
