@@ -234,7 +234,11 @@ const migrations: readonly string[] = [`${tables} ${clientName} ${createPartitio
 export async function migrate(postgres: Postgres): Promise<void> {
   await postgres.transaction(async (sql) => {
     await sql.query(`SELECT pg_advisory_xact_lock(${migrationLock})`);
-    await sql.query(`CREATE SCHEMA IF NOT EXISTS ${schemaName}`);
+    const [{ exists } = { exists: false }] = await sql.query<{ exists: boolean }>(
+      `SELECT to_regnamespace('${schemaName}') IS NOT NULL AS exists`,
+    );
+    // IF NOT EXISTS would need the privilege to create schemas, even if there is nothing to create.
+    if (!exists) await sql.query(`CREATE SCHEMA ${schemaName}`);
     await sql.query(`SET LOCAL search_path TO ${schemaName}`);
     const { version, compatible } = await versionOf(sql);
     if (compatible > storeVersion) throw tooNew(version);

@@ -139,6 +139,20 @@ describe('migrate', () => {
     await sql.close();
   });
 
+  it('needs no privilege to create schemas if the schema exists, and says if the privilege is missing', async () => {
+    const url = await server.database();
+    const owner = await Postgres.open({ store: url, passwordFile: undefined });
+    await owner.query('CREATE ROLE app LOGIN');
+    const sql = await Postgres.open({ store: url.replace('gateway@', 'app@'), passwordFile: undefined });
+    await expect(migrate(sql)).rejects.toThrow('permission denied for database');
+    await owner.query('CREATE SCHEMA version_gateway AUTHORIZATION app');
+    await migrate(sql);
+    expect(await fleetSalt(sql, 'ours')).toBe('ours');
+    expect(await writeBatch(sql, batchOf([rowOf({})]))).toBe('applied');
+    await sql.close();
+    await owner.close();
+  });
+
   it('accepts a later schema that is compatible, and refuses any other', async () => {
     const sql = await store();
     await sql.query(`UPDATE version_gateway.meta SET value = '7' WHERE key = 'version'`);
