@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { openLedgerFileToRead } from '../usage/ledger/file.ts';
 import { subjects } from '../usage/ledger/schema.ts';
-import { hourMs } from '../usage/ledger/spans.ts';
+import { dayMs, hourMs } from '../usage/ledger/spans.ts';
 import { type Postgres, type Sql, StoreError } from './postgres.ts';
 import { fleetSalt, migrate, schemaName, sumTables } from './schema.ts';
 
@@ -81,9 +81,12 @@ async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<Impor
   );
   if (mine === undefined) return earlierImport(sql, id, until, file);
   const own = (await fleetSalt(sql, salt)) === salt;
-  const { first, last } = ledger.prepare('SELECT MIN(span) AS first, MAX(span) AS last FROM version_hour').get() ?? {};
+  const { first } = ledger.prepare('SELECT MIN(span) AS first FROM version_hour').get() ?? {};
   const from = Number(first ?? 0) * hourMs;
-  await sql.query(`SELECT ${schemaName}.create_partitions($1, $2)`, [from, Number(last ?? 0) * hourMs]);
+  const days = ledger.prepare('SELECT DISTINCT span FROM version_day ORDER BY span').all();
+  await sql.query(`SELECT ${schemaName}.create_partitions(day, day) FROM unnest($1::bigint[]) AS day`, [
+    days.map(({ span }) => Number(span) * dayMs),
+  ]);
   for (const subject of subjects) await copyNames(sql, ledger, subject, own);
   for (const { name, keys, counts } of sumTables)
     await copyTable(

@@ -183,7 +183,9 @@ const writeBatch = `
     END IF;
     IF json_array_length(p_rows) = 0 THEN RETURN outcome; END IF;
     SELECT value INTO own_salt FROM ${schemaName}.meta WHERE key = 'salt';
-    PERFORM ${schemaName}.create_partitions(MIN(hour), MAX(hour)) FROM json_to_recordset(p_rows) AS r(hour bigint);
+    -- Not from the first to the last hour: with a clock that began in 1970 these are more partitions than can be locked at once.
+    PERFORM ${schemaName}.create_partitions(hour, hour)
+      FROM (SELECT DISTINCT hour FROM json_to_recordset(p_rows) AS r(hour bigint) ORDER BY 1) AS hours;
     INSERT INTO ${schemaName}.versions (name) SELECT DISTINCT version FROM json_to_recordset(p_rows) AS r(version text)
       WHERE NOT EXISTS (SELECT 1 FROM ${schemaName}.versions WHERE name = version) ORDER BY 1 ON CONFLICT DO NOTHING;
     INSERT INTO ${schemaName}.routes (name) SELECT DISTINCT route FROM json_to_recordset(p_rows) AS r(route text)

@@ -109,6 +109,17 @@ describe('a batch', () => {
     await sql.close();
   });
 
+  it('may have rows from before the clock was set, many years apart', async () => {
+    const sql = await store();
+    expect(await writeBatch(sql, batchOf([rowOf({ hour: 0, first: 1, last: 2, used: 2 }), rowOf({})]))).toBe('applied');
+    expect(await clients(sql, 'client_day')).toEqual(['user-agent:curl 2']);
+    const [tables] = await sql.query<{ count: number }>(
+      `SELECT COUNT(*) AS count FROM pg_inherits WHERE inhparent = 'version_gateway.client_hour'::regclass`,
+    );
+    expect(tables?.count).toBeLessThanOrEqual(10);
+    await sql.close();
+  });
+
   it('is exact with ten gateways that write the same clients at once, each batch twice', async () => {
     const sql = await store(10);
     const gateways = Array.from({ length: 10 }, () => randomUUID());
