@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
+import { failureOf } from '../usage/ledger/failure.ts';
 import { openLedgerFileToRead } from '../usage/ledger/file.ts';
 import { subjects } from '../usage/ledger/schema.ts';
 import { dayMs, hourMs } from '../usage/ledger/spans.ts';
@@ -38,6 +39,9 @@ export async function importLedger(postgres: Postgres, file: string): Promise<Im
     assertCurrent(ledger, file);
     await migrate(postgres);
     return await postgres.transaction((sql) => copy(sql, ledger, file));
+  } catch (error) {
+    if (error instanceof ImportError || error instanceof StoreError) throw error;
+    throw new ImportError(`${file} cannot be read: ${failureOf(error).reason}.`);
   } finally {
     ledger.close();
   }

@@ -99,7 +99,7 @@ export class Postgres implements Sql, Transactions {
     } catch (error) {
       // A broken connection would not answer.
       if (!connection.isBroken) await connection.query('ROLLBACK').catch(() => {});
-      throw storeError(error);
+      throw error;
     } finally {
       connection.release();
     }

@@ -70,7 +70,10 @@ describe('importLedger', () => {
     const writer = new DatabaseSync(file);
     writer.exec(`UPDATE runs SET seen = ${now + day}`);
     writer.close();
-    await expect(importLedger(sql, file)).rejects.toThrow('and has been written since.');
+    await expect(importLedger(sql, file)).rejects.toMatchObject({
+      name: 'ImportError',
+      message: expect.stringContaining('and has been written since.'),
+    });
     expect(ledger.problem).toBeUndefined();
     await sql.close();
   });
@@ -81,7 +84,10 @@ describe('importLedger', () => {
     const writer = new DatabaseSync(file);
     writer.exec(`INSERT INTO meta VALUES ('instance', '1b4e28ba-2fa1-11d2-883f-0016d3cca427')`);
     writer.close();
-    await expect(importLedger(sql, file)).rejects.toThrow('Import a copy from before it joined.');
+    await expect(importLedger(sql, file)).rejects.toMatchObject({
+      name: 'ImportError',
+      message: expect.stringContaining('Import a copy from before it joined.'),
+    });
     expect(await sql.query('SELECT * FROM version_gateway.version_day')).toEqual([]);
     await sql.close();
   });
@@ -91,6 +97,20 @@ describe('importLedger', () => {
     await expect(importLedger(sql, '/no/such/usage.db')).rejects.toThrow(
       '/no/such/usage.db cannot be read: there is no such file.',
     );
+    await sql.close();
+  });
+
+  it('blames a damaged file, not the store, and changes nothing', async () => {
+    const sql = await emptyStore();
+    const { file } = ledgerWith([row('v1', 'user-agent:curl', now)], now - day);
+    const database = new DatabaseSync(file);
+    database.exec('DROP TABLE pair_day');
+    database.close();
+    await expect(importLedger(sql, file)).rejects.toMatchObject({
+      name: 'ImportError',
+      message: expect.stringMatching(/cannot be read: .*pair_day/),
+    });
+    expect(await sql.query('SELECT * FROM version_gateway.imports')).toEqual([]);
     await sql.close();
   });
 
