@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { Compose } from './compose.ts';
@@ -41,8 +42,6 @@ export function withoutRoutingMesh(text: string, port: string): string {
   return stringify(stack);
 }
 
-const hostAddress = '{{(index .IPAM.Config 0).Gateway}}';
-
 const frontRoutes = `routes:
   /v1: { upstream: "http://gateway:8080", prefix: forward }
   /v2: { upstream: "http://gateway:8080", prefix: forward }
@@ -71,7 +70,11 @@ export function swarmWith({ folder, env }: ComposeProject, compose: Compose) {
     /** Creates a Swarm of this machine. Returns the address under which its tasks reach the machine. */
     async init(): Promise<string> {
       await docker('swarm', 'init', '--advertise-addr', '127.0.0.1', '--listen-addr', '127.0.0.1:2377');
-      return (await docker('network', 'inspect', 'bridge', '--format', hostAddress)).trim();
+      // Not from `docker network inspect`: a new engine does not report the gateway of its default bridge.
+      const [bridge] = networkInterfaces()['docker0'] ?? [];
+      if (bridge === undefined)
+        throw new Error('The engine has no bridge docker0, over which tasks reach this machine.');
+      return bridge.address;
     },
     async prepare(secrets: Readonly<Record<string, string>>): Promise<void> {
       for (const [secret, text] of Object.entries(secrets)) {
