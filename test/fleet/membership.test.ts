@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   deleteFormer,
   type GatewayState,
@@ -7,21 +7,17 @@ import {
   ownAddresses,
   readGateways,
 } from '../../gateway/fleet/membership.ts';
-import { Postgres } from '../../gateway/fleet/postgres.ts';
-import { migrate, schemaName } from '../../gateway/fleet/schema.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import type { Sql } from '../../gateway/fleet/postgres.ts';
+import { schemaName } from '../../gateway/fleet/schema.ts';
+import { type PostgresServer, startStore } from '../support/postgres.ts';
 import { gatewayState, identity } from './gatewayRow.ts';
 
 let server: PostgresServer;
-let sql: Postgres;
+let sql: Sql;
 beforeAll(async () => {
-  server = await startPostgres();
-  sql = await Postgres.open({ store: await server.database(), passwordFile: undefined });
-  await migrate(sql);
-});
-afterAll(async () => {
-  await sql.close();
-  await server.stop();
+  const opened = await startStore();
+  ({ server, sql } = opened);
+  return opened.close;
 });
 afterEach(() => sql.query(`TRUNCATE ${schemaName}.gateways`));
 

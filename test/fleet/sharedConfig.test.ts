@@ -1,21 +1,16 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { acceptedRecord, configHash } from '../../gateway/config/acceptedConfig.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { Postgres } from '../../gateway/fleet/postgres.ts';
-import { migrate, schemaName } from '../../gateway/fleet/schema.ts';
+import type { Sql } from '../../gateway/fleet/postgres.ts';
+import { schemaName } from '../../gateway/fleet/schema.ts';
 import { readSharedConfig, writeSharedConfig } from '../../gateway/fleet/sharedConfig.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { startStore } from '../support/postgres.ts';
 
-let server: PostgresServer;
-let sql: Postgres;
+let sql: Sql;
 beforeAll(async () => {
-  server = await startPostgres();
-  sql = await Postgres.open({ store: await server.database(), passwordFile: undefined });
-  await migrate(sql);
-});
-afterAll(async () => {
-  await sql.close();
-  await server.stop();
+  const opened = await startStore();
+  ({ sql } = opened);
+  return opened.close;
 });
 afterEach(() => sql.query(`TRUNCATE ${schemaName}.accepted`));
 

@@ -5,6 +5,7 @@ import { gatherFacts } from '../../gateway/retirement/facts.ts';
 import { usageReport } from '../../gateway/usage/report/usageReport.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
+import { noUsage } from '../browser/sampleUsage.ts';
 import { versionOf } from '../lifecycle/versions.ts';
 import { readersOn } from '../support/fleetLedger.ts';
 import { day, ledgerWith, row } from '../support/ledgerWith.ts';
@@ -175,24 +176,11 @@ it('the facts include the problem of a query that failed', async () => {
     return [];
   };
   const queries: UsageQueries = {
+    ...noUsage,
+    byRoute: failing,
     get problem() {
       return problem;
     },
-    coveredSince: async () => 0,
-    totals: async () => [],
-    byClient: async () => [],
-    newClients: async () => [],
-    byRoute: failing,
-    series: async () => [],
-    clientSeries: async () => [],
-    movement: async () => [],
-    instances: async () => undefined,
-    instanceDays: async () => [],
-    lastUsed: async () => new Map(),
-    pastClients: async () => [],
-    folded: async () => 0,
-    problems: [],
-    waitingRows: 0,
   };
   const snapshot = snapshotFrom({ routes: { '/v1': upstream } });
   const sources = { snapshot, queries, report: { versions: [], workers: [] } };

@@ -1,13 +1,13 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, onTestFinished } from 'vitest';
 import { FleetLedger } from '../../gateway/fleet/ledger.ts';
-import { Postgres } from '../../gateway/fleet/postgres.ts';
-import { migrate, schemaName } from '../../gateway/fleet/schema.ts';
+import type { Transactions } from '../../gateway/fleet/postgres.ts';
+import { schemaName } from '../../gateway/fleet/schema.ts';
 import type { LedgerDatabase } from '../../gateway/usage/ledger/database.ts';
 import type { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { lengths } from '../../gateway/usage/ledger/spans.ts';
-import { type PostgresServer, startPostgres } from './postgres.ts';
+import { startStore } from './postgres.ts';
 import { readLedger } from './readLedger.ts';
 
 /** The gateway that counted all requests of a copied ledger. */
@@ -23,17 +23,13 @@ export const readersOn: readonly (readonly [database: string, () => (ledger: Led
 
 /** Must be called while a suite is defined. All copies are made in one database, one after the other. */
 function readerOfCopies(): (ledger: Ledger) => LedgerReader {
-  let opened: Promise<{ server: PostgresServer; store: string; postgres: Postgres }> | undefined;
-  afterAll(async () => {
-    const { server, postgres } = (await opened) ?? {};
-    await postgres?.close();
-    await server?.stop();
-  });
+  let opened: ReturnType<typeof startStore> | undefined;
+  afterAll(async () => (await opened)?.close());
   return ({ settings: { store: file, names } }) => {
     const tables = tablesIn(file);
-    opened ??= openStore();
-    const copied = opened.then(async ({ store, postgres }) => {
-      await copyTo(postgres, tables);
+    opened ??= startStore();
+    const copied = opened.then(async ({ store, sql }) => {
+      await copyTo(sql, tables);
       return FleetLedger.open({ store, passwordFile: undefined });
     });
     const reader = new LedgerReader(onceReady(copied));
@@ -41,14 +37,6 @@ function readerOfCopies(): (ledger: Ledger) => LedgerReader {
     onTestFinished(() => reader.close());
     return reader;
   };
-}
-
-async function openStore() {
-  const server = await startPostgres();
-  const store = await server.database();
-  const postgres = await Postgres.open({ store, passwordFile: undefined });
-  await migrate(postgres);
-  return { server, store, postgres };
 }
 
 function onceReady(ledger: Promise<FleetLedger>): LedgerDatabase {
@@ -78,8 +66,8 @@ export function tablesIn(file: string): ReadonlyMap<string, Rows> {
 }
 
 /** Replaces the rows of a store by those of a ledger file, as if one gateway had counted them. */
-export async function copyTo(postgres: Postgres, tables: ReadonlyMap<string, Rows>): Promise<void> {
-  await postgres.transaction(async (sql) => {
+export async function copyTo(store: Transactions, tables: ReadonlyMap<string, Rows>): Promise<void> {
+  await store.transaction(async (sql) => {
     const names = [...tables.keys()].filter((name) => name !== 'meta');
     await sql.query(`SET LOCAL search_path TO ${schemaName}`);
     await sql.query(`TRUNCATE ${names.join(', ')}, gateways, version_day_instance`);

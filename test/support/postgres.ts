@@ -6,6 +6,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { migrate } from '../../gateway/fleet/schema.ts';
 
 // PostgreSQL refuses to run as root.
 const nobody = 65_534;
@@ -85,6 +87,19 @@ export async function startPostgres(): Promise<PostgresServer> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A server with a store that has its tables, and a connection to it. `close` stops both. */
+export async function startStore() {
+  const server = await startPostgres();
+  const store = await server.database();
+  const sql = await Postgres.open({ store, passwordFile: undefined });
+  await migrate(sql);
+  const close = async (): Promise<void> => {
+    await sql.close();
+    await server.stop();
+  };
+  return { server, store, sql, close };
 }
 
 /** The folder with PostgreSQL's programs. As root it is a copy, because another user may not read the checkout. */

@@ -4,12 +4,12 @@ import { fleetAsText, fleetSummary } from '../../../gateway/cli/output/fleetText
 import { type FleetJson, fleetJson } from '../../../gateway/fleet/fleetJson.ts';
 import { instancesOf, stopBlockers } from '../../../gateway/fleet/fleetView.ts';
 import { Membership, markGone } from '../../../gateway/fleet/membership.ts';
-import { Postgres } from '../../../gateway/fleet/postgres.ts';
-import { migrate, schemaName } from '../../../gateway/fleet/schema.ts';
+import type { Sql } from '../../../gateway/fleet/postgres.ts';
+import { schemaName } from '../../../gateway/fleet/schema.ts';
 import { activeLoad, gatewayRow, gatewayState, identity } from '../../fleet/gatewayRow.ts';
 import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
 import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
-import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { type PostgresServer, startPostgres, startStore } from '../../support/postgres.ts';
 import { startFakeAdmin } from '../fakeAdmin.ts';
 import { runIn } from '../io.ts';
 
@@ -99,16 +99,11 @@ describe('fleet import', () => {
 describe('fleet --store', () => {
   let server: PostgresServer;
   let store: string;
-  let sql: Postgres;
+  let sql: Sql;
   beforeAll(async () => {
-    server = await startPostgres();
-    store = await server.database();
-    sql = await Postgres.open({ store, passwordFile: undefined });
-    await migrate(sql);
-  });
-  afterAll(async () => {
-    await sql.close();
-    await server.stop();
+    const opened = await startStore();
+    ({ server, store, sql } = opened);
+    return opened.close;
   });
   afterEach(() => sql.query(`TRUNCATE ${schemaName}.gateways`));
 
