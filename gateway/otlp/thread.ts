@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -7,6 +6,7 @@ import { DiagLogLevel, diag, ValueType } from '@opentelemetry/api';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import { packageVersion } from '../shared/release.ts';
 import {
   type ExportCommand,
   type ExportReport,
@@ -41,8 +41,7 @@ try {
   // A sandbox may forbid this call.
 }
 reportWarnings();
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-const scope = { name: 'version-gateway', version: String(version) };
+const scope = { name: 'version-gateway', version: packageVersion() };
 const resource: Resource = resourceFromAttributes({
   'service.name': 'version-gateway',
   'service.version': scope.version,
