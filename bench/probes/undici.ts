@@ -1,6 +1,7 @@
 /**
- * node undici.ts PORT BACKEND_PORT: a minimal proxy with the server of the gateway (node:http) and the client of undici.
- * It sets no headers, matches no routes and has no limits and no log, so a gateway on undici costs at least as much.
+ * A minimal proxy: node:http receives requests, as in the gateway, and undici sends them. Its costs are the least that a
+ * gateway with undici could have: it sets no headers, matches no routes and has no limits and no log.
+ * Usage: node undici.ts PORT BACKEND_PORT
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';

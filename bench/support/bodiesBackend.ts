@@ -1,4 +1,7 @@
-/** node bodiesBackend.ts PORT: answers GET with 10 MiB; reads and drops the body of POST. */
+/**
+ * A backend for benchmarks with large bodies. It answers GET with 10 MiB, and POST once it has read the whole body.
+ * Usage: node bodiesBackend.ts PORT
+ */
 import { createServer } from 'node:http';
 
 const large = Buffer.alloc(10 * 1024 * 1024, 'x');

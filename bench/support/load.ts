@@ -7,7 +7,7 @@ export interface Load {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Size of the body of a POST; 0: sends GET. */
+  /** The bytes in the body of each POST. With 0, the default, GET requests are sent. */
   readonly bodyBytes?: number;
   /** Only with wrk: so many clients call so many routes below the URL. */
   readonly mix?: { readonly clients: number; readonly routes: number };

@@ -17,7 +17,7 @@ export interface Transactions {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 }
 
-/** One connection to the store, until `release`. */
+/** A connection to the store for one caller alone, until it calls `release`. */
 export interface PooledConnection extends Sql {
   /** True if the connection was lost or did not answer. What it had begun is rolled back. */
   readonly isBroken: boolean;

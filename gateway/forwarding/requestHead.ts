@@ -26,7 +26,7 @@ export interface RequestHeadParts {
 
 /** The other end of a client connection. */
 export interface Peer {
-  /** Without the IPv4-mapped prefix; `unknown` once the client has disconnected (RFC 7239 §6.2). */
+  /** IPv4 without the prefix `::ffff:`. `unknown` if the client has disconnected (RFC 7239 §6.2). */
   readonly address: string;
   readonly scheme: 'http' | 'https';
   /** The local port of the connection. */

@@ -115,8 +115,8 @@ export class WorkerHandle {
   }
 
   /**
-   * Called at regular intervals. Returns the number of consecutive calls in which the last heartbeat was unanswered. Calls are
-   * counted, because a measured time would include the time in which the primary was suspended.
+   * Sends a heartbeat, unless the last one is still unanswered. Returns how many calls in a row have found it unanswered. The
+   * pool calls it at regular intervals. A measured time would include the time in which the primary was suspended.
    */
   heartbeat(): number {
     if (!this.#canReport) return 0;

@@ -271,7 +271,7 @@ describe('the log', () => {
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], { stdio: 'ignore' });
     } catch {
-      return context.skip('needs the right to mount a file system');
+      return context.skip('this user may not mount file systems');
     }
     onTestFinished(async () => {
       execFileSync('umount', ['-l', disk]);

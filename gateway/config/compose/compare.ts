@@ -130,7 +130,7 @@ const gatewaySigns: readonly ((service: Service, routes: Routes, project: Projec
   ({ name }) => /^(?:(?:version|api)[-_.])?gateway$/i.test(name),
 ];
 
-/** The service of the gateway: the service `gatewayName`, or the only one with the strongest signs. */
+/** The service that runs the gateway: the one named `gatewayName`, else the only one with the strongest signs. */
 function gatewayIn(project: Project, routes: Routes, gatewayName: string | undefined): Service | Fault {
   const all = [...project.services.values()];
   if (gatewayName !== undefined) return project.services.get(gatewayName) ?? unknownService(project, gatewayName);

@@ -14,7 +14,7 @@ import { brief, faultIn } from './finding.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import { type ComposeEntry, type ComposeNode, entriesOf, type FilePosition, mapOf } from './node.ts';
 
-// Such a text often contains a command that generates the value. The command must not be cut.
+// For the text of `${NAME:?text}`. It often contains a command that generates the value, and a part of a command is useless.
 const longestReason = 400;
 
 interface Walker {

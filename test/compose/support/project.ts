@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-// The files of an operator, including some that must not be visible in a container.
+// What the images are built from, and what the containers run with.
 const parts = [
   '.dockerignore',
   'LICENSE',

@@ -98,7 +98,7 @@ describe('a ledger that cannot be written', () => {
 
   it('loses nothing while the disk is full', async (context) => {
     const disk = smallDisk();
-    if (disk === undefined) return context.skip('needs the right to mount a file system');
+    if (disk === undefined) return context.skip('this user may not mount file systems');
     const { ledger, store, clock } = openLedger({ store: join(disk, 'usage.db') });
     const random = randomOf(17);
     const rows = Array.from({ length: 60 }, (_one, n) =>
@@ -121,7 +121,7 @@ describe('a ledger that cannot be written', () => {
 
   it('is written again once the disk is writable', async (context) => {
     const disk = smallDisk();
-    if (disk === undefined) return context.skip('needs the right to mount a file system');
+    if (disk === undefined) return context.skip('this user may not mount file systems');
     execFileSync('mount', ['-o', 'remount,ro', disk]);
     const { ledger, clock } = openLedger({ store: join(disk, 'usage.db') });
     ledger.add([row()]);
