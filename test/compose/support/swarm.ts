@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { Compose } from './compose.ts';
@@ -70,11 +69,13 @@ export function swarmWith({ folder, env }: ComposeProject, compose: Compose) {
     /** Creates a Swarm of this machine. Returns the address under which its tasks reach the machine. */
     async init(): Promise<string> {
       await docker('swarm', 'init', '--advertise-addr', '127.0.0.1', '--listen-addr', '127.0.0.1:2377');
-      // Not from `docker network inspect`: a new engine does not report the gateway of its default bridge.
-      const [bridge] = networkInterfaces()['docker0'] ?? [];
-      if (bridge === undefined)
-        throw new Error('The engine has no bridge docker0, over which tasks reach this machine.');
-      return bridge.address;
+      // Neither `docker network inspect` nor Node's networkInterfaces() reports the address while no container uses the bridge.
+      const shown = await outputOf('ip', ['-4', '-json', 'address', 'show', 'dev', 'docker0'], process.env);
+      const [bridge] = JSON.parse(shown) as { addr_info: { local: string }[] }[];
+      const address = bridge?.addr_info[0]?.local;
+      if (address === undefined)
+        throw new Error(`The bridge docker0, over which tasks reach this machine, has no address: ${shown}`);
+      return address;
     },
     async prepare(secrets: Readonly<Record<string, string>>): Promise<void> {
       for (const [secret, text] of Object.entries(secrets)) {
