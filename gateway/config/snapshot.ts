@@ -51,7 +51,7 @@ export interface Version {
 }
 
 export interface TargetSettings {
-  /** Normalised: scheme and authority only, no trailing slash: `http://127.0.0.1:3001`. */
+  /** Normalized: scheme and authority only, no trailing slash: `http://127.0.0.1:3001`. */
   readonly url: string;
   readonly weight: number;
 }
@@ -173,7 +173,7 @@ export interface RetireSettings {
   readonly quiet: number;
   /** A share of all requests, 0 to 1. */
   readonly maxShare: number;
-  /** `on`: a client whose usual pause is longer than `quiet` counts as active until it is overdue. */
+  /** `on`: a client that usually pauses for about `quiet` or longer counts until its silence is twice that pause. */
   readonly rhythm: 'on' | 'off';
   readonly ignoreClients: readonly string[];
 }
@@ -205,7 +205,7 @@ export interface LogSettings {
   /** How much of a client's address is logged; a network is a /24 or a /48. */
   readonly address: 'full' | 'network' | 'none';
   readonly query: boolean;
-  /** Names of query parameters, in lower case. */
+  /** Names of query and path parameters, in lower case. */
   readonly redact: readonly string[];
 }
 

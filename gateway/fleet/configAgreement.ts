@@ -9,7 +9,7 @@ export interface ConfiguredGateway {
   readonly source: { readonly current: Snapshot };
   /** How the versions are used, by the ledger of the fleet. */
   use(): Promise<VersionUsage>;
-  /** Called if the configuration of the start is accepted later than at the start. */
+  /** Called if the fleet accepts the configuration after it has refused it. */
   onAccepted(snapshot: Snapshot): void;
   readonly clock: Clock;
 }
@@ -34,7 +34,7 @@ export class ConfigAgreement {
   #announced: AcceptedConfig | undefined;
   #warning: string | undefined;
   #isCompared = false;
-  /** From then on a configuration that was not refused is served, whatever the store answers later. */
+  /** `decide` has ended. A configuration that it did not refuse is served, whatever the store answers later. */
   #isDecided = false;
   /** An accepted configuration that the store does not have yet, and since when, in ms of a monotonic clock. */
   #unwritten: { readonly snapshot: Snapshot; readonly since: number } | undefined;
@@ -53,18 +53,21 @@ export class ConfigAgreement {
     return this.#announced;
   }
 
-  /** Why the configuration should not be served, whether it is or not. */
+  /**
+   * How the configuration breaks what the fleet has announced. It is served nevertheless if the store did not answer at
+   * the start.
+   */
   get problem(): string | undefined {
     return this.#refusal?.join('  ') ?? this.#warning;
   }
 
-  /** Decides whether the gateway becomes ready. If the store does not answer, it does, like a gateway without a fleet. */
+  /** Decides whether the gateway becomes ready. It also does so if the store does not answer. */
   async decide(gateway: ConfiguredGateway): Promise<void> {
     await this.#compare(gateway);
     this.#isDecided = true;
   }
 
-  /** Does what the store did not answer so far, and checks a refused configuration again. */
+  /** Repeats a write or a comparison that the store did not answer, and checks a refused configuration again. */
   async retry(gateway: ConfiguredGateway): Promise<void> {
     if (this.#unwritten) await this.#write();
     else if (this.#refusal !== undefined || !this.#isCompared) await this.#compare(gateway);
@@ -86,7 +89,7 @@ export class ConfigAgreement {
       shared === undefined || shared.hash === configHash(snapshot)
         ? []
         : guardReload(shared.config, snapshot, await gateway.use(), gateway.clock.now());
-    // A reload was faster.
+    // A reload has replaced the configuration meanwhile.
     if (gateway.source.current !== snapshot) return;
     this.#isCompared = true;
     if (shared !== undefined && refusals.length > 0) {

@@ -17,7 +17,7 @@ export interface GatewayJson {
   /** Null: never. */
   readonly heard: string | null;
   readonly release: string | null;
-  /** The hash of the versions, dates and successors that it announces. */
+  /** The hash of the versions, dates, successors and the base path that it announces. */
   readonly config: string | null;
   readonly config_since: string | null;
   /** Its configuration differs from the most common one. */
@@ -49,7 +49,7 @@ export function fleetJson({ problem, now, instances }: Pick<FleetView, 'problem'
 }
 
 function gatewayJson({ name, state, row, isSkewed }: FleetInstance): GatewayJson {
-  // Of a gateway that was not heard lately, it is not known what it has in flight.
+  // What a gateway has in flight is not known if it is not heard.
   const loads = state === 'heard' ? Object.values(row?.versions ?? {}) : [];
   const skew = row?.skewMs ?? 0;
   return {

@@ -2,7 +2,10 @@ import { dayMs, lengths, spanAt } from '../usage/ledger/spans.ts';
 import type { Sql } from './postgres.ts';
 import { partitionSizes, schemaName, sumTables } from './schema.ts';
 
-/** Which names to fold: all of a version's day but the `keep` ones with the most requests, into the name `others`. */
+/**
+ * The names to fold: those of a version on one day, except the `keep` names with the most requests. Their counts are added to
+ * the name `others`.
+ */
 export interface Folding {
   readonly subject: 'client' | 'route';
   readonly others: string;
@@ -29,8 +32,8 @@ export async function foldNames(sql: Sql, { subject, others, keep, version, day 
     if (length === 'block' || !(name.startsWith(subject) || name.startsWith('pair'))) continue;
     const column = keys.includes('item') ? 'item' : subject;
     const spans = length === 'day' ? [day, day] : [day * 24, day * 24 + 23];
-    const others = keys.filter((key) => key !== column);
-    const group = ['version', 'span', ...others].join(', ');
+    const otherKeys = keys.filter((key) => key !== column);
+    const group = ['version', 'span', ...otherKeys].join(', ');
     await sql.query(
       `WITH gone AS (
           DELETE FROM ${schemaName}.${name}
@@ -56,7 +59,7 @@ async function idOf(sql: Sql, subject: Folding['subject'], name: string): Promis
   return row?.id ?? 0;
 }
 
-/** Adds up the block of these names again, from its days. A partition of days is one block. */
+/** Replaces the sums of a block, for these names, by the sums of its days. A block is one partition of days. */
 async function sumBlock(
   sql: Sql,
   subject: Folding['subject'],

@@ -28,6 +28,6 @@ function refusal(name: string, named: readonly FleetInstance[], all: readonly Fl
   if (state === 'heard') return `Gateway ${shown} is heard.  Stop it first.`;
   if (state !== undefined) return `Gateway ${shown} has already ${state === 'left' ? 'left' : 'been marked as gone'}.`;
   const silent = all.filter((one) => one.state === 'silent').map((one) => printableExcerpt(one.name));
-  const which = silent.length === 0 ? 'No gateway is silent.' : `Silent are: ${silent.join(', ')}.`;
+  const which = silent.length === 0 ? 'No gateway is silent.' : `These gateways are silent: ${silent.join(', ')}.`;
   return `The fleet has no gateway ${shown}.  ${which}`;
 }

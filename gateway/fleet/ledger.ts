@@ -4,9 +4,9 @@ import { schemaVersion } from '../usage/ledger/schema.ts';
 import { type PooledConnection, Postgres, StoreError } from './postgres.ts';
 import { assertReadable, schemaName } from './schema.ts';
 
-// With the time to connect, less than the admin API waits for an answer.
+// For one statement. Together with the time to connect, it is shorter than the admin API waits for an answer.
 const defaultTimeoutMs = 20_000;
-// The server cancels a slow statement. The client gives up later, in case the server does not answer at all.
+// The server cancels a statement after this share of the timeout. The client gives up later, in case the server hangs.
 const serverShare = 0.9;
 
 /** The ledger that the gateways of a fleet share, for reading. Runs one statement at a time, each within a transaction. */
@@ -15,15 +15,15 @@ export class FleetLedger implements LedgerDatabase {
   readonly isCurrent = true;
   readonly hasInstances = true;
   readonly #postgres: Postgres;
-  readonly #beginning: string;
+  readonly #beginSql: string;
   #isInSnapshot = false;
   #connection: PooledConnection | undefined;
-  /** The first failure of a snapshot. The transaction has then ended, so that the other statements cannot run. */
+  /** The first failure of a snapshot. Its transaction has then ended, so the other statements cannot run. */
   #failure: unknown;
 
   private constructor(postgres: Postgres, timeoutMs: number) {
     this.#postgres = postgres;
-    this.#beginning = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path TO ${schemaName};
+    this.#beginSql = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path TO ${schemaName};
       SET LOCAL statement_timeout = ${Math.floor(timeoutMs * serverShare)}; SET LOCAL jit = off`;
   }
 
@@ -38,7 +38,7 @@ export class FleetLedger implements LedgerDatabase {
     return new FleetLedger(await Postgres.open(settings, { connections: 1, queryTimeoutMs: timeoutMs }), timeoutMs);
   }
 
-  /** The store is readable only if it has all columns. */
+  /** Always that of this release: `assertReadable` rejects a store that lacks a table or column. */
   async schemaVersion(): Promise<number> {
     return schemaVersion;
   }
@@ -80,7 +80,7 @@ export class FleetLedger implements LedgerDatabase {
   async #run<Row extends object>(sql: string, values: readonly LedgerValue[]): Promise<Row[]> {
     if (this.#failure !== undefined) throw this.#failure;
     try {
-      this.#connection ??= await this.#begun();
+      this.#connection ??= await this.#beginTransaction();
       return await this.#connection.query<Row>(numbered(sql), values);
     } catch (error) {
       this.#failure = error;
@@ -88,11 +88,11 @@ export class FleetLedger implements LedgerDatabase {
     }
   }
 
-  async #begun(): Promise<PooledConnection> {
+  async #beginTransaction(): Promise<PooledConnection> {
     const connection = await this.#postgres.connect();
     // So that `end` releases it if one of these statements fails.
     this.#connection = connection;
-    await connection.query(this.#beginning);
+    await connection.query(this.#beginSql);
     await assertReadable(connection);
     return connection;
   }

@@ -13,12 +13,12 @@ const maintenanceLock = 0x56474d54;
 const aheadMs = 40 * dayMs;
 /** How long the requests of clients and routes are kept per hour, as in the ledger of one gateway. */
 const hoursKeptMs = 8 * dayMs;
-// A table that somebody reads is dropped an hour later.
+// If a query reads a table for longer than this, the table is dropped an hour later.
 const lockTimeout = '2s';
 
 /**
  * Creates partitions ahead, applies the limits of names to yesterday and today, and deletes what is older than the
- * retention. Every gateway calls it hourly; it does nothing while another gateway is at it. `now`: epoch ms.
+ * retention. Every gateway calls it hourly; it does nothing while another gateway does this. `now`: epoch ms.
  * @returns how many requests it moved to `other clients` @throws StoreError
  */
 export async function maintainStore(store: Transactions, now: number, settings: LedgerSettings): Promise<number> {
@@ -92,7 +92,7 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<void
     );
   }
   await sql.query(`DELETE FROM ${schemaName}.runs WHERE seen < $1`, [keptFrom]);
-  // A gateway that was away for longer than the retention must not find its fence gone while it has batches to send.
+  // A gateway may send batches after an absence longer than the retention, so its fence is kept for twice as long.
   await sql.query(`DELETE FROM ${schemaName}.writers WHERE at < now() - $1::float8 * interval '1 ms'`, [2 * retention]);
   for (const [key, value] of [
     ['hours_from', hoursFrom],

@@ -13,7 +13,7 @@ export interface Sql {
 }
 
 export interface Transactions {
-  /** Commits all of `work` or nothing. @throws StoreError, and what `work` throws as such */
+  /** Commits all of `work` or nothing. @throws StoreError, and the errors of `work` unchanged */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 }
 

@@ -27,7 +27,10 @@ export interface NewSharedConfig {
   readonly age: number;
 }
 
-/** Keeps a configuration that was accepted later, for example while this gateway could not reach the store. @throws StoreError */
+/**
+ * Stores a configuration, unless the store has one that was accepted later: this gateway may have been cut off from the
+ * store. @throws StoreError
+ */
 export async function writeSharedConfig(sql: Sql, { record, hash, gateway, age }: NewSharedConfig): Promise<void> {
   await sql.query(
     `INSERT INTO ${schemaName}.accepted AS a (id, config, hash, gateway, at)

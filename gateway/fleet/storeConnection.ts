@@ -2,7 +2,7 @@ import type { FleetSettings } from '../config/snapshot.ts';
 import { Postgres, type PostgresOptions, type Sql, StoreError, type Transactions } from './postgres.ts';
 import { fleetSalt, migrate } from './schema.ts';
 
-/** What a connection needs from its owner, and what it tells it. */
+/** The salt of the gateway, and the callbacks of a `StoreConnection`. */
 export interface StoreContext {
   /** The salt of this gateway's ledger. It becomes the salt of the fleet if the store has none. */
   readonly salt: () => string;
@@ -60,7 +60,7 @@ export class StoreConnection implements Sql, Transactions {
     } catch (error) {
       if (!isConnected || !isStatementFailure(error))
         this.#note(error instanceof Error ? error.message : String(error));
-      // The other statements of this connection fail as well, or have their own connection to the server.
+      // The next statement connects again. Statements that are running fail as well, or end on their own connection.
       if (this.#contact === contact && !isTransient(error)) void this.close();
       throw error;
     }

@@ -30,7 +30,7 @@ export type FleetReport =
   | { readonly kind: 'started' }
   /** The thread cannot run: for example, the package `pg` is missing. */
   | { readonly kind: 'unusable'; readonly reason: string }
-  /** The store was lost, for this reason, or answers: undefined. */
+  /** `problem`: why the store was lost; undefined: it answers. */
   | { readonly kind: 'store'; readonly problem: string | undefined }
   /** The store has this batch of the outbox. */
   | { readonly kind: 'sent'; readonly epoch: number; readonly seq: number; readonly outcome: BatchOutcome }

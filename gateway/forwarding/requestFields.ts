@@ -48,7 +48,7 @@ export class RequestFields {
   /** `Access-Control-Request-Method`: with `Origin` on OPTIONS, a preflight. */
   preflightMethod: string | undefined;
   preflightHeaders: string | undefined;
-  /** By the lower-case name; empty unless the peer is trusted. */
+  /** By the lower-case name; undefined unless a trusted peer sends such fields. */
   forwarded: Map<string, string> | undefined;
 }
 

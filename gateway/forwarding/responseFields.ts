@@ -148,7 +148,7 @@ function expose(out: string[]): void {
   else if (missing.length > 0) out[last + 1] = [out[last + 1], ...missing].filter((name) => name !== '').join(', ');
 }
 
-/** A backend's Sunset: the first that is a valid date, unless it is before the deprecation (RFC 9745 §4). */
+/** A backend's Sunset; undefined if `routes.yaml` has one, or if it is no date or before the deprecation (RFC 9745 §4). */
 function usableSunset(value: string, { sunset, deprecatedAt }: LifecycleFields): string | undefined {
   const at = sunset === undefined ? parseHttpDate(value) : undefined;
   return at === undefined || (deprecatedAt !== undefined && at < deprecatedAt) ? undefined : httpDate(at);

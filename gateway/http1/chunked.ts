@@ -45,11 +45,11 @@ export class ChunkedDecoder {
     const longest = this.#expecting === 'trailers' ? maxTrailers : maxSizeLine;
     if (this.#line.length + stop - start > longest) throw new MalformedResponse('a chunk line that is too long');
     this.#line += buffer.toString('latin1', start, stop);
-    if (this.#line.endsWith('\n')) this.#lineIsComplete();
+    if (this.#line.endsWith('\n')) this.#onLine();
     return stop;
   }
 
-  #lineIsComplete(): void {
+  #onLine(): void {
     const line = this.#line;
     if (!line.endsWith('\r\n')) throw new MalformedResponse('a bare LF in a chunked body');
     switch (this.#expecting) {

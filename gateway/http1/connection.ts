@@ -5,7 +5,8 @@ import { ResponseReader } from './responseReader.ts';
 import { type Endpoint, openSocket, type SocketEvents } from './socket.ts';
 
 export interface ConnectionOwner {
-  onIdle(connection: Connection, keepAliveHint: number | undefined): void;
+  /** `announced`: how long the target keeps the connection open, by its Keep-Alive field, ms. */
+  onIdle(connection: Connection, announced: number | undefined): void;
   onClose(connection: Connection): void;
 }
 

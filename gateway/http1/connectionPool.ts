@@ -3,7 +3,7 @@ import { deadlineIn } from './deadlines.ts';
 import type { Endpoint } from './socket.ts';
 
 // Idle connections are closed this long before the announced time, so that no request is sent while the target closes.
-const hintMarginMs = 1000;
+const closeEarlyMs = 1000;
 
 /** The connections to one target. Their number is not limited here: `limits` of the version are checked before. */
 export class ConnectionPool implements ConnectionOwner {
@@ -41,13 +41,13 @@ export class ConnectionPool implements ConnectionOwner {
     return connection;
   }
 
-  onIdle(connection: Connection, hint: number | undefined): void {
-    const hinted = hint === undefined ? Number.POSITIVE_INFINITY : hint - hintMarginMs;
-    if (this.#closing || hinted <= 0) {
+  onIdle(connection: Connection, announced: number | undefined): void {
+    const usable = announced === undefined ? Number.POSITIVE_INFINITY : announced - closeEarlyMs;
+    if (this.#closing || usable <= 0) {
       connection.destroy();
       return;
     }
-    connection.deadline = Math.min(deadlineIn(this.keepAlive), performance.now() + hinted);
+    connection.deadline = Math.min(deadlineIn(this.keepAlive), performance.now() + usable);
     this.#idle.push(connection);
   }
 

@@ -8,7 +8,7 @@ import {
   type ResponseHead,
 } from './responseHead.ts';
 
-// Twice the default limit of nginx and HAProxy.
+// Twice the default buffer of HAProxy, and at least four times that of nginx (`proxy_buffer_size`).
 const maxHead = 32 * 1024;
 const maxInterim = 32;
 

@@ -55,7 +55,7 @@ function connectSecure({ host, port, tls, lookup }: Endpoint, events: SocketEven
     .on('secureConnect', () => events.onConnected());
 }
 
-/** If several addresses were tried, node's error has no message of its own: uses the last one. */
+/** If several addresses were tried, Node's error has no message. Returns the error of the last address. */
 function lastOf(error: Error): Error {
   const last: unknown = error instanceof AggregateError ? error.errors.at(-1) : undefined;
   return last instanceof Error ? last : error;

@@ -12,8 +12,8 @@ export function guidePath(
   { gateway }: Pick<Snapshot, 'gateway'>,
 ): string | undefined {
   // Both contracts are checked here: when the successor is retired, another version becomes the successor.
-  const areOpen = version.contract?.publish === true && successor?.contract?.publish === true;
-  if (!version.guide || !areOpen) return undefined;
+  const arePublished = version.contract?.publish === true && successor?.contract?.publish === true;
+  if (!version.guide || !arePublished) return undefined;
   return `${gateway.basePath}/guides/${version.name}-to-${successor.name}`;
 }
 
@@ -26,7 +26,7 @@ export function renamings(from: Version, to: Version, snapshot: Snapshot): PathT
   return tables;
 }
 
-/** `path` after all `moved` tables; null if one removes it. It need not be in the contract, unlike the path of a link. */
+/** `path` after all `moved` tables; null if one removes it. Contracts are not checked, unlike for the path of a link. */
 export function movedTo(path: string, tables: readonly PathTable<string | null>[]): string | null {
   let at = path;
   for (const table of tables) {

@@ -9,7 +9,7 @@ const secretWords: ReadonlySet<string> = new Set(
 const secretEnding =
   /(?:token|secret|password|passwd|passphrase|passcode|credentials?|signature|apikey|accesskey|privatekey|sessionid|sessid)$/;
 
-// `code` alone is an OAuth code. With other words it may be a country, postal or error code.
+// A `code` is secret if it is alone or after one of these words. Others, such as country and error codes, are not.
 const secretCode =
   /^(?:(?:auth|verification|confirmation|security|access|login|device|user|reset|recovery|backup|invite) ?)?code$/;
 

@@ -25,7 +25,7 @@ export interface SpanRow
     | 'scheme'
   > {
   readonly span: SpanRecord;
-  /** `/api/v1/drinks/{id}`; undefined if it is not known, or one too many. */
+  /** `/api/v1/drinks/{id}`; undefined without a version, or if the ledger counts it as `other`. */
   readonly route: string | undefined;
   /** As in the usage ledger: a tag, never a key. Undefined without a ledger. */
   readonly client: string | undefined;

@@ -72,7 +72,7 @@ it('a gateway that hangs, is killed, is forgotten and leaves is seen as such by 
   });
   expect(performance.now() - since).toBeGreaterThan(3_000);
   expect((await ask(one, 'fleet', 'forget', 'gw-4', '--reason', 'x')).stderr).toContain(
-    'The fleet has no gateway gw-4.  Silent are: gw-3.',
+    'The fleet has no gateway gw-4.  These gateways are silent: gw-3.',
   );
 
   // It was marked too early: once it is heard again, it counts again.

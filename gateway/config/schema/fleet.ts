@@ -38,7 +38,7 @@ export const fleet = section({
     .describe('A file that contains the password of the database, if `store` has none.'),
   name: text('the name of this gateway')
     .optional()
-    .describe('How this gateway is called in reports. It must be unique in the fleet. Default: the host name.'),
+    .describe('The name of this gateway in reports. It must be unique in the fleet. Default: the host name.'),
   heartbeat: timer.prefault('2s').describe('How often a gateway writes its state to the store.'),
   silent_after: timer.prefault('10s').describe('A gateway that was not heard for this long is silent.'),
   members: membersUrl

@@ -136,7 +136,7 @@ describe('fleet --store', () => {
     await silence();
     expect(await forget('gw-2')).toMatchObject({
       code: 2,
-      stderr: 'The fleet has no gateway gw-2.  Silent are: gw-1.\n',
+      stderr: 'The fleet has no gateway gw-2.  These gateways are silent: gw-1.\n',
     });
     expect(await forget('gw-1')).toMatchObject({ code: 0, stdout: 'gw-1 is marked as gone\n' });
     expect(await forget('gw-1')).toMatchObject({
