@@ -2,6 +2,7 @@ import { bodies } from './bodies.ts';
 import { exportOverOtlp } from './export.ts';
 import { features } from './features.ts';
 import { routes } from './routes.ts';
+import { scavenges } from './scavenges.ts';
 import type { Scenario } from './scenario.ts';
 import { smallJson } from './small-json.ts';
 import { soakRss } from './soak-rss.ts';
@@ -14,5 +15,6 @@ export const scenarios: readonly Scenario[] = [
   wireClient,
   features,
   exportOverOtlp,
+  scavenges,
   soakRss,
 ];

@@ -12,6 +12,8 @@ export interface Command {
   readonly program: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** The file that receives the standard output of a server; default: none. */
+  readonly output?: string;
 }
 
 export interface Child {
@@ -33,13 +35,15 @@ export function temporaryFolder(): string {
 /** Starts a server and waits until it accepts connections on `port`. */
 export async function startServer(command: Command, port: number, core: Core): Promise<Child> {
   const log = join(temporaryFolder(), 'stderr');
-  const output = openSync(log, 'w');
+  const errors = openSync(log, 'w');
+  const output = command.output === undefined ? 'ignore' : openSync(command.output, 'w');
   const { program, args } = pinned(command, core);
   const child = spawn(program, args, {
     env: { ...process.env, NODE_ENV: 'production', ...command.env },
-    stdio: ['ignore', 'ignore', output],
+    stdio: ['ignore', output, errors],
   });
-  closeSync(output);
+  closeSync(errors);
+  if (typeof output === 'number') closeSync(output);
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
   const { pid } = child;
   if (pid === undefined) throw new Error(`cannot start ${command.program}`);

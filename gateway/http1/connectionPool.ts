@@ -8,7 +8,7 @@ const closeEarlyMs = 1000;
 /** The connections to one target. Their number is not limited here: `limits` of the version are checked before. */
 export class ConnectionPool implements ConnectionOwner {
   readonly #endpoint: Endpoint;
-  readonly #open = new Set<Connection>();
+  #size = 0;
   // The last one is reused first, so that surplus connections time out.
   readonly #idle: Connection[] = [];
   /** How long an idle connection is kept, ms; 0: no limit. */
@@ -21,7 +21,7 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   get size(): number {
-    return this.#open.size;
+    return this.#size;
   }
 
   /** An idle connection that is still open. */
@@ -36,9 +36,8 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   connect(timeout: number): Connection {
-    const connection = new Connection(this.#endpoint, timeout, this);
-    this.#open.add(connection);
-    return connection;
+    this.#size += 1;
+    return new Connection(this.#endpoint, timeout, this);
   }
 
   onIdle(connection: Connection, announced: number | undefined): void {
@@ -52,7 +51,7 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   onClose(connection: Connection): void {
-    this.#open.delete(connection);
+    this.#size -= 1;
     const index = this.#idle.indexOf(connection);
     if (index !== -1) this.#idle.splice(index, 1);
   }

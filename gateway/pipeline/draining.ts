@@ -38,7 +38,7 @@ export class Draining implements Timed {
   onDeadline(): void {
     const now = performance.now();
     for (const [exchange, deadline] of this.#deadlines) {
-      const hasEnded = this.#uses.get(exchange.versionName)?.inFlight.has(exchange) !== true;
+      const hasEnded = exchange.inFlightIndex === -1;
       if (!hasEnded && deadline > now) continue;
       this.#deadlines.delete(exchange);
       if (!hasEnded) exchange.cut();

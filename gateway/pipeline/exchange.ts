@@ -88,6 +88,7 @@ export class Exchange implements Outbound, InFlight {
   /** Undefined until the request is forwarded, and if the application answers it. */
   forwarding: Forwarding | undefined;
   counted: OpenRequest | undefined;
+  inFlightIndex = -1;
 
   constructor(
     req: IncomingMessage,

@@ -5,6 +5,8 @@ import { AdmissionQueue } from './admissionQueue.ts';
 
 /** A request, stream or tunnel that has not ended. It counts towards limits, and a shutdown or reload may end it. */
 export interface InFlight {
+  /** Its index in its `InFlightList`; -1: it is in none. Only the list sets it. */
+  inFlightIndex: number;
   /** The segment, `v1`. */
   readonly versionName: string;
   /** Undefined if the application answers the request itself. */
@@ -21,9 +23,50 @@ export interface InFlight {
   cut(): void;
 }
 
+/**
+ * The exchanges in flight of a version. Not a `Set`: each rehash of one that is added to and deleted from for every request
+ * leaves a table that refers to the exchanges of that moment and to the next table. Once one such table is in the old
+ * generation, all later ones survive until a major garbage collection, and scavenges take ten times as long.
+ */
+export class InFlightList {
+  readonly #exchanges: InFlight[] = [];
+
+  get size(): number {
+    return this.#exchanges.length;
+  }
+
+  add(exchange: InFlight): void {
+    if (exchange.inFlightIndex !== -1) return;
+    exchange.inFlightIndex = this.#exchanges.push(exchange) - 1;
+  }
+
+  /** False if it is not in the list. */
+  delete(exchange: InFlight): boolean {
+    const index = exchange.inFlightIndex;
+    if (index === -1) return false;
+    exchange.inFlightIndex = -1;
+    const last = this.#exchanges.pop() as InFlight;
+    if (last === exchange) return true;
+    this.#exchanges[index] = last;
+    last.inFlightIndex = index;
+    return true;
+  }
+
+  /**
+   * Exchanges may end during the iteration. It goes backwards, because a deletion moves the last exchange forward: so none
+   * is skipped, and one that is moved may be visited twice.
+   */
+  *[Symbol.iterator](): Generator<InFlight> {
+    for (let at = this.#exchanges.length - 1; at >= 0; at -= 1) {
+      const exchange = this.#exchanges[at];
+      if (exchange) yield exchange;
+    }
+  }
+}
+
 /** How a version is being used. Kept by version name across reloads. */
 export class VersionUse {
-  readonly inFlight = new Set<InFlight>();
+  readonly inFlight = new InFlightList();
   readonly queue = new AdmissionQueue();
   #lastInFlight: number | undefined;
   /** When the last request was answered 410, epoch ms; undefined: never since the start. */

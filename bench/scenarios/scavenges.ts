@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gateway } from '../proxies/gateway.ts';
+import { startJsonBackend } from '../support/backends.ts';
+import { startServer, temporaryFolder } from '../support/children.ts';
+import { markdownTable, median } from '../support/figures.ts';
+import { runLoad } from '../support/load.ts';
+import { freePort } from '../support/ports.ts';
+import { progress } from '../support/progress.ts';
+import { connections, path } from '../support/workload.ts';
+import type { Scenario } from './scenario.ts';
+
+// Dead objects that reached the old generation can make every later scavenge slow. Whether that happens is decided soon
+// after a start, so one start proves nothing.
+const minStarts = 5;
+const minSeconds = 5;
+
+export const scavenges: Scenario = {
+  name: 'scavenges',
+  title: 'Time of minor garbage collections per request, one row per start',
+  isDefault: false,
+  async run({ rounds, seconds, quick }) {
+    const backend = await startJsonBackend();
+    const starts = Math.max(minStarts, rounds);
+    const rows: string[][] = [];
+    const perRequest: number[] = [];
+    for (let start = 1; start <= starts; start += 1) {
+      const { times, requests } = await measure(backend, quick ? 1 : 3, Math.max(minSeconds, seconds));
+      const micros = (times.reduce((sum, ms) => sum + ms, 0) * 1000) / requests;
+      perRequest.push(micros);
+      rows.push([`start ${start}`, micros.toFixed(2), median(times).toFixed(2), String(times.length)]);
+      progress(`start ${start}/${starts}: ${micros.toFixed(2)} µs per request in ${times.length} scavenges`);
+    }
+    const table = markdownTable(['gateway', 'µs/request', 'median ms per scavenge', 'scavenges'], rows);
+    return `${table}\n\nMedian ${median(perRequest).toFixed(2)} µs, highest ${Math.max(...perRequest).toFixed(2)} µs per request.`;
+  },
+};
+
+/** The duration of each scavenge under load, in ms, in a process of its own. */
+async function measure(backendPort: number, warmUp: number, seconds: number) {
+  const [port, folder] = [await freePort(), temporaryFolder()];
+  const { program, args } = gateway.command({ port, backendPort, folder });
+  const output = join(folder, 'stdout');
+  const server = await startServer({ program, args: ['--trace-gc', ...args], output }, port, 'proxy');
+  const load = (length: number) => runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: length });
+  try {
+    await load(warmUp);
+    const before = scavengesIn(output).length;
+    const { requests, errors } = await load(seconds);
+    if (errors > 0) throw new Error(`${errors} of ${requests} requests failed`);
+    return { times: scavengesIn(output).slice(before), requests };
+  } finally {
+    await server.stop();
+  }
+}
+
+/** `[1:0x2] 37 ms: Scavenge 12.3 (15.2) -> 11.0 (17.2) MB, pooled: 0 MB, 0.42 / 0.00 ms …`: the first time is the total. */
+function scavengesIn(file: string): number[] {
+  const lines = readFileSync(file, 'utf8').matchAll(/: Scavenge .*? MB, (?:pooled: .*? MB, )?([0-9.]+) \/ /g);
+  return [...lines].map(([, ms]) => Number(ms));
+}
