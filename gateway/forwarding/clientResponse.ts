@@ -1,10 +1,9 @@
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { deadlineIn, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import type { Failure } from './failure.ts';
 import { lingerAfter } from './lingering.ts';
-import type { Outbound } from './outbound.ts';
+import type { Outbound, OutgoingResponse } from './outbound.ts';
 import { forwardableTrailers, responseFields } from './responseFields.ts';
 
 /** Writes the response of a target to the client. */
@@ -105,7 +104,7 @@ function reset(socket: Socket): void {
   else socket.resetAndDestroy();
 }
 
-function destroyAfter(res: ServerResponse, ms: number): void {
+function destroyAfter(res: OutgoingResponse, ms: number): void {
   const timed = { deadline: deadlineIn(ms), onDeadline: () => void res.destroy() };
   watchDeadline(timed);
   res.once('close', () => unwatchDeadline(timed));

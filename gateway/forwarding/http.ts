@@ -91,8 +91,10 @@ export class Forwarding implements ResponseHandler {
   onComplete(head: ResponseHead, body: string): void {
     if (this.#ended) return;
     this.#attempts.onAnswered(head.status);
-    this.#response.sendComplete(head, body, this.#body?.done === false);
+    const bodyUnread = this.#body?.done === false;
+    // First, because the response may be complete, and the exchange closed, while it is sent.
     this.#finish();
+    this.#response.sendComplete(head, body, bodyUnread);
   }
 
   onHead(head: ResponseHead): void {
@@ -113,8 +115,8 @@ export class Forwarding implements ResponseHandler {
 
   onEnd(trailers: readonly string[]): void {
     if (this.#ended) return;
-    this.#response.end(trailers);
     this.#finish();
+    this.#response.end(trailers);
   }
 
   onFailure(failure: WireFailure): void {

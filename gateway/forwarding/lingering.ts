@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 // How long the gateway keeps reading after its response, so that the client has time to read the response.
@@ -9,10 +8,9 @@ const lingerMs = 2000;
  * and the client may lose the answer (RFC 9112 §9.6): so the sending side is closed first, and what still arrives is
  * discarded for a while. The caller sends `Connection: close`.
  */
-export function lingerAfter(res: ServerResponse): void {
-  const { socket } = res;
+export function lingerAfter({ socket }: { readonly socket: Socket | null }): void {
   if (!socket) return;
-  // node:http calls destroySoon() after the last response of a connection.
+  // `destroySoon()` is called after the last response of a connection.
   socket.destroySoon = endAndDrain;
 }
 

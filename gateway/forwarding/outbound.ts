@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { AttemptRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
@@ -9,15 +9,74 @@ import type { Failure } from './failure.ts';
 import type { ResponsePlan } from './responseFields.ts';
 import type { ServerSpan } from './traceContext.ts';
 
+/** A request of a client. An `IncomingMessage` of node:http has this form; other readers of requests provide the same. */
+export interface IncomingRequest {
+  readonly method?: string | undefined;
+  /** The request target, as received. */
+  readonly url?: string | undefined;
+  readonly httpVersion: string;
+  readonly httpVersionMajor: number;
+  readonly httpVersionMinor: number;
+  /** Alternating names and values, as received. */
+  readonly rawHeaders: readonly string[];
+  readonly socket: Socket;
+  /** The whole body has been received, although not all of it may have been read here. */
+  readonly complete: boolean;
+  /** The body is read as soon as there is a listener for `data`. */
+  on(event: 'data', listener: (chunk: Buffer) => void): this;
+  on(event: 'end', listener: () => void): this;
+  off(event: 'data', listener: (chunk: Buffer) => void): this;
+  off(event: 'end', listener: () => void): this;
+  pause(): this;
+  /** Without listeners, the rest of the body is discarded. */
+  resume(): this;
+}
+
+/** The response to a client, in the form of a `ServerResponse` of node:http. Text of heads and bodies is latin1. */
+export interface OutgoingResponse {
+  readonly headersSent: boolean;
+  readonly statusCode: number;
+  /** Null before it may be written, and after it is complete. */
+  readonly socket: Socket | null;
+  /** Complete, and accepted by the kernel. */
+  readonly writableFinished: boolean;
+  readonly destroyed: boolean;
+  /** False: the connection is closed after this response. */
+  shouldKeepAlive: boolean;
+  /** `fields`: alternating names and values. The response adds Date, and the fields of its connection. */
+  writeHead(status: number, fields: string[]): unknown;
+  writeHead(status: number, reason: string, fields: string[]): unknown;
+  writeContinue(): void;
+  writeInformation(status: number, fields: string[]): void;
+  /** False: wait for `drain`. */
+  write(chunk: Buffer): boolean;
+  write(text: string, encoding: 'latin1'): boolean;
+  addTrailers(trailers: [name: string, value: string][]): void;
+  end(text?: string, encoding?: BufferEncoding): unknown;
+  /** Closes the connection. */
+  destroy(): unknown;
+  /** For a tunnel, which uses the socket itself. */
+  detachSocket(socket: Socket): void;
+  /** A field that an application set before. */
+  getHeader(name: string): string | number | readonly string[] | undefined;
+  appendHeader(name: string, value: string): unknown;
+  /** `close`: the response is complete, or the client has disconnected. Always the last event. */
+  on(event: 'drain' | 'close', listener: () => void): this;
+  once(event: 'close', listener: () => void): this;
+  emit(event: 'close'): boolean;
+}
+
 /** What forwarding needs from an exchange. */
 export interface Outbound {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
+  readonly req: IncomingRequest;
+  readonly res: OutgoingResponse;
   readonly method: string;
   readonly target: Target;
   /** The request head to send, blank line included. */
   readonly head: string;
   readonly hasBody: boolean;
+  /** The body has no Content-Length. */
+  readonly hasChunkedBody: boolean;
   /** The largest request body, in bytes. */
   readonly bodyLimit: number;
   /** How many connections may be tried, the first one included. */

@@ -1,7 +1,6 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection } from '../http1/connection.ts';
-import type { ExchangeStats, Outbound } from './outbound.ts';
+import type { ExchangeStats, IncomingRequest, Outbound } from './outbound.ts';
 
 interface BodyEvents {
   onBodyTooLarge(): void;
@@ -19,7 +18,7 @@ const msPerByte = 2;
 /** Streams a request body to a target, with back-pressure, up to `bodyLimit` bytes. */
 export class RequestBody {
   done = false;
-  readonly #req: IncomingMessage;
+  readonly #req: IncomingRequest;
   readonly #connection: Connection;
   readonly #chunked: boolean;
   readonly #limit: number;
@@ -31,10 +30,14 @@ export class RequestBody {
   // When the current pause began, by `performance.now()`.
   #pausedSince = 0;
 
-  constructor({ req, bodyLimit, bodyIdle, stats }: Outbound, connection: Connection, events: BodyEvents) {
+  constructor(
+    { req, hasChunkedBody, bodyLimit, bodyIdle, stats }: Outbound,
+    connection: Connection,
+    events: BodyEvents,
+  ) {
     this.#req = req;
     this.#connection = connection;
-    this.#chunked = req.headers['transfer-encoding'] !== undefined;
+    this.#chunked = hasChunkedBody;
     this.#limit = bodyLimit;
     this.#idle = bodyIdle;
     this.#stats = stats;

@@ -1,6 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { lingerAfter } from '../forwarding/lingering.ts';
-import type { ExchangeStats } from '../forwarding/outbound.ts';
+import type { ExchangeStats, IncomingRequest, OutgoingResponse } from '../forwarding/outbound.ts';
 import {
   addLifecycleFields,
   exposedNames,
@@ -11,8 +10,8 @@ import { type Problem, problemBody, problemFields, statusOf } from '../problems/
 
 /** The properties of an exchange that the gateway needs to answer it. */
 interface Answerable {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
+  readonly req: IncomingRequest;
+  readonly res: OutgoingResponse;
   readonly id: string;
   readonly hasBody: boolean;
   readonly closing: boolean;
@@ -33,23 +32,29 @@ export function answerProblem(exchange: Answerable, problem: Problem, closes = f
   const length = Buffer.byteLength(body);
   const fields = problemFields(problem, length);
   fields.push('X-Request-Id', exchange.id);
-  if (!send(exchange, statusOf(problem), fields, body, closes)) return;
+  if (!canAnswer(exchange)) return;
+  // First, because the response may be complete, and the exchange recorded, while it is sent.
   exchange.stats.problem = problem.code;
   if (exchange.req.method !== 'HEAD') exchange.stats.bytesOut = length;
+  send(exchange, statusOf(problem), fields, body, closes);
 }
 
 /** Answers without a body: for a preflight or `OPTIONS *`. */
 export function answerEmpty(exchange: Answerable, status: number, fields: readonly string[]): void {
-  send(exchange, status, [...fields], '', false);
+  if (canAnswer(exchange)) send(exchange, status, [...fields], '', false);
 }
 
 /** False if a response has begun, or the client has disconnected. */
-function send(exchange: Answerable, status: number, fields: string[], body: string, closes: boolean): boolean {
+function canAnswer({ res }: Answerable): boolean {
+  return !res.headersSent && !res.destroyed;
+}
+
+function send(exchange: Answerable, status: number, fields: string[], body: string, closes: boolean): void {
   const { req, res, hasBody, lifecycle } = exchange;
-  if (res.headersSent || res.destroyed) return false;
   if (exchange.fields.origin !== undefined) {
     // An application around the gateway may have set its own CORS policy.
-    if (res.hasHeader('access-control-allow-origin')) res.appendHeader('Access-Control-Expose-Headers', exposedNames);
+    if (res.getHeader('access-control-allow-origin') !== undefined)
+      res.appendHeader('Access-Control-Expose-Headers', exposedNames);
     else fields.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposedNames);
   }
   if (lifecycle) addLifecycleFields(fields, lifecycle);
@@ -61,5 +66,4 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
   res.writeHead(status, fields);
   res.end(body);
   if (unread) req.resume();
-  return true;
 }

@@ -4,7 +4,7 @@ import type { Snapshot, UpstreamTimeouts } from '../config/snapshot.ts';
 import type { EarlyData } from '../forwarding/earlyData.ts';
 import type { Failure } from '../forwarding/failure.ts';
 import type { Forwarding } from '../forwarding/http.ts';
-import { ExchangeStats, type Outbound } from '../forwarding/outbound.ts';
+import { ExchangeStats, type IncomingRequest, type Outbound, type OutgoingResponse } from '../forwarding/outbound.ts';
 import { type RequestFields, readRequestFields } from '../forwarding/requestFields.ts';
 import { requestHead } from '../forwarding/requestHead.ts';
 import { requestIdFrom } from '../forwarding/requestIds.ts';
@@ -54,8 +54,8 @@ export type StepOutcome =
 
 /** One request and its response. The steps write their results to it. */
 export class Exchange implements Outbound, InFlight {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
+  readonly req: IncomingRequest;
+  readonly res: OutgoingResponse;
   readonly upgrade: EarlyData | undefined;
   readonly expectsContinue: boolean;
   readonly context: GatewayContext;
@@ -91,8 +91,8 @@ export class Exchange implements Outbound, InFlight {
   inFlightIndex = -1;
 
   constructor(
-    req: IncomingMessage,
-    res: ServerResponse,
+    req: IncomingRequest,
+    res: OutgoingResponse,
     context: GatewayContext,
     expectsContinue = false,
     upgrade?: EarlyData,
@@ -146,6 +146,10 @@ export class Exchange implements Outbound, InFlight {
   /** Undefined for a new trace, even if the client sent one (W3C Trace Context §3.3). */
   get tracestate(): string | undefined {
     return this.traceparent === this.fields.traceparent ? this.fields.tracestate : undefined;
+  }
+
+  get hasChunkedBody(): boolean {
+    return this.fields.transferEncoding !== undefined;
   }
 
   get bodyLimit(): number {

@@ -1,8 +1,9 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { EarlyData } from '../forwarding/earlyData.ts';
 import { Forwarding } from '../forwarding/http.ts';
 import { lingerAfter } from '../forwarding/lingering.ts';
+import type { OutgoingResponse } from '../forwarding/outbound.ts';
 import type { Problem } from '../problems/problem.ts';
 import { answerEmpty, answerProblem, overloaded } from './answer.ts';
 import { Exchange, type GatewayContext, type StepOutcome } from './exchange.ts';
@@ -77,7 +78,6 @@ function refusePipelined(exchange: Exchange): void {
 }
 
 function applyOutcome(exchange: Exchange, outcome: StepOutcome): void {
-  const { req, res, context } = exchange;
   switch (outcome.kind) {
     case 'problem':
       answerProblem(exchange, outcome.problem, outcome.closes);
@@ -89,15 +89,20 @@ function applyOutcome(exchange: Exchange, outcome: StepOutcome): void {
       waitForRoom(exchange);
       break;
     case 'discovery':
-      if (exchange.hasBody) {
-        // Discovery does not read the body. Close the connection instead of waiting for its end.
-        res.setHeader('Connection', 'close');
-        lingerAfter(res);
-      }
-      if (exchange.closing) res.shouldKeepAlive = false;
-      context.discovery?.(req, res);
+      discover(exchange);
       break;
   }
+}
+
+function discover({ req, res, context, hasBody, closing }: Exchange): void {
+  if (!(req instanceof IncomingMessage && res instanceof ServerResponse)) throw new Error('Express needs node:http');
+  if (hasBody) {
+    // Discovery does not read the body. Close the connection instead of waiting for its end.
+    res.setHeader('Connection', 'close');
+    lingerAfter(res);
+  }
+  if (closing) res.shouldKeepAlive = false;
+  context.discovery?.(req, res);
 }
 
 /** Queues a request for `limits.queue` at most. It runs the steps again when there is room, and does not wait twice. */
@@ -126,7 +131,7 @@ function forward(exchange: Exchange): void {
 /** A property on the response, because a WeakMap entry for each request would be more work for the garbage collector. */
 const tracked = Symbol('exchange');
 
-interface TrackedResponse extends ServerResponse {
+interface TrackedResponse extends OutgoingResponse {
   [tracked]?: Exchange | undefined;
 }
 
