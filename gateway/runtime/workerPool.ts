@@ -23,7 +23,7 @@ export class WorkerPool implements Serving {
   readonly #leaving = new WeakSet<WorkerHandle>();
   readonly #totals = new WorkerTotals();
   readonly #ticketKeys = randomBytes(48);
-  /** The listener settings of the start, which a reload does not change. */
+  /** The listener settings of the start, which a reload does not change, except for `tls.hsts`. */
   readonly #listener: Pick<Snapshot['gateway'], 'listen' | 'tls'>;
   #socket: Promise<SharedSocket> | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -136,8 +136,12 @@ export class WorkerPool implements Serving {
     if (socket?.handle && 'close' in socket.handle) socket.handle.close();
   }
 
+  /** The current snapshot with the listener of the start, because all workers share one socket and one certificate. */
   #snapshotForWorkers(): Snapshot {
-    return { ...this.#current, gateway: { ...this.#current.gateway, ...this.#listener } };
+    const { gateway } = this.#current;
+    const { listen, tls } = this.#listener;
+    const hsts = gateway.tls?.hsts === true;
+    return { ...this.#current, gateway: { ...gateway, listen, tls: tls && { ...tls, hsts } } };
   }
 
   #sendHeartbeats(): void {

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
+import { startWorkers } from '../runtime/startWorkers.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { connectSecurely, makePair } from '../support/certificates.ts';
 import { startTestGateway } from '../support/gateway.ts';
@@ -68,3 +69,37 @@ it('the final response has Strict-Transport-Security, and interim responses do n
   expect(response.interim.map((one) => valuesOf(one, 'strict-transport-security'))).toEqual([[]]);
   expect(valuesOf(response, 'strict-transport-security')).toEqual([year]);
 });
+
+it.each([1, 2])(
+  'a reload applies tls.hsts to open and new connections, %i workers',
+  { timeout: 120_000 },
+  async (workers) => {
+    const routes = { '/v1': (await startBackend(answer(200, 'ok'))).url };
+    const gateway = await startWorkers(workers, routes, { gateway: { tls: files } });
+    let edits = 0;
+    const edit = async (hsts: boolean): Promise<void> => {
+      edits += 1;
+      const listeners = { listen: '127.0.0.1:0', admin: '127.0.0.1:0' };
+      gateway.edit(routes, { gateway: { ...listeners, workers, drain: '5s', tls: { ...files, hsts } } });
+      await gateway.printed(new RegExp(`(?:settings changed[^]*){${edits}}`));
+    };
+    const open = new RawClient(await connectSecurely(gateway.port));
+    const fields = async (): Promise<string[][]> => {
+      open.send(get('/v1/x'));
+      const others = Array.from({ length: 8 }, () => askSecurely(gateway.port, get('/v1/x')));
+      const responses = [await open.response(), ...(await Promise.all(others))];
+      return responses.map((one) => valuesOf(one, 'strict-transport-security'));
+    };
+    expect(await fields()).toEqual(Array(9).fill([]));
+    await edit(true);
+    expect(await fields()).toEqual(Array(9).fill([year]));
+    await edit(false);
+    expect(await fields()).toEqual(Array(9).fill([]));
+    await edit(true);
+    // A worker that starts later has the setting, too.
+    if (workers > 1) for (const pid of await gateway.pids()) process.kill(pid, 'SIGKILL');
+    const later = await askSecurely(gateway.port, get('/v1/x'));
+    expect(valuesOf(later, 'strict-transport-security')).toEqual([year]);
+    expect(gateway.output()).not.toMatch(/next start|not in every worker/);
+  },
+);
