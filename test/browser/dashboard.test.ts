@@ -860,6 +860,151 @@ describe('the gateways of a fleet', () => {
   });
 });
 
+describe('the filter by gateway', () => {
+  const names = ['gw-1', 'gw-2', 'gw-3'];
+  const rows = names.map((name) => gatewayRow(name, now - 500));
+  const inFleet = () =>
+    Object.assign(scene(), { fleet: fleetOf(rows), usage: sampleUsage(now, true, names) }) satisfies Scene;
+  const filter = (page: Page) => page.getByLabel('Gateway', { exact: true });
+  /** The sum below the chart of the traffic, and the one of the requests per day. */
+  const sums = (page: Page) =>
+    vi.waitFor(async () => {
+      const texts = await Promise.all([
+        page.locator('#traffic .when').textContent(),
+        page.locator('#trend .big').textContent(),
+      ]);
+      return texts.map((text) => Number(/^([\d,]+) requests/.exec(text ?? '')?.[1]?.replaceAll(',', '')));
+    }, timeoutMs);
+  const scopes = (page: Page) =>
+    page.evaluate<string[][]>(
+      `[...document.querySelectorAll('[data-scope]')].map((one) => [one.parentElement.textContent.trim()])`,
+    );
+
+  it('is not shown for a gateway on its own, and its parameter is ignored', async () => {
+    const { page, origin, complaints } = await drawn();
+    expect(await page.locator('#filter').isVisible()).toBe(false);
+    await open(page, `${origin}/?instance=gw-2#v1`);
+    await page.locator('#trend', { hasText: 'Falling: zero on' }).waitFor();
+    await page.locator('#traffic canvas').waitFor();
+    expect(await page.locator('#filter').isVisible()).toBe(false);
+    await vi.waitFor(() => expect(new URL(page.url()).search).toBe(''), timeoutMs);
+    expect((await scopes(page)).flat().filter((text) => text.includes('gateway'))).toEqual([]);
+    // The first request may have been sent before the status has arrived.
+    expect(complaints.filter((text) => !text.includes('400'))).toEqual([]);
+  });
+
+  it('selects the requests of one gateway with the keyboard, and the URL remembers it', async () => {
+    const { page, requests, complaints } = await drawn({}, inFleet());
+    expect(await filter(page).locator('option').allTextContents()).toEqual(['All gateways', ...names]);
+    await filter(page).focus();
+    const each: number[][] = [];
+    for (const name of names) {
+      await page.keyboard.press('ArrowDown');
+      await page.locator('#h-traffic', { hasText: name }).waitFor();
+      await page.locator('#traffic[aria-busy=false]').waitFor();
+      await page.locator(`#trend .chart[aria-label*="${name}"]`).waitFor();
+      expect(new URL(page.url()).search).toBe(`?instance=${name}`);
+      each.push(await sums(page));
+    }
+    const sumOf = (at: number) => each.reduce((all, one) => all + (one[at] ?? Number.NaN), 0);
+    const [traffic] = each.map(([first]) => first);
+    expect(traffic).toBeGreaterThan(0);
+    expect(await scopes(page)).toEqual([
+      ['Can it be retired? all gateways'],
+      ['Requests per day gw-3'],
+      ['Clients that call v1 all gateways'],
+      ['Routes in use all gateways'],
+      ['Rate and latency by version this gateway'],
+      ['Traffic by version gw-3'],
+      ['Backends this gateway'],
+    ]);
+    // Clients are never requested for one gateway.
+    expect(requests.filter((url) => url.includes('instance=') && !url.includes('by=day'))).not.toContainEqual(
+      expect.stringContaining('/api/'),
+    );
+    // It is kept when the page is loaded again, together with the version.
+    await page.reload();
+    await page.locator('#h-traffic', { hasText: 'gw-3' }).waitFor();
+    expect(await filter(page).inputValue()).toBe('gw-3');
+    expect(await sums(page)).toEqual(each[2]);
+    await page.getByRole('radio', { name: 'v2' }).check();
+    await page.locator('#trend .chart[aria-label*="v2 through gw-3"]').waitFor();
+    expect(new URL(page.url()).search + new URL(page.url()).hash).toBe('?instance=gw-3#v2');
+    await page.getByRole('radio', { name: 'v1' }).check();
+    await filter(page).selectOption('All gateways');
+    await page.locator('#trend', { hasText: 'Falling: zero on' }).waitFor();
+    await page.locator('#h-traffic', { hasText: 'all gateways' }).waitFor();
+    expect(new URL(page.url()).search).toBe('');
+    const all = await page.locator('#trend .chart').getAttribute('aria-label');
+    const ofDays = [...(all ?? '').matchAll(/\d+(?=,|$)/g)].reduce((sum, [text]) => sum + Number(text), 0);
+    expect(sumOf(1)).toBe(ofDays);
+    expect(complaints).toEqual([]);
+  });
+
+  it('offers whole days only, because the fleet counts each gateway by day', async () => {
+    const { page, requests } = await drawn({}, inFleet());
+    const ranges = () => page.locator('#range label').allTextContents();
+    await page.getByRole('radio', { name: '24 h' }).check();
+    await page.locator('#traffic[aria-busy=false]').waitFor();
+    await filter(page).selectOption('gw-2');
+    await vi.waitFor(async () => expect(await ranges()).toEqual(['7 d', '30 d', '1 y']), timeoutMs);
+    await vi.waitFor(() => expect(requests.at(-1)).not.toContain('24h'), timeoutMs);
+    expect(await page.getByRole('radio', { name: '7 d' }).isChecked()).toBe(true);
+    expect(requests.filter((url) => url.includes('instance=') && url.includes('step=hour'))).toEqual([]);
+    await filter(page).selectOption('All gateways');
+    await vi.waitFor(async () => expect(await ranges()).toEqual(['24 h', '7 d', '30 d', '1 y']), timeoutMs);
+  });
+
+  it('names the fleet as the scope of the verdict', async () => {
+    const { page } = await drawn({}, inFleet());
+    const notes = await page.locator('#verdict .notes').innerText();
+    expect(notes).toContain('The ledger only has the requests to this fleet of 3 running gateways since 2026-10-17');
+  });
+
+  it('explains that the fleet has no gateway of this name', async () => {
+    const { page, origin } = await drawn({}, inFleet());
+    await open(page, `${origin}/?instance=gw-9#v1`);
+    const fault = '`instance`: the fleet has no gateway of this name. It has gw-1, gw-2, gw-3.';
+    await page.locator('#traffic').getByText(fault).waitFor();
+    await page.locator('#trend').getByText(fault).waitFor();
+    expect(await filter(page).inputValue()).toBe('gw-9');
+    await page.locator('#clients tbody tr').first().waitFor();
+    await filter(page).selectOption('gw-1');
+    await page.locator('#traffic canvas').waitFor();
+  });
+
+  it('keeps an open list of gateways when the status is updated, and adds new ones', async () => {
+    const { page, shown } = await drawn({}, inFleet());
+    await filter(page).selectOption('gw-2');
+    await page.evaluate(`globalThis.first = document.querySelector('#gateway-filter option')`);
+    shown.config = { ...shown.config, generation: 8 };
+    await page.locator('#gateway', { hasText: 'Generation 8' }).waitFor();
+    expect(await page.evaluate(`globalThis.first.isConnected`)).toBe(true);
+    shown.fleet = fleetOf([...rows, gatewayRow('gw-0', now)]);
+    await filter(page).locator('option', { hasText: 'gw-0' }).waitFor({ state: 'attached' });
+    expect(await filter(page).inputValue()).toBe('gw-2');
+  });
+
+  it.each(screens)('fits a %s, %s, without an accessibility violation', async (device, colorScheme, width) => {
+    const options = { colorScheme, viewport: { width, height: 900 }, bypassCSP: true };
+    const long = 'gateway-7d9f8c6b5-x2x4z-in-a-region-far-away';
+    const shown = Object.assign(scene(), {
+      fleet: fleetOf([...rows, gatewayRow(long, now)]),
+      usage: sampleUsage(now, false, [...names, long]),
+    });
+    const { page } = await drawn(options, shown);
+    await filter(page).selectOption(long);
+    await page.locator(`#trend .chart[aria-label*="${long}"]`).waitFor();
+    await page.locator('#traffic[aria-busy=false]').waitFor();
+    await page.screenshot({ path: join(screenshots, `filter-${device}-${colorScheme}.png`), fullPage: true });
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(await page.evaluate<string[]>(overlaps)).toEqual([]);
+    await page.addScriptTag({ path: axe });
+    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+  });
+});
+
 describe('without data, the page', () => {
   it('reports that nothing was recorded yet', async () => {
     const { page, complaints } = await visit({}, Object.assign(scene(), { usage: noUsage }));

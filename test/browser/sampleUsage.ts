@@ -65,8 +65,11 @@ const everyday: readonly Habit[] = [
 
 const attack: Habit = { version: 'v1', client: hostile, routes: [search], rate: (ago) => (ago < 12 ? 1 : 0) };
 
-/** 35 days of requests, more by day than by night. The requests of an attacker are optional. */
-export function sampleUsage(now: number, attacked = true): UsageQueries {
+/**
+ * 35 days of requests, more by day than by night. The requests of an attacker are optional. `gateways`: those of a fleet; each
+ * hour of requests went through one of them in turn.
+ */
+export function sampleUsage(now: number, attacked = true, gateways?: readonly string[]): UsageQueries {
   const thisHour = Math.floor(now / hour) * hour;
   const habits = attacked ? [...everyday, attack] : everyday;
   const rows = habits.flatMap((habit) => rowsOf(habit, thisHour));
@@ -110,8 +113,13 @@ export function sampleUsage(now: number, attacked = true): UsageQueries {
         to: young?.get(client),
       }));
     },
-    instances: async () => undefined,
-    instanceDays: async () => [],
+    instances: async () => gateways,
+    instanceDays: async (instance, since, version) => {
+      const own = pick(Math.floor(since / day) * day, version).filter(
+        ({ at }) => gateways?.[(at / hour) % gateways.length] === instance,
+      );
+      return series(own, day).map((point) => ({ ...point, errors: 0, served: point.requests, refused: 0 }));
+    },
     lastUsed: async () => new Map(),
     pastClients: async () => [],
     folded: async () => 0,

@@ -2,6 +2,7 @@ import { getJson, LatestRequest, post, subscribeToStatus } from './api.js';
 import { attention, attentionFacts } from './attention.js';
 import { byId, el, emptyMessage, errorNotice } from './dom.js';
 import { fleetTable } from './fleet.js';
+import { GatewayFilter } from './gatewayFilter.js';
 import { lifecycle } from './lifecycle.js';
 import { RetirementSection } from './retirement.js';
 import { backends, gatewayFacts, rates } from './status.js';
@@ -9,8 +10,12 @@ import { TrafficSection } from './traffic.js';
 
 /** @import { Status } from './types.js' */
 
-const retirementSection = new RetirementSection();
-const trafficSection = new TrafficSection();
+const filter = new GatewayFilter((gateway) => {
+  retirementSection.setGateway(gateway);
+  trafficSection.setGateway(gateway);
+});
+const retirementSection = new RetirementSection(filter.chosen);
+const trafficSection = new TrafficSection(filter.chosen);
 const backendTable = backends();
 const ratesTable = rates();
 const gateways = fleetTable();
@@ -96,6 +101,7 @@ function show(status) {
   draw('attention', attentionFacts(status, now), () => attention(status));
   draw('rates', '', () => [ratesTable.root]);
   ratesTable.fill(status.traffic);
+  filter.setFleet(status.fleet);
   byId('fleet-section').hidden = !status.fleet;
   draw('fleet', '', () => [gateways.root]);
   if (status.fleet) gateways.fill(status.fleet);

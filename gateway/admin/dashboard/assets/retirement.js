@@ -3,9 +3,9 @@ import { clients } from './clients.js';
 import { byId, el, emptyMessage, errorNotice, segmented } from './dom.js';
 import { NameDialog } from './nameDialog.js';
 import { routes } from './routes.js';
-import { drawTrend, figures, verdict } from './verdict.js';
+import { drawGatewayDays, drawTrend, figures, verdict } from './verdict.js';
 
-/** @import { ClientRow, Retirement, RouteRow, Usage, VersionStatus, VersionTotal } from './types.js' */
+/** @import { ClientRow, Day, Retirement, RouteRow, Usage, VersionStatus, VersionTotal } from './types.js' */
 
 /** The stages of a version that will be retired, most urgent first. */
 const endingStages = ['sunset', 'deprecated', 'announced'];
@@ -23,12 +23,19 @@ export class RetirementSection {
   #nameDialog = new NameDialog(() => void this.#listClients());
   #version = '';
   #stage = '';
+  /** The gateway of a fleet whose requests per day are shown; '': all. */
+  #gateway;
   #removeTrend = () => {};
   #drawnData = '';
   /** @type {ReturnType<typeof clients>|undefined} */
   #clients;
   /** @type {ReturnType<typeof routes>|undefined} */
   #routes;
+
+  /** @param {string} gateway */
+  constructor(gateway) {
+    this.#gateway = gateway;
+  }
 
   /** @param {string} by how this browser is authorized */
   setAccess(by) {
@@ -65,6 +72,12 @@ export class RetirementSection {
     else void this.refresh();
   }
 
+  /** @param {string} gateway */
+  setGateway(gateway) {
+    this.#gateway = gateway;
+    void this.refresh();
+  }
+
   async refresh() {
     const version = this.#version;
     if (version === '') return;
@@ -77,6 +90,8 @@ export class RetirementSection {
       this.#retry.succeeded();
       this.#drawVerdict(retirement);
       this.#createTables(retirement);
+      if (this.#gateway !== '') await this.#drawDays(retirement, request);
+      if (request.isOutdated) return;
       await this.#listClients();
       if (!request.isOutdated) await this.#listRoutes(retirement);
     } catch (error) {
@@ -92,15 +107,45 @@ export class RetirementSection {
 
   /** @param {Retirement} retirement */
   #drawVerdict(retirement) {
-    const data = JSON.stringify([retirement.answer, retirement.reasons, retirement.notes, retirement.facts]);
+    const data = JSON.stringify([
+      this.#gateway,
+      retirement.answer,
+      retirement.reasons,
+      retirement.notes,
+      retirement.facts,
+    ]);
     if (data === this.#drawnData) return;
     this.#removeTrend();
     const isRetired = retirement.facts.stage === 'retired';
     byId('h-verdict').textContent = isRetired ? 'After the retirement' : 'Can it be retired?';
     byId('h-clients').textContent = `Clients that ${isRetired ? 'still call' : 'call'} ${retirement.version}`;
     byId('verdict').replaceChildren(verdict(retirement), figures(retirement));
-    this.#removeTrend = drawTrend(byId('trend'), retirement.version, retirement.facts.trend);
+    this.#removeTrend = () => {};
     this.#drawnData = data;
+    if (this.#gateway === '') this.#removeTrend = drawTrend(byId('trend'), retirement.version, retirement.facts.trend);
+  }
+
+  /**
+   * The requests per day to the selected gateway, in place of the trend of the fleet.
+   * @param {Retirement} retirement
+   * @param {ReturnType<LatestRequest['start']>} request
+   */
+  async #drawDays({ version, facts }, request) {
+    const gateway = this.#gateway;
+    try {
+      /** @type {Usage<Day>} */
+      const { rows } = await getJson(usageUrl({ by: 'day', version, instance: gateway, since: '31d' }), request.signal);
+      if (request.isOutdated) return;
+      this.#removeTrend();
+      this.#removeTrend = drawGatewayDays(byId('trend'), version, gateway, facts.trend.days, rows);
+    } catch (error) {
+      if (request.isOutdated) return;
+      this.#retry.failed(error);
+      if (!(error instanceof ApiError)) return;
+      this.#removeTrend();
+      this.#removeTrend = () => {};
+      byId('trend').replaceChildren(errorNotice(error));
+    }
   }
 
   /** @param {Retirement} retirement */

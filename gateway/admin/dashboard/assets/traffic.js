@@ -8,15 +8,33 @@ import { count, date, dateTime, percent } from './format.js';
 /** The section with the traffic of all versions over a selectable period. */
 export class TrafficSection {
   #range = '30d';
-  /** The range that the chart shows; '' without a chart. */
-  #drawnRange = '';
+  /** One gateway of a fleet; '': all. */
+  #gateway;
+  /** The URL of the data that the chart shows; '' without a chart. */
+  #drawnUrl = '';
   #request = new LatestRequest(ledgerTimeoutMs);
   #retry = new Retry(() => void this.refresh());
   #removeChart = () => {};
 
-  constructor() {
+  /** @param {string} gateway */
+  constructor(gateway) {
+    this.#gateway = gateway;
+    this.#drawRanges();
+  }
+
+  /** @param {string} gateway */
+  setGateway(gateway) {
+    this.#gateway = gateway;
+    this.#drawRanges();
+    void this.refresh();
+  }
+
+  #drawRanges() {
+    // The requests to one gateway are counted by day.
+    const offered = ranges.filter(([range]) => this.#gateway === '' || range !== '24h');
+    if (!offered.some(([range]) => range === this.#range)) this.#range = '7d';
     byId('range').replaceChildren(
-      segmented('range', 'Time', ranges, this.#range, (range) => {
+      segmented('range', 'Time', offered, this.#range, (range) => {
         this.#range = range;
         void this.refresh();
       }),
@@ -24,26 +42,27 @@ export class TrafficSection {
   }
 
   async refresh() {
-    const [range, target] = [this.#range, byId('traffic')];
+    const [range, gateway, target] = [this.#range, this.#gateway, byId('traffic')];
     const request = this.#request.start();
-    const step = stepOf(range);
-    target.ariaBusy = String(range !== this.#drawnRange);
+    const step = gateway === '' ? stepOf(range) : 'day';
+    const url = usageUrl({ by: 'day', step, since: range, ...(gateway !== '' && { instance: gateway }) });
+    target.ariaBusy = String(url !== this.#drawnUrl);
     // Do not redraw while the pointer is over the chart.
-    if (range === this.#drawnRange && target.querySelector('.u-over:hover')) return;
+    if (url === this.#drawnUrl && target.querySelector('.u-over:hover')) return;
     try {
       /** @type {Usage<Day & { version: string }>} */
-      const usage = await getJson(usageUrl({ by: 'day', step, since: range }), request.signal);
+      const usage = await getJson(url, request.signal);
       if (request.isOutdated) return;
       this.#removeChart();
       this.#removeChart = drawTraffic(target, usage, step);
-      this.#drawnRange = range;
+      this.#drawnUrl = url;
       this.#retry.succeeded();
     } catch (error) {
       if (request.isOutdated) return;
       this.#retry.failed(error);
       // Keep the old chart while the gateway does not answer; the page header shows that the connection is lost.
-      if (this.#drawnRange === range && !(error instanceof ApiError)) return;
-      this.#drawnRange = '';
+      if (this.#drawnUrl === url && !(error instanceof ApiError)) return;
+      this.#drawnUrl = '';
       this.#removeChart();
       this.#removeChart = () => {};
       target.replaceChildren(errorNotice(error));

@@ -2,7 +2,7 @@ import { chart } from './chart.js';
 import { colorOf, el, emptyMessage, fact } from './dom.js';
 import { count, date, dateTime, day, dayMonth, percent, period, plural, timeLeft } from './format.js';
 
-/** @import { Remark, Retirement, Trend } from './types.js' */
+/** @import { Day, Remark, Retirement, Trend } from './types.js' */
 
 /**
  * Whether a version can be retired, and why. The details are in the tables and the chart beside it.
@@ -97,8 +97,6 @@ function sentence({ code, text }, { version, facts, asked_at: now }) {
     case 'still_knocking':
       if (facts.refused === 0) return [`No request was refused in ${quiet}.`];
       return [`${plural(facts.refused, 'request was', 'requests were')} answered with 410 in ${quiet}.`];
-    case 'own_ledger':
-      return ['Only requests through this gateway are counted.'];
     default:
       return [text];
   }
@@ -124,21 +122,12 @@ const longestProjection = 2;
  */
 export function drawTrend(target, version, trend) {
   const { days } = trend;
-  if (days.length === 0) {
-    target.replaceChildren(
-      emptyMessage('No complete day has been recorded yet.', 'The trend appears after three weeks.'),
-    );
-    return () => {};
-  }
+  if (days.length === 0) return noDays(target);
   if (trend.kind === 'none' && days.every(({ requests }) => requests === 0)) {
     target.replaceChildren(emptyMessage(`No requests to ${version} in the recorded days.`));
     return () => {};
   }
-  const canvas = el('div', {
-    class: 'chart',
-    role: 'img',
-    'aria-label': `Requests to ${version} per day: ${days.map(({ requests }) => requests).join(', ')}`,
-  });
+  const canvas = daysCanvas(`Requests to ${version} per day`, days);
   target.replaceChildren(
     el('p', { class: 'big' }, trendText(trend)),
     el('p', { class: 'soft' }, trendDetail(trend)),
@@ -159,6 +148,49 @@ export function drawTrend(target, version, trend) {
     ],
     height: 220,
   });
+}
+
+/**
+ * A chart of the requests to a version per day through one gateway of a fleet. It has no trend: that depends on the clients,
+ * which are counted for the whole fleet.
+ * @param {HTMLElement} target
+ * @param {string} version
+ * @param {string} gateway
+ * @param {readonly Day[]} complete the days to show
+ * @param {readonly Day[]} rows the requests; days without requests may be missing
+ * @returns {() => void} removes the chart
+ */
+export function drawGatewayDays(target, version, gateway, complete, rows) {
+  if (complete.length === 0) return noDays(target);
+  const requests = new Map(rows.map((one) => [Date.parse(one.at), one.requests]));
+  const days = complete.map(({ at }) => ({ at, requests: requests.get(Date.parse(at)) ?? 0 }));
+  const sum = days.reduce((all, one) => all + one.requests, 0);
+  const canvas = daysCanvas(`Requests to ${version} through ${gateway} per day`, days);
+  target.replaceChildren(
+    el('p', { class: 'big' }, `${plural(sum, 'request')} in ${completeDays(days)}.`),
+    el('p', { class: 'soft' }, 'Those that failed and those of ignored clients are included.'),
+    canvas,
+  );
+  const data = [days.map(({ at }) => Date.parse(at) / 1_000), days.map((one) => one.requests)];
+  const series = [{ label: 'requests', color: `--version-${colorOf(version)}` }];
+  return chart(canvas, { data, series, height: 220 });
+}
+
+/** @param {HTMLElement} target */
+function noDays(target) {
+  target.replaceChildren(
+    emptyMessage('No complete day has been recorded yet.', 'The trend appears after three weeks.'),
+  );
+  return () => {};
+}
+
+/**
+ * @param {string} title
+ * @param {readonly Day[]} days
+ */
+function daysCanvas(title, days) {
+  const label = `${title}: ${days.map(({ requests }) => requests).join(', ')}`;
+  return el('div', { class: 'chart', role: 'img', 'aria-label': label });
 }
 
 /**
@@ -188,8 +220,12 @@ function trendText({ kind, zero }) {
 
 /** @param {Trend} trend */
 function trendDetail({ per_day: perDay, days }) {
-  const span = `${days.length} complete ${days.length === 1 ? 'day' : 'days'}`;
-  if (perDay === null) return `Based on ${span}.`;
+  if (perDay === null) return `Based on ${completeDays(days)}.`;
   const decrease = Math.abs(perDay) < 1 ? 'less than one request' : `about ${count(Math.round(-perDay))} requests`;
   return `A decrease of ${decrease} per day, over the last three weeks.`;
+}
+
+/** @param {readonly Day[]} days */
+function completeDays(days) {
+  return plural(days.length, 'complete day');
 }

@@ -1,0 +1,64 @@
+import { byId, el } from './dom.js';
+
+/** @import { Fleet } from './types.js' */
+
+const parameter = 'instance';
+
+/**
+ * The selection of one gateway of a fleet, which the URL remembers. '' stands for all of them. Each heading with `data-scope`
+ * shows whose figures follow: those of the selection (`selected`), always those of the fleet (`fleet`), or of the gateway that
+ * serves this page (`self`).
+ */
+export class GatewayFilter {
+  /** What the URL says; it is checked when the status arrives. */
+  chosen = new URLSearchParams(location.search).get(parameter) ?? '';
+  #select = /** @type {HTMLSelectElement} */ (byId('gateway-filter'));
+  #changed;
+  /** The options of the select, as JSON: an open list must not be rebuilt every five seconds. */
+  #drawn = '';
+
+  /** @param {(gateway: string) => void} changed */
+  constructor(changed) {
+    this.#changed = changed;
+    this.#select.addEventListener('change', () => this.#choose(this.#select.value));
+  }
+
+  /** @param {Fleet|null|undefined} fleet */
+  setFleet(fleet) {
+    byId('filter').hidden = !fleet;
+    if (!fleet && this.chosen !== '') this.#choose('');
+    // An address from which no gateway was heard has no counts.
+    const heard = (fleet?.gateways ?? []).filter((one) => one.heard !== null).map(({ name }) => name);
+    // A selected gateway that the fleet does not have stays: the API explains that, with the names that it has.
+    const names = [...new Set([...heard, this.chosen])].filter((name) => name !== '').sort();
+    const options = JSON.stringify([Boolean(fleet), names]);
+    if (options === this.#drawn) return;
+    this.#drawn = options;
+    this.#select.replaceChildren(
+      el('option', { value: '' }, 'All gateways'),
+      ...names.map((name) => el('option', { value: name }, name)),
+    );
+    this.#select.value = this.chosen;
+    this.#drawScopes(Boolean(fleet));
+  }
+
+  /** @param {string} gateway */
+  #choose(gateway) {
+    this.chosen = gateway;
+    const url = new URL(location.href);
+    if (gateway === '') url.searchParams.delete(parameter);
+    else url.searchParams.set(parameter, gateway);
+    history.replaceState(null, '', url);
+    this.#drawScopes(true);
+    this.#changed(gateway);
+  }
+
+  /** @param {boolean} isFleet */
+  #drawScopes(isFleet) {
+    const all = 'all gateways';
+    /** @type {Record<string, string>} */
+    const texts = { selected: this.chosen || all, fleet: all, self: 'this gateway' };
+    for (const scope of document.querySelectorAll('[data-scope]'))
+      scope.textContent = isFleet ? (texts[scope.getAttribute('data-scope') ?? ''] ?? '') : '';
+  }
+}
