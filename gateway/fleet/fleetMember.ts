@@ -116,7 +116,9 @@ export class FleetMember {
 
   /** `failure`: why the store did not answer. */
   async forget(name: string, reason: string): Promise<ForgetOutcome | { readonly failure: string }> {
-    const answer = await this.#ask({ kind: 'forget', name, reason });
+    const silent = this.view.instances.filter((one) => one.name === name && one.state === 'silent');
+    const remembered = silent.flatMap(({ row }) => row ?? []);
+    const answer = await this.#ask({ kind: 'forget', name, reason, remembered });
     if ('outcome' in answer) return answer.outcome;
     return { failure: 'failure' in answer ? answer.failure : 'it gave an unexpected answer' };
   }
@@ -186,7 +188,8 @@ export class FleetMember {
     const { instance, epoch, rows, since } = this.#identity;
     const held = heldRows();
     this.#heldSince = held === 0 ? undefined : (this.#heldSince ?? Date.now());
-    const identity: GatewayIdentity = { instance, epoch, name: settings.name, release, addresses: this.#addresses };
+    const { name, silentAfter } = settings;
+    const identity: GatewayIdentity = { instance, epoch, name, release, addresses: this.#addresses, silentAfter };
     const state: GatewayState = {
       versions,
       config: configHash(snapshot),

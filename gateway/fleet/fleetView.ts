@@ -1,7 +1,7 @@
 import type { FleetFacts, Remark } from '../retirement/facts.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 import { hourMs } from '../usage/ledger/spans.ts';
-import type { GatewayRow, GatewayRows, StoredVersionLoad } from './membership.ts';
+import { formerSince, type GatewayRow, type GatewayRows, isSilent, type StoredVersionLoad } from './membership.ts';
 
 /**
  * `heard`: within `fleet.silent_after`. `left`: it has stopped, and all its counts are in the store. `gone`: it does not exist
@@ -60,11 +60,13 @@ export class FleetView {
 
   /**
    * The row of a gateway that runs, if the store was set back to a time before the start of the gateway, for example because
-   * it was restored from a backup. The gateway may serve clients without being able to reach the store.
+   * it was restored from a backup. The gateway may serve clients without being able to reach the store. If it was forgotten
+   * since it was last heard, the row of the store counts.
    */
   #laterOf(row: GatewayRow): GatewayRow {
     const known = this.#report.rows.find(({ instance }) => instance === row.instance);
-    return known !== undefined && isCurrent(known) && !isCurrent(row) && row.heard < known.heard ? known : row;
+    const endedAt = formerSince(row);
+    return known !== undefined && isCurrent(known) && endedAt !== undefined && endedAt < known.heard ? known : row;
   }
 
   /** Gateways that run and that the store does not have any more. It deletes only those that have left or are gone. */
@@ -100,7 +102,7 @@ export class FleetView {
   }
 }
 
-/** `now`: the time of the database, epoch ms. */
+/** `now`: the time of the database, epoch ms. `silentAfter`: for a row that does not have it, ms. */
 export function instancesOf({ rows, unheard }: FleetRows, now: number, silentAfter: number): FleetInstance[] {
   const known = rows.map((row) => ({ row, state: stateOf(row, now, silentAfter) }));
   const config = mostCommonConfig(known.filter(({ state }) => state === 'heard').map(({ row }) => row));
@@ -122,15 +124,14 @@ export function instancesOf({ rows, unheard }: FleetRows, now: number, silentAft
   ];
 }
 
-function isCurrent({ leftAt, goneAt }: GatewayRow): boolean {
-  return leftAt === undefined && goneAt === undefined;
+function isCurrent(row: GatewayRow): boolean {
+  return formerSince(row) === undefined;
 }
 
-function stateOf({ leftAt, goneAt, heard }: GatewayRow, now: number, silentAfter: number): InstanceState {
-  if (leftAt !== undefined) return 'left';
-  if (goneAt !== undefined) return 'gone';
-  // After the clock of the database was set back, an old time must not look recent.
-  return Math.abs(now - heard) <= silentAfter ? 'heard' : 'silent';
+function stateOf(row: GatewayRow, now: number, silentAfter: number): InstanceState {
+  if (row.leftAt !== undefined) return 'left';
+  if (row.goneAt !== undefined) return 'gone';
+  return isSilent(row, now, silentAfter) ? 'silent' : 'heard';
 }
 
 /** Of several that are equally common, the newest. */
@@ -203,7 +204,7 @@ export function ledgerGaps(
     return [{ code: 'store_unreachable', text }];
   }
   return instances.flatMap((one) => {
-    const gap = gapOf(one, now, silentAfter, quiet);
+    const gap = gapOf(one, now, one.row?.silentAfter ?? silentAfter, quiet);
     return gap === undefined ? [] : [gap];
   });
 }

@@ -1,25 +1,57 @@
 import { printableExcerpt } from '../shared/text.ts';
 import { type FleetInstance, instancesOf } from './fleetView.ts';
-import { markGone, readGateways } from './membership.ts';
+import { formerSince, type GatewayRow, markGone, readGateways } from './membership.ts';
 import type { Sql } from './postgres.ts';
+import { schemaName } from './schema.ts';
 
 /** `forgotten`: how many gateways with this name were silent. `refused`: why there was nothing to forget, and the remedy. */
 export type ForgetOutcome = { readonly forgotten: number } | { readonly refused: string };
 
-/** Marks a silent gateway as gone, because an operator knows that it does not exist any more. @throws StoreError */
+/**
+ * Marks a silent gateway as gone, because an operator knows that it does not exist any more. `silentAfter`: for gateways that
+ * do not report their own, ms. `remembered`: silent gateways with this name, as another gateway knows them. @throws StoreError
+ */
 export async function forgetGateway(
   sql: Sql,
   name: string,
   reason: string,
   silentAfter: number,
+  remembered: readonly GatewayRow[] = [],
 ): Promise<ForgetOutcome> {
   const { rows, now } = await readGateways(sql);
   const instances = instancesOf({ rows, now, unheard: [] }, now, silentAfter);
   const named = instances.filter((one) => one.name === name);
-  const silent = named.filter(({ state }) => state === 'silent').flatMap(({ row }) => row?.instance ?? []);
-  if (silent.length === 0) return { refused: refusal(name, named, instances) };
-  const forgotten = await markGone(sql, silent, reason, now - silentAfter);
-  return { forgotten: forgotten.length };
+  const silent = named.filter(({ state }) => state === 'silent').flatMap(({ row }) => row ?? []);
+  const lost = remembered.filter((row) => isLost(row, rows));
+  if (silent.length + lost.length === 0) return { refused: refusal(name, named, instances) };
+  // Those that are heard in the meantime are not marked.
+  const lastHeard = Math.max(0, ...silent.map(({ heard }) => heard));
+  const ids = silent.map(({ instance }) => instance);
+  const marked = await markGone(sql, ids, reason, lastHeard + 1);
+  const added = await Promise.all(lost.map((row) => addGone(sql, row, reason)));
+  return { forgotten: marked.length + added.filter((isAdded) => isAdded).length };
+}
+
+/** The store was set back to a time before the gateway was last heard, for example because it was restored from a backup. */
+function isLost(remembered: GatewayRow, rows: readonly GatewayRow[]): boolean {
+  const stored = rows.find(({ instance }) => instance === remembered.instance);
+  return stored === undefined || (formerSince(stored) ?? Number.POSITIVE_INFINITY) < remembered.heard;
+}
+
+/** Writes the row that the store has lost, so that all gateways that remember it learn that it is gone. @throws StoreError */
+async function addGone(sql: Sql, row: GatewayRow, reason: string): Promise<boolean> {
+  const { instance, name, release, addresses, config, spooled, spooledSince = null, skewMs, started, heard } = row;
+  const added = await sql.query(
+    `INSERT INTO ${schemaName}.gateways AS g (instance, epoch, name, release, addresses, versions, config, ready, spooled,
+       spooled_since, skew_ms, started, heard, gone_at, gone_reason)
+     VALUES ($1, 0, $2, $3, $4, '{}', $5, false, $6, $7, $8, to_timestamp($9::float8 / 1000), to_timestamp($10::float8 / 1000),
+       now(), $11)
+     ON CONFLICT (instance) DO UPDATE SET heard = excluded.heard, spooled = excluded.spooled,
+       spooled_since = excluded.spooled_since, left_at = NULL, gone_at = now(), gone_reason = excluded.gone_reason
+     WHERE g.heard <= excluded.heard RETURNING instance`,
+    [instance, name, release, addresses, config, spooled, spooledSince, skewMs, started, heard, reason],
+  );
+  return added.length > 0;
 }
 
 function refusal(name: string, named: readonly FleetInstance[], all: readonly FleetInstance[]): string {

@@ -80,14 +80,14 @@ export class Heartbeats {
     const askedAt = monotonicNow();
     const gateways = { ...(await this.#membership.read()), unheard: this.#unheard };
     this.#post({ kind: 'gateways', gateways, self: this.#membership.instance, askedAt });
-    this.#checkMembers(gateways);
+    this.#checkMembers(gateways, identity.addresses);
   }
 
   /** A DNS server that is slow must not delay a heartbeat. */
-  #checkMembers(gateways: FleetRows): void {
+  #checkMembers(gateways: FleetRows, own: readonly string[]): void {
     const { members, silentAfter } = this.#settings;
     if (!this.#members || !members || this.#checking) return;
-    const check = this.#members.check(gateways).then(async ({ gone, unheard }) => {
+    const check = this.#members.check(gateways, own).then(async ({ gone, unheard }) => {
       this.#unheard = unheard;
       if (gone.length === 0) return;
       const reason = `none of its addresses is in ${members.host}, and its admin port does not answer`;
@@ -113,8 +113,8 @@ export class Heartbeats {
 
   async #execute(command: Exclude<MembershipCommand, HeartbeatCommand>): Promise<MembershipAnswer> {
     if (command.kind === 'forget') {
-      const { name, reason } = command;
-      return { outcome: await forgetGateway(this.#store, name, reason, this.#settings.silentAfter) };
+      const { name, reason, remembered } = command;
+      return { outcome: await forgetGateway(this.#store, name, reason, this.#settings.silentAfter, remembered) };
     }
     if (command.kind === 'writeConfig') await writeSharedConfig(this.#store, command.config);
     return { config: await readSharedConfig(this.#store) };

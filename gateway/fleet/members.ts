@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { connect } from 'node:net';
 import type { HostPort } from '../config/snapshot.ts';
-import type { GatewayRow, GatewayRows } from './membership.ts';
+import { formerSince, type GatewayRow, type GatewayRows, isSilent } from './membership.ts';
 
 const connectTimeoutMs = 1_000;
 // The address of a gateway that has left may stay in the DNS, and in its caches, for this long.
@@ -30,16 +30,18 @@ export class Members {
     this.#silentAfter = silentAfter;
   }
 
-  /** A failed lookup makes no gateway gone. Never throws. */
-  async check({ rows, now }: GatewayRows): Promise<MembersCheck> {
+  /** A failed lookup makes no gateway gone. `own`: the addresses of this gateway. Never throws. */
+  async check({ rows, now }: GatewayRows, own: readonly string[]): Promise<MembersCheck> {
     const found = await lookup(this.#name.host, { all: true }).catch(() => []);
     if (found.length === 0) return { gone: [], unheard: this.#unheard(rows, now) };
     this.#listed = found.map(({ address }) => plainAddress(address));
-    return { gone: await this.#gone(rows, now), unheard: this.#unheard(rows, now) };
+    // A DNS server that does not list this gateway either, although it runs, has an old or incomplete answer.
+    const isTrusted = own.some((address) => this.#listed.includes(plainAddress(address)));
+    return { gone: isTrusted ? await this.#gone(rows, now) : [], unheard: this.#unheard(rows, now) };
   }
 
   async #gone(rows: readonly GatewayRow[], now: number): Promise<string[]> {
-    const silent = rows.filter((row) => formerSince(row) === undefined && now - row.heard > this.#silentAfter);
+    const silent = rows.filter((row) => formerSince(row) === undefined && isSilent(row, now, this.#silentAfter));
     const checks = silent.map(async (row) => {
       // Without an address, nothing is known about it.
       if (row.addresses.length === 0) return [];
@@ -58,11 +60,6 @@ export class Members {
     this.#unclaimedSince = new Map(unclaimed.map((one) => [one, this.#unclaimedSince.get(one) ?? now]));
     return unclaimed.filter((one) => now - (this.#unclaimedSince.get(one) ?? now) > this.#silentAfter);
   }
-}
-
-/** When it left or was found to be gone; undefined: it should run. */
-function formerSince({ leftAt, goneAt }: GatewayRow): number | undefined {
-  return leftAt ?? goneAt;
 }
 
 /** Whether another gateway has started with the address since this one was last heard. Platforms use addresses again. */

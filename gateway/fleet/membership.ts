@@ -14,6 +14,8 @@ export interface GatewayIdentity {
   readonly release: string;
   /** The addresses under which other gateways can reach it. */
   readonly addresses: readonly string[];
+  /** `fleet.silent_after` of this gateway, ms. Undefined: of an earlier release, which does not report it. */
+  readonly silentAfter: number | undefined;
 }
 
 /** What a gateway reports with every heartbeat. */
@@ -42,6 +44,14 @@ export interface VersionLoad {
 export interface StoredVersionLoad extends VersionLoad {
   /** The heartbeat since which it is retired or removed with nothing in flight, epoch ms; null: it is not. */
   readonly idle_since: number | null;
+}
+
+/** The column `report`. A field that is added later needs no migration. */
+interface StoredReport {
+  /** The run that wrote it. An earlier release leaves the report of the run before as it is. */
+  readonly epoch: number;
+  /** ms */
+  readonly silent_after?: number;
 }
 
 /** A row of the table `gateways`. Instants in epoch ms, by the clock of the database. */
@@ -73,15 +83,16 @@ const stamped = `(
 
 const writeHeartbeat = `
   INSERT INTO ${schemaName}.gateways AS g
-    (instance, epoch, name, release, addresses, versions, config, ready, problem, spooled, spooled_since, skew_ms)
-  VALUES ($1, $2, $3, $4, $5, ${stamped}, $7, $8, $9, $10, $11, $12)
+    (instance, epoch, name, release, addresses, versions, config, ready, problem, spooled, spooled_since, skew_ms,
+      report)
+  VALUES ($1, $2, $3, $4, $5, ${stamped}, $7, $8, $9, $10, $11, $12, $13)
   ON CONFLICT (instance) DO UPDATE SET
     epoch = excluded.epoch, name = excluded.name, release = excluded.release, addresses = excluded.addresses,
     started = CASE WHEN g.epoch = excluded.epoch THEN g.started ELSE now() END, heard = now(),
     versions = excluded.versions, config = excluded.config,
     config_since = CASE WHEN g.config = excluded.config THEN g.config_since ELSE now() END,
     ready = excluded.ready, problem = excluded.problem, spooled = excluded.spooled,
-    spooled_since = excluded.spooled_since, skew_ms = excluded.skew_ms,
+    spooled_since = excluded.spooled_since, skew_ms = excluded.skew_ms, report = excluded.report,
     left_at = NULL, gone_at = NULL, gone_reason = NULL
   WHERE g.epoch <= excluded.epoch
   RETURNING versions`;
@@ -89,7 +100,8 @@ const writeHeartbeat = `
 // The join returns the time even if there is no gateway.
 const readRows = `
   SELECT ${ms('now()')} AS db_now, g.instance, name, release, addresses, versions, config, ready, problem, spooled,
-    spooled_since, skew_ms, gone_reason, ${ms('started')} AS started, ${ms('heard')} AS heard,
+    spooled_since, skew_ms, gone_reason, CASE WHEN (report->>'epoch')::bigint = epoch THEN report END AS report,
+    ${ms('started')} AS started, ${ms('heard')} AS heard,
     ${ms('config_since')} AS config_since, ${ms('left_at')} AS left_at, ${ms('gone_at')} AS gone_at
   FROM (SELECT 1) AS one LEFT JOIN ${schemaName}.gateways AS g ON true ORDER BY name, started`;
 
@@ -125,7 +137,8 @@ export class Membership {
       name,
       { ...load, idle_since: isIdle(load) ? (this.#idleSince.get(name) ?? 'now') : null },
     ]);
-    const { instance, epoch, name, release, addresses } = this.#identity;
+    const { instance, epoch, name, release, addresses, silentAfter } = this.#identity;
+    const report: StoredReport = { epoch, ...(silentAfter !== undefined && { silent_after: silentAfter }) };
     const problem = [state.problem, this.#problem].filter((one) => one !== undefined).join('  ');
     const [row] = await this.#sql.query<Pick<GatewayRow, 'versions'>>(writeHeartbeat, [
       instance,
@@ -140,6 +153,7 @@ export class Membership {
       state.spooled,
       state.spooledSince ?? null,
       this.#skewMs,
+      JSON.stringify(report),
     ]);
     if (row === undefined) {
       this.#separate();
@@ -178,6 +192,17 @@ export class Membership {
 
 function isIdle({ stage, in_flight: inFlight, waiting, incomplete }: VersionLoad): boolean {
   return (stage === 'retired' || stage === 'removed') && inFlight + waiting === 0 && incomplete !== true;
+}
+
+/** When it left or was found to be gone, epoch ms; undefined: it should run. */
+export function formerSince({ leftAt, goneAt }: Pick<GatewayRow, 'leftAt' | 'goneAt'>): number | undefined {
+  return leftAt ?? goneAt;
+}
+
+/** `now`: the time of the database. `silentAfter`: for a gateway that does not report its own, ms. */
+export function isSilent(row: Pick<GatewayRow, 'heard' | 'silentAfter'>, now: number, silentAfter: number): boolean {
+  // After the clock of the database was set back, an old time must not look recent.
+  return Math.abs(now - row.heard) > (row.silentAfter ?? silentAfter);
 }
 
 /** @throws StoreError */
@@ -235,6 +260,7 @@ interface StoredGateway
   readonly left_at: number | null;
   readonly gone_at: number | null;
   readonly gone_reason: string | null;
+  readonly report: StoredReport | null;
 }
 
 function rowOf(row: StoredGateway): GatewayRow {
@@ -254,6 +280,7 @@ function rowOf(row: StoredGateway): GatewayRow {
     spooledSince: row.spooled_since ?? undefined,
     configSince: row.config_since,
     skewMs: row.skew_ms,
+    silentAfter: row.report?.silent_after,
     leftAt: row.left_at ?? undefined,
     goneAt: row.gone_at ?? undefined,
     goneReason: row.gone_reason ?? undefined,

@@ -8,7 +8,7 @@ import { type Postgres, type Sql, StoreError } from './postgres.ts';
 
 /** The PostgreSQL schema that contains all tables. */
 export const schemaName = 'version_gateway';
-const storeVersion = 1;
+const storeVersion = 2;
 // The SQLSTATE of a table that does not exist: the store was reached, but is not the expected one.
 const undefinedTable = '42P01';
 // Gateways that migrate or fold names at the same time take turns.
@@ -230,7 +230,11 @@ const clientName = `
 `;
 
 /** Statements by the version that they lead to. They only add, so that gateways of two releases can share the store. */
-const migrations: readonly string[] = [`${tables} ${clientName} ${createPartitions} ${writeBatch}`];
+const migrations: readonly string[] = [
+  `${tables} ${clientName} ${createPartitions} ${writeBatch}`,
+  // report: a `StoredReport`; null: of an earlier release.
+  `ALTER TABLE gateways ADD COLUMN report jsonb;`,
+];
 
 /** Creates or migrates the tables. @throws StoreError, also if a later release has made the store unusable for this one */
 export async function migrate(postgres: Postgres): Promise<void> {

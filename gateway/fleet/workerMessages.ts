@@ -3,7 +3,7 @@ import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { LedgerSettings } from '../usage/ledger/writableLedger.ts';
 import type { FleetRows } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
-import type { GatewayIdentity, GatewayState } from './membership.ts';
+import type { GatewayIdentity, GatewayRow, GatewayState } from './membership.ts';
 import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
 import type { BatchOutcome } from './shipper.ts';
 
@@ -44,7 +44,14 @@ export type MembershipCommand =
   | { readonly kind: 'heartbeat'; readonly identity: GatewayIdentity; readonly state: GatewayState }
   | { readonly kind: 'readConfig'; readonly id: number }
   | { readonly kind: 'writeConfig'; readonly id: number; readonly config: NewSharedConfig }
-  | { readonly kind: 'forget'; readonly id: number; readonly name: string; readonly reason: string };
+  | {
+      readonly kind: 'forget';
+      readonly id: number;
+      readonly name: string;
+      readonly reason: string;
+      /** What this gateway knows of the silent ones with the name. The store may have lost their rows. */
+      readonly remembered: readonly GatewayRow[];
+    };
 
 export type MembershipReport =
   /** After a heartbeat. `self`: the id of this gateway. `askedAt`: when the store was asked, by `monotonicNow`. */

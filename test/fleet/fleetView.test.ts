@@ -82,6 +82,21 @@ describe('the state of a gateway', () => {
     expect(statesOf(view)).toEqual(['a left', 'b left', 'c left']);
   });
 
+  it('is gone once it was forgotten after the store was set back', () => {
+    const { view } = viewOf([gatewayRow('a', now)]);
+    const update = (goneAt: number) =>
+      view.update({ now, rows: [gatewayRow('a', now - day, { goneAt })], unheard: [] });
+    update(now - 1);
+    expect(statesOf(view)).toEqual(['a heard']);
+    update(now + 1);
+    expect(statesOf(view)).toEqual(['a gone']);
+  });
+
+  it('depends on the silent_after of the gateway', () => {
+    const rows = [5_000, 60_000, undefined].map((silentAfter) => gatewayRow('a', now - 8_000, { silentAfter }));
+    expect(statesOf(viewOf(rows).view)).toEqual(['a silent', 'a heard', 'a heard']);
+  });
+
   it('is silent for an address from which no gateway was heard', () => {
     expect(viewOf([], ['10.0.0.9']).view.instances).toMatchObject([
       { name: '10.0.0.9', state: 'silent', heardAgo: undefined },

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { GatewayIdentity, GatewayRow, GatewayState, StoredVersionLoad } from '../../gateway/fleet/membership.ts';
 
 export function identity(name: string, options: Partial<GatewayIdentity> = {}): GatewayIdentity {
-  return { instance: randomUUID(), epoch: 1, name, release: '1.0.0', addresses: [], ...options };
+  return {
+    instance: randomUUID(),
+    epoch: 1,
+    name,
+    release: '1.0.0',
+    addresses: [],
+    silentAfter: undefined,
+    ...options,
+  };
 }
 
 export function gatewayState(options: Partial<GatewayState> = {}): GatewayState {
@@ -23,6 +31,7 @@ export function gatewayRow(name: string, heard: number, options: Partial<Gateway
     heard,
     configSince: 0,
     skewMs: 0,
+    silentAfter: undefined,
     leftAt: undefined,
     goneAt: undefined,
     goneReason: undefined,

@@ -56,7 +56,7 @@ describe('while the store does not answer', () => {
         expect(reports.at(-1)).toEqual({ kind: 'unheard', reason: expect.stringContaining('ECONNREFUSED') });
       });
       heartbeats.onCommand({ kind: 'readConfig', id: 7 });
-      heartbeats.onCommand({ kind: 'forget', id: 8, name: 'gw-2', reason: 'sold' });
+      heartbeats.onCommand({ kind: 'forget', id: 8, name: 'gw-2', reason: 'sold', remembered: [] });
       const failure = { failure: expect.stringContaining('ECONNREFUSED') };
       await eventually(() => {
         expect(reports).toContainEqual({ kind: 'answer', id: 7, answer: failure });

@@ -12,6 +12,7 @@ const [heardAt, silentAt] = [now - 1_000, now - 11_000];
 const nowhere = '192.0.2.1';
 // The system resolves it to addresses of this machine.
 const listed = 'localhost';
+const own = ['127.0.0.1'];
 
 async function closedPort(): Promise<number> {
   return Number(new URL(await refusedUrl()).port);
@@ -28,13 +29,13 @@ describe('a silent gateway', () => {
   it('is not gone while the name cannot be looked up', async () => {
     const members = new Members({ host: 'gateways.invalid', port: await closedPort() }, silentAfter);
     const rows = [gatewayRow('gw-1', silentAt, { addresses: [nowhere] })];
-    expect(await members.check({ rows, now })).toEqual({ gone: [], unheard: [] });
+    expect(await members.check({ rows, now }, own)).toEqual({ gone: [], unheard: [] });
   });
 
   it('is not gone while the name has one of its addresses', async () => {
     const members = new Members({ host: listed, port: await closedPort() }, silentAfter);
     const rows = [gatewayRow('gw-1', silentAt, { addresses: [nowhere, '::ffff:127.0.0.1'] })];
-    expect(await members.check({ rows, now })).toMatchObject({ gone: [] });
+    expect(await members.check({ rows, now }, own)).toMatchObject({ gone: [] });
   });
 
   it('is not gone while its admin port accepts connections', async () => {
@@ -42,12 +43,12 @@ describe('a silent gateway', () => {
     const port = await openPort('127.0.0.2');
     const members = new Members({ host: listed, port }, silentAfter);
     const rows = [gatewayRow('gw-1', silentAt, { addresses: ['127.0.0.2'] })];
-    expect(await members.check({ rows, now })).toMatchObject({ gone: [] });
+    expect(await members.check({ rows, now }, own)).toMatchObject({ gone: [] });
   });
 
   it('is not gone if its addresses are unknown', async () => {
     const members = new Members({ host: listed, port: await closedPort() }, silentAfter);
-    expect(await members.check({ rows: [gatewayRow('gw-1', silentAt)], now })).toMatchObject({ gone: [] });
+    expect(await members.check({ rows: [gatewayRow('gw-1', silentAt)], now }, own)).toMatchObject({ gone: [] });
   });
 
   it('is gone if the name has none of its addresses and none of them answers', async () => {
@@ -58,27 +59,42 @@ describe('a silent gateway', () => {
       gatewayRow('left', silentAt, { addresses: [nowhere], leftAt: silentAt }),
       gatewayRow('gone', silentAt, { addresses: [nowhere], goneAt: silentAt }),
     ];
-    expect(await members.check({ rows, now })).toMatchObject({ gone: ['id-of-silent'] });
+    expect(await members.check({ rows, now }, own)).toMatchObject({ gone: ['id-of-silent'] });
+  });
+
+  it('is not gone by an answer that does not list the gateway that asks either', async () => {
+    const members = new Members({ host: listed, port: await closedPort() }, silentAfter);
+    const rows = [gatewayRow('gw-1', silentAt, { addresses: [nowhere] })];
+    expect(await members.check({ rows, now }, ['192.0.2.2'])).toMatchObject({ gone: [] });
+    expect(await members.check({ rows, now }, ['192.0.2.2', '::ffff:127.0.0.1'])).toMatchObject({
+      gone: ['id-of-gw-1'],
+    });
+  });
+
+  it('is silent by its own fleet.silent_after', async () => {
+    const members = new Members({ host: listed, port: await closedPort() }, silentAfter);
+    const rows = [gatewayRow('gw-1', silentAt, { addresses: [nowhere], silentAfter: 60_000 })];
+    expect(await members.check({ rows, now }, own)).toMatchObject({ gone: [] });
   });
 
   it('is gone if another gateway has started with its address since', async () => {
     const members = new Members({ host: listed, port: await openPort() }, silentAfter);
     const old = gatewayRow('old', silentAt, { addresses: ['127.0.0.1'] });
     const successor = gatewayRow('new', heardAt, { addresses: ['127.0.0.1'], started: silentAt + 1 });
-    expect(await members.check({ rows: [old, successor], now })).toMatchObject({ gone: ['id-of-old'] });
+    expect(await members.check({ rows: [old, successor], now }, own)).toMatchObject({ gone: ['id-of-old'] });
   });
 
   it('is not gone because another gateway has had the same address all the time', async () => {
     const members = new Members({ host: listed, port: await openPort() }, silentAfter);
     const old = gatewayRow('old', silentAt, { addresses: ['127.0.0.1'] });
     const other = gatewayRow('other', heardAt, { addresses: ['127.0.0.1'], started: silentAt - 1 });
-    expect(await members.check({ rows: [old, other], now })).toMatchObject({ gone: [] });
+    expect(await members.check({ rows: [old, other], now }, own)).toMatchObject({ gone: [] });
   });
 });
 
 describe('an address without a gateway', () => {
   const unheardOf = async (members: Members, at: number, rows = [gatewayRow('gw-1', at)]) =>
-    (await members.check({ rows, now: at })).unheard.filter((one) => one === '127.0.0.1');
+    (await members.check({ rows, now: at }, own)).unheard.filter((one) => one === '127.0.0.1');
 
   it('counts after silent_after', async () => {
     const members = new Members({ host: listed, port: await closedPort() }, silentAfter);

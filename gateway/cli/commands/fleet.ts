@@ -149,7 +149,7 @@ async function withStore<Result>(
   }
 }
 
-// The default of fleet.silent_after: without a gateway, its setting is not known.
+// The default of fleet.silent_after, for gateways of an earlier release, which do not report their setting.
 const silentAfterMs = 10_000;
 
 async function readFleet(sql: Postgres): Promise<FleetJson> {

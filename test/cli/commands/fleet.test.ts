@@ -146,6 +146,33 @@ describe('fleet --store', () => {
     expect((await runIn('.', ['fleet', '--store', store])).stdout).toContain('gw-1 is gone: sold');
   });
 
+  it('uses the silent_after of each gateway', async () => {
+    const silentAfters = { slow: 3_600_000, quick: 1_000, earlier: undefined };
+    for (const [name, silentAfter] of Object.entries(silentAfters))
+      await new Membership(sql, identity(name, { silentAfter })).beat(gatewayState());
+    const passed = (seconds: number) =>
+      sql.query(`UPDATE ${schemaName}.gateways SET heard = heard - interval '${seconds} seconds'`);
+    const states = async () => {
+      const { stdout } = await runIn('.', ['fleet', '--store', store, '--format', 'json']);
+      const { gateways } = JSON.parse(stdout) as FleetJson;
+      return Object.fromEntries(gateways.map(({ name, state }) => [name, state]));
+    };
+    await passed(5);
+    expect(await states()).toEqual({ slow: 'heard', quick: 'silent', earlier: 'heard' });
+    expect(await runIn('.', ['fleet', 'forget', 'quick', '--reason', 'sold', '--store', store])).toMatchObject({
+      code: 0,
+    });
+    await passed(60);
+    expect(await states()).toEqual({ slow: 'heard', quick: 'gone', earlier: 'silent' });
+  });
+
+  it('ignores the report of a run before the one of an earlier release', async () => {
+    const membership = new Membership(sql, identity('gw-1', { silentAfter: 3_600_000 }));
+    await membership.beat(gatewayState());
+    await sql.query(`UPDATE ${schemaName}.gateways SET epoch = epoch + 1, heard = heard - interval '1 minute'`);
+    expect((await runIn('.', ['fleet', '--store', store])).stdout).toMatch(/gw-1 +silent/);
+  });
+
   it('forgets the silent one of two gateways with one name', async () => {
     await new Membership(sql, identity('gw-1')).beat(gatewayState());
     await silence();
