@@ -136,7 +136,8 @@ export class Fleet {
     clearTimeout(this.#restart);
     const worker = this.#worker;
     if (worker !== undefined) {
-      const ended = once(worker, 'exit');
+      // events.once() would throw if the thread ends with an error.
+      const ended = new Promise((resolve) => worker.once('exit', resolve));
       await Promise.race([this.#ledger.flush(), sleep(ms, undefined, { ref: false })]);
       const left = Math.max(0, deadline - performance.now());
       this.#send({ kind: 'stop', ms: left, held: this.#ledger.waitingRows });

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
 import { type MetricValues, metricOf } from '../observability/exposition.ts';
@@ -81,7 +80,8 @@ export class OtlpExporter {
     const thread = this.#thread;
     if (!thread) return;
     this.#settings = undefined;
-    const ended = once(thread, 'exit');
+    // events.once() would throw if the thread ends with an error.
+    const ended = new Promise((resolve) => thread.once('exit', resolve));
     thread.ref();
     this.#post({ kind: 'close' });
     const timer = setTimeout(() => void thread.terminate(), closeMs);

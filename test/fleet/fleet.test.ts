@@ -44,6 +44,14 @@ it('starts another thread if the thread ends', async () => {
   expect(fleet.storeUp).toBe(true);
 });
 
+it('stops if the thread fails at the end', async () => {
+  const { fleet } = await startMember(await server.database(), {
+    worker: new URL('./failingStopWorker.ts', import.meta.url),
+  });
+  await eventually(() => expect(fleet.storeUp).toBe(true));
+  await expect(fleet.stop(1_000)).resolves.toBeUndefined();
+});
+
 it('reports counts that its ledger cannot write as missing in the store, and has not left when it stops', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'kept'), 'in the way');

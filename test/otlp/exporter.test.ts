@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
+import { run } from '../support/process.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { singleValueOf } from '../support/response.ts';
 import { startCollector } from './collector.ts';
@@ -58,6 +60,21 @@ describe('a collector that is down', () => {
     expect(performance.now() - begun).toBeLessThan(9_000);
     expect(gateway.notices).toEqual(['telemetry: 6 spans were not exported in time.']);
   });
+});
+
+it('closes while its thread fails because a package is missing', async () => {
+  const program = `
+    import { snapshotFrom } from './gateway/config/load.ts';
+    import { OtlpExporter } from './gateway/otlp/exporter.ts';
+    const exporter = new OtlpExporter(console.log);
+    await exporter.configure(snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' }, telemetry: { otlp: 'http://127.0.0.1:1' } }));
+    await exporter.close();
+    console.log('closed');
+  `;
+  const missing = ['--import', './test/otlp/missingPackages.ts'];
+  const { child, output } = run(process.execPath, [...missing, '-e', program]);
+  expect(await once(child, 'close')).toEqual([0, null]);
+  expect(output()).toMatch(/^closed$/m);
 });
 
 describe('a collector that is overloaded', () => {
