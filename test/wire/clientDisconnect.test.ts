@@ -60,7 +60,9 @@ describe('a client that disconnects aborts the request at the backend within a s
   it('while the backend was not reading', async () => {
     const taken: Socket[] = [];
     const backend = await startBackend([{ take: (socket) => taken.push(socket.pause()) }], { at: 'head' });
-    const gateway = await startTestGateway({ '/v1': { upstream: backend.url, limits: { body: '200MB' } } });
+    // Until then the gateway does not read from the client, so it does not detect the reset.
+    const timeouts = { first_byte: '3s' };
+    const gateway = await startTestGateway({ '/v1': { upstream: backend.url, limits: { body: '200MB' }, timeouts } });
     const client = await connectTo(gateway.port);
     client.send(message('POST /v1/x HTTP/1.1', 'Host: api.test', 'Content-Length: 100000000'));
     client.send(Buffer.alloc(50_000_000, 'a'));
