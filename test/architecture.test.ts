@@ -82,12 +82,20 @@ describe('the gateway', () => {
 
   it('does not load the export of spans or the store of a fleet before it is needed', () => {
     const entries = ['gateway/main.ts', 'gateway/cli/commands/start.ts', 'gateway/index.ts'];
-    const loaded = new Set([...entries, 'gateway/admin/reading/worker.ts', 'gateway/cli/commands/usage.ts']);
-    for (const file of loaded) {
-      for (const one of imports) if (one.from === file && !one.typeOnly && !one.isDynamic) loaded.add(one.to);
-    }
-    expect(loaded.size).toBeGreaterThan(100);
-    expect([...loaded].filter((file) => /opentelemetry|^pg$|^gateway\/(?:otlp|fleet)\//.test(file))).toEqual([]);
+    const loaded = loadedBy([...entries, 'gateway/admin/reading/worker.ts', 'gateway/cli/commands/usage.ts']);
+    expect(loaded.length).toBeGreaterThan(100);
+    expect(loaded.filter((file) => /opentelemetry|^pg$|^gateway\/(?:otlp|fleet)\//.test(file))).toEqual([]);
+  });
+
+  it('starts without the packages of pages and metrics', () => {
+    const loaded = loadedBy(['gateway/main.ts', 'gateway/cli/commands/start.ts']);
+    expect(loaded.length).toBeGreaterThan(100);
+    expect(loaded.filter((file) => ['express', 'helmet', 'prom-client'].includes(file))).toEqual([]);
+  });
+
+  it('imports only types from node:http, because an import of its values loads the client of fetch', () => {
+    const strays = imports.filter(({ to, typeOnly }) => to === 'node:http' && !typeOnly).map(({ from }) => from);
+    expect(strays).toEqual([]);
   });
 
   it('has no import cycle, not even of types', () => {
@@ -157,6 +165,15 @@ describe('the services', () => {
     expect(strays).toEqual([]);
   });
 });
+
+/** The entries, and the files and packages that they import before anything runs. */
+function loadedBy(entries: readonly string[]): string[] {
+  const loaded = new Set(entries);
+  for (const file of loaded) {
+    for (const one of imports) if (one.from === file && !one.typeOnly && !one.isDynamic) loaded.add(one.to);
+  }
+  return [...loaded];
+}
 
 /** `gateway/forwarding/http.ts` → `forwarding`; `gateway/main.ts` → `main`. */
 function moduleOf(file: string): string {

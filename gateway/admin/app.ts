@@ -45,7 +45,7 @@ export function createAdmin(
     source,
     operations,
     lastUse: new LastUse(() => operations.usage),
-    traffic: new TrafficSamples(operations.monotonic),
+    traffic: operations.traffic ?? new TrafficSamples(),
     admits,
   };
   app.use(loginRoutes(source, sessions, attempts, clock));

@@ -30,7 +30,7 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
       ...fleetGauges(operations.fleet, operations.spool),
     ];
     const text = await exposition([...counts, state, operations.exported?.() ?? []]);
-    res.set('Content-Type', metricsType).send(text);
+    res.set('Content-Type', await metricsType()).send(text);
   });
   return router;
 }

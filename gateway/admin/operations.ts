@@ -22,8 +22,8 @@ export interface Operations {
   /** Sends the counts of all processes to the ledger. */
   flush?(): Promise<unknown>;
   readonly clock: Clock;
-  /** A clock for rates, in ms, that is never set back; default: `performance.now`. */
-  readonly monotonic?: () => number;
+  /** Samples that began at the start of the gateway; default: they begin now. */
+  readonly traffic?: TrafficSamples;
   /** The metrics of the OpenTelemetry exporter. */
   readonly exported?: () => readonly MetricValues[];
   /** Absent: the gateway keeps no usage ledger. */

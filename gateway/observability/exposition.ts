@@ -1,4 +1,4 @@
-import { AggregatorRegistry, collectDefaultMetrics, prometheusContentType, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { type MetricKind, type MetricName, metricTable } from './metricTable.ts';
 
 /** One metric with its values, as plain data that can be sent between processes. */
@@ -17,7 +17,13 @@ export interface MetricSample {
   readonly metricName?: string;
 }
 
-export const metricsType = prometheusContentType;
+/** Not loaded at the start: it has 100 modules, and nothing needs it before metrics are read. */
+const promClient = () => import('prom-client');
+
+/** The media type of the text format. */
+export async function metricsType(): Promise<string> {
+  return (await promClient()).prometheusContentType;
+}
 
 /** A metric of the table. Values of several processes are added. */
 export function metricOf(name: MetricName, values: readonly MetricSample[]): MetricValues {
@@ -26,24 +32,28 @@ export function metricOf(name: MetricName, values: readonly MetricSample[]): Met
 }
 
 /** The metrics of several processes, aggregated, in the Prometheus text format. */
-export function exposition(parts: readonly (readonly MetricValues[])[]): Promise<string> {
-  return AggregatorRegistry.aggregate([...parts]).metrics();
+export async function exposition(parts: readonly (readonly MetricValues[])[]): Promise<string> {
+  return (await promClient()).AggregatorRegistry.aggregate([...parts]).metrics();
 }
 
 /** The same as plain data. */
-export function aggregated(parts: readonly (readonly MetricValues[])[]): Promise<readonly MetricValues[]> {
-  return plain(AggregatorRegistry.aggregate([...parts]));
+export async function aggregated(parts: readonly (readonly MetricValues[])[]): Promise<readonly MetricValues[]> {
+  return plain((await promClient()).AggregatorRegistry.aggregate([...parts]));
 }
 
-let processRegistry: Registry | undefined;
+let processRegistry: Promise<Registry> | undefined;
 
 /** CPU, memory, event loop and garbage collector of this process, collected from the first call on. */
-export function processMetrics(): Promise<readonly MetricValues[]> {
-  if (processRegistry === undefined) {
-    processRegistry = new Registry();
-    collectDefaultMetrics({ register: processRegistry });
-  }
-  return plain(processRegistry);
+export async function processMetrics(): Promise<readonly MetricValues[]> {
+  processRegistry ??= createProcessRegistry();
+  return plain(await processRegistry);
+}
+
+async function createProcessRegistry(): Promise<Registry> {
+  const { Registry, collectDefaultMetrics } = await promClient();
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  return register;
 }
 
 async function plain(registry: Registry): Promise<readonly MetricValues[]> {

@@ -1,7 +1,8 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { mergeLifecycleFields } from '../forwarding/responseFields.ts';
 import { parseRequestTarget } from '../routing/requestTarget.ts';
+import { http } from '../shared/builtinHttp.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
 import { Exchange, type GatewayContext, type StepOutcome } from './exchange.ts';
 import { findVersion, namesVersion, refuseRetired, refuseUnknownVersion } from './findVersion.ts';
@@ -46,7 +47,7 @@ export function interceptUpgrade(
   context: GatewayContext,
   next: () => void,
 ): void {
-  const res = new ServerResponse(req);
+  const res = new http.ServerResponse(req);
   const exchange = exchangeFor(req, res, req.url ?? '', context);
   if (!exchange) {
     next();

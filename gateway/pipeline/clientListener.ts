@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { GatewaySettings, HostPort, Snapshot } from '../config/snapshot.ts';
+import { http } from '../shared/builtinHttp.ts';
 import { readKeyPair } from './certificate.ts';
 import type { GatewayContext } from './exchange.ts';
 import { handleRequest, handleUpgrade, shouldUpgrade } from './http.ts';
@@ -24,7 +25,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
         },
         onRequest,
       )
-    : createServer(optionsFor(settings), onRequest);
+    : http.createServer(optionsFor(settings), onRequest);
   // No limit: the default of 2,000 drops fields silently. `checkMessage` counts them.
   server.maxHeadersCount = 0;
   server.timeout = longestWriteIdle(context.active.snapshot);

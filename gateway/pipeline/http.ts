@@ -1,10 +1,11 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { EarlyData } from '../forwarding/earlyData.ts';
 import { Forwarding } from '../forwarding/http.ts';
 import { lingerAfter } from '../forwarding/lingering.ts';
 import type { OutgoingResponse } from '../forwarding/outbound.ts';
 import type { Problem } from '../problems/problem.ts';
+import { http } from '../shared/builtinHttp.ts';
 import { answerEmpty, answerProblem, overloaded } from './answer.ts';
 import { Exchange, type GatewayContext, type StepOutcome } from './exchange.ts';
 import { afterEarlierResponses, runInOrder } from './pipeliningOrder.ts';
@@ -53,7 +54,7 @@ export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer
   afterEarlierResponses(socket, () => {
     if (!socket.writable) return;
     // Writes every answer except a 101, as for a plain request.
-    const res = new ServerResponse(req);
+    const res = new http.ServerResponse(req);
     res.shouldKeepAlive = false;
     res.assignSocket(socket);
     res.on('finish', () => socket.destroySoon());
@@ -95,7 +96,8 @@ function applyOutcome(exchange: Exchange, outcome: StepOutcome): void {
 }
 
 function discover({ req, res, context, hasBody, closing }: Exchange): void {
-  if (!(req instanceof IncomingMessage && res instanceof ServerResponse)) throw new Error('Express needs node:http');
+  if (!(req instanceof http.IncomingMessage && res instanceof http.ServerResponse))
+    throw new Error('Express needs node:http');
   if (hasBody) {
     // Discovery does not read the body. Close the connection instead of waiting for its end.
     res.setHeader('Connection', 'close');

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { endAndDrain } from '../forwarding/lingering.ts';
 import { requestIdFrom } from '../forwarding/requestIds.ts';
@@ -7,6 +6,7 @@ import { traceIdOf, traceparentFrom } from '../forwarding/traceContext.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
+import { http } from '../shared/builtinHttp.ts';
 import { httpDate } from '../shared/httpDate.ts';
 import type { GatewayContext } from './exchange.ts';
 import { refuseInFlight } from './http.ts';
@@ -55,7 +55,7 @@ function rawAnswer(problem: Problem, hsts: boolean): string {
   const fields = problemFields(problem, Buffer.byteLength(body));
   fields.push('Date', httpDate(Date.now()), 'Connection', 'close');
   if (hsts) fields.push('Strict-Transport-Security', transportSecurity);
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+  let head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n`;
   for (let at = 0; at < fields.length; at += 2) head += `${fields[at]}: ${fields[at + 1]}\r\n`;
   return `${head}\r\n${body}`;
 }

@@ -1,14 +1,15 @@
-import { createServer } from 'node:http';
-import { createAdmin } from '../admin/app.ts';
 import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
+import { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import type { OtlpSink } from '../otlp/batch.ts';
 import type { OtlpExporter } from '../otlp/exporter.ts';
 import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
+import { http } from '../shared/builtinHttp.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
+import { loadedOnDemand } from '../shared/onDemand.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
 import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
@@ -87,8 +88,10 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     use,
     clock,
   });
-  const admin = createServer(
-    createAdmin(
+  const traffic = new TrafficSamples();
+  const createAdminApp = async () => {
+    const { createAdmin } = await import('../admin/app.ts');
+    return createAdmin(
       serving,
       { ready: () => serving.ready, refusal: () => member?.refusal },
       {
@@ -99,12 +102,14 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         flush,
         clock,
         usage: ledgerReader,
+        traffic,
         exported: () => exporter?.metrics() ?? [],
         fleet: member,
         spool: options.fleet,
       },
-    ),
-  );
+    );
+  };
+  const admin = http.createServer(loadedOnDemand(createAdminApp));
   try {
     await listen(admin, snapshot.gateway.admin);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { createDiscovery } from '../discovery/app.ts';
+import type { Discovery } from '../discovery/app.ts';
 import { ejectionsIn } from '../observability/metrics.ts';
 import { followCertificate } from '../pipeline/certificate.ts';
 import {
@@ -11,6 +11,7 @@ import {
   portOf,
 } from '../pipeline/clientListener.ts';
 import type { GatewayContext } from '../pipeline/exchange.ts';
+import { loadedOnDemand } from '../shared/onDemand.ts';
 import { DataPlane } from './dataPlane.ts';
 import { OpenFiles } from './openFiles.ts';
 import type { Serve } from './serving.ts';
@@ -22,10 +23,14 @@ const sweepMs = 250;
 // A destroyed connection reports its end within a few turns of the event loop.
 const recordingMs = 1000;
 
+/** Most gateways answer many requests before the first one for a page. */
+const discovery: Discovery = (source, clock) =>
+  loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock));
+
 /** Serves in this process: a client listener in front of a data plane. */
 export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
-  const dataPlane = new DataPlane(snapshot, { clock, discovery: createDiscovery });
+  const dataPlane = new DataPlane(snapshot, { clock, discovery });
   const { context, draining } = dataPlane;
   const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => files.onRecord(exchange));
   await telemetry.applyCurrent();

@@ -7,6 +7,7 @@ import { type FleetJson, fleetJson } from '../../gateway/fleet/fleetJson.ts';
 import { instancesOf } from '../../gateway/fleet/fleetView.ts';
 import type { GatewayRow } from '../../gateway/fleet/membership.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
+import { TrafficSamples } from '../../gateway/observability/recentTraffic.ts';
 import type { ConfigStatus, TargetReport, WorkerReport } from '../../gateway/observability/report.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { successfulExchange } from '../observability/recorded.ts';
@@ -100,7 +101,7 @@ export function scene(
         ),
       }),
       clock: { now: () => state.clock.now() },
-      monotonic: () => elapsed,
+      traffic: new TrafficSamples(() => elapsed),
       get fleet() {
         return state.fleet;
       },

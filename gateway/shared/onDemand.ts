@@ -1,0 +1,25 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+
+/**
+ * A listener that is loaded by its first request, so that a start need not load its modules. If it cannot be loaded, for
+ * example because the package was removed from the disk, the connection is closed and the next request tries again.
+ */
+export function loadedOnDemand(load: () => Promise<RequestListener>): RequestListener {
+  let listener: RequestListener | undefined;
+  let loading: Promise<RequestListener> | undefined;
+  const loadAndRun = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    loading ??= load();
+    try {
+      listener = await loading;
+    } catch {
+      loading = undefined;
+      res.destroy();
+      return;
+    }
+    listener(req, res);
+  };
+  return (req, res) => {
+    if (listener) listener(req, res);
+    else void loadAndRun(req, res);
+  };
+}
