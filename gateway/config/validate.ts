@@ -103,12 +103,14 @@ export function checkTypes(source: Source): { draft: Draft; faults: Fault[] } {
   throw new Error('The schema rejects a document without its wrong values.');
 }
 
-/** Replaces an issue of a union by the issues of its only alternative that has the type of the value, if there is one. */
+/** If exactly one alternative of a union has the type of the value, returns the issues of that alternative instead. */
 function flatten(issue: Issue, parent: Path): Issue[] {
   const path = [...parent, ...(issue.path as (string | number)[])];
   if (issue.code !== 'invalid_union') return [{ ...issue, path }];
-  const meant = issue.errors.filter((branch) => !branch.some((inner) => inner.path.length === 0 && isMismatch(inner)));
-  const [only, other] = meant;
+  const sameType = issue.errors.filter(
+    (branch) => !branch.some((inner) => inner.path.length === 0 && isMismatch(inner)),
+  );
+  const [only, other] = sameType;
   if (only && !other) return only.flatMap((inner) => flatten(inner, path));
   return [{ ...issue, path }];
 }

@@ -62,7 +62,7 @@ export function overviewJson({ versions, latest, origin }: Overview): object {
   };
 }
 
-/** `2026-06-30T00:00:00Z`: RFC 3339 in UTC. Dates in routes.yaml have no fractions of a second. */
+/** `2026-06-30T00:00:00Z`: RFC 3339 in UTC, without fractions of a second. */
 export function rfc3339(instant: number): string;
 export function rfc3339(instant: number | undefined): string | undefined;
 export function rfc3339(instant: number | undefined): string | undefined {

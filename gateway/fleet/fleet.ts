@@ -96,7 +96,7 @@ export class Fleet {
       await fleet.stop(0);
       throw new StoreError(first.reason);
     }
-    // Tags under the salt of the fleet can be compared with those of other gateways: so it is known before the first request.
+    // The store has the salt of the fleet. Only tags with this salt can be compared with those of other gateways.
     await fleet.#until(() => fleet.#problem !== null, firstContactMs);
     return fleet;
   }
@@ -106,7 +106,7 @@ export class Fleet {
     return this.#ledger.outbox;
   }
 
-  /** How much of `fleet.spool` is used. Above 1, counts are added up. */
+  /** How much of `fleet.spool` is used. Above 1, routes and then clients are counted together. */
   get spoolRatio(): number {
     return (this.outbox?.bytes ?? 0) / this.settings.spool;
   }
@@ -183,7 +183,7 @@ export class Fleet {
     this.#folded = folded;
   }
 
-  /** Also if the file of the ledger was replaced by one with another salt. */
+  /** Gives the ledger the salt of the fleet. Called often, because the file may be replaced by one with another salt. */
   #adoptSalt(): void {
     if (this.#salt === undefined || this.#salt === this.#ledger.salt) return;
     // A ledger that cannot be written keeps its salt.

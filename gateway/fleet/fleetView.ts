@@ -59,9 +59,9 @@ export class FleetView {
   }
 
   /**
-   * The row of a gateway that runs, if the store was set back to a time before the start of the gateway, for example because
-   * it was restored from a backup. The gateway may serve clients without being able to reach the store. If it was forgotten
-   * since it was last heard, the row of the store counts.
+   * Keeps the known row of a running gateway if, in the store, the gateway left or was gone before it was last heard. The
+   * store was then set back, for example restored from a backup, and the gateway may serve clients without reaching it.
+   * A gateway that was forgotten after it was last heard is gone.
    */
   #laterOf(row: GatewayRow): GatewayRow {
     const known = this.#report.rows.find(({ instance }) => instance === row.instance);
@@ -91,7 +91,7 @@ export class FleetView {
   /** The time of the database; 0 before its first answer. */
   get now(): number {
     const { now } = this.#report;
-    // While the store does not answer, nobody can be heard, so the states are those of the last answer.
+    // While the store does not answer, no gateway can be heard, so the states are those of the last answer.
     return this.#askedAt === undefined || this.problem !== undefined
       ? now
       : now + Math.round(this.#monotonic() - this.#askedAt);
@@ -154,7 +154,7 @@ export function stopBlockers(view: Pick<FleetView, 'problem' | 'instances'>, ver
     return problem === undefined ? [] : [problem];
   });
   if (blockers.length > 0) return blockers;
-  // The row of one gateway is older than that of another. So each must be heard after the last one became idle.
+  // The gateways wrote their rows at different times. So each must be heard after the last one became idle.
   const rows = current.flatMap(({ row }) => row ?? []);
   const idleSince = Math.max(...rows.map((row) => idleSinceOf(row, version)));
   const waiting = rows.filter(({ heard }) => heard <= idleSince).map(({ name }) => printableExcerpt(name));
@@ -167,7 +167,7 @@ function blockerOf(instance: FleetInstance, version: string): string | undefined
   const name = printableExcerpt(instance.name);
   if (row === undefined) return `a gateway at ${name} was never heard`;
   if (state === 'silent') return `${name} not heard for ${inLargestUnit(instance.heardAgo ?? 0)}`;
-  // Without this version, it never had it since its start.
+  // A gateway reports every version that it has had since its start.
   const load = row.versions[version];
   if (load === undefined) return undefined;
   if (load.stage !== 'retired' && load.stage !== 'removed') return `${name} still serves it`;
@@ -239,8 +239,7 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
     return { code: 'counts_waiting', text };
   }
   if (heardAgo >= quiet) return undefined;
-  const since = `${inLargestUnit(heardAgo)} ago`;
-  const text = `Gateway ${name} is gone since ${since}, and ${rows} of its counts never reached this ledger.`;
+  const text = `Gateway ${name} is gone, last heard ${inLargestUnit(heardAgo)} ago, and ${rows} of its counts never reached this ledger.`;
   return { code: 'counts_lost', text };
 }
 

@@ -72,7 +72,7 @@ export class Heartbeats {
 
   async #beat({ identity, state }: HeartbeatCommand): Promise<void> {
     if (this.#membership === undefined || !this.#membership.isOf(identity)) {
-      // A ledger that could not be opened at first has another id.
+      // While its ledger could not be opened, the gateway had a temporary id.
       await this.#membership?.leave();
       this.#membership = new Membership(this.#store, identity);
     }

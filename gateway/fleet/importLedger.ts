@@ -55,7 +55,7 @@ function openedLedger(file: string): DatabaseSync {
   }
 }
 
-/** The columns of failed requests and the pairs exist since version 3. */
+/** Earlier versions of the ledger lack the columns of failed requests and the tables of client-route pairs. */
 function assertCurrent(ledger: DatabaseSync, file: string): void {
   const version = Number(ledger.prepare('PRAGMA user_version').get()?.['user_version']);
   if (version >= 3) return;
@@ -84,39 +84,41 @@ async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<Impor
     [id, until],
   );
   if (mine === undefined) return earlierImport(sql, id, until, file);
-  const own = (await fleetSalt(sql, salt)) === salt;
+  const hasFleetSalt = (await fleetSalt(sql, salt)) === salt;
   const { first } = ledger.prepare('SELECT MIN(span) AS first FROM version_hour').get() ?? {};
   const from = Number(first ?? 0) * hourMs;
   const days = ledger.prepare('SELECT DISTINCT span FROM version_day ORDER BY span').all();
   await sql.query(`SELECT ${schemaName}.create_partitions(day, day) FROM unnest($1::bigint[]) AS day`, [
     days.map(({ span }) => Number(span) * dayMs),
   ]);
-  for (const subject of subjects) await copyNames(sql, ledger, subject, own);
+  for (const subject of subjects) await copyNames(sql, ledger, subject, hasFleetSalt);
   for (const { name, keys, counts } of sumTables)
     await copyTable(
       sql,
       ledger,
       { name, keys: ['version', 'span', ...keys], sums: counts, minimum: ['first'], maximum: ['last'] },
-      own,
+      hasFleetSalt,
     );
   await copyTable(
     sql,
     ledger,
     { name: 'version_client', keys: ['version', 'client'], sums: [], minimum: ['first'], maximum: ['last', 'used'] },
-    own,
+    hasFleetSalt,
   );
   await copyTable(
     sql,
     ledger,
     { name: 'route_client', keys: ['version', 'route', 'client'], sums: [], minimum: [], maximum: ['last'] },
-    own,
+    hasFleetSalt,
   );
   // The id of the file stands for the gateway that wrote it.
   const instance = id.slice(0, 32);
   for (const { id: epoch, began, seen: end } of ledger.prepare('SELECT id, began, seen FROM runs').all())
     await sql.query(`INSERT INTO ${schemaName}.runs VALUES ($1::uuid, $2, $3, $4)`, [instance, epoch, began, end]);
   const { requests } = ledger.prepare('SELECT SUM(requests) AS requests FROM version_day').get() ?? {};
-  const tags = own ? 0 : ledger.prepare(`SELECT COUNT(*) AS tags FROM clients WHERE name LIKE '%:#%'`).get()?.['tags'];
+  const tags = hasFleetSalt
+    ? 0
+    : ledger.prepare(`SELECT COUNT(*) AS tags FROM clients WHERE name LIKE '%:#%'`).get()?.['tags'];
   return { kind: 'imported', requests: Number(requests ?? 0), from, until, foreignTags: Number(tags ?? 0) };
 }
 
@@ -129,17 +131,22 @@ async function earlierImport(sql: Sql, id: string, until: number, file: string):
   if (until <= row.seen) return { kind: 'unchanged', at: row.at.getTime() };
   const day = row.at.toISOString().slice(0, 10);
   throw new ImportError(
-    `${file} was imported on ${day} and has been written since.  Its later counts cannot be told from the earlier ones, so it is not imported again.`,
+    `${file} was imported on ${day} and has been written since.  Its later counts cannot be separated from the earlier ones, so it is not imported again.`,
   );
 }
 
-async function copyNames(sql: Sql, ledger: DatabaseSync, subject: string, own: boolean): Promise<void> {
+/** `client_name` only compares the salt of the file with that of the fleet, so two words stand for them. */
+function comparedSalts(hasFleetSalt: boolean): readonly string[] {
+  return ['file', hasFleetSalt ? 'file' : 'fleet'];
+}
+
+async function copyNames(sql: Sql, ledger: DatabaseSync, subject: string, hasFleetSalt: boolean): Promise<void> {
   for (const chunk of chunksOf(ledger, `SELECT name FROM ${subject}s`)) {
     await sql.query(
       `INSERT INTO ${schemaName}.${subject}s (name)
         SELECT DISTINCT ${schemaName}.client_name(name, $2, $3) FROM json_to_recordset($1) AS r(name text)
         ON CONFLICT DO NOTHING`,
-      [JSON.stringify(chunk), 'file', own || subject !== 'client' ? 'file' : 'fleet'],
+      [JSON.stringify(chunk), ...comparedSalts(hasFleetSalt || subject !== 'client')],
     );
   }
 }
@@ -154,7 +161,7 @@ interface CopiedTable {
 }
 
 /** Adds the rows of a table, with the ids that the names have in the store. */
-async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, own: boolean): Promise<void> {
+async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, hasFleetSalt: boolean): Promise<void> {
   const { name, keys, sums, minimum, maximum } = table;
   const subjectOf = (key: string): string => (key === 'item' ? name.slice(0, name.indexOf('_')) : key);
   // The tables of versions have no items: 0 in every row.
@@ -181,7 +188,7 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, own
         FROM json_to_recordset($1) AS r(${types.join(', ')}) WHERE $2::text IS NOT NULL AND $3::text IS NOT NULL
         GROUP BY ${keyColumns.map((_key, index) => index + 1).join(', ')}
         ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${values.map(merged).join(', ')}`,
-      [JSON.stringify(chunk), 'file', own ? 'file' : 'fleet'],
+      [JSON.stringify(chunk), ...comparedSalts(hasFleetSalt)],
     );
   }
 }

@@ -42,7 +42,7 @@ export interface VersionLoad {
 }
 
 export interface StoredVersionLoad extends VersionLoad {
-  /** The heartbeat since which it is retired or removed with nothing in flight, epoch ms; null: it is not. */
+  /** The first heartbeat at which it was retired or removed and had nothing in flight, epoch ms; null: it is not idle. */
   readonly idle_since: number | null;
 }
 

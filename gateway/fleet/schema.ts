@@ -134,7 +134,7 @@ const createPartitions = `
 
 const sum = (columns: readonly string[]): string => columns.map((column) => `SUM(${column})`).join(', ');
 
-/** Adds the rows to one table. `ids`: the columns of `ids` that its keys take. */
+/** Adds the rows of the subquery `ids` to one table. `ids`: the columns of that subquery for `keys`. */
 function addTo({ name, length, keys, counts: columns }: SumTable, ids: readonly string[]): string {
   const ms = lengths[length];
   const group = ['version_id', `hour / ${ms}`, ...ids].join(', ');

@@ -5,10 +5,10 @@ import type { Sql } from './postgres.ts';
 import { schemaName } from './schema.ts';
 import { isStatementFailure, isTransient } from './storeConnection.ts';
 
-// The pause after a failure doubles from the first to the longest. A store that comes back is used within the longest.
+// The pause after a failure, doubled with each failure in a row.
 const firstPauseMs = 250;
 const longestPauseMs = 4_000;
-// After this time, a batch is sent again although the ledger still has it. The store then knows it.
+// If the ledger has not removed a sent batch after this time, the batch is sent again. The store then answers `known`.
 const removalMs = 1_000;
 
 /** One batch of counts, as it waits in the outbox of a gateway. Instants in epoch ms. */
@@ -91,19 +91,20 @@ export class Shipper {
   async #sendOldest(): Promise<void> {
     try {
       const batch = readOldestBatch(this.#file);
-      if (batch === undefined) return void (await this.#removal());
+      if (batch === undefined) return void (await this.#nextBatch());
       const outcome = await writeBatch(this.#store, batch);
       this.#failures = 0;
-      const removed = this.#removal();
+      const next = this.#nextBatch();
       this.#events.onSent(batch, outcome);
-      await removed;
+      await next;
     } catch (error) {
       if (isStatementFailure(error) && !isTransient(error)) this.#events.onRefused(error.message);
       await this.#pause(this.#nextPause(error));
     }
   }
 
-  async #removal(): Promise<void> {
+  /** Waits until the ledger has removed the oldest batch, at most `removalMs`. */
+  async #nextBatch(): Promise<void> {
     const limit = new AbortController();
     const signal = AbortSignal.any([limit.signal, this.#stopping.signal]);
     await Promise.race([this.#changed.promise, sleep(removalMs, undefined, { signal }).catch(() => {})]);

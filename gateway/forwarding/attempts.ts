@@ -107,7 +107,7 @@ export type RetryWhere = RetryTarget | 'nowhere';
 /**
  * Where a request may be sent again without being executed twice: if no connection was made, so nothing was sent; or if
  * the connection was lost before it answered a safe request (RFC 9110 §9.2.2). A reused connection may have been closed
- * while it was idle (RFC 9112 §9.3.1). A new one was lost by its target, so the retry goes to another target.
+ * while it was idle (RFC 9112 §9.3.1). If a new connection was lost, the target is at fault, so another one is used.
  */
 export function retryWhere(kind: WireFailureKind, { method, hasBody, bodyStarted, connection }: Attempt): RetryWhere {
   if (bodyStarted) return 'nowhere';

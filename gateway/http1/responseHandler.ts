@@ -22,7 +22,7 @@ export interface ResponseHandler {
 }
 
 /**
- * - `unreachable`: the connection was refused; nothing was sent
+ * - `unreachable`: no connection could be made: refused, no route, or an unknown host name; nothing was sent
  * - `exhausted`: this process has no file descriptor left; nothing was sent
  * - `untrusted`: the TLS handshake failed; nothing was sent
  * - `connect-timeout`: no connection was made in time; nothing was sent

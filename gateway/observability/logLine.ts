@@ -45,16 +45,17 @@ function textField(name: string, value: string | undefined): string {
 const needsEscape = /[^ !#-[\]-~]/;
 
 function quoted(value: string): string {
-  return needsEscape.test(value) ? JSON.stringify(withoutControls(value)) : `"${value}"`;
+  return needsEscape.test(value) ? JSON.stringify(inPrintableAscii(value)) : `"${value}"`;
 }
 
 const notPrintableAscii = /[^ -~]/g;
 
 /**
- * Escapes control characters, which could move the cursor of a terminal. JSON alone is not enough: a tool that prints the
- * value undoes its escapes of C0 controls, and it does not escape DEL and the C1 controls, one of which acts like ESC [.
+ * Replaces all characters outside printable ASCII by their code, because control characters could move the cursor of a
+ * terminal. JSON alone is not enough. A tool that prints the value decodes the JSON escapes of C0 controls. JSON does not
+ * escape DEL and the C1 controls, one of which acts like ESC [.
  */
-function withoutControls(text: string): string {
+function inPrintableAscii(text: string): string {
   return text.replace(notPrintableAscii, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 

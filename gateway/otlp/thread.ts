@@ -22,7 +22,7 @@ import { hrTime, spansOf } from './spans.ts';
 
 /** Exchanges in one request to the collector. */
 const batchSize = 256;
-/** The pause after a failed request, doubled with each failure in a row. The exporter has retried the request before. */
+/** The pause after a failed request, doubled with each failure in a row. The OTLP package has retried the request before. */
 const firstPauseMs = 1_000;
 const maxPauseMs = 30_000;
 const metricIntervalMs = Number(process.env['OTEL_METRIC_EXPORT_INTERVAL']) || 60_000;
@@ -87,7 +87,7 @@ function startExport(): void {
   });
 }
 
-/** One request at a time. The exporter in front of this thread limits how many spans wait here. */
+/** One request at a time. `OtlpExporter`, which sends the spans to this thread, limits how many wait here. */
 async function exportSpans(): Promise<void> {
   while (waiting.length > 0) {
     const rows = waiting.splice(0, batchSize);

@@ -24,8 +24,8 @@ export interface InFlight {
 }
 
 /**
- * The exchanges in flight of a version. Not a `Set`: each rehash of one that is added to and deleted from for every request
- * leaves a table that refers to the exchanges of that moment and to the next table. Once one such table is in the old
+ * The exchanges in flight of a version. Not a `Set`, because every request would change it, and V8 would often rehash it. Each
+ * rehash leaves a table that refers to the exchanges of that moment and to the next table. Once one such table is in the old
  * generation, all later ones survive until a major garbage collection, and scavenges take ten times as long.
  */
 export class InFlightList {

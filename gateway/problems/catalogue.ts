@@ -144,7 +144,8 @@ export const catalogue = {
   FORBIDDEN: {
     status: 403,
     title: 'Not allowed from here',
-    detail: 'The admin listener accepts requests from this machine, or with its token.',
+    detail:
+      'The admin listener requires `gateway.admin_token`. If none is set, it accepts calls from this machine only.',
   },
   NOT_FOUND: {
     status: 404,

@@ -239,7 +239,7 @@ describe('what is missing in the shared ledger', () => {
       'the counts of a gateway that is gone',
       [gatewayRow('gw-4', now - 2 * day, { goneAt: now, spooled: 1 })],
       [],
-      ['counts_lost: Gateway gw-4 is gone since 2 days ago, and 1 row of its counts never reached this ledger.'],
+      ['counts_lost: Gateway gw-4 is gone, last heard 2 days ago, and 1 row of its counts never reached this ledger.'],
     ],
     [
       'nothing once the quiet period has passed since',

@@ -207,7 +207,7 @@ const exemption = section({
       'The place within the contract, as the report prints it. Without it, the exemption covers the whole route.',
     ),
   reason: text('the reason').describe('Why the finding is accepted.'),
-  until: instant.describe('The day until which the finding is accepted.'),
+  until: instant.describe('When the exemption ends. A date without a time means the start of that day, midnight UTC.'),
 });
 
 const level = oneOf(['error', 'warn', 'info', 'off'])
