@@ -33,6 +33,9 @@ const foldedCounts = ({ spool }: FleetSettings): string =>
 const refusedCounts = (reason: string): string =>
   `The shared store of the fleet does not accept the counts of this gateway: ${reason}.  They wait on disk and are sent again.`;
 
+const failedMaintenance = (reason: string): string =>
+  `The shared store of the fleet cannot be maintained: ${reason}.  This is tried again every hour; until then, counts older than usage.retention are kept.`;
+
 export interface FleetOptions {
   readonly ledger: ThreadedLedger;
   /** Takes a line for the operator. */
@@ -51,6 +54,7 @@ export class Fleet {
   readonly #outageNotices: OutageNotices;
   readonly #spoolNotices: OutageNotices;
   readonly #refusalNotices: OutageNotices;
+  readonly #maintenanceNotices: OutageNotices;
   readonly #workerFile: URL;
   #worker: Worker | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -79,6 +83,7 @@ export class Fleet {
     this.#outageNotices = new OutageNotices(notice);
     this.#spoolNotices = new OutageNotices(notice);
     this.#refusalNotices = new OutageNotices(notice);
+    this.#maintenanceNotices = new OutageNotices(notice);
     this.#workerFile = worker;
     this.#ledger.onReport = () => this.#onLedger();
   }
@@ -222,6 +227,7 @@ export class Fleet {
       this.#refusalNotices.recovered('The shared store of the fleet accepts the counts of this gateway again.');
       if (message.outcome === 'gap') this.#notice(lostCounts);
     } else if (message.kind === 'refused') this.#refusalNotices.failed(refusedCounts(message.reason));
+    else if (message.kind === 'maintained') this.#onMaintained(message.problem);
     else if (message.kind === 'salt') {
       this.#salt = message.salt;
       this.#adoptSalt();
@@ -236,6 +242,12 @@ export class Fleet {
       this.#outageNotices.failed(
         `The shared store of the fleet cannot be used: ${reason}.  Counts wait on disk until it can be.`,
       );
+  }
+
+  /** A store that is away is reported as such. */
+  #onMaintained(problem: string | undefined): void {
+    if (problem === undefined) this.#maintenanceNotices.recovered('The shared store of the fleet is maintained again.');
+    else if (this.storeUp) this.#maintenanceNotices.failed(failedMaintenance(problem));
   }
 
   #onEnd(reason: string): void {

@@ -17,13 +17,13 @@ export interface Folding {
 
 /**
  * Adds the folded names of one day to `others`, in the caller's transaction. Other days and all sums of the version stay the
- * same. Needs `foldingLock`. @returns the requests of the folded names @throws StoreError
+ * same. Needs `foldingLock`. @throws StoreError
  */
-export async function foldNames(sql: Sql, { subject, others, keep, version, day }: Folding): Promise<number> {
+export async function foldNames(sql: Sql, { subject, others, keep, version, day }: Folding): Promise<void> {
   const into = await idOf(sql, subject, others);
   // Among names with equal requests the latest stay: a new regular client may have only one request.
-  const rows = await sql.query<{ item: number; requests: number }>(
-    `SELECT item, requests FROM ${schemaName}.${subject}_day WHERE version = $1 AND span = $2 AND item <> $3
+  const rows = await sql.query<{ item: number }>(
+    `SELECT item FROM ${schemaName}.${subject}_day WHERE version = $1 AND span = $2 AND item <> $3
       ORDER BY GREATEST(requests, 1) DESC, last DESC OFFSET $4`,
     [version, day, into, keep],
   );
@@ -50,7 +50,6 @@ export async function foldNames(sql: Sql, { subject, others, keep, version, day 
   }
   await sumBlock(sql, subject, version, day, [...folded, into]);
   await foldSeen(sql, subject, version, day, folded, into);
-  return rows.reduce((sum, { requests }) => sum + requests, 0);
 }
 
 async function idOf(sql: Sql, subject: Folding['subject'], name: string): Promise<number> {

@@ -19,34 +19,38 @@ const lockTimeout = '2s';
 /**
  * Creates partitions ahead, applies the limits of names to yesterday and today, and deletes what is older than the
  * retention. Every gateway calls it hourly; it does nothing while another gateway does this. `now`: epoch ms.
- * @returns how many requests it moved to `other clients` @throws StoreError
+ * @returns false if something is left to do, because another gateway does it or a query reads a table @throws StoreError
  */
-export async function maintainStore(store: Transactions, now: number, settings: LedgerSettings): Promise<number> {
+export async function maintainStore(store: Transactions, now: number, settings: LedgerSettings): Promise<boolean> {
   const create = `SELECT ${schemaName}.create_partitions($1, $2)`;
-  await alone(store, (sql) => sql.query(create, [now - dayMs, now + aheadMs]));
-  const folded = await alone(store, (sql) => foldExcess(sql, now, limitsOf(settings)));
-  await alone(store, (sql) => deleteFormer(sql, settings.retention));
-  await alone(store, (sql) => deleteOld(sql, now, settings.retention)).catch((error: unknown) => {
-    // 55P03: lock_not_available. A long query reads the table.
-    if (!(error instanceof StoreError && error.code === '55P03')) throw error;
-  });
-  return folded ?? 0;
+  const done = [
+    await alone(store, (sql) => sql.query(create, [now - dayMs, now + aheadMs])),
+    await alone(store, (sql) => foldExcess(sql, now, limitsOf(settings))),
+    await alone(store, (sql) => deleteFormer(sql, settings.retention)),
+    await alone(store, (sql) => deleteOld(sql, now, settings.retention)).catch((error: unknown) => {
+      // 55P03: lock_not_available. A long query reads the table.
+      if (error instanceof StoreError && error.code === '55P03') return false;
+      throw error;
+    }),
+  ];
+  return done.every(Boolean);
 }
 
-/** Runs `work` in a transaction, unless another gateway maintains the store. */
-async function alone<Result>(store: Transactions, work: (sql: Sql) => Promise<Result>): Promise<Result | undefined> {
+/** Runs `work` in a transaction. @returns false if another gateway maintains the store */
+async function alone(store: Transactions, work: (sql: Sql) => Promise<unknown>): Promise<boolean> {
   return store.transaction(async (sql) => {
     const [row] = await sql.query<{ free: boolean }>(`SELECT pg_try_advisory_xact_lock(${maintenanceLock}) AS free`);
-    return row?.free === true ? work(sql) : undefined;
+    if (row?.free !== true) return false;
+    await work(sql);
+    return true;
   });
 }
 
-async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<number> {
+async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<void> {
   const subjects = [
     { subject: 'client', others: otherClients, keep: limits.client },
     { subject: 'route', others: otherRoute, keep: limits.route },
   ] as const;
-  let requests = 0;
   for (const { subject, others, keep } of subjects) {
     const today = spanAt('day', now);
     const crowded = await sql.query<Pick<Folding, 'version' | 'day'>>(
@@ -57,12 +61,8 @@ async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<nu
     if (crowded.length === 0) continue;
     // No batch is added meanwhile: folding deletes names.
     await sql.query(`SELECT pg_advisory_xact_lock(${foldingLock})`);
-    for (const { version, day } of crowded) {
-      const moved = await foldNames(sql, { subject, others, keep, version, day });
-      if (subject === 'client') requests += moved;
-    }
+    for (const { version, day } of crowded) await foldNames(sql, { subject, others, keep, version, day });
   }
-  return requests;
 }
 
 async function deleteOld(sql: Sql, now: number, retention: number): Promise<void> {

@@ -38,15 +38,18 @@ const shipper = new Shipper(store, ledger.store, {
 });
 const heartbeats = new Heartbeats(store, settings, post);
 
-// A maintenance that fails is repeated after an hour. The connection above reports that the store is away.
 async function maintain(): Promise<void> {
-  const postgres = await Postgres.open(settings, { connections: 1, queryTimeoutMs: longestMaintenanceMs });
-  await maintainStore(postgres, Date.now(), ledger).catch(() => {});
-  await postgres.close();
+  try {
+    const postgres = await Postgres.open(settings, { connections: 1, queryTimeoutMs: longestMaintenanceMs });
+    const isDone = await maintainStore(postgres, Date.now(), ledger).finally(() => postgres.close());
+    if (isDone) post({ kind: 'maintained', problem: undefined });
+  } catch (error) {
+    post({ kind: 'maintained', problem: reasonOf(error) });
+  }
 }
 const maintenance = [
-  setTimeout(() => void maintain().catch(() => {}), firstMaintenanceMs),
-  setInterval(() => void maintain().catch(() => {}), maintenanceMs),
+  setTimeout(() => void maintain(), firstMaintenanceMs),
+  setInterval(() => void maintain(), maintenanceMs),
 ];
 
 let outbox: OutboxState | undefined;
@@ -65,7 +68,7 @@ try {
   void shipper.run();
   await store.query('SELECT 1').catch(() => {});
 } catch (error) {
-  post({ kind: 'unusable', reason: error instanceof Error ? error.message : String(error) });
+  post({ kind: 'unusable', reason: reasonOf(error) });
   // If the gateway runs already, it starts another thread.
   await stop(0, 0);
 }
@@ -78,6 +81,10 @@ async function stop(ms: number, held: number): Promise<void> {
   await heartbeats.end({ rows, since: outbox?.since }).catch(() => {});
   await store.close();
   parentPort?.close();
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function post(message: FleetReport): void {

@@ -36,6 +36,8 @@ export type FleetReport =
   | { readonly kind: 'sent'; readonly epoch: number; readonly seq: number; readonly outcome: BatchOutcome }
   /** The store answers, but does not accept the oldest batch. */
   | { readonly kind: 'refused'; readonly reason: string }
+  /** The result of a maintenance. Undefined: it has succeeded. */
+  | { readonly kind: 'maintained'; readonly problem: string | undefined }
   /** The salt of the fleet. */
   | { readonly kind: 'salt'; readonly salt: string };
 

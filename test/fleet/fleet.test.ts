@@ -84,6 +84,19 @@ it('reports a store that cannot be migrated', async () => {
   expect(fleet.storeUp).toBe(false);
 });
 
+it('reports a store that cannot be maintained, and once it can be', async () => {
+  const store = await server.database();
+  const { stop } = await startMember(store);
+  await stop();
+  await query(store, 'ALTER TABLE version_gateway.version_day_instance RENAME TO lost');
+  const { notices } = await startMember(store, { worker: new URL('./hastyWorker.ts', import.meta.url) });
+  const reported = (): string[] => notices.filter((line) => line.includes('maintained'));
+  const missing = 'cannot be maintained: relation "version_gateway.version_day_instance" does not exist.  ';
+  await eventually(() => expect(reported()).toEqual([expect.stringContaining(missing)]));
+  await query(store, 'ALTER TABLE version_gateway.lost RENAME TO version_day_instance');
+  await eventually(() => expect(reported().slice(1)).toEqual(['The shared store of the fleet is maintained again.']));
+});
+
 it('refuses to start if the password cannot be read', async () => {
   const usage = join(temporaryFolder(), 'usage.db');
   const snapshot = snapshotFrom({

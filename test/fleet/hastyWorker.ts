@@ -1,0 +1,8 @@
+// The thread of a fleet. It maintains the store several times a second, and not after a minute and then every hour.
+const { setTimeout, setInterval } = globalThis;
+const shortened = (ms = 0): number => (ms === 60_000 || ms === 3_600_000 ? 200 : ms);
+Object.assign(globalThis, {
+  setTimeout: (run: () => void, ms?: number) => setTimeout(run, shortened(ms)),
+  setInterval: (run: () => void, ms?: number) => setInterval(run, shortened(ms)),
+});
+await import('../../gateway/fleet/worker.ts');
