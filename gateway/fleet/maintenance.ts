@@ -1,18 +1,16 @@
 import type { NameLimits } from '../usage/ledger/nameLimits.ts';
-import { dayMs, type Length, lengths, spanAt } from '../usage/ledger/spans.ts';
+import { dayMs, hoursKeptMs, type Length, lengths, spanAt } from '../usage/ledger/spans.ts';
 import { type LedgerSettings, limitsOf } from '../usage/ledger/writableLedger.ts';
 import { otherClients, otherRoute } from '../usage/usageRow.ts';
 import { type Folding, foldNames } from './folding.ts';
 import { deleteFormer } from './membership.ts';
 import { type Sql, StoreError, type Transactions } from './postgres.ts';
-import { foldingLock, partitionSizes, schemaName, sumTables } from './schema.ts';
+import { foldingLock, partitionSizes, schemaName, setMeta, sumTables } from './schema.ts';
 
 // One gateway at a time maintains the store.
 const maintenanceLock = 0x56474d54;
 // Partitions exist this long before their first row.
 const aheadMs = 40 * dayMs;
-/** How long the requests of clients and routes are kept per hour, as in the ledger of one gateway. */
-const hoursKeptMs = 8 * dayMs;
 // If a query reads a table for longer than this, the table is dropped an hour later.
 const lockTimeout = '2s';
 
@@ -94,15 +92,8 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<void
   await sql.query(`DELETE FROM ${schemaName}.runs WHERE seen < $1`, [keptFrom]);
   // A gateway may send batches after an absence longer than the retention, so its fence is kept for twice as long.
   await sql.query(`DELETE FROM ${schemaName}.writers WHERE at < now() - $1::float8 * interval '1 ms'`, [2 * retention]);
-  for (const [key, value] of [
-    ['hours_from', hoursFrom],
-    ['kept_from', keptFrom],
-  ]) {
-    await sql.query(
-      `INSERT INTO ${schemaName}.meta VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
-      [key, String(value)],
-    );
-  }
+  await setMeta(sql, 'hours_from', String(hoursFrom));
+  await setMeta(sql, 'kept_from', String(keptFrom));
 }
 
 /** Drops the partitions that end before `instant`, epoch ms. */

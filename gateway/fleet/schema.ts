@@ -1,5 +1,5 @@
 import { subjects } from '../usage/ledger/schema.ts';
-import { lengths } from '../usage/ledger/spans.ts';
+import { type Length, lengths } from '../usage/ledger/spans.ts';
 import { otherClients } from '../usage/usageRow.ts';
 import { type Postgres, type Sql, StoreError } from './postgres.ts';
 
@@ -17,7 +17,6 @@ export const foldingLock = 0x56474644;
 
 /** How many spans of each length a partition has: 10 days, 30 days, 30 days. */
 export const partitionSizes = { hour: 240, day: 30, block: 1 } as const;
-type Length = keyof typeof partitionSizes;
 
 const counts = ['requests', 'errors', 'served', 'failing', 'refused'];
 const pairCounts = ['requests', 'errors'];
@@ -138,11 +137,13 @@ const sum = (columns: readonly string[]): string => columns.map((column) => `SUM
 function addTo({ name, length, keys, counts: columns }: SumTable, ids: readonly string[]): string {
   const ms = lengths[length];
   const group = ['version_id', `hour / ${ms}`, ...ids].join(', ');
+  // In GROUP BY, 0 would be the number of a column.
+  const by = ids.includes('0') ? `version_id, hour / ${ms}` : group;
   const offset = (column: string): string => `${column} - hour / ${ms} * ${ms}`;
   return `add_${name} AS (
       INSERT INTO ${schemaName}.${name} AS t (version, span, ${keys.join(', ')}, ${columns.join(', ')}, first, last)
       SELECT ${group}, ${sum(columns)}, MIN(${offset('first')}), MAX(${offset('last')})
-      FROM ids GROUP BY ${ids.includes('0') ? `version_id, hour / ${ms}` : group} ORDER BY ${ids.includes('0') ? `version_id, hour / ${ms}` : group}
+      FROM ids GROUP BY ${by} ORDER BY ${by}
       ON CONFLICT (version, span, ${keys.join(', ')}) DO UPDATE SET
         ${columns.map((column) => `${column} = t.${column} + excluded.${column}`).join(', ')},
         first = LEAST(t.first, excluded.first), last = GREATEST(t.last, excluded.last)
@@ -282,7 +283,8 @@ async function versionOf(sql: Sql): Promise<{ version: number; compatible: numbe
   return { version: meta.get('version') ?? 0, compatible: meta.get('compatible') ?? 0 };
 }
 
-async function setMeta(sql: Sql, key: string, value: string): Promise<void> {
+/** Sets a value of the table `meta`. @throws StoreError */
+export async function setMeta(sql: Sql, key: string, value: string): Promise<void> {
   await sql.query(
     `INSERT INTO ${schemaName}.meta VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
     [key, value],

@@ -1,9 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { subjects } from './schema.ts';
-import { dayMs, hourMs, type Length, lengths, spanAt } from './spans.ts';
-
-/** How long the requests of clients and routes are kept per hour. After that, they are kept per day. */
-const hoursKeptMs = 8 * dayMs;
+import { dayMs, hourMs, hoursKeptMs, type Length, lengths, spanAt } from './spans.ts';
 
 /**
  * Deletes what is older than the retention, within the caller's transaction. Deleting hours loses nothing, because days and

@@ -6,6 +6,9 @@ export const dayMs = 24 * hourMs;
 
 export const lengths = { hour: hourMs, day: dayMs, block: 30 * dayMs } as const;
 
+/** How long the requests of clients and routes are kept per hour. After that, they are kept per day. */
+export const hoursKeptMs = 8 * dayMs;
+
 /** Later than any request. */
 export const endless = 100_000 * lengths.block;
 
