@@ -6,8 +6,15 @@ import { outputOf } from './programs.ts';
 import type { ComposeProject } from './setup.ts';
 import { waitUntil } from './stack.ts';
 
+interface Service {
+  deploy?: Record<string, unknown>;
+  healthcheck?: Record<string, unknown>;
+  ports?: unknown;
+  [key: string]: unknown;
+}
+
 interface Stack {
-  services: Record<string, { deploy?: Record<string, unknown>; ports?: unknown; [key: string]: unknown }>;
+  services: Record<string, Service>;
   configs: Record<string, unknown>;
   [key: string]: unknown;
 }
@@ -24,11 +31,13 @@ export function withoutRoutingMesh(text: string, port: string): string {
   for (const service of Object.values(stack.services)) {
     delete service.ports;
     service.deploy = { ...service.deploy, endpoint_mode: 'dnsrr' };
+    // A health check starts a process. A busy machine must not make it fail.
+    service.healthcheck = { ...service.healthcheck, timeout: '60s' };
   }
   const gateway = stack.services['gateway'];
   // Shorter pauses, so that the tests take less time.
   Object.assign(gateway?.deploy?.['update_config'] ?? {}, { delay: '1s', monitor: '5s' });
-  Object.assign(gateway?.['healthcheck'] ?? {}, { interval: '2s' });
+  Object.assign(gateway?.healthcheck ?? {}, { interval: '2s' });
   stack.services['front'] = {
     image: images.gateway,
     command: ['start', '--listen', '0.0.0.0:8080', '--admin', '127.0.0.1:9901'],
@@ -36,6 +45,7 @@ export function withoutRoutingMesh(text: string, port: string): string {
     ports: [{ target: 8080, published: Number(port), protocol: 'tcp', mode: 'host' }],
     networks: ['edge'],
     deploy: { endpoint_mode: 'dnsrr' },
+    healthcheck: { timeout: '60s' },
   };
   stack.configs['front'] = { file: 'front.yaml' };
   return stringify(stack);
