@@ -81,14 +81,19 @@ describe('the gateway', () => {
   });
 
   it('does not load the export of spans or the store of a fleet before it is needed', () => {
-    const entries = ['gateway/main.ts', 'gateway/cli/commands/start.ts', 'gateway/index.ts'];
+    const entries = [
+      'gateway/main.ts',
+      'gateway/cli/commands/start.ts',
+      'gateway/runtime/gateway.ts',
+      'gateway/index.ts',
+    ];
     const loaded = loadedBy([...entries, 'gateway/admin/reading/worker.ts', 'gateway/cli/commands/usage.ts']);
     expect(loaded.length).toBeGreaterThan(100);
     expect(loaded.filter((file) => /opentelemetry|^pg$|^gateway\/(?:otlp|fleet)\//.test(file))).toEqual([]);
   });
 
   it('starts without the packages of pages and metrics', () => {
-    const loaded = loadedBy(['gateway/main.ts', 'gateway/cli/commands/start.ts']);
+    const loaded = loadedBy(['gateway/main.ts', 'gateway/cli/commands/start.ts', 'gateway/runtime/gateway.ts']);
     expect(loaded.length).toBeGreaterThan(100);
     expect(loaded.filter((file) => ['express', 'helmet', 'prom-client'].includes(file))).toEqual([]);
   });

@@ -19,7 +19,7 @@ if (Number(process.versions.node.split('.')[0]) < oldest) {
   refuse(`Node ${oldest} or later is needed, and this is ${process.version}; ${remedy}.`);
 } else if (options.includes('--help') || options.includes('-h')) {
   process.stdout.write('PORT, V1_PORT and V2_PORT set the ports. npm start passes these options to the gateway:\n\n');
-  spawn(process.execPath, ['gateway/main.ts', 'start', '--help'], { stdio: 'inherit' });
+  spawn(process.execPath, ['bin/version-gateway.js', 'start', '--help'], { stdio: 'inherit' });
 } else if (wrongPort !== undefined) {
   refuse(`${wrongPort}=${process.env[wrongPort]} is not a port.  Set it to a number from 0 to 65535.`);
 } else startAll();
@@ -40,7 +40,7 @@ function startAll() {
     { ...env, PORT: V2_PORT },
     'If its port is in use, set V2_PORT to another one.',
   );
-  start('gateway', ['gateway/main.ts', 'start', ...listen, ...options], {
+  start('gateway', ['bin/version-gateway.js', 'start', ...listen, ...options], {
     V1_URL: `http://127.0.0.1:${V1_PORT}`,
     V2_URL: `http://127.0.0.1:${V2_PORT}`,
     LOG_FORMAT: 'pretty',

@@ -5,7 +5,7 @@ import type { Command } from '../support/children.ts';
 import { dates } from '../support/workload.ts';
 import type { ProxyDefinition } from './definition.ts';
 
-const main = fileURLToPath(new URL('../../gateway/main.ts', import.meta.url));
+const command = fileURLToPath(new URL('../../bin/version-gateway.js', import.meta.url));
 
 export const gateway: ProxyDefinition = {
   name: 'version-gateway',
@@ -20,7 +20,7 @@ export function gatewayCommand({ port, folder, routes }: { port: number; folder:
   const file = join(folder, 'routes.yaml');
   writeFileSync(file, routes);
   const listeners = ['--listen', `127.0.0.1:${port}`, '--admin', '127.0.0.1:0'];
-  return { program: process.execPath, args: [main, 'start', '--config', file, ...listeners] };
+  return { program: process.execPath, args: [command, 'start', '--config', file, ...listeners] };
 }
 
 function twoRoutes(upstream: string): string {

@@ -4,10 +4,15 @@ import { UnreadableFileError } from '../config/fault.ts';
 import { packageVersion } from '../shared/release.ts';
 import { AdminError } from './adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from './io.ts';
+import { keepYoungGenerationSmall } from './start/process.ts';
 
 /** In the order of `--help`. Only the modules of the requested command are loaded: comparing two files needs no gateway. */
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  start: async () => (await import('./commands/start.ts')).addStart,
+  start: async () => {
+    // Before the modules are loaded, which would enlarge it by about 10 MB.
+    keepYoungGenerationSmall();
+    return (await import('./commands/start.ts')).addStart;
+  },
   check: async () => (await import('./commands/check.ts')).addCheck,
   compat: async () => (await import('./commands/compat.ts')).addCompat,
   migrate: async () => (await import('./commands/migrate.ts')).addMigrate,

@@ -1,14 +1,13 @@
+import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { readAccepted, writeAccepted } from '../../config/acceptedConfig.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
 import { guardReload } from '../../lifecycle/reloadGuard.ts';
-import { type RunningGateway, startGateway } from '../../runtime/gateway.ts';
-import { serveInProcess } from '../../runtime/inProcess.ts';
+import type { RunningGateway } from '../../runtime/gateway.ts';
 import { ledgerSettingsOf } from '../../runtime/ledgerMaintenance.ts';
 import { tooFewOpenFiles } from '../../runtime/openFiles.ts';
 import type { Serve } from '../../runtime/serving.ts';
-import { isWorker, runWorker } from '../../runtime/worker.ts';
 import { WorkerPool } from '../../runtime/workerPool.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { endProcess } from '../../shared/endProcess.ts';
@@ -16,7 +15,7 @@ import { ThreadedLedger } from '../../usage/ledger/threadedLedger.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { configOption, listenArgument } from '../options.ts';
 import { banner, listenFailure } from '../start/messages.ts';
-import { keepYoungGenerationSmall, shutDown, stopSignal } from '../start/process.ts';
+import { shutDown, stopSignal } from '../start/process.ts';
 import { ReloadOnEdits, RoutesFile, type StartOptions } from '../start/routesFile.ts';
 
 /** How long the last counts may take to reach the shared store of a fleet. */
@@ -46,9 +45,8 @@ Exit codes
 
 /** Serves until SIGINT or SIGTERM, then drains. @throws UnreadableFileError */
 async function start(options: StartOptions, io: Io): Promise<ExitCode> {
-  if (isWorker) {
-    keepYoungGenerationSmall();
-    await runWorker();
+  if (cluster.isWorker) {
+    await (await import('../../runtime/worker.ts')).runWorker();
     return 0;
   }
   // Handled from the beginning: process 1 of a container ignores signals without a handler.
@@ -60,7 +58,6 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const file = new RoutesFile(options, io);
   const snapshot = file.read();
   if (snapshot === undefined) return 1;
-  keepYoungGenerationSmall();
   const warn = (line: string): void => void io.stderr.write(`warning: ${line}\n`);
   for (const line of acceptedConfigWarnings(snapshot, systemClock.now())) warn(line);
   const tooFew = tooFewOpenFiles(snapshot);
@@ -68,7 +65,10 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const saveAccepted = acceptedConfigWriter(warn);
   const notice = (line: string): void => void io.stderr.write(`${line}\n`);
   const { serve, restartWorkers } = workersFor(snapshot.gateway.workers, notice);
-  const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
+  // While the thread of the ledger starts, this thread loads the modules that serve.
+  const opening = ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
+  const { startGateway } = await import('../../runtime/gateway.ts');
+  const ledger = await opening;
   const edits = new ReloadOnEdits(file, io);
   let fleet: Fleet | undefined;
   let running: RunningGateway;
@@ -84,7 +84,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
         saveAccepted(next);
         edits.follow(next);
       },
-      serve,
+      ...(serve && { serve }),
       fleet,
     });
   } catch (error) {
@@ -127,11 +127,11 @@ async function joinFleet(
 function workersFor(
   workers: number | 'auto',
   notice: (line: string) => void,
-): { readonly serve: Serve; restartWorkers(): void } {
+): { readonly serve?: Serve; restartWorkers(): void } {
   const size = workers === 'auto' ? availableParallelism() : workers;
   if (size === 1) {
     const why = 'there is only one worker; set gateway.workers to 2 or more for rolling restarts';
-    return { serve: serveInProcess, restartWorkers: () => notice(`SIGUSR2 is ignored: ${why}`) };
+    return { restartWorkers: () => notice(`SIGUSR2 is ignored: ${why}`) };
   }
   let pool: WorkerPool | undefined;
   return {
