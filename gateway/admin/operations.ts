@@ -9,7 +9,10 @@ import type { Admits } from './guard.ts';
 import type { LastUse } from './lastUse.ts';
 import type { LedgerClient } from './reading/ledgerClient.ts';
 
-export type FleetOperations = Pick<FleetMember, 'status' | 'refusal' | 'stopBlockers' | 'facts' | 'forget'>;
+export type FleetOperations = Pick<
+  FleetMember,
+  'status' | 'refusal' | 'stopBlockers' | 'facts' | 'forget' | 'now' | 'settle'
+>;
 
 /** What the admin listener can request from the running gateway. Results are sent as JSON. */
 export interface Operations {

@@ -1,4 +1,5 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import type { ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/problem.ts';
 import { largestFile } from '../shared/fileSystem.ts';
 import { requireJson } from './guard.ts';
@@ -75,25 +76,30 @@ function addUsage(router: Router, { source, operations }: AdminContext): void {
 /** `GET /api/versions/{version}/retirement`: the verdict whether a version may be retired. */
 function addRetirement(router: Router, { source, operations }: AdminContext): void {
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
-    // So that requests of the last seconds are in the ledger.
-    await operations.flush?.();
-    const report = await operations.report();
+    const { fleet, usage, clock } = operations;
+    // The requests that ended before are in the answer.
+    const askedAt = fleet?.now ?? 0;
+    const flushed = async (): Promise<ServingReport> => {
+      await operations.flush?.();
+      return operations.report();
+    };
     const snapshot = source.current;
     const { version } = params;
-    if (!operations.usage && !snapshot.versions.has(version)) {
+    if (!usage && !snapshot.versions.has(version)) {
       sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${unknownVersion(snapshot, [])}`);
       return;
     }
-    await sendAnswer(res, () => {
+    const ask = async (isStrict: boolean): Promise<AnswerBody | AnswerProblem | undefined> => {
       const quiet = parseRetirementQuery(query) ?? snapshot.retire.quiet;
-      const fleet = operations.fleet?.facts(version, quiet);
-      return operations.usage?.query('retirement', snapshot, {
-        version,
-        quiet,
-        report,
-        fleet,
-        now: operations.clock.now(),
-      });
+      const report = await flushed();
+      const facts = fleet?.facts(version, quiet, { report, askedAt, isStrict });
+      return usage?.query('retirement', snapshot, { version, quiet, report, fleet: facts, now: clock.now() });
+    };
+    await sendAnswer(res, async () => {
+      const answer = await ask(true);
+      if (!fleet || answer === undefined || 'problem' in answer || !answer.waitsForCounts) return answer;
+      await fleet.settle([version], flushed, askedAt);
+      return ask(false);
     });
   });
 }
@@ -157,7 +163,10 @@ function isLine(text: unknown, maxLength: number): text is string {
 }
 
 /** Sends the answer of the ledger, or the reason why there is none. `query` returns undefined if no ledger is kept. */
-async function sendAnswer(res: Response, query: () => Promise<AnswerBody | AnswerProblem> | undefined): Promise<void> {
+async function sendAnswer(
+  res: Response,
+  query: () => Promise<AnswerBody | AnswerProblem | undefined> | undefined,
+): Promise<void> {
   try {
     const answer = await query();
     if (answer === undefined)

@@ -1,14 +1,14 @@
 import { type AcceptedConfig, acceptedRecord, configHash } from '../config/acceptedConfig.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import { guardReload, refusalLines, type VersionUsage } from '../lifecycle/reloadGuard.ts';
+import { endedVersions, guardReload, type Refusal, refusalLines, type VersionUsage } from '../lifecycle/reloadGuard.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
 
 /** The configuration of a gateway and its use. */
 export interface ConfiguredGateway {
   readonly source: { readonly current: Snapshot };
-  /** How the versions are used, by the ledger of the fleet. */
-  use(): Promise<VersionUsage>;
+  /** How the versions are used, by the ledger of the fleet. `ending`: those that the configuration ends. */
+  use(ending: readonly string[]): Promise<VersionUsage>;
   /** Called if the fleet accepts the configuration after it has refused it. */
   onAccepted(snapshot: Snapshot): void;
   readonly clock: Clock;
@@ -34,6 +34,7 @@ export class ConfigAgreement {
   #announced: AcceptedConfig | undefined;
   #warning: string | undefined;
   #isCompared = false;
+  #isComparing = false;
   /** `decide` has ended. A configuration that it did not refuse is served, whatever the store answers later. */
   #isDecided = false;
   /** An accepted configuration that the store does not have yet, and since when, in ms of a monotonic clock. */
@@ -69,6 +70,8 @@ export class ConfigAgreement {
 
   /** Repeats a write or a comparison that the store did not answer, and checks a refused configuration again. */
   async retry(gateway: ConfiguredGateway): Promise<void> {
+    // A comparison may wait longer than the time between two heartbeats.
+    if (this.#isComparing) return;
     if (this.#unwritten) await this.#write();
     else if (this.#refusal !== undefined || !this.#isCompared) await this.#compare(gateway);
   }
@@ -82,13 +85,22 @@ export class ConfigAgreement {
   }
 
   async #compare(gateway: ConfiguredGateway): Promise<void> {
+    this.#isComparing = true;
+    try {
+      await this.#judge(gateway);
+    } finally {
+      this.#isComparing = false;
+    }
+  }
+
+  async #judge(gateway: ConfiguredGateway): Promise<void> {
     const snapshot = gateway.source.current;
     const shared = await this.#options.read();
     if (shared === null) return;
     const refusals =
       shared === undefined || shared.hash === configHash(snapshot)
         ? []
-        : guardReload(shared.config, snapshot, await gateway.use(), gateway.clock.now());
+        : await this.#refusals(shared.config, snapshot, gateway);
     // A reload has replaced the configuration meanwhile.
     if (gateway.source.current !== snapshot) return;
     this.#isCompared = true;
@@ -102,6 +114,11 @@ export class ConfigAgreement {
     if (!wasRefused) return;
     this.#options.notice('The fleet accepts routes.yaml now; this gateway is ready.');
     gateway.onAccepted(snapshot);
+  }
+
+  async #refusals(before: AcceptedConfig, after: Snapshot, { use, clock }: ConfiguredGateway): Promise<Refusal[]> {
+    const usage = await use(endedVersions(before, after, clock.now()));
+    return guardReload(before, after, usage, clock.now());
   }
 
   #refuse(lines: readonly string[], { config, gateway }: SharedConfig): void {

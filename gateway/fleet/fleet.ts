@@ -7,8 +7,10 @@ import { grouped } from '../shared/text.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
+import type { UsageBatch } from '../usage/usageRow.ts';
 import { FleetMember } from './fleetMember.ts';
 import { StoreError } from './postgres.ts';
+import { UnsentCounts } from './unsent.ts';
 import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessages.ts';
 
 const restartMs = 1000;
@@ -64,6 +66,7 @@ export class Fleet {
   #waiting: (() => void)[] = [];
   #salt: string | undefined;
   #adoptedAt = 0;
+  readonly #unsent = new UnsentCounts();
   #folded = 0;
   #isStopping = false;
 
@@ -74,6 +77,7 @@ export class Fleet {
       settings,
       outbox: () => this.#ledger.outbox,
       heldRows: () => this.#ledger.waitingRows,
+      unsent: this.#unsent,
       send: (command) => this.#send(command),
       notice,
       release: packageVersion(),
@@ -114,6 +118,11 @@ export class Fleet {
   /** How much of `fleet.spool` is used. Above 1, routes and then clients are counted together. */
   get spoolRatio(): number {
     return (this.outbox?.bytes ?? 0) / this.settings.spool;
+  }
+
+  /** Notes a batch that is about to be added to the ledger. `since`: the counted requests ended after it, epoch ms. */
+  onBatch(batch: UsageBatch, since: number): void {
+    this.#unsent.add(batch, since);
   }
 
   /** Waits until the store has every count that the ledger has, at most a second. */
@@ -178,6 +187,7 @@ export class Fleet {
   }
 
   #onLedger(): void {
+    if (this.outbox) this.#unsent.onOutbox(this.outbox, this.#ledger.isWritten);
     this.#send({ kind: 'outbox', outbox: this.#ledger.outbox });
     this.#adoptSalt();
     this.#onChange();

@@ -10,6 +10,7 @@ import { type FleetJson, fleetJson } from './fleetJson.ts';
 import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, stopBlockers } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
 import { type GatewayIdentity, type GatewayState, ownAddresses, type VersionLoad } from './membership.ts';
+import { type CallQuestion, CallQuestions, type QuestionOptions } from './questions.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
 // An answer of the store takes a fraction of this time. A start, a reload or an operator does not wait longer for it.
@@ -31,6 +32,8 @@ export interface MemberOptions {
   readonly outbox: () => LedgerIdentity | undefined;
   /** Rows that the ledger keeps in memory, because it cannot write them. */
   readonly heldRows: () => number;
+  /** The counts that are on their way to the store. */
+  readonly unsent: QuestionOptions['unsent'];
   /** Sends a command to the fleet thread. */
   readonly send: (command: MembershipCommand) => void;
   readonly notice: (line: string) => void;
@@ -41,6 +44,8 @@ export interface MemberOptions {
 export interface ServingGateway extends ConfiguredGateway {
   readonly ready: () => boolean;
   report(): Promise<ServingReport>;
+  /** Sends the counts of all processes to the store. */
+  flush(): Promise<unknown>;
 }
 
 type Command = Exclude<MembershipCommand, { readonly kind: 'heartbeat' }>;
@@ -65,10 +70,14 @@ export class FleetMember {
   readonly #pending = new Map<number, (answer: MembershipAnswer) => void>();
   #firstAnswer = Promise.withResolvers<void>();
   readonly #agreement: ConfigAgreement;
+  readonly #questions: CallQuestions;
 
   constructor(options: MemberOptions) {
     this.#options = options;
     this.view = new FleetView(options.settings.silentAfter);
+    const { settings, release, unsent } = options;
+    const [self, beat] = [() => this.#self, () => this.#report()];
+    this.#questions = new CallQuestions({ settings, release, unsent, view: this.view, self, beat });
     this.#agreement = new ConfigAgreement({
       name: options.settings.name,
       notice: options.notice,
@@ -92,7 +101,7 @@ export class FleetMember {
 
   /** Makes this gateway visible to the others before it serves clients. Does not wait for a store that is down. */
   async announce(snapshot: Snapshot, now: number): Promise<void> {
-    this.#sendState(snapshot, loadsOf(snapshot, { versions: [], workers: [] }, now), false);
+    this.#sendState(snapshot, { versions: [], workers: [] }, now, false);
     // The timer keeps the process alive: nothing else does before the gateway listens.
     const limit = new AbortController();
     const late = sleep(answerMs, undefined, { signal: limit.signal }).catch(() => {});
@@ -132,6 +141,7 @@ export class FleetMember {
     if (report.kind === 'gateways') {
       this.#self = report.self;
       this.view.update(report.gateways, report.askedAt);
+      this.#questions.onRows(async () => this.#gateway?.flush());
     } else this.view.fail(report.reason);
     this.#firstAnswer.resolve();
   }
@@ -152,10 +162,20 @@ export class FleetMember {
     return stopBlockers(this.view, version);
   }
 
-  /** `quiet` in ms. */
-  facts(version: string, quiet: number): FleetFacts {
-    return fleetFacts(this.view, version, this.#self, this.#options.settings.silentAfter, quiet);
+  /** The time of the store, epoch ms. */
+  get now(): number {
+    return this.view.now;
   }
+
+  /** `quiet` in ms. */
+  facts(version: string, quiet: number, question: CallQuestion): FleetFacts {
+    const facts = fleetFacts(this.view, version, this.#self, this.#options.settings.silentAfter, quiet);
+    const notes = [...facts.notes, ...this.#questions.notes()];
+    return { ...facts, notes, unsent: this.#questions.unsent(version, question) };
+  }
+
+  /** See `CallQuestions`. */
+  settle: CallQuestions['settle'] = (versions, flushed, askedAt) => this.#questions.settle(versions, flushed, askedAt);
 
   status(): FleetJson {
     return fleetJson(this.view);
@@ -171,19 +191,27 @@ export class FleetMember {
   }
 
   async #beat(): Promise<void> {
-    const gateway = this.#gateway;
-    if (!gateway || this.#timer === undefined) return;
+    const isReported = await this.#report();
     this.#beats += 1;
-    const report = await gateway.report().catch(() => undefined);
-    // Only while the gateway stops.
-    if (report === undefined) return;
-    const snapshot = gateway.source.current;
-    const isReady = gateway.ready() && this.refusal === undefined;
-    this.#sendState(snapshot, loadsOf(snapshot, report, gateway.clock.now()), isReady);
-    if (this.#beats % heartbeatsPerCheck === 0) await this.#agreement.retry(gateway);
+    if (isReported && this.#gateway && this.#beats % heartbeatsPerCheck === 0)
+      await this.#agreement.retry(this.#gateway);
   }
 
-  #sendState(snapshot: Snapshot, versions: GatewayState['versions'], ready: boolean): void {
+  /** @returns false while the gateway starts or stops */
+  async #report(): Promise<boolean> {
+    const gateway = this.#gateway;
+    if (!gateway || this.#timer === undefined) return false;
+    const at = Date.now();
+    const report = await gateway.report().catch(() => undefined);
+    if (report === undefined) return false;
+    const snapshot = gateway.source.current;
+    const isReady = gateway.ready() && this.refusal === undefined;
+    this.#sendState(snapshot, report, at, isReady);
+    return true;
+  }
+
+  /** `at`: before the report, epoch ms. */
+  #sendState(snapshot: Snapshot, report: ServingReport, at: number, ready: boolean): void {
     const { settings, release, send, heldRows } = this.#options;
     const { instance, epoch, rows, since } = this.#identity;
     const held = heldRows();
@@ -191,12 +219,14 @@ export class FleetMember {
     const { name, silentAfter } = settings;
     const identity: GatewayIdentity = { instance, epoch, name, release, addresses: this.#addresses, silentAfter };
     const state: GatewayState = {
-      versions,
+      versions: loadsOf(snapshot, report, at),
       config: configHash(snapshot),
       ready,
       problem: this.#agreement.problem,
       spooled: rows + held,
       spooledSince: since ?? this.#heldSince,
+      counted: this.#questions.counted(report, at),
+      asks: this.#questions.asks,
     };
     send({ kind: 'heartbeat', identity, state });
   }

@@ -243,14 +243,14 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
   return { code: 'counts_lost', text };
 }
 
-/** What the verdict about a version depends on besides the ledger. `quiet` in ms. */
+/** What the verdict about a version depends on besides the ledger and the counts on their way. `quiet` in ms. */
 export function fleetFacts(
   view: FleetView,
   version: string,
   self: string | undefined,
   silentAfter: number,
   quiet: number,
-): FleetFacts {
+): Omit<FleetFacts, 'unsent'> {
   const { instances } = view;
   const heard = instances.filter(({ state }) => state === 'heard').length;
   const load = loadElsewhere(instances, version, self);

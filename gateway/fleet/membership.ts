@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os';
 import type { Stage } from '../lifecycle/stage.ts';
 import type { Sql } from './postgres.ts';
 import { schemaName } from './schema.ts';
+import type { CountedCalls } from './unsent.ts';
 
 /** What identifies a gateway in the fleet during one run. */
 export interface GatewayIdentity {
@@ -30,6 +31,10 @@ export interface GatewayState {
   /** Rows that are not in the store yet, and the time of the oldest, epoch ms. */
   readonly spooled: number;
   readonly spooledSince: number | undefined;
+  /** Undefined: of an earlier release, which does not report it. */
+  readonly counted: CountedCalls | undefined;
+  /** A verdict waits until the store has all calls that ended before this instant, by the clock of the database; epoch ms. */
+  readonly asks: number | undefined;
 }
 
 /** The requests of one version in one gateway. The names are those in the store. */
@@ -51,7 +56,9 @@ interface StoredReport {
   /** The run that wrote it. An earlier release leaves the report of the run before as it is. */
   readonly epoch: number;
   /** ms */
-  readonly silent_after?: number;
+  readonly silent_after?: number | undefined;
+  readonly counted?: CountedCalls | undefined;
+  readonly asks?: number | undefined;
 }
 
 /** A row of the table `gateways`. Instants in epoch ms, by the clock of the database. */
@@ -138,7 +145,8 @@ export class Membership {
       { ...load, idle_since: isIdle(load) ? (this.#idleSince.get(name) ?? 'now') : null },
     ]);
     const { instance, epoch, name, release, addresses, silentAfter } = this.#identity;
-    const report: StoredReport = { epoch, ...(silentAfter !== undefined && { silent_after: silentAfter }) };
+    const { counted, asks } = state;
+    const report: StoredReport = { epoch, silent_after: silentAfter, counted, asks };
     const problem = [state.problem, this.#problem].filter((one) => one !== undefined).join('  ');
     const [row] = await this.#sql.query<Pick<GatewayRow, 'versions'>>(writeHeartbeat, [
       instance,
@@ -281,6 +289,8 @@ function rowOf(row: StoredGateway): GatewayRow {
     configSince: row.config_since,
     skewMs: row.skew_ms,
     silentAfter: row.report?.silent_after,
+    counted: row.report?.counted,
+    asks: row.report?.asks,
     leftAt: row.left_at ?? undefined,
     goneAt: row.gone_at ?? undefined,
     goneReason: row.gone_reason ?? undefined,

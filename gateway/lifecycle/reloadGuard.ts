@@ -19,8 +19,8 @@ export interface VersionUsage {
   lastCalled(version: string): number | undefined;
   /** Describes its recent clients; undefined if unknown. */
   clients?(version: string): string | undefined;
-  /** Why calls may be missing, in sentences. Then no version may end. Undefined: none are missing. */
-  readonly gap?: string | undefined;
+  /** Why calls of a version may be missing, in sentences. Then it must not end. Undefined: none are missing. */
+  gap?(version: string): string | undefined;
 }
 
 interface Edited extends AcceptedConfig {
@@ -60,6 +60,16 @@ function isForced(name: string, before: AcceptedConfig, after: AcceptedConfig): 
   return reason !== undefined && reason !== before.guard.force.get(name);
 }
 
+/** The versions that the edit retires or removes. */
+export function endedVersions(before: AcceptedConfig, after: AcceptedConfig, now: number): string[] {
+  const ended = before.byMajor.filter((old) => isEnded(old, after.versions.get(old.name), now));
+  return ended.map(({ name }) => name);
+}
+
+function isEnded(old: AcceptedVersion, version: AcceptedVersion | undefined, now: number): boolean {
+  return version === undefined || (stageOf(old, now) !== 'retired' && stageOf(version, now) === 'retired');
+}
+
 /** Messages about a version that the edit retires or removes. */
 function endMessages(
   old: AcceptedVersion,
@@ -69,7 +79,7 @@ function endMessages(
   now: number,
 ): string[] {
   const wasTombstone = stageOf(old, now) === 'retired';
-  if (version !== undefined && (wasTombstone || stageOf(version, now) !== 'retired')) return [];
+  if (!isEnded(old, version, now)) return [];
   const what = `/${old.name} ${version === undefined ? 'is removed' : 'is retired'}`;
   const worse = wasTombstone ? ' Its clients would get 404 instead of 410.' : '';
   const messages: string[] = [];
@@ -83,7 +93,8 @@ function endMessages(
     const clients = use.clients?.(old.name);
     messages.push(`${what}, and was last called ${ago(last, now)}${clients ? `; ${clients}` : ''}.${worse}`);
   }
-  if (use.gap !== undefined) messages.push(`${what}, but its last call is not known. ${use.gap}${worse}`);
+  const gap = use.gap?.(old.name);
+  if (gap !== undefined) messages.push(`${what}, but its last call is not known. ${gap}${worse}`);
   if (version === undefined && !wasTombstone) messages.push(`${what}, and was never a tombstone (retired: true).`);
   return messages;
 }

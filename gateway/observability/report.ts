@@ -5,6 +5,8 @@ export interface ServingReport {
   /** Every version that was configured since the start. */
   readonly versions: readonly VersionReport[];
   readonly workers: readonly WorkerReport[];
+  /** By version: since when calls have ended whose counts are only in the memory of a process, epoch ms. */
+  readonly unsent?: Readonly<Record<string, number>>;
   /** Metrics of processes that ended or do not answer. */
   readonly absent?: readonly (readonly MetricValues[])[] | undefined;
 }
@@ -82,7 +84,16 @@ export function mergeReports(reports: readonly ServingReport[]): ServingReport {
       reports.flatMap(({ versions }) => versions.filter((one) => one.name === name)).reduce(mergeVersions),
     ),
     workers: reports.flatMap(({ workers }) => workers),
+    unsent: earliestOf(reports.map(({ unsent = {} }) => unsent)),
   };
+}
+
+/** Of each version the earliest instant. */
+export function earliestOf(all: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (const one of all)
+    for (const [version, since] of Object.entries(one)) found[version] = Math.min(since, found[version] ?? since);
+  return found;
 }
 
 function mergeVersions(a: VersionReport, b: VersionReport): VersionReport {

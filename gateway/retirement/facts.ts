@@ -65,6 +65,8 @@ export interface FleetFacts {
   readonly waiting: number;
   /** Why calls of the quiet period may be missing in the ledger. */
   readonly gaps: readonly Remark[];
+  /** Why calls that ended before the question may be missing in the ledger, but only for some seconds. */
+  readonly unsent: readonly Remark[];
   readonly notes: readonly Remark[];
 }
 

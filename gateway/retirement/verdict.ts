@@ -22,6 +22,11 @@ export function judge(facts: RetirementFacts): Verdict {
   return { ...answerTo(facts), notes: notesOn(facts), facts };
 }
 
+/** Whether the answer becomes a yes once the counts of the last seconds are in the ledger, unless a client has called. */
+export function waitsForCounts({ answer, reasons, facts }: Verdict): boolean {
+  return answer === 'not yet' && reasons.some((one) => facts.fleet?.unsent.includes(one));
+}
+
 function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   const { version } = facts;
   if (facts.stage === 'retired') {
@@ -33,8 +38,12 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   const used = useReasons(facts);
   const unclear = [...lostServiceReasons(facts), ...infrequentReasons(facts)];
   const reasons = [...removed, ...dateAndLedger, ...used, ...unclear];
-  if (reasons.length === removed.length)
+  if (reasons.length === removed.length) {
+    // Under another answer the calls of the last seconds change nothing.
+    const unsent = facts.fleet?.unsent ?? [];
+    if (unsent.length > 0) return { answer: 'not yet', reasons: [...removed, ...unsent] };
     return { answer: 'yes', reasons: removed.length > 0 ? removed : [reasonForYes(facts)] };
+  }
   // The clients of a removed version already get 404. If one of them still calls, the answer is no, even if the ledger is incomplete.
   const isNo = used.length > 0 && (dateAndLedger.length === 0 || removed.length > 0);
   return { answer: isNo ? 'no' : 'not yet', reasons };

@@ -51,7 +51,7 @@ export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
 /** Starts a gateway with its admin listener. @throws the listeners' own errors, such as EADDRINUSE. */
 export async function startGateway(snapshot: Snapshot, options: GatewayOptions = {}): Promise<RunningGateway> {
   const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
-  const usage = ledger && sinkOf(ledger);
+  const usage = ledger && sinkOf(ledger, (batch, since) => options.fleet?.onBatch(batch, since));
   const ledgerReader = ledger && new ThreadedLedgerClient(ledger, snapshot.fleet);
   let exporter: OtlpExporter | undefined;
   const configureExport = async (next: Snapshot): Promise<void> => {
@@ -70,7 +70,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     return isComplete;
   };
   const flushed = { flush, report: () => serving.report() };
-  const use = () => versionUsage(serving.current, flushed, ledgerReader, clock.now(), member);
+  const use = (ending: readonly string[]) =>
+    versionUsage(serving.current, flushed, ledgerReader, clock.now(), member, ending);
   const reloader = new Reloader({
     source: serving,
     announced: () => member?.announced ?? serving.current,
@@ -119,7 +120,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   }
   const onAccepted = options.onAccepted ?? (() => {});
   const report = () => serving.report();
-  await member?.join({ source: serving, ready: () => serving.ready, report, use, onAccepted, clock });
+  await member?.join({ source: serving, ready: () => serving.ready, report, flush, use, onAccepted, clock });
   const stopMonitor = monitorStoppedVersions(serving, clock, notice);
   const stopMaintenance = ledger && maintainLedger(ledger, clock, () => void serving.resalt());
   return {

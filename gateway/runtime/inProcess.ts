@@ -61,7 +61,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       return [];
     },
     report: async (metrics) => {
-      const report = dataPlane.report();
+      const report = { ...dataPlane.report(), unsent: telemetry.unsent() };
       if (!metrics) return report;
       const counted = [...ejectionsIn(report), ...(await telemetry.metrics())];
       return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: counted })) };

@@ -31,13 +31,19 @@ export function ledgerSettingsOf({ usage, fleet }: Snapshot): LedgerSettings {
   return fleet ? { ...usage, spool: fleet.spool } : usage;
 }
 
-/** Writes usage counts to the ledger. The salt is the current one of the ledger. */
-export function sinkOf(ledger: WritableLedger): UsageSink {
+/** Writes usage counts to the ledger. The salt is the current one of the ledger. `onTake`: called for each batch. */
+export function sinkOf(
+  ledger: WritableLedger,
+  onTake: (batch: UsageBatch, since: number) => void = () => {},
+): UsageSink {
   return {
     get salt() {
       return ledger.salt;
     },
-    take: (batch, salt) => ledger.add(salt === ledger.salt ? batch : withoutTags(batch)),
+    take: (batch, salt, since) => {
+      onTake(batch, since);
+      ledger.add(salt === ledger.salt ? batch : withoutTags(batch));
+    },
   };
 }
 

@@ -3,9 +3,9 @@ import type { AcceptedConfig } from '../config/acceptedConfig.ts';
 import { ConfigError, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
-import { guardReload, type Refusal, refusalLines, type VersionUsage } from '../lifecycle/reloadGuard.ts';
+import { endedVersions, guardReload, type Refusal, refusalLines, type VersionUsage } from '../lifecycle/reloadGuard.ts';
 import { changesBetween } from '../lifecycle/snapshotChanges.ts';
-import type { ConfigStatus, Trigger } from '../observability/report.ts';
+import type { ConfigStatus, ServingReport, Trigger } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Serving } from './serving.ts';
 
@@ -35,8 +35,8 @@ export interface ReloadSteps {
   readonly peek: (text?: string) => Snapshot | Promise<Snapshot>;
   /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
-  /** How the versions are used now. */
-  readonly use: () => Promise<VersionUsage>;
+  /** How the versions are used now. `ending`: those that the edit ends. */
+  readonly use: (ending: readonly string[]) => Promise<VersionUsage>;
   readonly clock: Clock;
 }
 
@@ -123,9 +123,10 @@ export class Reloader {
     }
     const { current } = this.#steps.source;
     if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
-    const use = await this.#steps.use();
+    const before = this.#steps.announced?.() ?? current;
+    const use = await this.#steps.use(endedVersions(before, next, this.#steps.clock.now()));
     const now = this.#steps.clock.now();
-    const refusals = guardReload(this.#steps.announced?.() ?? current, next, use, now);
+    const refusals = guardReload(before, next, use, now);
     if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
     const changes = changesBetween(current, next, now);
     return { next, outcome: { kind: 'reloaded', changes, forced: newReasons(current, next) } };
@@ -176,17 +177,23 @@ const skewMs = 5_000;
 
 /**
  * How the versions are used now, for the reload guard. The rules are those of `can-retire`, as far as the ledger answers.
- * `now`: epoch ms. `fleet`: the other gateways.
+ * `now`: epoch ms. `fleet`: the other gateways. `ending`: the versions of which the calls to other gateways must be known.
  */
 export async function versionUsage(
   snapshot: Snapshot,
   serving: Pick<Serving, 'flush' | 'report'>,
   ledger: LedgerClient | undefined,
   now: number,
-  fleet?: Pick<FleetMember, 'gap' | 'loadElsewhere'>,
+  fleet?: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'now' | 'settle'>,
+  ending: readonly string[] = [],
 ): Promise<VersionUsage> {
-  const isFlushed = await serving.flush();
-  const { versions } = await serving.report();
+  let isFlushed = false;
+  const flushed = async (): Promise<ServingReport> => {
+    isFlushed = await serving.flush();
+    return serving.report();
+  };
+  const missing = await fleet?.settle(ending, flushed, fleet.now);
+  const { versions } = await flushed();
   const since = now - snapshot.guard.quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
   const answer = await ledger?.query('recentUse', snapshot, { since, now }).catch(() => undefined);
@@ -207,6 +214,6 @@ export async function versionUsage(
     },
     clients: (name) => recorded.get(name)?.clients,
     // A store that is lost between two heartbeats is first noticed here. This gateway does not know the calls of the others.
-    gap: fleet && (fleet.gap(snapshot.guard.quiet) ?? problem),
+    gap: (name) => fleet && (fleet.gap(snapshot.guard.quiet) ?? problem ?? missing?.get(name)),
   };
 }

@@ -47,8 +47,11 @@ export interface ServeOptions {
 export interface UsageSink {
   /** Hashes client secrets; the same in every process. It can change: see `Serving.resalt`. */
   readonly salt: string;
-  /** `salt`: that of the tags in the batch. Counts from before a change of the salt may arrive after it. */
-  take(batch: UsageBatch, salt: string): void;
+  /**
+   * `salt`: that of the tags in the batch. Counts from before a change of the salt may arrive after it. `since`: the counted
+   * requests ended after it, epoch ms.
+   */
+  take(batch: UsageBatch, salt: string, since: number): void;
 }
 
 /** Starts to serve a snapshot. @throws the listener's own errors, such as EADDRINUSE. */

@@ -34,6 +34,8 @@ export class Telemetry {
   readonly #sendOtlp: ServeOptions['otlp'];
   /** Undefined until `telemetry` is first set. */
   #otlp: OtlpRecorder | undefined;
+  /** When the counts were last passed on, epoch ms. */
+  #passedOnAt: number;
   readonly #timer: NodeJS.Timeout | undefined;
   // The base path of the previous snapshot, until the exchanges that ended with it are recorded.
   #basePath: string;
@@ -52,6 +54,7 @@ export class Telemetry {
     const { usage: settings, log, gateway } = source.current;
     this.#source = source;
     this.#clock = clock;
+    this.#passedOnAt = clock.now();
     this.#uses = uses;
     this.#onRecord = onRecord;
     this.#basePath = gateway.basePath;
@@ -77,6 +80,12 @@ export class Telemetry {
       metricOf('version_gateway_usage_folded_requests_total', single(this.#collector?.folded ?? 0)),
       metricOf('version_gateway_access_log_dropped_lines_total', single(this.#log?.dropped ?? 0)),
     ];
+  }
+
+  /** By version: since when calls have ended whose counts were not passed on yet, epoch ms. */
+  unsent(): Readonly<Record<string, number>> {
+    this.#batches.flush();
+    return Object.fromEntries([...(this.#collector?.versions ?? [])].map((version) => [version, this.#passedOnAt]));
   }
 
   /** Applies the settings of the current snapshot. */
@@ -167,7 +176,8 @@ export class Telemetry {
 
   #passOn(): void {
     const batch = this.#collector?.take() ?? [];
-    if (batch.length > 0) this.#usage?.take(batch, this.#salt);
+    if (batch.length > 0) this.#usage?.take(batch, this.#salt, this.#passedOnAt);
+    this.#passedOnAt = this.#clock.now();
   }
 
   /**

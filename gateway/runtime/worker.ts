@@ -6,7 +6,6 @@ import { fromPlainInSlices } from '../config/transfer.ts';
 import type { OtlpBatch } from '../otlp/batch.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
-import type { UsageBatch } from '../usage/usageRow.ts';
 import { serveInProcess } from './inProcess.ts';
 import type { Serving, UsageSink } from './serving.ts';
 import type {
@@ -51,7 +50,7 @@ class Worker {
   async #answer(request: WorkerRequest, handle: SendHandle): Promise<WorkerAnswer> {
     if (request.kind === 'serve') {
       const notice = (line: string): void => void send({ kind: 'notice', line });
-      const take = (batch: UsageBatch, salt: string): void => void send({ kind: 'usage', batch, salt });
+      const take: UsageSink['take'] = (batch, salt, since) => void send({ kind: 'usage', batch, salt, since });
       const usage = request.salt === undefined ? undefined : this.#sink(request.salt, take);
       const otlp = (batch: OtlpBatch): Promise<void> => send({ kind: 'otlp', batch });
       const listen = async (server: Server, address: HostPort): Promise<void> => {

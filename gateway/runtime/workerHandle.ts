@@ -61,7 +61,7 @@ export class WorkerHandle {
     this.#worker = cluster.fork();
     this.#worker.on('message', (message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp, handle: SendHandle) => {
       if (message.kind === 'notice') notice(`worker ${this.pid}: ${message.line}`);
-      else if (message.kind === 'usage') usage?.take(message.batch, message.salt);
+      else if (message.kind === 'usage') usage?.take(message.batch, message.salt, message.since);
       else if (message.kind === 'otlp') void otlp?.(message.batch);
       else if (message.kind === 'reply') {
         this.socket ??= handle;

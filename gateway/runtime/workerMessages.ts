@@ -43,6 +43,8 @@ export interface WorkerUsage {
   readonly batch: UsageBatch;
   /** The salt of the tags in the batch. */
   readonly salt: string;
+  /** The counted requests ended after it, epoch ms. */
+  readonly since: number;
 }
 
 /** The spans and durations that this worker has recorded since the last message. */

@@ -27,7 +27,9 @@ function fleetOf(
     status: () => fleetJson(view),
     refusal: undefined,
     stopBlockers: (version) => stopBlockers(view, version),
-    facts: (version, quiet) => fleetFacts(view, version, undefined, 10_000, quiet),
+    facts: (version, quiet) => ({ ...fleetFacts(view, version, undefined, 10_000, quiet), unsent: [] }),
+    now,
+    settle: async () => new Map(),
     forget: async (name, reason) => {
       forgotten.push([name, reason]);
       return outcome;

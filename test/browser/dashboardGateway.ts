@@ -125,7 +125,9 @@ export function fleetOf(
     status: () => ({ ...fleetJson({ problem: undefined, now, instances }), ...changes }),
     refusal,
     stopBlockers: () => [],
-    facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], notes: [] }),
+    facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], unsent: [], notes: [] }),
+    now,
+    settle: async () => new Map(),
     forget: async () => ({ forgotten: 0 }),
   };
 }

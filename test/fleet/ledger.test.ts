@@ -232,7 +232,12 @@ describe('the reading thread of a gateway of a fleet', () => {
     const client = new ThreadedLedgerClient(ledger, snapshot.fleet);
     onTestFinished(() => client.close());
     // No heartbeat has failed yet, so the guard learns from its own query that the store does not answer.
-    const heard = { gap: () => undefined, loadElsewhere: () => ({ in_flight: 0, waiting: 0 }) };
+    const heard = {
+      gap: () => undefined,
+      loadElsewhere: () => ({ in_flight: 0, waiting: 0 }),
+      now,
+      settle: async () => new Map([['v2', 'Calls are on their way.']]),
+    };
     const serving = { flush: async () => true, report: async () => ({ versions: [], workers: [] }) };
     const use = () => versionUsage(snapshot, serving, client, now, heard);
     const report = async (query: Record<string, string>) => {
@@ -252,9 +257,10 @@ describe('the reading thread of a gateway of a fleet', () => {
       detail: '`instance`: the fleet has no gateway of this name. It has gw-1.',
     });
     const known = await use();
-    expect([known.lastCalled('v1'), known.gap]).toEqual([now - hour, undefined]);
+    expect([known.lastCalled('v1'), known.gap?.('v1')]).toEqual([now - hour, undefined]);
+    expect(known.gap?.('v2')).toBe('Calls are on their way.');
     await server.crash();
-    expect((await use()).gap).toMatch(/^The fleet's store cannot be reached: .+\.$/);
+    expect((await use()).gap?.('v1')).toMatch(/^The fleet's store cannot be reached: .+\.$/);
     expect(await report({ instance: 'gw-1' })).toMatchObject({
       problem: expect.stringContaining('ECONNREFUSED'),
       rows: [],

@@ -73,6 +73,8 @@ describe('a heartbeat', () => {
       problem: 'It starts.',
       spooled: 3,
       spooledSince: 5_000_000_000_000,
+      counted: { at: 5, heartbeat: 200, unsent: { v1: 4 } },
+      asks: 6,
     });
     const row = await rowOf(membership);
     expect(row).toMatchObject({
@@ -84,6 +86,8 @@ describe('a heartbeat', () => {
       problem: 'It starts.',
       spooled: 3,
       spooledSince: 5_000_000_000_000,
+      counted: { at: 5, heartbeat: 200, unsent: { v1: 4 } },
+      asks: 6,
       leftAt: undefined,
       goneAt: undefined,
     });

@@ -138,7 +138,7 @@ describe('an edit is refused', () => {
 
 describe('while calls may be missing', () => {
   const gap = 'Gateway gw-3 has not been heard for 40 s.';
-  const use: VersionUsage = { lastCalled: () => undefined, gap };
+  const use: VersionUsage = { lastCalled: () => undefined, gap: () => gap };
   const tombstone = { ...ended, retired: true };
 
   it.each<[string, Routes, Routes, string]>([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RetirementFacts } from '../../gateway/retirement/facts.ts';
-import { judge } from '../../gateway/retirement/verdict.ts';
+import { judge, waitsForCounts } from '../../gateway/retirement/verdict.ts';
 import type { ClientUse } from '../../gateway/usage/usageQueries.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -233,7 +233,7 @@ describe('the notes', () => {
 });
 
 describe('in a fleet', () => {
-  const fleet = { heard: 3, inFlight: 0, waiting: 0, gaps: [], notes: [] };
+  const fleet = { heard: 3, inFlight: 0, waiting: 0, gaps: [], unsent: [], notes: [] };
   const gap = {
     code: 'gateway_silent',
     text: 'Gateway gw-3 has not been heard for 40 s; its calls are missing from this ledger.',
@@ -243,6 +243,19 @@ describe('in a fleet', () => {
   it('the answer is not yet while calls may be missing', () => {
     const { answer, reasons } = judge({ ...quiet, fleet: { ...fleet, gaps: [gap] } });
     expect({ answer, reasons }).toEqual({ answer: 'not yet', reasons: [gap] });
+  });
+
+  it('the answer is not yet while counts are on their way, unless they cannot change it', () => {
+    const unsent = [{ code: 'calls_unsent', text: 'Gateway gw-2 may have had calls.' }];
+    const asked = (facts: Partial<RetirementFacts>) => {
+      const verdict = judge({ ...quiet, ...facts, fleet: { ...fleet, unsent } });
+      return [verdict.answer, verdict.reasons.map(({ code }) => code), waitsForCounts(verdict)];
+    };
+    expect(asked({})).toEqual(['not yet', ['calls_unsent'], true]);
+    expect(asked({ stage: 'removed' })).toEqual(['not yet', ['removed', 'calls_unsent'], true]);
+    expect(asked({ clients: [ios], allRequests: 1 })).toEqual(['no', ['clients_left'], false]);
+    expect(asked({ sunset: undefined })).toEqual(['not yet', ['no_sunset'], false]);
+    expect(asked({ stage: 'retired' })).toEqual(['yes', ['retired_already'], false]);
   });
 
   it('the answer stays no for a removed version that is called', () => {

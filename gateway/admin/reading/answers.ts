@@ -4,7 +4,7 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { clientsUsing, ignoredBy } from '../../retirement/countedClients.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
-import { judge } from '../../retirement/verdict.ts';
+import { judge, waitsForCounts } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
 import { clientsInWords } from '../../retirement/words.ts';
 import { nameClient } from '../../usage/clientNames.ts';
@@ -59,7 +59,8 @@ const answers: {
     const unknown = await unknownVersionIn(queries, snapshot, version);
     if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
     const facts = await gatherFacts({ name: version }, { snapshot, queries, report, fleet }, quiet, now);
-    return bodyOf(JSON.stringify(verdictJson(judge(facts))));
+    const verdict = judge(facts);
+    return { ...bodyOf(JSON.stringify(verdictJson(verdict))), waitsForCounts: waitsForCounts(verdict) };
   },
 
   recentUse: async (queries, snapshot, { since, now }) => {

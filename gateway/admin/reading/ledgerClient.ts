@@ -44,6 +44,8 @@ export interface AnswerBody {
   readonly body: Uint8Array<ArrayBuffer>;
   /** The name of the CSV file; undefined: the body is JSON. */
   readonly csv?: string | undefined;
+  /** Counts that are on their way to the ledger may change it. */
+  readonly waitsForCounts?: boolean;
 }
 
 /** A query that has no result. */

@@ -29,12 +29,15 @@ export const addCanRetire: AddCommand = (program, io, finish) => {
     .action(async (version: string, options: CanRetireOptions) => finish(await canRetire(version, options, io)));
 };
 
+// In a fleet, a gateway waits for the counts of the others.
+const timeoutMs = 30_000;
+
 /** @throws AdminError, UnreadableFileError */
 async function canRetire(version: string, options: CanRetireOptions, io: Io): Promise<ExitCode> {
   const { format, quiet } = options;
   const target = adminTargetOf(options, io);
   const query = quiet === undefined ? '' : `?quiet=${encodeURIComponent(quiet.text)}`;
-  const verdict = await adminClient(target).get(`/api/versions/${version}/retirement${query}`);
+  const verdict = await adminClient(target).get(`/api/versions/${version}/retirement${query}`, timeoutMs);
   if (!isVerdict(verdict)) throw notAGateway(target.name);
   if (format === 'json') io.stdout.write(printedJson(verdict));
   else if (format === 'markdown') io.stdout.write(verdictAsMarkdown(verdict));

@@ -41,6 +41,8 @@ interface VersionCounts {
 export class Collector {
   /** Requests counted under `other clients` since the start. */
   folded = 0;
+  /** The versions of the rows that `take` would return. */
+  readonly versions = new Set<string>();
   #identification: ClientIdentification;
   #maxClients: number;
   #maxRoutes: number;
@@ -133,6 +135,7 @@ export class Collector {
     const rows = [...this.#rows];
     this.#detachRows();
     this.#rows = new Set();
+    this.versions.clear();
     return rows;
   }
 
@@ -158,6 +161,7 @@ export class Collector {
     const zero = { requests: 0, errors: 0, served: 0, failing: 0, refused: 0, used: 0 };
     const row = { version, client: client.name, route, hour, ...zero, first: at, last: at };
     this.#rows.add(row);
+    this.versions.add(version);
     if (client.row === undefined) this.#clientsWithRows.add(client);
     addRow(client, row);
     return row;

@@ -20,6 +20,8 @@ export interface OutboxState {
   readonly epoch: number;
   /** The oldest batch; undefined: nothing waits. */
   readonly oldest: { readonly epoch: number; readonly seq: number } | undefined;
+  /** The newest batch; it may still take rows. */
+  readonly newest: OutboxState['oldest'];
   /** Rows. A batch without rows only records that the gateway ran. */
   readonly rows: number;
   /** When the oldest batch began to wait, epoch ms. */
@@ -100,11 +102,13 @@ export class Outbox {
   state(): OutboxState {
     const { instance, epoch } = this;
     const [oldest] = this.#database.prepare('SELECT epoch, seq, since FROM outbox ORDER BY epoch, seq LIMIT 1').all();
+    const newest = this.#get('SELECT epoch, seq FROM outbox ORDER BY epoch DESC, seq DESC LIMIT 1');
     const { rows, bytes } = this.#get('SELECT SUM(size) AS rows, SUM(bytes) AS bytes FROM outbox') ?? {};
     return {
       instance,
       epoch,
       oldest: oldest && { epoch: Number(oldest['epoch']), seq: Number(oldest['seq']) },
+      newest: newest && { epoch: Number(newest['epoch']), seq: Number(newest['seq']) },
       rows: Number(rows ?? 0),
       since: oldest && Number(oldest['since']),
       bytes: Number(bytes ?? 0),

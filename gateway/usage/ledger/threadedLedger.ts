@@ -119,6 +119,11 @@ export class ThreadedLedger implements WritableLedger {
     return this.#backlog.size + this.#state.waitingRows + unanswered;
   }
 
+  /** Whether the file has all rows that were added. */
+  get isWritten(): boolean {
+    return this.#unansweredRows + this.#backlog.size + this.#state.waitingRows === 0;
+  }
+
   get foldedByLedger(): number {
     return this.#foldedBefore + this.#state.foldedByLedger;
   }

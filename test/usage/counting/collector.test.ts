@@ -26,6 +26,17 @@ function exchange(part: Partial<CountedExchange> & { client?: string } = {}): Co
   };
 }
 
+it('knows the versions of the counts that were not taken', () => {
+  const collector = collectorOf();
+  const open = collector.open(exchange({ version: 'v2', client: 'shop' }));
+  for (let count = 0; count < 3; count += 1) collector.count(exchange({ client: 'shop' }));
+  expect([...collector.versions]).toEqual(['v2', 'v1']);
+  collector.take();
+  expect([...collector.versions]).toEqual([]);
+  collector.finish(open, { status: 200, served: true, endedAt: noon + hourMs });
+  expect([...collector.versions]).toEqual(['v2']);
+});
+
 it('counts requests, errors and served requests with their times', () => {
   const collector = collectorOf();
   collector.count(exchange({ client: 'shop', at: noon + 5 }));

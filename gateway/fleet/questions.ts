@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FleetSettings } from '../config/snapshot.ts';
+import { earliestOf, type ServingReport } from '../observability/report.ts';
+import type { Remark } from '../retirement/facts.ts';
+import type { FleetView } from './fleetView.ts';
+import type { GatewayRow } from './membership.ts';
+import { type AskedSince, type CountedCalls, countingNotes, type UnsentCounts, unsentCalls } from './unsent.ts';
+
+// How long a question waits for the counts of other gateways. They answer within a heartbeat, by default 2 s.
+const settleMs = 6_000;
+const pollMs = 250;
+// A process passes on its counts this often. Those before it stopped to answer may be in its memory.
+const flushMs = 5_000;
+
+/** A question about the calls of a version. */
+export interface CallQuestion extends AskedSince {
+  /** Of this gateway. */
+  readonly report: ServingReport;
+}
+
+export interface QuestionOptions {
+  readonly settings: FleetSettings;
+  readonly release: string;
+  readonly view: FleetView;
+  /** The counts of this gateway that are on their way to the store. */
+  readonly unsent: Pick<UnsentCounts, 'calls' | 'ofEarlierRun'>;
+  /** The id of this gateway in the store. */
+  readonly self: () => string | undefined;
+  /** Writes the state of this gateway to the store, and reads that of the others. False: it does not run. */
+  readonly beat: () => Promise<boolean>;
+}
+
+/**
+ * Questions whether the shared ledger has the calls of a version up to now. A question waits until every gateway has reported
+ * that its counts are in the store. It is in the row of the gateway that asks, so that the others send their counts at once.
+ */
+export class CallQuestions {
+  readonly #options: QuestionOptions;
+  /** The times of the questions that wait. */
+  readonly #waiting = new Set<number>();
+  /** The time of the last question of another gateway that this one has answered. */
+  #answered = 0;
+  #nextReport = Promise.withResolvers<void>();
+
+  constructor(options: QuestionOptions) {
+    this.#options = options;
+  }
+
+  /** The time of the last question that waits. */
+  get asks(): number | undefined {
+    return this.#waiting.size === 0 ? undefined : Math.max(...this.#waiting);
+  }
+
+  /** Which calls of this gateway are counted in the store. `at`: before the report, epoch ms. */
+  counted({ unsent = {}, workers }: ServingReport, at: number): CountedCalls {
+    const { settings, unsent: counts } = this.#options;
+    const unresponsive = workers.flatMap(({ unresponsiveSince: since }) =>
+      since === undefined ? [] : since - flushMs,
+    );
+    const all = [...unresponsive, ...(counts.ofEarlierRun === undefined ? [] : [counts.ofEarlierRun])];
+    return {
+      at,
+      heartbeat: settings.heartbeat,
+      unsent: earliestOf([unsent, counts.calls]),
+      all: all.length === 0 ? undefined : Math.min(...all),
+    };
+  }
+
+  /** Why calls of a version may be missing in the shared ledger for some seconds. */
+  unsent(version: string, { report, ...since }: CallQuestion): Remark[] {
+    const { settings, release, view, self } = this.#options;
+    const id = self();
+    const own = view.instances.find(({ row }) => row !== undefined && row.instance === id)?.row;
+    const counted = this.counted(report, Date.now());
+    const me = { name: settings.name, release, counted, skewMs: own?.skewMs ?? 0 };
+    return unsentCalls([...this.#others, me], version, since);
+  }
+
+  /** How recent the counts of the other gateways are. */
+  notes(): Remark[] {
+    return countingNotes(this.#others, this.#options.view.now);
+  }
+
+  /**
+   * Waits until the shared ledger has the calls of these versions that ended before `askedAt`, at most some seconds.
+   * `flushed`: sends the counts of this gateway. @returns why calls of a version may still be missing, by version
+   */
+  async settle(
+    versions: readonly string[],
+    flushed: () => Promise<ServingReport>,
+    askedAt: number,
+  ): Promise<ReadonlyMap<string, string>> {
+    const { view, beat } = this.#options;
+    const deadline = performance.now() + settleMs;
+    this.#waiting.add(askedAt);
+    try {
+      for (;;) {
+        const isOver = performance.now() > deadline || view.problem !== undefined;
+        const missing = await this.#missing(versions, flushed, { askedAt, isStrict: !isOver });
+        if (missing.size === 0 || isOver) return missing;
+        const next = this.#nextReport.promise;
+        if (!(await beat())) return missing;
+        await Promise.race([next, sleep(pollMs)]);
+        // The others answer within a heartbeat.
+        await sleep(pollMs);
+      }
+    } finally {
+      this.#waiting.delete(askedAt);
+    }
+  }
+
+  /** The rows of the gateways were read. `answer`: sends the counts of this gateway to the store. */
+  onRows(answer: () => Promise<unknown>): void {
+    this.#nextReport.resolve();
+    this.#nextReport = Promise.withResolvers();
+    const asked = Math.max(0, ...this.#others.map(({ asks = 0 }) => asks));
+    if (asked <= this.#answered) return;
+    this.#answered = asked;
+    // Without an answer, the question waits for the next regular batch.
+    void answer().then(this.#options.beat, () => {});
+  }
+
+  /** The other gateways that were heard. */
+  get #others(): readonly GatewayRow[] {
+    const { view, self } = this.#options;
+    const rows = view.instances.flatMap(({ state, row }) => (state === 'heard' && row ? [row] : []));
+    return rows.filter(({ instance }) => instance !== self());
+  }
+
+  async #missing(
+    versions: readonly string[],
+    flushed: () => Promise<ServingReport>,
+    since: AskedSince,
+  ): Promise<ReadonlyMap<string, string>> {
+    if (versions.length === 0) return new Map();
+    const report = await flushed();
+    return new Map(
+      versions.flatMap((version) => {
+        const [first] = this.unsent(version, { report, ...since });
+        return first ? [[version, first.text] as const] : [];
+      }),
+    );
+  }
+}

@@ -1,0 +1,109 @@
+import { earliestOf } from '../observability/report.ts';
+import type { Remark } from '../retirement/facts.ts';
+import { inLargestUnit, printableExcerpt } from '../shared/text.ts';
+import type { OutboxState } from '../usage/ledger/outbox.ts';
+import type { UsageBatch } from '../usage/usageRow.ts';
+
+/** By version: since when calls have ended that may be missing, epoch ms. Absent: none is missing. */
+export type UnsentCalls = Readonly<Record<string, number>>;
+
+/** Which calls of one gateway are counted in the store. Instants in epoch ms, by the clock of the gateway. */
+export interface CountedCalls {
+  /** When this was the state. */
+  readonly at: number;
+  /** How often the gateway reports it, ms. */
+  readonly heartbeat: number;
+  readonly unsent: UnsentCalls;
+  /** The same for all versions: a worker does not answer, or counts of an earlier run wait. */
+  readonly all?: number | undefined;
+}
+
+type Batch = Pick<NonNullable<OutboxState['oldest']>, 'epoch' | 'seq'>;
+
+type QueueState = Pick<OutboxState, 'epoch' | 'oldest' | 'newest' | 'since'>;
+
+/** The counts that the processes of this gateway have passed on, until the store has them. */
+export class UnsentCounts {
+  /** Not known to be in the outbox. */
+  #added = new Map<string, number>();
+  /** In the outbox, in batches up to `last`. */
+  #leaving: { readonly calls: ReadonlyMap<string, number>; readonly last: Batch } | undefined;
+  /** Since when counts of an earlier run wait, epoch ms. Their versions are not known. */
+  ofEarlierRun: number | undefined;
+
+  /** `since`: the calls in the batch ended after it, epoch ms. */
+  add(batch: UsageBatch, since: number): void {
+    for (const version of new Set(batch.map((row) => row.version)))
+      this.#added.set(version, Math.min(since, this.#added.get(version) ?? since));
+  }
+
+  /** `isWritten`: all batches that were added are in the outbox. */
+  onOutbox({ epoch, oldest, newest, since }: QueueState, isWritten: boolean): void {
+    this.ofEarlierRun = oldest !== undefined && oldest.epoch !== epoch ? since : undefined;
+    if (this.#leaving && (oldest === undefined || isBefore(this.#leaving.last, oldest))) this.#leaving = undefined;
+    if (this.#leaving || !isWritten || this.#added.size === 0) return;
+    if (newest) this.#leaving = { calls: this.#added, last: newest };
+    this.#added = new Map();
+  }
+
+  get calls(): UnsentCalls {
+    return earliestOf([this.#leaving?.calls ?? [], this.#added].map((calls) => Object.fromEntries(calls)));
+  }
+}
+
+function isBefore(a: Batch, b: Batch): boolean {
+  return a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
+}
+
+/** A gateway that was heard, as far as its counts are concerned. */
+export interface CountingGateway {
+  readonly name: string;
+  readonly release: string;
+  /** Undefined: of an earlier release, which does not report it. */
+  readonly counted: CountedCalls | undefined;
+  /** How far its clock is ahead of that of the store, ms. */
+  readonly skewMs: number;
+}
+
+// A heartbeat takes some time, and a busy machine is late.
+const lateMs = 1_000;
+
+/** Since when the calls of a version must be known. */
+export interface AskedSince {
+  /** The calls that ended before are to be in the answer. By the clock of the store, epoch ms. */
+  readonly askedAt: number;
+  /** Every gateway must have reported since then. Otherwise a report may be as old as a heartbeat. */
+  readonly isStrict: boolean;
+}
+
+/** Why calls of a version may be missing in the shared ledger, although they will be in it soon. */
+export function unsentCalls(
+  gateways: readonly CountingGateway[],
+  version: string,
+  { askedAt, isStrict }: AskedSince,
+): Remark[] {
+  return gateways.flatMap(({ name, counted, skewMs }): Remark[] => {
+    if (counted === undefined) return [];
+    const { at, heartbeat, unsent, all = Number.POSITIVE_INFINITY } = counted;
+    const since = Math.min(all, unsent[version] ?? Number.POSITIVE_INFINITY) - skewMs;
+    const isLate = at - skewMs < askedAt - (isStrict ? 0 : heartbeat + lateMs);
+    if (since >= askedAt && !isLate) return [];
+    const missing = inLargestUnit(Math.max(0, askedAt - Math.min(since, at - skewMs)));
+    const text = `Gateway ${printableExcerpt(name)} may have had calls of /${version} in the last ${missing} that are not in this ledger yet. Ask again in a few seconds.`;
+    return [{ code: 'calls_unsent', text }];
+  });
+}
+
+/** How recent the counts of these gateways are. `now`: by the clock of the store, epoch ms. */
+export function countingNotes(gateways: readonly CountingGateway[], now: number): Remark[] {
+  const earlier = gateways.filter(({ counted }) => counted === undefined);
+  const notes = earlier.map(({ name, release }): Remark => {
+    const text = `Gateway ${printableExcerpt(name)} has release ${printableExcerpt(release)}, which does not report the counts that it has not sent: calls to it of the last seconds may be missing.`;
+    return { code: 'counts_unknown', text };
+  });
+  const times = gateways.flatMap(({ counted, skewMs }) => (counted ? [counted.at - skewMs] : []));
+  if (times.length === 0) return notes;
+  const age = inLargestUnit(Math.max(0, now - Math.min(...times)));
+  const text = `The other gateways have reported their calls up to ${age} ago; later ones are not in this answer.`;
+  return [...notes, { code: 'counted_up_to', text }];
+}

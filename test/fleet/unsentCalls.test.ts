@@ -1,0 +1,140 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { importLedger } from '../../gateway/fleet/importLedger.ts';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { okAnswer, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { day, ledgerWith, row } from '../support/ledgerWith.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { type FleetGateway, quick, startFleetGateway, writeMountedRoutes } from './fleetGateway.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+const versions = ['v1', 'v2', 'v3', 'v4', 'v5'];
+const settings = { retire: { quiet: '1h', ignore_clients: ['probe'] }, guard: { quiet: '1h' } };
+// Above the time in which a busy machine starts a process.
+const slow = 120_000;
+
+/** Two gateways whose ledger covers two days without a call of the versions. The second one has two workers. */
+async function startTwo(fleet: Readonly<Record<string, unknown>> = quick) {
+  const store = await server.database();
+  const { file } = ledgerWith([row('v9', 'user-agent:curl', Date.now())], Date.now() - 2 * day);
+  const postgres = await Postgres.open({ store, passwordFile: undefined });
+  await importLedger(postgres, file);
+  await postgres.close();
+  const { url: upstream } = await startBackend(() => okAnswer);
+  const ended = { upstream, deprecation: '2026-01-01', sunset: '2026-02-01' };
+  const routes: Readonly<Record<string, string | object>> = {
+    ...Object.fromEntries(versions.map((name) => [`/${name}`, ended])),
+    '/v9': upstream,
+  };
+  const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s' };
+  const [one, two] = await Promise.all([
+    startFleetGateway({ store, name: 'gw-1', routes, settings: { ...settings, gateway }, fleet }),
+    startFleetGateway({
+      store,
+      name: 'gw-2',
+      routes,
+      settings: { ...settings, gateway: { ...gateway, workers: 2 } },
+      fleet,
+    }),
+  ]);
+  await eventually(async () =>
+    expect(await (await fetch(`http://${one.admin}/readyz`)).json()).toEqual({ ready: true }),
+  );
+  return { store, routes, one, two };
+}
+
+interface Answer {
+  readonly answer: 'yes' | 'not yet' | 'no';
+  readonly reasons: readonly { readonly code: string; readonly text: string }[];
+  readonly notes: readonly { readonly code: string; readonly text: string }[];
+}
+
+async function verdictOf({ admin }: FleetGateway, version: string): Promise<Answer> {
+  return (await (await fetch(`http://${admin}/api/versions/${version}/retirement`)).json()) as Answer;
+}
+
+async function call({ port }: FleetGateway, version: string, client = 'shop'): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${port}/${version}/drinks`, { headers: { 'user-agent': client } });
+  expect(response.status).toBe(200);
+  await response.text();
+}
+
+it('a call that ended at another gateway before the question makes the answer no', { timeout: slow }, async () => {
+  const { one, two } = await startTwo();
+  for (const version of versions) {
+    await eventually(async () => expect(await verdictOf(one, version)).toMatchObject({ answer: 'yes' }));
+    await call(two, version);
+    const { answer, reasons } = await verdictOf(one, version);
+    // On a machine that is too busy, the counts of the other gateway do not arrive in time.
+    if (answer === 'not yet') expect(reasons).toMatchObject([{ code: 'calls_unsent' }]);
+    else expect([answer, reasons.map(({ code }) => code)]).toEqual(['no', ['clients_left']]);
+    await eventually(async () => expect(await verdictOf(one, version)).toMatchObject({ answer: 'no' }));
+  }
+  // How old the answer is.
+  const { notes } = await verdictOf(one, 'v1');
+  expect(notes).toContainEqual({
+    code: 'counted_up_to',
+    text: expect.stringMatching(/^The other gateways have reported their calls up to \d+ m?s ago; later ones are not/),
+  });
+});
+
+it('calls of ignored clients that never end do not prevent a yes', { timeout: slow }, async () => {
+  const { one, two } = await startTwo();
+  let isOver = false;
+  const calls = (async () => {
+    while (!isOver) await call(two, 'v1', 'probe');
+  })();
+  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'yes' }));
+  isOver = true;
+  await calls;
+});
+
+it('the guard knows a call that ended at another gateway before the edit', { timeout: slow }, async () => {
+  const { store, routes, one, two } = await startTwo();
+  for (const version of versions) {
+    const retired = { ...routes, [`/${version}`]: { ...Object(routes[`/${version}`]), retired: true } };
+    writeMountedRoutes(one.folder, { store, name: 'gw-1', routes: retired, settings, fleet: quick });
+    await call(two, version);
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
+    const outcome = await (await fetch(`http://${one.admin}/api/reload`, init)).json();
+    expect(outcome).toMatchObject({
+      kind: 'refused',
+      refusals: [
+        {
+          message: expect.stringMatching(
+            new RegExp(`^/${version} is retired, (?:and was last called|but its last call is not known)`),
+          ),
+        },
+      ],
+    });
+    writeMountedRoutes(one.folder, { store, name: 'gw-1', routes, settings, fleet: quick });
+    await fetch(`http://${one.admin}/api/reload`, init);
+  }
+});
+
+it('the answer is not yet while a gateway has a call that it cannot send', { timeout: slow }, async () => {
+  // Waiting counts alone would prevent a yes only after this time.
+  const { store, one, two } = await startTwo({ ...quick, silent_after: '1h' });
+  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'yes' }));
+  const locked = new Client(store);
+  await locked.connect();
+  onTestFinished(() => locked.end());
+  await locked.query('BEGIN');
+  // Batches wait, heartbeats do not.
+  await locked.query('LOCK TABLE version_gateway.writers IN ACCESS EXCLUSIVE MODE');
+  await call(two, 'v1');
+  expect(await verdictOf(one, 'v1')).toMatchObject({
+    answer: 'not yet',
+    reasons: [
+      { code: 'calls_unsent', text: expect.stringMatching(/^Gateway gw-[12] may have had calls of \/v1 in the/) },
+    ],
+  });
+  await locked.query('ROLLBACK');
+  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'no' }));
+});
