@@ -45,17 +45,23 @@ export class Heartbeats {
     });
   }
 
-  /** Writes the last state of this gateway. `outbox`: what the store does not have yet. @throws StoreError */
-  async end(outbox: Pick<OutboxState, 'rows' | 'since'> | undefined): Promise<void> {
+  /** Writes the last state of this gateway. `rows`, `since`: what the store does not have yet. @throws StoreError */
+  async end({ rows, since }: Pick<OutboxState, 'rows' | 'since'>): Promise<void> {
     this.#isDue = false;
     await this.#running;
     const last = this.#last;
     if (!this.#membership || !last) return;
-    const { rows: spooled = 0, since: spooledSince } = outbox ?? {};
-    if (spooled === 0) await this.#membership.leave();
+    if (rows === 0) await this.#membership.leave();
     else {
       const problem = 'It has stopped before the store had all its counts.';
-      await this.#membership.beat({ ...last.state, versions: {}, ready: false, problem, spooled, spooledSince });
+      await this.#membership.beat({
+        ...last.state,
+        versions: {},
+        ready: false,
+        problem,
+        spooled: rows,
+        spooledSince: since,
+      });
     }
   }
 

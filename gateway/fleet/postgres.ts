@@ -65,8 +65,10 @@ export class Postgres implements Sql, Transactions {
     { store, passwordFile }: Pick<FleetSettings, 'store' | 'passwordFile'>,
     { connections = 2, queryTimeoutMs = defaultQueryTimeoutMs }: PostgresOptions = {},
   ): Promise<Postgres> {
-    const { default: pg } = await import('pg').catch(() => {
-      throw new StoreError('fleet.store needs the package pg.  Install it: npm install pg@8');
+    const { default: pg } = await import('pg').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ERR_MODULE_NOT_FOUND')
+        throw new StoreError('fleet.store needs the package pg.  Install it: npm install pg@8');
+      throw new StoreError(`the package pg cannot be loaded: ${error.message}`);
     });
     return new Postgres(
       new pg.Pool({

@@ -24,7 +24,7 @@ export class StoreConnection implements Sql, Transactions {
   /** Why the store cannot be used; undefined if it can; null before the first contact. */
   #problem: string | undefined | null = null;
 
-  constructor(settings: FleetSettings, context: StoreContext, options: PostgresOptions = {}) {
+  constructor(settings: FleetSettings, context: StoreContext, options: PostgresOptions) {
     this.#settings = settings;
     this.#context = context;
     this.#options = options;

@@ -5,16 +5,17 @@ import type { Exchange } from './exchange.ts';
 /** Ends an exchange: it is no longer in flight, and is recorded. Safe to call twice. */
 export function endExchange(exchange: Exchange): void {
   const { context, stats, activeVersion } = exchange;
-  activeVersion?.use.leave(exchange, context.now());
+  const now = context.now();
+  activeVersion?.use.leave(exchange, now);
   if (context.recorder === undefined || stats.recorded) return;
   stats.recorded = true;
-  context.recorder.record(recordOf(exchange));
+  context.recorder.record(recordOf(exchange, now));
 }
 
 // Recorded if the client disconnected before the response began. Not an HTTP status, but known from nginx.
 const clientClosedRequest = 499;
 
-function recordOf(exchange: Exchange): ExchangeRecord {
+function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
   const { req, res, activeVersion, stats, originForm, pathEnd } = exchange;
   const { failure } = stats;
   // A request target that was refused is recorded as received.
@@ -25,7 +26,7 @@ function recordOf(exchange: Exchange): ExchangeRecord {
   return {
     id: exchange.id,
     at: exchange.now,
-    endedAt: exchange.context.now(),
+    endedAt,
     version: exchange.versionName,
     stage: activeVersion?.stage(exchange.now),
     method: exchange.method,

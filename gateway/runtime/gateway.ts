@@ -51,6 +51,7 @@ export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
 /** Starts a gateway with its admin listener. @throws the listeners' own errors, such as EADDRINUSE. */
 export async function startGateway(snapshot: Snapshot, options: GatewayOptions = {}): Promise<RunningGateway> {
   const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
+  const { onAccepted = () => {} } = options;
   const usage = ledger && sinkOf(ledger, (batch, since) => options.fleet?.onBatch(batch, since));
   const ledgerReader = ledger && new ThreadedLedgerClient(ledger, snapshot.fleet);
   let exporter: OtlpExporter | undefined;
@@ -59,7 +60,6 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     if (next.telemetry) exporter ??= new (await import('../otlp/exporter.ts')).OtlpExporter(notice);
     await exporter?.configure(next);
   };
-  await configureExport(snapshot);
   const otlp: OtlpSink = (batch) => exporter?.take(batch);
   const member = options.fleet?.member;
   await member?.announce(snapshot, clock.now());
@@ -83,7 +83,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       if (!next.telemetry) await configureExport(next);
       ledger?.configure(next.usage);
       member?.accept(next);
-      options.onAccepted?.(next);
+      onAccepted(next);
       return unconfirmed;
     },
     use,
@@ -112,15 +112,14 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   };
   const admin = http.createServer(loadedOnDemand(createAdminApp));
   try {
+    await configureExport(snapshot);
     await listen(admin, snapshot.gateway.admin);
   } catch (error) {
     await serving.close();
     await exporter?.close();
     throw error;
   }
-  const onAccepted = options.onAccepted ?? (() => {});
-  const report = () => serving.report();
-  await member?.join({ source: serving, ready: () => serving.ready, report, flush, use, onAccepted, clock });
+  await member?.join({ source: serving, ready: () => serving.ready, ...flushed, use, onAccepted, clock });
   const stopMonitor = monitorStoppedVersions(serving, clock, notice);
   const stopMaintenance = ledger && maintainLedger(ledger, clock, () => void serving.resalt());
   return {

@@ -196,8 +196,10 @@ export async function versionUsage(
   const { versions } = await flushed();
   const since = now - snapshot.guard.quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
-  const answer = await ledger?.query('recentUse', snapshot, { since, now }).catch(() => undefined);
-  const problem = answer ? answer.problem : 'The usage ledger did not answer.';
+  const answer = await ledger
+    ?.query('recentUse', snapshot, { since, now })
+    .catch(({ message }: Error) => ({ versions: [], problem: message }));
+  const problem = answer?.problem;
   const isComplete = isFlushed && problem === undefined && ledger?.problem === undefined && ledger?.waitingRows === 0;
   const recorded = new Map(answer?.versions.map((row) => [row.version, row]));
   return {

@@ -21,6 +21,8 @@ beforeAll(async () => {
 });
 afterEach(() => sql.query(`TRUNCATE ${schemaName}.gateways, ${schemaName}.accepted`));
 
+/** The store has all counts. */
+const nothing = { rows: 0, since: undefined };
 const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
 const me = identity('gw-1', { addresses: ['127.0.0.1', '::1'] });
 const busy = gatewayState({ versions: { v1: { stage: 'active', in_flight: 3, waiting: 0 } }, spooled: 2 });
@@ -67,7 +69,7 @@ describe('while the store does not answer', () => {
     }
     beat();
     await eventually(() => expect(reports.at(-1)).toMatchObject({ kind: 'gateways', self: me.instance }));
-    await heartbeats.end(undefined);
+    await heartbeats.end(nothing);
   });
 });
 
@@ -76,7 +78,7 @@ describe('at the end', () => {
     const { heartbeats, beat, last } = beating();
     beat();
     await eventually(() => expect(last()).toBeDefined());
-    await heartbeats.end(undefined);
+    await heartbeats.end(nothing);
     expect(await states()).toEqual([{ name: 'gw-1', spooled: 0, hasLeft: true, goneReason: undefined }]);
   });
 
@@ -127,7 +129,7 @@ describe('with fleet.members', () => {
         goneReason: 'none of its addresses is in localhost, and its admin port does not answer',
       });
     });
-    await heartbeats.end(undefined);
+    await heartbeats.end(nothing);
   });
 
   it('an address without a gateway is reported', async () => {
@@ -137,7 +139,7 @@ describe('with fleet.members', () => {
       beat(busy, elsewhere);
       expect(last()?.gateways.unheard).toContain('127.0.0.1');
     });
-    await heartbeats.end(undefined);
+    await heartbeats.end(nothing);
   });
 });
 

@@ -18,7 +18,7 @@ export interface Incident {
 
 /** The state of a ledger that the gateway reports. */
 export interface LedgerState {
-  /** The salt of the tags. It changes only if the file could not be read at the start and can be read later. */
+  /** The salt of the tags. It changes if the file can be read only after the start, and to that of the fleet. */
   readonly salt: string;
   /** Why the ledger cannot be written; undefined: it can. */
   readonly problem: string | undefined;
