@@ -11,6 +11,7 @@ import { decode, realPathOf } from '../../config/location.ts';
 import { readYaml } from '../../config/readDocument.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { systemClock } from '../../shared/clock.ts';
+import { printable } from '../../shared/text.ts';
 import { LedgerReader } from '../../usage/ledger/reader.ts';
 import { otherRoute } from '../../usage/usageRow.ts';
 import { type Io, UsageError } from '../io.ts';
@@ -36,7 +37,8 @@ export async function compareRoutes(
 ): Promise<ComparisonResult> {
   const snapshot = snapshotOf(file, io);
   const settings = options.config === undefined ? snapshot : snapshotOf(options.config, io);
-  const judging = { ...judgeSettings(settings, options), callsOf: await callsIn(snapshot) };
+  const { callsOf, problem } = await callsIn(snapshot);
+  const judging = { ...judgeSettings(settings, options), callsOf };
   const versions = [...snapshot.byMajor].sort((a, b) => a.major - b.major);
   if (versions.every(({ contract }) => contract === undefined)) {
     throw new UsageError(`No version in ${file} has a contract.  Add one, such as contract: openapi.yaml.`);
@@ -45,7 +47,7 @@ export async function compareRoutes(
   const base = baseOf(dirname(path), io.cwd);
   const ref = options.against ?? 'HEAD';
   const past = new EarlierContracts(ref, path, base, io.env);
-  const notes = notesOn(versions, past, file, ref);
+  const notes = [...notesOn(versions, past, file, ref), ...(problem === undefined ? [] : [callsUnknown(problem)])];
   const pairs: PairReport[] = [];
   const compare = (pair: ComparedContracts): void => {
     progress.show(`comparing ${pair.title}`);
@@ -152,6 +154,8 @@ function mapIn(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 const callWindowMs = 30 * 86_400_000;
+// A pipeline may not reach the store of the fleet.
+const storeTimeoutMs = 10_000;
 
 interface Calls {
   readonly byRoute: ReadonlyMap<string, number>;
@@ -159,25 +163,52 @@ interface Calls {
   readonly isComplete: boolean;
 }
 
-/** Reads the calls of each route from the ledger at `usage.store`; undefined without a ledger. */
-async function callsIn({ usage, versions }: Snapshot): Promise<JudgeSettings['callsOf']> {
-  const callsOf = await readCalls(usage.store, [...versions.keys()], systemClock.now() - callWindowMs);
-  return (version, { kind, method, path }) => {
-    if (version === undefined || kind !== 'route') return undefined;
-    const calls = callsOf.get(version);
-    return calls?.byRoute.get(withoutNames(`${method} ${path}`)) ?? (calls?.isComplete ? 0 : undefined);
+interface CallsInLedger {
+  readonly callsOf: JudgeSettings['callsOf'];
+  /** Why the store of a fleet cannot be read. Without a fleet there may be no ledger yet. */
+  readonly problem: string | undefined;
+}
+
+/** Reads the calls of each route from the ledger: that of the fleet, or the file `usage.store`. */
+async function callsIn(snapshot: Snapshot): Promise<CallsInLedger> {
+  const versions = [...snapshot.versions.keys()];
+  let ledger: LedgerReader;
+  try {
+    ledger = await openLedger(snapshot);
+  } catch (error) {
+    const problem = snapshot.fleet && (error instanceof Error ? error.message : String(error));
+    return { callsOf: () => undefined, problem };
+  }
+  const calls = await ledger.snapshot(() => readCalls(ledger, versions, systemClock.now() - callWindowMs));
+  await ledger.close();
+  return {
+    callsOf: (version, { kind, method, path }) => {
+      if (version === undefined || kind !== 'route') return undefined;
+      const known = calls.get(version);
+      return known?.byRoute.get(withoutNames(`${method} ${path}`)) ?? (known?.isComplete ? 0 : undefined);
+    },
+    problem: snapshot.fleet && ledger.problem,
   };
 }
 
-/** By version. Empty if no gateway has run with this store. */
-async function readCalls(store: string, versions: readonly string[], since: number): Promise<Map<string, Calls>> {
+/** The code for PostgreSQL is loaded only for a fleet. @throws Error */
+async function openLedger({ usage, fleet }: Snapshot): Promise<LedgerReader> {
+  if (!fleet) return LedgerReader.open(usage.store);
+  const { FleetLedger } = await import('../../fleet/ledger.ts');
+  return new LedgerReader(await FleetLedger.open(fleet, storeTimeoutMs));
+}
+
+function callsUnknown(problem: string): string {
+  return `the calls of the routes are not known: ${printable(problem.replace(/\.$/, ''))}`;
+}
+
+/** By version. Empty if the ledger is. */
+async function readCalls(
+  ledger: LedgerReader,
+  versions: readonly string[],
+  since: number,
+): Promise<Map<string, Calls>> {
   const calls = new Map<string, Calls>();
-  let ledger: LedgerReader;
-  try {
-    ledger = LedgerReader.open(store);
-  } catch {
-    return calls;
-  }
   const covered = await ledger.coveredSince();
   for (const version of covered === undefined ? [] : versions) {
     const routes = await ledger.byRoute(version, since);
@@ -190,6 +221,5 @@ async function readCalls(store: string, versions: readonly string[], since: numb
     const isComplete = Number(covered) <= since && !routes.some(({ route }) => route === otherRoute);
     if (ledger.problem === undefined) calls.set(version, { byRoute, isComplete });
   }
-  await ledger.close();
   return calls;
 }

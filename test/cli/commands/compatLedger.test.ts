@@ -1,8 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { importLedger } from '../../../gateway/fleet/importLedger.ts';
+import { Postgres } from '../../../gateway/fleet/postgres.ts';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
-import { row } from '../../support/ledgerWith.ts';
+import { refusedUrl } from '../../support/gateway.ts';
+import { ledgerWith, row } from '../../support/ledgerWith.ts';
+import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { contract, Repository, routesFile } from '../compatRepository.ts';
 
 const dayMs = 86_400_000;
@@ -86,5 +90,40 @@ describe('the number of calls of a route', () => {
     const repository = called(now - 100 * dayMs, rows);
     repository.write({ 'routes.yaml': routesFile({ v1: 'v1.json', v2: 'v2.json' }, { usage: { store: 'none.db' } }) });
     expect(await told(repository)).toEqual([null, null]);
+  });
+
+  describe('in a fleet', () => {
+    let server: PostgresServer;
+    beforeAll(async () => {
+      server = await startPostgres();
+    });
+    afterAll(() => server.stop());
+
+    /** Another gateway has counted these rows; the ledger of the working tree has a call that is not in the store. */
+    function fleetRepository(store: string): Repository {
+      const repository = called(now - 100 * dayMs, [row('v1', 'c', now - dayMs, { route: 'GET /bars', requests: 9 })]);
+      repository.write({
+        'routes.yaml': routesFile({ v1: 'v1.json', v2: 'v2.json' }, { fleet: { store } }),
+      });
+      return repository;
+    }
+
+    it('comes from the shared ledger', async () => {
+      const store = await server.database();
+      const postgres = await Postgres.open({ store, passwordFile: undefined });
+      await importLedger(postgres, ledgerWith(rows, now - 100 * dayMs).file);
+      await postgres.close();
+      expect(await told(fleetRepository(store))).toEqual([1234, 0]);
+    });
+
+    it('is unknown while the store cannot be reached, and a note says so', async () => {
+      const store = (await refusedUrl()).replace('http:', 'postgres:');
+      const repository = fleetRepository(store);
+      expect(await told(repository)).toEqual([null, null]);
+      const { stdout } = await repository.compat(['--routes', 'routes.yaml']);
+      expect(stdout).toContain(
+        "the calls of the routes are not known: The fleet's store cannot be reached: connect ECONNREFUSED",
+      );
+    });
   });
 });
