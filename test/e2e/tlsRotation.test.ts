@@ -1,9 +1,10 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { digestOf } from '../../gateway/config/referencedFiles.ts';
+import { watchFile } from '../../gateway/config/watch.ts';
 import { followCertificate, readKeyPair } from '../../gateway/pipeline/certificate.ts';
 import { closeListener, createClientListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
 import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
@@ -27,6 +28,15 @@ beforeAll(() => {
 function replace(file: string, content: Buffer | string): void {
   writeFileSync(`${file}.new`, content);
   renameSync(`${file}.new`, file);
+}
+
+/** Replaces a file, and waits until a watch that began after that of the listener has seen it. */
+async function replaceAlone(file: string, content: Buffer): Promise<void> {
+  const seen = Promise.withResolvers<void>();
+  const watch = watchFile(file, () => seen.resolve(), { lastRead: digestOf(readFileSync(file)) });
+  onTestFinished(() => watch.close());
+  replace(file, content);
+  await seen.promise;
 }
 
 function write(files: { cert: string; key: string }, pair: Pair): void {
@@ -71,16 +81,14 @@ describe('new connections get a certificate that was replaced', () => {
     [
       'by renames, the certificate first and the key a moment later',
       async ({ cert, key }) => {
-        replace(cert, two.cert);
-        await sleep(500);
+        await replaceAlone(cert, two.cert);
         replace(key, two.key);
       },
     ],
     [
       'by renames, the key first',
       async ({ cert, key }) => {
-        replace(key, two.key);
-        await sleep(500);
+        await replaceAlone(key, two.key);
         replace(cert, two.cert);
       },
     ],

@@ -17,7 +17,8 @@ import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
 import { ask, get } from '../support/rawClient.ts';
 
-const quick = { path: '/up?deep=1', interval: '40ms', timeout: '250ms', healthy_after: 2, unhealthy_after: 2 };
+// Only a probe without an answer reaches the time-out.
+const quick = { path: '/up?deep=1', interval: '40ms', timeout: '60s', healthy_after: 2, unhealthy_after: 2 };
 
 async function startProbed(answer: RequestListener) {
   const seen: IncomingMessage[] = [];
@@ -66,7 +67,6 @@ describe('a probe', () => {
     ['a body without end', 'healthy', (_req, res) => res.writeHead(200).write('…')],
     ['a 400', 'unhealthy', (_req, res) => res.writeHead(400).end(), /^the probe was answered 400$/],
     ['a 503', 'unhealthy', (_req, res) => res.writeHead(503).end(), /^the probe was answered 503$/],
-    ['silence', 'unhealthy', () => {}, /^the probe was not answered within 250 ms$/],
     ['a reset', 'unhealthy', (req) => req.socket.resetAndDestroy(), /^the probe failed: .*ECONNRESET/],
     ['nonsense', 'unhealthy', (req) => req.socket.end('nonsense\r\n\r\n'), /^the probe failed: \w+/],
   ] as [string, string, RequestListener, RegExp?][])(
@@ -80,6 +80,13 @@ describe('a probe', () => {
       else expect(target.report().lastError).toBeUndefined();
     },
   );
+
+  it('that is not answered in time finds it unhealthy', async () => {
+    const { url } = await startProbed(() => {});
+    const target = loaded(registryOfTest(), { '/v1': { upstream: url, health: { ...quick, timeout: '250ms' } } });
+    const lastError = { message: 'the probe was not answered within 250 ms' };
+    await eventually(() => expect(target.report()).toMatchObject({ health: 'unhealthy', reachable: true, lastError }));
+  });
 
   it('notices a target that cannot be reached', async () => {
     const target = loaded(registryOfTest(), { '/v1': { upstream: await refusedUrl(), health: quick } });
