@@ -3,6 +3,7 @@ import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { ask, type FleetGateway, quick, readyz, startFleetGateway, writeMountedRoutes } from './fleetGateway.ts';
+import { query } from './startMember.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -23,6 +24,15 @@ async function startThree(store: string, routes: Readonly<Record<string, unknown
   const gateways = await Promise.all(names.map((name) => startFleetGateway({ store, name, routes })));
   await eventually(async () => expect(await statesSeenBy(gateways[0])).toEqual(names.map((name) => `${name} heard`)));
   return gateways;
+}
+
+/** gw-1, once the store has its configuration. A gateway is ready a moment before that. */
+async function startAccepted(store: string, routes: Readonly<Record<string, unknown>>): Promise<FleetGateway> {
+  const one = await startFleetGateway({ store, name: 'gw-1', routes });
+  await eventually(async () =>
+    expect(await query(store, 'SELECT gateway FROM version_gateway.accepted')).toEqual([{ gateway: 'gw-1' }]),
+  );
+  return one;
 }
 
 async function fleetOf(gateway: FleetGateway | undefined) {
@@ -195,7 +205,7 @@ it('a start that breaks what the fleet has announced is not ready until it is co
   timeout: slow,
 }, async () => {
   const store = await server.database();
-  const one = await startFleetGateway({ store, name: 'gw-1', routes: third });
+  const one = await startAccepted(store, third);
   expect((await readyz(one)).status).toBe(200);
   const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
   const removed = '/v3 is removed, and no sunset was ever announced.';
@@ -228,7 +238,7 @@ it('a start that breaks what the fleet has announced is not ready until it is co
 
 it('a refused start becomes ready once another gateway has accepted its configuration', { timeout: slow }, async () => {
   const store = await server.database();
-  const one = await startFleetGateway({ store, name: 'gw-1', routes: third });
+  const one = await startAccepted(store, third);
   const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
   expect((await readyz(two)).status).toBe(503);
   writeMountedRoutes(one.folder, {
@@ -256,7 +266,7 @@ it('a gateway that could not compare its configuration at the start stays ready,
   timeout: slow,
 }, async () => {
   const store = await server.database();
-  const one = await startFleetGateway({ store, name: 'gw-1', routes: third });
+  const one = await startAccepted(store, third);
   await server.crash();
   const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
   expect((await readyz(two)).status).toBe(200);
