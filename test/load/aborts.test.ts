@@ -25,7 +25,7 @@ const aborts: readonly Abort[] = [
 const total = 20_000;
 const concurrency = 100;
 
-it('releases connections and files of 20,000 requests that their clients abort', async () => {
+it('releases connections and files of 20,000 requests that their clients abort', { timeout: 300_000 }, async () => {
   const requested = new Set<string>();
   const backend = await startLoadedBackend((req, res) => {
     requested.add(`${req.method} ${req.url}`);
