@@ -8,6 +8,7 @@ import {
   type MetricValues,
   metricOf,
   metricsType,
+  unlabelled,
 } from '../observability/exposition.ts';
 import type { MetricName } from '../observability/metricTable.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
@@ -66,23 +67,23 @@ export function gauges(
     perTarget('version_gateway_target_up', ({ health, reachable }) =>
       health === 'healthy' && reachable !== false ? 1 : 0,
     ),
-    metricOf('version_gateway_workers_unresponsive', [
-      { labels: {}, value: workers.filter(({ unresponsiveSince }) => unresponsiveSince !== undefined).length },
-    ]),
+    unlabelled(
+      'version_gateway_workers_unresponsive',
+      workers.filter(({ unresponsiveSince }) => unresponsiveSince !== undefined).length,
+    ),
     ...configGauges(config),
   ];
 }
 
 function configGauges({ generation, loadedAt, failures = 0, lastFailure }: ConfigStatus): MetricValues[] {
-  const one = (name: MetricName, value: number): MetricValues => metricOf(name, [{ labels: {}, value }]);
   return [
     metricOf('version_gateway_config_reloads_total', [
       { labels: { result: 'ok' }, value: generation - 1 },
       { labels: { result: 'failed' }, value: failures },
     ]),
-    one('version_gateway_config_generation', generation),
-    one('version_gateway_config_last_reload_successful', lastFailure ? 0 : 1),
-    one('version_gateway_config_last_success_timestamp_seconds', loadedAt / 1000),
+    unlabelled('version_gateway_config_generation', generation),
+    unlabelled('version_gateway_config_last_reload_successful', lastFailure ? 0 : 1),
+    unlabelled('version_gateway_config_last_success_timestamp_seconds', loadedAt / 1000),
   ];
 }
 
@@ -118,11 +119,11 @@ export function fleetGauges(
   }));
   return [
     metricOf('version_gateway_fleet_instances', instances),
-    metricOf('version_gateway_fleet_config_skew', [{ labels: {}, value: skew }]),
-    metricOf('version_gateway_fleet_config_refused', [{ labels: {}, value: fleet.refusal ? 1 : 0 }]),
-    metricOf('version_gateway_fleet_store_up', [{ labels: {}, value: spool.storeUp ? 1 : 0 }]),
-    metricOf('version_gateway_fleet_spooled_rows', [{ labels: {}, value: spool.outbox?.rows ?? 0 }]),
-    metricOf('version_gateway_fleet_spool_ratio', [{ labels: {}, value: spool.spoolRatio }]),
+    unlabelled('version_gateway_fleet_config_skew', skew),
+    unlabelled('version_gateway_fleet_config_refused', fleet.refusal ? 1 : 0),
+    unlabelled('version_gateway_fleet_store_up', spool.storeUp ? 1 : 0),
+    unlabelled('version_gateway_fleet_spooled_rows', spool.outbox?.rows ?? 0),
+    unlabelled('version_gateway_fleet_spool_ratio', spool.spoolRatio),
   ];
 }
 
@@ -131,13 +132,13 @@ type LedgerGauges = Pick<LedgerState, 'problem' | 'incident' | 'waitingRows' | '
 export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
   if (!ledger) return [];
   return [
-    metricOf('version_gateway_ledger_up', [{ labels: {}, value: ledger.problem === undefined ? 1 : 0 }]),
+    unlabelled('version_gateway_ledger_up', ledger.problem === undefined ? 1 : 0),
     metricOf(
       'version_gateway_ledger_last_incident_timestamp_seconds',
       ledger.incident ? [{ labels: {}, value: ledger.incident.at / 1000 }] : [],
     ),
-    metricOf('version_gateway_ledger_held_rows', [{ labels: {}, value: ledger.waitingRows }]),
+    unlabelled('version_gateway_ledger_held_rows', ledger.waitingRows),
     // Only the requests that the ledger folded. Each serving process counts its own, and `exposition` adds all of them.
-    metricOf('version_gateway_usage_folded_requests_total', [{ labels: {}, value: ledger.foldedByLedger }]),
+    unlabelled('version_gateway_usage_folded_requests_total', ledger.foldedByLedger),
   ];
 }

@@ -31,6 +31,11 @@ export function metricOf(name: MetricName, values: readonly MetricSample[]): Met
   return { name, help, type, aggregator: 'sum', values };
 }
 
+/** A metric of the table without labels. */
+export function unlabelled(name: MetricName, value: number): MetricValues {
+  return metricOf(name, [{ labels: {}, value }]);
+}
+
 /** The metrics of several processes, aggregated, in the Prometheus text format. */
 export async function exposition(parts: readonly (readonly MetricValues[])[]): Promise<string> {
   return (await promClient()).AggregatorRegistry.aggregate([...parts]).metrics();

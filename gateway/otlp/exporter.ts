@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
-import { type MetricValues, metricOf } from '../observability/exposition.ts';
+import { type MetricValues, unlabelled } from '../observability/exposition.ts';
 import { shownBy } from '../observability/logLine.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { ExportCommand, ExportReport, ExportSettings, ExportStart, OtlpBatch, SpanRow } from './batch.ts';
@@ -70,8 +70,8 @@ export class OtlpExporter {
 
   metrics(): readonly MetricValues[] {
     return [
-      metricOf('version_gateway_otlp_exported_spans_total', [{ labels: {}, value: this.#exported }]),
-      metricOf('version_gateway_otlp_dropped_spans_total', [{ labels: {}, value: this.#dropped }]),
+      unlabelled('version_gateway_otlp_exported_spans_total', this.#exported),
+      unlabelled('version_gateway_otlp_dropped_spans_total', this.#dropped),
     ];
   }
 

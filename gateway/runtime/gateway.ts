@@ -110,7 +110,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       },
     );
   };
-  const admin = http.createServer(loadedOnDemand(createAdminApp));
+  const admin = http.createServer(loadedOnDemand(createAdminApp, notice));
   try {
     await configureExport(snapshot);
     await listen(admin, snapshot.gateway.admin);

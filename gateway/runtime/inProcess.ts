@@ -23,13 +23,12 @@ const sweepMs = 250;
 // A destroyed connection reports its end within a few turns of the event loop.
 const recordingMs = 1000;
 
-/** Most gateways answer many requests before the first one for a page. */
-const discovery: Discovery = (source, clock) =>
-  loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock));
-
 /** Serves in this process: a client listener in front of a data plane. */
 export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
+  // Most gateways answer many requests before the first one for a page.
+  const discovery: Discovery = (source) =>
+    loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock), notice);
   const dataPlane = new DataPlane(snapshot, { clock, discovery });
   const { context, draining } = dataPlane;
   const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => files.onRecord(exchange));

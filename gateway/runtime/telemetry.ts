@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import { AccessLog } from '../observability/accessLog.ts';
 import { type ExchangeRecord, RecordBatches, type Recorder } from '../observability/exchangeRecord.ts';
-import { type MetricValues, metricOf } from '../observability/exposition.ts';
+import { type MetricValues, unlabelled } from '../observability/exposition.ts';
 import { Metrics } from '../observability/metrics.ts';
 import type { OtlpRecorder } from '../otlp/recorder.ts';
 import type { InFlight, VersionUse } from '../pipeline/inFlight.ts';
@@ -74,11 +74,10 @@ export class Telemetry {
   /** All metrics of this process. */
   async metrics(): Promise<readonly MetricValues[]> {
     this.#batches.flush();
-    const single = (value: number) => [{ labels: {}, value }];
     return [
       ...(await this.#metrics.json()),
-      metricOf('version_gateway_usage_folded_requests_total', single(this.#collector?.folded ?? 0)),
-      metricOf('version_gateway_access_log_dropped_lines_total', single(this.#log?.dropped ?? 0)),
+      unlabelled('version_gateway_usage_folded_requests_total', this.#collector?.folded ?? 0),
+      unlabelled('version_gateway_access_log_dropped_lines_total', this.#log?.dropped ?? 0),
     ];
   }
 

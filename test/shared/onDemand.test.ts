@@ -4,6 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 import { loadedOnDemand } from '../../gateway/shared/onDemand.ts';
 
 let server: Server | undefined;
+const notices: string[] = [];
 
 afterEach(async () => {
   server?.closeAllConnections();
@@ -13,7 +14,7 @@ afterEach(async () => {
 const answersWithPath: RequestListener = (req, res) => res.end(req.url);
 
 async function serve(load: () => Promise<RequestListener>): Promise<(path: string) => Promise<string>> {
-  const listening = createServer(loadedOnDemand(load));
+  const listening = createServer(loadedOnDemand(load, (line) => notices.push(line)));
   server = listening;
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
   const { port } = listening.address() as AddressInfo;
@@ -40,13 +41,14 @@ it('lets requests wait while it loads', async () => {
   expect(await answers).toEqual(['/a', '/b']);
 });
 
-it('closes the connection if it cannot be loaded, and tries again', async () => {
+it('closes the connection if it cannot be loaded, reports why once, and tries again', async () => {
   let loads = 0;
   const get = await serve(async () => {
     loads += 1;
-    if (loads === 1) throw new Error('Cannot find module');
+    if (loads <= 2) throw new Error('Cannot find module');
     return answersWithPath;
   });
-  await expect(get('/a')).rejects.toThrow('fetch failed');
-  expect(await get('/b')).toBe('/b');
+  for (const path of ['/a', '/b']) await expect(get(path)).rejects.toThrow('fetch failed');
+  expect(await get('/c')).toBe('/c');
+  expect(notices).toEqual(['A request cannot be answered, because its modules cannot be loaded: Cannot find module']);
 });
