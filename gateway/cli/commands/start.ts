@@ -11,6 +11,8 @@ import type { Serve } from '../../runtime/serving.ts';
 import { WorkerPool } from '../../runtime/workerPool.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { endProcess } from '../../shared/endProcess.ts';
+import { printable } from '../../shared/text.ts';
+import { claimLedger } from '../../usage/ledger/file.ts';
 import { ThreadedLedger } from '../../usage/ledger/threadedLedger.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { configOption, listenArgument } from '../options.ts';
@@ -62,6 +64,8 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   for (const line of acceptedConfigWarnings(snapshot, systemClock.now())) warn(line);
   const tooFew = tooFewOpenFiles(snapshot);
   if (tooFew) warn(tooFew);
+  const claim = claimLedger(snapshot.usage.store);
+  if (!claim) warn(sharedLedger(snapshot.usage.store));
   const saveAccepted = acceptedConfigWriter(warn);
   const notice = (line: string): void => void io.stderr.write(`${line}\n`);
   const { serve, restartWorkers } = workersFor(snapshot.gateway.workers, notice);
@@ -110,8 +114,15 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     await fleet?.stop(fleetStopMs);
     await ledger.close();
     await file.close();
+    claim?.release();
   };
   return shutDown({ drain: (ms) => running.drain(ms), close }, drain, io);
+}
+
+/** A gateway assumes that no other one writes its ledger. */
+function sharedLedger(store: string): string {
+  const remedy = 'Give each gateway its own usage.store.  If the other one is being stopped, ignore this.';
+  return `Another gateway already writes ${printable(store)}: the counts of both may become wrong.  ${remedy}`;
 }
 
 /** Loads the fleet only if it is configured. An unreachable store is not an error. @throws StoreError */

@@ -47,8 +47,8 @@ export function failureOf(error: unknown): LedgerFailure {
   return { reason, corrupt: primary === 11 || primary === 26 };
 }
 
-/** The lowest byte of an extended result code. */
-function primaryCode(error: unknown): number | undefined {
+/** The lowest byte of an extended result code of SQLite; undefined: another error. */
+export function primaryCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
   return error.errcode & 0xff;
 }

@@ -2,11 +2,13 @@ import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { assertSuitable, makeFolder } from '../../shared/fileSystem.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, primaryCode } from './failure.ts';
 import { applicationId, migrations, schema, schemaVersion } from './schema.ts';
 
 // Short, because the thread blocks while it waits. A batch that cannot be written is written with the next one.
 const busyMs = 50;
+// https://www.sqlite.org/rescode.html#busy
+const busyCode = 5;
 
 /** The file belongs to another program or to a later release, and must not be written. */
 export class UnsupportedLedgerError extends Error {
@@ -33,6 +35,34 @@ export function openLedgerFile(file: string, salt: string): DatabaseSync {
     database.close();
     throw error;
   }
+}
+
+/** Held by the process that writes a ledger. The system releases it when the process ends, in whatever way. */
+export interface LedgerClaim {
+  release(): void;
+}
+
+/**
+ * Claims a ledger for this process. @returns undefined if another process on this machine has claimed it. A claim that cannot be
+ * written counts as given: opening the ledger reports why its folder cannot be used.
+ */
+export function claimLedger(file: string): LedgerClaim | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    makeFolder(dirname(file));
+    const lock = `${file}.lock`;
+    assertFile(lock);
+    closeSync(openSync(lock, 'a', 0o600));
+    // Node.js cannot lock files; SQLite can. The file stays empty.
+    database = new DatabaseSync(lock, { timeout: 0 });
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database?.close();
+    if (primaryCode(error) === busyCode) return undefined;
+    return { release: () => {} };
+  }
+  const held = database;
+  return { release: () => held.close() };
 }
 
 /** Opens a ledger that another thread or process may be writing. @throws Error whose message is the reason */

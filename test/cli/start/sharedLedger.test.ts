@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { type Running, run } from '../../support/process.ts';
+
+// Above the time in which a busy machine starts a process.
+const slow = 90_000;
+
+/** Starts a gateway with this ledger, and waits until it serves. */
+async function startWith(store: string): Promise<Running> {
+  const file = join(temporaryFolder(), 'routes.yaml');
+  const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s' };
+  writeFileSync(file, JSON.stringify({ routes: { '/v1': 'http://127.0.0.1:1' }, gateway, usage: { store } }));
+  const running = run(process.execPath, ['gateway/main.ts', 'start', '--config', file]);
+  await running.printed(/\/readyz/);
+  return running;
+}
+
+async function end({ child }: Running, signal: NodeJS.Signals): Promise<void> {
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  await ended;
+}
+
+it('a second gateway with one ledger warns at the start, but not after the first has ended or was killed', {
+  timeout: slow,
+}, async () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  const warning = `warning: Another gateway already writes ${store}: the counts of both may become wrong.  Give each gateway its own usage.store.`;
+  const first = await startWith(store);
+  expect(first.output()).not.toContain('warning: Another gateway');
+  expect((await startWith(store)).output()).toContain(warning);
+  expect((await startWith(`${store}-2`)).output()).not.toContain('warning: Another gateway');
+  await end(first, 'SIGKILL');
+  const next = await startWith(store);
+  expect(next.output()).not.toContain('warning: Another gateway');
+  await end(next, 'SIGTERM');
+  expect((await startWith(store)).output()).not.toContain('warning: Another gateway');
+});
+
+it('a ledger whose folder cannot be written is not taken for a shared one', { timeout: slow }, async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'file'), '');
+  const running = await startWith(join(folder, 'file', 'usage.db'));
+  expect(running.output()).not.toContain('warning: Another gateway');
+  await running.printed(/cannot be written: a part of its path is not a folder/);
+});
