@@ -24,10 +24,7 @@ export async function forgetGateway(
   const silent = named.filter(({ state }) => state === 'silent').flatMap(({ row }) => row ?? []);
   const lost = remembered.filter((row) => isLost(row, rows));
   if (silent.length + lost.length === 0) return { refused: refusal(name, named, instances) };
-  // Those that are heard in the meantime are not marked.
-  const lastHeard = Math.max(0, ...silent.map(({ heard }) => heard));
-  const ids = silent.map(({ instance }) => instance);
-  const marked = await markGone(sql, ids, reason, lastHeard + 1);
+  const marked = await markGone(sql, silent, reason);
   const added = await Promise.all(lost.map((row) => addGone(sql, row, reason)));
   return { forgotten: marked.length + added.filter((isAdded) => isAdded).length };
 }

@@ -91,13 +91,13 @@ export class Heartbeats {
 
   /** A DNS server that is slow must not delay a heartbeat. */
   #checkMembers(gateways: FleetRows, own: readonly string[]): void {
-    const { members, silentAfter } = this.#settings;
+    const { members } = this.#settings;
     if (!this.#members || !members || this.#checking) return;
     const check = this.#members.check(gateways, own).then(async ({ gone, unheard }) => {
       this.#unheard = unheard;
       if (gone.length === 0) return;
       const reason = `none of its addresses is in ${members.host}, and its admin port does not answer`;
-      await markGone(this.#store, gone, reason, gateways.now - silentAfter);
+      await markGone(this.#store, gone, reason);
     });
     // A gateway that could not be marked is found again.
     this.#checking = check

@@ -9,8 +9,8 @@ const dnsDelayMs = 60_000;
 
 /** The result of a check. */
 export interface MembersCheck {
-  /** The ids of silent gateways that do not exist any more. */
-  readonly gone: readonly string[];
+  /** The rows of silent gateways that do not exist any more. */
+  readonly gone: readonly GatewayRow[];
   /** Addresses that are expected to be gateways, and from which no gateway was heard. */
   readonly unheard: readonly string[];
 }
@@ -40,7 +40,7 @@ export class Members {
     return { gone: isTrusted ? await this.#gone(rows, now) : [], unheard: this.#unheard(rows, now) };
   }
 
-  async #gone(rows: readonly GatewayRow[], now: number): Promise<string[]> {
+  async #gone(rows: readonly GatewayRow[], now: number): Promise<GatewayRow[]> {
     const silent = rows.filter((row) => formerSince(row) === undefined && isSilent(row, now, this.#silentAfter));
     const checks = silent.map(async (row) => {
       // Without an address, nothing is known about it.
@@ -48,7 +48,7 @@ export class Members {
       const own = row.addresses.map(plainAddress).filter((one) => !isTakenOver(one, row, rows));
       if (own.some((one) => this.#listed.includes(one))) return [];
       const open = await Promise.all(own.map((host) => acceptsConnections(host, this.#name.port)));
-      return open.includes(true) ? [] : [row.instance];
+      return open.includes(true) ? [] : [row];
     });
     return (await Promise.all(checks)).flat();
   }

@@ -221,19 +221,20 @@ export async function readGateways(sql: Sql): Promise<GatewayRows> {
 }
 
 /**
- * Marks silent gateways as gone, until they are heard again. `heardBefore`: a gateway that was heard since then is not
+ * Marks silent gateways as gone, until they are heard again. A gateway that was heard after its row was read is not
  * marked. @returns the ids of those that it has marked @throws StoreError
  */
 export async function markGone(
   sql: Sql,
-  instances: readonly string[],
+  silent: readonly Pick<GatewayRow, 'instance' | 'heard'>[],
   reason: string,
-  heardBefore: number,
 ): Promise<readonly string[]> {
   const rows = await sql.query<{ instance: string }>(
-    `UPDATE ${schemaName}.gateways SET gone_at = now(), gone_reason = $2
-     WHERE instance = ANY($1::uuid[]) AND left_at IS NULL AND gone_at IS NULL AND ${ms('heard')} < $3 RETURNING instance`,
-    [instances, reason, heardBefore],
+    `UPDATE ${schemaName}.gateways AS g SET gone_at = now(), gone_reason = $3
+     FROM unnest($1::uuid[], $2::bigint[]) AS silent (instance, heard)
+     WHERE g.instance = silent.instance AND ${ms('g.heard')} = silent.heard AND g.left_at IS NULL AND g.gone_at IS NULL
+     RETURNING g.instance`,
+    [silent.map(({ instance }) => instance), silent.map(({ heard }) => heard), reason],
   );
   return rows.map(({ instance }) => instance);
 }

@@ -98,7 +98,8 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
 
 /**
  * Adds the lifecycle fields of a version to the response of a backend or an application. Deprecation and Sunset replace
- * existing values, because two values would make both unreadable. Links are appended.
+ * existing values, because two values would make both unreadable. If the version has no sunset, a valid Sunset in the
+ * response that is not before the deprecation is kept. Links are appended.
  */
 export function mergeLifecycleFields(fields: string[], lifecycle: LifecycleFields): void {
   let sunset: string | undefined;

@@ -132,6 +132,18 @@ describe('with fleet.members', () => {
     await heartbeats.end(nothing);
   });
 
+  it('a silent gateway is marked even if fleet.silent_after of this gateway is longer than its own', async () => {
+    const other = identity('gw-2', { addresses: ['192.0.2.1'], silentAfter: 1_000 });
+    await new Membership(sql, other).beat(gatewayState());
+    await sql.query(`UPDATE ${schemaName}.gateways SET heard = heard - interval '1 hour'`);
+    const { beat, heartbeats } = beating({ members: await members(), silentAfter: 86_400_000 });
+    await eventually(async () => {
+      beat();
+      expect(await states()).toContainEqual(expect.objectContaining({ name: 'gw-2', goneReason: expect.any(String) }));
+    });
+    await heartbeats.end(nothing);
+  });
+
   it('an address without a gateway is reported', async () => {
     const { beat, heartbeats, last } = beating({ members: await members() });
     const elsewhere = identity('gw-1', { addresses: ['192.0.2.1'] });

@@ -59,7 +59,7 @@ describe('a silent gateway', () => {
       gatewayRow('left', silentAt, { addresses: [nowhere], leftAt: silentAt }),
       gatewayRow('gone', silentAt, { addresses: [nowhere], goneAt: silentAt }),
     ];
-    expect(await members.check({ rows, now }, own)).toMatchObject({ gone: ['id-of-silent'] });
+    expect(await members.check({ rows, now }, own)).toMatchObject({ gone: [{ instance: 'id-of-silent' }] });
   });
 
   it('is not gone by an answer that does not list the gateway that asks either', async () => {
@@ -67,7 +67,7 @@ describe('a silent gateway', () => {
     const rows = [gatewayRow('gw-1', silentAt, { addresses: [nowhere] })];
     expect(await members.check({ rows, now }, ['192.0.2.2'])).toMatchObject({ gone: [] });
     expect(await members.check({ rows, now }, ['192.0.2.2', '::ffff:127.0.0.1'])).toMatchObject({
-      gone: ['id-of-gw-1'],
+      gone: [{ instance: 'id-of-gw-1' }],
     });
   });
 
@@ -81,7 +81,9 @@ describe('a silent gateway', () => {
     const members = new Members({ host: listed, port: await openPort() }, silentAfter);
     const old = gatewayRow('old', silentAt, { addresses: ['127.0.0.1'] });
     const successor = gatewayRow('new', heardAt, { addresses: ['127.0.0.1'], started: silentAt + 1 });
-    expect(await members.check({ rows: [old, successor], now }, own)).toMatchObject({ gone: ['id-of-old'] });
+    expect(await members.check({ rows: [old, successor], now }, own)).toMatchObject({
+      gone: [{ instance: 'id-of-old' }],
+    });
   });
 
   it('is not gone because another gateway has had the same address all the time', async () => {
