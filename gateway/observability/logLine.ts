@@ -18,18 +18,64 @@ export function shownBy({ address, query, redact }: LogSettings): ShownSettings 
  * is known which values may need escaping. Undefined fields are left out.
  */
 export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: ShownSettings, client?: string): string {
-  const { query, secretNames } = settings;
-  const { version, upstream } = exchange;
-  const shownQuery = query && exchange.query !== '' ? redactQuery(exchange.query, secretNames) : undefined;
-  const ids = `"level":"${level}","time":"${timeOf(exchange.at)}","id":"${exchange.id}","trace_id":"${exchange.traceId}"`;
-  const versionAndStage = `${plainField('version', version || undefined)}${plainField('stage', exchange.stage)}`;
-  const caller = `${textField('client', client)}${plainField('address', shownAddress(exchange.address, settings.address))}`;
-  const request = `,"method":"${exchange.method}","path":${quoted(redactPath(exchange.path, secretNames))}${textField('query', shownQuery)}`;
-  const answer = `,"status":${exchange.status}${plainField('problem', exchange.problem)}${textField('target', exchange.target)}`;
-  const times = `,"duration_ms":${rounded(exchange.duration)}${upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`}`;
+  const { at, id, traceId, path, query, upstream, fault, cause } = exchange;
+  const { secretNames } = settings;
+  const second = Math.floor(at / 1000);
+  const start = startOf(level, second, undefined);
+  const version = versionOf(exchange.version, exchange.stage, undefined);
+  const origin = originOf(exchange.address, settings.address, exchange.method);
+  const shownPath = quoted(redactPath(path, secretNames));
+  const shownQuery = settings.query && query !== '' ? textField('query', redactQuery(query, secretNames)) : '';
+  const answer = answerOf(exchange.status, exchange.problem, exchange.target);
+  const wait = upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`;
   const sizes = `,"bytes_in":${exchange.bytesIn},"bytes_out":${exchange.bytesOut},"retries":${exchange.retries}`;
-  const failure = `${plainField('fault', exchange.fault)}${textField('cause', exchange.cause)}`;
-  return `{${ids}${versionAndStage}${caller}${request}${answer}${times}${sizes}${failure}}\n`;
+  const failure = fault === undefined && cause === undefined ? '' : failureOf(fault, cause);
+  const ids = `${threeDigits[at - second * 1000]}Z","id":"${id}","trace_id":"${traceId}`;
+  return `${start}${ids}${version}${textField('client', client)}${origin}${shownPath}${shownQuery}${answer}${rounded(exchange.duration)}${wait}${sizes}${failure}}\n`;
+}
+
+/**
+ * A function that keeps its last result, for parts of a line that are the same for many requests in a row. V8 keeps a joined
+ * string as a tree, which is copied piece by piece into the log, so a result that is used again becomes one piece.
+ */
+function keepLast<A, B, C>(make: (a: A, b: B, c: C) => string): (a: A, b: B, c: C) => string {
+  let last: { readonly a: A; readonly b: B; readonly c: C; text: string; isOnePiece: boolean } | undefined;
+  return (a, b, c) => {
+    const isSame = last !== undefined && last.a === a && last.b === b && last.c === c;
+    if (last === undefined || !isSame) last = { a, b, c, text: make(a, b, c), isOnePiece: false };
+    else if (!last.isOnePiece) {
+      last.text = Buffer.from(last.text, 'latin1').toString('latin1');
+      last.isOnePiece = true;
+    }
+    return last.text;
+  };
+}
+
+/** From the level to the second of the time, ISO 8601. */
+const startOf = keepLast(
+  (level: LogLevel, second: number, _: undefined) =>
+    `{"level":"${level}","time":"${new Date(second * 1000).toISOString().slice(0, -4)}`,
+);
+
+/** Version and stage. */
+const versionOf = keepLast(
+  (version: string, stage: ExchangeRecord['stage'], _: undefined) =>
+    `"${plainField('version', version || undefined)}${plainField('stage', stage)}`,
+);
+
+const originOf = keepLast(
+  (address: string, how: LogSettings['address'], method: string) =>
+    `${plainField('address', shownAddress(address, how))},"method":"${method}","path":`,
+);
+
+/** From the status to the name of the duration. */
+const answerOf = keepLast(
+  (status: number, problem: ExchangeRecord['problem'], target: string | undefined) =>
+    `,"status":${status}${plainField('problem', problem)}${textField('target', target)},"duration_ms":`,
+);
+
+function failureOf(fault: ExchangeRecord['fault'], cause: string | undefined): string {
+  return `${plainField('fault', fault)}${textField('cause', cause)}`;
 }
 
 /** A field whose value never needs escaping. */
@@ -59,40 +105,21 @@ function inPrintableAscii(text: string): string {
   return text.replace(notPrintableAscii, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
+const threeDigits = Array.from({ length: 1000 }, (_, number) => String(number).padStart(3, '0'));
+/** `''`, `.001`, … `.999`, without zeros at the end. */
+const fractions = threeDigits.map((digits) => `.${digits}`.replace(/\.?0+$/, ''));
+
 /** Rounded to the microsecond, `1.72`. Uses integers because printing a fraction costs many times as much. */
 function rounded(ms: number): string {
   const us = Math.round(ms * 1000);
   const whole = Math.floor(us / 1000);
-  const rest = us - whole * 1000;
-  if (rest === 0) return `${whole}`;
-  const digits = rest < 10 ? `00${rest}` : rest < 100 ? `0${rest}` : `${rest}`;
-  return `${whole}.${digits.endsWith('0') ? digits.replace(/0+$/, '') : digits}`;
+  return `${whole}${fractions[us - whole * 1000]}`;
 }
 
-let lastAddress = '';
-let lastNetwork: string | undefined;
-
-/** The address as `log.address` allows it. Clients send several requests in a row, so the last network is kept. */
+/** The address as `log.address` allows it. */
 function shownAddress(given: string, how: LogSettings['address']): string | undefined {
   if (how !== 'network') return how === 'full' ? given : undefined;
-  if (given !== lastAddress) {
-    lastAddress = given;
-    lastNetwork = networkOf(given) || undefined;
-  }
-  return lastNetwork;
-}
-
-let lastSecond = Number.NaN;
-let upToSecond = '';
-
-/** ISO 8601. The part up to the second is reused while it is the same. */
-function timeOf(at: number): string {
-  const second = Math.floor(at / 1000);
-  if (second !== lastSecond) {
-    lastSecond = second;
-    upToSecond = new Date(second * 1000).toISOString().slice(0, -4);
-  }
-  return `${upToSecond}${String(at - second * 1000).padStart(3, '0')}Z`;
+  return networkOf(given) || undefined;
 }
 
 const colours: Readonly<Record<LogLevel, number>> = { info: 32, warn: 33, error: 31 };

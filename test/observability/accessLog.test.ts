@@ -38,6 +38,45 @@ async function linesIn(file: string): Promise<Record<string, unknown>[]> {
 }
 
 describe('a line', () => {
+  it('has the same bytes whatever the lines before it were', () => {
+    const pick = <T>(values: readonly T[], at: number): T => values[at % values.length] as T;
+    // Neighbours share some values and differ in others, since parts of a line are kept for the next one.
+    for (let at = 0; at < 2_000; at += 1) {
+      const turn = Math.floor(at / 3);
+      const facts: Partial<ExchangeRecord> = {
+        at: 1_790_000_000_000 + turn * 331,
+        version: pick(['v1', 'v1', 'v12', ''], turn),
+        stage: pick(['active', 'sunset', undefined], at),
+        address: pick(['192.0.2.7', '2001:db8::1', 'unknown'], turn),
+        method: pick(['GET', 'POST'], at >> 4),
+        status: pick([200, 200, 404], turn),
+        problem: pick([undefined, undefined, 'UNKNOWN_VERSION'], turn),
+        target: pick(['http://127.0.0.1:3001', undefined], at >> 3),
+        duration: at * 0.0505,
+        upstream: pick([undefined, 0, 1.5, 12.3456, 999.9996], at),
+        bytesOut: at * 997,
+        fault: pick([undefined, 'target'], at >> 5),
+        cause: pick([undefined, 'closed by the "target"'], at >> 5),
+      };
+      const { id, traceId, ...one } = { ...successfulExchange, ...facts };
+      const network = pick(['192.0.2.0/24', '2001:db8::/48', undefined], turn);
+      const client = pick([undefined, 'ua:a"b'], at >> 6);
+      const expected = {
+        level: 'info',
+        time: new Date(one.at).toISOString(),
+        id,
+        trace_id: traceId,
+        ...(one.version !== '' && { version: one.version }),
+        ...{ stage: one.stage, client, address: network, method: one.method, path: one.path },
+        ...{ status: one.status, problem: one.problem, target: one.target },
+        duration_ms: Math.round(one.duration * 1000) / 1000,
+        upstream_ms: one.upstream === undefined ? undefined : Math.round(one.upstream * 1000) / 1000,
+        ...{ bytes_in: one.bytesIn, bytes_out: one.bytesOut, retries: one.retries, fault: one.fault, cause: one.cause },
+      };
+      expect(lineOf(facts, { address: 'network' }, client)).toBe(`${JSON.stringify(expected)}\n`);
+    }
+  });
+
   it('has the fields of the exchange', () => {
     const facts: Partial<ExchangeRecord> = {
       query: 'a=1',
