@@ -2,15 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { openFiles, rssBytes } from '../../bench/support/proc.ts';
 import { startGateway } from './support/gateway.ts';
+import { generationOf } from './support/generations.ts';
 import { startLoad } from './support/load.ts';
 import { startPlainBackend } from './support/plainBackend.ts';
 
-const day = 86_400_000;
 const mebibyte = 2 ** 20;
-const dateOf = (first: string, generation: number) =>
-  new Date(Date.parse(first) + generation * day).toISOString().slice(0, 10);
 
-/** A configuration whose number can be read from both dates, the info link and the target that answers. */
 function routes(generation: number, targets: readonly [string, string]): string {
   const target = targets[generation % 2];
   // The target and its weight change with the generation.
@@ -19,13 +16,7 @@ function routes(generation: number, targets: readonly [string, string]): string 
   return JSON.stringify({
     guard: { quiet: 'off', notice: 'off', force: { '/v3': `generation ${generation}` } },
     routes: {
-      '/v1': {
-        upstream,
-        deprecation: dateOf('2020-01-01', generation),
-        sunset: dateOf('2100-01-01', generation),
-        successor: '/v2',
-        info: `https://api.test/generation-${generation}`,
-      },
+      '/v1': { ...generationOf(generation), upstream },
       '/v2': targets[0],
       ...(v3 && { '/v3': v3 }),
     },
