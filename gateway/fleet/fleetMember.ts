@@ -5,6 +5,7 @@ import type { FleetSettings, Snapshot } from '../config/snapshot.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { FleetFacts } from '../retirement/facts.ts';
+import { OutageNotices } from '../usage/ledger/outage.ts';
 import { ConfigAgreement, type ConfiguredGateway } from './configAgreement.ts';
 import { type FleetJson, fleetJson } from './fleetJson.ts';
 import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, stopBlockers } from './fleetView.ts';
@@ -70,11 +71,13 @@ export class FleetMember {
   readonly #pending = new Map<number, (answer: MembershipAnswer) => void>();
   #firstAnswer = Promise.withResolvers<void>();
   readonly #agreement: ConfigAgreement;
+  readonly #membersNotices: OutageNotices;
   readonly #questions: CallQuestions;
 
   constructor(options: MemberOptions) {
     this.#options = options;
     this.view = new FleetView(options.settings.silentAfter);
+    this.#membersNotices = new OutageNotices(options.notice);
     const { settings, release, unsent } = options;
     const [self, beat] = [() => this.#self, () => this.#report()];
     this.#questions = new CallQuestions({ settings, release, unsent, view: this.view, self, beat });
@@ -138,12 +141,25 @@ export class FleetMember {
       this.#pending.delete(report.id);
       return;
     }
+    if (report.kind === 'members') {
+      this.#onMembers(report.problem);
+      return;
+    }
     if (report.kind === 'gateways') {
       this.#self = report.self;
       this.view.update(report.gateways, report.askedAt);
       this.#questions.onRows(async () => this.#gateway?.flush());
     } else this.view.fail(report.reason);
     this.#firstAnswer.resolve();
+  }
+
+  #onMembers(problem: string | undefined): void {
+    const name = this.#options.settings.members?.host;
+    if (problem === undefined) this.#membersNotices.recovered(`fleet.members: ${name} lists this gateway.`);
+    else
+      this.#membersNotices.failed(
+        `fleet.members: ${name} does not list this gateway: ${problem}.  Until it does, a silent gateway is not found to be gone.`,
+      );
   }
 
   /** Why calls may be missing in the ledger, for the reload guard. `quiet` in ms. */

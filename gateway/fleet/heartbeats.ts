@@ -93,8 +93,9 @@ export class Heartbeats {
   #checkMembers(gateways: FleetRows, own: readonly string[]): void {
     const { members } = this.#settings;
     if (!this.#members || !members || this.#checking) return;
-    const check = this.#members.check(gateways, own).then(async ({ gone, unheard }) => {
+    const check = this.#members.check(gateways, own).then(async ({ gone, unheard, problem }) => {
       this.#unheard = unheard;
+      this.#post({ kind: 'members', problem });
       if (gone.length === 0) return;
       const reason = `none of its addresses is in ${members.host}, and its admin port does not answer`;
       await markGone(this.#store, gone, reason);

@@ -13,6 +13,8 @@ export interface MembersCheck {
   readonly gone: readonly GatewayRow[];
   /** Addresses that are expected to be gateways, and from which no gateway was heard. */
   readonly unheard: readonly string[];
+  /** Why the name has been of no use for a minute: no gateway can be found to be gone. Undefined: it is of use. */
+  readonly problem: string | undefined;
 }
 
 /** Compares the gateways in the store with those that should run: the addresses of a DNS name. */
@@ -23,6 +25,8 @@ export class Members {
   #listed: readonly string[] = [];
   /** Since when each listed address has had no gateway, by the clock of the database. */
   #unclaimedSince = new Map<string, number>();
+  /** When a lookup last listed this gateway, or when the first one was made, by the clock of the database. */
+  #listedAt: number | undefined;
 
   /** `silentAfter` in ms. */
   constructor(name: HostPort, silentAfter: number) {
@@ -32,12 +36,20 @@ export class Members {
 
   /** A failed lookup makes no gateway gone. `own`: the addresses of this gateway. Never throws. */
   async check({ rows, now }: GatewayRows, own: readonly string[]): Promise<MembersCheck> {
-    const found = await lookup(this.#name.host, { all: true }).catch(() => []);
-    if (found.length === 0) return { gone: [], unheard: this.#unheard(rows, now) };
-    this.#listed = found.map(({ address }) => plainAddress(address));
+    let reason = 'its addresses are not those of this gateway';
+    const found = await lookup(this.#name.host, { all: true }).catch((error: Error) => {
+      reason = error.message;
+      return [];
+    });
+    if (found.length > 0) this.#listed = found.map(({ address }) => plainAddress(address));
     // A DNS server that does not list this gateway either, although it runs, has an old or incomplete answer.
-    const isTrusted = own.some((address) => this.#listed.includes(plainAddress(address)));
-    return { gone: isTrusted ? await this.#gone(rows, now) : [], unheard: this.#unheard(rows, now) };
+    const isTrusted = found.length > 0 && own.some((address) => this.#listed.includes(plainAddress(address)));
+    this.#listedAt = isTrusted ? now : (this.#listedAt ?? now);
+    return {
+      gone: isTrusted ? await this.#gone(rows, now) : [],
+      unheard: this.#unheard(rows, now),
+      problem: now - this.#listedAt > dnsDelayMs ? reason : undefined,
+    };
   }
 
   async #gone(rows: readonly GatewayRow[], now: number): Promise<GatewayRow[]> {

@@ -60,6 +60,8 @@ export type MembershipReport =
   | { readonly kind: 'gateways'; readonly gateways: FleetRows; readonly self: string; readonly askedAt: number }
   /** A heartbeat could not be written. */
   | { readonly kind: 'unheard'; readonly reason: string }
+  /** After a check of `fleet.members`. `problem`: why no gateway can be found to be gone. */
+  | { readonly kind: 'members'; readonly problem: string | undefined }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: MembershipAnswer };
 
 /** The result of a command, or why the store did not execute it. */

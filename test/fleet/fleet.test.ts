@@ -97,6 +97,16 @@ it('reports a store that cannot be maintained, and once it can be', async () => 
   await eventually(() => expect(reported().slice(1)).toEqual(['The shared store of the fleet is maintained again.']));
 });
 
+it('reports once that fleet.members does not list it, and once that it does', async () => {
+  const { fleet, notices } = await startMember(await server.database(), { members: 'dns://gateways.invalid:9901' });
+  for (const problem of ['getaddrinfo ENOTFOUND', 'getaddrinfo EAI_AGAIN', undefined, undefined])
+    fleet.member.onReport({ kind: 'members', problem });
+  expect(notices.filter((line) => line.startsWith('fleet.members'))).toEqual([
+    'fleet.members: gateways.invalid does not list this gateway: getaddrinfo ENOTFOUND.  Until it does, a silent gateway is not found to be gone.',
+    'fleet.members: gateways.invalid lists this gateway.',
+  ]);
+});
+
 it('refuses to start if the password cannot be read', async () => {
   const usage = join(temporaryFolder(), 'usage.db');
   const snapshot = snapshotFrom({

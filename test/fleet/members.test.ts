@@ -29,7 +29,7 @@ describe('a silent gateway', () => {
   it('is not gone while the name cannot be looked up', async () => {
     const members = new Members({ host: 'gateways.invalid', port: await closedPort() }, silentAfter);
     const rows = [gatewayRow('gw-1', silentAt, { addresses: [nowhere] })];
-    expect(await members.check({ rows, now }, own)).toEqual({ gone: [], unheard: [] });
+    expect(await members.check({ rows, now }, own)).toMatchObject({ gone: [], unheard: [] });
   });
 
   it('is not gone while the name has one of its addresses', async () => {
@@ -105,7 +105,7 @@ describe('an address without a gateway', () => {
     expect(await unheardOf(members, now + silentAfter + 1)).toEqual(['127.0.0.1']);
   });
 
-  it('stops to count once a gateway with it is heard', async () => {
+  it('stops counting once a gateway with it is heard', async () => {
     const members = new Members({ host: listed, port: await closedPort() }, silentAfter);
     await unheardOf(members, now);
     const at = now + silentAfter + 1;
@@ -121,5 +121,27 @@ describe('an address without a gateway', () => {
     expect(await unheardOf(members, now + 59_000, left(now + 59_000))).toEqual([]);
     expect(await unheardOf(members, now + 60_000, left(now + 60_000))).toEqual([]);
     expect(await unheardOf(members, now + 71_000, left(now + 71_000))).toEqual(['127.0.0.1']);
+  });
+});
+
+describe('a name that does not list this gateway', () => {
+  const minute = 60_000;
+  const problemAt = async (members: Members, at: number, addresses = own) =>
+    (await members.check({ rows: [], now: at }, addresses)).problem;
+
+  it('is a problem after a minute without an answer', async () => {
+    const members = new Members({ host: 'gateways.invalid', port: 1 }, silentAfter);
+    expect(await problemAt(members, now)).toBeUndefined();
+    expect(await problemAt(members, now + minute)).toBeUndefined();
+    expect(await problemAt(members, now + minute + 1)).toMatch(/^getaddrinfo \w+ gateways\.invalid$/);
+  });
+
+  it('is a problem after a minute with other addresses, until it has one of this gateway', async () => {
+    const members = new Members({ host: listed, port: 1 }, silentAfter);
+    const others = ['192.0.2.2'];
+    expect(await problemAt(members, now, others)).toBeUndefined();
+    expect(await problemAt(members, now + minute + 1, others)).toBe('its addresses are not those of this gateway');
+    expect(await problemAt(members, now + minute + 2)).toBeUndefined();
+    expect(await problemAt(members, now + minute + 3, others)).toBeUndefined();
   });
 });

@@ -12,6 +12,7 @@ export interface MemberOptions {
   /** The file of its ledger. */
   readonly usage?: string;
   readonly spool?: string;
+  readonly members?: string;
   /** The file of the fleet's thread. */
   readonly worker?: URL;
 }
@@ -28,11 +29,11 @@ export interface Member {
 
 /** The ledger and the fleet of a gateway, without the gateway. */
 export async function startMember(store: string, options: MemberOptions = {}): Promise<Member> {
-  const { usage = join(temporaryFolder(), 'usage.db'), spool = '100MiB', worker } = options;
+  const { usage = join(temporaryFolder(), 'usage.db'), spool = '100MiB', members, worker } = options;
   const snapshot = snapshotFrom({
     routes: { '/v1': 'http://127.0.0.1:1' },
     usage: { store: usage },
-    fleet: { store, name: 'gw-1', heartbeat: '100ms', silent_after: '1s', spool },
+    fleet: { store, name: 'gw-1', heartbeat: '100ms', silent_after: '1s', spool, ...(members && { members }) },
   });
   if (snapshot.fleet === undefined) throw new Error('the snapshot has no fleet');
   const notices: string[] = [];
