@@ -25,7 +25,7 @@ export interface Operations {
   /** Sends the counts of all processes to the ledger. */
   flush?(): Promise<unknown>;
   readonly clock: Clock;
-  /** Samples that began at the start of the gateway; default: they begin now. */
+  /** The samples of the traffic since the start of the gateway. Absent: the admin listener takes its own. */
   readonly traffic?: TrafficSamples;
   /** The metrics of the OpenTelemetry exporter. */
   readonly exported?: () => readonly MetricValues[];

@@ -77,7 +77,7 @@ function addUsage(router: Router, { source, operations }: AdminContext): void {
 function addRetirement(router: Router, { source, operations }: AdminContext): void {
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
     const { fleet, usage, clock } = operations;
-    // The requests that ended before are in the answer.
+    // The answer contains every request that ended before this time.
     const askedAt = fleet?.now ?? 0;
     const flushed = async (): Promise<ServingReport> => {
       await operations.flush?.();
@@ -89,6 +89,7 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
       sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${unknownVersion(snapshot, [])}`);
       return;
     }
+    // `isStrict`: see `AskedSince`.
     const ask = async (isStrict: boolean): Promise<AnswerBody | AnswerProblem | undefined> => {
       const quiet = parseRetirementQuery(query) ?? snapshot.retire.quiet;
       const report = await flushed();

@@ -9,7 +9,7 @@ import { keepYoungGenerationSmall } from './start/process.ts';
 /** In the order of `--help`. Only the modules of the requested command are loaded: comparing two files needs no gateway. */
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   start: async () => {
-    // Before the modules are loaded, which would enlarge it by about 10 MB.
+    // Called first, because loading the modules would enlarge the young generation by about 10 MB.
     keepYoungGenerationSmall();
     return (await import('./commands/start.ts')).addStart;
   },

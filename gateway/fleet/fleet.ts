@@ -120,7 +120,7 @@ export class Fleet {
     return (this.outbox?.bytes ?? 0) / this.settings.spool;
   }
 
-  /** Notes a batch that is about to be added to the ledger. `since`: the counted requests ended after it, epoch ms. */
+  /** Notes a batch that is about to be added to the ledger. `since`: no request in it ended before this, epoch ms. */
   onBatch(batch: UsageBatch, since: number): void {
     this.#unsent.add(batch, since);
   }

@@ -31,7 +31,7 @@ export class UnsentCounts {
   /** Since when counts of an earlier run wait, epoch ms. Their versions are not known. */
   ofEarlierRun: number | undefined;
 
-  /** `since`: the calls in the batch ended after it, epoch ms. */
+  /** `since`: no call in the batch ended before it, epoch ms. */
   add(batch: UsageBatch, since: number): void {
     for (const version of new Set(batch.map((row) => row.version)))
       this.#added.set(version, Math.min(since, this.#added.get(version) ?? since));

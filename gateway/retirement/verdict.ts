@@ -115,7 +115,8 @@ function useReasons(facts: RetirementFacts): Remark[] {
     const text = `${made} in ${theLast(quiet)}, ${percent(share)} of all: ${clientsAndOthers(facts)}.`;
     return [{ code: 'clients_left', text }];
   }
-  // A stream that began before the quiet period is not counted in it. If there are clients below the share, it may be theirs.
+  // Each open request counts as use of its client. If no client counts, an ignored or failing client has sent it, or the ledger
+  // does not have it yet.
   if (uses.length > 0 || inFlight === 0) return [];
   const open = `/${version} has ${plural(inFlight, 'request')} in flight`;
   const text = `${open}, although no client called it in ${theLast(quiet)} (${notCounted}).`;

@@ -45,7 +45,7 @@ export interface Embedding {
 
 /**
  * A gateway without listeners of its own. `config` is the path of a routes.yaml, or an object of the same shape.
- * @throws ConfigError with every fault of the file
+ * @throws ConfigError with every fault of the file; UnreadableFileError if it cannot be read
  */
 export function embed(config: string | object, settings: EmbeddingSettings): Embedding {
   const { discovery, forwards, reload = false, notice = () => {} } = settings;

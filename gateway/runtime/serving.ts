@@ -48,8 +48,8 @@ export interface UsageSink {
   /** Hashes client secrets; the same in every process. It can change: see `Serving.resalt`. */
   readonly salt: string;
   /**
-   * `salt`: that of the tags in the batch. Counts from before a change of the salt may arrive after it. `since`: the counted
-   * requests ended after it, epoch ms.
+   * `salt`: that of the tags in the batch. Counts from before a change of the salt may arrive after the change. `since`: no
+   * request in the batch ended before it, epoch ms.
    */
   take(batch: UsageBatch, salt: string, since: number): void;
 }

@@ -43,7 +43,7 @@ export interface WorkerUsage {
   readonly batch: UsageBatch;
   /** The salt of the tags in the batch. */
   readonly salt: string;
-  /** The counted requests ended after it, epoch ms. */
+  /** No request in the batch ended before it, epoch ms. */
   readonly since: number;
 }
 

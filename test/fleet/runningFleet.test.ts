@@ -85,7 +85,7 @@ it('a gateway that hangs, is killed, is forgotten and leaves is seen as such by 
     'The fleet has no gateway gw-4.  These gateways are silent: gw-3.',
   );
 
-  // It was marked too early: once it is heard again, it counts again.
+  // It was marked too early: once it is heard again, it is no longer gone.
   expect(await ask(one, 'fleet', 'forget', 'gw-3', '--reason', 'its machine is broken')).toMatchObject({
     code: 0,
     stdout: 'gw-3 is marked as gone\n',

@@ -35,7 +35,7 @@ export const addFleet: AddCommand = (program, io, finish) => {
   command
     .command('forget')
     .description(
-      'Mark a silent gateway as gone, because it does not exist any more. While a gateway is silent, no version may be retired. A gateway that is heard again counts again.',
+      'Mark a silent gateway as gone, because it does not exist any more. While a gateway is silent, no version may be retired. A gateway that is heard again is no longer gone.',
     )
     .argument('<name>', 'name of the gateway, as version-gateway fleet lists it')
     .requiredOption('--reason <text>', 'why it does not exist any more; kept in the store')

@@ -236,15 +236,19 @@ function isInRange(type: string, range: string): boolean {
 function encodingOf(entry: Located, schema: Schema | undefined, type: string, documents: Documents): FieldEncoding {
   const keywords = isMap(entry.value) ? entry.value : {};
   const { contentType, allowReserved } = keywords;
-  const usual = schema && defaultContentType(schema, documents.isOpenApi30);
+  const defaultType = schema && defaultContentType(schema, documents.isOpenApi30);
   const statesType = typeof contentType === 'string';
   const statesStyle = allowsStyle(type, documents) && styleKeywords.some((keyword) => keywords[keyword] !== undefined);
   const headers = type.startsWith(urlencoded) ? {} : headersOf(below(entry, 'headers'), documents);
   return {
-    contentTypes: statesType ? contentType.split(',').map(normalizedType) : usual === undefined ? undefined : [usual],
+    contentTypes: statesType
+      ? contentType.split(',').map(normalizedType)
+      : defaultType === undefined
+        ? undefined
+        : [defaultType],
     statesType,
     writing:
-      statesType && !statesStyle && usual !== 'text/plain' ? 'content' : writingOf(keywords, statesStyle, schema),
+      statesType && !statesStyle && defaultType !== 'text/plain' ? 'content' : writingOf(keywords, statesStyle, schema),
     statesStyle,
     allowsReserved: statesStyle && allowReserved === true,
     others: canonical([headers, nestedKeywords.map((keyword) => substance(keywords[keyword]))]),
