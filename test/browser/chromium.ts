@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import chromium, { inflate } from '@sparticuz/chromium';
@@ -94,3 +95,15 @@ export const screens = [
   ['phone', 'light', 390],
   ['phone', 'dark', 390],
 ] as const;
+
+const axe = createRequire(import.meta.url).resolve('axe-core');
+
+/**
+ * The accessibility rules that a page breaks, each with the HTML of its elements. The page must be opened with `bypassCSP`.
+ * `within`: a selector. Only the violations are read from the browser: the whole report takes longer than the check.
+ */
+export async function violationsOn(page: Page, within = 'html'): Promise<[rule: string, elements: string[]][]> {
+  await page.addScriptTag({ path: axe });
+  return page.evaluate(`axe.run(${JSON.stringify(within)}, { resultTypes: ['violations'] })
+    .then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`);
+}

@@ -1,20 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { serve } from '../discovery/server.ts';
 import { activeLoad, gatewayRow } from '../fleet/gatewayRow.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
-import { launchChromium, networkChanged, open, screens } from './chromium.ts';
+import { launchChromium, networkChanged, open, screens, violationsOn } from './chromium.ts';
 import { fleetOf, now, type Scene, scene } from './dashboardGateway.ts';
 import { hostile, noUsage, sampleUsage } from './sampleUsage.ts';
 
-const axe = createRequire(import.meta.url).resolve('axe-core');
 // Screenshots to look at, overwritten by each run.
 const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'dashboard');
 // The pictures of the documentation are written there with SCREENSHOTS=docs/images.
@@ -73,9 +70,7 @@ describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
     // The page's policy forbids adding axe to it. Another test covers the policy.
     const { page } = await drawn({ ...options, bypassCSP: true });
     await page.screenshot({ path: join(screenshots, `${device}-${colorScheme}.png`), fullPage: true });
-    await page.addScriptTag({ path: axe });
-    const { violations } = await page.evaluate<AxeResults>('axe.run()');
-    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    expect(await violationsOn(page)).toEqual([]);
   });
 
   it('fits the screen, logs nothing, and sends requests to its own origin only', async () => {
@@ -752,9 +747,7 @@ describe('with an admin token', () => {
       const page = await naming({ names });
       await page.getByLabel('Name', { exact: true }).fill('Kiosk');
       await page.screenshot({ path: join(screenshots, 'naming.png') });
-      await page.addScriptTag({ path: axe });
-      const { violations } = await page.evaluate<AxeResults>('axe.run()');
-      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      expect(await violationsOn(page)).toEqual([]);
       await page.keyboard.press('Enter');
       await page.getByRole('dialog').waitFor({ state: 'hidden' });
       const text = '# Partners\nuser-agent:curl: cron # nightly\n"x-client-id:kiosk-eu": "Kiosk"\n';
@@ -792,9 +785,7 @@ describe('with an admin token', () => {
     await page.getByRole('alert').waitFor();
     await page.screenshot({ path: join(screenshots, `login-${device}-${colorScheme}.png`) });
     if (device === 'desktop' && colorScheme === 'light') await loginPicture(page);
-    await page.addScriptTag({ path: axe });
-    const { violations } = await page.evaluate<AxeResults>('axe.run()');
-    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    expect(await violationsOn(page)).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
   });
 });
@@ -854,9 +845,7 @@ describe('the gateways of a fleet', () => {
     await page.locator('#fleet-section').screenshot({ path: join(screenshots, `fleet-${device}-${colorScheme}.png`) });
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     expect(await page.evaluate<string[]>(overlaps)).toEqual([]);
-    await page.addScriptTag({ path: axe });
-    const { violations } = await page.evaluate<AxeResults>(`axe.run('#fleet-section')`);
-    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    expect(await violationsOn(page, '#fleet-section')).toEqual([]);
   });
 });
 
@@ -999,9 +988,7 @@ describe('the filter by gateway', () => {
     await page.screenshot({ path: join(screenshots, `filter-${device}-${colorScheme}.png`), fullPage: true });
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     expect(await page.evaluate<string[]>(overlaps)).toEqual([]);
-    await page.addScriptTag({ path: axe });
-    const { violations } = await page.evaluate<AxeResults>('axe.run()');
-    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    expect(await violationsOn(page)).toEqual([]);
   });
 });
 

@@ -1,13 +1,10 @@
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { serveDiscovery, snapshotWith } from '../discovery/server.ts';
-import { launchChromium, networkChanged, open, screens } from './chromium.ts';
+import { launchChromium, networkChanged, open, screens, violationsOn } from './chromium.ts';
 
-const axe = createRequire(import.meta.url).resolve('axe-core');
 // Screenshots to look at, overwritten by each run.
 const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'discovery');
 
@@ -54,9 +51,7 @@ describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
   it('has no accessibility violation', async () => {
     const { page } = await visit(options);
     await page.screenshot({ path: join(screenshots, `${device}-${colorScheme}.png`), fullPage: true });
-    await page.addScriptTag({ path: axe });
-    const { violations } = await page.evaluate<AxeResults>('axe.run()');
-    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    expect(await violationsOn(page)).toEqual([]);
   });
 
   it('fits the screen, logs nothing, and loads nothing from other hosts', async () => {

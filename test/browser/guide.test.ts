@@ -1,14 +1,11 @@
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type GuideOptions, giving, guided } from '../discovery/guides.ts';
 import { serveDiscovery } from '../discovery/server.ts';
-import { launchChromium, networkChanged, open, screens } from './chromium.ts';
+import { launchChromium, networkChanged, open, screens, violationsOn } from './chromium.ts';
 
-const axe = createRequire(import.meta.url).resolve('axe-core');
 // Screenshots to look at, overwritten by each run.
 const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'guide');
 
@@ -51,9 +48,7 @@ describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
     const { page } = await visit(options);
     await page.screenshot({ path: join(screenshots, `${device}-${colorScheme}.png`), fullPage: true });
     await page.locator('summary').click();
-    await page.addScriptTag({ path: axe });
-    const { violations } = await page.evaluate<AxeResults>('axe.run()');
-    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    expect(await violationsOn(page)).toEqual([]);
   });
 
   it('fits the screen, logs nothing, and loads nothing from other hosts', async () => {
