@@ -9,7 +9,7 @@ import { type AskedSince, type CountedCalls, countingNotes, type UnsentCounts, u
 // How long a question waits for the counts of other gateways. They answer within a heartbeat, by default 2 s.
 const settleMs = 6_000;
 const pollMs = 250;
-// A process passes on its counts this often. Those before it stopped to answer may be in its memory.
+// A process passes on its counts this often. Those of the time before it stopped answering may be in its memory.
 const flushMs = 5_000;
 
 /** A question about the calls of a version. */
