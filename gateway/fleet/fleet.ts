@@ -125,7 +125,7 @@ export class Fleet {
     this.#unsent.add(batch, since);
   }
 
-  /** Waits until the store has every count that the ledger has, at most a second. */
+  /** Writes the counts to the ledger, and then waits until the store has them, at most a second. */
   async flush(): Promise<void> {
     if (!this.storeUp) return;
     await this.#ledger.flush();
