@@ -10,6 +10,7 @@ export default defineConfig({
     // Generous, because a busy machine must not fail a test. Speed is measured as CPU time, or by the soak tests.
     testTimeout: 90_000,
     hookTimeout: 90_000,
+    expect: { poll: { timeout: 60_000 } },
     // Also on two cores: a file uses a third of a core on average, because it mostly waits for timers and other processes.
     maxWorkers: 5,
     // The gateway compiles into this folder, too, but only from its second file on. Tests start it hundreds of times.
