@@ -4,15 +4,10 @@ import { UnreadableFileError } from '../config/fault.ts';
 import { packageVersion } from '../shared/release.ts';
 import { AdminError } from './adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from './io.ts';
-import { keepYoungGenerationSmall } from './start/process.ts';
 
 /** In the order of `--help`. Only the modules of the requested command are loaded: comparing two files needs no gateway. */
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  start: async () => {
-    // Called first, because loading the modules would enlarge the young generation by about 10 MB.
-    keepYoungGenerationSmall();
-    return (await import('./commands/start.ts')).addStart;
-  },
+  start: async () => (await import('./commands/start.ts')).addStart,
   check: async () => (await import('./commands/check.ts')).addCheck,
   compat: async () => (await import('./commands/compat.ts')).addCompat,
   migrate: async () => (await import('./commands/migrate.ts')).addMigrate,

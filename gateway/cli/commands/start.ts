@@ -17,7 +17,7 @@ import { ThreadedLedger } from '../../usage/ledger/threadedLedger.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { configOption, listenArgument } from '../options.ts';
 import { banner, listenFailure } from '../start/messages.ts';
-import { shutDown, stopSignal } from '../start/process.ts';
+import { keepHeapSmall, shutDown, stopSignal } from '../start/process.ts';
 import { ReloadOnEdits, RoutesFile, type StartOptions } from '../start/routesFile.ts';
 
 /** How long the last counts may take to reach the shared store of a fleet. */
@@ -48,7 +48,9 @@ Exit codes
 /** Serves until SIGINT or SIGTERM, then drains. @throws UnreadableFileError */
 async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   if (cluster.isWorker) {
-    await (await import('../../runtime/worker.ts')).runWorker();
+    const { runWorker } = await import('../../runtime/worker.ts');
+    keepHeapSmall();
+    await runWorker();
     return 0;
   }
   // Handled from the beginning: process 1 of a container ignores signals without a handler.
@@ -72,6 +74,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   // While the thread of the ledger starts, this thread loads the modules that serve.
   const opening = ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
   const { startGateway } = await import('../../runtime/gateway.ts');
+  keepHeapSmall();
   const ledger = await opening;
   const edits = new ReloadOnEdits(file, io);
   let fleet: Fleet | undefined;
