@@ -6,10 +6,12 @@ import { scavenges } from './scavenges.ts';
 import type { Scenario } from './scenario.ts';
 import { smallJson } from './small-json.ts';
 import { soakRss } from './soak-rss.ts';
+import { start } from './start.ts';
 import { wireClient } from './wire-client.ts';
 
 export const scenarios: readonly Scenario[] = [
   smallJson,
+  start,
   bodies,
   routes,
   wireClient,

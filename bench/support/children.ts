@@ -32,8 +32,8 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Starts a server and waits until it accepts connections on `port`. */
-export async function startServer(command: Command, port: number, core: Core): Promise<Child> {
+/** Starts a server and waits until it accepts connections on `port`; tries every `attemptMs`. */
+export async function startServer(command: Command, port: number, core: Core, attemptMs?: number): Promise<Child> {
   const log = join(temporaryFolder(), 'stderr');
   const errors = openSync(log, 'w');
   const output = command.output === undefined ? 'ignore' : openSync(command.output, 'w');
@@ -51,9 +51,13 @@ export async function startServer(command: Command, port: number, core: Core): P
   ended.then(() => alive.delete(pid));
   const stop = () => stopTree(child, pid, ended);
   try {
-    await listening(port, () => {
-      if (!alive.has(pid)) throw new Error(`${command.program} ended: ${readFileSync(log, 'utf8').slice(-2000)}`);
-    });
+    await listening(
+      port,
+      () => {
+        if (!alive.has(pid)) throw new Error(`${command.program} ended: ${readFileSync(log, 'utf8').slice(-2000)}`);
+      },
+      attemptMs,
+    );
   } catch (error) {
     await stop();
     throw error;

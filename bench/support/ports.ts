@@ -12,13 +12,15 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
   return port;
 }
 
-/** Waits until `port` accepts connections. `check` may throw to end the wait. */
-export async function listening(port: number, check: () => void, timeoutMs = 20_000): Promise<void> {
+const timeoutMs = 20_000;
+
+/** Waits until `port` accepts connections; tries every `attemptMs`. `check` may throw to end the wait. */
+export async function listening(port: number, check: () => void, attemptMs = 50): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await accepts(port))) {
     check();
     if (Date.now() > deadline) throw new Error(`nothing listens on port ${port} after ${timeoutMs} ms`);
-    await sleep(50);
+    await sleep(attemptMs);
   }
 }
 
