@@ -14,7 +14,7 @@ import { skipped, waitForOk, waitUntil } from './support/stack.ts';
 const provided = inject('composeProject');
 const file = 'docker-compose.fleet.yml';
 
-describe.skipIf(skipped)(file, () => {
+describe.skipIf(skipped)(file, { timeout: 400_000 }, () => {
   const project = typeof provided === 'string' ? { folder: '', env: {}, hasOwnEngine: false } : provided;
   const compose = composeWith(project, [file]);
   const url = `http://127.0.0.1:${project.env['GATEWAY_PORT']}`;
@@ -46,7 +46,7 @@ describe.skipIf(skipped)(file, () => {
     const gateways = await compose.containers('gateway');
     expect(gateways).toHaveLength(3);
     for (const one of gateways)
-      await waitUntil(async () => (await heard(one)) === 3, 'three gateways to be heard', 60_000);
+      await waitUntil(async () => (await heard(one)) === 3, 'three gateways to be heard', 120_000);
     expect((await fetch(`http://127.0.0.1:${project.env['ADMIN_PORT']}/healthz`)).status).toBe(200);
   });
 
@@ -59,24 +59,24 @@ describe.skipIf(skipped)(file, () => {
         const { rows } = await command<UsageReport>(one, 'usage', '/v1');
         return rows.find(({ client }) => client === 'x-client-id:one-call')?.['requests'] === 1;
       };
-      await waitUntil(isCounted, 'the call in the shared ledger', 60_000);
+      await waitUntil(isCounted, 'the call in the shared ledger', 120_000);
     }
   });
 
   it('answers while one gateway is killed, and does not let a version be retired without its counts', async () => {
     const [killed = '', other = ''] = await compose.containers('gateway');
     const load = startLoad(`${url}/v2/cocktails/7`, 'load', 4);
-    await waitUntil(async () => load.responses.length > 100, '100 responses', 60_000);
+    await waitUntil(async () => load.responses.length > 100, '100 responses', 120_000);
     await compose.docker('kill', killed);
     const before = load.responses.length;
-    await waitUntil(async () => load.responses.length > before + 500, '500 further responses', 60_000);
+    await waitUntil(async () => load.responses.length > before + 500, '500 further responses', 120_000);
     const reason = `Gateway ${killed.slice(0, 12)} has not been heard for`;
     let verdict: VerdictJson | undefined;
     const isMissed = async (): Promise<boolean> => {
       verdict = await command<VerdictJson>(other, 'can-retire', '/v1');
       return verdict.reasons.some(({ text }) => text.startsWith(reason));
     };
-    await waitUntil(isMissed, 'the verdict to name the gateway', 60_000);
+    await waitUntil(isMissed, 'the verdict to name the gateway', 120_000);
     expect(verdict?.answer).toBe('not yet');
     const statuses = countByStatus(await load.stop());
     console.log(`one of three gateways was killed under load: ${JSON.stringify(statuses)}`);

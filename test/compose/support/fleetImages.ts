@@ -13,7 +13,8 @@ import type { ComposeProject } from './setup.ts';
  */
 const substitutes = `
 FROM ${baseName()} AS debian
-RUN apt-get update && apt-get install --yes --no-install-recommends haproxy postgresql && rm -rf /var/lib/apt/lists/*
+RUN echo 'Acquire::Retries "3";' > /etc/apt/apt.conf.d/retries && apt-get update && \\
+    apt-get install --yes --no-install-recommends haproxy postgresql && rm -rf /var/lib/apt/lists/*
 
 FROM debian AS front
 STOPSIGNAL SIGUSR1
@@ -56,7 +57,7 @@ export async function provideFleetImages({ env, hasOwnEngine }: ComposeProject, 
       writeFileSync(join(folder, 'Dockerfile'), substitutes);
       writeFileSync(join(folder, 'start.sh'), startStore);
       const args = ['build', '--network', 'host', '--target', service, '--tag', image, folder];
-      await outputOf('docker', args, docker, 240);
+      await outputOf('docker', args, docker, 400);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
