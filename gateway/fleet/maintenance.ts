@@ -11,27 +11,46 @@ import { foldingLock, partitionSizes, schemaName, setMeta, sumTables } from './s
 const maintenanceLock = 0x56474d54;
 // Partitions exist this long before their first row.
 const aheadMs = 40 * dayMs;
-// If a query reads a table for longer than this, the table is dropped an hour later.
+// If a query reads a table for longer than this, the table is dropped or sorted an hour later.
 const lockTimeout = '2s';
+// Few rows come to a partition later than this after its end.
+const settledMs = 2 * dayMs;
+// A partition cannot be read or written while it is sorted: a few seconds for one of this size.
+const largestSorted = 256 * 2 ** 20;
+const sortedAtOnce = 12;
 
 /**
- * Creates partitions ahead, applies the limits of names to yesterday and today, and deletes what is older than the
- * retention. Every gateway calls it hourly; it does nothing while another gateway does this. `now`: epoch ms.
+ * Creates partitions ahead, applies the limits of names to yesterday and today, deletes what is older than the retention, and
+ * sorts the rows of earlier months. Every gateway calls it hourly; it does nothing while another gateway does this. `now`: epoch ms.
  * @returns false if something is left to do, because another gateway does it or a query reads a table @throws StoreError
  */
 export async function maintainStore(store: Transactions, now: number, settings: LedgerSettings): Promise<boolean> {
   const create = `SELECT ${schemaName}.create_partitions($1, $2)`;
+  let isNewDay = false;
   const done = [
     await alone(store, (sql) => sql.query(create, [now - dayMs, now + aheadMs])),
     await alone(store, (sql) => foldExcess(sql, now, limitsOf(settings))),
     await alone(store, (sql) => deleteFormer(sql, settings.retention)),
-    await alone(store, (sql) => deleteOld(sql, now, settings.retention)).catch((error: unknown) => {
-      // 55P03: lock_not_available. A long query reads the table.
-      if (error instanceof StoreError && error.code === '55P03') return false;
-      throw error;
-    }),
+    await unlessRead(
+      alone(store, async (sql) => {
+        isNewDay = await deleteOld(sql, now, settings.retention);
+      }),
+    ),
+    await sortPartitions(store, now),
   ];
+  // Autovacuum analyzes partitions, but not the tables that they belong to.
+  for (const { name } of isNewDay ? sumTables : [])
+    done.push(await alone(store, (sql) => sql.query(`ANALYZE ${schemaName}.${name}`)));
   return done.every(Boolean);
+}
+
+/** False if a long query reads a table that is to be locked. @throws StoreError */
+async function unlessRead(work: Promise<boolean>): Promise<boolean> {
+  return work.catch((error: unknown) => {
+    // 55P03: lock_not_available.
+    if (error instanceof StoreError && error.code === '55P03') return false;
+    throw error;
+  });
 }
 
 /** Runs `work` in a transaction. @returns false if another gateway maintains the store */
@@ -63,13 +82,14 @@ async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<vo
   }
 }
 
-async function deleteOld(sql: Sql, now: number, retention: number): Promise<void> {
+/** Once a day. @returns whether this is the first time on this day */
+async function deleteOld(sql: Sql, now: number, retention: number): Promise<boolean> {
   const meta = await sql.query<{ key: string; value: string }>(`SELECT key, value FROM ${schemaName}.meta`);
   const known = new Map(meta.map(({ key, value }) => [key, Number(value)]));
   const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;
   // A longer retention does not bring back what was deleted.
   const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, known.get('kept_from') ?? 0);
-  if (known.get('hours_from') === hoursFrom && known.get('kept_from') === keptFrom) return;
+  if (known.get('hours_from') === hoursFrom && known.get('kept_from') === keptFrom) return false;
   await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
   for (const { name, length } of sumTables) {
     const isShort = length === 'hour' && !name.startsWith('version');
@@ -94,18 +114,65 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<void
   await sql.query(`DELETE FROM ${schemaName}.writers WHERE at < now() - $1::float8 * interval '1 ms'`, [2 * retention]);
   await setMeta(sql, 'hours_from', String(hoursFrom));
   await setMeta(sql, 'kept_from', String(keptFrom));
+  return true;
+}
+
+/**
+ * Sorts the rows of partitions whose time is over by their key, each partition once. Rows are stored in the order in which they
+ * were written, so that those of one version are spread over all pages, and a query on a version would read most of them.
+ * @returns false if another gateway maintains the store or a query reads a partition
+ */
+async function sortPartitions(store: Transactions, now: number): Promise<boolean> {
+  let unsorted: UnsortedPartition[] = [];
+  const isAlone = await alone(store, async (sql) => {
+    unsorted = await unsortedPartitions(sql, now);
+  });
+  for (const { name, key } of unsorted.slice(0, sortedAtOnce)) {
+    const sorted = alone(store, async (sql) => {
+      await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
+      await sql.query(`CLUSTER ${schemaName}.${name} USING ${key}`);
+    });
+    // A backup reads all partitions. Waiting for each of them would delay the gateways.
+    if (!(await unlessRead(sorted))) return false;
+  }
+  return isAlone;
+}
+
+interface UnsortedPartition {
+  readonly name: string;
+  /** The name of the index of the primary key. */
+  readonly key: string;
+}
+
+async function unsortedPartitions(sql: Sql, now: number): Promise<UnsortedPartition[]> {
+  const unsorted: UnsortedPartition[] = [];
+  for (const { name, length } of sumTables) {
+    // The hours of clients and routes are deleted after a few days.
+    if (length === 'hour') continue;
+    const rows = await sql.query<UnsortedPartition>(
+      `SELECT part.relname AS name, key.relname AS key FROM pg_inherits
+        JOIN pg_class AS part ON part.oid = inhrelid JOIN pg_index ON indrelid = inhrelid AND indisprimary
+        JOIN pg_class AS key ON key.oid = indexrelid
+        WHERE inhparent = '${schemaName}.${name}'::regclass AND NOT indisclustered
+          AND pg_relation_size(inhrelid) BETWEEN 1 AND ${largestSorted}`,
+    );
+    unsorted.push(...rows.filter((row) => endOf(row.name, length) <= now - settledMs));
+  }
+  return unsorted;
+}
+
+/** The end of a partition, epoch ms. Its name ends with its number. */
+function endOf(partition: string, length: Length): number {
+  return (Number(partition.slice(partition.lastIndexOf('_p') + 2)) + 1) * partitionSizes[length] * lengths[length];
 }
 
 /** Drops the partitions that end before `instant`, epoch ms. */
 async function dropPartitions(sql: Sql, table: string, length: Length, instant: number): Promise<void> {
-  const size = partitionSizes[length];
-  const end = Math.floor(instant / lengths[length]);
   const partitions = await sql.query<{ name: string }>(
     `SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
       WHERE inhparent = '${schemaName}.${table}'::regclass`,
   );
   for (const { name } of partitions) {
-    const number = Number(name.slice(name.lastIndexOf('_p') + 2));
-    if ((number + 1) * size <= end) await sql.query(`DROP TABLE ${schemaName}.${name}`);
+    if (endOf(name, length) <= instant) await sql.query(`DROP TABLE ${schemaName}.${name}`);
   }
 }

@@ -133,7 +133,7 @@ async function factsWithoutProblem(
   const failing = notIgnored.filter((one) => !isUsing(one, since));
   const uses = using.map(withOpenRequest);
   const routes = version ? (await queries.byRoute(name, hour)).filter(({ last }) => last >= since) : [];
-  const known = (await queries.totals(hour)).filter(
+  const known = (await queries.requests(hour)).filter(
     (one) => one.version === name || snapshot.versions.has(one.version),
   );
   const own = report.versions.find((one) => one.name === name);

@@ -80,14 +80,16 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
     );
   const clientsOf = (version: string, since: number) =>
     grouped(pick(since, version), ({ client }) => client).map(([client, own]) => use(client, names.get(client), own));
+  const totals = async (since: number) =>
+    grouped(pick(since), ({ version }) => version).map(([version, own]) => ({
+      ...use(version, undefined, own),
+      version,
+      clients: new Set(own.map(({ client }) => client)).size,
+    }));
   return {
     coveredSince: async () => thisHour - 35 * day,
-    totals: async (since) =>
-      grouped(pick(since), ({ version }) => version).map(([version, own]) => ({
-        ...use(version, undefined, own),
-        version,
-        clients: new Set(own.map(({ client }) => client)).size,
-      })),
+    totals,
+    requests: totals,
     byClient: async (version, since, isWanted = () => true) => clientsOf(version, since).filter(isWanted),
     newClients: async (version, since, isWanted) =>
       clientsOf(version, 0).filter((one) => one.first >= since && isWanted(one)),
@@ -133,6 +135,7 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
 export const noUsage: UsageQueries = {
   coveredSince: async () => undefined,
   totals: async () => [],
+  requests: async () => [],
   byClient: async () => [],
   newClients: async () => [],
   byRoute: async () => [],

@@ -18,13 +18,17 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-async function storeWith(rows: UsageBatch): Promise<Postgres> {
+async function storeWith(...batches: readonly UsageBatch[]): Promise<Postgres> {
   const sql = await Postgres.open({ store: await server.database(), passwordFile: undefined });
   await migrate(sql);
   await fleetSalt(sql, 'ours');
+  for (const rows of batches) await addTo(sql, rows);
+  return sql;
+}
+
+async function addTo(sql: Postgres, rows: UsageBatch): Promise<void> {
   const batch = { instance: randomUUID(), epoch: 1, seq: 1, began: now - day, seen: now, restarted: undefined };
   await writeBatch(sql, { ...batch, salt: 'ours', rows: JSON.stringify(rows) });
-  return sql;
 }
 
 /** Every row of a table, with names for ids and sorted, from either database. */
@@ -92,6 +96,96 @@ describe('maintainStore', () => {
     expect(await sql.query('SELECT COUNT(*) AS count FROM version_gateway.client_day')).toEqual([{ count: 2 }]);
     expect(await maintainStore(sql, now, limits)).toBe(true);
     expect(await sql.query('SELECT COUNT(*) AS count FROM version_gateway.client_day')).toEqual([{ count: 1 }]);
+    await sql.close();
+  });
+
+  describe('sorting', () => {
+    // The first day of a partition of days that ended two months ago.
+    const begin = Math.floor((now - 100 * day) / (30 * day)) * 30 * day;
+    const calls = (version: string, after: number) => [
+      row(version, 'b', begin + after * day, { route: 'GET /b' }),
+      row(version, 'a', begin + after * day, { route: 'GET /a' }),
+    ];
+    // The ids of the versions are in the order of these batches.
+    const batches = [
+      calls('v9', 2),
+      calls('v1', 1),
+      calls('v9', 1),
+      calls('v1', 0),
+      calls('v9', 0),
+      [row('v1', 'a', now)],
+    ];
+    const keys = { client_day: 'version, span, item', pair_day: 'version, span, client, route' };
+
+    /** The rows of a table in the order in which they are stored, and in that of the key. */
+    async function orders(sql: Postgres, table: keyof typeof keys): Promise<{ stored: object[]; byKey: object[] }> {
+      const rows = `SELECT * FROM version_gateway.${table} WHERE span < ${now / day - 40} ORDER BY`;
+      return { stored: await sql.query(`${rows} tableoid, ctid`), byKey: await sql.query(`${rows} ${keys[table]}`) };
+    }
+
+    async function contents(sql: Postgres): Promise<object> {
+      const rows = Object.entries(tables).map(async ([table, query]) => {
+        return [table, await sql.query(query.replaceAll('@', 'version_gateway.'))];
+      });
+      return Object.fromEntries(await Promise.all(rows));
+    }
+
+    /** By the name of the partition; the file changes when a table is written anew. */
+    const files = `SELECT relname AS name, relfilenode AS file FROM pg_class
+      WHERE relname ~ '_p\\d+$' AND relkind = 'r' ORDER BY relname`;
+    const roomy = { ...limits, maxClients: 100, maxRoutes: 100 };
+
+    it('sorts the rows of each partition by their key after its end, once, and loses none', async () => {
+      const sql = await storeWith(...batches);
+      for (const table of ['client_day', 'pair_day'] as const) {
+        const { stored, byKey } = await orders(sql, table);
+        expect(stored).not.toEqual(byKey);
+      }
+      const before = await contents(sql);
+      await maintainStore(sql, now, roomy);
+      for (const table of ['client_day', 'pair_day'] as const) {
+        const { stored, byKey } = await orders(sql, table);
+        expect(stored).toEqual(byKey);
+        expect(stored.length).toBeGreaterThanOrEqual(10);
+      }
+      // Hours are kept for a few days only.
+      const hours = { client_hour: [], pair_hour: [] };
+      expect({ ...(await contents(sql)), ...hours }).toEqual({ ...before, ...hours });
+      const current = `version_gateway.client_day_p${Math.floor(now / day / 30)}`;
+      expect(
+        await sql.query('SELECT indisclustered AS sorted FROM pg_index WHERE indrelid = $1::regclass', [current]),
+      ).toEqual([{ sorted: false }]);
+      const sorted = await sql.query(files);
+      await addTo(sql, calls('v9', 0));
+      await maintainStore(sql, now + 2 * day, roomy);
+      expect(await sql.query(files)).toEqual(sorted);
+      const sum = `SELECT SUM(requests) AS sum FROM version_gateway.client_day WHERE span = ${begin / day}`;
+      expect(await sql.query(sum)).toEqual([{ sum: 6 }]);
+      await sql.close();
+    });
+
+    it('leaves a partition that a query reads for the next time', async () => {
+      const sql = await storeWith(...batches);
+      const partition = `version_gateway.client_day_p${begin / day / 30}`;
+      await sql.transaction(async (reading) => {
+        await reading.query(`SELECT * FROM ${partition}`);
+        await maintainStore(sql, now, roomy);
+      });
+      const { stored, byKey } = await orders(sql, 'client_day');
+      expect(stored).not.toEqual(byKey);
+      await maintainStore(sql, now, roomy);
+      expect((await orders(sql, 'client_day')).stored).toEqual(byKey);
+      await sql.close();
+    });
+  });
+
+  it('gives PostgreSQL statistics of the partitioned tables once a day', async () => {
+    const sql = await storeWith([row('v1', 'a', now), row('v1', 'b', now), row('v2', 'a', now - day)]);
+    const statistics = `SELECT attname AS column FROM pg_stats
+      WHERE tablename = 'client_day' AND inherited AND attname IN ('version', 'item') ORDER BY attname`;
+    expect(await sql.query(statistics)).toEqual([]);
+    await maintainStore(sql, now, limits);
+    expect(await sql.query(statistics)).toEqual([{ column: 'item' }, { column: 'version' }]);
     await sql.close();
   });
 

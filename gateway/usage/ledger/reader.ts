@@ -87,13 +87,19 @@ export class LedgerReader implements UsageQueries {
   }
 
   async totals(since: number, until: number = endless): Promise<readonly VersionTotal[]> {
-    const spans = await this.#reads.spans(since, until, 'version');
-    if (spans.length === 0) return [];
-    const rows = await this.#reads.sums('version', spans);
+    const rows = await this.requests(since, until);
+    if (rows.length === 0) return [];
     const clients = await this.#reads.clientCounts(await this.#reads.spans(since, until, 'client'));
-    return byRequests(
-      rows.map(({ id, name, first: _first, ...sums }) => ({ ...sums, version: name, clients: clients.get(id) ?? 0 })),
-    );
+    return rows.map(({ id, ...total }) => ({ ...total, clients: clients.get(id) ?? 0 }));
+  }
+
+  async requests(
+    since: number,
+    until: number = endless,
+  ): Promise<readonly (Omit<VersionTotal, 'clients'> & { readonly id: number })[]> {
+    const spans = await this.#reads.spans(since, until, 'version');
+    const rows = spans.length === 0 ? [] : await this.#reads.sums('version', spans);
+    return byRequests(rows.map(({ name, first: _first, ...sums }) => ({ ...sums, version: name })));
   }
 
   async byClient(
@@ -110,19 +116,21 @@ export class LedgerReader implements UsageQueries {
     isWanted: (one: ClientCounts) => boolean,
   ): Promise<readonly ClientUse[]> {
     const used = await this.#reads.lastUsedByClient(version, since);
-    return used.size === 0 ? [] : this.#usesOf(version, since, isWanted, used, [...used.keys()]);
+    return used.size === 0
+      ? []
+      : this.#usesOf(version, since, (one) => one.used !== undefined && isWanted(one), used, since);
   }
 
-  /** `used`: the last use by each client. `clients`: only those with these ids. */
+  /** `used`: the last use by each client. `firstFrom`: only clients first seen since then. */
   async #usesOf(
     version: string,
     since: number,
     isWanted: (one: ClientCounts) => boolean,
     used: ReadonlyMap<number, number>,
-    clients?: number[],
+    firstFrom?: number,
   ): Promise<readonly ClientUse[]> {
     const spans = await this.#reads.spans(since, endless, 'client');
-    const counted = byRequests(await this.#reads.sums('client', spans, version, clients)).map(
+    const counted = byRequests(await this.#reads.sums('client', spans, version, firstFrom)).map(
       ({ id, name: client, ...sums }) => {
         return { id, counts: { ...sums, client, name: this.#names.nameOf(client), used: used.get(id) } };
       },

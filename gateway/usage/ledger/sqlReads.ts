@@ -9,7 +9,6 @@ import type { DayOfClients } from './usualPauses.ts';
 export type NamedSums = UsageSums & { readonly id: number; readonly name: string; readonly first: number };
 
 const maxRoutesPerClient = 5;
-
 const otherClientsId = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
 
 /**
@@ -51,22 +50,23 @@ export class SqlReads {
     return this.#database.all('SELECT began, seen FROM runs ORDER BY seen DESC');
   }
 
-  /** The sums of each version, or of each client or route of `version`. `items`: only of those with these ids. */
-  async sums(subject: Subject, spans: readonly Spans[], version?: string, items?: number[]): Promise<NamedSums[]> {
+  /** The sums of each version, or of each client or route of `version`. `firstFrom`: only of clients first seen since. */
+  async sums(subject: Subject, spans: readonly Spans[], version?: string, firstFrom?: number): Promise<NamedSums[]> {
     const outcomes = (await this.#hasOutcomes()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
     const id = subject === 'version' ? 'version' : 'item';
     const versions = await this.#idsOf(version);
+    const [isNew, since] = firstFrom === undefined ? ['', []] : [isNewClient, [versions[0] ?? 0, firstFrom]];
     const parts = spans.map(
       ({ length }) => `SELECT ${id} AS id, requests, errors, served, ${outcomes},
         ${startOf(length)} + first AS first, ${startOf(length)} + last AS last
-        FROM ${subject}_${length} WHERE version ${this.#isInList} AND span BETWEEN ? AND ? ${items ? `AND item ${this.#isInList}` : ''}`,
+        FROM ${subject}_${length} WHERE version ${this.#isInList} AND span BETWEEN ? AND ? ${isNew}`,
     );
     const sums = `SELECT id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(served) AS served,
       SUM(failing) AS failing, SUM(refused) AS refused, MIN(first) AS first, MAX(last) AS last
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY id`;
     return this.#database.all(
       `SELECT sums.*, name FROM (${sums}) AS sums JOIN ${subject}s USING (id) ORDER BY id`,
-      spans.flatMap(({ from, to }) => [versions, from, to, ...(items ? [items] : [])]),
+      spans.flatMap(({ from, to }) => [versions, from, to, ...since]),
     );
   }
 
@@ -209,8 +209,7 @@ export class SqlReads {
   async lastUsed(withoutClients: readonly number[]): Promise<ReadonlyMap<string, number>> {
     const used = await this.#used();
     const rows = await this.#database.all<{ version: string; used_at: number }>(
-      `SELECT name AS version, MAX(${used}) AS used_at FROM version_client
-        JOIN versions ON versions.id = version
+      `SELECT name AS version, MAX(${used}) AS used_at FROM version_client JOIN versions ON versions.id = version
         WHERE NOT (client ${this.#isInList}) GROUP BY version HAVING MAX(${used}) > 0`,
       [withoutClients],
     );
@@ -288,6 +287,7 @@ export class SqlReads {
   }
 }
 
+const isNewClient = 'AND item IN (SELECT client FROM version_client WHERE version = ? AND first >= ?)';
 const pastClientIds = `SELECT client FROM version_client WHERE version = ? AND used > 0 AND used < ?`;
 
 function listOf({ from, to }: Pick<Spans, 'from' | 'to'>): number[] {
