@@ -169,7 +169,7 @@ describe('maintainStore', () => {
       const partition = `version_gateway.client_day_p${begin / day / 30}`;
       await sql.transaction(async (reading) => {
         await reading.query(`SELECT * FROM ${partition}`);
-        await maintainStore(sql, now, roomy);
+        expect(await maintainStore(sql, now, roomy)).toBe(false);
       });
       const { stored, byKey } = await orders(sql, 'client_day');
       expect(stored).not.toEqual(byKey);

@@ -210,7 +210,7 @@ export class SqlReads {
     const used = await this.#used();
     const rows = await this.#database.all<{ version: string; used_at: number }>(
       `SELECT name AS version, MAX(${used}) AS used_at FROM version_client JOIN versions ON versions.id = version
-        WHERE NOT (client ${this.#isInList}) GROUP BY version HAVING MAX(${used}) > 0`,
+        WHERE NOT (client ${this.#isInList}) GROUP BY name HAVING MAX(${used}) > 0`,
       [withoutClients],
     );
     return new Map(rows.map((row) => [row.version, row.used_at]));

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { FleetLedger } from '../../gateway/fleet/ledger.ts';
+import { maintainStore } from '../../gateway/fleet/maintenance.ts';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
+import { writeBatch } from '../../gateway/fleet/shipper.ts';
+import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
+import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
+import type { UsageRow } from '../../gateway/usage/usageRow.ts';
+import { day, hour, ledgerWith, row } from '../support/ledgerWith.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+
+const now = Date.parse('2026-11-20T10:30:00Z');
+const limits = { store: '', retention: 400 * day, maxClients: 100, maxRoutes: 100 };
+const versions = ['v1', 'v2', 'v3'];
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+/** Calls of 150 days. Some clients began late, some stopped, and one always fails. */
+function calls(): UsageRow[] {
+  return Array.from({ length: 600 }, (_one, index) => {
+    const client = index % 13;
+    const age = ((index * 7919) % 150) * day + ((index * 31) % 24) * hour;
+    const isBegun = client % 3 !== 1 || age < 60 * day;
+    const isStopped = client % 3 === 2 && age < 60 * day;
+    const at = now - (isBegun && !isStopped ? age : isBegun ? 70 * day : 50 * day);
+    const requests = 1 + ((index * index) % 997);
+    const failing = client === 12 ? requests : index % 5 === 0 ? 1 : 0;
+    return row(versions[index % 3] ?? '', `client ${client}`, at, {
+      requests,
+      failing,
+      errors: failing,
+      route: `GET /${index % 4}`,
+      used: failing === requests ? 0 : at,
+    });
+  });
+}
+
+/** Rows of equal rank are in the order of ids, which differ. */
+function inOrder<Row extends object>(rows: readonly Row[]): string[] {
+  return rows.map((one) => JSON.stringify(Object.entries(one).sort())).sort();
+}
+
+/** The answers to all queries, by period. */
+async function answers(queries: UsageQueries): Promise<Record<string, readonly unknown[]>[]> {
+  const all: Record<string, readonly unknown[]>[] = [];
+  for (const days of [3, 45, 100]) {
+    const since = now - days * day;
+    all.push({
+      lastUsed: inOrder([...(await queries.lastUsed())]),
+      totals: inOrder(await queries.totals(since)),
+      until: inOrder(await queries.totals(since, now - 2 * day)),
+      requests: inOrder(await queries.requests(since)),
+      clients: inOrder(await queries.byClient('v1', since)),
+      newClients: inOrder(await queries.newClients('v1', since, () => true)),
+      routes: inOrder(await queries.byRoute('v2', since)),
+      hours: await queries.series('hour', since, 'v3'),
+      days: await queries.series('day', since),
+      clientDays: inOrder(await queries.clientSeries('v3', ['client 1', 'client 2', 'client 12'], since)),
+      past: inOrder(await queries.pastClients('v1', since, now, 7 * day)),
+      movement: inOrder(await queries.movement('v1', 'v2', since)),
+      folded: [await queries.folded(since)],
+    });
+  }
+  expect(queries.problem).toBeUndefined();
+  return all;
+}
+
+it('answers as the ledger of one gateway does, also after the maintenance', async () => {
+  const rows = calls();
+  const { ledger, queries } = ledgerWith(rows, now - 200 * day);
+  const store = await server.database();
+  const postgres = await Postgres.open({ store, passwordFile: undefined });
+  onTestFinished(() => postgres.close());
+  await migrate(postgres);
+  await fleetSalt(postgres, 'ours');
+  const sender = { instance: randomUUID(), epoch: 1, began: now - 200 * day, seen: now, restarted: undefined };
+  for (let seq = 1; seq <= 5; seq++) {
+    const batch = rows.filter((_row, index) => index % 5 === seq - 1);
+    await writeBatch(postgres, { ...sender, seq, salt: 'ours', rows: JSON.stringify(batch) });
+  }
+  const shared = new LedgerReader(await FleetLedger.open({ store, passwordFile: undefined }));
+  onTestFinished(() => shared.close());
+  const before = await answers(queries);
+  expect(await shared.snapshot(() => answers(shared))).toEqual(before);
+
+  ledger.maintain(now);
+  // The maintenance sorts a few partitions each time.
+  for (let times = 0; times < 5; times++) await maintainStore(postgres, now, limits);
+  const unsorted = await postgres.query(
+    `SELECT indrelid::regclass AS name FROM pg_index JOIN pg_inherits ON inhrelid = indrelid
+      WHERE indisprimary AND NOT indisclustered AND inhparent = 'version_gateway.client_day'::regclass
+        AND pg_relation_size(indrelid) > 0`,
+  );
+  expect(unsorted).toHaveLength(1);
+  const after = await answers(queries);
+  expect(await shared.snapshot(() => answers(shared))).toEqual(after);
+  // A query that answers nothing would be equal, too.
+  for (const name of Object.keys(after[0] ?? {}))
+    expect(Math.max(...after.map((one) => one[name]?.length ?? 0)), name).toBeGreaterThan(0);
+});
