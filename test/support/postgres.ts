@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
@@ -101,7 +101,7 @@ export async function startStore() {
 /** A data folder as initdb makes it. It is made once for each release and user, because a copy takes a tenth of the time. */
 function emptyData(bin: string): string {
   const version = execFileSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8' });
-  const folder = join(tmpdir(), `vg-postgres-data-${version.replace(/[^\w.]+/g, '-')}${userInfo().uid}`);
+  const folder = join(tmpdir(), `vg-postgres-data-${version.replace(/[^\w.]+/g, '-')}${process.getuid?.()}`);
   if (existsSync(folder)) return folder;
   const part = mkdtempSync(`${folder}-`);
   if (isRoot) chownSync(part, nobody, nobody);
