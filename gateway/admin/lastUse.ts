@@ -35,7 +35,7 @@ export class LastUse {
     const versions = report.versions.map((one) => {
       const version = snapshot.versions.get(one.name);
       const known = this.#known.get(one.name);
-      // The ledger's last request of a retired version was answered 410.
+      // In the ledger, the last request of a retired version may be one that was answered 410.
       if (!version || stageOf(version, now) === 'retired') return one;
       const times = [known?.lastRequest, one.lastInFlight].filter((at): at is number => at !== undefined && at <= now);
       const lastInFlight = times.length === 0 ? undefined : Math.max(...times);

@@ -188,8 +188,8 @@ async function pastClients(
 ) {
   const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
   // Pauses are computed from days.
-  const least = snapshot.retire.rhythm === 'on' && quiet >= dayMs ? quiet : undefined;
-  const past = (await queries.pastClients(version, since, now, least)).filter((one) => !isIgnored(one));
+  const shortestPause = snapshot.retire.rhythm === 'on' && quiet >= dayMs ? quiet : undefined;
+  const past = (await queries.pastClients(version, since, now, shortestPause)).filter((one) => !isIgnored(one));
   const isExpected = ({ last, usualPause = 0 }: PastClient): boolean => now - last <= overduePauses * usualPause;
   return { infrequent: past.filter(isExpected), gone: past.filter((one) => !isExpected(one)) };
 }

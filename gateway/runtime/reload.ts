@@ -177,7 +177,8 @@ const skewMs = 5_000;
 
 /**
  * How the versions are used now, for the reload guard. The rules are those of `can-retire`, as far as the ledger answers.
- * `now`: epoch ms. `fleet`: the other gateways. `ending`: the versions of which the calls to other gateways must be known.
+ * `now`: epoch ms. `fleet`: the other gateways. `ending`: the versions that the edit ends. For these, the function
+ * waits a few seconds at most for the calls to other gateways.
  */
 export async function versionUsage(
   snapshot: Snapshot,
@@ -215,7 +216,8 @@ export async function versionUsage(
       return times.length === 0 ? undefined : Math.max(...times);
     },
     clients: (name) => recorded.get(name)?.clients,
-    // A store that is lost between two heartbeats is first noticed here. This gateway does not know the calls of the others.
+    // `problem`: the query may notice before the next heartbeat that the store is lost. Then the calls to other gateways are
+    // unknown.
     gap: (name) => fleet && (fleet.gap(snapshot.guard.quiet) ?? problem ?? missing?.get(name)),
   };
 }

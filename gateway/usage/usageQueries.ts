@@ -30,10 +30,10 @@ export interface UsageQueries {
   /** The last use of each version, without the clients for which `isIgnored` returns true. */
   lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): Promise<ReadonlyMap<string, number>>;
   /**
-   * Clients that used a version before `until` and not since, the latest first. `least`: only pauses of about this length
-   * or longer count as usual pauses; undefined: pauses are not computed.
+   * Clients that used a version before `until` and not since, the latest first. `shortestPause`: only pauses of about this
+   * length or longer count as usual pauses; undefined: pauses are not computed.
    */
-  pastClients(version: string, until: number, now: number, least?: number): Promise<readonly PastClient[]>;
+  pastClients(version: string, until: number, now: number, shortestPause?: number): Promise<readonly PastClient[]>;
   /** Every client of either version with its requests to each, without `other clients`. */
   movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]>;
   /** Why the ledger cannot be written or read; undefined: it can. */
@@ -117,7 +117,7 @@ export interface PastClient {
   readonly first: number;
   /** The last use of the version. */
   readonly last: number;
-  /** The usual pause between requests; undefined: it is shorter than `least`, or there are too few pauses. */
+  /** The usual pause between requests; undefined: it is shorter than `shortestPause`, or there are too few pauses. */
   readonly usualPause: number | undefined;
 }
 

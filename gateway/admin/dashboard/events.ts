@@ -6,7 +6,7 @@ const maxStreams = 32;
 const pollMs = 1_000;
 /** An unchanged status is repeated after this time, so that the page detects a dead connection. */
 const repeatMs = 5_000;
-/** Times that every heartbeat of a fleet changes. They alone are no change of the status. */
+/** Fields that every heartbeat of a fleet changes. A status that differs only in these counts as unchanged. */
 const heartbeatTimes = new Set(['now', 'heard', 'clock_skew_ms']);
 /** A client that does not read is disconnected at this many unread bytes. */
 const maxUnreadBytes = 1_048_576;
@@ -28,7 +28,7 @@ export class StatusEvents {
   #isPolling = false;
   /** True if a stream was opened since the last event. */
   #hasNewStream = false;
-  /** The last status that was sent, without these times. */
+  /** The last status that was sent, without the fields in `heartbeatTimes`. */
   #lastStatus = '';
   #lastSentAt = 0;
 

@@ -28,7 +28,7 @@ export interface ComparisonOptions {
 
 export interface ComparisonResult {
   readonly report: CompatReport;
-  /** Relative names of contracts start here. */
+  /** The names of contracts are relative to it. */
   readonly folder: string;
 }
 

@@ -72,7 +72,7 @@ export async function compareRoutes(
   return { report: { pairs, stale: exemptions.stale, off: rulesOff(levels), notes }, folder: base };
 }
 
-/** Where relative names start: `cwd`, or the folder of the routes.yaml if it is in another Git working tree. */
+/** The folder that names are relative to: `cwd`, or that of the routes.yaml if it is in another Git working tree. */
 function baseOf(folder: string, cwd: string): string {
   return folder === cwd || workingTreeOf(folder) === workingTreeOf(cwd) ? cwd : folder;
 }
@@ -109,7 +109,7 @@ class EarlierContracts {
   /** Absolute paths by version name. */
   readonly #files: ReadonlyMap<string, string>;
 
-  /** @param file the routes.yaml, absolute @param base where relative names start @throws CompareError */
+  /** @param file the routes.yaml, absolute @param base the folder that names are relative to @throws CompareError */
   constructor(ref: string, file: string, base: string, env: NodeJS.ProcessEnv) {
     this.#ref = ref;
     this.#base = base;
@@ -154,7 +154,7 @@ function mapIn(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 const callWindowMs = 30 * 86_400_000;
-// A pipeline may not reach the store of the fleet.
+// Short, because a CI job may have no access to the store of the fleet.
 const storeTimeoutMs = 10_000;
 
 interface Calls {
@@ -165,7 +165,7 @@ interface Calls {
 
 interface CallsInLedger {
   readonly callsOf: JudgeSettings['callsOf'];
-  /** Why the store of a fleet cannot be read. Without a fleet there may be no ledger yet. */
+  /** Why the store of a fleet cannot be read. Undefined without a fleet: the ledger may not exist yet. */
   readonly problem: string | undefined;
 }
 

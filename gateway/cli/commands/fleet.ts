@@ -100,7 +100,7 @@ function importText(file: string, outcome: ImportOutcome): string {
   const folded =
     foreignTags === 0
       ? ''
-      : `\nThe fleet makes tags with another salt: ${plural(foreignTags, 'client')} with a tag counted as other clients`;
+      : `\nCounted as other clients, because the fleet makes tags with another salt: ${plural(foreignTags, 'client')} with a tag`;
   return `${grouped(requests)} requests imported${period}${folded}`;
 }
 

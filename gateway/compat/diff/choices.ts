@@ -204,9 +204,7 @@ function addStructureChange(pair: SchemaPair, best: Comparison | undefined): voi
   pair.addChange('structure', 'changed', '', ...places, cause && { is: 'cause', ...cause });
 }
 
-// A `oneOf` rejects values that match two of its alternatives.
-
-// If there are more pairs, no overlap is searched for.
+// If there are more pairs of alternatives, overlaps between them are not searched for.
 const mostPairs = 400;
 const scalars: ReadonlySet<JsonType> = new Set(['boolean', 'integer', 'number', 'string']);
 

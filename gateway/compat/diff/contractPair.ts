@@ -114,7 +114,7 @@ class SchemaComparer {
     return into;
   };
 
-  /** Each schema is expanded once: it is compared with every alternative of another. */
+  /** Keeps the result, because a schema may be compared with many others. */
   readonly #expand = (schema: Schema): readonly Schema[] | undefined => {
     if (!this.#expanded.has(schema)) this.#expanded.set(schema, expandAlternatives(schema));
     return this.#expanded.get(schema);

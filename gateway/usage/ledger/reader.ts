@@ -17,7 +17,7 @@ import { beginOf, endless, hourMs } from './spans.ts';
 import { type NamedSums, SqlReads } from './sqlReads.ts';
 import { usualPauses } from './usualPauses.ts';
 
-// A gap between two runs up to this length counts as covered, but at most this share of a quiet period.
+// A gap between two runs counts as covered if it is at most this long, and at most this share of the quiet period.
 const maxGapMs = hourMs;
 const maxGapShare = 0.1;
 // Computing the routes of thousands of clients takes longer than a person waits.
@@ -190,10 +190,15 @@ export class LedgerReader implements UsageQueries {
     return this.#reads.lastUsed(ignored.map(({ id }) => id));
   }
 
-  async pastClients(version: string, until: number, now: number, least?: number): Promise<readonly PastClient[]> {
+  async pastClients(
+    version: string,
+    until: number,
+    now: number,
+    shortestPause?: number,
+  ): Promise<readonly PastClient[]> {
     const rows = await this.#reads.pastClients(version, until);
-    const days = least === undefined ? [] : await this.#reads.pastClientDays(version, until, now);
-    const pauses = usualPauses(days, least ?? 0);
+    const days = shortestPause === undefined ? [] : await this.#reads.pastClientDays(version, until, now);
+    const pauses = usualPauses(days, shortestPause ?? 0);
     return rows
       .filter(isSingleClient)
       .map(({ id, ...row }) => ({ ...row, name: this.#names.nameOf(row.client), usualPause: pauses.get(id) }));

@@ -14,9 +14,9 @@ const minShareOfLongPauses = 1 / 20;
 
 /**
  * The usual pause between the requests of each client, by the client's id. Only clients that usually pause for about
- * `least` ms or longer have one. `days`: oldest first.
+ * `shortestPause` ms or longer have one. `days`: oldest first.
  */
-export function usualPauses(days: readonly DayOfClients[], least: number): Map<number, number> {
+export function usualPauses(days: readonly DayOfClients[], shortestPause: number): Map<number, number> {
   const clients = new Map<number, { last: number; pauses: number; long: number[] }>();
   for (const { span, items } of days) {
     for (const item of items.split(',')) {
@@ -28,7 +28,7 @@ export function usualPauses(days: readonly DayOfClients[], least: number): Map<n
       }
       const pause = span * dayMs + first - known.last;
       known.pauses += 1;
-      if (pause >= tolerance * least) known.long.push(pause);
+      if (pause >= tolerance * shortestPause) known.long.push(pause);
       known.last = span * dayMs + last;
     }
   }

@@ -77,7 +77,7 @@ describe('fleet import', () => {
     expect(await runIn('.', ['fleet', 'import', files[1]?.file ?? '', '--store', store])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining(
-        'The fleet makes tags with another salt: 1 client with a tag counted as other clients',
+        'Counted as other clients, because the fleet makes tags with another salt: 1 client with a tag',
       ),
     });
   });
