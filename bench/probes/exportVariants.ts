@@ -3,7 +3,7 @@
  * OTLP. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets them.
  */
 
-import { keepHeapSmall } from '../../gateway/cli/start/process.ts';
+import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { OtlpExporter } from '../../gateway/otlp/exporter.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
@@ -15,7 +15,7 @@ const [port = '', backendPort, folder = '', collectorPort] = process.argv.slice(
 const upstream = `http://127.0.0.1:${backendPort}`;
 const otlp = `http://127.0.0.1:${collectorPort}`;
 
-keepHeapSmall();
+keepYoungGenerationSmall();
 const notice = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Without a ledger and an access log, so that the cost of the export is a larger share. */

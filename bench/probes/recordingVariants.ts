@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path';
-import { keepHeapSmall } from '../../gateway/cli/start/process.ts';
+import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { sinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
@@ -16,7 +16,7 @@ import { dates } from '../support/workload.ts';
 const [port = '', backendPort, folder = ''] = process.argv.slice(2);
 const upstream = `http://127.0.0.1:${backendPort}`;
 
-keepHeapSmall();
+keepYoungGenerationSmall();
 const snapshot = snapshotFrom({
   routes: { '/v1': { upstream, ...dates }, '/v2': upstream },
   gateway: { listen: `127.0.0.1:${port}` },

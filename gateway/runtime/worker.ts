@@ -1,4 +1,5 @@
 import type { SendHandle } from 'node:child_process';
+import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { HostPort } from '../config/snapshot.ts';
@@ -17,6 +18,8 @@ import type {
   WorkerRequest,
   WorkerUsage,
 } from './workerMessages.ts';
+
+export const { isWorker } = cluster;
 
 /** Runs this process as a worker. It handles the requests of the primary until it has drained, or the primary is gone. */
 export async function runWorker(): Promise<void> {

@@ -1,13 +1,14 @@
-import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { readAccepted, writeAccepted } from '../../config/acceptedConfig.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
 import { guardReload } from '../../lifecycle/reloadGuard.ts';
-import type { RunningGateway } from '../../runtime/gateway.ts';
+import { type RunningGateway, startGateway } from '../../runtime/gateway.ts';
+import { serveInProcess } from '../../runtime/inProcess.ts';
 import { ledgerSettingsOf } from '../../runtime/ledgerMaintenance.ts';
 import { tooFewOpenFiles } from '../../runtime/openFiles.ts';
 import type { Serve } from '../../runtime/serving.ts';
+import { isWorker, runWorker } from '../../runtime/worker.ts';
 import { WorkerPool } from '../../runtime/workerPool.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { endProcess } from '../../shared/endProcess.ts';
@@ -17,7 +18,7 @@ import { ThreadedLedger } from '../../usage/ledger/threadedLedger.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { configOption, listenArgument } from '../options.ts';
 import { banner, listenFailure } from '../start/messages.ts';
-import { keepHeapSmall, shutDown, stopSignal } from '../start/process.ts';
+import { keepYoungGenerationSmall, shutDown, stopSignal } from '../start/process.ts';
 import { ReloadOnEdits, RoutesFile, type StartOptions } from '../start/routesFile.ts';
 
 /** How long the last counts may take to reach the shared store of a fleet. */
@@ -47,9 +48,8 @@ Exit codes
 
 /** Serves until SIGINT or SIGTERM, then drains. @throws UnreadableFileError */
 async function start(options: StartOptions, io: Io): Promise<ExitCode> {
-  if (cluster.isWorker) {
-    const { runWorker } = await import('../../runtime/worker.ts');
-    keepHeapSmall();
+  if (isWorker) {
+    keepYoungGenerationSmall();
     await runWorker();
     return 0;
   }
@@ -62,6 +62,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const file = new RoutesFile(options, io);
   const snapshot = file.read();
   if (snapshot === undefined) return 1;
+  keepYoungGenerationSmall();
   const warn = (line: string): void => void io.stderr.write(`warning: ${line}\n`);
   for (const line of acceptedConfigWarnings(snapshot, systemClock.now())) warn(line);
   const tooFew = tooFewOpenFiles(snapshot);
@@ -71,11 +72,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const saveAccepted = acceptedConfigWriter(warn);
   const notice = (line: string): void => void io.stderr.write(`${line}\n`);
   const { serve, restartWorkers } = workersFor(snapshot.gateway.workers, notice);
-  // While the thread of the ledger starts, this thread loads the modules that serve.
-  const opening = ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
-  const { startGateway } = await import('../../runtime/gateway.ts');
-  keepHeapSmall();
-  const ledger = await opening;
+  const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
   const edits = new ReloadOnEdits(file, io);
   let fleet: Fleet | undefined;
   let running: RunningGateway;
@@ -91,7 +88,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
         saveAccepted(next);
         edits.follow(next);
       },
-      ...(serve && { serve }),
+      serve,
       fleet,
     });
   } catch (error) {
@@ -141,11 +138,11 @@ async function joinFleet(
 function workersFor(
   workers: number | 'auto',
   notice: (line: string) => void,
-): { readonly serve?: Serve; restartWorkers(): void } {
+): { readonly serve: Serve; restartWorkers(): void } {
   const size = workers === 'auto' ? availableParallelism() : workers;
   if (size === 1) {
     const why = 'there is only one worker; set gateway.workers to 2 or more for rolling restarts';
-    return { restartWorkers: () => notice(`SIGUSR2 is ignored: ${why}`) };
+    return { serve: serveInProcess, restartWorkers: () => notice(`SIGUSR2 is ignored: ${why}`) };
   }
   let pool: WorkerPool | undefined;
   return {

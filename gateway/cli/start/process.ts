@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { endProcess } from '../../shared/endProcess.ts';
 import type { ExitCode, Io } from '../io.ts';
 
@@ -12,17 +11,12 @@ const secondSignalLimitMs = 1000;
 const lastLinesMs = 1000;
 
 /**
- * Collects the garbage of the start, which shrinks the heap by about 15 MB, and keeps V8's young generation at its smallest
- * size. Requests leave only short-lived garbage; a larger young generation keeps that garbage in memory longer and causes more
- * cache misses. The flags apply to the whole process, so the program sets them and the library does not. Call it after the
- * modules are loaded: V8 accepts compiled code from the cache only under the flags of the process that stored it.
+ * Keeps V8's young generation at its smallest size. Requests leave only short-lived garbage; a larger young generation
+ * keeps that garbage in memory longer and causes more cache misses. The flag applies to the whole process, so the
+ * program sets it and the library does not.
  */
-export function keepHeapSmall(): void {
+export function keepYoungGenerationSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
-  // Only contexts that are created after this flag have the function.
-  setFlagsFromString('--expose-gc');
-  const collect: NodeJS.GCFunction = runInNewContext('gc');
-  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
 /** Resolves at the next SIGINT or SIGTERM. */
