@@ -9,7 +9,6 @@ const parts = [
   'bin',
   'config',
   'deploy',
-  'docker-compose.fleet.yml',
   'docker-compose.scale.yml',
   'docker-compose.yml',
   'gateway',
