@@ -4,9 +4,28 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // Container tests need an engine, and soak tests patience: they have commands of their own.
-    exclude: ['test/compose/**', 'test/soak/**'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'gateway',
+          include: ['test/**/*.test.ts'],
+          // Container tests need an engine, and soak tests patience: they have commands of their own.
+          exclude: ['test/compose/**', 'test/soak/**'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // Everything that a client sees, once more with the parser of node:http for all requests.
+          name: 'without the fast lane',
+          include: ['test/wire/**/*.test.ts', 'test/pipeline/**/*.test.ts'],
+          // These start a gateway of each kind themselves.
+          exclude: ['test/pipeline/fastLane.test.ts', 'test/pipeline/laneParity.test.ts'],
+          env: { FAST_LANE: 'off' },
+        },
+      },
+    ],
     // Generous, because a busy machine must not fail a test. Speed is measured as CPU time, or by the soak tests.
     testTimeout: 90_000,
     hookTimeout: 90_000,

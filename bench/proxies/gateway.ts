@@ -15,6 +15,15 @@ export const gateway: ProxyDefinition = {
     gatewayCommand({ port, folder, routes: twoRoutes(`http://127.0.0.1:${backendPort}`) }),
 };
 
+export const gatewayWithoutFastLane: ProxyDefinition = {
+  ...gateway,
+  name: 'version-gateway with fast_lane: off',
+  command: ({ port, backendPort, folder }) => {
+    const routes = `${twoRoutes(`http://127.0.0.1:${backendPort}`)}gateway: { fast_lane: off }\n`;
+    return gatewayCommand({ port, folder, routes });
+  },
+};
+
 /** Starts the gateway with `routes` as its routes.yaml, and the admin listener on a free port. */
 export function gatewayCommand({ port, folder, routes }: { port: number; folder: string; routes: string }): Command {
   const file = join(folder, 'routes.yaml');

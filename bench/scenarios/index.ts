@@ -1,5 +1,6 @@
 import { bodies } from './bodies.ts';
 import { exportOverOtlp } from './export.ts';
+import { fastLane } from './fastLane.ts';
 import { features } from './features.ts';
 import { routes } from './routes.ts';
 import { scavenges } from './scavenges.ts';
@@ -16,6 +17,7 @@ export const scenarios: readonly Scenario[] = [
   routes,
   wireClient,
   features,
+  fastLane,
   exportOverOtlp,
   scavenges,
   soakRss,

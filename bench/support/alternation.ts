@@ -11,6 +11,7 @@ const intervalMs = 600;
 
 export interface Variant {
   readonly records: string;
+  /** Without the fast lane, because requests are counted by an event of node:http. */
   readonly snapshot: Snapshot;
   readonly recorder: Recorder | undefined;
 }

@@ -112,6 +112,7 @@ function gatewayOf(gateway: Draft['gateway'], folder: string): Snapshot['gateway
     workers: gateway.workers,
     workerTimeout: gateway.worker_timeout,
     drain: gateway.drain,
+    fastLane: gateway.fast_lane,
     timeouts: {
       head: gateway.timeouts.head,
       bodyIdle: gateway.timeouts.body_idle,

@@ -134,6 +134,8 @@ export interface GatewaySettings {
   /** 0: an unresponsive worker is not replaced. */
   readonly workerTimeout: number;
   readonly drain: number;
+  /** `off`: node:http reads all requests. */
+  readonly fastLane: 'auto' | 'off';
   /** For connections of clients; 0 means off. */
   readonly timeouts: { readonly head: number; readonly bodyIdle: number; readonly keepAlive: number };
   readonly limits: { readonly head: number; readonly url: number };

@@ -5,12 +5,13 @@ import type { GatewaySettings, HostPort, Snapshot } from '../config/snapshot.ts'
 import { http } from '../shared/builtinHttp.ts';
 import { readKeyPair } from './certificate.ts';
 import type { GatewayContext } from './exchange.ts';
+import { openFastLane } from './fastLane.ts';
 import { handleRequest, handleUpgrade, shouldUpgrade } from './http.ts';
 import { refuseConnection } from './parserErrors.ts';
 import { currentResponse } from './pipeliningOrder.ts';
 import { allowParserPause, isParserPause } from './readAhead.ts';
 
-/** The HTTP server that clients connect to: node's strict parser, with our own limits and answers. */
+/** The HTTP server that clients connect to: the fast lane and node's strict parser, with our own limits and answers. */
 export function createClientListener(settings: GatewaySettings, context: GatewayContext, ticketKeys?: Buffer): Server {
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => handleRequest(req, res, context);
   const { tls } = settings;
@@ -30,6 +31,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
   server.maxHeadersCount = 0;
   server.timeout = longestWriteIdle(context.active.snapshot);
   allowParserPause(server);
+  if (settings.fastLane === 'auto') openFastLane(server, context);
   return server
     .on('checkContinue', (req, res) => handleRequest(req, res, context, true))
     .on('checkExpectation', onRequest)

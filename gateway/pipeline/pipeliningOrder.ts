@@ -1,19 +1,33 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { IncomingRequest, OutgoingResponse } from '../forwarding/outbound.ts';
 import { readAheadOf } from './readAhead.ts';
 
 const latestResponse = Symbol('latestResponse');
+const laneResponse = Symbol('laneResponse');
+
+/** A response that is being sent, with its request. */
+interface CurrentResponse extends OutgoingResponse {
+  readonly req: IncomingRequest;
+}
 
 interface ServerSocket extends Socket {
   /** Undocumented: node:http keeps here the response that is being sent. */
   readonly _httpMessage?: ServerResponse<IncomingMessage> | null;
+  /** The response of the fast lane that is being sent. */
+  [laneResponse]?: CurrentResponse | undefined;
   /** The last response that had to wait for its turn, until it is sent completely. */
   [latestResponse]?: ServerResponse | undefined;
 }
 
 /** The response that is being sent on `socket`. */
-export function currentResponse(socket: ServerSocket): ServerResponse<IncomingMessage> | undefined {
-  return socket._httpMessage ?? undefined;
+export function currentResponse(socket: ServerSocket): CurrentResponse | undefined {
+  return socket[laneResponse] ?? socket._httpMessage ?? undefined;
+}
+
+/** For responses that node:http does not know. Undefined: the response is complete. */
+export function setCurrentResponse(socket: ServerSocket, response: CurrentResponse | undefined): void {
+  socket[laneResponse] = response;
 }
 
 /**
@@ -53,6 +67,6 @@ export function afterEarlierResponses(socket: Socket, run: () => void): void {
   else run();
 }
 
-function lastOn(socket: ServerSocket): ServerResponse | undefined {
+function lastOn(socket: ServerSocket): OutgoingResponse | undefined {
   return socket[latestResponse] ?? currentResponse(socket);
 }

@@ -182,6 +182,17 @@ export function readAheadOf(socket: Socket): ReadAhead {
   return parsed[readAheadOnSocket];
 }
 
+/** Counts bytes that are kept unparsed outside of this module. False: there is no memory, so they must not be kept. */
+export function chargeUnparsed(bytes: number): boolean {
+  if (totalBytes + bytes > maxTotalBytes) return false;
+  totalBytes += bytes;
+  return true;
+}
+
+export function releaseUnparsed(bytes: number): void {
+  totalBytes -= bytes;
+}
+
 /** Allows pausing the parsers of `server`. Its `clientError` listener must call `isParserPause` first. */
 export function allowParserPause(server: PausableServer): void {
   server[canPauseParsers] = true;

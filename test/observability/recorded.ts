@@ -4,6 +4,7 @@ import { createDiscovery } from '../../gateway/discovery/app.ts';
 import type { ExchangeRecord, Recorder } from '../../gateway/observability/exchangeRecord.ts';
 import { closeListener, createClientListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
 import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
+import { fastLane } from '../support/gateway.ts';
 
 /** A gateway whose exchanges are recorded; `more`: further sections of its routes.yaml. */
 export async function startRecorded(
@@ -12,7 +13,7 @@ export async function startRecorded(
   recorder?: Recorder,
 ): Promise<{ port: number; records: ExchangeRecord[]; uses: DataPlane['uses'] }> {
   const records: ExchangeRecord[] = [];
-  const snapshot = snapshotFrom({ routes, gateway: { listen: '127.0.0.1:0' }, ...more });
+  const snapshot = snapshotFrom({ routes, gateway: { listen: '127.0.0.1:0', ...fastLane }, ...more });
   const dataPlane = new DataPlane(snapshot, { discovery: createDiscovery });
   dataPlane.context.recorder = recorder ?? { record: (one) => void records.push(one) };
   const front = createClientListener(snapshot.gateway, dataPlane.context);

@@ -8,6 +8,7 @@ import { onTestFinished } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { loadSnapshot } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
+import { fastLane } from '../support/gateway.ts';
 
 interface VersionStatus {
   readonly in_flight: number;
@@ -25,7 +26,7 @@ export async function startEditable(routes: Readonly<Record<string, unknown>>, d
   const edit = (next: Readonly<Record<string, unknown>>): void => {
     edits += 1;
     const force = { '/v1': `a test, edit ${edits}` };
-    const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain };
+    const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain, ...fastLane };
     // JSON is valid YAML.
     writeFileSync(file, JSON.stringify({ gateway, guard: { force }, routes: next }));
   };

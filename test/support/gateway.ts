@@ -22,6 +22,9 @@ export interface TestSettings {
   readonly defaults?: Readonly<Record<string, unknown>>;
 }
 
+/** `gateway:` of routes.yaml: `npm test` runs some folders a second time, with FAST_LANE=off. */
+export const fastLane = { fast_lane: process.env['FAST_LANE'] ?? 'auto' };
+
 /** Starts a gateway with these `routes:` on free ports; closed at the end of the test. */
 export async function startTestGateway(
   routes: Readonly<Record<string, unknown>>,
@@ -29,7 +32,7 @@ export async function startTestGateway(
 ): Promise<TestGateway> {
   const snapshot = snapshotFrom({
     routes,
-    gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s', ...gateway },
+    gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s', ...fastLane, ...gateway },
     ...(defaults && { defaults }),
   });
   const running = await startGateway(snapshot, now === undefined ? {} : { clock: { now: () => Date.parse(now) } });

@@ -8,6 +8,7 @@ import type { InFlight, VersionUse } from '../../gateway/pipeline/inFlight.ts';
 import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 import { type Answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { fastLane } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
 import { connectTo, get, message, type RawClient } from '../support/rawClient.ts';
 import { frame } from '../support/webSocketFrame.ts';
@@ -24,7 +25,10 @@ interface Running {
 }
 
 async function startGateway(upstream: string, version: Record<string, unknown> = {}): Promise<Running> {
-  const snapshot = snapshotFrom({ routes: { '/v1': { upstream, ...version } }, gateway: { listen: '127.0.0.1:0' } });
+  const snapshot = snapshotFrom({
+    routes: { '/v1': { upstream, ...version } },
+    gateway: { listen: '127.0.0.1:0', ...fastLane },
+  });
   const dataPlane = new DataPlane(snapshot);
   const { context, uses } = dataPlane;
   const front = createClientListener(snapshot.gateway, context);

@@ -52,6 +52,11 @@ export const gateway = section({
     .describe(
       'How long requests in flight may take to finish when the gateway stops, or when their version or target is removed.',
     ),
+  fast_lane: oneOf(['auto', 'off'])
+    .prefault('auto')
+    .describe(
+      'auto: plain requests are read by a small parser of the gateway, all others by the parser of Node.js. off: all are read by the parser of Node.js.',
+    ),
   timeouts: timeouts.prefault({}).describe('Time-outs of client connections.'),
   limits: limits.prefault({}).describe('Limits that apply before the version of a request is known.'),
   tls: tls.optional().describe('TLS for clients.'),

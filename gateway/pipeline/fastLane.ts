@@ -1,0 +1,284 @@
+import type { Server } from 'node:http';
+import { type Server as NetServer, Socket, type SocketConstructorOpts } from 'node:net';
+import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
+import { parsePlainRequest } from '../http1/plainRequest.ts';
+import { firstSegment, pathBelow } from '../routing/requestTarget.ts';
+import { Exchange, type GatewayContext } from './exchange.ts';
+import { runExchange } from './http.ts';
+import { type LaneOwner, LaneRequest, LaneResponse } from './laneMessages.ts';
+import { setCurrentResponse } from './pipeliningOrder.ts';
+import { chargeUnparsed, type ParserError, releaseUnparsed } from './readAhead.ts';
+
+// All plain connections of clients read into this buffer: a read is handled synchronously, and what is kept is copied.
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
+
+// Longer than announced, so that the connection is not closed while the next request is on its way. As in node:http.
+const keepAliveGraceMs = 1000;
+
+type ConnectionListener = (this: Server, socket: Socket) => void;
+
+/** The connections of a listener whose requests are read here, in front of the parser of node:http. */
+interface FastLane {
+  readonly server: Server;
+  readonly context: GatewayContext;
+  /** The listener of node:http, which takes over a connection and keeps it. */
+  readonly onNodeConnection: ConnectionListener;
+  readonly connections: Set<LaneConnection>;
+}
+
+/**
+ * Reads the plain requests of `server` without node:http, which costs much less. It refuses nothing: a connection with any
+ * other bytes is handed over to node:http, for good and with these bytes, so node:http decides about everything unusual.
+ */
+export function openFastLane(server: Server, context: GatewayContext): void {
+  const event = 'setSecureContext' in server ? 'secureConnection' : 'connection';
+  const [onNodeConnection] = server.listeners(event) as ConnectionListener[];
+  if (!onNodeConnection) throw new Error('node:http listens to no connections');
+  const lane: FastLane = { server, context, onNodeConnection, connections: new Set() };
+  server.off(event, onNodeConnection);
+  server.on(event, (socket: AcceptedSocket) => void new LaneConnection(socket, lane));
+  const { closeIdleConnections, closeAllConnections } = server;
+  server.closeIdleConnections = () => {
+    for (const connection of lane.connections) if (connection.idle) connection.socket.destroy();
+    closeIdleConnections.call(server);
+  };
+  server.closeAllConnections = () => {
+    for (const connection of lane.connections) connection.socket.destroy();
+    closeAllConnections.call(server);
+  };
+}
+
+/** Undocumented properties of node's sockets. Without them `data` events are used, which allocate a buffer for each read. */
+interface AcceptedSocket extends Socket {
+  /** A Socket can be created from any handle; the types know only one kind. */
+  _handle?: (NonNullable<SocketConstructorOpts['handle']> & { useUserBuffer?: unknown; reading?: boolean }) | null;
+  _server?: NetServer | null;
+  server: NetServer | null;
+  /** Set by node:http. */
+  readonly parser?: { onIncoming: ((...args: unknown[]) => number) | null } | null;
+}
+
+/**
+ * - `open`: requests are read here
+ * - `left`: the connection belongs to node:http
+ * - `closing`: nothing is read any more; bytes are discarded
+ */
+type LaneState = 'open' | 'left' | 'closing';
+
+/** One connection of a client, until it is handed over to node:http. */
+class LaneConnection implements LaneOwner, Timed {
+  deadline: number;
+  readonly socket: AcceptedSocket;
+  readonly #lane: FastLane;
+  #state: LaneState = 'open';
+  /** Whether it has carried a request. */
+  #used = false;
+  #request: LaneRequest | undefined;
+  #response: LaneResponse | undefined;
+  /** Bytes that arrived after the current request. */
+  #following: Buffer | undefined;
+  #readingStopped = false;
+
+  constructor(accepted: AcceptedSocket, lane: FastLane) {
+    const { server } = lane;
+    this.#lane = lane;
+    this.socket = this.#withSharedBuffer(accepted) ?? accepted.on('data', this.#onData);
+    this.socket
+      .on('end', this.#onEnd)
+      .on('drain', this.#onDrain)
+      .on('timeout', this.#onTimeout)
+      .on('error', ignore)
+      .on('close', this.#onClose);
+    if (server.timeout > 0) this.socket.setTimeout(server.timeout);
+    this.deadline = deadlineIn(server.headersTimeout);
+    lane.connections.add(this);
+    watchDeadline(this);
+  }
+
+  /** Between two requests. As in node:http, a connection is not idle before its first request. */
+  get idle(): boolean {
+    return this.#state === 'open' && this.#used && this.#request === undefined;
+  }
+
+  get keepAliveFields(): string {
+    const { keepAliveTimeout } = this.#lane.server;
+    const hint = keepAliveTimeout > 0 ? `Keep-Alive: timeout=${Math.floor(keepAliveTimeout / 1000)}\r\n` : '';
+    return `Connection: keep-alive\r\n${hint}`;
+  }
+
+  resumeReading(): void {
+    if (!this.#readingStopped) return;
+    this.#readingStopped = false;
+    this.socket.resume();
+  }
+
+  onResponseEnd(): void {
+    const { socket } = this;
+    const following = this.#following;
+    const keepsAlive = this.#response?.shouldKeepAlive && this.#request?.complete && socket.writable;
+    this.#request = undefined;
+    this.#response = undefined;
+    setCurrentResponse(socket, undefined);
+    if (!keepsAlive) {
+      this.#close();
+      socket.destroySoon();
+    } else if (following) {
+      this.#leave(following);
+    } else {
+      const { keepAliveTimeout } = this.#lane.server;
+      if (keepAliveTimeout > 0) this.deadline = deadlineIn(keepAliveTimeout + keepAliveGraceMs);
+      this.resumeReading();
+    }
+  }
+
+  onDeadline(): void {
+    if (this.#used) this.socket.destroy();
+    else {
+      this.#close();
+      this.#emitError('ERR_HTTP_REQUEST_TIMEOUT');
+    }
+  }
+
+  /** A socket like `accepted`, with its handle, that reads into the shared buffer. Undefined if node does not support it. */
+  #withSharedBuffer(accepted: AcceptedSocket): AcceptedSocket | undefined {
+    const { _handle: handle, _server: server } = accepted;
+    if (typeof handle?.useUserBuffer !== 'function' || !handle.reading || !server || 'encrypted' in accepted) {
+      return undefined;
+    }
+    const callback = (length: number, buffer: Uint8Array): boolean => this.#onRead(buffer as Buffer, length);
+    const options = { handle, allowHalfOpen: true, onread: { buffer: readBuffer, callback } };
+    const socket = new Socket(options) as AcceptedSocket;
+    // The server counts its connections by these.
+    socket._server = server;
+    socket.server = server;
+    accepted._handle = null;
+    return socket;
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (!this.#onRead(chunk, chunk.length)) this.socket.pause();
+  };
+
+  /** False stops reading until `resumeReading`. */
+  #onRead(buffer: Buffer, length: number): boolean {
+    if (this.#state === 'closing') return true;
+    // Only after an upgrade: until then, node's parser reads the handle itself.
+    if (this.#state === 'left') return this.socket.push(Buffer.from(buffer.subarray(0, length)));
+    let flowing = true;
+    if (this.#request) flowing = this.#readMore(this.#request, buffer, length);
+    else this.#readRequest(buffer, length);
+    this.#readingStopped ||= !flowing;
+    return flowing;
+  }
+
+  #readRequest(buffer: Buffer, length: number): void {
+    const { context } = this.#lane;
+    const head = parsePlainRequest(buffer, length);
+    if (!head || head.headLength + head.contentLength < length || !isForVersion(head.target, context)) {
+      this.#leave(Buffer.from(buffer.subarray(0, length)));
+      return;
+    }
+    const request = new LaneRequest(head, this);
+    const response = new LaneResponse(request, this);
+    if (length > head.headLength) request.receive(Buffer.from(buffer.subarray(head.headLength, length)));
+    this.#used = true;
+    this.deadline = Number.POSITIVE_INFINITY;
+    this.#request = request;
+    this.#response = response;
+    setCurrentResponse(this.socket, response);
+    runExchange(new Exchange(request, response, context));
+  }
+
+  /** The rest of a body, and pipelined bytes after it, which wait until the request is answered. */
+  #readMore(request: LaneRequest, buffer: Buffer, length: number): boolean {
+    const end = Math.min(length, request.missing);
+    const flowing = end === 0 || request.receive(Buffer.from(buffer.subarray(0, end)));
+    if (end === length) return flowing;
+    const more = Buffer.from(buffer.subarray(end, length));
+    if (chargeUnparsed(more.length)) {
+      this.#following = this.#following ? Buffer.concat([this.#following, more]) : more;
+    } else if (this.#response) {
+      // No memory: the client sends them again on another connection (RFC 9112 §9.3.2).
+      this.#response.shouldKeepAlive = false;
+    }
+    return false;
+  }
+
+  /** Hands over the connection to node:http. `bytes`: what was read of the next request. */
+  #leave(bytes: Buffer): void {
+    const { server, onNodeConnection } = this.#lane;
+    const { socket } = this;
+    this.#state = 'left';
+    this.#lane.connections.delete(this);
+    this.#dropFollowing();
+    socket
+      .off('data', this.#onData)
+      .off('end', this.#onEnd)
+      .off('drain', this.#onDrain)
+      .off('timeout', this.#onTimeout)
+      .off('error', ignore)
+      .setTimeout(0);
+    socket.pause();
+    onNodeConnection.call(server, socket);
+    socket.unshift(bytes);
+    socket.resume();
+    if (this.#used) unwatchDeadline(this);
+    else this.#limitFirstHead();
+  }
+
+  /** The time for the first head began with the connection, not when node:http took over. */
+  #limitFirstHead(): void {
+    const { parser } = this.socket;
+    const onIncoming = parser?.onIncoming;
+    if (!parser || !onIncoming) return;
+    parser.onIncoming = (...args) => {
+      parser.onIncoming = onIncoming;
+      unwatchDeadline(this);
+      return onIncoming(...args);
+    };
+  }
+
+  readonly #onEnd = (): void => {
+    if (this.#state !== 'open') return;
+    // A client that closes its side of the connection has left. Within a body, it is an error like any other.
+    if (this.#request?.complete === false) this.#emitError('HPE_INVALID_EOF_STATE');
+    else this.socket.end();
+  };
+
+  readonly #onDrain = (): void => this.#response?.onSocketDrain();
+
+  readonly #onTimeout = (): void => {
+    // Between two requests, the keep-alive timeout applies.
+    if (!this.idle || this.#lane.server.keepAliveTimeout === 0) this.#lane.server.emit('timeout', this.socket);
+  };
+
+  readonly #onClose = (): void => {
+    this.#close();
+    this.#response?.emit('close');
+  };
+
+  #close(): void {
+    this.#state = 'closing';
+    this.#lane.connections.delete(this);
+    this.#dropFollowing();
+    unwatchDeadline(this);
+  }
+
+  #dropFollowing(): void {
+    if (this.#following) releaseUnparsed(this.#following.length);
+    this.#following = undefined;
+  }
+
+  /** Reports an error like the parser of node:http. */
+  #emitError(code: string): void {
+    const error: ParserError = Object.assign(new Error(code), { code });
+    this.#lane.server.emit('clientError', error, this.socket);
+  }
+}
+
+function ignore(): void {}
+
+function isForVersion(target: string, { active: { snapshot, versions } }: GatewayContext): boolean {
+  const inside = pathBelow(target, snapshot.gateway.basePath);
+  return inside !== undefined && versions.has(firstSegment(inside));
+}

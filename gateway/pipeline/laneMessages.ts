@@ -1,0 +1,278 @@
+import type { Socket } from 'node:net';
+import type { IncomingRequest, OutgoingResponse } from '../forwarding/outbound.ts';
+import { lowerCased } from '../http1/grammar.ts';
+import type { PlainRequest } from '../http1/plainRequest.ts';
+import { http } from '../shared/builtinHttp.ts';
+import { httpDate } from '../shared/httpDate.ts';
+
+/** The connection of a request and its response. */
+export interface LaneOwner {
+  readonly socket: Socket;
+  /** The fields that keep the connection open after a response, as text. */
+  readonly keepAliveFields: string;
+  /** Reading may have stopped because the body was not read. */
+  resumeReading(): void;
+  /** The response is complete, and its last event was emitted. */
+  onResponseEnd(): void;
+}
+
+type DataListener = (chunk: Buffer) => void;
+
+/** A request of the fast lane: what the pipeline uses of an `IncomingMessage`, without its streams. */
+export class LaneRequest implements IncomingRequest {
+  readonly httpVersion = '1.1';
+  readonly httpVersionMajor = 1;
+  readonly httpVersionMinor = 1;
+  readonly method: string;
+  readonly url: string;
+  readonly rawHeaders: readonly string[];
+  readonly socket: Socket;
+  /** How many bytes of the body have not been received yet. */
+  missing: number;
+  readonly #owner: LaneOwner;
+  // Received, and not read yet.
+  #unread: Buffer[] = [];
+  #flowing = false;
+  #onData: DataListener | undefined;
+  #onEnd: (() => void) | undefined;
+
+  constructor({ method, target, fields, contentLength }: PlainRequest, owner: LaneOwner) {
+    this.method = method;
+    this.url = target;
+    this.rawHeaders = fields;
+    this.missing = contentLength;
+    this.socket = owner.socket;
+    this.#owner = owner;
+  }
+
+  get complete(): boolean {
+    return this.missing === 0;
+  }
+
+  on(event: 'data' | 'end', listener: DataListener & (() => void)): this {
+    if (event === 'end') this.#onEnd = listener;
+    else {
+      this.#onData = listener;
+      // The caller adds its other listeners first.
+      process.nextTick(() => this.resume());
+    }
+    return this;
+  }
+
+  off(event: 'data' | 'end', _listener: DataListener & (() => void)): this {
+    if (event === 'end') this.#onEnd = undefined;
+    else this.#onData = undefined;
+    return this;
+  }
+
+  pause(): this {
+    this.#flowing = false;
+    return this;
+  }
+
+  resume(): this {
+    this.#flowing = true;
+    this.#read();
+    return this;
+  }
+
+  /** Takes received bytes of the body. False: no more for now. */
+  receive(chunk: Buffer): boolean {
+    this.missing -= chunk.length;
+    this.#unread.push(chunk);
+    if (this.#flowing) this.#read();
+    return this.#flowing;
+  }
+
+  #read(): void {
+    while (this.#flowing) {
+      const chunk = this.#unread.shift();
+      if (!chunk) break;
+      this.#onData?.(chunk);
+    }
+    if (!this.#flowing) return;
+    if (!this.complete) {
+      this.#owner.resumeReading();
+      return;
+    }
+    const onEnd = this.#onEnd;
+    this.#onEnd = undefined;
+    onEnd?.();
+  }
+}
+
+/** A response of the fast lane. It writes its head in one piece, together with the body if that is complete. */
+export class LaneResponse implements OutgoingResponse {
+  readonly req: LaneRequest;
+  socket: Socket | null;
+  headersSent = false;
+  statusCode = 200;
+  writableFinished = false;
+  destroyed = false;
+  shouldKeepAlive = true;
+  readonly #owner: LaneOwner;
+  #head = '';
+  #bodiless: boolean;
+  #chunked = false;
+  #trailers = '';
+  #ended = false;
+  readonly #onClose: (() => void)[] = [];
+  #onDrain: (() => void) | undefined;
+
+  constructor(req: LaneRequest, owner: LaneOwner) {
+    this.req = req;
+    this.socket = owner.socket;
+    this.#owner = owner;
+    this.#bodiless = req.method === 'HEAD';
+  }
+
+  writeHead(status: number, reasonOrFields: string | string[], given?: string[]): this {
+    const reason = typeof reasonOrFields === 'string' ? reasonOrFields : http.STATUS_CODES[status];
+    const fields = typeof reasonOrFields === 'string' ? (given ?? []) : reasonOrFields;
+    let head = `HTTP/1.1 ${status} ${reason}\r\n`;
+    let hasDate = false;
+    let hasLength = false;
+    let closes = false;
+    for (let at = 0; at < fields.length; at += 2) {
+      const name = fields[at] as string;
+      switch (lowerCased(name)) {
+        case 'date':
+          hasDate = true;
+          break;
+        case 'content-length':
+          hasLength = true;
+          break;
+        // Only the gateway itself sets it, to `close`.
+        case 'connection':
+          closes = true;
+          break;
+      }
+      head += `${name}: ${fields[at + 1]}\r\n`;
+    }
+    if (!hasDate) head += dateLine();
+    if (closes) this.shouldKeepAlive = false;
+    else head += this.shouldKeepAlive ? this.#owner.keepAliveFields : 'Connection: close\r\n';
+    this.#bodiless ||= status === 204 || status === 304;
+    this.#chunked = !hasLength && !this.#bodiless;
+    if (this.#chunked) head += 'Transfer-Encoding: chunked\r\n';
+    this.#head = `${head}\r\n`;
+    this.statusCode = status;
+    this.headersSent = true;
+    return this;
+  }
+
+  writeContinue(): void {
+    this.writeInformation(100, []);
+  }
+
+  writeInformation(status: number, fields: string[]): void {
+    let head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n`;
+    for (let at = 0; at < fields.length; at += 2) head += `${fields[at]}: ${fields[at + 1]}\r\n`;
+    if (this.#isWritable) this.socket?.write(`${head}\r\n`, 'latin1');
+  }
+
+  write(chunk: Buffer | string, _encoding?: 'latin1'): boolean {
+    const { socket } = this;
+    // The connection is closing. Its end is the end of the exchange.
+    if (!socket || !this.#isWritable) return true;
+    const hasBody = chunk.length > 0 && !this.#bodiless;
+    if (!hasBody && this.#head === '') return true;
+    socket.cork();
+    if (this.#head !== '') socket.write(this.#head, 'latin1');
+    this.#head = '';
+    if (hasBody) {
+      if (this.#chunked) socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1');
+      if (typeof chunk === 'string') socket.write(chunk, 'latin1');
+      else socket.write(chunk);
+      if (this.#chunked) socket.write('\r\n', 'latin1');
+    }
+    socket.uncork();
+    return !socket.writableNeedDrain;
+  }
+
+  addTrailers(trailers: [name: string, value: string][]): void {
+    for (const [name, value] of trailers) this.#trailers += `${name}: ${value}\r\n`;
+  }
+
+  end(text = '', encoding: BufferEncoding = 'utf8'): void {
+    const { socket } = this;
+    if (!socket || this.#ended) return;
+    this.#ended = true;
+    if (!socket.writable) return;
+    const body = encoding === 'latin1' || text === '' ? text : Buffer.from(text, encoding).toString('latin1');
+    let last = this.#head;
+    this.#head = '';
+    if (this.#chunked) {
+      if (body !== '') last += `${body.length.toString(16)}\r\n${body}\r\n`;
+      last += `0\r\n${this.#trailers}\r\n`;
+    } else if (!this.#bodiless) last += body;
+    if (last === '' && socket.writableLength === 0) process.nextTick(() => this.#finish());
+    // Called when the kernel has accepted this and everything before it.
+    else socket.write(last, 'latin1', () => this.#finish());
+  }
+
+  destroy(): void {
+    this.socket?.destroy();
+  }
+
+  detachSocket(): void {
+    throw new Error('the fast lane carries no upgrades');
+  }
+
+  getHeader(): undefined {
+    return undefined;
+  }
+
+  appendHeader(): void {
+    throw new Error('no application sets fields of this response');
+  }
+
+  on(event: 'drain' | 'close', listener: () => void): this {
+    if (event === 'drain') this.#onDrain = listener;
+    else this.#onClose.push(listener);
+    return this;
+  }
+
+  once(event: 'close', listener: () => void): this {
+    return this.on(event, listener);
+  }
+
+  emit(_event: 'close'): boolean {
+    if (this.destroyed) return false;
+    this.destroyed = true;
+    this.socket = null;
+    for (const listener of this.#onClose) listener.call(this);
+    return true;
+  }
+
+  /** The client has read what was written. */
+  onSocketDrain(): void {
+    this.#onDrain?.();
+  }
+
+  get #isWritable(): boolean {
+    return !this.#ended && this.socket?.writable === true;
+  }
+
+  #finish(): void {
+    // The connection was lost meanwhile.
+    if (this.destroyed || this.socket?.destroyed) return;
+    this.writableFinished = true;
+    this.emit('close');
+    this.#owner.onResponseEnd();
+  }
+}
+
+let dateSecond = 0;
+let currentDateLine = '';
+
+/** The Date field, formatted once a second. */
+function dateLine(): string {
+  const now = Date.now();
+  const second = Math.floor(now / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    currentDateLine = `Date: ${httpDate(now)}\r\n`;
+  }
+  return currentDateLine;
+}

@@ -1,0 +1,192 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
+import { closeListener, createClientListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
+import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { type Answer, answer, startBackend } from '../support/backend.ts';
+import { connectSecurely, makePair } from '../support/certificates.ts';
+import { eventually } from '../support/eventually.ts';
+import { expectProblem } from '../support/problem.ts';
+import { chunked, connectTo, get, post, RawClient } from '../support/rawClient.ts';
+
+interface Started {
+  readonly port: number;
+  readonly server: Server;
+  readonly records: readonly ExchangeRecord[];
+  /** How many requests node:http has read. */
+  byNode(): number;
+  connections(): Promise<number>;
+}
+
+/** A gateway with the fast lane. */
+async function start(script: Answer, gateway: Record<string, unknown> = {}): Promise<Started> {
+  const backend = await startBackend(script);
+  const snapshot = snapshotFrom({
+    routes: { '/v1': backend.url },
+    gateway: { listen: '127.0.0.1:0', fast_lane: 'auto', ...gateway },
+  });
+  const dataPlane = new DataPlane(snapshot);
+  const records: ExchangeRecord[] = [];
+  dataPlane.context.recorder = { record: (exchange) => void records.push(exchange) };
+  const server = createClientListener(snapshot.gateway, dataPlane.context);
+  let requests = 0;
+  server.prependListener('request', () => {
+    requests += 1;
+  });
+  await listen(server, snapshot.gateway.listen);
+  onTestFinished(async () => {
+    dataPlane.close();
+    await closeListener(server);
+  });
+  const connections = (): Promise<number> =>
+    new Promise((resolve, reject) => {
+      server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+    });
+  return { port: portOf(server), server, records, byNode: () => requests, connections };
+}
+
+const ok = answer(200, 'ok');
+
+/** Socket handles whose reads node cannot direct into a buffer. */
+function withoutUserBuffers(server: Server): void {
+  server.prependListener('connection', (socket: Socket & { _handle?: { useUserBuffer?: unknown } | null }) => {
+    if (!socket._handle?.useUserBuffer) throw new Error('node has no useUserBuffer: the test hides nothing');
+    socket._handle.useUserBuffer = undefined;
+  });
+}
+
+it.each([
+  ['a shared buffer', false],
+  ['data events, if node supports no shared buffer', true],
+])('reads plain requests with %s, and leaves the connection to node for any other', async (_name, hidden) => {
+  const { port, server, byNode, connections } = await start(({ body }) => answer(200, `${body.length}`));
+  if (hidden) withoutUserBuffers(server);
+  const client = await connectTo(port);
+  for (const size of [0, 3, 200_000]) {
+    client.send(post('/v1/a', 'x'.repeat(size)));
+    expect((await client.response('POST')).body).toBe(`${size}`);
+  }
+  expect([byNode(), await connections()]).toEqual([0, 1]);
+  client.send(chunked('/v1/a', '3\r\nabc\r\n0\r\n\r\n'));
+  expect((await client.response('POST')).body).toBe('3');
+  client.send(get('/v1/a'));
+  expect((await client.response()).body).toBe('0');
+  expect([byNode(), await connections()]).toEqual([2, 1]);
+  client.end();
+  await client.closed();
+  await eventually(async () => expect(await connections()).toBe(0));
+});
+
+it.each([
+  ['a shared buffer', false],
+  ['data events', true],
+])('carries a tunnel that was opened behind a plain request, with %s', async (_name, hidden) => {
+  const script: Answer = ({ target }) =>
+    target === '/plain'
+      ? ok
+      : [
+          { write: 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n' },
+          {
+            take: (socket, early) =>
+              void socket
+                .on('data', (bytes) => socket.write(bytes))
+                .on('end', () => socket.end())
+                .write(`early:${early}`),
+          },
+        ];
+  const { port, server } = await start(script);
+  if (hidden) withoutUserBuffers(server);
+  const client = await connectTo(port);
+  client.send(get('/v1/plain'));
+  expect((await client.response()).status).toBe(200);
+  client.send(`${get('/v1/echo', 'Connection: Upgrade', 'Upgrade: echo')}first`);
+  expect((await client.response()).status).toBe(101);
+  expect(await client.bytes('early:first'.length)).toBe('early:first');
+  const sent = 'abcdefgh'.repeat(40_000);
+  client.send(sent);
+  expect(await client.bytes(sent.length)).toBe(sent);
+});
+
+it('reads plain requests over TLS', async () => {
+  const folder = temporaryFolder();
+  makePair(folder, 'api');
+  const tls = { cert: join(folder, 'api.made.crt'), key: join(folder, 'api.made.key') };
+  const { port, byNode, records } = await start(({ body }) => answer(200, `${body.length}`), { tls });
+  const client = new RawClient(await connectSecurely(port));
+  for (const size of [0, 3, 200_000]) {
+    client.send(post('/v1/a', 'x'.repeat(size)));
+    expect((await client.response('POST')).body).toBe(`${size}`);
+  }
+  expect(byNode()).toBe(0);
+  client.send(chunked('/v1/a', '3\r\nabc\r\n0\r\n\r\n'));
+  expect((await client.response('POST')).body).toBe('3');
+  expect(byNode()).toBe(1);
+  await eventually(() => expect(records.map(({ scheme }) => scheme)).toEqual(Array(4).fill('https')));
+});
+
+it('records bytes, status and an early end of the client', async () => {
+  const never = Promise.withResolvers<void>();
+  const { port, records } = await start(({ target }) =>
+    target === '/slow' ? [{ wait: never.promise }] : answer(201, 'four'),
+  );
+  const client = await connectTo(port);
+  client.send(post('/v1/a', 'abc'));
+  await client.response('POST');
+  client.send(get('/v1/slow'));
+  await eventually(() => expect(records).toHaveLength(1));
+  client.end();
+  await client.closed();
+  await eventually(() => expect(records).toHaveLength(2));
+  expect(records[0]).toMatchObject({ status: 201, bytesIn: 3, bytesOut: 4, served: true, fault: undefined });
+  expect(records[1]).toMatchObject({ status: 499, served: false, fault: 'client', cause: 'the client left' });
+});
+
+it('does not give more time for the first head because node reads the end of it', async () => {
+  const { port } = await start(ok, { timeouts: { head: '2s' } });
+  const early = await connectTo(port);
+  await sleep(1_500);
+  const late = await connectTo(port);
+  for (const client of [early, late]) client.send('GET /v1/a HTTP/1.1\r\n');
+  expectProblem(await early.response('GET', 20_000), 408);
+  // If the time began with the first byte, both would be answered now.
+  expect(late.pending).toBe('');
+  expectProblem(await late.response('GET', 20_000), 408);
+});
+
+it('closes connections that are idle between requests, but not before the first one', async () => {
+  const { port, server, connections } = await start(ok);
+  const [used, fresh] = [await connectTo(port), await connectTo(port)];
+  used.send(get('/v1/a'));
+  await used.response();
+  server.closeIdleConnections();
+  await used.closed();
+  await eventually(async () => expect(await connections()).toBe(1));
+  expect(fresh.isClosed).toBe(false);
+  fresh.send(get('/v1/a'));
+  expect((await fresh.response()).status).toBe(200);
+});
+
+it('counts towards the largest number of connections', async () => {
+  const { port, server } = await start(ok);
+  server.maxConnections = 1;
+  const first = await connectTo(port);
+  first.send(get('/v1/a'));
+  await first.response();
+  const dropped = once(server, 'drop');
+  const second = await connectTo(port);
+  await dropped;
+  await second.closed();
+  first.end();
+  await first.closed();
+  await eventually(async () => {
+    const third = await connectTo(port);
+    third.send(get('/v1/a'));
+    expect((await third.response()).status).toBe(200);
+  });
+});
