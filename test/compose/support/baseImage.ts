@@ -44,7 +44,7 @@ export async function provideBaseImage({ env, startedHere }: Engine, cleanup: Cl
 }
 
 /** The FROM of the Dockerfiles. */
-function baseName(): string {
+export function baseName(): string {
   const name = /^FROM (\S+)/m.exec(readFileSync('gateway/Dockerfile', 'utf8'))?.[1];
   if (name === undefined) throw new Error('gateway/Dockerfile has no FROM');
   return name;

@@ -9,6 +9,7 @@ const parts = [
   'bin',
   'config',
   'deploy',
+  'docker-compose.fleet.yml',
   'docker-compose.scale.yml',
   'docker-compose.yml',
   'gateway',
