@@ -62,6 +62,7 @@ it('has the defaults that the documentation names', () => {
     workers: 1,
     workerTimeout: 30_000,
     drain: 30_000,
+    fastLane: 'auto',
     timeouts: { head: 10_000, bodyIdle: 30_000, keepAlive: 65_000 },
     limits: { head: 16_384, url: 8192 },
     tls: undefined,
