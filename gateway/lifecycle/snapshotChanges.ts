@@ -20,6 +20,7 @@ const startOnlySettings: readonly (readonly [key: string, valueIn: (snapshot: Sn
   ['gateway.listen', ({ gateway }) => gateway.listen],
   ['gateway.admin', ({ gateway }) => gateway.admin],
   ['gateway.workers', ({ gateway }) => gateway.workers],
+  ['gateway.fast_lane', ({ gateway }) => gateway.fastLane],
   ['gateway.tls', ({ gateway: { tls } }) => tls && [tls.cert, tls.key]],
   ['usage.store', ({ usage }) => usage.store],
   ['fleet', ({ fleet }) => fleet],
@@ -37,7 +38,7 @@ function describeSettings(before: Snapshot, after: Snapshot): string[] {
 }
 
 /** The `gateway` settings without those of `startOnlySettings`. */
-function reloadableIn({ listen, admin, workers, tls, ...rest }: GatewaySettings): object {
+function reloadableIn({ listen, admin, workers, fastLane, tls, ...rest }: GatewaySettings): object {
   return { ...rest, hsts: tls?.hsts === true };
 }
 
