@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { type Server as NetServer, Socket, type SocketConstructorOpts } from 'node:net';
+import { lingerAfter } from '../forwarding/lingering.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import { parsePlainRequest } from '../http1/plainRequest.ts';
 import { firstSegment, pathBelow } from '../routing/requestTarget.ts';
@@ -11,6 +12,10 @@ import { chargeUnparsed, type ParserError, releaseUnparsed } from './readAhead.t
 
 // All plain connections of clients read into this buffer: a read is handled synchronously, and what is kept is copied.
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
+
+// How many bytes are kept that arrive behind a request in flight. Below it the socket is still read, because only reading
+// detects that the client has disconnected.
+const maxFollowing = 64 * 1024;
 
 // Longer than announced, so that the connection is not closed while the next request is on its way. As in node:http.
 const keepAliveGraceMs = 1000;
@@ -107,7 +112,7 @@ class LaneConnection implements LaneOwner, Timed {
   }
 
   resumeReading(): void {
-    if (!this.#readingStopped) return;
+    if (!this.#readingStopped || this.#isFull) return;
     this.#readingStopped = false;
     this.socket.resume();
   }
@@ -189,19 +194,24 @@ class LaneConnection implements LaneOwner, Timed {
     runExchange(new Exchange(request, response, context));
   }
 
-  /** The rest of a body, and pipelined bytes after it, which wait until the request is answered. */
+  /** The rest of a body, and pipelined bytes after it, which wait until the request is answered. False stops reading. */
   #readMore(request: LaneRequest, buffer: Buffer, length: number): boolean {
     const end = Math.min(length, request.missing);
     const flowing = end === 0 || request.receive(Buffer.from(buffer.subarray(0, end)));
-    if (end === length) return flowing;
+    if (end === length) return flowing || request.complete;
     const more = Buffer.from(buffer.subarray(end, length));
     if (chargeUnparsed(more.length)) {
       this.#following = this.#following ? Buffer.concat([this.#following, more]) : more;
-    } else if (this.#response) {
-      // No memory: the client sends them again on another connection (RFC 9112 §9.3.2).
-      this.#response.shouldKeepAlive = false;
+      return !this.#isFull;
     }
+    // No memory: the client sends them again on another connection (RFC 9112 §9.3.2).
+    if (this.#response) this.#response.shouldKeepAlive = false;
+    lingerAfter(this);
     return false;
+  }
+
+  get #isFull(): boolean {
+    return this.#following !== undefined && this.#following.length >= maxFollowing;
   }
 
   /** Hands over the connection to node:http. `bytes`: what was read of the next request. */

@@ -166,7 +166,7 @@ export class LaneResponse implements OutgoingResponse {
   }
 
   writeInformation(status: number, fields: string[]): void {
-    let head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n`;
+    let head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? 'unknown'}\r\n`;
     for (let at = 0; at < fields.length; at += 2) head += `${fields[at]}: ${fields[at + 1]}\r\n`;
     if (this.#isWritable) this.socket?.write(`${head}\r\n`, 'latin1');
   }
@@ -207,8 +207,12 @@ export class LaneResponse implements OutgoingResponse {
       last += `0\r\n${this.#trailers}\r\n`;
     } else if (!this.#bodiless) last += body;
     if (last === '' && socket.writableLength === 0) process.nextTick(() => this.#finish());
-    // Called when the kernel has accepted this and everything before it.
-    else socket.write(last, 'latin1', () => this.#finish());
+    // Called when the kernel has accepted this and everything before it. After an error, the connection closes.
+    else {
+      socket.write(last, 'latin1', (error) => {
+        if (!error) this.#finish();
+      });
+    }
   }
 
   destroy(): void {

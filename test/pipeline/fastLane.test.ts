@@ -24,11 +24,15 @@ interface Started {
   connections(): Promise<number>;
 }
 
-/** A gateway with the fast lane. */
-async function start(script: Answer, gateway: Record<string, unknown> = {}): Promise<Started> {
+/** A gateway with the fast lane. `version`: more settings of /v1. */
+async function start(
+  script: Answer,
+  gateway: Record<string, unknown> = {},
+  version: Record<string, unknown> = {},
+): Promise<Started> {
   const backend = await startBackend(script);
   const snapshot = snapshotFrom({
-    routes: { '/v1': backend.url },
+    routes: { '/v1': { upstream: backend.url, ...version } },
     gateway: { listen: '127.0.0.1:0', fast_lane: 'auto', ...gateway },
   });
   const dataPlane = new DataPlane(snapshot);
@@ -145,6 +149,42 @@ it('records bytes, status and an early end of the client', async () => {
   await eventually(() => expect(records).toHaveLength(2));
   expect(records[0]).toMatchObject({ status: 201, bytesIn: 3, bytesOut: 4, served: true, fault: undefined });
   expect(records[1]).toMatchObject({ status: 499, served: false, fault: 'client', cause: 'the client left' });
+});
+
+it('records that a client has left although bytes wait behind its request', async () => {
+  const never = Promise.withResolvers<void>();
+  const { port, records } = await start([{ wait: never.promise }]);
+  const client = await connectTo(port);
+  await client.sendPieces([get('/v1/slow'), get('/v1/next')], 100);
+  client.end();
+  await eventually(() => expect(records).toHaveLength(1));
+  expect(records[0]).toMatchObject({ status: 499, fault: 'client', path: '/v1/slow' });
+});
+
+it('records that a client has left that has sent its body before a target was chosen', async () => {
+  const never = Promise.withResolvers<void>();
+  const limits = { in_flight: 1, queue: '60s' };
+  const { port, records } = await start([{ wait: never.promise }], {}, { limits });
+  const first = await connectTo(port);
+  first.send(get('/v1/first'));
+  const second = await connectTo(port);
+  const text = post('/v1/second', 'abc');
+  await second.sendPieces([text.slice(0, -2), text.slice(-2)], 100);
+  second.end();
+  await eventually(() => expect(records.map(({ path, status }) => [path, status])).toEqual([['/v1/second', 499]]));
+});
+
+it('records that a client has left whose connection is not read', async () => {
+  const released = Promise.withResolvers<void>();
+  const { port, records } = await start([{ wait: released.promise }, { write: ok }]);
+  const client = await connectTo(port);
+  // More than is kept behind a request in flight.
+  await client.sendPieces([get('/v1/slow'), 'x'.repeat(200_000)], 100);
+  client.socket.resetAndDestroy();
+  await client.closed();
+  released.resolve();
+  await eventually(() => expect(records).toHaveLength(1));
+  expect(records[0]).toMatchObject({ fault: 'client', cause: 'the client left' });
 });
 
 it('does not give more time for the first head because node reads the end of it', async () => {

@@ -86,6 +86,7 @@ it.each([
   ['a 304', 'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\nContent-Length: 7\r\n\r\n'],
   ['a redirect', answer(302, '', 'Location: /x', 'Set-Cookie: a=b; Path=/', 'Link: </y>; rel=next')],
   ['early hints', `HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n${answer(200, 'ok')}`],
+  ['an unregistered 1xx', `HTTP/1.1 150 Later\r\nX-A: b\r\n\r\n${answer(200, 'ok')}`],
   ['bytes above ASCII', answer(200, '\xe9\xff', 'X-Name: caf\xe9', 'Content-Disposition: attachment; filename="\xe9"')],
   ['a date', answer(200, 'ok', 'Date: Fri, 30 Oct 2026 23:59:59 GMT', 'Access-Control-Allow-Origin: *')],
   [
