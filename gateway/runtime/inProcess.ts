@@ -17,7 +17,8 @@ import { OpenFiles } from './openFiles.ts';
 import type { Serve } from './serving.ts';
 import { Telemetry } from './telemetry.ts';
 
-// During a drain, idle connections stay open for this time. A client that sends another request gets a response with `Connection: close`.
+// During a drain, idle connections stay open for at most this time. A client that sends another request gets a response with
+// `Connection: close`.
 const longestIdleMs = 2000;
 const sweepMs = 250;
 // A destroyed connection reports its end within a few turns of the event loop.
@@ -26,7 +27,7 @@ const recordingMs = 1000;
 /** Serves in this process: a client listener in front of a data plane. */
 export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
-  // Most gateways answer many requests before the first one for a page.
+  // Loaded by the first request for a discovery page, which usually comes long after the start.
   const discovery: Discovery = (source) =>
     loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock), notice);
   const dataPlane = new DataPlane(snapshot, { clock, discovery });

@@ -115,8 +115,8 @@ export class WorkerHandle {
   }
 
   /**
-   * Sends a heartbeat, unless the last one is still unanswered. Returns how many calls in a row have found it unanswered. The
-   * pool calls it at regular intervals. A measured time would include the time in which the primary was suspended.
+   * Sends a heartbeat, unless the last one is still unanswered. Returns the number of calls since then, 0 if it was answered.
+   * The pool calls this at regular intervals. A measured time would include the time in which the primary was suspended.
    */
   heartbeat(): number {
     if (!this.#canReport) return 0;

@@ -16,7 +16,7 @@ interface TagOptions {
   readonly store?: string;
 }
 
-/** Longer than any header field: Node accepts 16 KiB for a whole request head by default. */
+/** Longer than usual header fields: `gateway.limits.head` is 16 KiB by default, for the whole head. */
 const longestValue = 65_536;
 
 export const addTag: AddCommand = (program, io, finish) => {
@@ -89,7 +89,8 @@ async function valueFrom({ stdin, stdinIsTTY }: Io, written: string): Promise<st
   const text = (await stdin()).replace(/\r?\n$/, '').trim();
   if (text === '') throw new UsageError(`Standard input is empty.  Run ${example}`);
   if (/[\r\n]/.test(text)) throw new UsageError('Standard input has several lines.  Give one value.');
-  if (text.length > longestValue) throw new UsageError('Standard input is longer than a header field can be.');
+  if (text.length > longestValue)
+    throw new UsageError(`Standard input is longer than ${longestValue} characters.  Give one value.`);
   // Node decodes field values as Latin-1, one character per byte.
   return Buffer.from(text, 'utf8').toString('latin1');
 }

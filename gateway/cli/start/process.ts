@@ -11,9 +11,9 @@ const secondSignalLimitMs = 1000;
 const lastLinesMs = 1000;
 
 /**
- * Keeps V8's young generation at its smallest size. Requests leave only short-lived garbage; a larger young generation
- * keeps that garbage in memory longer and causes more cache misses. The flag applies to the whole process, so the
- * program sets it and the library does not.
+ * Keeps V8's young generation at the size that it has now. Requests leave only short-lived garbage; a larger young
+ * generation keeps that garbage in memory longer and causes more cache misses. The flag applies to the whole process, so
+ * the program sets it and the library does not.
  */
 export function keepYoungGenerationSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

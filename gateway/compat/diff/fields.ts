@@ -196,7 +196,7 @@ function effectOfRemovedPattern(pair: SchemaPair, ref: SubschemaRef): 'wider' | 
   return accepts(pair, ref, additional) ? 'wider' : 'narrower';
 }
 
-/** Narrower only if a field that matches was allowed before, by any other keyword, and is now constrained further. */
+/** Narrower if a field that matches the pattern was accepted before, under any keyword, and now has to satisfy more. */
 function effectOfAddedPattern(pair: SchemaPair, pattern: string, ref: SubschemaRef): 'wider' | 'narrower' {
   const { additional, properties, conditions } = pair.old;
   if (isOpen(pair.old) || additional === undefined) return 'narrower';

@@ -68,7 +68,7 @@ export class Ledger implements WritableLedger {
 
   static open(settings: LedgerSettings, options: LedgerOptions): Ledger {
     const ledger = new Ledger(settings, options);
-    // In a fleet, the store learns of the run before the first request.
+    // In a fleet, this puts an empty batch into the outbox, so that the shared store knows of this run before its first request.
     ledger.#write((store) => store.add([], settings));
     return ledger;
   }

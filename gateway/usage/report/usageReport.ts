@@ -168,18 +168,18 @@ async function eachVersion(
 // So that a report of tens of thousands of clients stays small.
 const clientsWithDays = 50;
 
-/** Adds the requests per day to the clients with the most requests of each version. */
+/** Adds the requests per day to the first rows of each version. */
 async function withDays(rows: readonly ReportRow[], queries: UsageQueries, since: number): Promise<ReportRow[]> {
   const days = new Map<ReportRow, RequestCount[]>();
   for (const [version, own] of Map.groupBy(rows, (row) => String(row['version']))) {
-    const largest = own.slice(0, clientsWithDays);
+    const first = own.slice(0, clientsWithDays);
     const points = await queries.clientSeries(
       version,
-      largest.map(({ client }) => String(client)),
+      first.map(({ client }) => String(client)),
       since,
     );
     const byClient = Map.groupBy(points, ({ client }) => client);
-    for (const row of largest) days.set(row, (byClient.get(String(row['client'])) ?? []).map(requestCount));
+    for (const row of first) days.set(row, (byClient.get(String(row['client'])) ?? []).map(requestCount));
   }
   return rows.map((row) => ({ ...row, days: days.get(row) ?? null }));
 }
