@@ -34,7 +34,7 @@ export async function requestAroundIdleTimeout(clients: number, rounds: number, 
   for (let round = 0; round < rounds; round += 1) {
     for (const client of connected) client.send(get('/v1/x'));
     for (const client of connected) {
-      const { status } = await client.response('GET', 10_000);
+      const { status } = await client.response();
       statuses[status] = (statuses[status] ?? 0) + 1;
     }
     await sleep(shortestMs + ((round * 60) % (longestMs - shortestMs + 1)));

@@ -31,7 +31,7 @@ async function seen(mode: 'auto' | 'off', script: Answer, talk: (client: RawClie
     received += bytes.toString('latin1');
   });
   await talk(client);
-  await client.closed(20_000);
+  await client.closed();
   return { client: anonymous(received, port), backend: anonymous(backend.bytes, port) };
 }
 
@@ -58,7 +58,7 @@ it.each(plainRequests.map((text) => [shown(text), text]))('answers %s', async (_
   const { backend } = await expectParity(answer(200, 'ok', 'Content-Type: text/plain'), async (client) => {
     client.send(text);
     if (missing > 0) client.send('x'.repeat(missing));
-    expect((await client.response(methodOf(text), 20_000)).status).toBe(200);
+    expect((await client.response(methodOf(text))).status).toBe(200);
     client.send(last);
   });
   expect(backend).toContain('GET /last HTTP/1.1');
@@ -67,7 +67,7 @@ it.each(plainRequests.map((text) => [shown(text), text]))('answers %s', async (_
 it.each(otherRequests.map((text) => [shown(text), text]))('after a plain request, answers %s', async (_name, text) => {
   await expectParity(answer(200, 'ok'), async (client) => {
     client.send(one);
-    await client.response('GET', 20_000);
+    await client.response();
     client.send(text);
     client.send(last + last);
   });
@@ -100,7 +100,7 @@ it.each([
   for (const method of ['GET', 'HEAD', 'OPTIONS']) {
     await expectParity(script, async (client) => {
       client.send(message(`${method} /v1/a HTTP/1.1`, 'Host: a', 'Origin: https://app.test'));
-      await client.response(method, 20_000).catch(() => undefined);
+      await client.response(method).catch(() => undefined);
       client.send(last);
     });
   }
@@ -118,7 +118,7 @@ it.each([
 ])('answers %s', async (_name, text) => {
   await expectParity(answer(200, 'ok'), async (client) => {
     client.send(text);
-    await client.response(methodOf(text), 20_000);
+    await client.response(methodOf(text));
     client.send(last);
   });
 });
@@ -135,9 +135,9 @@ it('forwards a body in pieces, and a chunked request and an upgrade after it', a
         text.slice(9_000, 30_000),
         text.slice(30_000),
       ]);
-      expect((await client.response('POST', 20_000)).body).toBe('50000');
+      expect((await client.response('POST')).body).toBe('50000');
       client.send(chunked('/v1/b', '3\r\nabc\r\n0\r\n\r\n'));
-      expect((await client.response('POST', 20_000)).body).toBe('3');
+      expect((await client.response('POST')).body).toBe('3');
       client.send(get('/v1/c', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'));
     },
   );
@@ -158,10 +158,10 @@ it('answers what is pipelined behind a request in flight, in order', async () =>
     client.send(post('/v1/two', 'x'.repeat(2_000)) + get('/v1/three'));
     client.send(chunked('/v1/four', '1\r\na\r\n0\r\n\r\n') + last);
     released.resolve();
-    expect((await client.response('POST', 20_000)).body).toBe('/slow0123456789');
-    expect((await client.response('POST', 20_000)).body).toBe(`/two${'x'.repeat(2_000)}`);
-    expect((await client.response('GET', 20_000)).body).toBe('/three');
-    expect((await client.response('POST', 20_000)).body).toBe('/foura');
+    expect((await client.response('POST')).body).toBe('/slow0123456789');
+    expect((await client.response('POST')).body).toBe(`/two${'x'.repeat(2_000)}`);
+    expect((await client.response()).body).toBe('/three');
+    expect((await client.response('POST')).body).toBe('/foura');
   });
 });
 
@@ -172,7 +172,7 @@ it.each([
 ])('handles a client that closes its side %s', async (_name, text) => {
   await expectParity(answer(200, 'ok'), async (client) => {
     client.send(one);
-    await client.response('GET', 20_000);
+    await client.response();
     client.send(text);
     client.end();
   });

@@ -32,7 +32,7 @@ async function startStreams() {
   return { gateway, streams, counted };
 }
 
-const closed = (streams: readonly RawClient[]) => Promise.all(streams.map((client) => client.closed(20_000)));
+const closed = (streams: readonly RawClient[]) => Promise.all(streams.map((client) => client.closed()));
 const each = Array.from({ length: clients }, () => 2);
 
 it('streams that are open when all workers are killed are in the ledger', async () => {

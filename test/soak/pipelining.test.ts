@@ -59,7 +59,7 @@ async function latencies(port: number, duration: number | (() => boolean)): Prom
   while (typeof duration === 'number' ? performance.now() < until : duration()) {
     const startedAt = performance.now();
     client.send(get('/v1/x'));
-    expect((await client.response('GET', 30_000)).status).toBe(200);
+    expect((await client.response()).status).toBe(200);
     times.push(performance.now() - startedAt);
   }
   client.end();

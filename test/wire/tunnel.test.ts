@@ -106,7 +106,7 @@ describe('any protocol is tunnelled once the backend has switched', () => {
     const { client } = await start([{ write: switching }, { wait: 50 }, { reset: true }]);
     client.send(get('/v1/chat', ...upgrading));
     await client.response();
-    await client.closed(1_500);
+    await client.closed();
   });
 
   it('an idle tunnel is closed after stream_idle', async () => {
