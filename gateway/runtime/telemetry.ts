@@ -34,7 +34,7 @@ export class Telemetry {
   readonly #sendOtlp: ServeOptions['otlp'];
   /** Undefined until `telemetry` is first set. */
   #otlp: OtlpRecorder | undefined;
-  /** When the counts were last passed on, epoch ms. */
+  /** The calls that ended before this were passed on, epoch ms. */
   #passedOnAt: number;
   readonly #timer: NodeJS.Timeout | undefined;
   // The base path of the previous snapshot, until the exchanges that ended with it are recorded.
@@ -105,13 +105,14 @@ export class Telemetry {
         left -= 1;
         if (left > 0) continue;
         left = sliceSize;
-        this.#passOnIfMany();
+        this.#batches.flush();
+        this.#passOnIfMany(this.#clock.now());
         await setImmediate();
       }
     }
     this.#batches.flush();
     this.#otlp?.flush();
-    this.#passOn();
+    this.#passOn(this.#clock.now());
   }
 
   /** Called when the salt of the usage sink has changed. */
@@ -144,7 +145,8 @@ export class Telemetry {
       : this.#collector?.count(unlisted ? { ...exchange, ...unlisted, unlisted: true } : exchange);
     this.#log?.record(exchange, client);
     this.#otlp?.record(exchange, client);
-    this.#passOnIfMany();
+    // The exchanges after it in its batch have ended, too, and are not counted yet.
+    this.#passOnIfMany(exchange.endedAt);
   }
 
   /** Skipped if nothing has changed, because `configure` clears the tracked clients. */
@@ -169,14 +171,15 @@ export class Telemetry {
     return JSON.stringify([this.#source.current.usage, this.#usage?.salt]);
   }
 
-  #passOnIfMany(): void {
-    if (this.#collector && this.#collector.size >= maxRows) this.#passOn();
+  #passOnIfMany(until: number): void {
+    if (this.#collector && this.#collector.size >= maxRows) this.#passOn(until);
   }
 
-  #passOn(): void {
+  /** `until`: all calls that ended before it are counted, epoch ms. */
+  #passOn(until: number): void {
     const batch = this.#collector?.take() ?? [];
     if (batch.length > 0) this.#usage?.take(batch, this.#salt, this.#passedOnAt);
-    this.#passedOnAt = this.#clock.now();
+    this.#passedOnAt = until;
   }
 
   /**

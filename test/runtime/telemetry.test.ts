@@ -31,6 +31,16 @@ it('includes the latest exchanges in the metrics', async () => {
   }
 });
 
+it('knows since when calls are unsent, although some were passed on within a batch of records', async () => {
+  const { own, taken } = telemetry();
+  const endedAt = Date.now() - 10_000;
+  // More rows than wait, and a whole number of batches, so that the last records are counted after the others were passed on.
+  for (let count = 0; count < 16 * 128; count += 1)
+    own.recorder.record({ ...successfulExchange, endedAt, rawHeaders: ['X-Client-Id', `app-${count}`] });
+  expect(taken).toHaveLength(2_000);
+  expect(own.unsent()[successfulExchange.version]).toBe(endedAt);
+});
+
 it('writes exchanges recorded before the log was reopened to the old file', async () => {
   const { own, file } = telemetry();
   own.recorder.record(successfulExchange);
