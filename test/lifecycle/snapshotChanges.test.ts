@@ -45,7 +45,6 @@ it.each<[string, object, object, string[]]>([
   ['gateway.admin', {}, { gateway: { admin: '127.0.0.1:9902' } }, ['gateway.admin: applied at the next start']],
   ['gateway.fast_lane', {}, { gateway: { fast_lane: 'off' } }, ['gateway.fast_lane: applied at the next start']],
   ['gateway.workers', {}, { gateway: { workers: 2 } }, ['gateway.workers: applied at the next start']],
-  ['gateway.fast_lane', {}, { gateway: { fast_lane: 'off' } }, ['gateway.fast_lane: applied at the next start']],
   ['gateway.tls', {}, { gateway: { tls: { cert, key } } }, ['gateway.tls: applied at the next start']],
   [
     'gateway.tls.hsts',
