@@ -177,7 +177,7 @@ class LaneConnection implements LaneOwner, Timed {
   }
 
   #readRequest(buffer: Buffer, length: number): void {
-    const { context } = this.#lane;
+    const { context, server } = this.#lane;
     const head = parsePlainRequest(buffer, length);
     if (!head || head.headLength + head.contentLength < length || !isForVersion(head.target, context)) {
       this.#leave(Buffer.from(buffer.subarray(0, length)));
@@ -186,6 +186,8 @@ class LaneConnection implements LaneOwner, Timed {
     const request = new LaneRequest(head, this);
     const response = new LaneResponse(request, this);
     if (length > head.headLength) request.receive(Buffer.from(buffer.subarray(head.headLength, length)));
+    // A reload may have changed it.
+    if (this.#used && this.socket.timeout !== server.timeout) this.socket.setTimeout(server.timeout);
     this.#used = true;
     this.deadline = Number.POSITIVE_INFINITY;
     this.#request = request;

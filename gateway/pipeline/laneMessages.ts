@@ -16,6 +16,9 @@ export interface LaneOwner {
   onResponseEnd(): void;
 }
 
+// How much of a body is read before it is forwarded. As in node:http.
+const maxUnread = 64 * 1024;
+
 type DataListener = (chunk: Buffer) => void;
 
 /** A request of the fast lane: what the pipeline uses of an `IncomingMessage`, without its streams. */
@@ -32,6 +35,7 @@ export class LaneRequest implements IncomingRequest {
   readonly #owner: LaneOwner;
   // Received, and not read yet.
   #unread: Buffer[] = [];
+  #unreadBytes = 0;
   #flowing = false;
   #onData: DataListener | undefined;
   #onEnd: (() => void) | undefined;
@@ -80,14 +84,16 @@ export class LaneRequest implements IncomingRequest {
   receive(chunk: Buffer): boolean {
     this.missing -= chunk.length;
     this.#unread.push(chunk);
+    this.#unreadBytes += chunk.length;
     if (this.#flowing) this.#read();
-    return this.#flowing;
+    return this.#flowing || this.#unreadBytes < maxUnread;
   }
 
   #read(): void {
     while (this.#flowing) {
       const chunk = this.#unread.shift();
       if (!chunk) break;
+      this.#unreadBytes -= chunk.length;
       this.#onData?.(chunk);
     }
     if (!this.#flowing) return;

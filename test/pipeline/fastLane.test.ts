@@ -212,6 +212,20 @@ it('closes connections that are idle between requests, but not before the first 
   expect((await fresh.response()).status).toBe(200);
 });
 
+it('applies a changed limit for clients that do not read to the next request', async () => {
+  const { port, server, records } = await start(({ target }) =>
+    answer(200, target === '/big' ? 'x'.repeat(2e7) : 'ok'),
+  );
+  const client = await connectTo(port);
+  client.send(get('/v1/a'));
+  await client.response();
+  server.timeout = 300;
+  client.socket.pause();
+  client.send(get('/v1/big'));
+  await eventually(() => expect(records).toHaveLength(2), 20_000);
+  expect(records[1]).toMatchObject({ status: 200, fault: 'client' });
+});
+
 it('counts towards the largest number of connections', async () => {
   const { port, server } = await start(ok);
   server.maxConnections = 1;

@@ -43,6 +43,17 @@ describe('a client that disconnects aborts the request at the backend within a s
     }, 1_000);
   });
 
+  it.each(['reset', 'destroy'] as const)('with a pipelined request that was sent later, by %s', async (how) => {
+    const { backend, client } = await startWire([], { version: { timeouts: { first_byte: '5m' } } });
+    client.send(get('/v1/x'));
+    await eventually(() => expect(backend.requests).toHaveLength(1));
+    client.send(get('/v1/y'));
+    await settled(() => client.socket.bytesWritten);
+    if (how === 'reset') client.reset();
+    else client.socket.destroy();
+    await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 1_000);
+  });
+
   it('while it was not reading', async () => {
     const huge = Buffer.alloc(64_000_000, 'a');
     const { backend, client } = await startWire([

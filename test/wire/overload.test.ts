@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { answer } from '../support/backend.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, settled } from '../support/eventually.ts';
 import { expectProblem } from '../support/problem.ts';
-import { ask, connectTo, get } from '../support/rawClient.ts';
+import { ask, connectTo, get, post } from '../support/rawClient.ts';
 import { singleValueOf } from '../support/response.ts';
 import { startWire, waitingAt } from '../support/wire.ts';
 
@@ -52,11 +52,17 @@ describe.each(['in_flight', 'in_flight_per_target'])('at the limit %s', (limit) 
     expect((await client.response()).body).toBe('/first');
   });
 
-  it('a request whose client disconnects in the queue is not forwarded', async () => {
+  it.each([
+    ['a request', get('/v1/impatient'), ''],
+    ['a request with a body', post('/v1/impatient', 'body').slice(0, -4), 'body'],
+    ['a request with a part of its body', post('/v1/impatient', 'body').slice(0, -4), 'b'],
+  ])('%s whose client disconnects in the queue is not forwarded', async (_name, head, body) => {
     const { backend, port, adminPort, client, release } = await startFull({ [limit]: 1, queue: '60s' });
     const impatient = await connectTo(port);
-    impatient.send(get('/v1/impatient'));
+    impatient.send(head);
     await eventually(async () => expect(await waitingAt(adminPort)).toBe(1));
+    impatient.send(body);
+    await settled(() => impatient.socket.bytesWritten);
     impatient.reset();
     await eventually(async () => expect(await waitingAt(adminPort)).toBe(0));
     release();
