@@ -4,10 +4,15 @@ import { earliestOf, type ServingReport } from '../observability/report.ts';
 import type { Remark } from '../retirement/facts.ts';
 import type { FleetView } from './fleetView.ts';
 import type { GatewayRow } from './membership.ts';
-import { type AskedSince, type CountedCalls, countingNotes, type UnsentCounts, unsentCalls } from './unsent.ts';
+import {
+  type AskedSince,
+  type CountedCalls,
+  countingNotes,
+  settleMs,
+  type UnsentCounts,
+  unsentCalls,
+} from './unsent.ts';
 
-// How long a question waits for the counts of other gateways. They answer within a heartbeat, by default 2 s.
-const settleMs = 6_000;
 const pollMs = 250;
 // A process passes on its counts this often. Those of the time before it stopped answering may be in its memory.
 const flushMs = 5_000;

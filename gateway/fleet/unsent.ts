@@ -65,6 +65,8 @@ export interface CountingGateway {
   readonly skewMs: number;
 }
 
+/** How long a question waits for the counts of other gateways. They answer within a heartbeat, by default 2 s. */
+export const settleMs = 6_000;
 // A heartbeat takes some time, and a busy machine is late.
 const lateMs = 1_000;
 
@@ -72,7 +74,7 @@ const lateMs = 1_000;
 export interface AskedSince {
   /** The calls that ended before are to be in the answer. By the clock of the store, epoch ms. */
   readonly askedAt: number;
-  /** Every gateway must have reported since then. Otherwise a report may be as old as a heartbeat. */
+  /** Every gateway must have reported since then. Otherwise this applies only to those that can answer while a question waits. */
   readonly isStrict: boolean;
 }
 
@@ -86,7 +88,8 @@ export function unsentCalls(
     if (counted === undefined) return [];
     const { at, heartbeat, unsent, all = Number.POSITIVE_INFINITY } = counted;
     const since = Math.min(all, unsent[version] ?? Number.POSITIVE_INFINITY) - skewMs;
-    const isLate = at - skewMs < askedAt - (isStrict ? 0 : heartbeat + lateMs);
+    const answersInTime = 2 * heartbeat <= settleMs;
+    const isLate = at - skewMs < askedAt - (isStrict || answersInTime ? 0 : heartbeat + lateMs);
     if (since >= askedAt && !isLate) return [];
     const missing = inLargestUnit(Math.max(0, askedAt - Math.min(since, at - skewMs)));
     const text = `Gateway ${printableExcerpt(name)} may have had calls of /${version} in the last ${missing} that are not in this ledger yet. Ask again in a few seconds.`;

@@ -4,7 +4,8 @@ import { row } from '../support/ledgerWith.ts';
 import { gatewayRow } from './gatewayRow.ts';
 
 const now = 1_000_000_000;
-const heartbeat = 2_000;
+// Longer than a question waits for two of them.
+const heartbeat = 4_000;
 
 function gateway(counted: Partial<CountedCalls> | undefined, skewMs = 0) {
   const state = counted && { at: now - 500, heartbeat, unsent: {}, ...counted };
@@ -65,7 +66,8 @@ describe('calls before a question', () => {
     ['unsent calls of the version', { unsent: { v1: now - 4_000 } }, missing('4 s')],
     ['unsent calls after the question', { at: now + 900, unsent: { v1: now + 1 } }, []],
     ['unsent calls of any version', { all: now - 90_000, unsent: { v1: now - 4_000 } }, missing('1 min')],
-    ['a report of more than a heartbeat ago', { at: now - 3_001 }, missing('3 s')],
+    ['a report of more than a heartbeat ago', { at: now - 5_001 }, missing('5 s')],
+    ['a report of before, though the gateway could have answered', { at: now - 1, heartbeat: 2_000 }, missing('1 ms')],
     ['an earlier release', undefined, []],
   ])('%s', (_name, counted, expected) => {
     expect(texts(counted)).toEqual(expected);
