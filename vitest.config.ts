@@ -30,7 +30,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 90_000,
     expect: { poll: { timeout: 60_000 } },
-    // Also on two cores: a file uses a third of a core on average, because it mostly waits for timers and other processes.
+    // More than two cores: on average, a file uses a third of a core and waits for timers and processes the rest of the time.
     maxWorkers: 5,
     // The gateway compiles into this folder, too, but only from its second file on. Tests start it hundreds of times.
     env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache') },

@@ -1,7 +1,8 @@
 // node bench/fleetQueries.ts [STORE]: measures the queries of the dashboard on the shared ledger of a fleet in PostgreSQL, with
 // a SYNTHETIC year of history, 20 versions with 5,000 clients each. STORE is the postgres:// URL of an empty database, or of one
 // that an earlier run has filled. Without it, a server of its own is started (64 MiB of shared buffers) and removed. The queries
-// are measured as the gateways wrote the rows, and after the maintenance. CPU times are known of a server on this host.
+// are measured twice: with the rows in the order in which the gateways wrote them, and after the maintenance has sorted them. The
+// CPU time of PostgreSQL is only measured if the server runs on this host.
 import { randomUUID } from 'node:crypto';
 import { snapshotFrom } from '../gateway/config/load.ts';
 import { FleetLedger } from '../gateway/fleet/ledger.ts';

@@ -36,7 +36,7 @@ export const scavenges: Scenario = {
   },
 };
 
-/** The duration of each scavenge under load, in ms, in a process of its own. */
+/** Starts a gateway in a process of its own, and returns the duration of each scavenge under load, in ms. */
 async function measure(backendPort: number, warmUp: number, seconds: number) {
   const [port, folder] = [await freePort(), temporaryFolder()];
   const { program, args } = gateway.command({ port, backendPort, folder });
@@ -54,7 +54,10 @@ async function measure(backendPort: number, warmUp: number, seconds: number) {
   }
 }
 
-/** `[1:0x2] 37 ms: Scavenge 12.3 (15.2) -> 11.0 (17.2) MB, pooled: 0 MB, 0.42 / 0.00 ms …`: the first time is the total. */
+/**
+ * The duration of each scavenge in the output of --trace-gc, in ms. Here it is 0.42:
+ * `[1:0x2] 37 ms: Scavenge 12.3 (15.2) -> 11.0 (17.2) MB, pooled: 0 MB, 0.42 / 0.00 ms …`
+ */
 function scavengesIn(file: string): number[] {
   const lines = readFileSync(file, 'utf8').matchAll(/: Scavenge .*? MB, (?:pooled: .*? MB, )?([0-9.]+) \/ /g);
   return [...lines].map(([, ms]) => Number(ms));

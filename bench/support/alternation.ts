@@ -11,7 +11,7 @@ const intervalMs = 600;
 
 export interface Variant {
   readonly records: string;
-  /** Without the fast lane, because requests are counted by an event of node:http. */
+  /** It turns the fast lane off: the requests are counted by an event of node:http, which the lane does not emit. */
   readonly snapshot: Snapshot;
   readonly recorder: Recorder | undefined;
 }

@@ -98,8 +98,8 @@ const notPrintableAscii = /[^ -~]/g;
 
 /**
  * Replaces all characters outside printable ASCII by their code, because control characters could move the cursor of a
- * terminal. JSON alone is not enough. A tool that prints the value decodes the JSON escapes of C0 controls. JSON does not
- * escape DEL and the C1 controls, one of which acts like ESC [.
+ * terminal. The escapes of JSON are not enough: a tool that prints the value decodes them, and JSON does not escape DEL and
+ * the C1 controls. One of these, U+009B, means the same as ESC [.
  */
 function inPrintableAscii(text: string): string {
   return text.replace(notPrintableAscii, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
@@ -116,7 +116,7 @@ function rounded(ms: number): string {
   return `${whole}${fractions[us - whole * 1000]}`;
 }
 
-/** The address as `log.address` allows it. */
+/** What is logged of the address: all of it, its network, or nothing (`log.address`). */
 function shownAddress(given: string, how: LogSettings['address']): string | undefined {
   if (how !== 'network') return how === 'full' ? given : undefined;
   return networkOf(given) || undefined;

@@ -22,7 +22,7 @@ import { hrTime, spansOf } from './spans.ts';
 
 /** Exchanges in one request to the collector. */
 const batchSize = 256;
-/** The pause after a failed request, doubled with each failure in a row. The OTLP package has retried the request before. */
+/** The pause after a request that failed, retries of the OTLP package included. Each failure in a row doubles it. */
 const firstPauseMs = 1_000;
 const maxPauseMs = 30_000;
 const metricIntervalMs = Number(process.env['OTEL_METRIC_EXPORT_INTERVAL']) || 60_000;

@@ -33,7 +33,7 @@ export async function startFleetGateway(options: FleetGatewayOptions): Promise<F
   const folder = options.folder ?? temporaryFolder();
   writeMountedRoutes(folder, options);
   const running = run(process.execPath, ['gateway/main.ts', 'start', '--config', join(folder, 'routes.yaml')]);
-  // A process that a test has stopped with SIGSTOP handles SIGTERM only after it is continued.
+  // After SIGSTOP, a process ends on SIGTERM only once it is continued.
   onTestFinished(() => void running.child.kill('SIGCONT'));
   const [, port] = await running.printed(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
   const [, admin = ''] = await running.printed(/http:\/\/(127\.0\.0\.1:\d+)\/readyz/);

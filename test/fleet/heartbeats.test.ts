@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterEach(() => sql.query(`TRUNCATE ${schemaName}.gateways, ${schemaName}.accepted`));
 
-/** The store has all counts. */
+/** The report of a gateway whose counts are all in the store. */
 const nothing = { rows: 0, since: undefined };
 const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
 const me = identity('gw-1', { addresses: ['127.0.0.1', '::1'] });

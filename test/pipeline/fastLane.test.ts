@@ -178,7 +178,7 @@ it('records that a client has left whose connection is not read', async () => {
   const released = Promise.withResolvers<void>();
   const { port, records } = await start([{ wait: released.promise }, { write: ok }]);
   const client = await connectTo(port);
-  // More than is kept behind a request in flight.
+  // The gateway keeps at most 64 KiB behind a request in flight, and then stops reading.
   await client.sendPieces([get('/v1/slow'), 'x'.repeat(200_000)], 100);
   client.socket.resetAndDestroy();
   await client.closed();

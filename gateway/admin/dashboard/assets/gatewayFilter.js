@@ -10,7 +10,7 @@ const parameter = 'instance';
  * serves this page (`self`).
  */
 export class GatewayFilter {
-  /** What the URL says; it is checked when the status arrives. */
+  /** The name in the URL, or none. The API reports a name that the fleet does not have. */
   chosen = new URLSearchParams(location.search).get(parameter) ?? '';
   #select = /** @type {HTMLSelectElement} */ (byId('gateway-filter'));
   #changed;
@@ -27,9 +27,9 @@ export class GatewayFilter {
   setFleet(fleet) {
     byId('filter').hidden = !fleet;
     if (!fleet && this.chosen !== '') this.#choose('');
-    // An address from which no gateway was heard has no counts.
+    // `members` also lists addresses from which no gateway was heard. They have no counts.
     const heard = (fleet?.gateways ?? []).filter((one) => one.heard !== null).map(({ name }) => name);
-    // A selected gateway that the fleet does not have stays: the API explains that, with the names that it has.
+    // A selected name stays, even if the fleet has no such gateway: the API reports that, and the known names.
     const names = [...new Set([...heard, this.chosen])].filter((name) => name !== '').sort();
     const options = JSON.stringify([Boolean(fleet), names]);
     if (options === this.#drawn) return;
