@@ -4,6 +4,7 @@ import type { ResponseHead } from '../http1/responseHead.ts';
 import type { Failure } from './failure.ts';
 import { lingerAfter } from './lingering.ts';
 import type { Outbound, OutgoingResponse } from './outbound.ts';
+import { renderHead } from './renderedHead.ts';
 import { forwardableTrailers, responseFields } from './responseFields.ts';
 
 /** Writes the response of a target to the client. */
@@ -80,14 +81,20 @@ export class ClientResponse {
 
   #writeHead(head: ResponseHead, bodyUnread: boolean): void {
     const { res, closing } = this.#outbound;
-    const fields = responseFields(head, this.#outbound.responsePlan());
+    const plan = this.#outbound.responsePlan();
     if (closing) res.shouldKeepAlive = false;
+    this.started = true;
+    const rendered = res.writeRendered && !bodyUnread ? renderHead(head, plan) : undefined;
+    if (rendered) {
+      res.writeRendered?.(rendered, plan.lifecycle?.links ?? []);
+      return;
+    }
+    const fields = responseFields(head, plan);
     if (bodyUnread) {
       fields.push('Connection', 'close');
       lingerAfter(res);
     }
     res.writeHead(head.status, head.reason, fields);
-    this.started = true;
   }
 
   /** The rest of the response is in memory. The client has `write_idle` to read all of it. */

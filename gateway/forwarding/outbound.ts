@@ -6,6 +6,7 @@ import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { EarlyData } from './earlyData.ts';
 import type { Failure } from './failure.ts';
+import type { RenderedHead } from './renderedHead.ts';
 import type { ResponsePlan } from './responseFields.ts';
 import type { ServerSpan } from './traceContext.ts';
 
@@ -46,6 +47,8 @@ export interface OutgoingResponse {
   /** `fields`: alternating names and values. The response adds Date, and the fields of its connection. */
   writeHead(status: number, fields: string[]): unknown;
   writeHead(status: number, reason: string, fields: string[]): unknown;
+  /** Like `writeHead`, with `links` as the values of Link fields. Only responses that write text themselves have it. */
+  writeRendered?(head: RenderedHead, links: readonly string[]): void;
   writeContinue(): void;
   writeInformation(status: number, fields: string[]): void;
   /** False: wait for `drain`. */

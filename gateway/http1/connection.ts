@@ -1,10 +1,13 @@
 import type { Socket } from 'node:net';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from './deadlines.ts';
 import type { ResponseHandler, WireFailureKind } from './responseHandler.ts';
+import type { ResponseHeads } from './responseHead.ts';
 import { ResponseReader } from './responseReader.ts';
 import { type Endpoint, openSocket, type SocketEvents } from './socket.ts';
 
 export interface ConnectionOwner {
+  /** Parses the heads of its connections, which come from one target. */
+  readonly heads: ResponseHeads;
   /** `announced`: how long the target keeps the connection open, by its Keep-Alive field, ms. */
   onIdle(connection: Connection, announced: number | undefined): void;
   onClose(connection: Connection): void;
@@ -18,7 +21,7 @@ export class Connection implements Timed, SocketEvents {
   /** For writing bodies and for pausing. Only this class reads it. */
   readonly socket: Socket;
   readonly #owner: ConnectionOwner;
-  readonly #reader = new ResponseReader();
+  readonly #reader: ResponseReader;
   #failureOnClose: 'unreachable' | 'exhausted' | 'untrusted' | 'lost' = 'unreachable';
   #requestSent = false;
   #idleTimeout = 0;
@@ -26,6 +29,7 @@ export class Connection implements Timed, SocketEvents {
 
   constructor(endpoint: Endpoint, connectTimeout: number, owner: ConnectionOwner) {
     this.#owner = owner;
+    this.#reader = new ResponseReader(owner.heads);
     this.deadline = deadlineIn(connectTimeout);
     this.socket = openSocket(endpoint, this);
     watchDeadline(this);

@@ -1,5 +1,6 @@
 import { Connection, type ConnectionOwner } from './connection.ts';
 import { deadlineIn } from './deadlines.ts';
+import { ResponseHeads } from './responseHead.ts';
 import type { Endpoint } from './socket.ts';
 
 // Idle connections are closed this long before the announced time, so that no request is sent while the target closes.
@@ -7,6 +8,7 @@ const closeEarlyMs = 1000;
 
 /** The connections to one target. Their number is not limited here: `limits` of the version are checked before. */
 export class ConnectionPool implements ConnectionOwner {
+  readonly heads = new ResponseHeads();
   readonly #endpoint: Endpoint;
   #size = 0;
   // The last one is reused first, so that surplus connections time out.

@@ -99,6 +99,36 @@ export function parseResponseHead(text: string): ResponseHead {
   };
 }
 
+// Backends repeat few heads within a second, which is the resolution of Date. Larger ones are rare.
+const maxKept = 16;
+const maxKeptLength = 2048;
+
+/**
+ * Parses heads, and keeps the latest ones: a backend often sends the same bytes again. The result depends on nothing but these
+ * bytes. An array, because a `Map` of which entries come and go burdens the garbage collector (see `InFlightList`).
+ */
+export class ResponseHeads {
+  readonly #texts: string[] = [];
+  readonly #heads: ResponseHead[] = [];
+  #oldest = 0;
+
+  /** Like `parseResponseHead`. @throws MalformedResponse */
+  parse(text: string): ResponseHead {
+    const index = this.#texts.indexOf(text);
+    if (index !== -1) return this.#heads[index] as ResponseHead;
+    if (text.length > maxKeptLength) return parseResponseHead(text);
+    // A copy, because V8 keeps the whole string of a slice in memory, here with the body behind the head.
+    const copy = Buffer.from(text, 'latin1').toString('latin1');
+    const head = parseResponseHead(copy);
+    // A cookie is meant for one client.
+    if (head.names.includes('set-cookie')) return head;
+    this.#texts[this.#oldest] = copy;
+    this.#heads[this.#oldest] = head;
+    this.#oldest = (this.#oldest + 1) % maxKept;
+    return head;
+  }
+}
+
 /**
  * Checks an incomplete head, of which `seen` characters were checked before, so that an invalid one fails at once.
  * @throws MalformedResponse

@@ -4,8 +4,8 @@ import {
   asMalformed,
   checkPartialHead,
   MalformedResponse,
-  parseResponseHead,
   type ResponseHead,
+  type ResponseHeads,
 } from './responseHead.ts';
 
 // Twice the default buffer of HAProxy, and at least four times that of nginx (`proxy_buffer_size`).
@@ -24,6 +24,7 @@ export class ResponseReader {
   keepAlive: number | undefined;
   /** Undefined between two responses. */
   handler: ResponseHandler | undefined;
+  readonly #heads: ResponseHeads;
   #expectBody = true;
   #text = '';
   #interim = 0;
@@ -31,6 +32,10 @@ export class ResponseReader {
   #remaining = 0;
   #chunked: ChunkedDecoder | undefined;
   #whole: { head: ResponseHead; body: string } | undefined;
+
+  constructor(heads: ResponseHeads) {
+    this.#heads = heads;
+  }
 
   begin(handler: ResponseHandler, expectBody: boolean): void {
     this.handler = handler;
@@ -87,7 +92,7 @@ export class ResponseReader {
       this.#text = text;
       return 'more';
     }
-    const head = parseResponseHead(text.slice(0, end + 4));
+    const head = this.#heads.parse(text.slice(0, end + 4));
     const at = start + end + 4 - before;
     this.#text = '';
     if (head.status < 200 && head.status !== 101) {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { IncomingRequest, OutgoingResponse } from '../forwarding/outbound.ts';
+import type { RenderedHead } from '../forwarding/renderedHead.ts';
 import { lowerCased } from '../http1/grammar.ts';
 import type { PlainRequest } from '../http1/plainRequest.ts';
 import { http } from '../shared/builtinHttp.ts';
@@ -155,16 +156,15 @@ export class LaneResponse implements OutgoingResponse {
       }
       head += `${name}: ${fields[at + 1]}\r\n`;
     }
-    if (!hasDate) head += dateLine();
     if (closes) this.shouldKeepAlive = false;
-    else head += this.shouldKeepAlive ? this.#owner.keepAliveFields : 'Connection: close\r\n';
-    this.#bodiless ||= status === 204 || status === 304;
-    this.#chunked = !hasLength && !this.#bodiless;
-    if (this.#chunked) head += 'Transfer-Encoding: chunked\r\n';
-    this.#head = `${head}\r\n`;
-    this.statusCode = status;
-    this.headersSent = true;
+    this.#setHead(status, head, hasDate, hasLength, closes);
     return this;
+  }
+
+  writeRendered({ status, beforeLinks, afterLinks, hasDate, hasLength }: RenderedHead, links: readonly string[]): void {
+    let head = beforeLinks;
+    for (const link of links) head += `Link: ${link}\r\n`;
+    this.#setHead(status, head + afterLinks, hasDate, hasLength, false);
   }
 
   writeContinue(): void {
@@ -258,6 +258,18 @@ export class LaneResponse implements OutgoingResponse {
   /** The client has read what was written. */
   onSocketDrain(): void {
     this.#onDrain?.();
+  }
+
+  /** `lines`: the status line and the fields. Adds those that the connection decides, and a missing Date. */
+  #setHead(status: number, lines: string, hasDate: boolean, hasLength: boolean, hasConnection: boolean): void {
+    this.#bodiless ||= status === 204 || status === 304;
+    this.#chunked = !hasLength && !this.#bodiless;
+    let head = hasDate ? lines : lines + dateLine();
+    if (!hasConnection) head += this.shouldKeepAlive ? this.#owner.keepAliveFields : 'Connection: close\r\n';
+    if (this.#chunked) head += 'Transfer-Encoding: chunked\r\n';
+    this.#head = `${head}\r\n`;
+    this.statusCode = status;
+    this.headersSent = true;
   }
 
   get #isWritable(): boolean {

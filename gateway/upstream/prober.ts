@@ -1,7 +1,7 @@
 import type { HealthSettings } from '../config/snapshot.ts';
 import { Connection } from '../http1/connection.ts';
 import type { ResponseHandler } from '../http1/responseHandler.ts';
-import type { ResponseHead } from '../http1/responseHead.ts';
+import { type ResponseHead, ResponseHeads } from '../http1/responseHead.ts';
 import type { Endpoint } from '../http1/socket.ts';
 import type { TargetHealth } from './health.ts';
 
@@ -83,7 +83,8 @@ class Probe implements ResponseHandler {
   constructor(target: ProbedTarget, path: string, timeout: number, onResult: (result: ProbeResult) => void) {
     this.#onResult = onResult;
     this.#timer = setTimeout(() => this.#finish(`the probe was not answered within ${timeout} ms`), timeout).unref();
-    const owner = { onIdle: (connection: Connection) => connection.destroy(), onClose: () => {} };
+    const heads = new ResponseHeads();
+    const owner = { heads, onIdle: (connection: Connection) => connection.destroy(), onClose: () => {} };
     // No timeouts of its own: the timer above limits all of it.
     this.#connection = new Connection(target.probedEndpoint, 0, owner);
     const fields = `Host: ${target.authority}\r\nUser-Agent: version-gateway-health\r\nConnection: close\r\n`;

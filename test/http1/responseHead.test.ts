@@ -4,7 +4,10 @@ import {
   MalformedResponse,
   parseResponseHead,
   parseTrailers,
+  ResponseHeads,
 } from '../../gateway/http1/responseHead.ts';
+import { Random } from '../faults/random.ts';
+import { randomHeads } from './responseHeads.ts';
 
 function head(...lines: string[]): ReturnType<typeof parseResponseHead> {
   return parseResponseHead(`${lines.join('\r\n')}\r\n\r\n`);
@@ -310,4 +313,36 @@ describe('trailers', () => {
     ['a bare LF', 'a: b\nc: d'],
     ['NUL', 'a: \0'],
   ])('that are refused: %s', (_name, text) => expect(() => parseTrailers(text)).toThrow(MalformedResponse));
+});
+
+describe('heads of one target', () => {
+  const outcome = (parse: () => unknown): unknown => {
+    try {
+      return parse();
+    } catch (error) {
+      return String(error);
+    }
+  };
+
+  it('in random order are each parsed as if they were the first one', () => {
+    const random = new Random(1);
+    const heads = new ResponseHeads();
+    // More than are kept, so that some of them are parsed again.
+    const texts = randomHeads(random, 60, { specials: true });
+    for (let count = 0; count < 20_000; count += 1) {
+      const text = random.of(texts);
+      expect(outcome(() => heads.parse(text))).toEqual(outcome(() => parseResponseHead(text)));
+    }
+  });
+
+  it('are parsed once if they are the same, unless they set a cookie', () => {
+    const heads = new ResponseHeads();
+    const text = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n';
+    const other = text.replace('Length: 2', 'Length: 3');
+    const cookie = text.replace('Content-Length: 2', 'Set-Cookie: a=b');
+    const first = heads.parse(text);
+    expect(heads.parse(other).contentLength).toBe(3);
+    expect(heads.parse(text)).toBe(first);
+    expect(heads.parse(cookie)).not.toBe(heads.parse(cookie));
+  });
 });

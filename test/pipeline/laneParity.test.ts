@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import { Random } from '../faults/random.ts';
 import { otherRequests, plainRequests } from '../http1/requestCorpus.ts';
+import { randomHeads } from '../http1/responseHeads.ts';
 import { type Answer, answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestGateway } from '../support/gateway.ts';
@@ -104,6 +106,25 @@ it.each([
       client.send(last);
     });
   }
+});
+
+it('passes on heads that a backend repeats in random order', async () => {
+  const heads = randomHeads(new Random(1), 40, { specials: false });
+  const script: Answer = ({ target, method, body }) => {
+    const head = heads[Number(target.slice(1))] as string;
+    const hasBody = method !== 'HEAD' && !/ (?:204|304) /.test(head);
+    return hasBody ? `${head}${body || 'ok'}` : head;
+  };
+  await expectParity(script, async (client) => {
+    const random = new Random(2);
+    for (let count = 0; count < 200; count += 1) {
+      const method = random.of(['GET', 'GET', 'HEAD']);
+      const line = `${method} /v${1 + random.below(2)}/${random.below(heads.length)} HTTP/1.1`;
+      client.send(message(line, `Host: ${random.of(['a', 'b'])}`));
+      await client.response(method);
+    }
+    client.send(get('/v1/0', 'Connection: close'));
+  });
 });
 
 it.each([
