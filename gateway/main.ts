@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers';
 
 // bin/ does this, too, but main.ts can be started directly. A short command would spend most of its time compiling.
 const { directory } = enableCompileCache();
-// For threads, which otherwise have no cache. From TypeScript, each would load the TypeScript parser: 35 MB.
+// For threads, which otherwise have no cache. When Node runs the .ts files, each thread would load the TypeScript parser, which
+// takes 35 MB.
 if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] ??= dirname(directory);
 const { run } = await import('./cli/run.ts');
 const { ignoreClosedPipes } = await import('./cli/io.ts');

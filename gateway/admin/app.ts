@@ -17,7 +17,7 @@ import { statusOf } from './status.ts';
 export interface Readiness {
   /** False while the gateway starts and while it drains: then load balancers must not send it traffic. */
   ready(): boolean;
-  /** Why its configuration must not be served, in lines; undefined: it may. */
+  /** Why the gateway must not become ready with its configuration, in lines; undefined: it may become ready. */
   refusal?(): readonly string[] | undefined;
 }
 

@@ -79,7 +79,7 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
     const { fleet, usage, clock } = operations;
     // The answer contains every request that ended before this time.
     const askedAt = fleet?.now ?? 0;
-    const flushed = async (): Promise<ServingReport> => {
+    const flushAndReport = async (): Promise<ServingReport> => {
       await operations.flush?.();
       return operations.report();
     };
@@ -89,17 +89,17 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
       sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${unknownVersion(snapshot, [])}`);
       return;
     }
-    // `isStrict`: see `AskedSince`.
+    // `isStrict`: see `QuestionTime`.
     const ask = async (isStrict: boolean): Promise<AnswerBody | AnswerProblem | undefined> => {
       const quiet = parseRetirementQuery(query) ?? snapshot.retire.quiet;
-      const report = await flushed();
+      const report = await flushAndReport();
       const facts = fleet?.facts(version, quiet, { report, askedAt, isStrict });
       return usage?.query('retirement', snapshot, { version, quiet, report, fleet: facts, now: clock.now() });
     };
     await sendAnswer(res, async () => {
       const answer = await ask(true);
       if (!fleet || answer === undefined || 'problem' in answer || !answer.waitsForCounts) return answer;
-      await fleet.settle([version], flushed, askedAt);
+      await fleet.settle([version], flushAndReport, askedAt);
       return ask(false);
     });
   });

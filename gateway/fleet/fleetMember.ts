@@ -191,7 +191,8 @@ export class FleetMember {
   }
 
   /** See `CallQuestions`. */
-  settle: CallQuestions['settle'] = (versions, flushed, askedAt) => this.#questions.settle(versions, flushed, askedAt);
+  settle: CallQuestions['settle'] = (versions, flushAndReport, askedAt) =>
+    this.#questions.settle(versions, flushAndReport, askedAt);
 
   status(): FleetJson {
     return fleetJson(this.view);
@@ -226,7 +227,7 @@ export class FleetMember {
     return true;
   }
 
-  /** `at`: before the report, epoch ms. */
+  /** `at`: the time of the report, epoch ms. */
   #sendState(snapshot: Snapshot, report: ServingReport, at: number, ready: boolean): void {
     const { settings, release, send, heldRows } = this.#options;
     const { instance, epoch, rows, since } = this.#identity;

@@ -5,20 +5,20 @@ import type { Remark } from '../retirement/facts.ts';
 import type { FleetView } from './fleetView.ts';
 import type { GatewayRow } from './membership.ts';
 import {
-  type AskedSince,
   type CountedCalls,
   countingNotes,
+  type QuestionTime,
   settleMs,
   type UnsentCounts,
   unsentCalls,
 } from './unsent.ts';
 
 const pollMs = 250;
-// A process passes on its counts this often. Those of the time before it stopped answering may be in its memory.
+// A process passes on its counts this often. If it stops answering, its counts since the last time are still in its memory.
 const flushMs = 5_000;
 
 /** A question about the calls of a version. */
-export interface CallQuestion extends AskedSince {
+export interface CallQuestion extends QuestionTime {
   /** Of this gateway. */
   readonly report: ServingReport;
 }
@@ -31,13 +31,14 @@ export interface QuestionOptions {
   readonly unsent: Pick<UnsentCounts, 'calls' | 'ofEarlierRun'>;
   /** The id of this gateway in the store. */
   readonly self: () => string | undefined;
-  /** Writes the state of this gateway to the store, and reads that of the others. False: it does not run. */
+  /** Writes the state of this gateway to the store, and reads that of the others. False: it is starting or stopping. */
   readonly beat: () => Promise<boolean>;
 }
 
 /**
- * Questions whether the shared ledger has the calls of a version up to now. A question waits until every gateway has reported
- * that its counts are in the store. It is in the row of the gateway that asks, so that the others send their counts at once.
+ * A question asks whether the shared ledger has the calls of a version up to now. It waits until every gateway has reported
+ * that its counts are in the store. The gateway that asks writes the question to its row, so that the others see it and send
+ * their counts at once.
  */
 export class CallQuestions {
   readonly #options: QuestionOptions;
@@ -56,7 +57,7 @@ export class CallQuestions {
     return this.#waiting.size === 0 ? undefined : Math.max(...this.#waiting);
   }
 
-  /** Which calls of this gateway are counted in the store. `at`: before the report, epoch ms. */
+  /** Which calls of this gateway are counted in the store. `at`: the time of the report, epoch ms. */
   counted({ unsent = {}, workers }: ServingReport, at: number): CountedCalls {
     const { settings, unsent: counts } = this.#options;
     const unresponsive = workers.flatMap(({ unresponsiveSince: since }) =>
@@ -72,13 +73,13 @@ export class CallQuestions {
   }
 
   /** Why calls of a version may be missing in the shared ledger for some seconds. */
-  unsent(version: string, { report, ...since }: CallQuestion): Remark[] {
+  unsent(version: string, { report, ...time }: CallQuestion): Remark[] {
     const { settings, release, view, self } = this.#options;
     const id = self();
     const own = view.instances.find(({ row }) => row !== undefined && row.instance === id)?.row;
     const counted = this.counted(report, Date.now());
     const me = { name: settings.name, release, counted, skewMs: own?.skewMs ?? 0 };
-    return unsentCalls([...this.#others, me], version, since);
+    return unsentCalls([...this.#others, me], version, time);
   }
 
   /** How recent the counts of the other gateways are. */
@@ -87,12 +88,12 @@ export class CallQuestions {
   }
 
   /**
-   * Waits until the shared ledger has the calls of these versions that ended before `askedAt`, at most some seconds.
-   * `flushed`: sends the counts of this gateway. @returns why calls of a version may still be missing, by version
+   * Waits, for a few seconds at most, until the shared ledger has the calls of these versions that ended before `askedAt`.
+   * `flushAndReport`: sends the counts of this gateway. @returns why calls of a version may still be missing, by version
    */
   async settle(
     versions: readonly string[],
-    flushed: () => Promise<ServingReport>,
+    flushAndReport: () => Promise<ServingReport>,
     askedAt: number,
   ): Promise<ReadonlyMap<string, string>> {
     const { view, beat } = this.#options;
@@ -101,12 +102,12 @@ export class CallQuestions {
     try {
       for (;;) {
         const isOver = performance.now() > deadline || view.problem !== undefined;
-        const missing = await this.#missing(versions, flushed, { askedAt, isStrict: !isOver });
+        const missing = await this.#missing(versions, flushAndReport, { askedAt, isStrict: !isOver });
         if (missing.size === 0 || isOver) return missing;
         const next = this.#nextReport.promise;
         if (!(await beat())) return missing;
         await Promise.race([next, sleep(pollMs)]);
-        // The others answer within a heartbeat.
+        // No need to ask more often: the others need up to a heartbeat to answer.
         await sleep(pollMs);
       }
     } finally {
@@ -121,7 +122,7 @@ export class CallQuestions {
     const asked = Math.max(0, ...this.#others.map(({ asks = 0 }) => asks));
     if (asked <= this.#answered) return;
     this.#answered = asked;
-    // Without an answer, the question waits for the next regular batch.
+    // If sending fails, the other gateway waits for the next regular batch.
     void answer().then(this.#options.beat, () => {});
   }
 
@@ -134,14 +135,14 @@ export class CallQuestions {
 
   async #missing(
     versions: readonly string[],
-    flushed: () => Promise<ServingReport>,
-    since: AskedSince,
+    flushAndReport: () => Promise<ServingReport>,
+    time: QuestionTime,
   ): Promise<ReadonlyMap<string, string>> {
     if (versions.length === 0) return new Map();
-    const report = await flushed();
+    const report = await flushAndReport();
     return new Map(
       versions.flatMap((version) => {
-        const [first] = this.unsent(version, { report, ...since });
+        const [first] = this.unsent(version, { report, ...time });
         return first ? [[version, first.text] as const] : [];
       }),
     );

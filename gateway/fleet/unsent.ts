@@ -4,17 +4,17 @@ import { inLargestUnit, printableExcerpt } from '../shared/text.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
-/** By version: since when calls have ended that may be missing, epoch ms. Absent: none is missing. */
+/** By version: the earliest end of a call that the store may not have yet, epoch ms. Absent: the store has all calls. */
 export type UnsentCalls = Readonly<Record<string, number>>;
 
 /** Which calls of one gateway are counted in the store. Instants in epoch ms, by the clock of the gateway. */
 export interface CountedCalls {
-  /** When this was the state. */
+  /** The time of this report. Later calls are not in it. */
   readonly at: number;
   /** How often the gateway reports it, ms. */
   readonly heartbeat: number;
   readonly unsent: UnsentCalls;
-  /** The same for all versions: a worker does not answer, or counts of an earlier run wait. */
+  /** Like `unsent`, but for all versions. Set if a worker does not answer, or if counts of an earlier run wait. */
   readonly all?: number | undefined;
 }
 
@@ -70,9 +70,9 @@ export const settleMs = 6_000;
 // A heartbeat takes some time, and a busy machine is late.
 const lateMs = 1_000;
 
-/** Since when the calls of a version must be known. */
-export interface AskedSince {
-  /** The calls that ended before are to be in the answer. By the clock of the store, epoch ms. */
+/** Up to when the calls of a version must be known. */
+export interface QuestionTime {
+  /** The answer must contain every call that ended before this instant. By the clock of the store, epoch ms. */
   readonly askedAt: number;
   /** Every gateway must have reported since then. Otherwise this applies only to those that can answer while a question waits. */
   readonly isStrict: boolean;
@@ -82,7 +82,7 @@ export interface AskedSince {
 export function unsentCalls(
   gateways: readonly CountingGateway[],
   version: string,
-  { askedAt, isStrict }: AskedSince,
+  { askedAt, isStrict }: QuestionTime,
 ): Remark[] {
   return gateways.flatMap(({ name, counted, skewMs }): Remark[] => {
     if (counted === undefined) return [];

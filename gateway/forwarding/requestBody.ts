@@ -46,7 +46,7 @@ export class RequestBody {
     req.on('data', this.#onData).on('end', this.#onEnd);
   }
 
-  /** The target has read what was written. */
+  /** The write buffer of the connection is empty again. */
   onDrain(): void {
     if (this.done) return;
     this.#waitForClient();

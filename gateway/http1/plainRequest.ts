@@ -16,7 +16,7 @@ export interface PlainRequest {
 // Below the limit of node's parser, whatever the configured limits are.
 const maxHead = 8 * 1024;
 const requestLine = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) (\/[\w~!$&'()*+,;=:@%./?-]*) HTTP\/1\.1\r\n/;
-// Not visible ASCII, space or CRLF.
+// Anything except visible ASCII, spaces and CRLF.
 const unusual = /[^\x20-\x7e\r\n]|\r(?!\n)|(?<!\r)\n/;
 const digits = /^[0-9]{1,15}$/;
 const space = 0x20;

@@ -10,7 +10,7 @@ import { type LaneOwner, LaneRequest, LaneResponse } from './laneMessages.ts';
 import { setCurrentResponse } from './pipeliningOrder.ts';
 import { chargeUnparsed, type ParserError, releaseUnparsed } from './readAhead.ts';
 
-// All plain connections of clients read into this buffer: a read is handled synchronously, and what is kept is copied.
+// All client connections without TLS read into this buffer: a read is handled synchronously, and what is kept is copied.
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 // How many bytes are kept that arrive behind a request in flight. Below it the socket is still read, because only reading
@@ -66,7 +66,7 @@ interface AcceptedSocket extends Socket {
 /**
  * - `open`: requests are read here
  * - `left`: the connection belongs to node:http
- * - `closing`: nothing is read any more; bytes are discarded
+ * - `closing`: no request is read any more; received bytes are discarded
  */
 type LaneState = 'open' | 'left' | 'closing';
 

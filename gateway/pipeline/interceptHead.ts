@@ -7,7 +7,7 @@ type ChangeHead = (status: number, fields: string[]) => void;
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 type Callback = (error?: Error | null) => void;
 
-// Larger than any head. A larger one is passed on unchanged.
+// Larger than any real head. A larger one is passed on unchanged.
 const maxHead = 64 * 1024;
 // The fields that the lifecycle headers read or change. All others stay as they were set.
 const lifecycleNames = [

@@ -255,7 +255,7 @@ export class LaneResponse implements OutgoingResponse {
     return true;
   }
 
-  /** The client has read what was written. */
+  /** The write buffer of the socket is empty again. */
   onSocketDrain(): void {
     this.#onDrain?.();
   }

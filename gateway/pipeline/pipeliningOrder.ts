@@ -31,8 +31,9 @@ export function setCurrentResponse(socket: ServerSocket, response: CurrentRespon
 }
 
 /**
- * Handles the pipelined requests of one connection one after the other. Calls `run` once the earlier responses are sent;
- * never, if the connection ends first. `hadRoom`: false if the waiting requests of all connections used too much memory.
+ * Handles the pipelined requests of one connection one after the other. An earlier response must be outstanding. Calls `run`
+ * once the earlier responses are sent; never, if the connection ends first. `hadRoom`: false if the waiting requests of all
+ * connections used too much memory.
  *
  * node:http emits pipelined requests as it reads them, and only orders their responses. Without this function a DELETE
  * could run before the GET in front of it, and an error could be sent in place of an earlier response (RFC 9112 §9.3.2).

@@ -69,9 +69,9 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     await options.fleet?.flush();
     return isComplete;
   };
-  const flushed = { flush, report: () => serving.report() };
+  const reporting = { flush, report: () => serving.report() };
   const use = (ending: readonly string[]) =>
-    versionUsage(serving.current, flushed, ledgerReader, clock.now(), member, ending);
+    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, ending);
   const reloader = new Reloader({
     source: serving,
     announced: () => member?.announced ?? serving.current,
@@ -119,7 +119,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     await exporter?.close();
     throw error;
   }
-  await member?.join({ source: serving, ready: () => serving.ready, ...flushed, use, onAccepted, clock });
+  await member?.join({ source: serving, ready: () => serving.ready, ...reporting, use, onAccepted, clock });
   const stopMonitor = monitorStoppedVersions(serving, clock, notice);
   const stopMaintenance = ledger && maintainLedger(ledger, clock, () => void serving.resalt());
   return {

@@ -189,12 +189,12 @@ export async function versionUsage(
   ending: readonly string[] = [],
 ): Promise<VersionUsage> {
   let isFlushed = false;
-  const flushed = async (): Promise<ServingReport> => {
+  const flushAndReport = async (): Promise<ServingReport> => {
     isFlushed = await serving.flush();
     return serving.report();
   };
-  const missing = await fleet?.settle(ending, flushed, fleet.now);
-  const { versions } = await flushed();
+  const missing = await fleet?.settle(ending, flushAndReport, fleet.now);
+  const { versions } = await flushAndReport();
   const since = now - snapshot.guard.quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
   const answer = await ledger
