@@ -3,7 +3,7 @@ import { counterpart, nextVersion, type Stage, stageOf, successorOf } from '../l
 import type { ServingReport } from '../observability/report.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
 import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';
-import type { ClientUse, PastClient, RouteUse, UsageQueries } from '../usage/usageQueries.ts';
+import type { ClientCounts, ClientUse, PastClient, RouteUse, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import { type CountedClients, type IsIgnored, ignoredBy, isUsing, requestsOf } from './countedClients.ts';
 
@@ -42,7 +42,7 @@ export interface RetirementFacts extends CountedClients {
   /** The clients of `retire.ignore_clients` that sent requests. */
   readonly ignored: readonly ClientUse[];
   /** Clients first seen after the deprecation; undefined if the ledger does not go back that far. */
-  readonly newClients: readonly ClientUse[] | undefined;
+  readonly newClients: readonly ClientCounts[] | undefined;
   readonly trend: Trend;
   /** Used routes that the successor does not have. */
   readonly lostRoutes: readonly RouteInContract[];
@@ -81,6 +81,9 @@ export interface RouteInContract extends RouteUse {
   /** Whether the version's contract has this path; undefined: there is no contract. */
   readonly inContract: boolean | undefined;
 }
+
+/** The number of clients is read only for routes that the facts list. */
+type CountedRoute = Omit<RouteUse, 'clients'>;
 
 export interface SuccessorFacts {
   /** The path segment: `v2`. */
@@ -132,7 +135,7 @@ async function factsWithoutProblem(
   const using = notIgnored.filter((one) => isUsing(one, since));
   const failing = notIgnored.filter((one) => !isUsing(one, since));
   const uses = using.map(withOpenRequest);
-  const routes = version ? (await queries.byRoute(name, hour)).filter(({ last }) => last >= since) : [];
+  const routes = version ? (await queries.routes(name, hour)).filter(({ last }) => last >= since) : [];
   const known = (await queries.requests(hour)).filter(
     (one) => one.version === name || snapshot.versions.has(one.version),
   );
@@ -159,8 +162,8 @@ async function factsWithoutProblem(
     ignored: recent.filter(isIgnored).map(withOpenRequest),
     newClients: version && (await newClientsOf(version, queries, isIgnored, now)),
     trend: await trendWithout(snapshot.retire.ignoreClients, name, queries, now),
-    lostRoutes: version ? routesLost(version, snapshot, routes, now) : [],
-    failingRoutes: version ? routes.filter(onlyFails).map((route) => withContract(route, version)) : [],
+    lostRoutes: version ? await inContract(routesLost(version, snapshot, routes, now), version, queries, hour) : [],
+    failingRoutes: version ? await inContract(routes.filter(onlyFails), version, queries, hour) : [],
     inFlight: (own?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
     waiting: (own?.waiting ?? 0) + (fleet?.waiting ?? 0),
     fleet,
@@ -200,12 +203,12 @@ async function newClientsOf(
   queries: UsageQueries,
   isIgnored: IsIgnored,
   now: number,
-): Promise<ClientUse[] | undefined> {
+): Promise<ClientCounts[] | undefined> {
   const covered = await queries.coveredSince();
   if (deprecation === undefined || deprecation > now || covered === undefined || covered > deprecation)
     return undefined;
-  const clients = await queries.newClients(name, deprecation, (one) => !isIgnored(one) && isSingleClient(one));
-  return [...clients];
+  const clients = await queries.newClients(name, deprecation);
+  return clients.filter((one) => !isIgnored(one) && isSingleClient(one));
 }
 
 /** The trend without ignored clients. */
@@ -234,7 +237,7 @@ async function trendWithout(
 async function lostService(
   version: string,
   failing: readonly ClientUse[],
-  routes: readonly RouteUse[],
+  routes: readonly CountedRoute[],
   queries: UsageQueries,
   quiet: number,
   isIgnored: IsIgnored,
@@ -242,29 +245,40 @@ async function lostService(
   const usedBefore = failing.filter((one) => one.used !== undefined);
   if (usedBefore.length === 0) return [];
   const broken = new Set(routes.filter(({ failing }) => failing > 0).map(({ route }) => route));
-  const worked = (await queries.byRoute(version, 0)).some((one) => broken.has(one.route) && !onlyFails(one));
+  const worked = (await queries.routes(version, 0)).some((one) => broken.has(one.route) && !onlyFails(one));
   const last = (await queries.lastUsed(isIgnored)).get(version) ?? 0;
   return worked ? usedBefore.filter(({ used = 0 }) => used >= last - quiet) : [];
 }
 
-function routesLost(version: Version, snapshot: Snapshot, routes: readonly RouteUse[], now: number): RouteInContract[] {
+function routesLost(
+  version: Version,
+  snapshot: Snapshot,
+  routes: readonly CountedRoute[],
+  now: number,
+): readonly CountedRoute[] {
   if (successorOf(version, snapshot, now) === undefined) return [];
-  const lost = routes.filter((one) => {
+  return routes.filter((one) => {
     const path = pathOf(one);
     // Routes above the limit are counted together and have no path.
     return path.startsWith('/') && !onlyFails(one) && !hasCounterpart(path, version, snapshot, now);
   });
-  return lost.map((route) => withContract(route, version));
 }
 
-function withContract(route: RouteUse, { contract }: Version): RouteInContract {
-  const path = pathOf(route);
-  const isKnown = contract !== undefined && path.startsWith('/');
-  return { ...route, inContract: isKnown ? contract.paths.find(path) !== undefined : undefined };
+async function inContract(
+  routes: readonly CountedRoute[],
+  { name, contract }: Version,
+  queries: UsageQueries,
+  since: number,
+): Promise<RouteInContract[]> {
+  const listed = new Set(routes.map(({ route }) => route));
+  const uses = listed.size === 0 ? [] : await queries.byRoute(name, since);
+  const isKnown = (path: string): boolean | undefined =>
+    contract === undefined || !path.startsWith('/') ? undefined : contract.paths.find(path) !== undefined;
+  return uses.filter(({ route }) => listed.has(route)).map((use) => ({ ...use, inContract: isKnown(pathOf(use)) }));
 }
 
 /** The path of `GET /drinks/{id}`; not a path for `other`. */
-function pathOf({ route }: RouteUse): string {
+function pathOf({ route }: CountedRoute): string {
   return route.slice(route.indexOf(' ') + 1);
 }
 

@@ -1,4 +1,4 @@
-import { clientJson } from '../usage/report/usagePage.ts';
+import { clientJson, countsJson } from '../usage/report/usagePage.ts';
 import type { PastClient } from '../usage/usageQueries.ts';
 import { countedUses, refusedOf, requestsOf, shareOf } from './countedClients.ts';
 import type { RetirementFacts, RouteInContract, SuccessorFacts } from './facts.ts';
@@ -43,7 +43,7 @@ function factsJson(facts: RetirementFacts) {
     refused_count: facts.refused.length,
     refused_clients: facts.refused.slice(0, maxListed).map(clientJson),
     ignored: facts.ignored.slice(0, maxListed).map(clientJson),
-    new_clients: facts.newClients?.slice(0, maxListed).map(clientJson) ?? null,
+    new_clients: facts.newClients?.slice(0, maxListed).map(countsJson) ?? null,
     trend: {
       kind: trend.kind,
       per_day: trend.perDay ?? null,

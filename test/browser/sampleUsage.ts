@@ -86,19 +86,20 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
       version,
       clients: new Set(own.map(({ client }) => client)).size,
     }));
+  const byRoute = async (version: string, since: number) =>
+    grouped(pick(since, version), ({ route }) => route).map(([route, own]) => ({
+      ...use(route, undefined, own),
+      route,
+      clients: new Set(own.map(({ client }) => client)).size,
+    }));
   return {
     coveredSince: async () => thisHour - 35 * day,
     totals,
     requests: totals,
     byClient: async (version, since, isWanted = () => true) => clientsOf(version, since).filter(isWanted),
-    newClients: async (version, since, isWanted) =>
-      clientsOf(version, 0).filter((one) => one.first >= since && isWanted(one)),
-    byRoute: async (version, since) =>
-      grouped(pick(since, version), ({ route }) => route).map(([route, own]) => ({
-        ...use(route, undefined, own),
-        route,
-        clients: new Set(own.map(({ client }) => client)).size,
-      })),
+    newClients: async (version, since) => clientsOf(version, 0).filter((one) => one.first >= since),
+    byRoute,
+    routes: byRoute,
     series: async (step, since, version) => series(pick(since, version), step === 'hour' ? hour : day),
     clientSeries: async (version, clients, since) =>
       clients.flatMap((client) => {
@@ -139,6 +140,7 @@ export const noUsage: UsageQueries = {
   byClient: async () => [],
   newClients: async () => [],
   byRoute: async () => [],
+  routes: async () => [],
   series: async () => [],
   clientSeries: async () => [],
   movement: async () => [],

@@ -177,6 +177,7 @@ it('the facts include the problem of a query that failed', async () => {
   };
   const queries: UsageQueries = {
     ...noUsage,
+    routes: failing,
     byRoute: failing,
     get problem() {
       return problem;

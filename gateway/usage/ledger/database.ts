@@ -32,6 +32,8 @@ export class ReportingDatabase {
   readonly hasInstances: boolean;
   readonly #database: LedgerDatabase | undefined;
   readonly #onProblem: (problem: string) => void;
+  /** The rows of each statement of a snapshot. It is repeated often: the queries of one answer need the same sums and ids. */
+  #known: Map<string, Promise<object[]>> | undefined;
 
   constructor(database: LedgerDatabase | undefined, onProblem: (problem: string) => void) {
     this.isInList = database?.isInList ?? '';
@@ -41,7 +43,12 @@ export class ReportingDatabase {
   }
 
   async all<Row extends object>(sql: string, values: readonly LedgerValue[] = []): Promise<Row[]> {
-    return (await this.#orReport((database) => database.all<Row>(sql, values))) ?? [];
+    const key = this.#known && JSON.stringify([sql, values]);
+    const known = key === undefined ? undefined : this.#known?.get(key);
+    const rows = known ?? this.#orReport((database) => database.all<Row>(sql, values)).then((found) => found ?? []);
+    if (key !== undefined) this.#known?.set(key, rows);
+    // A caller may sort its rows.
+    return [...((await rows) as Row[])];
   }
 
   async schemaVersion(): Promise<number> {
@@ -51,9 +58,11 @@ export class ReportingDatabase {
   /** Runs `work` on one state of the database. */
   async snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.#orReport((database) => database.begin());
+    this.#known = new Map();
     try {
       return await work();
     } finally {
+      this.#known = undefined;
       await this.#database?.end();
     }
   }

@@ -13,7 +13,7 @@ import type {
 } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
 import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
-import { beginOf, endless, hourMs } from './spans.ts';
+import { beginOf, endless, hourMs, type Spans } from './spans.ts';
 import { type NamedSums, SqlReads } from './sqlReads.ts';
 import { usualPauses } from './usualPauses.ts';
 
@@ -107,35 +107,8 @@ export class LedgerReader implements UsageQueries {
     since: number,
     isWanted: (one: ClientCounts) => boolean = () => true,
   ): Promise<readonly ClientUse[]> {
-    return this.#usesOf(version, since, isWanted, await this.#reads.lastUsedByClient(version));
-  }
-
-  async newClients(
-    version: string,
-    since: number,
-    isWanted: (one: ClientCounts) => boolean,
-  ): Promise<readonly ClientUse[]> {
-    const used = await this.#reads.lastUsedByClient(version, since);
-    return used.size === 0
-      ? []
-      : this.#usesOf(version, since, (one) => one.used !== undefined && isWanted(one), used, since);
-  }
-
-  /** `used`: the last use by each client. `firstFrom`: only clients first seen since then. */
-  async #usesOf(
-    version: string,
-    since: number,
-    isWanted: (one: ClientCounts) => boolean,
-    used: ReadonlyMap<number, number>,
-    firstFrom?: number,
-  ): Promise<readonly ClientUse[]> {
     const spans = await this.#reads.spans(since, endless, 'client');
-    const counted = byRequests(await this.#reads.sums('client', spans, version, firstFrom)).map(
-      ({ id, name: client, ...sums }) => {
-        return { id, counts: { ...sums, client, name: this.#names.nameOf(client), used: used.get(id) } };
-      },
-    );
-    const wanted = counted.filter(({ counts }) => isWanted(counts));
+    const wanted = (await this.#countsOf(version, spans)).filter(({ counts }) => isWanted(counts));
     if (wanted.length === 0) return [];
     const routes = await this.#reads.pairCounts('client', version, beginOf(spans));
     const largest = wanted.slice(0, clientsWithRoutes).map(({ id }) => id);
@@ -149,6 +122,26 @@ export class LedgerReader implements UsageQueries {
     }));
   }
 
+  async newClients(version: string, since: number): Promise<readonly ClientCounts[]> {
+    const uses = await this.#reads.usesByClient(version);
+    if (!uses.values().some(({ first }) => first >= since)) return [];
+    const counted = await this.#countsOf(version, await this.#reads.spans(since, endless, 'client'), since);
+    return counted.flatMap(({ counts }) => (counts.used === undefined ? [] : [counts]));
+  }
+
+  /** `firstFrom`: only clients first seen since then. */
+  async #countsOf(
+    version: string,
+    spans: readonly Spans[],
+    firstFrom?: number,
+  ): Promise<readonly { readonly id: number; readonly counts: ClientCounts }[]> {
+    const sums = await this.#reads.sums('client', spans, version, firstFrom);
+    const uses = await this.#reads.usesByClient(version);
+    return byRequests(sums).map(({ id, name: client, ...counts }) => {
+      return { id, counts: { ...counts, client, name: this.#names.nameOf(client), used: uses.get(id)?.used } };
+    });
+  }
+
   async folded(since: number, version?: string): Promise<number> {
     const { begin, end } = await this.#reads.recordedPeriod();
     const spans = await this.#reads.spans(Math.max(since, begin), end, 'client');
@@ -157,12 +150,17 @@ export class LedgerReader implements UsageQueries {
 
   async byRoute(version: string, since: number): Promise<readonly RouteUse[]> {
     const spans = await this.#reads.spans(since, endless, 'route');
-    const rows = await this.#reads.sums('route', spans, version);
     const clients = await this.#reads.pairCounts('route', version, beginOf(spans));
-    return byRequests(
-      rows.map(({ id, name, requests, errors, failing, last }) => {
-        return { route: name, requests, errors, failing, clients: clients.get(id) ?? 0, last };
-      }),
+    return (await this.routes(version, since)).map(({ id, ...route }) => ({ ...route, clients: clients.get(id) ?? 0 }));
+  }
+
+  async routes(
+    version: string,
+    since: number,
+  ): Promise<readonly (Omit<RouteUse, 'clients'> & { readonly id: number })[]> {
+    const spans = await this.#reads.spans(since, endless, 'route');
+    return byRequests(await this.#reads.sums('route', spans, version)).map(
+      ({ id, name: route, requests, errors, failing, last }) => ({ id, route, requests, errors, failing, last }),
     );
   }
 
@@ -197,7 +195,9 @@ export class LedgerReader implements UsageQueries {
     shortestPause?: number,
   ): Promise<readonly PastClient[]> {
     const rows = await this.#reads.pastClients(version, until);
-    const days = shortestPause === undefined ? [] : await this.#reads.pastClientDays(version, until, now);
+    // If the absence is longer than the time between the first and the last use, no usual pause can explain it.
+    const present = rows.filter(({ first, last }) => now - last <= last - first).map(({ id }) => id);
+    const days = shortestPause === undefined ? [] : await this.#reads.daysOfUse(version, present);
     const pauses = usualPauses(days, shortestPause ?? 0);
     return rows
       .filter(isSingleClient)

@@ -1,5 +1,5 @@
 import { onlyFails } from '../counting/countedExchange.ts';
-import type { ClientUse } from '../usageQueries.ts';
+import type { ClientCounts, ClientUse } from '../usageQueries.ts';
 import type { MigrationState } from './migration.ts';
 
 export const groupings = ['version', 'client', 'route', 'day', 'migration'] as const;
@@ -23,8 +23,13 @@ export interface RequestCount {
 export type UsedRoute = ReturnType<typeof routesJson>[number];
 
 /** A client's use as JSON, in usage reports and in the retirement verdict. */
-export function clientJson({ client, name, first, last, used, topRoutes, ...counts }: ClientUse) {
-  const { requests, errors, served, failing, refused, routes } = counts;
+export function clientJson(use: ClientUse) {
+  return { ...countsJson(use), routes: use.routes, top_routes: routesJson(use.topRoutes) };
+}
+
+/** The same without its routes. */
+export function countsJson({ client, name, first, last, used, ...counts }: ClientCounts) {
+  const { requests, errors, served, failing, refused } = counts;
   return {
     client,
     name: name ?? null,
@@ -36,8 +41,6 @@ export function clientJson({ client, name, first, last, used, topRoutes, ...coun
     first: new Date(first).toISOString(),
     last: new Date(last).toISOString(),
     last_used: used === undefined ? null : new Date(used).toISOString(),
-    routes,
-    top_routes: routesJson(topRoutes),
   };
 }
 
