@@ -29,7 +29,7 @@ export interface ExchangeRecord {
   readonly problem: ProblemCode | undefined;
   /** URL of the last target tried. */
   readonly target: string | undefined;
-  /** Whether the request reached a backend: a target answered. */
+  /** Whether a backend answered the request. */
   readonly served: boolean;
   readonly duration: number;
   /** A text/event-stream: its duration says nothing about the latency of requests. */

@@ -40,7 +40,7 @@ export const catalogue = {
     status: 408,
     title: 'The request did not arrive in time',
     proxyError: 'http_request_error',
-    detail: 'The head or the body of the request stopped arriving.',
+    detail: 'The head or the body of the request took too long to arrive.',
   },
   BODY_TOO_LARGE: {
     status: 413,
@@ -64,7 +64,7 @@ export const catalogue = {
     status: 431,
     title: 'Request header fields too large',
     proxyError: 'http_request_denied',
-    detail: 'The header fields are longer than `gateway.limits.head`, or there are too many of them.',
+    detail: 'The head of the request is longer than `gateway.limits.head`, or it has too many header fields.',
   },
   METHOD_NOT_IMPLEMENTED: {
     status: 501,
@@ -186,7 +186,7 @@ export const catalogue = {
     status: 500,
     title: 'The gateway failed',
     proxyError: 'proxy_internal_error',
-    detail: 'A page could not be created. The log has the reason.',
+    detail: 'A page or an answer could not be created.',
   },
   NO_LEDGER: {
     status: 503,

@@ -64,8 +64,9 @@ export function problemsPage(): string {
   const rows = codes.map((code) => row(code, catalogue[code]));
   return `# Errors that the gateway answers itself
 
-Bodies are \`application/problem+json\` (RFC 9457): \`type\`, \`title\`, \`status\`, \`detail\`, the stable \`code\`, and the
-\`request_id\`, which is also in the log. \`Proxy-Status\` (RFC 9209) carries the error type. No answer names a backend.
+Bodies are \`application/problem+json\` (RFC 9457): \`type\`, \`title\`, \`status\`, \`detail\` and the stable \`code\`. Errors of
+API requests also have a \`request_id\`, which is in the log, too; it is missing if the request could not be parsed.
+\`Proxy-Status\` (RFC 9209) carries the error type. No answer names a backend.
 Errors of a deprecated major carry \`Deprecation\`, \`Sunset\` and \`Link\` like any other response.
 
 | status | code | meaning | Proxy-Status error |

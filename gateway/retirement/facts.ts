@@ -56,7 +56,7 @@ export interface RetirementFacts extends CountedClients {
   readonly fleet: FleetFacts | undefined;
 }
 
-/** The other gateways of the fleet. */
+/** What the verdict needs to know of the fleet. */
 export interface FleetFacts {
   /** The number of gateways that were heard, with this one. */
   readonly heard: number;

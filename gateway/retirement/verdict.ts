@@ -39,7 +39,7 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   const unclear = [...lostServiceReasons(facts), ...infrequentReasons(facts)];
   const reasons = [...removed, ...dateAndLedger, ...used, ...unclear];
   if (reasons.length === removed.length) {
-    // Under another answer the calls of the last seconds change nothing.
+    // Calls that the shared ledger does not have yet can only change a yes.
     const unsent = facts.fleet?.unsent ?? [];
     if (unsent.length > 0) return { answer: 'not yet', reasons: [...removed, ...unsent] };
     return { answer: 'yes', reasons: removed.length > 0 ? removed : [reasonForYes(facts)] };

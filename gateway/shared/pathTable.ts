@@ -5,7 +5,7 @@ const sliceMs = 4;
 
 /**
  * Path templates (`/drinks/{id}`) with values, looked up by a concrete path. A trie of segments, so that the cost of a
- * look-up does not depend on the number of templates.
+ * look-up hardly depends on the number of templates.
  */
 export class PathTable<Value> {
   readonly #root: Node<Value> = emptyNode();
@@ -40,18 +40,19 @@ export class PathTable<Value> {
   }
 
   /**
-   * The row whose template matches `path` (no query). More literal segments are tried first (OpenAPI 3.1 §4.8.8): `/drinks/mine`, then `/drinks/{id}.json`, then `/drinks/{id}`.
+   * The entry whose template matches `path` (no query). More literal segments are tried first (OpenAPI 3.1 §4.8.8):
+   * `/drinks/mine`, then `/drinks/{id}.json`, then `/drinks/{id}`.
    */
   find(path: string): PathMatch<Value> | undefined {
     if (this.#entries.length === 0) return undefined;
-    return descend(this.#root, segmentsOf(path), 0)?.row(path);
+    return descend(this.#root, segmentsOf(path), 0)?.matchFor(path);
   }
 
   #add(template: string, value: Value): void {
     let node = this.#root;
     for (const segment of segmentsOf(template)) node = childFor(node, segment);
     // If two templates match the same paths, the first one counts.
-    node.row ??= (path) => ({ template, value, path });
+    node.matchFor ??= (path) => ({ template, value, path });
     this.#entries.push([template, value]);
   }
 }
@@ -68,14 +69,14 @@ interface Node<Value> {
   /** Parameters with text around them: `{id}.json`. */
   readonly mixed: { readonly pattern: SegmentPattern; readonly node: Node<Value> }[];
   parameter: Node<Value> | undefined;
-  row: ((path: string) => PathMatch<Value>) | undefined;
+  matchFor: ((path: string) => PathMatch<Value>) | undefined;
 }
 
 /** A node at which a path may end. */
-type TerminalNode<Value> = Node<Value> & { readonly row: NonNullable<Node<Value>['row']> };
+type TerminalNode<Value> = Node<Value> & { readonly matchFor: NonNullable<Node<Value>['matchFor']> };
 
 function emptyNode<Value>(): Node<Value> {
-  return { literal: new Map(), mixed: [], parameter: undefined, row: undefined };
+  return { literal: new Map(), mixed: [], parameter: undefined, matchFor: undefined };
 }
 
 function childFor<Value>(node: Node<Value>, segment: string): Node<Value> {
@@ -117,5 +118,5 @@ function descend<Value>(
 }
 
 function isTerminal<Value>(node: Node<Value>): node is TerminalNode<Value> {
-  return node.row !== undefined;
+  return node.matchFor !== undefined;
 }

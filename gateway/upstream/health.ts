@@ -31,7 +31,7 @@ export class TargetHealth {
   lastError: TargetError | undefined;
   readonly #changes: HealthChanges;
   #settings: Thresholds | undefined;
-  // No pool has another target. The only target of a pool is never ejected.
+  // No pool with this target has another one. The only target of a pool is never ejected.
   #isOnly = true;
   // Failures, failed connections and ejections since the last success.
   #failures = 0;
@@ -46,7 +46,7 @@ export class TargetHealth {
     this.#changes = changes;
   }
 
-  /** Until this is called, the target is never ejected. `isOnly`: no pool has another target. */
+  /** Until this is called, the target is never ejected. `isOnly`: no pool with this target has another one. */
   configure(settings: Thresholds, isOnly: boolean): void {
     this.#settings = settings;
     this.#isOnly = isOnly;

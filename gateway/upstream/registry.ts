@@ -51,7 +51,7 @@ export class Registry {
     const key = url.startsWith('https:') ? JSON.stringify([url, tls, ca?.toString('base64')]) : url;
     const first = kept.get(key);
     const target = first ?? this.#targets.get(key) ?? new Target(url, tls, ca, timeouts.keepAlive, this.#context);
-    // Versions that share a target may have different times; the shorter one is safe for both.
+    // Versions that share a target may have different keep-alive times; the shorter one is safe for both.
     target.connections.keepAlive = first
       ? shorter(first.connections.keepAlive, timeouts.keepAlive)
       : timeouts.keepAlive;

@@ -50,7 +50,7 @@ export interface UsageQueries {
 export interface UsageSums {
   readonly requests: number;
   readonly errors: number;
-  /** Requests that reached a backend. */
+  /** Requests that a backend answered. */
   readonly served: number;
   /** Requests with the outcome `failing`; see `outcomeOf`. */
   readonly failing: number;

@@ -15,7 +15,7 @@ export interface Counts {
   requests: number;
   /** Requests answered 4xx or 5xx, by a backend or by the gateway. */
   errors: number;
-  /** Requests that reached a backend. Those that the gateway refused itself (410, 404, …) did not. */
+  /** Requests that a backend answered. Those that the gateway answered itself (410, 404, 504, …) are not among them. */
   served: number;
   /** Requests with the outcome `failing`; see `outcomeOf`. */
   failing: number;

@@ -73,7 +73,7 @@ export interface RecentUse {
 }
 
 export interface LastUseTimes {
-  /** The last request to the version, refused or not. Undefined if no request to it ever reached a backend. */
+  /** The last request to the version, refused or not. Undefined if no backend ever answered a request to it. */
   readonly lastRequest: number | undefined;
   /** The last request that did not fail, of a client that is not ignored. */
   readonly lastUsed: number | undefined;

@@ -27,7 +27,7 @@ export interface YamlProblem {
   /** The parser's code, such as `TAG_RESOLVE_FAILED`, or a code of this module in the same style. */
   readonly code: string;
   readonly offset: number;
-  /** To follow the name of the file: `is not YAML: …`. It quotes no value, which may be a secret. */
+  /** Printed after the name of the file: `is not YAML: …`. It quotes no value, which may be a secret. */
   readonly message: string;
   readonly remedy: string;
 }
@@ -44,9 +44,9 @@ export interface KeyAndValue {
 }
 
 // How many values a document may have after its aliases are followed: this multiple of the values in the text, or
-// `alwaysAllowed` if that is more.
+// `allowedValues` if that is more.
 const largestMultiple = 10;
-const alwaysAllowed = 10_000;
+const defaultAllowedValues = 10_000;
 
 const harmlessCodes = ['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED'];
 
@@ -59,8 +59,8 @@ const remedies: Partial<Record<string, string>> = {
   MISSING_CHAR: 'Close the bracket or the quote, or write the missing comma or colon, with a space behind it.',
 };
 
-/** Parses one YAML document. `mostValues`: how many values it may have in any case once its aliases are followed. */
-export function readYamlText(text: string, mostValues = alwaysAllowed): YamlText {
+/** Parses one YAML document. It may always have `allowedValues` values after its aliases are followed. */
+export function readYamlText(text: string, allowedValues = defaultAllowedValues): YamlText {
   const lines = new LineCounter();
   const unreadable = (...problems: YamlProblem[]): YamlText => {
     return { root: null, aliases: new Map(), lines, problems, isReadable: false };
@@ -77,7 +77,7 @@ export function readYamlText(text: string, mostValues = alwaysAllowed): YamlText
     if (errors.some(({ code }) => !harmlessCodes.includes(code))) return unreadable(...problems);
     const root = first && !isMissing(first.contents) ? first.contents : null;
     if (root && second) return unreadable(secondDocument(second.range[0]));
-    const inspection = new Inspection(mostValues);
+    const inspection = new Inspection(allowedValues);
     inspection.inspect(root);
     if (inspection.fatal) return unreadable(inspection.fatal);
     problems.push(...inspection.problems);
@@ -100,13 +100,13 @@ class Inspection {
   readonly aliases = new Map<Alias, Node>();
   readonly problems: YamlProblem[] = [];
   fatal: YamlProblem | undefined;
-  readonly #mostValues: number;
+  readonly #allowedValues: number;
   readonly #anchors = new Map<string, Anchor>();
   #written = 0;
   #followed = 0;
 
-  constructor(mostValues: number) {
-    this.#mostValues = mostValues;
+  constructor(allowedValues: number) {
+    this.#allowedValues = allowedValues;
   }
 
   inspect(node: Node | null): void {
@@ -145,7 +145,7 @@ class Inspection {
       return;
     }
     this.#followed += anchor.size - 1;
-    if (this.#followed > Math.max(this.#mostValues, largestMultiple * this.#written)) {
+    if (this.#followed > Math.max(this.#allowedValues, largestMultiple * this.#written)) {
       const message = 'has aliases that unfold to far more than the file itself';
       this.fatal = { code: 'ALIAS_BOMB', offset, message, remedy };
     }
@@ -171,7 +171,7 @@ export function pairsOf(map: Node & { readonly items: readonly unknown[] }): rea
   return map.items as readonly KeyAndValue[];
 }
 
-/** A key as it is written: `200`, `1.10` and `true` are texts there. Undefined for a key that is no text. */
+/** A key as it is written: the keys `200`, `1.10` and `true` are texts. Undefined for a map, a list or an empty key. */
 export function keyText(key: Node | null, aliases: YamlText['aliases']): string | undefined {
   const target = isScalar(key) ? key : isAlias(key) ? aliases.get(key) : key;
   return isScalar(target) && (typeof target.value === 'string' || target.source) ? writtenText(target) : undefined;

@@ -10,7 +10,7 @@ import {
 } from './yamlText.ts';
 
 // Contracts of public APIs with many aliases stay below this.
-const mostValues = 1_000_000;
+const allowedValues = 1_000_000;
 
 /** The text cannot be read as a YAML value. The message follows the name of the file: `is not YAML: …`. */
 export class YamlError extends Error {
@@ -28,12 +28,12 @@ export class YamlError extends Error {
 }
 
 /**
- * Reads a YAML document of up to many MiB as maps, lists and scalars. Applies merge keys. All aliases of a value share one
- * object. Any problem is an error, including an unknown tag such as `!include`.
+ * Reads a YAML document, which may have many MiB. The result consists of maps, lists and scalars. Applies merge keys. All
+ * aliases of a value share one object. Any problem is an error, including an unknown tag such as `!include`.
  * @throws YamlError
  */
 export function parseYaml(text: string): { readonly root: unknown; readonly yaml: YamlText } {
-  const yaml = readYamlText(text, mostValues);
+  const yaml = readYamlText(text, allowedValues);
   const [problem] = yaml.problems;
   if (problem) throw new YamlError(problem.offset, problem.message, problem.remedy, yaml.lines);
   try {
@@ -59,7 +59,7 @@ class ValueReader {
     if (node === null) return null;
     // Most nodes are scalars without an anchor.
     if (isScalar(node) && node.anchor === undefined) return node.value;
-    // Each alias has an anchor: another one is a problem, which `parseYaml` throws.
+    // Each alias has an anchor here: `parseYaml` has thrown an error for an alias without one.
     if (isAlias(node)) return this.#anchored.get(this.#yaml.aliases.get(node) as Node);
     const value = this.#contentOf(node);
     if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined) this.#anchored.set(node, value);

@@ -19,7 +19,7 @@ export interface CountedExchange {
   readonly status: number;
   /** The problem, if the gateway answered with one. */
   readonly problem?: ProblemCode | undefined;
-  /** True if the request reached a backend. */
+  /** True if a backend answered the request. */
   readonly served: boolean;
   /** When the request began, epoch ms. */
   readonly at: number;
