@@ -13,11 +13,12 @@ import { run } from '../support/process.ts';
 const installTimeout = 300_000;
 const consumer = temporaryFolder();
 const installed = join(consumer, 'node_modules', 'version-gateway');
+let printedByPack = '';
 let tarball: readonly string[] = [];
 
 beforeAll(async () => {
   const folder = temporaryFolder();
-  await shell('npm', ['pack', '--silent', '--pack-destination', folder], process.cwd());
+  printedByPack = await shell('npm', ['pack', '--pack-destination', folder], process.cwd());
   const file = join(folder, readdirSync(folder)[0] ?? '');
   tarball = (await shell('tar', ['-tzf', file], folder)).trim().split('\n');
   const scripts = { version: 'node -v', where: 'command -v node' };
@@ -45,6 +46,11 @@ describe('the installed package', () => {
 
   it('has less than 60 MiB, dependencies included', () => {
     expect(sizeOf(join(consumer, 'node_modules')) / 1024 ** 2).toBeLessThan(60);
+  });
+
+  // The pre-commit framework takes this output as a file name.
+  it('is packed without any output but its file name', () => {
+    expect(printedByPack.trim()).toMatch(/^version-gateway-[\w.-]+\.tgz$/);
   });
 
   it('contains only the files of its manifest', () => {
