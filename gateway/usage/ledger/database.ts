@@ -8,11 +8,11 @@ export type LedgerValue = string | number | readonly number[] | readonly string[
 
 /** A database with the tables of `schema.ts`, for reading. Every implementation runs the same statements. */
 export interface LedgerDatabase {
-  /** True for a column whose value is in the list that is bound to its `?`. Written after the column. */
+  /** SQL to write after a column: tests whether its value is in the list that is bound to the `?`. */
   readonly isInList: string;
   /** False if the gateway now writes to another database. */
   readonly isCurrent: boolean;
-  /** True if several gateways write to it, and it has their requests by gateway. */
+  /** True if several gateways write to it. Then it also has the requests to each of them. */
   readonly hasInstances: boolean;
   schemaVersion(): Promise<number>;
   /** Runs a statement. The values are bound to its `?`, in order. */

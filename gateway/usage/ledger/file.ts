@@ -43,8 +43,8 @@ export interface LedgerClaim {
 }
 
 /**
- * Claims a ledger for this process. @returns undefined if another process on this machine has claimed it. A claim that cannot be
- * written counts as given: opening the ledger reports why its folder cannot be used.
+ * Claims a ledger for this process. @returns undefined if another process on this machine has claimed it. If the lock file
+ * cannot be written, the claim succeeds without it: opening the ledger then reports why its folder cannot be used.
  */
 export function claimLedger(file: string): LedgerClaim | undefined {
   let database: DatabaseSync | undefined;
@@ -99,8 +99,8 @@ function assertFile(file: string): boolean {
 }
 
 /**
- * Why the file is no longer the ledger that this process has open: it is damaged or was replaced; undefined if it still is.
- * `run`: the id of this process in the table of runs; `seen`: the time that it wrote there last. Throws the errors of SQLite.
+ * Checks whether the file is still the ledger that this process has open. @returns how it was damaged or replaced, or undefined.
+ * `run`: the row of this process in the table of runs; `seen`: the time in that row. Throws the errors of SQLite.
  */
 export function damageIn(file: string, run: number, seen: number): string | undefined {
   let database: DatabaseSync | undefined;

@@ -23,8 +23,8 @@ interface Day {
 }
 
 /**
- * Keeps the number of names per day below the limits: all processes and hours of a day together may have more names than
- * one process in one hour. The names with the most requests stay; the others are folded: added to `other clients` or
+ * Keeps the number of names per day below the limits. Each process limits its own names for one hour, but a day may get names
+ * from many hours and processes. The names with the most requests stay; the others are folded: added to `other clients` or
  * `other`. Runs within the caller's transaction. Throws the errors of SQLite.
  */
 export class NameFolding {
@@ -214,7 +214,7 @@ function daysOf(block: number): [first: number, last: number] {
   return [(block * lengths.block) / dayMs, ((block + 1) * lengths.block) / dayMs - 1];
 }
 
-/** An upper bound of the last use in a span, 0 if all its requests failed: its last request may have failed. */
+/** The last request in a span; 0 if all failed. An upper bound of the last use, because this request may have failed. */
 function usedAt(length: number, sum: 'MAX' | '' = ''): string {
   return `${sum}(CASE WHEN failing = 0 OR requests > failing THEN span * ${length} + last ELSE 0 END)`;
 }

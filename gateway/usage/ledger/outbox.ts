@@ -4,8 +4,8 @@ import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
 
 // Counts that wait for the shared store of a fleet, in the file of the ledger. They wait in numbered batches. The oldest batch
 // is closed: its rows are one JSON text, and it never changes, because it may be on its way. The rows of all others are in a
-// table of their own, so that a row is added to the waiting row of the same hour, version, client and route. Its batch stays
-// the same: a ledger that is restored from a backup then has no row in a batch that was sent with another number.
+// table of their own, so that a row can be added to the waiting row of the same hour, version, client and route. The sum stays
+// in the batch of the waiting row. So after the ledger was restored from a backup, the store knows each batch that it already has.
 
 // A batch of this many rows takes the store some tens of milliseconds.
 const maxRowsPerBatch = 2_000;
@@ -141,7 +141,7 @@ export class Outbox {
     return next;
   }
 
-  /** Makes the oldest batch ready to be sent, unless one is. */
+  /** Closes the oldest batch, so that it can be sent. */
   #closeOldest(): void {
     const oldest = this.#get('SELECT epoch, seq, rows IS NULL AS open FROM outbox ORDER BY epoch, seq LIMIT 1');
     if (oldest?.['open'] !== 1) return;
@@ -160,8 +160,8 @@ export class Outbox {
   }
 
   /**
-   * Adds up the rows of one hour, the oldest first: all routes of a client, and once every hour has lost its routes, all
-   * clients of a version. @returns false if nothing is left to add up
+   * Adds up the rows of the oldest hour that still has named routes: one row is left for each client. If no hour has any, adds
+   * up the oldest hour that still has named clients: one row is left for each version. @returns false if there is none either
    */
   #fold(): boolean {
     const find = (column: string): string =>

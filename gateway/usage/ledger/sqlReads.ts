@@ -31,7 +31,7 @@ export class SqlReads {
     return spansOf(from, Math.max(until, from), hoursAreKept ? 'hour' : 'day', longest);
   }
 
-  /** From the first to the last day with requests, epoch ms. Bounds spans that are listed one by one. */
+  /** From the first to the last day with requests, epoch ms. A statement need not list spans outside this period. */
   async recordedPeriod(): Promise<{ readonly begin: number; readonly end: number }> {
     const [row] = await this.#database.all<{ first: number | null; last: number | null }>(
       'SELECT MIN(span) AS first, MAX(span) AS last FROM version_day',
@@ -40,7 +40,7 @@ export class SqlReads {
     return { begin: row.first * dayMs, end: (row.last + 1) * dayMs };
   }
 
-  /** No instant before this one is covered, whichever gateway ran, epoch ms. */
+  /** Coverage never begins before this instant, even if a gateway ran before it. Epoch ms. */
   async coveredFrom(): Promise<number> {
     return Math.max(await this.#meta('kept_from'), await this.#meta('covered_from'));
   }
@@ -291,7 +291,7 @@ function listOf({ from, to }: Pick<Spans, 'from' | 'to'>): number[] {
   return Array.from({ length: to - from + 1 }, (_one, index) => from + index);
 }
 
-/** The start of a row's span, epoch ms. PostgreSQL would multiply two integers of 32 bits with 32 bits. */
+/** The start of a row's span, epoch ms. Without the CAST, PostgreSQL would multiply 32-bit integers, which overflow. */
 function startOf(length: Length): string {
   return `CAST(span AS BIGINT) * ${lengths[length]}`;
 }

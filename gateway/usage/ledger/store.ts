@@ -64,7 +64,7 @@ export class SqliteStore {
     }
   }
 
-  /** The salt in the file. It differs from the requested one unless the file is new. */
+  /** The salt in the file. An existing file keeps its own and not the one that was passed. */
   get salt(): string {
     return this.#salt;
   }

@@ -18,7 +18,10 @@ export interface Incident {
 
 /** The state of a ledger that the gateway reports. */
 export interface LedgerState {
-  /** The salt of the tags. It changes if the file can be read only after the start, and to that of the fleet. */
+  /**
+   * The salt of the tags. It changes when a file that could not be read at the start becomes readable, and when the gateway
+   * takes over the salt of its fleet.
+   */
   readonly salt: string;
   /** Why the ledger cannot be written; undefined: it can. */
   readonly problem: string | undefined;
