@@ -178,9 +178,7 @@ export function drawGatewayDays(target, version, gateway, complete, rows) {
 
 /** @param {HTMLElement} target */
 function noDays(target) {
-  target.replaceChildren(
-    emptyMessage('No complete day has been recorded yet.', 'The trend appears after three weeks.'),
-  );
+  target.replaceChildren(emptyMessage('No complete day has been recorded yet.', 'A trend needs at least two weeks.'));
   return () => {};
 }
 
