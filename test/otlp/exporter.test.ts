@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { installCommand } from '../../gateway/otlp/exporter.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
@@ -205,4 +207,15 @@ it('OTEL_SDK_DISABLED leaves everything as without telemetry', async () => {
   await send(gateway, 1);
   expect(singleValueOf(backend.request, 'traceparent')).toMatch(/-01$/);
   expect(await gateway.metric(exported)).toBeNaN();
+});
+
+it('the command that installs the optional packages names the versions that are tested', () => {
+  const { devDependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
+    'devDependencies' | 'peerDependencies',
+    Readonly<Record<string, string>>
+  >;
+  const optional = Object.keys(peerDependencies).filter((name) => name.startsWith('@opentelemetry/'));
+  const packages = installCommand.split(' ').slice(2);
+  expect(packages.toSorted()).toEqual(optional.map((name) => `${name}@${devDependencies[name]}`).toSorted());
+  expect(readFileSync('docs/observability.md', 'utf8')).toContain(installCommand);
 });

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { snapshotFrom } from '../../gateway/config/load.ts';
-import { installCommand } from '../../gateway/otlp/exporter.ts';
+import { snapshotFrom } from '../../../gateway/config/load.ts';
 
 const otlp = 'http://collector:4318';
 
@@ -49,15 +47,4 @@ describe('telemetry', () => {
     expect(telemetryOf({ otlp }, env)?.sample).toBe(sample);
     expect(telemetryOf({ otlp, sample: '7%' }, env)?.sample).toBe(0.07);
   });
-});
-
-it('the command that installs the optional packages names the versions that are tested', () => {
-  const { devDependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
-    'devDependencies' | 'peerDependencies',
-    Readonly<Record<string, string>>
-  >;
-  const optional = Object.keys(peerDependencies).filter((name) => name.startsWith('@opentelemetry/'));
-  const packages = installCommand.split(' ').slice(2);
-  expect(packages.toSorted()).toEqual(optional.map((name) => `${name}@${devDependencies[name]}`).toSorted());
-  expect(readFileSync('docs/observability.md', 'utf8')).toContain(installCommand);
 });
