@@ -102,7 +102,7 @@ export const metricTable = {
   version_gateway_ledger_last_incident_timestamp_seconds: {
     type: 'gauge',
     labels: [],
-    help: 'When coverage of the usage ledger last restarted, because the clock was set or the file was changed. Absent if this has not happened since the start.',
+    help: 'When coverage of the usage ledger last restarted, for example because the clock was set or the file was changed. Absent if this has not happened since the start.',
   },
   version_gateway_ledger_held_rows: {
     type: 'gauge',

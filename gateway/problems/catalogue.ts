@@ -70,7 +70,7 @@ export const catalogue = {
     status: 501,
     title: 'Method not implemented',
     proxyError: 'http_request_denied',
-    detail: 'The gateway does not know this method, so it cannot tell where the message ends.',
+    detail: 'The gateway does not know the method or the transfer coding, so it cannot tell where the message ends.',
   },
   HTTP_VERSION_UNSUPPORTED: {
     status: 505,
@@ -119,7 +119,8 @@ export const catalogue = {
     status: 503,
     title: 'Too many requests in flight',
     proxyError: 'connection_limit_reached',
-    detail: 'A limit in `limits`, or the limit of open files, is reached. `Retry-After` says when to try again.',
+    detail:
+      'A limit is reached: one of `limits`, that of open files, or that of pipelined requests. `Retry-After` says when to try again.',
   },
   CUT_OFF: {
     status: 503,

@@ -57,7 +57,7 @@ export const gateway = section({
     .describe(
       'auto: plain requests are read by a small parser of the gateway, all others by the parser of Node.js. off: all are read by the parser of Node.js.',
     ),
-  timeouts: timeouts.prefault({}).describe('Time-outs of client connections.'),
+  timeouts: timeouts.prefault({}).describe('Timeouts of client connections.'),
   limits: limits.prefault({}).describe('Limits that apply before the version of a request is known.'),
   tls: tls.optional().describe('TLS for clients.'),
 });
