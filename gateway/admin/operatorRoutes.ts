@@ -78,7 +78,7 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
     const { fleet, usage, clock } = operations;
     // The answer contains every request that ended before this time.
-    const askedAt = fleet?.now ?? 0;
+    const question = fleet?.question();
     const flushAndReport = async (): Promise<ServingReport> => {
       await operations.flush?.();
       return operations.report();
@@ -89,18 +89,18 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
       sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${unknownVersion(snapshot, [])}`);
       return;
     }
-    // `isStrict`: see `QuestionTime`.
-    const ask = async (isStrict: boolean): Promise<AnswerBody | AnswerProblem | undefined> => {
+    const ask = async (): Promise<AnswerBody | AnswerProblem | undefined> => {
       const quiet = parseRetirementQuery(query) ?? snapshot.retire.quiet;
       const report = await flushAndReport();
-      const facts = fleet?.facts(version, quiet, { report, askedAt, isStrict });
+      const facts = question && fleet?.facts(version, quiet, { report, ...question });
       return usage?.query('retirement', snapshot, { version, quiet, report, fleet: facts, now: clock.now() });
     };
     await sendAnswer(res, async () => {
-      const answer = await ask(true);
-      if (!fleet || answer === undefined || 'problem' in answer || !answer.waitsForCounts) return answer;
-      await fleet.settle([version], flushAndReport, askedAt);
-      return ask(false);
+      const answer = await ask();
+      if (!fleet || question === undefined || answer === undefined || 'problem' in answer || !answer.waitsForCounts)
+        return answer;
+      await fleet.settle([version], flushAndReport, question);
+      return ask();
     });
   });
 }

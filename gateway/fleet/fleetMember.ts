@@ -11,7 +11,7 @@ import { type FleetJson, fleetJson } from './fleetJson.ts';
 import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, stopBlockers } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
 import { type GatewayIdentity, type GatewayState, ownAddresses, type VersionLoad } from './membership.ts';
-import { type CallQuestion, CallQuestions, type QuestionOptions } from './questions.ts';
+import { type CallQuestion, CallQuestions, longestUnreadMs, type QuestionOptions } from './questions.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
 // An answer of the store takes a fraction of this time. A start, a reload or an operator does not wait longer for it.
@@ -49,7 +49,7 @@ export interface ServingGateway extends ConfiguredGateway {
   flush(): Promise<unknown>;
 }
 
-type Command = Exclude<MembershipCommand, { readonly kind: 'heartbeat' }>;
+type Command = Extract<MembershipCommand, { readonly id: number }>;
 // Distributes over the union, unlike Omit.
 type WithoutId<Kind> = Kind extends Command ? Omit<Kind, 'id'> : never;
 
@@ -64,6 +64,7 @@ export class FleetMember {
   #self: string | undefined;
   #gateway: ServingGateway | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #readTimer: NodeJS.Timeout | undefined;
   #beats = 0;
   /** Since when the ledger keeps rows in memory, epoch ms; undefined: it keeps none. */
   #heldSince: number | undefined;
@@ -72,12 +73,14 @@ export class FleetMember {
   #firstAnswer = Promise.withResolvers<void>();
   readonly #agreement: ConfigAgreement;
   readonly #membersNotices: OutageNotices;
+  readonly #checkNotices: OutageNotices;
   readonly #questions: CallQuestions;
 
   constructor(options: MemberOptions) {
     this.#options = options;
     this.view = new FleetView(options.settings.silentAfter);
     this.#membersNotices = new OutageNotices(options.notice);
+    this.#checkNotices = new OutageNotices(options.notice);
     const { settings, release, unsent } = options;
     const [self, beat] = [() => this.#self, () => this.#report()];
     this.#questions = new CallQuestions({ settings, release, unsent, view: this.view, self, beat });
@@ -115,7 +118,10 @@ export class FleetMember {
   /** Compares the configuration with that of the fleet, and reports the state of the gateway from now on. */
   async join(gateway: ServingGateway): Promise<void> {
     this.#gateway = gateway;
-    this.#timer = setInterval(() => void this.#beat(), this.#options.settings.heartbeat).unref();
+    const { settings, send } = this.#options;
+    this.#timer = setInterval(() => void this.#beat(), settings.heartbeat).unref();
+    if (settings.heartbeat > longestUnreadMs)
+      this.#readTimer = setInterval(() => send({ kind: 'read' }), longestUnreadMs).unref();
     await this.#agreement.decide(gateway);
     await this.#beat();
   }
@@ -178,10 +184,8 @@ export class FleetMember {
     return stopBlockers(this.view, version);
   }
 
-  /** The time of the store, epoch ms. */
-  get now(): number {
-    return this.view.now;
-  }
+  /** A question asked now, for `facts` and `settle`. */
+  question: CallQuestions['question'] = () => this.#questions.question();
 
   /** `quiet` in ms. */
   facts(version: string, quiet: number, question: CallQuestion): FleetFacts {
@@ -191,8 +195,8 @@ export class FleetMember {
   }
 
   /** See `CallQuestions`. */
-  settle: CallQuestions['settle'] = (versions, flushAndReport, askedAt) =>
-    this.#questions.settle(versions, flushAndReport, askedAt);
+  settle: CallQuestions['settle'] = (versions, flushAndReport, question) =>
+    this.#questions.settle(versions, flushAndReport, question);
 
   status(): FleetJson {
     return fleetJson(this.view);
@@ -200,6 +204,7 @@ export class FleetMember {
 
   stop(): void {
     clearInterval(this.#timer);
+    clearInterval(this.#readTimer);
     this.#timer = undefined;
   }
 
@@ -207,11 +212,20 @@ export class FleetMember {
     return this.#options.outbox() ?? this.#fallback;
   }
 
+  /** Never rejects. */
   async #beat(): Promise<void> {
-    const isReported = await this.#report();
-    this.#beats += 1;
-    if (isReported && this.#gateway && this.#beats % heartbeatsPerCheck === 0)
+    try {
+      const isReported = await this.#report();
+      this.#beats += 1;
+      if (!isReported || !this.#gateway || this.#beats % heartbeatsPerCheck !== 0) return;
       await this.#agreement.retry(this.#gateway);
+      this.#checkNotices.recovered('routes.yaml can be compared with the configuration of the fleet again.');
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#checkNotices.failed(
+        `routes.yaml cannot be compared with the configuration of the fleet: ${reason}.  This is tried again.`,
+      );
+    }
   }
 
   /** @returns false while the gateway starts or stops */

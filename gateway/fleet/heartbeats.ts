@@ -9,6 +9,7 @@ import { readSharedConfig, writeSharedConfig } from './sharedConfig.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
 type HeartbeatCommand = MembershipCommand & { readonly kind: 'heartbeat' };
+type AnsweredCommand = Extract<MembershipCommand, { readonly id: number }>;
 
 /** Writes the state of this gateway to the store, and reads that of the others. Runs in the thread of the fleet. */
 export class Heartbeats {
@@ -20,6 +21,7 @@ export class Heartbeats {
   /** The last command. */
   #last: HeartbeatCommand | undefined;
   #isDue = false;
+  #isReadDue = false;
   #running: Promise<void> | undefined;
   #checking: Promise<void> | undefined;
   #unheard: readonly string[] = [];
@@ -33,13 +35,16 @@ export class Heartbeats {
   }
 
   onCommand(command: MembershipCommand): void {
-    if (command.kind !== 'heartbeat') {
+    if ('id' in command) {
       void this.#answer(command);
       return;
     }
     // While the store is slow, only the latest state is written.
-    this.#last = command;
-    this.#isDue = true;
+    if (command.kind === 'heartbeat') {
+      this.#last = command;
+      this.#isDue = true;
+    } else if (this.#last) this.#isReadDue = true;
+    else return;
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
     });
@@ -47,7 +52,7 @@ export class Heartbeats {
 
   /** Writes the last state of this gateway. `rows`, `since`: what the store does not have yet. @throws StoreError */
   async end({ rows, since }: Pick<OutboxState, 'rows' | 'since'>): Promise<void> {
-    this.#isDue = false;
+    this.#isDue = this.#isReadDue = false;
     await this.#running;
     const last = this.#last;
     if (!this.#membership || !last) return;
@@ -66,10 +71,12 @@ export class Heartbeats {
   }
 
   async #run(): Promise<void> {
-    while (this.#isDue && this.#last) {
-      this.#isDue = false;
+    while ((this.#isDue || this.#isReadDue) && this.#last) {
+      const isBeat = this.#isDue;
+      this.#isDue = this.#isReadDue = false;
       try {
-        await this.#beat(this.#last);
+        if (isBeat) await this.#beat(this.#last);
+        if (this.#membership) await this.#read(this.#membership, this.#last);
       } catch (error) {
         this.#post({ kind: 'unheard', reason: reasonOf(error) });
       }
@@ -83,9 +90,12 @@ export class Heartbeats {
       this.#membership = new Membership(this.#store, identity);
     }
     await this.#membership.beat(state);
+  }
+
+  async #read(membership: Membership, { identity }: HeartbeatCommand): Promise<void> {
     const askedAt = monotonicNow();
-    const gateways = { ...(await this.#membership.read()), unheard: this.#unheard };
-    this.#post({ kind: 'gateways', gateways, self: this.#membership.instance, askedAt });
+    const gateways = { ...(await membership.read()), unheard: this.#unheard };
+    this.#post({ kind: 'gateways', gateways, self: membership.instance, askedAt });
     this.#checkMembers(gateways, identity.addresses);
   }
 
@@ -108,7 +118,7 @@ export class Heartbeats {
       });
   }
 
-  async #answer(command: Exclude<MembershipCommand, HeartbeatCommand>): Promise<void> {
+  async #answer(command: AnsweredCommand): Promise<void> {
     let answer: MembershipAnswer;
     try {
       answer = await this.#execute(command);
@@ -118,7 +128,7 @@ export class Heartbeats {
     this.#post({ kind: 'answer', id: command.id, answer });
   }
 
-  async #execute(command: Exclude<MembershipCommand, HeartbeatCommand>): Promise<MembershipAnswer> {
+  async #execute(command: AnsweredCommand): Promise<MembershipAnswer> {
     if (command.kind === 'forget') {
       const { name, reason, remembered } = command;
       return { outcome: await forgetGateway(this.#store, name, reason, this.#settings.silentAfter, remembered) };

@@ -4,21 +4,18 @@ import { earliestOf, type ServingReport } from '../observability/report.ts';
 import type { Remark } from '../retirement/facts.ts';
 import type { FleetView } from './fleetView.ts';
 import type { GatewayRow } from './membership.ts';
-import {
-  type CountedCalls,
-  countingNotes,
-  type QuestionTime,
-  settleMs,
-  type UnsentCounts,
-  unsentCalls,
-} from './unsent.ts';
+import { type CountedCalls, countingNotes, type Question, type UnsentCounts, unsentCalls } from './unsent.ts';
 
+/** A gateway reads the rows of the others at least this often, because a question may be in them. */
+export const longestUnreadMs = 2_000;
+/** How long a question waits for the counts of other gateways. */
+const settleMs = 3 * longestUnreadMs;
 const pollMs = 250;
 // A process passes on its counts this often. If it stops answering, its counts since the last time are still in its memory.
 const flushMs = 5_000;
 
 /** A question about the calls of a version. */
-export interface CallQuestion extends QuestionTime {
+export interface CallQuestion extends Question {
   /** Of this gateway. */
   readonly report: ServingReport;
 }
@@ -42,44 +39,52 @@ export interface QuestionOptions {
  */
 export class CallQuestions {
   readonly #options: QuestionOptions;
-  /** The times of the questions that wait. */
+  /** The ids of the questions that wait. */
   readonly #waiting = new Set<number>();
-  /** The time of the last question of another gateway that this one has answered. */
-  #answered = 0;
+  #lastId = 0;
+  /** The questions of other gateways that wait, by the id of the gateway. */
+  #read: ReadonlyMap<string, Question> = new Map();
   #nextReport = Promise.withResolvers<void>();
 
   constructor(options: QuestionOptions) {
     this.#options = options;
   }
 
-  /** The time of the last question that waits. */
+  /** A question asked now. */
+  question(): Question {
+    this.#lastId = Math.max(this.#options.view.now, this.#lastId + 1);
+    return { id: this.#lastId, at: Date.now() };
+  }
+
+  /** The id of the last question that waits. */
   get asks(): number | undefined {
     return this.#waiting.size === 0 ? undefined : Math.max(...this.#waiting);
   }
 
   /** Which calls of this gateway are counted in the store. `at`: the time of the report, epoch ms. */
   counted({ unsent = {}, workers }: ServingReport, at: number): CountedCalls {
-    const { settings, unsent: counts } = this.#options;
+    const { unsent: counts } = this.#options;
     const unresponsive = workers.flatMap(({ unresponsiveSince: since }) =>
       since === undefined ? [] : since - flushMs,
     );
-    const all = [...unresponsive, ...(counts.ofEarlierRun === undefined ? [] : [counts.ofEarlierRun])];
+    const all = [...unresponsive, ...(counts.ofEarlierRun === undefined ? [] : [counts.ofEarlierRun - flushMs])];
     return {
       at,
-      heartbeat: settings.heartbeat,
+      // The report may have been made before a later question was read.
+      answers: Object.fromEntries([...this.#read].filter(([, question]) => question.at < at)),
       unsent: earliestOf([unsent, counts.calls]),
       all: all.length === 0 ? undefined : Math.min(...all),
     };
   }
 
   /** Why calls of a version may be missing in the shared ledger for some seconds. */
-  unsent(version: string, { report, ...time }: CallQuestion): Remark[] {
-    const { settings, release, view, self } = this.#options;
-    const id = self();
-    const own = view.instances.find(({ row }) => row !== undefined && row.instance === id)?.row;
-    const counted = this.counted(report, Date.now());
+  unsent(version: string, { report, ...question }: CallQuestion): Remark[] {
+    const { settings, release, view } = this.#options;
+    const self = this.#options.self() ?? '';
+    const own = view.instances.find(({ row }) => row !== undefined && row.instance === self)?.row;
+    const counted = { ...this.counted(report, Date.now()), answers: { [self]: question } };
     const me = { name: settings.name, release, counted, skewMs: own?.skewMs ?? 0 };
-    return unsentCalls([...this.#others, me], version, time);
+    return unsentCalls([...this.#others, me], version, question.id, self);
   }
 
   /** How recent the counts of the other gateways are. */
@@ -88,30 +93,30 @@ export class CallQuestions {
   }
 
   /**
-   * Waits, for a few seconds at most, until the shared ledger has the calls of these versions that ended before `askedAt`.
+   * Waits, for a few seconds at most, until the shared ledger has the calls of these versions that ended before the question.
    * `flushAndReport`: sends the counts of this gateway. @returns why calls of a version may still be missing, by version
    */
   async settle(
     versions: readonly string[],
     flushAndReport: () => Promise<ServingReport>,
-    askedAt: number,
+    question: Question,
   ): Promise<ReadonlyMap<string, string>> {
     const { view, beat } = this.#options;
     const deadline = performance.now() + settleMs;
-    this.#waiting.add(askedAt);
+    this.#waiting.add(question.id);
     try {
       for (;;) {
         const isOver = performance.now() > deadline || view.problem !== undefined;
-        const missing = await this.#missing(versions, flushAndReport, { askedAt, isStrict: !isOver });
+        const missing = await this.#missing(versions, flushAndReport, question);
         if (missing.size === 0 || isOver) return missing;
         const next = this.#nextReport.promise;
         if (!(await beat())) return missing;
         await Promise.race([next, sleep(pollMs)]);
-        // No need to ask more often: the others need up to a heartbeat to answer.
+        // No need to look more often: the others take up to 2 s to read the question.
         await sleep(pollMs);
       }
     } finally {
-      this.#waiting.delete(askedAt);
+      this.#waiting.delete(question.id);
     }
   }
 
@@ -119,11 +124,20 @@ export class CallQuestions {
   onRows(answer: () => Promise<unknown>): void {
     this.#nextReport.resolve();
     this.#nextReport = Promise.withResolvers();
-    const asked = Math.max(0, ...this.#others.map(({ asks = 0 }) => asks));
-    if (asked <= this.#answered) return;
-    this.#answered = asked;
-    // If sending fails, the other gateway waits for the next regular batch.
-    void answer().then(this.#options.beat, () => {});
+    const known = this.#read;
+    const at = Date.now();
+    const asking = this.#others.flatMap(({ instance, asks: id }) => (id === undefined ? [] : [{ instance, id }]));
+    this.#read = new Map(
+      asking.map(({ instance, id }) => {
+        const question = known.get(instance);
+        return [instance, question?.id === id ? question : { id, at }];
+      }),
+    );
+    if (asking.every(({ instance, id }) => known.get(instance)?.id === id)) return;
+    // If this fails, the other gateway waits for the next heartbeat and the next regular batch.
+    answer()
+      .then(() => this.#options.beat())
+      .catch(() => {});
   }
 
   /** The other gateways that were heard. */
@@ -136,13 +150,13 @@ export class CallQuestions {
   async #missing(
     versions: readonly string[],
     flushAndReport: () => Promise<ServingReport>,
-    time: QuestionTime,
+    question: Question,
   ): Promise<ReadonlyMap<string, string>> {
     if (versions.length === 0) return new Map();
     const report = await flushAndReport();
     return new Map(
       versions.flatMap((version) => {
-        const [first] = this.unsent(version, { report, ...time });
+        const [first] = this.unsent(version, { report, ...question });
         return first ? [[version, first.text] as const] : [];
       }),
     );

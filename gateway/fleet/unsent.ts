@@ -11,11 +11,19 @@ export type UnsentCalls = Readonly<Record<string, number>>;
 export interface CountedCalls {
   /** The time of this report. Later calls are not in it. */
   readonly at: number;
-  /** How often the gateway reports it, ms. */
-  readonly heartbeat: number;
+  /** By the id of another gateway: its last question, if this gateway has read it before `at`. Absent: of an earlier release. */
+  readonly answers?: Readonly<Record<string, Question>>;
   readonly unsent: UnsentCalls;
   /** Like `unsent`, but for all versions. Set if a worker does not answer, or if counts of an earlier run wait. */
   readonly all?: number | undefined;
+}
+
+/** A question whether the shared ledger has all calls that ended before it. */
+export interface Question {
+  /** When it was asked, by the clock of the store, epoch ms. Larger than that of every earlier question of the same gateway. */
+  readonly id: number;
+  /** When this gateway asked it, or read it in the row of another one. By the clock of this gateway, epoch ms. */
+  readonly at: number;
 }
 
 type Batch = Pick<NonNullable<OutboxState['oldest']>, 'epoch' | 'seq'>;
@@ -65,33 +73,24 @@ export interface CountingGateway {
   readonly skewMs: number;
 }
 
-/** How long a question waits for the counts of other gateways. They answer within a heartbeat, by default 2 s. */
-export const settleMs = 6_000;
-// A heartbeat takes some time, and a busy machine is late.
-const lateMs = 1_000;
-
-/** Up to when the calls of a version must be known. */
-export interface QuestionTime {
-  /** The answer must contain every call that ended before this instant. By the clock of the store, epoch ms. */
-  readonly askedAt: number;
-  /** Every gateway must have reported since then. Otherwise this applies only to those that can answer while a question waits. */
-  readonly isStrict: boolean;
-}
-
-/** Why calls of a version may be missing in the shared ledger, although they will be in it soon. */
+/**
+ * Why calls of a version may be missing in the shared ledger, although they will be in it soon. The store has all calls of a
+ * gateway that ended before the question if the gateway has read the question, and if no call from before that is unsent. Only
+ * times of the same clock are compared. `asker`: the id of the gateway that asks.
+ */
 export function unsentCalls(
   gateways: readonly CountingGateway[],
   version: string,
-  { askedAt, isStrict }: QuestionTime,
+  id: Question['id'],
+  asker: string,
 ): Remark[] {
   return gateways.flatMap(({ name, counted, skewMs }): Remark[] => {
     if (counted === undefined) return [];
-    const { at, heartbeat, unsent, all = Number.POSITIVE_INFINITY } = counted;
-    const since = Math.min(all, unsent[version] ?? Number.POSITIVE_INFINITY) - skewMs;
-    const answersInTime = 2 * heartbeat <= settleMs;
-    const isLate = at - skewMs < askedAt - (isStrict || answersInTime ? 0 : heartbeat + lateMs);
-    if (since >= askedAt && !isLate) return [];
-    const missing = inLargestUnit(Math.max(0, askedAt - Math.min(since, at - skewMs)));
+    const { at, answers, unsent, all = Number.POSITIVE_INFINITY } = counted;
+    const since = Math.min(all, unsent[version] ?? Number.POSITIVE_INFINITY);
+    const read = answers?.[asker];
+    if (read !== undefined && read.id >= id && since >= read.at) return [];
+    const missing = inLargestUnit(Math.max(0, id - (Math.min(since, at) - skewMs)));
     const text = `Gateway ${printableExcerpt(name)} may have had calls of /${version} in the last ${missing} that are not in this ledger yet. Ask again in a few seconds.`;
     return [{ code: 'calls_unsent', text }];
   });

@@ -44,6 +44,8 @@ export type FleetReport =
 /** A message about this gateway as a member of the fleet. `id`: that of the answer. */
 export type MembershipCommand =
   | { readonly kind: 'heartbeat'; readonly identity: GatewayIdentity; readonly state: GatewayState }
+  /** Reads the rows of the gateways, without a heartbeat. */
+  | { readonly kind: 'read' }
   | { readonly kind: 'readConfig'; readonly id: number }
   | { readonly kind: 'writeConfig'; readonly id: number; readonly config: NewSharedConfig }
   | {

@@ -185,7 +185,7 @@ export async function versionUsage(
   serving: Pick<Serving, 'flush' | 'report'>,
   ledger: LedgerClient | undefined,
   now: number,
-  fleet?: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'now' | 'settle'>,
+  fleet?: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'question' | 'settle'>,
   ending: readonly string[] = [],
 ): Promise<VersionUsage> {
   let isFlushed = false;
@@ -193,7 +193,7 @@ export async function versionUsage(
     isFlushed = await serving.flush();
     return serving.report();
   };
-  const missing = await fleet?.settle(ending, flushAndReport, fleet.now);
+  const missing = await fleet?.settle(ending, flushAndReport, fleet.question());
   const { versions } = await flushAndReport();
   const since = now - snapshot.guard.quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.

@@ -126,7 +126,7 @@ export function fleetOf(
     refusal,
     stopBlockers: () => [],
     facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], unsent: [], notes: [] }),
-    now,
+    question: () => ({ id: now, at: now }),
     settle: async () => new Map(),
     forget: async () => ({ forgotten: 0 }),
   };

@@ -1,8 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { acceptedRecord, configHash } from '../../gateway/config/acceptedConfig.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Fleet } from '../../gateway/fleet/fleet.ts';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { writeSharedConfig } from '../../gateway/fleet/sharedConfig.ts';
 import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
@@ -95,6 +98,45 @@ it('reports a store that cannot be maintained, and once it can be', async () => 
   await eventually(() => expect(reported()).toEqual([expect.stringContaining(missing)]));
   await query(store, 'ALTER TABLE version_gateway.lost RENAME TO version_day_instance');
   await eventually(() => expect(reported().slice(1)).toEqual(['The shared store of the fleet is maintained again.']));
+});
+
+it('reports once that it cannot compare its configuration with that of the fleet, and tries again', async () => {
+  const store = await server.database();
+  const { fleet, notices } = await startMember(store);
+  const withSunset = (sunset: string) =>
+    snapshotFrom({ routes: { '/v1': { upstream: 'http://127.0.0.1:1', deprecation: '2026-01-01', sunset } } });
+  await eventually(() => expect(fleet.storeUp).toBe(true));
+  const [announced, current] = [withSunset('2031-01-01'), withSunset('2030-01-01')];
+  const postgres = await Postgres.open({ store, passwordFile: undefined });
+  await writeSharedConfig(postgres, {
+    record: acceptedRecord(announced),
+    hash: configHash(announced),
+    gateway: 'gw-2',
+    age: 0,
+  });
+  await postgres.close();
+  let questions = 0;
+  // It does not wait for the store: the first comparison is a later one.
+  await fleet.member.join({
+    source: { current },
+    use: async () => {
+      questions += 1;
+      if (questions < 3) throw new Error('no worker answers');
+      return { lastCalled: () => undefined };
+    },
+    onAccepted: () => {},
+    clock: { now: Date.now },
+    ready: () => true,
+    report: async () => ({ versions: [], workers: [] }),
+    flush: async () => true,
+  });
+  const about = 'compared with the configuration of the fleet';
+  await eventually(() =>
+    expect(notices.filter((line) => line.includes(about))).toEqual([
+      `routes.yaml cannot be ${about}: no worker answers.  This is tried again.`,
+      `routes.yaml can be ${about} again.`,
+    ]),
+  );
 });
 
 it('reports once that fleet.members does not list it, and once that it does', async () => {

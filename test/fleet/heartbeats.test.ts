@@ -103,6 +103,23 @@ describe('at the end', () => {
   });
 });
 
+it('the rows are read between two heartbeats, and nothing is written', async () => {
+  const { heartbeats, reports, beat, last } = beating();
+  heartbeats.onCommand({ kind: 'read' });
+  beat();
+  await eventually(() => expect(last()).toBeDefined());
+  const { heard } = last().gateways.rows[0] ?? {};
+  await new Membership(sql, identity('gw-2')).beat(gatewayState({ asks: 5 }));
+  const before = reports.length;
+  heartbeats.onCommand({ kind: 'read' });
+  await eventually(() => expect(reports.length).toBeGreaterThan(before));
+  expect(last().gateways.rows).toMatchObject([
+    { name: 'gw-1', heard },
+    { name: 'gw-2', asks: 5 },
+  ]);
+  await heartbeats.end(nothing);
+});
+
 it('a gateway whose ledger could not be opened at first is not left behind as a second one', async () => {
   const { beat, last } = beating();
   const later = identity('gw-1');

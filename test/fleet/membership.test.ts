@@ -73,7 +73,7 @@ describe('a heartbeat', () => {
       problem: 'It starts.',
       spooled: 3,
       spooledSince: 5_000_000_000_000,
-      counted: { at: 5, heartbeat: 200, unsent: { v1: 4 } },
+      counted: { at: 5, answers: { other: { id: 3, at: 2 } }, unsent: { v1: 4 } },
       asks: 6,
     });
     const row = await rowOf(membership);
@@ -86,7 +86,7 @@ describe('a heartbeat', () => {
       problem: 'It starts.',
       spooled: 3,
       spooledSince: 5_000_000_000_000,
-      counted: { at: 5, heartbeat: 200, unsent: { v1: 4 } },
+      counted: { at: 5, answers: { other: { id: 3, at: 2 } }, unsent: { v1: 4 } },
       asks: 6,
       leftAt: undefined,
       goneAt: undefined,

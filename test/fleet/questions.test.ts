@@ -22,7 +22,7 @@ const fleet = { ...quick, silent_after: '1h' };
 const slow = 180_000;
 
 /** Two gateways whose ledger covers two days without a call of the versions. The second one has two workers. */
-async function startTwo() {
+async function startTwo({ heartbeat = quick.heartbeat } = {}) {
   const store = await server.database();
   const { file } = ledgerWith([row('v9', 'user-agent:curl', Date.now())], Date.now() - 2 * day);
   const postgres = await Postgres.open({ store, passwordFile: undefined });
@@ -42,7 +42,7 @@ async function startTwo() {
       name: 'gw-2',
       routes,
       settings: { ...settings, gateway: { ...gateway, workers: 2 } },
-      fleet,
+      fleet: { ...fleet, heartbeat },
     }),
   ]);
   await eventually(async () =>
@@ -161,4 +161,20 @@ it('the answer is not yet while a worker of another gateway does not answer', { 
     // It was replaced in the meantime.
   }
   await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'yes' }), 90_000);
+});
+
+it('with a heartbeat of ten minutes, a gateway answers a question, and the answer is not yet while it hangs', {
+  timeout: slow,
+}, async () => {
+  const { one, two } = await startTwo({ heartbeat: '10m' });
+  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'yes' }), 90_000);
+  await call(two, 'v1');
+  two.child.kill('SIGSTOP');
+  // Its last report is from before the call.
+  const hanging = await verdictOf(one, 'v1');
+  two.child.kill('SIGCONT');
+  // The counts may have been sent before it hung.
+  if (hanging.answer !== 'no')
+    expect(hanging).toMatchObject({ answer: 'not yet', reasons: [{ code: 'calls_unsent' }] });
+  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'no' }), 90_000);
 });

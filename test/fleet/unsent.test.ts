@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { FleetView } from '../../gateway/fleet/fleetView.ts';
+import { CallQuestions } from '../../gateway/fleet/questions.ts';
 import { type CountedCalls, countingNotes, UnsentCounts, unsentCalls } from '../../gateway/fleet/unsent.ts';
+import { eventually } from '../support/eventually.ts';
 import { row } from '../support/ledgerWith.ts';
 import { gatewayRow } from './gatewayRow.ts';
 
 const now = 1_000_000_000;
-// Longer than a question waits for two of them.
-const heartbeat = 4_000;
 
 function gateway(counted: Partial<CountedCalls> | undefined, skewMs = 0) {
-  const state = counted && { at: now - 500, heartbeat, unsent: {}, ...counted };
+  const state = counted && { at: now - 500, unsent: {}, ...counted };
   return gatewayRow('gw-2', now, { counted: state, skewMs });
 }
 
@@ -54,33 +56,80 @@ describe('the counts on their way', () => {
 });
 
 describe('calls before a question', () => {
-  const texts = (counted: Partial<CountedCalls> | undefined, isStrict = false, skewMs = 0) =>
-    unsentCalls([gateway(counted, skewMs)], 'v1', { askedAt: now, isStrict }).map(({ text }) => text);
+  const texts = (counted: Partial<CountedCalls> | undefined, skewMs = 0) =>
+    unsentCalls([gateway(counted, skewMs)], 'v1', now, 'me').map(({ text }) => text);
   const missing = (period: string) => [
     `Gateway gw-2 may have had calls of /v1 in the last ${period} that are not in this ledger yet. Ask again in a few seconds.`,
   ];
+  const read = { id: now, at: now + 300 };
+  const answered = { at: now + 900, answers: { me: read } };
 
   it.each<[string, Partial<CountedCalls> | undefined, string[]]>([
-    ['no unsent calls', {}, []],
-    ['unsent calls of another version', { unsent: { v2: now - 4_000 } }, []],
-    ['unsent calls of the version', { unsent: { v1: now - 4_000 } }, missing('4 s')],
-    ['unsent calls after the question', { at: now + 900, unsent: { v1: now + 1 } }, []],
-    ['unsent calls of any version', { all: now - 90_000, unsent: { v1: now - 4_000 } }, missing('1 min')],
-    ['a report of more than a heartbeat ago', { at: now - 5_001 }, missing('5 s')],
-    ['a report of before, though the gateway could have answered', { at: now - 1, heartbeat: 2_000 }, missing('1 ms')],
+    ['no unsent calls', answered, []],
+    ['unsent calls of another version', { ...answered, unsent: { v2: now - 4_000 } }, []],
+    ['unsent calls of the version', { ...answered, unsent: { v1: now - 4_000 } }, missing('4 s')],
+    ['unsent calls from before it was read', { ...answered, unsent: { v1: read.at - 1 } }, missing('0 ms')],
+    ['unsent calls from after it was read', { ...answered, unsent: { v1: read.at } }, []],
+    ['unsent calls of any version', { ...answered, all: now - 90_000, unsent: { v1: now - 4_000 } }, missing('1 min')],
+    ['a report without an answer', { at: now + 900 }, missing('0 ms')],
+    ['an old report without an answer', { at: now - 5_000 }, missing('5 s')],
+    ['the answer to another gateway', { ...answered, answers: { other: read } }, missing('0 ms')],
+    ['the answer to an earlier question', { ...answered, answers: { me: { ...read, id: now - 1 } } }, missing('0 ms')],
+    ['the answer to a later question', { ...answered, answers: { me: { ...read, id: now + 1 } } }, []],
     ['an earlier release', undefined, []],
   ])('%s', (_name, counted, expected) => {
     expect(texts(counted)).toEqual(expected);
   });
 
-  it('may be missing in any report of before, if that is to be excluded', () => {
-    expect(texts({ at: now - 1 }, true)).toEqual(missing('1 ms'));
-    expect(texts({ at: now }, true)).toEqual([]);
+  it('do not depend on how far the clocks differ', () => {
+    // The gateway has measured its clock wrongly, because its machine was suspended meanwhile.
+    for (const skewMs of [-60_000, 0, 60_000]) {
+      expect(texts({ at: now, unsent: {} }, skewMs)).toHaveLength(1);
+      expect(texts({ ...answered, unsent: { v1: read.at - 1 } }, skewMs)).toHaveLength(1);
+      expect(texts({ ...answered, unsent: { v1: read.at } }, skewMs)).toEqual([]);
+    }
+  });
+});
+
+describe('the questions of a gateway', () => {
+  const { fleet: settings } = snapshotFrom({
+    routes: { '/v1': 'http://127.0.0.1:1' },
+    fleet: { store: 'postgres://x/y' },
+  });
+  const report = { versions: [], workers: [] };
+
+  function questionsWith(view: FleetView, beat: () => Promise<boolean>) {
+    if (settings === undefined) throw new Error('the snapshot has no fleet');
+    return new CallQuestions({ settings, release: '1.0.0', view, unsent: new UnsentCounts(), self: () => 'me', beat });
+  }
+
+  it('have different ids, also if they are asked at the same time', () => {
+    const view = new FleetView(10_000, () => 0);
+    view.update({ now, rows: [], unheard: [] });
+    const questions = questionsWith(view, async () => true);
+    expect([questions.question().id, questions.question().id]).toEqual([now, now + 1]);
   });
 
-  it('have the times of the store', () => {
-    expect(texts({ at: now + 60_000, unsent: { v1: now + 56_000 } }, true, 60_000)).toEqual(missing('4 s'));
-    expect(texts({ at: now + 60_000, unsent: { v1: now + 60_000 } }, true, 60_000)).toEqual([]);
+  it('are reported as read only by reports from after that, and a heartbeat that fails is not an error', async () => {
+    const view = new FleetView(10_000);
+    view.update({ now, rows: [gatewayRow('gw-2', now, { asks: 5 })], unheard: [] });
+    let beats = 0;
+    const questions = questionsWith(view, async () => {
+      beats += 1;
+      throw new Error('the report has failed');
+    });
+    const before = Date.now() - 1;
+    questions.onRows(async () => {});
+    await eventually(() => expect(beats).toBe(1));
+    expect(questions.counted(report, before).answers).toEqual({});
+    const answers = { 'id-of-gw-2': { id: 5, at: expect.any(Number) } };
+    expect(questions.counted(report, Date.now() + 1).answers).toEqual(answers);
+    // It is answered once.
+    questions.onRows(async () => {});
+    view.update({ now, rows: [gatewayRow('gw-2', now)], unheard: [] });
+    questions.onRows(async () => {});
+    expect(questions.counted(report, Date.now() + 1).answers).toEqual({});
+    expect(beats).toBe(1);
   });
 });
 
