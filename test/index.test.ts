@@ -63,7 +63,7 @@ it('answers them with `discovery: true`', async () => {
   expect(await textOf(`${url}/about`)).toBe('host /about');
 });
 
-it('without another handler, answers 404 in place of the index', async () => {
+it('without another handler, answers 404 instead of the index', async () => {
   const gateway = createVersionGateway({ routes: { '/v1': await echoBackend() } });
   const { url } = await host((req, res) => gateway(req, res));
   expect([(await fetch(url)).status, await textOf(`${url}/v1/a`)]).toEqual([404, 'backend /a']);

@@ -74,7 +74,7 @@ describe('a bearer token', () => {
     expect((await ask('GET', '/metrics', bearer(state.token))).status).toBe(429);
   });
 
-  it('counts together with the form', async () => {
+  it('shares its count of wrong tokens with the login form', async () => {
     const { ask, logIn } = await startRemoteAdmin();
     for (let attempt = 0; attempt < 3; attempt += 1) await ask('GET', '/api/status', bearer('wrong'));
     for (let attempt = 0; attempt < 2; attempt += 1) expect((await logIn('wrong')).status).toBe(401);

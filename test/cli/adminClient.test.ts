@@ -225,7 +225,7 @@ describe('the gateway to connect to', () => {
   it.each([
     ['an incomplete document', 'routes: ['],
     ['nothing', ''],
-  ])('is the default, with a notice, while a file that was not named contains %s', async (_what, text) => {
+  ])('is the default, with a notice, if no --config names the file and it contains %s', async (_what, text) => {
     const cwd = folderWith(text);
     const reason = 'routes.yaml cannot be parsed: see version-gateway check';
     const name = `${fallback} (the default, because ${reason})`;
@@ -236,7 +236,7 @@ describe('the gateway to connect to', () => {
     expect([code, stderr]).toEqual([2, `${reason}.  Give the address of the gateway: --admin host:port.\n`]);
   });
 
-  it('is the default, with a notice, while a file that was not named cannot be read', async () => {
+  it('is the default, with a notice, if no --config names the file and it cannot be read', async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'routes.yaml'));
     const reason = 'routes.yaml cannot be read: it is a folder, not a file.  Name a regular file';

@@ -86,7 +86,7 @@ describe('a load in a thread', () => {
     expect([parsed, snapshot().versions.get('v2')?.contract?.paths.size]).toEqual([[], 7]);
   });
 
-  it('loads a text in place of the file', async () => {
+  it('loads a text instead of the file', async () => {
     const { thread } = project();
     const { snapshot } = await thread.load(routes(', info: "https://a.test/"'), true);
     expect(snapshot().versions.get('v1')?.info).toBe('https://a.test/');

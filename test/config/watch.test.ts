@@ -106,7 +106,7 @@ it('edits that keep the size and the times of the file are reported', async () =
   }
 });
 
-it('a pipe in place of the file is reported once, and so is the file that replaces it', async () => {
+it('a pipe that replaces the file is reported once, and so is the file that replaces the pipe', async () => {
   const { file, calls } = watched();
   unlinkSync(file);
   execFileSync('mkfifo', [file]);

@@ -76,7 +76,7 @@ describe.skipIf(!hasKubectl).each(overlays)('the overlay %s', (name) => {
       expect(isSubset(spec?.selector.matchLabels, spec?.template.metadata?.labels)).toBe(true);
   });
 
-  it('gives the gateway its drain and 15 s to end, after a pause that is part of them', () => {
+  it('gives the gateway its drain and 15 s to end, including a pause before the drain', () => {
     const pod = gateway.spec?.template.spec;
     const routes =
       objectNamed<Manifest & IConfigMap>(objects, 'ConfigMap', 'version-gateway').data?.['routes.yaml'] ?? '';
@@ -128,7 +128,7 @@ describe.skipIf(!hasKubectl).each(overlays)('the overlay %s', (name) => {
 });
 
 describe.skipIf(!hasKubectl)('the number of gateways', () => {
-  it('is one where the ledger is a file of its own, and the old one ends first', async () => {
+  it('is one in the overlay single, and a rollout ends the old gateway before it starts the new one', async () => {
     const objects = await overlay('single');
     const { spec } = objectNamed<Manifest & IDeployment>(objects, 'Deployment', 'version-gateway');
     expect([spec?.replicas, spec?.strategy]).toEqual([1, { type: 'Recreate' }]);
@@ -161,7 +161,7 @@ describe.skipIf(!hasKubectl)('the number of gateways', () => {
     expect(store?.valueFrom?.secretKeyRef).toEqual({ name: 'version-gateway', key: 'FLEET_STORE' });
   });
 
-  it('never falls in a rollout of the overlay fleet', async () => {
+  it('does not decrease during a rollout of the overlay fleet', async () => {
     const gateway = objectNamed<Manifest & IDeployment>(await overlay('fleet'), 'Deployment', 'version-gateway');
     expect(gateway.spec?.strategy?.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 });
   });

@@ -4,7 +4,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { ask, type FleetGateway, startFleetGateway, writeMountedRoutes } from './fleetGateway.ts';
 import { query } from './startMember.ts';
 
-// Failures of one gateway of a fleet that must not make another one say that a version may be retired or stopped.
+// One gateway of a fleet fails. Another one must not report then that a version may be retired or stopped.
 
 // Above the time in which a busy machine starts a process.
 const slow = { timeout: 120_000 };

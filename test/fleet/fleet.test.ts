@@ -87,7 +87,7 @@ it('reports a store that cannot be migrated', async () => {
   expect(fleet.storeUp).toBe(false);
 });
 
-it('reports a store that cannot be maintained, and once it can be', async () => {
+it('reports once that a store cannot be maintained, and once that it can be again', async () => {
   const store = await server.database();
   const { stop } = await startMember(store);
   await stop();

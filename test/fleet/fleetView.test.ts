@@ -7,7 +7,7 @@ const now = 1_000_000_000;
 const silentAfter = 10_000;
 const day = 86_400_000;
 
-/** A view 0 ms after its report, and the way to let time pass. */
+/** A view 0 ms after its report, and a function that advances its clock. */
 function viewOf(rows: readonly GatewayRow[], unheard: readonly string[] = []) {
   let time = 0;
   const view = new FleetView(silentAfter, () => time);
@@ -280,7 +280,7 @@ describe('the facts of a verdict', () => {
     expect(fleetFacts(view, 'v1', 'id-of-self', silentAfter, day)).toMatchObject({ heard: 3, inFlight: 4, waiting: 2 });
   });
 
-  it('note a gateway that is gone without counts that wait, for the quiet period', () => {
+  it('note a gateway that is gone and had no waiting counts, for the length of the quiet period', () => {
     const goneReason = 'the machine is broken';
     const { view } = viewOf([
       gatewayRow('lately', now - 3_600_000, { goneAt: now, goneReason }),

@@ -62,7 +62,7 @@ describe('a silent gateway', () => {
     expect(await members.check({ rows, now }, own)).toMatchObject({ gone: [{ instance: 'id-of-silent' }] });
   });
 
-  it('is not gone by an answer that does not list the gateway that asks either', async () => {
+  it('is not gone if the answer lacks the gateway that asks as well', async () => {
     const members = new Members({ host: listed, port: await closedPort() }, silentAfter);
     const rows = [gatewayRow('gw-1', silentAt, { addresses: [nowhere] })];
     expect(await members.check({ rows, now }, ['192.0.2.2'])).toMatchObject({ gone: [] });
@@ -86,7 +86,7 @@ describe('a silent gateway', () => {
     });
   });
 
-  it('is not gone because another gateway has had the same address all the time', async () => {
+  it('is not gone if another gateway had the same address before it became silent', async () => {
     const members = new Members({ host: listed, port: await openPort() }, silentAfter);
     const old = gatewayRow('old', silentAt, { addresses: ['127.0.0.1'] });
     const other = gatewayRow('other', heardAt, { addresses: ['127.0.0.1'], started: silentAt - 1 });

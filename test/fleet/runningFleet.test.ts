@@ -60,7 +60,7 @@ async function exitOf(gateway: FleetGateway): Promise<void> {
   await eventually(() => expect(child.exitCode ?? child.signalCode).not.toBeNull());
 }
 
-it('a gateway that hangs, is killed, is forgotten and leaves is seen as such by the others', {
+it('the others see that a gateway hangs, was killed, was forgotten or has left', {
   timeout: slow,
 }, async () => {
   const store = await server.database();
@@ -262,7 +262,7 @@ it('a gateway that starts while the store is down is ready', { timeout: slow }, 
   await eventually(async () => expect(await statesSeenBy(one)).toEqual(['gw-1 heard']));
 });
 
-it('a gateway that could not compare its configuration at the start stays ready, and reports that it breaks it', {
+it('a gateway that could not compare its configuration at the start stays ready, and reports what it breaks', {
   timeout: slow,
 }, async () => {
   const store = await server.database();

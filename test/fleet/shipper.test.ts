@@ -70,7 +70,7 @@ describe('a batch', () => {
     await sql.close();
   });
 
-  it('begins anew with a new run of the gateway', async () => {
+  it('is a new one in a new run of the gateway, even with the same number', async () => {
     const sql = await store();
     const batch = batchOf([rowOf({})]);
     await writeBatch(sql, batch);

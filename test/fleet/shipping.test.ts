@@ -91,7 +91,7 @@ it('keeps counts while the store is away, and brings them when it is back', asyn
   expect(member.notices).toHaveLength(2);
 });
 
-it('goes on after a store that accepts connections and answers nothing', async () => {
+it('continues after the store has accepted connections without an answer', async () => {
   const { direct, proxy, store } = await storeBehindProxy();
   const member = await startMember(store);
   await isEmpty(member);
@@ -104,7 +104,7 @@ it('goes on after a store that accepts connections and answers nothing', async (
   expect(await sumsIn(direct)).toEqual(sumsOf([one]));
 });
 
-it('starts in time with a store that answers nothing', async () => {
+it('starts in time although the store does not answer', async () => {
   const { proxy, store } = await storeBehindProxy();
   proxy.blackHole();
   const since = performance.now();

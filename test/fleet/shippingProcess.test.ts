@@ -99,7 +99,7 @@ it('serves while the store is away, brings every count when it is back, and repo
   await eventually(async () => expect(await metric(gateway, 'version_gateway_fleet_spooled_rows')).toBe(0));
 });
 
-it('loses only the last seconds when it is killed, also of what waited for the store', patient, async () => {
+it('loses only the last seconds when it is killed, even if counts waited for the store', patient, async () => {
   const { gateway, proxy, direct, restart } = await setup();
   const before = await send(gateway, 60);
   await eventually(async () => expect(await sumsIn(direct)).toEqual(before));
@@ -137,7 +137,7 @@ it('has sent every count when it has stopped, and has left the fleet', patient, 
   expect(rows).toEqual([{ spooled: 0 }]);
 });
 
-it('is one of the silent if it stops while counts wait', patient, async () => {
+it('is silent, and has not left, if it stops while counts wait', patient, async () => {
   const { gateway, proxy, direct, restart } = await setup();
   await send(gateway, 20);
   proxy.cut();
@@ -154,7 +154,7 @@ it('counts exactly over three gateways, with crashes, reloads, restarts and lost
   countInFleet(server, 6_000),
 );
 
-it('loads nothing for a fleet without fleet.store', patient, async () => {
+it('without fleet.store, loads no code of the fleet', patient, async () => {
   const folder = temporaryFolder();
   const [hook, loaded, config] = ['hook.mjs', 'loaded', 'routes.yaml'].map((name) => join(folder, name)) as [
     string,

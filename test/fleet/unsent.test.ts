@@ -14,7 +14,7 @@ function gateway(counted: Partial<CountedCalls> | undefined, skewMs = 0) {
   return gatewayRow('gw-2', now, { counted: state, skewMs });
 }
 
-describe('the counts on their way', () => {
+describe('counts that the store may not have', () => {
   const batch = (seq: number, epoch = 7) => ({ epoch, seq });
   const queue = (oldest: number | undefined, newest = oldest) => ({
     epoch: 7,
@@ -23,7 +23,7 @@ describe('the counts on their way', () => {
     since: now,
   });
 
-  it('leave when the store has the batch in which they are', () => {
+  it('are removed when the store has their batch', () => {
     const counts = new UnsentCounts();
     counts.add([row('v1', 'a', now), row('v2', 'a', now)], 100);
     expect(counts.calls).toEqual({ v1: 100, v2: 100 });
@@ -37,7 +37,7 @@ describe('the counts on their way', () => {
     expect(counts.calls).toEqual({});
   });
 
-  it('stay while they are not in the file, even if nothing waits in it', () => {
+  it('stay until they are in the outbox, even if the outbox is empty', () => {
     const counts = new UnsentCounts();
     counts.add([row('v1', 'a', now)], 100);
     counts.onOutbox(queue(undefined), false);

@@ -6,7 +6,7 @@ import { exchange, startBackend } from '../http1/backend.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 
-/** A connection whose last exchange was lost after `answers`, of which the last one need not be whole. */
+/** A connection that was lost after its backend sent `answers`. The last of them may be incomplete. */
 async function lost(...answers: string[]): Promise<Connection> {
   let count = 0;
   const backend = await startBackend((socket) => {

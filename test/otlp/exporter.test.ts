@@ -30,7 +30,7 @@ async function start(otlp: string, telemetry: object = {}) {
 }
 
 describe('a collector that is down', () => {
-  it('costs spans, which are counted, and one line for its end and its return each', async () => {
+  it('causes a loss of spans, which is counted, and one line each when it fails and when it returns', async () => {
     // Less than the pause before the exporter tries again.
     vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '200');
     const url = await refusedUrl();
@@ -96,7 +96,7 @@ describe('a collector that is overloaded', () => {
     expect([await gateway.metric(dropped), gateway.notices]).toEqual([0, []]);
   });
 
-  it('and does not answer at all holds back a limited number of spans', async () => {
+  it('and does not answer leaves only a limited number of spans waiting', async () => {
     vi.stubEnv('OTEL_BSP_MAX_QUEUE_SIZE', '10');
     const collector = await startCollector(() => true);
     const { gateway } = await start(collector.url);
@@ -122,7 +122,7 @@ it('spans that the collector rejects are not sent again', async () => {
   expect(gateway.notices).toEqual([`telemetry: ${collector.url} does not accept spans: status 401, Unauthorized.`]);
 });
 
-it('a collector without metrics still gets spans, and the operator learns it once', async () => {
+it('a collector without metrics still gets spans, and the operator is told once', async () => {
   vi.stubEnv('OTEL_METRIC_EXPORT_INTERVAL', '100');
   const collector = await startCollector((res, path) => {
     if (path === '/v1/traces') return false;

@@ -161,7 +161,7 @@ it('records that a client has left although bytes wait behind its request', asyn
   expect(records[0]).toMatchObject({ status: 499, fault: 'client', path: '/v1/slow' });
 });
 
-it('records that a client has left that has sent its body before a target was chosen', async () => {
+it('records that a client left after its body was sent, before a target was chosen', async () => {
   const never = Promise.withResolvers<void>();
   const limits = { in_flight: 1, queue: '60s' };
   const { port, records } = await start([{ wait: never.promise }], {}, { limits });
@@ -174,7 +174,7 @@ it('records that a client has left that has sent its body before a target was ch
   await eventually(() => expect(records.map(({ path, status }) => [path, status])).toEqual([['/v1/second', 499]]));
 });
 
-it('records that a client has left whose connection is not read', async () => {
+it('records that a client left while its connection was not read', async () => {
   const released = Promise.withResolvers<void>();
   const { port, records } = await start([{ wait: released.promise }, { write: ok }]);
   const client = await connectTo(port);

@@ -280,7 +280,7 @@ describe('in a fleet', () => {
     ]);
   });
 
-  it('the clients are at least so many if some have tags of another salt', () => {
+  it('the number of clients is a lower bound if some have tags of another salt', () => {
     const { answer, reasons } = salted({ clients: [ios], others: client('other clients', 5), stage: 'sunset' });
     expect(answer).toBe('no');
     expect(reasons[0]?.text).toMatch(

@@ -31,7 +31,7 @@ it('includes the latest exchanges in the metrics', async () => {
   }
 });
 
-it('knows since when calls are unsent, although some were passed on within a batch of records', async () => {
+it('reports since when calls are unsent, even if some were passed on within a batch of records', async () => {
   const { own, taken } = telemetry();
   const endedAt = Date.now() - 10_000;
   // More rows than wait, and a whole number of batches, so that the last records are counted after the others were passed on.

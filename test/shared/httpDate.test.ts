@@ -33,7 +33,7 @@ describe('an IMF-fixdate', () => {
       name,
       String(index + 1).padStart(2, '0'),
     ]),
-  )('knows %s', (name, number) =>
+  )('reads %s', (name, number) =>
     expect(read(`Mon, 02 ${name} 2028 03:04:05 GMT`)).toBe(`2028-${number}-02T03:04:05.000Z`),
   );
 });

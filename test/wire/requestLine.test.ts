@@ -106,7 +106,7 @@ it('a request in pieces of one byte is one request', async () => {
   expect(backend.request.target).toBe('/x?a=b');
 });
 
-// RFC 9110 §15.5.15, RFC 9112 §3: at least 8,000 octets are to be taken.
+// RFC 9110 §15.5.15, RFC 9112 §3: at least 8,000 octets are to be accepted.
 describe('the limit of a target', () => {
   const target = (length: number) => `/v1/${'a'.repeat(length - 4)}`;
 

@@ -83,7 +83,7 @@ describe('compat OLD NEW', () => {
     expect(stdout).toMatch(/route-removed\s+error/);
   });
 
-  it('explains itself in words only', async () => {
+  it('prints a help text without JavaScript values', async () => {
     const { code, stdout } = await pair.compat(['--help']);
     expect(code).toBe(0);
     expect(stdout).not.toContain('(default: false)');

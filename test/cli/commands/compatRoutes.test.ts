@@ -105,14 +105,14 @@ describe('a major without a breaking change', () => {
     expect((await three(contract(more)).compat(args)).code).toBe(0);
   });
 
-  it('counts the major before it even when that is retired', async () => {
+  it('is compared with the major before it, even if that is retired', async () => {
     const repository = three(contract(more));
     const file = JSON.parse(routesFile({ v1: 'v1.json', v2: 'v2.json', v3: 'v3.json' }));
     file.routes['/v2'] = { contract: 'v2.json', retired: true, deprecation: '2020-01-01', sunset: '2021-01-01' };
     expect((await repository.write({ 'routes.yaml': file }).compat(all)).code).toBe(1);
   });
 
-  it('is not searched across a version without a contract, which is reported', async () => {
+  it('is not compared across a version without a contract, which is reported', async () => {
     const contracts = routesFile({ v1: 'v1.json', v2: null, v3: 'v3.json' });
     const files = { 'routes.yaml': contracts, 'v1.json': contract(v1), 'v3.json': contract(v1) };
     const { code, stdout } = await Repository.of(files).compat(all);

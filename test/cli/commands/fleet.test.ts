@@ -68,7 +68,7 @@ describe('fleet import', () => {
     expect(stdout).toMatch(/user-agent:curl +1,200/);
   });
 
-  it('says how many clients cannot be told by their tags', async () => {
+  it('reports how many clients cannot be recognized by their tags', async () => {
     const store = await server.database();
     const files = ['x-api-key:#0011', 'x-api-key:#0022'].map((client) =>
       ledgerWith([row('v1', client, now)], now - day),
@@ -166,7 +166,7 @@ describe('fleet --store', () => {
     expect(await states()).toEqual({ slow: 'heard', quick: 'gone', earlier: 'silent' });
   });
 
-  it('ignores the report of a run before the one of an earlier release', async () => {
+  it('ignores the report of an earlier run, which an older release leaves in the row', async () => {
     const membership = new Membership(sql, identity('gw-1', { silentAfter: 3_600_000 }));
     await membership.beat(gatewayState());
     await sql.query(`UPDATE ${schemaName}.gateways SET epoch = epoch + 1, heard = heard - interval '1 minute'`);
@@ -181,7 +181,7 @@ describe('fleet --store', () => {
     expect((await runIn('.', ['fleet', '--store', store])).stdout).toMatch(/gw-1 +gone[^\n]*\n +gw-1 +heard/);
   });
 
-  it('has nothing to forget of a gateway that has left', async () => {
+  it('refuses to forget a gateway that has left', async () => {
     const membership = new Membership(sql, identity('gw-1'));
     await membership.beat(gatewayState());
     await membership.leave();
@@ -212,7 +212,7 @@ describe('the text', () => {
     return { ...fleetJson({ problem: undefined, now, instances }), ...changes };
   };
 
-  it('is a table, and what is to be said about some gateways', () => {
+  it('is a table, with remarks about some gateways below it', () => {
     expect(
       fleetAsText(jsonOf(), plain),
     ).toBe(`  name      state   heard     release  configuration         in flight  spooled  clock

@@ -40,7 +40,7 @@ it('a second gateway with one ledger warns at the start, but not after the first
   expect((await startWith(store)).output()).not.toContain('warning: Another gateway');
 });
 
-it('a ledger whose folder cannot be written is not taken for a shared one', { timeout: slow }, async () => {
+it('a ledger whose folder cannot be written causes no warning about a second gateway', { timeout: slow }, async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'file'), '');
   const running = await startWith(join(folder, 'file', 'usage.db'));

@@ -19,7 +19,7 @@ it('finds subtypes of subtypes', () => {
   expect(told).toEqual(['response-field-removed: GET /drinks: response 200 Cat Tiger field `roar` was removed']);
 });
 
-it('finds them behind a $ref with a description', () => {
+it('finds subtypes behind a $ref with a description', () => {
   const [old, now] = [{ claws: text, fur: text }, { claws: text }].map((fields) => ({
     Pet: pet,
     Cat: subtype(of('Pet'), fields),
@@ -57,7 +57,7 @@ it('treats a name repeated in the mapping as the same value', () => {
   expect(between({ Pet: pet, Cat: subtype(of('Pet'), {}) }, { Pet: mapped, Cat: subtype(of('Pet'), {}) })).toEqual([]);
 });
 
-it('ends for a long line of subtypes', () => {
+it('ends for a long chain of subtypes', () => {
   const line = (last: Json): Json => {
     const names = Array.from({ length: 120 }, (_unused, index) => `Sub${index}`);
     const subtypes = names.map((name, index) => [

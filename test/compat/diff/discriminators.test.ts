@@ -199,7 +199,7 @@ describe('subtypes', () => {
   });
 });
 
-it.each(['mapped', 'named'])('compares thousands of alternatives that are %s anew in seconds', (how) => {
+it.each(['mapped', 'named'])('compares thousands of newly %s alternatives in seconds', (how) => {
   const many = (prefix: string): Choice => {
     const names = Array.from({ length: 2000 }, (_unused, index) => `${prefix}${index}`);
     const mapping = Object.fromEntries(names.map((name, index) => [`value${index}`, name]));

@@ -79,7 +79,7 @@ describe('the base path of the servers', () => {
     expect(told(contract(['/v1'], ['/drinks']), contract(none, ['/drinks', '/v1/drinks']))).toEqual([]);
   });
 
-  it('is not compensated for by a path that repeats it', () => {
+  it('does not match a path that contains it as well', () => {
     const [old, now] = [contract(undefined, ['/drinks']), contract(['/v1'], ['/v1/drinks'])];
     expect(told(old, now)).toEqual(['route-removed GET /drinks was removed 1']);
   });
@@ -97,7 +97,7 @@ describe('the base path of the servers', () => {
     expect(told(old, now)).toHaveLength(1);
   });
 
-  it('may be just the version, with or without a list', () => {
+  it('may be just the version, in the list of servers or in the paths', () => {
     const [listed, written] = [contract(['https://a.example/v1']), contract(undefined, ['/v1/drinks', '/v1/bars'])];
     const versions = { old: 'v1', new: 'v1' };
     for (const now of [contract(undefined), written]) expect(told(listed, now, versions)).toEqual([]);
@@ -110,7 +110,7 @@ describe('the base path of the servers', () => {
     expect(told(old, now, versions)).toEqual(['route-removed GET /drinks was removed 1']);
   });
 
-  it('has its old place if the new contract lists no servers', () => {
+  it('is reported at its place in the old contract if the new one lists no servers', () => {
     const [old, now] = [contract(['/v1']), contract(undefined)];
     const [finding] = findingsOf(compareContracts(documentsOf(old), documentsOf(now), levelOf));
     expect([finding?.old && pointerOf(finding.old.place), finding?.new]).toEqual(['/servers', undefined]);

@@ -70,7 +70,7 @@ describe('a place has the position', () => {
     expect(at(yaml, ...keys)).toBe(position);
   });
 
-  it('of nothing, in a file without a text', () => {
+  it('none, in a file without a text', () => {
     const file = { name: 'made', root: {} };
     expect(positionsOf(file, [rootOf(file).place]).size).toBe(0);
   });

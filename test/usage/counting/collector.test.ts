@@ -26,7 +26,7 @@ function exchange(part: Partial<CountedExchange> & { client?: string } = {}): Co
   };
 }
 
-it('knows the versions of the counts that were not taken', () => {
+it('lists the versions with counts that were not taken', () => {
   const collector = collectorOf();
   const open = collector.open(exchange({ version: 'v2', client: 'shop' }));
   for (let count = 0; count < 3; count += 1) collector.count(exchange({ client: 'shop' }));

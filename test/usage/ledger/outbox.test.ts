@@ -112,7 +112,7 @@ it('divides many rows among batches of a few thousand', () => {
   expect(addUp(rowsOf(sent), byEverything)).toEqual(addUp([...many, ...many], byEverything));
 });
 
-it('counts the next run with a larger number, also if the clock was set back', () => {
+it('gives the next run a larger number, also if the clock was set back', () => {
   const { ledger, store } = openLedger({ spool });
   ledger.add([row()]);
   ledger.close();
@@ -139,7 +139,7 @@ it('gives two copies of a ledger that start at the same time different numbers',
   expect(new Set(epochs).size).toBe(2);
 });
 
-it('sends what a restored ledger repeats with the numbers that the store knows', () => {
+it('after a backup is restored, sends the same counts again only with the same numbers', () => {
   const { ledger, store, clock } = openLedger({ spool });
   ledger.add([row({ client: 'a' })]);
   ledger.add([row({ client: 'b' })]);
