@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { snapshotFrom } from '../../gateway/config/load.ts';
-import { startGateway } from '../../gateway/runtime/gateway.ts';
-import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
-import type { ClientUse } from '../../gateway/usage/usageQueries.ts';
-import { runIn } from '../cli/io.ts';
-import { temporaryFolder } from '../config/temporary.ts';
-import { type Answer, okAnswer, startBackend } from '../support/backend.ts';
-import { eventually } from '../support/eventually.ts';
-import { connectTo, get, message } from '../support/rawClient.ts';
-import { readLedger } from '../support/readLedger.ts';
-import { hourMs, noon } from './model.ts';
+import { snapshotFrom } from '../../../gateway/config/load.ts';
+import { startGateway } from '../../../gateway/runtime/gateway.ts';
+import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import type { ClientUse } from '../../../gateway/usage/usageQueries.ts';
+import { runIn } from '../../cli/io.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { type Answer, okAnswer, startBackend } from '../../support/backend.ts';
+import { eventually } from '../../support/eventually.ts';
+import { connectTo, get, message } from '../../support/rawClient.ts';
+import { readLedger } from '../../support/readLedger.ts';
+import { hourMs, noon } from '../model.ts';
 
 const seconds = 1_000;
 const events = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n';
