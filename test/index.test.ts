@@ -97,16 +97,28 @@ it('cannot reload an object', () => {
   );
 });
 
-it('reports that it cannot be in a fleet', async () => {
-  const notices: string[] = [];
+it('reports that it cannot be in a fleet and exports no telemetry', async () => {
   const settings = {
     routes: { '/v1': 'http://127.0.0.1:1' },
     usage: { store: join(temporaryFolder(), 'usage.db') },
     fleet: { store: 'postgres://127.0.0.1:1/gateway' },
+    telemetry: { otlp: 'http://127.0.0.1:1' },
   };
-  const gateway = createVersionGateway(settings, { ledger: true, notice: (line) => void notices.push(line) });
-  await gateway.close();
-  expect(notices).toEqual(['fleet.store is ignored: an embedded gateway keeps a ledger of its own.']);
+  const ignored = [
+    'fleet.store is ignored: an embedded gateway cannot be in a fleet.  The shared ledger lacks its calls.',
+    'telemetry is ignored: an embedded gateway exports nothing.  Use the SDK of your server.',
+  ];
+  for (const ledger of [false, true]) {
+    const notices: string[] = [];
+    await createVersionGateway(settings, { ledger, notice: (line) => void notices.push(line) }).close();
+    expect(notices).toEqual(ignored);
+  }
+  const warnings: string[] = [];
+  const onWarning = ({ message }: Error): void => void warnings.push(message);
+  process.on('warning', onWarning);
+  onTestFinished(() => void process.off('warning', onWarning));
+  await createVersionGateway(settings).close();
+  await eventually(() => expect(warnings).toEqual(ignored));
 });
 
 it('with `ledger: true` counts requests by client', async () => {

@@ -26,21 +26,14 @@ const sortedAtOnce = 12;
  */
 export async function maintainStore(store: Transactions, now: number, settings: LedgerSettings): Promise<boolean> {
   const create = `SELECT ${schemaName}.create_partitions($1, $2)`;
-  let isNewDay = false;
   const done = [
     await alone(store, (sql) => sql.query(create, [now - dayMs, now + aheadMs])),
     await alone(store, (sql) => foldExcess(sql, now, limitsOf(settings))),
     await alone(store, (sql) => deleteFormer(sql, settings.retention)),
-    await unlessRead(
-      alone(store, async (sql) => {
-        isNewDay = await deleteOld(sql, now, settings.retention);
-      }),
-    ),
+    await unlessRead(alone(store, (sql) => deleteOld(sql, now, settings.retention))),
     await sortPartitions(store, now),
+    await alone(store, (sql) => analyze(sql, now)),
   ];
-  // Autovacuum analyzes partitions, but not the tables that they belong to.
-  for (const { name } of isNewDay ? sumTables : [])
-    done.push(await alone(store, (sql) => sql.query(`ANALYZE ${schemaName}.${name}`)));
   return done.every(Boolean);
 }
 
@@ -82,14 +75,13 @@ async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<vo
   }
 }
 
-/** Once a day. @returns whether this is the first time on this day */
-async function deleteOld(sql: Sql, now: number, retention: number): Promise<boolean> {
-  const meta = await sql.query<{ key: string; value: string }>(`SELECT key, value FROM ${schemaName}.meta`);
-  const known = new Map(meta.map(({ key, value }) => [key, Number(value)]));
+/** Once a day. */
+async function deleteOld(sql: Sql, now: number, retention: number): Promise<void> {
+  const known = await readMeta(sql);
   const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;
   // A longer retention does not bring back what was deleted.
   const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, known.get('kept_from') ?? 0);
-  if (known.get('hours_from') === hoursFrom && known.get('kept_from') === keptFrom) return false;
+  if (known.get('hours_from') === hoursFrom && known.get('kept_from') === keptFrom) return;
   await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
   for (const { name, length } of sumTables) {
     const isShort = length === 'hour' && !name.startsWith('version');
@@ -114,13 +106,25 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<bool
   await sql.query(`DELETE FROM ${schemaName}.writers WHERE at < now() - $1::float8 * interval '1 ms'`, [2 * retention]);
   await setMeta(sql, 'hours_from', String(hoursFrom));
   await setMeta(sql, 'kept_from', String(keptFrom));
-  return true;
+}
+
+async function readMeta(sql: Sql): Promise<ReadonlyMap<string, number>> {
+  const meta = await sql.query<{ key: string; value: string }>(`SELECT key, value FROM ${schemaName}.meta`);
+  return new Map(meta.map(({ key, value }) => [key, Number(value)]));
+}
+
+/** Once a day, and after partitions were sorted. Autovacuum analyzes partitions, but not the tables that they belong to. */
+async function analyze(sql: Sql, now: number): Promise<void> {
+  const today = spanAt('day', now);
+  if ((await readMeta(sql)).get('analyzed') === today) return;
+  for (const { name } of sumTables) await sql.query(`ANALYZE ${schemaName}.${name}`);
+  await setMeta(sql, 'analyzed', String(today));
 }
 
 /**
  * Sorts the rows of partitions whose time is over by their key, each partition once. Rows are stored in the order in which they
  * were written, so that those of one version are spread over all pages, and a query on a version would read most of them.
- * @returns false if another gateway maintains the store or a query reads a partition
+ * @returns false if some are left, because they are many, another gateway maintains the store or a query reads a partition
  */
 async function sortPartitions(store: Transactions, now: number): Promise<boolean> {
   let unsorted: UnsortedPartition[] = [];
@@ -131,11 +135,16 @@ async function sortPartitions(store: Transactions, now: number): Promise<boolean
     const sorted = alone(store, async (sql) => {
       await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
       await sql.query(`CLUSTER ${schemaName}.${name} USING ${key}`);
+      await setMeta(sql, 'analyzed', '0');
+    }).catch((error: unknown) => {
+      // 42P01: undefined_table. Another gateway has dropped the partition since the list was read.
+      if (error instanceof StoreError && error.code === '42P01') return true;
+      throw error;
     });
     // A backup reads all partitions. Waiting for each of them would delay the gateways.
     if (!(await unlessRead(sorted))) return false;
   }
-  return isAlone;
+  return isAlone && unsorted.length <= sortedAtOnce;
 }
 
 interface UnsortedPartition {

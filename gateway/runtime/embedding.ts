@@ -56,7 +56,15 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   const digest = reload && file ? digestOf(readRoutes(file)) : undefined;
   const loaded =
     typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
-  const adapt = (snapshot: Snapshot) => withoutExport(discovery ? snapshot : withoutGuides(snapshot));
+  const reported = new Set<string>();
+  const adapt = (snapshot: Snapshot) => {
+    for (const line of ignoredSections(snapshot)) {
+      // Without a function for notices, Node prints it as a warning.
+      if (!reported.has(line)) (settings.notice ?? process.emitWarning)(line);
+      reported.add(line);
+    }
+    return withoutExport(discovery ? snapshot : withoutGuides(snapshot));
+  };
   const first = adapt(loaded);
   const dataPlane = new DataPlane(first, { clock, discovery, forwards });
   const ledger = settings.ledger ? new EmbeddedLedger(dataPlane, notice) : undefined;
@@ -94,8 +102,7 @@ class EmbeddedLedger {
   readonly #opened: Promise<OpenLedger>;
 
   constructor(dataPlane: DataPlane, notice: (line: string) => void) {
-    const { context, uses, current } = dataPlane;
-    if (current.fleet) notice('fleet.store is ignored: an embedded gateway keeps a ledger of its own.');
+    const { context, uses } = dataPlane;
     const waiting: ExchangeRecord[] = [];
     // Client identifiers are hashed with the salt in the file, so nothing is counted before the salt is known.
     context.recorder = { record: (exchange) => void (waiting.length < maxWaiting && waiting.push(exchange)) };
@@ -170,6 +177,15 @@ function reloadOnEdits(
   const follow = ({ byMajor }: Snapshot): void => watched.setFiles(thread.path, byMajor);
   follow(dataPlane.current);
   return watched;
+}
+
+/** What routes.yaml asks for, and an embedded gateway does not do. */
+function ignoredSections({ fleet, telemetry }: Snapshot): string[] {
+  const lines = [];
+  if (fleet)
+    lines.push('fleet.store is ignored: an embedded gateway cannot be in a fleet.  The shared ledger lacks its calls.');
+  if (telemetry) lines.push('telemetry is ignored: an embedded gateway exports nothing.  Use the SDK of your server.');
+  return lines;
 }
 
 /** The server around the gateway may export spans of its own, with an SDK of its own. */

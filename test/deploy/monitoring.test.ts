@@ -6,7 +6,7 @@ import type { IPrometheusRule } from '@kubernetes-models/prometheus-operator/mon
 import type { IServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { metricTable } from '../../gateway/observability/metricTable.ts';
+import { type MetricName, metricTable } from '../../gateway/observability/metricTable.ts';
 import { isInstalled } from '../compose/support/programs.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 
@@ -15,13 +15,40 @@ const hasPromtool = isInstalled('promtool');
 if (!hasPromtool) console.log('The alert rules are NOT CHECKED: promtool is not installed (Debian: prometheus).');
 
 interface Dashboard {
-  readonly panels: readonly { readonly id: number; readonly targets: readonly { readonly expr: string }[] }[];
+  readonly panels: readonly {
+    readonly id: number;
+    readonly targets: readonly { readonly expr: string; readonly legendFormat: string }[];
+  }[];
 }
 
 const alerts = parse(readFileSync(join(folder, 'alerts.yaml'), 'utf8')) as IPrometheusRule;
 const rules = alerts.spec?.groups?.flatMap((group) => group.rules ?? []) ?? [];
 const dashboard = JSON.parse(readFileSync(join(folder, 'dashboard.json'), 'utf8')) as Dashboard;
 const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+
+/** The labels that Prometheus adds to every series of a pod. */
+const targetLabels = ['namespace', 'job', 'pod'];
+
+/** The labels of a series of the gateway. Another test compares the table with the real output of the gateway. */
+function labelsOf(series: string): string[] {
+  const name = series.replace(/_(?:bucket|sum|count)$/, '') as MetricName;
+  return [...metricTable[name].labels, ...targetLabels, ...(series.endsWith('_bucket') ? ['le'] : [])];
+}
+
+/** What the group of a pattern matches. */
+function namesIn(pattern: RegExp, text: string): string[] {
+  return [...text.matchAll(pattern)].map(([, name = '']) => name);
+}
+
+/** The metrics in an expression, with the labels that it selects. */
+function seriesIn(expr: string) {
+  return [...expr.matchAll(/(version_gateway_\w+)(?:\{([^}]*)\})?/g)].map(([, name = '', selectors = '']) => {
+    const pairs = [...selectors.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"/g)].map(
+      ([, label = '', value = '']) => [label, value] as const,
+    );
+    return { name, labels: pairs.map(([label]) => label), values: Object.fromEntries(pairs) };
+  });
+}
 
 /** Runs promtool in a folder with these files. */
 async function promtool(args: readonly string[], files: Readonly<Record<string, string>>) {
@@ -47,6 +74,43 @@ describe('the alerts and the dashboard', () => {
     const unknown = names.filter((name) => !(name.replace(/_(?:bucket|sum|count)$/, '') in metricTable));
     expect(names.length).toBeGreaterThanOrEqual(expressions.length);
     expect(unknown).toEqual([]);
+  });
+
+  it.each([
+    [
+      'an alert',
+      rules.map(({ expr, annotations }) => {
+        return { expr: String(expr), shown: namesIn(/\$labels\.(\w+)/g, Object.values(annotations ?? {}).join()) };
+      }),
+    ],
+    [
+      'the dashboard',
+      dashboard.panels.flatMap(({ targets }) =>
+        targets.map(({ expr, legendFormat }) => ({ expr, shown: namesIn(/\{\{(\w+)\}\}/g, legendFormat) })),
+      ),
+    ],
+  ])('%s names only labels that its metrics have', (_what, expressions) => {
+    for (const { expr, shown } of expressions) {
+      const series = seriesIn(expr);
+      for (const { name, labels } of series) expect(labelsOf(name), expr).toEqual(expect.arrayContaining(labels));
+      const grouping = namesIn(/\b(?:by|on|group_left) \(([^)]*)\)/g, expr).flatMap((list) => list.match(/\w+/g) ?? []);
+      expect(
+        series.flatMap(({ name }) => labelsOf(name)),
+        expr,
+      ).toEqual(expect.arrayContaining([...grouping, ...shown]));
+    }
+  });
+
+  it('the series of the alert tests have the labels of the real metrics, and versions without a slash', () => {
+    const { tests } = parse(readFileSync('test/deploy/alertCases.yaml', 'utf8')) as {
+      tests: { input_series: { series: string }[] }[];
+    };
+    const all = tests.flatMap(({ input_series: list }) => list.flatMap(({ series }) => seriesIn(series)));
+    expect(all.length).toBeGreaterThan(rules.length);
+    for (const { name, labels, values } of all) {
+      expect([...labels].sort(), name).toEqual(labelsOf(name).sort());
+      if ('version' in values) expect(values['version']).toMatch(/^v\d+$/);
+    }
   });
 
   it('each alert has a summary, a description and a severity', () => {

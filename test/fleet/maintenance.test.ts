@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { maintainStore } from '../../gateway/fleet/maintenance.ts';
-import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { Postgres, type Transactions } from '../../gateway/fleet/postgres.ts';
 import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
 import { writeBatch } from '../../gateway/fleet/shipper.ts';
 import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
@@ -177,15 +177,65 @@ describe('maintainStore', () => {
       expect((await orders(sql, 'client_day')).stored).toEqual(byKey);
       await sql.close();
     });
+
+    it('leaves the rest for the next time if there are many partitions', async () => {
+      const sql = await storeWith(...batches, calls('v1', -30));
+      expect(await maintainStore(sql, now, roomy)).toBe(false);
+      expect(await maintainStore(sql, now, roomy)).toBe(true);
+      await sql.close();
+    });
+
+    it('goes on if a partition is dropped meanwhile', async () => {
+      const sql = await storeWith(...batches);
+      const partition = `version_gateway.client_day_p${begin / day / 30}`;
+      const dropping: Transactions = {
+        transaction: (work) =>
+          sql.transaction((inside) =>
+            work({
+              query: async (text, values) => {
+                if (text.startsWith(`CLUSTER ${partition}`)) await sql.query(`DROP TABLE ${partition}`);
+                return inside.query(text, values);
+              },
+            }),
+          ),
+      };
+      expect(await maintainStore(dropping, now, roomy)).toBe(true);
+      expect((await orders(sql, 'client_day')).stored).toEqual([]);
+      const { stored, byKey } = await orders(sql, 'pair_day');
+      expect(stored).toEqual(byKey);
+      await sql.close();
+    });
+
+    it('is followed by new statistics on the same day', async () => {
+      const sql = await storeWith([row('v1', 'a', now)]);
+      await maintainStore(sql, now, roomy);
+      await addTo(sql, calls('v1', 0));
+      const statistics = `SELECT attname AS column FROM pg_stats
+        WHERE tablename = 'client_day_p${begin / day / 30}' AND attname = 'item'`;
+      expect(await sql.query(statistics)).toEqual([]);
+      await maintainStore(sql, now, roomy);
+      expect(await sql.query(statistics)).toEqual([{ column: 'item' }]);
+      await sql.close();
+    });
   });
 
   it('gives PostgreSQL statistics of the partitioned tables once a day', async () => {
     const sql = await storeWith([row('v1', 'a', now), row('v1', 'b', now), row('v2', 'a', now - day)]);
-    const statistics = `SELECT attname AS column FROM pg_stats
-      WHERE tablename = 'client_day' AND inherited AND attname IN ('version', 'item') ORDER BY attname`;
-    expect(await sql.query(statistics)).toEqual([]);
-    await maintainStore(sql, now, limits);
-    expect(await sql.query(statistics)).toEqual([{ column: 'item' }, { column: 'version' }]);
+    const columns = () =>
+      sql.query(`SELECT attname AS column FROM pg_stats
+        WHERE tablename = 'client_day' AND inherited AND attname IN ('version', 'item') ORDER BY attname`);
+    const both = [{ column: 'item' }, { column: 'version' }];
+    expect(await columns()).toEqual([]);
+    expect(await maintainStore(sql, now, limits)).toBe(true);
+    expect(await columns()).toEqual(both);
+    const forget = `DELETE FROM pg_statistic WHERE starelid = 'version_gateway.client_day'::regclass`;
+    await sql.query(forget);
+    expect(await maintainStore(sql, now, limits)).toBe(true);
+    expect(await columns()).toEqual([]);
+    // Another gateway has deleted old rows today, but could not get the lock for the statistics.
+    await sql.query(`DELETE FROM version_gateway.meta WHERE key = 'analyzed'`);
+    expect(await maintainStore(sql, now, limits)).toBe(true);
+    expect(await columns()).toEqual(both);
     await sql.close();
   });
 

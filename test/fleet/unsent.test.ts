@@ -98,9 +98,9 @@ describe('the questions of a gateway', () => {
   });
   const report = { versions: [], workers: [] };
 
-  function questionsWith(view: FleetView, beat: () => Promise<boolean>) {
+  function questionsWith(view: FleetView, beat: () => Promise<boolean>, unsent = new UnsentCounts()) {
     if (settings === undefined) throw new Error('the snapshot has no fleet');
-    return new CallQuestions({ settings, release: '1.0.0', view, unsent: new UnsentCounts(), self: () => 'me', beat });
+    return new CallQuestions({ settings, release: '1.0.0', view, unsent, self: () => 'me', beat });
   }
 
   it('have different ids, also if they are asked at the same time', () => {
@@ -108,6 +108,14 @@ describe('the questions of a gateway', () => {
     view.update({ now, rows: [], unheard: [] });
     const questions = questionsWith(view, async () => true);
     expect([questions.question().id, questions.question().id]).toEqual([now, now + 1]);
+  });
+
+  it('count the calls of an earlier run from five seconds before their batch was written', () => {
+    const unsent = new UnsentCounts();
+    unsent.onOutbox({ epoch: 7, oldest: { epoch: 6, seq: 1 }, newest: { epoch: 6, seq: 1 }, since: now }, true);
+    const view = new FleetView(10_000);
+    const questions = questionsWith(view, async () => true, unsent);
+    expect(questions.counted(report, now).all).toBe(now - 5_000);
   });
 
   it('are reported as read only by reports from after that, and a heartbeat that fails is not an error', async () => {

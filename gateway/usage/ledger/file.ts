@@ -126,16 +126,16 @@ export function copyName(file: string, label: string, now: number): string {
   return `${file}.${label}-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;
 }
 
-/** Renames a damaged ledger, so that a new one can be created. @returns the new name; undefined if that failed */
-export function renameDamaged(file: string, now: number): string | undefined {
+/** Renames a damaged ledger, so that a new one can be created. @returns the new name, or why it has kept its name, as a sentence */
+export function renameDamaged(file: string, now: number): { readonly renamed: string } | { readonly failure: string } {
   const renamed = copyName(file, 'corrupt', now);
   try {
     renameSync(file, renamed);
     // The journal belongs to the damaged file and would damage the new one.
     for (const suffix of ['-wal', '-shm']) if (existsSync(file + suffix)) renameSync(file + suffix, renamed + suffix);
-    return renamed;
-  } catch {
-    return undefined;
+    return { renamed };
+  } catch (error) {
+    return { failure: `It cannot be renamed to ${renamed}: ${failureOf(error).reason}.` };
   }
 }
 

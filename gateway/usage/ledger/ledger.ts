@@ -175,12 +175,14 @@ export class Ledger implements WritableLedger {
     this.problem = `${store} cannot be written: ${reason}.  Counts are kept in memory until it can be.`;
     if (!corrupt) return;
     this.#closeStore();
-    const renamed = renameDamaged(store, this.#clock.now());
-    this.#wasRenamed = renamed !== undefined;
-    if (renamed)
-      this.#interrupt(
-        `${store} could not be used: ${reason}.  It was renamed to ${renamed}, and a new one was created.`,
-      );
+    const result = renameDamaged(store, this.#clock.now());
+    this.#wasRenamed = 'renamed' in result;
+    if ('failure' in result)
+      this.problem = `${store} cannot be used: ${reason}.  ${result.failure}  Counts are kept in memory until it can be.`;
+    else {
+      const text = `It was renamed to ${result.renamed}, and a new one was created.`;
+      this.#interrupt(`${store} could not be used: ${reason}.  ${text}`);
+    }
   }
 
   #openStore(now: number): SqliteStore {

@@ -112,6 +112,19 @@ describe('a damaged file', () => {
     expect(salt).toHaveLength(32);
   });
 
+  it('keeps its name if it cannot be renamed, and the problem says why', () => {
+    const { ledger: before, store } = openLedger();
+    before.close();
+    writeFileSync(store, 'x'.repeat(5_000));
+    mkdirSync(`${store}.corrupt-2026-11-19T12-00-00-000Z`);
+    const { ledger } = openLedger({ store }, noon + dayMs);
+    ledger.add([row({ first: noon + dayMs })]);
+    expect(ledger.problem).toMatch(
+      /usage\.db cannot be used: it is not a ledger\. {2}It cannot be renamed to .*usage\.db\.corrupt-2026-11-19T12-00-00-000Z: it is a folder\. {2}Counts are kept in memory/,
+    );
+    expect(ledger.waitingRows).toBe(1);
+  });
+
   it('is renamed when it is damaged while it is open', async () => {
     const { ledger, store, notices } = openLedger();
     ledger.add(randomBatch(randomOf(1), 2_000, 100 * dayMs));
