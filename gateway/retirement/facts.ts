@@ -41,7 +41,7 @@ export interface RetirementFacts extends CountedClients {
   readonly gone: readonly PastClient[];
   /** The clients of `retire.ignore_clients` that sent requests. */
   readonly ignored: readonly ClientUse[];
-  /** Clients first seen after the deprecation; undefined if the ledger does not go back that far. */
+  /** Clients first seen after the deprecation; undefined before it, or if the ledger does not go back that far. */
   readonly newClients: readonly ClientCounts[] | undefined;
   readonly trend: Trend;
   /** Used routes that the successor does not have. */

@@ -96,7 +96,7 @@ export class NamedConnections implements Connections {
     for (const pool of this.#rotation) pool.close();
   }
 
-  /** A lookup that returns the known addresses, beginning with `first`. Node tries them in this order. */
+  /** A lookup that returns the known addresses, beginning with `first`, which Node tries first. */
   lookupFrom(first?: string): LookupFunction | undefined {
     if (this.#addresses.length === 0) return undefined;
     return (_name, { all }, callback) => {
