@@ -15,6 +15,17 @@ export const gateway: ProxyDefinition = {
     gatewayCommand({ port, folder, routes: twoRoutes(`http://127.0.0.1:${backendPort}`) }),
 };
 
+/** The built package, as users install it. `npm run build` writes it. */
+export const builtGateway: ProxyDefinition = {
+  ...gateway,
+  name: 'version-gateway, built',
+  command: (options) => {
+    const { program, args } = gateway.command(options);
+    const [, ...others] = args;
+    return { program, args: [fileURLToPath(new URL('../../dist/main.js', import.meta.url)), ...others] };
+  },
+};
+
 export const gatewayWithoutFastLane: ProxyDefinition = {
   ...gateway,
   name: 'version-gateway with fast_lane: off',

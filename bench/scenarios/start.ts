@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { caddy } from '../proxies/caddy.ts';
 import type { ProxyDefinition } from '../proxies/definition.ts';
-import { gateway } from '../proxies/gateway.ts';
+import { builtGateway, gateway } from '../proxies/gateway.ts';
 import { haproxy } from '../proxies/haproxy.ts';
 import { nginx } from '../proxies/nginx.ts';
 import { startJsonBackend } from '../support/backends.ts';
-import { startServer, temporaryFolder } from '../support/children.ts';
+import { runToEnd, startServer, temporaryFolder } from '../support/children.ts';
 import { markdownTable, median, withRatio } from '../support/figures.ts';
 import { freePort } from '../support/ports.ts';
 import { cpuSeconds, rssBytes } from '../support/proc.ts';
@@ -14,6 +15,7 @@ import { checkResponse } from '../support/response.ts';
 import { selectProxies } from '../support/runningProxies.ts';
 import type { Scenario } from './scenario.ts';
 
+const buildScript = fileURLToPath(new URL('../../tools/build.ts', import.meta.url));
 /** Time between two attempts to connect to a proxy that starts. */
 const attemptMs = 2;
 /** After its first answer, a proxy gets no requests for this time before its memory is read. */
@@ -32,7 +34,10 @@ export const start: Scenario = {
   isDefault: true,
   async run(options) {
     const backendPort = await startJsonBackend();
-    const installed = selectProxies([gateway, haproxy, nginx, caddy], options.only).filter(({ version }) => version);
+    await runToEnd({ program: process.execPath, args: [buildScript] }, 'any');
+    const installed = selectProxies([builtGateway, gateway, haproxy, nginx, caddy], options.only).filter(
+      ({ version }) => version,
+    );
     // Not counted: the first start fills the caches of the file system and of V8.
     for (const proxy of installed) await measure(proxy, backendPort);
     const samples = new Map<ProxyDefinition, Sample[]>(installed.map((proxy) => [proxy, []]));

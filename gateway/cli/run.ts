@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { CompareError } from '../compat/failure.ts';
 import { UnreadableFileError } from '../config/fault.ts';
-import { packageVersion } from '../shared/release.ts';
+import { packageVersion } from '../shared/packageFiles.ts';
 import { AdminError } from './adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from './io.ts';
 

@@ -1,12 +1,10 @@
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { ParsedContracts } from './contracts.ts';
-import { ConfigError, type Fault, UnreadableFileError } from './fault.ts';
+import { Worker } from 'node:worker_threads';
+import { threadFile } from '../shared/packageFiles.ts';
+import { ConfigError, type Fault } from './fault.ts';
 import type { Overrides } from './load.ts';
-import { parseConfig } from './load.ts';
-import { readRoutes, realPathOf, replacedLink } from './location.ts';
-import { digestOf, digestOfFailure } from './referencedFiles.ts';
+import { realPathOf, replacedLink } from './location.ts';
 import type { Snapshot } from './snapshot.ts';
-import { fromPlain, fromPlainInSlices, type PlainSnapshot, toPlain } from './transfer.ts';
+import { fromPlainInSlices, type PlainSnapshot, toPlain } from './transfer.ts';
 
 export interface LoadThreadOptions {
   /** The name in faults; relative to `cwd`. */
@@ -39,7 +37,8 @@ export interface Loaded {
   readonly snapshot: () => Snapshot;
 }
 
-interface LoadRequest {
+/** A message to the thread. */
+export interface LoadRequest {
   readonly options: LoadThreadOptions;
   /** Instead of the content of the file. */
   readonly text: string | Uint8Array | undefined;
@@ -47,7 +46,8 @@ interface LoadRequest {
   readonly before: PlainSnapshot | undefined;
 }
 
-type Message =
+/** A message from the thread. */
+export type LoadReply =
   | { readonly kind: 'parsing'; readonly file: string }
   | {
       readonly kind: 'done';
@@ -57,7 +57,7 @@ type Message =
       readonly unreadable: string | undefined;
     };
 
-type Done = Extract<Message, { kind: 'done' }>;
+type Done = Extract<LoadReply, { kind: 'done' }>;
 
 interface Pending {
   readonly thread: Worker;
@@ -163,9 +163,9 @@ export class LoadThread {
     if (this.#thread) return this.#thread;
     const { heapMiB } = this.#limits;
     const resourceLimits = { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 64 };
-    const thread = new Worker(new URL(import.meta.url), { workerData: marker, execArgv: [], resourceLimits });
+    const thread = new Worker(threadFile('config/loadWorker'), { execArgv: [], resourceLimits });
     this.#thread = thread;
-    thread.on('message', (message: Message) => {
+    thread.on('message', (message: LoadReply) => {
       const pending = this.#pending;
       if (pending?.thread !== thread) return;
       if (message.kind === 'done') return pending.resolve(message);
@@ -197,28 +197,4 @@ export class LoadThread {
     const file = parsed.at(-1);
     reject(new Error(file ? `${file} ${what}.  Split it, or write it as JSON.` : `${this.#options.file} ${what}.`));
   }
-}
-
-/** The `workerData` of these threads, to tell them from threads of the host application. */
-const marker = 'version-gateway: load routes.yaml';
-
-if (!isMainThread && workerData === marker && parentPort) {
-  const port = parentPort;
-  const send = (message: Message): void => port.postMessage(message);
-  const parsed = new ParsedContracts((file) => send({ kind: 'parsing', file }));
-  port.on('message', ({ options: { file, path, ...parseOptions }, text, before }: LoadRequest) => {
-    if (before) parsed.add(fromPlain(before));
-    let bytes: string | Uint8Array;
-    try {
-      bytes = text ?? readRoutes(path);
-    } catch (error) {
-      if (!(error instanceof UnreadableFileError)) throw error;
-      const digest = digestOfFailure(error.cause);
-      const unreadable = `${new UnreadableFileError(file, error.cause).message}.`;
-      return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable });
-    }
-    const { snapshot, faults } = parseConfig(bytes, file, { ...parseOptions, parsed });
-    const plain = snapshot && toPlain(snapshot);
-    send({ kind: 'done', digest: digestOf(bytes), snapshot: plain, faults, unreadable: undefined });
-  });
 }

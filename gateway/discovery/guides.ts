@@ -6,6 +6,7 @@ import { guidePath } from '../lifecycle/guide.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
 import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
+import { threadFile } from '../shared/packageFiles.ts';
 import { type GuideThreadData, guideRequest, type WrittenGuide } from './guideRequest.ts';
 import { contractPath, indexPath } from './paths.ts';
 import { guidePolicy } from './style.ts';
@@ -81,9 +82,6 @@ async function render({ from, to, path }: GuideVersions, snapshot: Snapshot, now
   return { html: bodyOf(html), markdown: bodyOf(markdown) };
 }
 
-// In the built package the thread's file is JavaScript, like this one.
-const threadFile = new URL(import.meta.url.endsWith('.ts') ? './guideThread.ts' : './guideThread.js', import.meta.url);
-
 /**
  * Writes a guide in a new thread: contracts of a megabyte take a second, which would delay all other requests. The modules
  * that compare contracts are loaded only there.
@@ -91,7 +89,7 @@ const threadFile = new URL(import.meta.url.endsWith('.ts') ? './guideThread.ts' 
  */
 function writeGuideInThread(workerData: GuideThreadData): Promise<WrittenGuide> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(threadFile, { workerData, execArgv: [] });
+    const thread = new Worker(threadFile('discovery/guideThread'), { workerData, execArgv: [] });
     thread.unref();
     thread.once('message', resolve);
     thread.once('error', reject);

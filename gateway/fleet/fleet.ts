@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { FleetSettings } from '../config/snapshot.ts';
-import { packageVersion } from '../shared/release.ts';
+import { packageVersion, threadFile } from '../shared/packageFiles.ts';
 import { grouped } from '../shared/text.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
@@ -22,9 +22,6 @@ const flushMs = 1000;
 const closeMs = 500;
 // How long the ledger may take to store the salt of the fleet.
 const adoptionMs = 5000;
-
-/** TypeScript in the sources, JavaScript in the built package, like this file. */
-const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 
 const lostCounts =
   'The shared store of the fleet has lost counts of this gateway that it had confirmed: was it restored from a backup?  Coverage restarts: the time before this does not count towards a quiet period.';
@@ -71,7 +68,7 @@ export class Fleet {
   #isStopping = false;
 
   private constructor(settings: FleetSettings, options: FleetOptions) {
-    const { ledger, notice = () => {}, worker = workerFile } = options;
+    const { ledger, notice = () => {}, worker = threadFile('fleet/worker') } = options;
     this.settings = settings;
     this.member = new FleetMember({
       settings,

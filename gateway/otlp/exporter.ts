@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
 import { type MetricValues, unlabelled } from '../observability/exposition.ts';
 import { shownBy } from '../observability/logLine.ts';
+import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { ExportCommand, ExportReport, ExportSettings, ExportStart, OtlpBatch, SpanRow } from './batch.ts';
 import { spanCount } from './batch.ts';
@@ -10,9 +11,6 @@ import { spanCount } from './batch.ts';
 const defaultMaxWaiting = 8_192;
 /** How long the last spans may take when the gateway stops. */
 const closeMs = 1_500;
-
-/** TypeScript in the sources, JavaScript in the built package, like this file. */
-const threadFile = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url);
 
 export const installCommand =
   'npm install @opentelemetry/api@1.10.0 @opentelemetry/resources@3.1.0 @opentelemetry/exporter-trace-otlp-proto@0.301.0 @opentelemetry/exporter-metrics-otlp-proto@0.301.0';
@@ -91,7 +89,7 @@ export class OtlpExporter {
 
   #start(settings: ExportSettings): void {
     const workerData: ExportStart = { settings, startedAt: Date.now() };
-    const thread = new Worker(threadFile, { workerData });
+    const thread = new Worker(threadFile('otlp/thread'), { workerData });
     thread.unref();
     this.#thread = thread;
     let reason: string | undefined;

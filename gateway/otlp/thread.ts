@@ -6,7 +6,7 @@ import { DiagLogLevel, diag, ValueType } from '@opentelemetry/api';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
-import { packageVersion } from '../shared/release.ts';
+import { packageVersion } from '../shared/packageFiles.ts';
 import {
   type ExportCommand,
   type ExportReport,

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { threads } from '../../gateway/shared/packageFiles.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { run } from '../support/process.ts';
 
@@ -62,6 +63,45 @@ describe('the installed package', () => {
       'package/examples/pre-commit',
       'package/gateway/routes.schema.json',
     ]);
+  });
+
+  it('contains the entry point of each thread, and the licences of the packages that are joined with it', () => {
+    expect(tarball).toEqual(expect.arrayContaining(threads.map((thread) => `package/dist/${thread}.js`)));
+    const licences = readFileSync(join(installed, 'dist', 'LICENSES.txt'), 'utf8');
+    for (const name of ['commander', 'yaml', 'zod']) expect(licences).toMatch(new RegExp(`^${name} \\d+\\.`, 'm'));
+    expect(licences.match(/Permission (?:is hereby granted|to use)/g)).toHaveLength(3);
+  });
+
+  it('starts its threads, and finds the files of the dashboard', async () => {
+    const launcher = join(installed, 'bin', 'version-gateway.js');
+    const routes = join(consumer, 'threads.yaml');
+    const version = (contract: string, more = '') => `{ upstream: "http://127.0.0.1:1", contract: ${contract}${more} }`;
+    const contract = (path: string) =>
+      `openapi: 3.1.0\ninfo: { title: t, version: "1" }\npaths: { ${path}: { get: { responses: {} } } }\n`;
+    writeFileSync(join(consumer, 'v1.yaml'), contract('/old'));
+    writeFileSync(join(consumer, 'v2.yaml'), contract('/new'));
+    const both = `routes:\n  /v1: ${version('v1.yaml', ', guide: true')}\n  /v2: ${version('v2.yaml')}\n`;
+    writeFileSync(routes, `${both}usage: { store: ./threads.db }\n`);
+    const anyPorts = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
+    const gateway = run(process.execPath, [launcher, 'start', '--config', routes, ...anyPorts]);
+    const [, base] = await gateway.printed(/listens on (\S+)/);
+    const [, admin] = await gateway.printed(/Dashboard: (\S+)/);
+    expect((await fetch(`${base}/v1/old`)).status).toBe(502);
+    const get = async (url: string) => {
+      const response = await fetch(url);
+      expect([url, response.status]).toEqual([url, 200]);
+      return response.text();
+    };
+    expect(await get(`${base}/guides/v1-to-v2.md`)).toContain('/old');
+    expect(await get(`${admin}api/usage`)).toContain('"problem":null');
+    expect(await get(`${admin}`)).toContain('<html');
+    expect(await get(`${admin}assets/uplot.js`)).toContain('uPlot');
+    writeFileSync(routes, `${both}  /v3: "http://127.0.0.1:1"\nusage: { store: ./threads.db }\n`);
+    gateway.child.kill('SIGHUP');
+    await gateway.printed(/\/v3 (?:is )?added|reload \(\w+\): reloaded/);
+    expect(gateway.output()).not.toMatch(/ledger ended|cannot be/);
+    gateway.child.kill('SIGTERM');
+    await gateway.printed(/is stopping/);
   });
 
   it('starts, and stops on SIGTERM', async () => {

@@ -6,6 +6,7 @@ import express, { type Request, type RequestHandler, type Response, type Router 
 import type { Snapshot } from '../../config/snapshot.ts';
 import { sendProblem } from '../../problems/problem.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { assetFile } from '../../shared/packageFiles.ts';
 import { clientAddress, isSameOrigin, isSameSecret, type TokenAttempts } from '../caller.ts';
 import { StatusEvents, type WatchedGateway } from './events.ts';
 import { type Sessions, sessionCookie, sessionOf } from './sessions.ts';
@@ -76,9 +77,8 @@ const packageAssets: Readonly<Record<string, string>> = {
   'uplot.css': uplot.replace(/iife\.min\.js$/, 'min.css'),
 };
 
-/** The path from this file to the assets is the same in the sources and in the built package. */
 function assetPath(name: string): string {
-  return packageAssets[name] ?? fileURLToPath(new URL(`assets/${name}`, import.meta.url));
+  return packageAssets[name] ?? fileURLToPath(assetFile(name));
 }
 
 /** Browsers may cache assets but must revalidate them: the gateway may have been updated. */

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
+import { threadFile } from '../../shared/packageFiles.ts';
 import type { Incident, WritableLedger } from '../../usage/ledger/writableLedger.ts';
 import {
   type LedgerAnswers,
@@ -14,9 +15,6 @@ import {
 
 // A query may wait this long until it starts, and as long again for its answer.
 const defaultTimeoutMs = 30_000;
-
-/** TypeScript in the sources, JavaScript in the built package, like this file. */
-const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 
 interface PendingQuery {
   readonly worker: Worker;
@@ -102,7 +100,7 @@ export class ThreadedLedgerClient implements LedgerClient {
 
   #startedWorker(): Worker {
     if (this.#worker) return this.#worker;
-    const worker = new Worker(workerFile);
+    const worker = new Worker(threadFile('admin/reading/worker'));
     this.#worker = worker;
     const ended = 'The thread that reads the usage ledger has ended';
     worker.on('message', ({ answer }: ReaderReply) => this.#pendingOf(worker)?.resolve(answer));

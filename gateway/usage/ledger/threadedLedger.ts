@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { threadFile } from '../../shared/packageFiles.ts';
 import type { UsageBatch } from '../usageRow.ts';
 import { OutageNotices, WaitingRows } from './outage.ts';
 import type { OutboxState } from './outbox.ts';
@@ -16,9 +17,6 @@ const maxUnanswered = 4;
 const defaultOverdueMs = 10_000;
 const openMs = 5_000;
 const defaultCloseMs = 3_000;
-
-/** TypeScript in the sources, JavaScript in the built package, like this file. */
-const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 
 type Unnumbered<Command> = Command extends { readonly number: number } ? Omit<Command, 'number'> : never;
 
@@ -78,7 +76,12 @@ export class ThreadedLedger implements WritableLedger {
     this.settings = settings;
     this.#notice = notice;
     this.#outageNotices = new OutageNotices(notice);
-    this.#options = { worker: workerFile, overdueMs: defaultOverdueMs, closeMs: defaultCloseMs, ...options };
+    this.#options = {
+      worker: threadFile('usage/ledger/worker'),
+      overdueMs: defaultOverdueMs,
+      closeMs: defaultCloseMs,
+      ...options,
+    };
   }
 
   /** Resolves once opening the file has succeeded, failed, or taken a few seconds. `notice` receives lines for the operator. */

@@ -17,6 +17,7 @@ const parts = [
   'package.json',
   'routes.yaml',
   'services',
+  'tools/build.ts',
   'tsconfig.build.json',
   'tsconfig.json',
 ];

@@ -1,0 +1,32 @@
+import { parentPort } from 'node:worker_threads';
+import { ParsedContracts } from './contracts.ts';
+import { UnreadableFileError } from './fault.ts';
+import { parseConfig } from './load.ts';
+import type { LoadReply, LoadRequest } from './loadThread.ts';
+import { readRoutes } from './location.ts';
+import { digestOf, digestOfFailure } from './referencedFiles.ts';
+import { fromPlain, toPlain } from './transfer.ts';
+
+// The entry point of the thread that loads a routes.yaml. It keeps the contracts that it has parsed.
+
+const parsed = new ParsedContracts((file) => send({ kind: 'parsing', file }));
+
+parentPort?.on('message', ({ options: { file, path, ...parseOptions }, text, before }: LoadRequest) => {
+  if (before) parsed.add(fromPlain(before));
+  let bytes: string | Uint8Array;
+  try {
+    bytes = text ?? readRoutes(path);
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError)) throw error;
+    const digest = digestOfFailure(error.cause);
+    const unreadable = `${new UnreadableFileError(file, error.cause).message}.`;
+    return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable });
+  }
+  const { snapshot, faults } = parseConfig(bytes, file, { ...parseOptions, parsed });
+  const plain = snapshot && toPlain(snapshot);
+  send({ kind: 'done', digest: digestOf(bytes), snapshot: plain, faults, unreadable: undefined });
+});
+
+function send(message: LoadReply): void {
+  parentPort?.postMessage(message);
+}

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+
+// The build joins most modules in the files of dist/chunks/. Only this module looks for other files of the package, because
+// its paths are the same in both places: gateway/shared/ and dist/chunks/ are one folder deep.
+
+/** The entry points of threads: paths below gateway/ and dist/, without the extension. */
+export const threads = [
+  'admin/reading/worker',
+  'config/loadWorker',
+  'discovery/guideThread',
+  'fleet/worker',
+  'otlp/thread',
+  'usage/ledger/worker',
+] as const;
+
+/** TypeScript in the sources, JavaScript in the built package, like this file. */
+const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+
+export function threadFile(thread: (typeof threads)[number]): URL {
+  return new URL(`../${thread}${extension}`, import.meta.url);
+}
+
+/** A file of the dashboard. */
+export function assetFile(name: string): URL {
+  return new URL(`../admin/dashboard/assets/${name}`, import.meta.url);
+}
+
+/** The version of this package. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve, sep } from 'node:path';
+import { type OutputChunk, rolldown } from 'rolldown';
+import { threads } from '../gateway/shared/packageFiles.ts';
+
+// `npm run build`: writes dist/. Modules are joined in a few files, because a start spends most of its time finding and
+// compiling hundreds of small ones.
+
+/** The packages that every start loads. Only the modules and functions in use become part of dist/. */
+const bundled = ['commander', 'yaml', 'zod'];
+const entries = ['main', 'index', 'express', ...threads];
+
+process.chdir(resolve(import.meta.dirname, '..'));
+rmSync('dist', { recursive: true, force: true });
+execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+cpSync('gateway/admin/dashboard/assets', 'dist/admin/dashboard/assets', { recursive: true });
+
+const build = await rolldown({
+  input: Object.fromEntries(entries.map((entry) => [entry, `gateway/${entry}.ts`])),
+  platform: 'node',
+  // A package by its name, or a module of Node. Paths begin with a dot or are absolute.
+  external: (id) => /^[@\w]/.test(id) && !bundled.includes(id.split('/')[0] ?? ''),
+  treeshake: { moduleSideEffects: (id) => packageOf(id) === undefined },
+  onLog: (_level, log) => {
+    throw new Error(log.message);
+  },
+});
+const { output } = await build.write({ dir: 'dist', format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js' });
+const chunks = output.filter((one): one is OutputChunk => one.type === 'chunk');
+if (!chunks.some(({ fileName }) => fileName.startsWith('chunks/packageFiles-')))
+  throw new Error('packageFiles.ts is not in a file of its own in dist/chunks/: its paths would be wrong.');
+const joined = new Set(chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageOf(id) ?? [])));
+writeFileSync('dist/LICENSES.txt', [...joined].sort().map(licenceOf).join('\n'));
+
+/** The package below node_modules that a module belongs to. */
+function packageOf(id: string): string | undefined {
+  return id.split(`${sep}node_modules${sep}`).at(1)?.split(sep)[0];
+}
+
+/** The notice that the licences of joined packages require. */
+function licenceOf(name: string): string {
+  const folder = join('node_modules', name);
+  const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+  if (file === undefined || !existsSync(join(folder, 'package.json'))) throw new Error(`${name} has no licence.`);
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+  return `${name} ${version}\n\n${readFileSync(join(folder, file), 'utf8')}`;
+}
