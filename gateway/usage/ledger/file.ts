@@ -100,7 +100,7 @@ function assertFile(file: string): boolean {
 
 /**
  * Checks whether the file is still the ledger that this process has open. @returns how it was damaged or replaced, or undefined.
- * `run`: the row of this process in the table of runs; `seen`: the time in that row. Throws the errors of SQLite.
+ * `run`: the id of this process in the table of runs; `seen`: the time in its row. Throws the errors of SQLite.
  */
 export function damageIn(file: string, run: number, seen: number): string | undefined {
   let database: DatabaseSync | undefined;
