@@ -21,8 +21,8 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
   const { at, id, traceId, path, query, upstream, fault, cause } = exchange;
   const { secretNames } = settings;
   const second = Math.floor(at / 1000);
-  const start = startOf(level, second, undefined);
-  const version = versionOf(exchange.version, exchange.stage, undefined);
+  const start = startOf(level, second);
+  const version = versionOf(exchange.version, exchange.stage);
   const origin = originOf(exchange.address, settings.address, exchange.method);
   const shownPath = quoted(redactPath(path, secretNames));
   const shownQuery = settings.query && query !== '' ? textField('query', redactQuery(query, secretNames)) : '';
@@ -38,8 +38,10 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
  * A function that keeps its last result, for parts of a line that are the same for many requests in a row. V8 keeps a joined
  * string as a tree, which is copied piece by piece into the log, so a result that is used again becomes one piece.
  */
-function keepLast<A, B, C>(make: (a: A, b: B, c: C) => string): (a: A, b: B, c: C) => string {
-  let last: { readonly a: A; readonly b: B; readonly c: C; text: string; isOnePiece: boolean } | undefined;
+function keepLast<A, B>(make: (a: A, b: B) => string): (a: A, b: B) => string;
+function keepLast<A, B, C>(make: (a: A, b: B, c: C) => string): (a: A, b: B, c: C) => string;
+function keepLast<A, B, C>(make: (a: A, b: B, c?: C) => string): (a: A, b: B, c?: C) => string {
+  let last: { readonly a: A; readonly b: B; readonly c: C | undefined; text: string; isOnePiece: boolean } | undefined;
   return (a, b, c) => {
     const isSame = last !== undefined && last.a === a && last.b === b && last.c === c;
     if (last === undefined || !isSame) last = { a, b, c, text: make(a, b, c), isOnePiece: false };
@@ -53,13 +55,13 @@ function keepLast<A, B, C>(make: (a: A, b: B, c: C) => string): (a: A, b: B, c: 
 
 /** From the level to the second of the time, ISO 8601. */
 const startOf = keepLast(
-  (level: LogLevel, second: number, _: undefined) =>
+  (level: LogLevel, second: number) =>
     `{"level":"${level}","time":"${new Date(second * 1000).toISOString().slice(0, -4)}`,
 );
 
 /** Version and stage. */
 const versionOf = keepLast(
-  (version: string, stage: ExchangeRecord['stage'], _: undefined) =>
+  (version: string, stage: ExchangeRecord['stage']) =>
     `"${plainField('version', version || undefined)}${plainField('stage', stage)}`,
 );
 

@@ -8,7 +8,7 @@ import { Exchange, type GatewayContext } from './exchange.ts';
 import { runExchange } from './http.ts';
 import { type LaneOwner, LaneRequest, LaneResponse } from './laneMessages.ts';
 import { setCurrentResponse } from './pipeliningOrder.ts';
-import { chargeUnparsed, type ParserError, releaseUnparsed } from './readAhead.ts';
+import { type ParserError, UnparsedBytes } from './readAhead.ts';
 
 // All client connections without TLS read into this buffer: a read is handled synchronously, and what is kept is copied.
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
@@ -37,8 +37,9 @@ interface FastLane {
  */
 export function openFastLane(server: Server, context: GatewayContext): void {
   const event = 'setSecureContext' in server ? 'secureConnection' : 'connection';
-  const [onNodeConnection] = server.listeners(event) as ConnectionListener[];
-  if (!onNodeConnection) throw new Error('node:http listens to no connections');
+  const [onNodeConnection, ...others] = server.listeners(event) as ConnectionListener[];
+  // Which of several listeners is that of node:http cannot be known: then it gets all connections.
+  if (!onNodeConnection || others.length > 0) return;
   const lane: FastLane = { server, context, onNodeConnection, connections: new Set() };
   server.off(event, onNodeConnection);
   server.on(event, (socket: AcceptedSocket) => void new LaneConnection(socket, lane));
@@ -80,8 +81,8 @@ class LaneConnection implements LaneOwner, Timed {
   #used = false;
   #request: LaneRequest | undefined;
   #response: LaneResponse | undefined;
-  /** Bytes that arrived after the current request. */
-  #following: Buffer | undefined;
+  /** What arrived after the current request. */
+  #following: UnparsedBytes | undefined;
   #readingStopped = false;
 
   constructor(accepted: AcceptedSocket, lane: FastLane) {
@@ -94,8 +95,9 @@ class LaneConnection implements LaneOwner, Timed {
       .on('timeout', this.#onTimeout)
       .on('error', ignore)
       .on('close', this.#onClose);
-    if (server.timeout > 0) this.socket.setTimeout(server.timeout);
-    this.deadline = deadlineIn(server.headersTimeout);
+    const { headersTimeout, timeout } = server;
+    if (headersTimeout === 0 || headersTimeout > timeout) this.socket.setTimeout(timeout);
+    this.deadline = deadlineIn(headersTimeout);
     lane.connections.add(this);
     watchDeadline(this);
   }
@@ -111,6 +113,14 @@ class LaneConnection implements LaneOwner, Timed {
     return `Connection: keep-alive\r\n${hint}`;
   }
 
+  get isSecure(): boolean {
+    return 'encrypted' in this.socket;
+  }
+
+  onWriteWaits(): void {
+    if (!this.socket.timeout) this.socket.setTimeout(this.#lane.server.timeout);
+  }
+
   resumeReading(): void {
     if (!this.#readingStopped || this.#isFull) return;
     this.#readingStopped = false;
@@ -119,7 +129,6 @@ class LaneConnection implements LaneOwner, Timed {
 
   onResponseEnd(): void {
     const { socket } = this;
-    const following = this.#following;
     const keepsAlive = this.#response?.shouldKeepAlive && this.#request?.complete && socket.writable;
     this.#request = undefined;
     this.#response = undefined;
@@ -127,11 +136,13 @@ class LaneConnection implements LaneOwner, Timed {
     if (!keepsAlive) {
       this.#close();
       socket.destroySoon();
-    } else if (following) {
-      this.#leave(following);
+    } else if (this.#following) {
+      this.#leave(this.#following.take());
     } else {
-      const { keepAliveTimeout } = this.#lane.server;
+      const { keepAliveTimeout, timeout } = this.#lane.server;
+      if (socket.timeout) socket.setTimeout(0);
       if (keepAliveTimeout > 0) this.deadline = deadlineIn(keepAliveTimeout + keepAliveGraceMs);
+      else socket.setTimeout(timeout);
       this.resumeReading();
     }
   }
@@ -177,7 +188,7 @@ class LaneConnection implements LaneOwner, Timed {
   }
 
   #readRequest(buffer: Buffer, length: number): void {
-    const { context, server } = this.#lane;
+    const { context } = this.#lane;
     const head = parsePlainRequest(buffer, length);
     if (!head || head.headLength + head.contentLength < length || !isForVersion(head.target, context)) {
       this.#leave(Buffer.from(buffer.subarray(0, length)));
@@ -186,8 +197,7 @@ class LaneConnection implements LaneOwner, Timed {
     const request = new LaneRequest(head, this);
     const response = new LaneResponse(request, this);
     if (length > head.headLength) request.receive(Buffer.from(buffer.subarray(head.headLength, length)));
-    // A reload may have changed it.
-    if (this.#used && this.socket.timeout !== server.timeout) this.socket.setTimeout(server.timeout);
+    if (this.socket.timeout) this.socket.setTimeout(0);
     this.#used = true;
     this.deadline = Number.POSITIVE_INFINITY;
     this.#request = request;
@@ -201,11 +211,8 @@ class LaneConnection implements LaneOwner, Timed {
     const end = Math.min(length, request.missing);
     const flowing = end === 0 || request.receive(Buffer.from(buffer.subarray(0, end)));
     if (end === length) return flowing || request.complete;
-    const more = Buffer.from(buffer.subarray(end, length));
-    if (chargeUnparsed(more.length)) {
-      this.#following = this.#following ? Buffer.concat([this.#following, more]) : more;
-      return !this.#isFull;
-    }
+    this.#following ??= new UnparsedBytes();
+    if (this.#following.add(buffer.subarray(end, length))) return !this.#isFull;
     // No memory: the client sends them again on another connection (RFC 9112 §9.3.2).
     if (this.#response) this.#response.shouldKeepAlive = false;
     lingerAfter(this);
@@ -222,7 +229,6 @@ class LaneConnection implements LaneOwner, Timed {
     const { socket } = this;
     this.#state = 'left';
     this.#lane.connections.delete(this);
-    this.#dropFollowing();
     socket
       .off('data', this.#onData)
       .off('end', this.#onEnd)
@@ -259,10 +265,7 @@ class LaneConnection implements LaneOwner, Timed {
 
   readonly #onDrain = (): void => this.#response?.onSocketDrain();
 
-  readonly #onTimeout = (): void => {
-    // Between two requests, the keep-alive timeout applies.
-    if (!this.idle || this.#lane.server.keepAliveTimeout === 0) this.#lane.server.emit('timeout', this.socket);
-  };
+  readonly #onTimeout = (): void => void this.#lane.server.emit('timeout', this.socket);
 
   readonly #onClose = (): void => {
     this.#close();
@@ -272,13 +275,8 @@ class LaneConnection implements LaneOwner, Timed {
   #close(): void {
     this.#state = 'closing';
     this.#lane.connections.delete(this);
-    this.#dropFollowing();
+    this.#following?.take();
     unwatchDeadline(this);
-  }
-
-  #dropFollowing(): void {
-    if (this.#following) releaseUnparsed(this.#following.length);
-    this.#following = undefined;
   }
 
   /** Reports an error like the parser of node:http. */

@@ -4,15 +4,19 @@ import type { RenderedHead } from '../forwarding/renderedHead.ts';
 import { lowerCased } from '../http1/grammar.ts';
 import type { PlainRequest } from '../http1/plainRequest.ts';
 import { http } from '../shared/builtinHttp.ts';
-import { httpDate } from '../shared/httpDate.ts';
+import { currentHttpDate } from '../shared/httpDate.ts';
 
 /** The connection of a request and its response. */
 export interface LaneOwner {
   readonly socket: Socket;
   /** The fields that keep the connection open after a response, as text. */
   readonly keepAliveFields: string;
+  /** With TLS, the socket accepts no bytes before they are encrypted. */
+  readonly isSecure: boolean;
   /** Reading may have stopped because the body was not read. */
   resumeReading(): void;
+  /** The kernel has not accepted all that was written: the client reads too slowly. */
+  onWriteWaits(): void;
   /** The response is complete, and its last event was emitted. */
   onResponseEnd(): void;
 }
@@ -123,7 +127,7 @@ export class LaneResponse implements OutgoingResponse {
   #chunked = false;
   #trailers = '';
   #ended = false;
-  readonly #onClose: (() => void)[] = [];
+  #onClose: (() => void)[] | undefined;
   #onDrain: (() => void) | undefined;
 
   constructor(req: LaneRequest, owner: LaneOwner) {
@@ -193,6 +197,7 @@ export class LaneResponse implements OutgoingResponse {
       if (this.#chunked) socket.write('\r\n', 'latin1');
     }
     socket.uncork();
+    if (socket.writableLength > 0) this.#owner.onWriteWaits();
     return !socket.writableNeedDrain;
   }
 
@@ -212,12 +217,18 @@ export class LaneResponse implements OutgoingResponse {
       if (body !== '') last += `${body.length.toString(16)}\r\n${body}\r\n`;
       last += `0\r\n${this.#trailers}\r\n`;
     } else if (!this.#bodiless) last += body;
-    if (last === '' && socket.writableLength === 0) process.nextTick(() => this.#finish());
-    // Called when the kernel has accepted this and everything before it. After an error, the connection closes.
+    if (last !== '' && !this.#owner.isSecure) {
+      socket.write(last, 'latin1');
+      last = '';
+    }
+    // Nearly always, the kernel has accepted everything. A callback would come in a later tick, which costs more.
+    if (last === '' && socket.writable && socket.writableLength === 0) this.#finish();
     else {
+      // Called when the kernel has accepted this and everything before it. After an error, the connection closes.
       socket.write(last, 'latin1', (error) => {
         if (!error) this.#finish();
       });
+      this.#owner.onWriteWaits();
     }
   }
 
@@ -239,6 +250,8 @@ export class LaneResponse implements OutgoingResponse {
 
   on(event: 'drain' | 'close', listener: () => void): this {
     if (event === 'drain') this.#onDrain = listener;
+    // Nearly always the only one.
+    else if (!this.#onClose) this.#onClose = [listener];
     else this.#onClose.push(listener);
     return this;
   }
@@ -251,7 +264,7 @@ export class LaneResponse implements OutgoingResponse {
     if (this.destroyed) return false;
     this.destroyed = true;
     this.socket = null;
-    for (const listener of this.#onClose) listener.call(this);
+    if (this.#onClose) for (const listener of this.#onClose) listener.call(this);
     return true;
   }
 
@@ -264,7 +277,7 @@ export class LaneResponse implements OutgoingResponse {
   #setHead(status: number, lines: string, hasDate: boolean, hasLength: boolean, hasConnection: boolean): void {
     this.#bodiless ||= status === 204 || status === 304;
     this.#chunked = !hasLength && !this.#bodiless;
-    let head = hasDate ? lines : lines + dateLine();
+    let head = hasDate ? lines : `${lines}Date: ${currentHttpDate()}\r\n`;
     if (!hasConnection) head += this.shouldKeepAlive ? this.#owner.keepAliveFields : 'Connection: close\r\n';
     if (this.#chunked) head += 'Transfer-Encoding: chunked\r\n';
     this.#head = `${head}\r\n`;
@@ -283,18 +296,4 @@ export class LaneResponse implements OutgoingResponse {
     this.emit('close');
     this.#owner.onResponseEnd();
   }
-}
-
-let dateSecond = 0;
-let currentDateLine = '';
-
-/** The Date field, formatted once a second. */
-function dateLine(): string {
-  const now = Date.now();
-  const second = Math.floor(now / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    currentDateLine = `Date: ${httpDate(now)}\r\n`;
-  }
-  return currentDateLine;
 }

@@ -7,7 +7,7 @@ import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';
 import { http } from '../shared/builtinHttp.ts';
-import { httpDate } from '../shared/httpDate.ts';
+import { currentHttpDate } from '../shared/httpDate.ts';
 import type { GatewayContext } from './exchange.ts';
 import { refuseInFlight } from './http.ts';
 import { peerOf } from './peer.ts';
@@ -53,7 +53,7 @@ function rawAnswer(problem: Problem, hsts: boolean): string {
   const status = statusOf(problem);
   const body = problemBody(problem, undefined);
   const fields = problemFields(problem, Buffer.byteLength(body));
-  fields.push('Date', httpDate(Date.now()), 'Connection', 'close');
+  fields.push('Date', currentHttpDate(), 'Connection', 'close');
   if (hsts) fields.push('Strict-Transport-Security', transportSecurity);
   let head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n`;
   for (let at = 0; at < fields.length; at += 2) head += `${fields[at]}: ${fields[at + 1]}\r\n`;

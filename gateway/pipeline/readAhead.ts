@@ -182,15 +182,35 @@ export function readAheadOf(socket: Socket): ReadAhead {
   return parsed[readAheadOnSocket];
 }
 
-/** Counts bytes that are kept unparsed outside of this module. False: there is no memory, so they must not be kept. */
-export function chargeUnparsed(bytes: number): boolean {
-  if (totalBytes + bytes > maxTotalBytes) return false;
-  totalBytes += bytes;
-  return true;
-}
+/** Bytes of one connection that wait unparsed outside of its `ReadAhead`: behind a request of the fast lane. */
+export class UnparsedBytes {
+  length = 0;
+  #buffer = Buffer.alloc(0);
 
-export function releaseUnparsed(bytes: number): void {
-  totalBytes -= bytes;
+  /** Keeps a copy of `bytes`. False: there is no memory for it. */
+  add(bytes: Buffer): boolean {
+    if (totalBytes + bytes.length > maxTotalBytes) return false;
+    totalBytes += bytes.length;
+    const length = this.length + bytes.length;
+    if (length > this.#buffer.length) {
+      // Twice as long, so that a client that sends single bytes does not cause a copy of all earlier ones each time.
+      const longer = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.length));
+      this.#buffer.copy(longer, 0, 0, this.length);
+      this.#buffer = longer;
+    }
+    bytes.copy(this.#buffer, this.length);
+    this.length = length;
+    return true;
+  }
+
+  /** Removes all bytes and returns them. */
+  take(): Buffer {
+    const bytes = this.#buffer.subarray(0, this.length);
+    totalBytes -= this.length;
+    this.#buffer = Buffer.alloc(0);
+    this.length = 0;
+    return bytes;
+  }
 }
 
 /** Allows pausing the parsers of `server`. Its `clientError` listener must call `isParserPause` first. */

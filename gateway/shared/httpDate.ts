@@ -3,6 +3,19 @@ export function httpDate(instant: number): string {
   return new Date(instant).toUTCString();
 }
 
+let currentSecond = Number.NaN;
+let currentDate = '';
+
+/** The date of now, formatted once a second. */
+export function currentHttpDate(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== currentSecond) {
+    currentSecond = second;
+    currentDate = httpDate(second * 1000);
+  }
+  return currentDate;
+}
+
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const time = '(?<h>[0-9]{2}):(?<m>[0-9]{2}):(?<s>[0-9]{2})';
 const day = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';

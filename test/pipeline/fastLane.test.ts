@@ -226,6 +226,30 @@ it('applies a changed limit for clients that do not read to the next request', a
   expect(records[1]).toMatchObject({ status: 200, fault: 'client' });
 });
 
+it('closes silent connections without a keep-alive or head timeout after the limit for clients that do not read', async () => {
+  const { port, server, records } = await start(ok);
+  Object.assign(server, { keepAliveTimeout: 0, headersTimeout: 0, timeout: 300 });
+  const [used, fresh] = [await connectTo(port), await connectTo(port)];
+  used.send(get('/v1/a'));
+  expect((await used.response()).status).toBe(200);
+  await Promise.all([used.closed(), fresh.closed()]);
+  expect(records).toHaveLength(1);
+});
+
+it('keeps single bytes behind a request in flight in their order', async () => {
+  const released = Promise.withResolvers<void>();
+  const { port } = await start(({ target, body }) =>
+    target === '/slow' ? [{ wait: released.promise }, { write: ok }] : answer(200, target + body),
+  );
+  const client = await connectTo(port);
+  const behind = post('/v1/one', 'x'.repeat(300)) + get('/v1/two');
+  await client.sendPieces([get('/v1/slow'), ...behind], 0);
+  released.resolve();
+  expect((await client.response()).body).toBe('ok');
+  expect((await client.response('POST')).body).toBe(`/one${'x'.repeat(300)}`);
+  expect((await client.response()).body).toBe('/two');
+});
+
 it('counts towards the largest number of connections', async () => {
   const { port, server } = await start(ok);
   server.maxConnections = 1;
