@@ -15,6 +15,7 @@ const lines = [
   ['cli', 'index', 'express'],
   ['runtime'],
   ['pipeline', 'admin', 'discovery'],
+  ['plan'],
   ['forwarding', 'retirement', 'fleet', 'otlp'],
   ['upstream', 'routing', 'lifecycle', 'usage', 'observability', 'compat'],
   ['config'],

@@ -1,4 +1,5 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { toPlain } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/problem.ts';
 import { largestFile } from '../shared/fileSystem.ts';
@@ -12,9 +13,9 @@ import {
   unknownVersion,
 } from './reading/ledgerClient.ts';
 import { statusOf } from './status.ts';
-import { InvalidParameterError, parseRetirementQuery, parseUsageQuery } from './usageQueryParams.ts';
+import { InvalidParameterError, parsePlanQuery, parseRetirementQuery, parseUsageQuery } from './usageQueryParams.ts';
 
-/** `/api/status`, `/api/reload`, `/api/usage`, `/api/versions` and `/api/fleet`: the API behind the dashboard and the CLI. */
+/** `/api/status`, `/api/reload`, `/api/usage`, `/api/versions`, `/api/plan` and `/api/fleet`: the API behind the dashboard and the CLI. */
 export function operatorRoutes(context: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/status', async (_req, res) => {
@@ -24,6 +25,7 @@ export function operatorRoutes(context: AdminContext): Router {
   addUsage(router, context);
   addNaming(router, context);
   addRetirement(router, context);
+  addPlan(router, context);
   addFleet(router, context);
   return router;
 }
@@ -38,14 +40,15 @@ const reloadStatuses: Readonly<Record<string, number>> = {
 };
 
 // A text of `largestFile` bytes, as JSON: an escaped character such as a line break takes twice as much.
-const largestPreview = 2 * largestFile + 1024;
+const largestText = 2 * largestFile + 1024;
+const tooLarge = '`routes_yaml` is larger than a file that a reload reads.';
 
 function addReload(router: Router, { operations }: AdminContext): void {
   router.post('/api/reload', requireJson, async (_req, res) => {
     const outcome = await operations.reload();
     res.status(reloadStatuses[outcome.kind] ?? 500).json(outcome);
   });
-  router.post('/api/reload/preview', requireJson, express.json({ limit: largestPreview }), async (req, res) => {
+  router.post('/api/reload/preview', requireJson, express.json({ limit: largestText }), async (req, res) => {
     const { routes_yaml: text } = req.body as { routes_yaml?: unknown };
     if (text !== undefined && typeof text !== 'string') {
       const detail = '`routes_yaml` must be the text of the file to check, or absent for the file of the gateway.';
@@ -53,7 +56,7 @@ function addReload(router: Router, { operations }: AdminContext): void {
       return;
     }
     if (text !== undefined && Buffer.byteLength(text) > largestFile) {
-      sendProblem(res, 'BODY_TOO_LARGE', '`routes_yaml` is larger than a file that a reload reads.');
+      sendProblem(res, 'BODY_TOO_LARGE', tooLarge);
       return;
     }
     res.json(await operations.preview(text));
@@ -101,6 +104,45 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
         return answer;
       await fleet.settle([version], flushAndReport, question);
       return ask();
+    });
+  });
+}
+
+/** `POST /api/plan`: who would lose requests if a routes.yaml were applied, or a version retired. Changes nothing. */
+function addPlan(router: Router, { source, operations }: AdminContext): void {
+  router.post('/api/plan', requireJson, express.json({ limit: largestText }), async (req, res) => {
+    const { fleet, usage, clock, candidate } = operations;
+    const askedAt = fleet?.now ?? 0;
+    const snapshot = source.current;
+    await sendAnswer(res, async () => {
+      const asked = parsePlanQuery(req.body, clock.now());
+      if (usage === undefined) return undefined;
+      if ('routesYaml' in asked && Buffer.byteLength(asked.routesYaml ?? '') > largestFile)
+        return { problem: 'BODY_TOO_LARGE', detail: tooLarge };
+      const loaded = 'retire' in asked ? undefined : await candidate?.(asked.routesYaml);
+      if (loaded !== undefined && !('fingerprint' in loaded)) {
+        const faults = { kind: 'faulty', faults: loaded };
+        return { body: new TextEncoder().encode(JSON.stringify(faults)) };
+      }
+      const given = 'retire' in asked ? { retired: asked.retire } : toPlain(loaded ?? snapshot);
+      const flushed = async (): Promise<ServingReport> => {
+        await operations.flush?.();
+        return operations.report();
+      };
+      const versions = [...snapshot.versions.keys()];
+      // `isStrict`: see `AskedSince`.
+      const ask = async (isStrict: boolean): Promise<AnswerBody | AnswerProblem> => {
+        const report = await flushed();
+        const { since, at, now } = asked;
+        const facts = versions.flatMap((name) => fleet?.facts(name, now - since, { report, askedAt, isStrict }) ?? []);
+        const remarks = facts.flatMap(({ gaps, unsent, notes }) => [...gaps, ...unsent, ...notes]);
+        const distinct = [...new Map(remarks.map((remark) => [remark.text, remark])).values()];
+        return usage.query('plan', snapshot, { candidate: given, since, at, now, remarks: distinct });
+      };
+      const answer = await ask(true);
+      if (!fleet || 'problem' in answer || !answer.waitsForCounts) return answer;
+      await fleet.settle(versions, flushed, askedAt);
+      return ask(false);
     });
   });
 }
@@ -172,8 +214,10 @@ async function sendAnswer(
     const answer = await query();
     if (answer === undefined)
       sendProblem(res, 'NO_LEDGER', 'This gateway keeps no usage ledger, so it has no usage data.');
-    else if ('problem' in answer) sendProblem(res, answer.problem, answer.detail, answer.members);
-    else sendBody(res, answer);
+    else if ('problem' in answer) {
+      if (answer.problem === 'LEDGER_UNANSWERED') res.set('Retry-After', '30');
+      sendProblem(res, answer.problem, answer.detail, answer.members);
+    } else sendBody(res, answer);
   } catch (error) {
     if (error instanceof InvalidParameterError) sendProblem(res, 'BAD_REQUEST', error.message);
     else if (error instanceof LedgerTimeoutError) {

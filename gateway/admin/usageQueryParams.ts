@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { period } from '../config/schema/units.ts';
+import { instant, period } from '../config/schema/units.ts';
 import {
   defaultGrouping,
   type Grouping,
@@ -51,6 +51,29 @@ export function parseUsageQuery(query: Query, now: number): UsageQueryParams {
 export function parseRetirementQuery(query: Query): number | undefined {
   rejectUnknown(query, ['quiet']);
   return durationOf(query, 'quiet');
+}
+
+const defaultPlanPeriodMs = 7 * 86_400_000;
+
+/** The body of `POST /api/plan`, parsed: instants in epoch ms. `routesYaml`: undefined for the file of the gateway. */
+export type PlanQueryParams = { readonly since: number; readonly at: number; readonly now: number } & (
+  | { readonly retire: string }
+  | { readonly routesYaml: string | undefined }
+);
+
+/** @throws InvalidParameterError */
+export function parsePlanQuery(body: unknown, now: number): PlanQueryParams {
+  const fields = (body ?? {}) as Query;
+  rejectUnknown(fields, ['routes_yaml', 'retire', 'since', 'at']);
+  const [routesYaml, retire] = [textOf(fields, 'routes_yaml'), textOf(fields, 'retire')?.replace(/^\//, '')];
+  if (routesYaml !== undefined && retire !== undefined)
+    throw new InvalidParameterError('`retire` cannot be combined with `routes_yaml`.');
+  const at = textOf(fields, 'at');
+  const date = at === undefined ? { success: true, data: now } : instant.safeParse(at);
+  if (date.data === undefined)
+    throw new InvalidParameterError('`at` must be a date such as 2028-06-30, or a time with its zone.');
+  const period = { since: Math.max(0, now - (durationOf(fields, 'since') ?? defaultPlanPeriodMs)), at: date.data, now };
+  return retire === undefined ? { ...period, routesYaml } : { ...period, retire };
 }
 
 /** A misspelt parameter would otherwise count as absent. */

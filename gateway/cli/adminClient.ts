@@ -1,3 +1,4 @@
+import type { Plan } from '../plan/plan.ts';
 import { printable } from '../shared/text.ts';
 
 /** The running gateway gives no usable answer, or its address is unknown. The message is one line with a remedy. */
@@ -18,7 +19,7 @@ export interface AdminTarget {
 export interface AdminClient {
   /** @param timeout ms until the response must be complete */
   get(path: string, timeout?: number): Promise<JsonObject>;
-  post(path: string, body: object): Promise<JsonObject>;
+  post(path: string, body: object, timeout?: number): Promise<JsonObject>;
 }
 
 /** A JSON object whose fields are not checked yet. */
@@ -57,8 +58,8 @@ export function adminClient({ origin, name, token }: AdminTarget): AdminClient {
   };
   return {
     get: (path, timeout = defaultTimeoutMs) => request(path, timeout, { headers }),
-    post: (path, body) =>
-      request(path, defaultTimeoutMs, {
+    post: (path, body, timeout = defaultTimeoutMs) =>
+      request(path, timeout, {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify(body),
@@ -110,4 +111,29 @@ export function fetchFailure(error: unknown, timeout: number): string {
   const { cause } = error;
   if (!(cause instanceof Error)) return printable(error.message);
   return 'code' in cause ? String(cause.code) : printable(cause.message);
+}
+
+// A gateway waits for its ledger and, in a fleet, for the counts of the others.
+const planTimeoutMs = 65_000;
+
+/** Asks a gateway. `body`: of `POST /api/plan`. @throws AdminError */
+export async function askForPlan(
+  body: object,
+  target: AdminTarget,
+): Promise<Plan | { readonly faults: readonly string[] }> {
+  const answer: unknown = await adminClient(target).post('/api/plan', body, planTimeoutMs);
+  if (isPlan(answer) || isFaulty(answer)) return answer;
+  throw notAGateway(target.name);
+}
+
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
+function isPlan(answer: unknown): answer is Plan {
+  if (!isRecord(answer) || answer['kind'] !== 'plan' || typeof answer['summary'] !== 'string') return false;
+  const { total, clients, versions, notes } = answer;
+  return isRecord(total) && [clients, versions, notes].every((list) => Array.isArray(list) && list.every(isRecord));
+}
+
+function isFaulty(answer: unknown): answer is { readonly faults: readonly string[] } {
+  if (!isRecord(answer) || answer['kind'] !== 'faulty' || !Array.isArray(answer['faults'])) return false;
+  return answer['faults'].every((fault) => typeof fault === 'string');
 }

@@ -6,7 +6,7 @@ import { formatFault, UnreadableFileError } from '../config/fault.ts';
 import { adminAddressIn, parseConfig } from '../config/load.ts';
 import { decode, readRoutes } from '../config/location.ts';
 import { hostPort } from '../config/schema/network.ts';
-import { period, timer } from '../config/schema/units.ts';
+import { instant, period, timer } from '../config/schema/units.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { printable } from '../shared/text.ts';
 import { AdminError, type AdminTarget } from './adminClient.ts';
@@ -131,7 +131,7 @@ function originOf(text: string): string {
   return url.origin;
 }
 
-/** A duration as the user wrote it, and in ms. */
+/** A duration in ms, or an instant in epoch ms, and its text as the user wrote it. */
 export interface Duration {
   readonly text: string;
   readonly ms: number;
@@ -140,6 +140,11 @@ export interface Duration {
 /** A `--since` or `--quiet` duration, which may be longer than a timer allows. @throws InvalidArgumentError */
 export function periodArgument(text: string): Duration {
   return { text, ms: parsedBy(period, text) };
+}
+
+/** An `--at` date as the user wrote it, and in epoch ms. @throws InvalidArgumentError */
+export function dateArgument(text: string): Duration {
+  return { text, ms: parsedBy(instant, text) };
 }
 
 /** A `--timeout` duration, short enough for a timer. @throws InvalidArgumentError */

@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   usage: async () => (await import('./commands/usage.ts')).addUsage,
   tag: async () => (await import('./commands/tag.ts')).addTag,
   fleet: async () => (await import('./commands/fleet.ts')).addFleet,
+  plan: async () => (await import('./commands/plan.ts')).addPlan,
   'can-retire': async () => (await import('./commands/canRetire.ts')).addCanRetire,
 };
 

@@ -1,15 +1,14 @@
 import { guidePath } from '../lifecycle/guide.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import type { Problem } from '../problems/problem.ts';
-import { firstSegment, looksLikeVersion, parseRequestTarget, pathBelow } from '../routing/requestTarget.ts';
+import { looksLikeVersion, parseRequestTarget, versionSegment } from '../routing/requestTarget.ts';
 import type { Exchange, GatewayContext, StepOutcome } from './exchange.ts';
 
 /** Finds the version in the first segment below `base_path`, and the path to send to its target. */
 export function findVersion(exchange: Exchange): StepOutcome | undefined {
   const { active, originForm } = exchange;
   const { basePath } = active.snapshot.gateway;
-  const inside = originForm === '*' ? undefined : pathBelow(originForm, basePath);
-  const segment = inside === undefined ? '' : firstSegment(inside);
+  const segment = originForm === '*' ? '' : versionSegment(originForm, basePath);
   const activeVersion = active.versions.get(segment);
   if (!activeVersion) return undefined;
   const prefixEnd = basePath.length + segment.length + 1;
@@ -17,7 +16,7 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
   exchange.activeVersion = activeVersion;
   exchange.resource = originForm.slice(prefixEnd, exchange.pathEnd);
   if (activeVersion.version.prefix === 'forward') {
-    exchange.path = inside as string;
+    exchange.path = originForm.slice(basePath.length);
     return undefined;
   }
   if (rest.startsWith('//')) return { kind: 'problem', problem: networkPath, closes: true };
@@ -40,8 +39,7 @@ export function isGatewayPath(url: string, { active, isDiscovery }: GatewayConte
 
 /** Whether the first segment below `basePath` has the form of a version, configured or not. */
 export function namesVersion(origin: string, basePath: string): boolean {
-  const inside = pathBelow(origin, basePath);
-  return inside !== undefined && looksLikeVersion(firstSegment(inside));
+  return looksLikeVersion(versionSegment(origin, basePath));
 }
 
 /** Runs after `checkMessage`: only a valid message gets an answer with details. */

@@ -60,3 +60,11 @@ export async function clientsUsing(
 export function isUsing({ used = 0, failing, last }: ClientUse, since: number): boolean {
   return used >= since || (failing === 0 && last >= since);
 }
+
+/**
+ * A request is counted in the hour in which it began. A client whose only request, such as a stream, began before the
+ * period has 0 requests in it, but still uses the version: it gets one.
+ */
+export function withOpenRequest<Use extends Pick<ClientUse, 'requests' | 'served'>>(use: Use): Use {
+  return use.requests > 0 ? use : { ...use, requests: 1, served: 1 };
+}

@@ -5,7 +5,14 @@ import { onlyFails } from '../usage/counting/countedExchange.ts';
 import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';
 import type { ClientCounts, ClientUse, PastClient, RouteUse, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
-import { type CountedClients, type IsIgnored, ignoredBy, isUsing, requestsOf } from './countedClients.ts';
+import {
+  type CountedClients,
+  type IsIgnored,
+  ignoredBy,
+  isUsing,
+  requestsOf,
+  withOpenRequest,
+} from './countedClients.ts';
 
 /** Everything that the verdict about one version depends on. Instants in epoch ms, durations in ms. */
 export interface RetirementFacts extends CountedClients {
@@ -169,14 +176,6 @@ async function factsWithoutProblem(
     fleet,
     successor: version && successorFacts(successorOf(version, snapshot, now), report),
   };
-}
-
-/**
- * A request is counted in the hour in which it began. A client whose only request, such as a stream, began before the
- * quiet period has 0 requests in it, but still uses the version: it gets one.
- */
-function withOpenRequest(use: ClientUse): ClientUse {
-  return use.requests > 0 ? use : { ...use, requests: 1, served: 1 };
 }
 
 // A client that is silent for more than this many of its usual pauses is probably gone.

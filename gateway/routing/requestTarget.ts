@@ -90,6 +90,12 @@ export function firstSegment(target: string): string {
   return target.slice(1);
 }
 
+/** The segment of an origin-form target by which its version is looked up, as received; '' if it is not below `basePath`. */
+export function versionSegment(target: string, basePath: string): string {
+  const inside = pathBelow(target, basePath);
+  return inside === undefined ? '' : firstSegment(inside);
+}
+
 /** Whether a segment has the form of a version, configured or not. */
 export function looksLikeVersion(segment: string): boolean {
   return /^v[0-9]/i.test(segment);

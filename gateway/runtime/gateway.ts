@@ -98,6 +98,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       {
         reload: () => reloader.reload('admin'),
         preview: (text) => reloader.preview(text),
+        candidate: (text) => reloader.candidate(text),
         config: () => reloader.status,
         report: (metrics) => serving.report(metrics),
         flush,

@@ -75,6 +75,15 @@ export class Reloader {
     return (await this.#judge(() => this.#steps.peek(text))).outcome;
   }
 
+  /** The snapshot of the file or of `text`, or its faults. Changes nothing. */
+  async candidate(text?: string): Promise<Snapshot | readonly string[]> {
+    try {
+      return await this.#steps.peek(text);
+    } catch (error) {
+      return faultsOf(error);
+    }
+  }
+
   async #reload(trigger: Trigger, content?: Uint8Array): Promise<ReloadOutcome> {
     const { next, outcome } = await this.#judge(() => this.#steps.load(content));
     let unconfirmed: readonly string[] = [];

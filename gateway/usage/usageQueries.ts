@@ -14,6 +14,14 @@ export interface UsageQueries {
   requests(since: number): Promise<readonly Omit<VersionTotal, 'clients'>[]>;
   /** Includes one row for `other clients`, if there are any. Only clients for which `isWanted` returns true. */
   byClient(version: string, since: number, isWanted?: (one: ClientCounts) => boolean): Promise<readonly ClientUse[]>;
+  /**
+   * One row per version and client, with one row per version for `other clients`. Requests without a version are left out.
+   * `topRoutes` is empty except in the rows for which `needsRoutes` returns true, and of these in the ones with the most requests.
+   */
+  byVersionAndClient(
+    since: number,
+    needsRoutes: (row: VersionClientUse) => boolean,
+  ): Promise<readonly VersionClientUse[]>;
   /** The clients that called the version first at `since` or later and used it. */
   newClients(version: string, since: number): Promise<readonly ClientCounts[]>;
   /** Requests that were counted as `other clients`, because the clients exceeded the limit. */
@@ -80,6 +88,10 @@ export interface ClientUse extends ClientCounts {
   /** The most used routes, most requests first. Only for the clients with the most requests. */
   readonly topRoutes: readonly RouteOfClient[];
 }
+
+/** The requests of one client to one version. */
+export type VersionClientUse = UsageSums &
+  Pick<ClientUse, 'client' | 'name' | 'topRoutes'> & { readonly version: string };
 
 export interface RouteOfClient {
   readonly route: string;

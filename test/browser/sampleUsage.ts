@@ -97,6 +97,10 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
     totals,
     requests: totals,
     byClient: async (version, since, isWanted = () => true) => clientsOf(version, since).filter(isWanted),
+    byVersionAndClient: async (since) => {
+      const versions = [...new Set(pick(since).map(({ version }) => version))].filter((version) => version !== '');
+      return versions.flatMap((version) => clientsOf(version, since).map((one) => ({ ...one, version })));
+    },
     newClients: async (version, since) => clientsOf(version, 0).filter((one) => one.first >= since),
     byRoute,
     routes: byRoute,
@@ -138,6 +142,7 @@ export const noUsage: UsageQueries = {
   totals: async () => [],
   requests: async () => [],
   byClient: async () => [],
+  byVersionAndClient: async () => [],
   newClients: async () => [],
   byRoute: async () => [],
   routes: async () => [],

@@ -57,6 +57,7 @@ async function answers(queries: UsageQueries): Promise<Record<string, readonly u
       until: inOrder(await queries.totals(since, now - 2 * day)),
       requests: inOrder(await queries.requests(since)),
       clients: inOrder(await queries.byClient('v1', since)),
+      rows: inOrder(await queries.byVersionAndClient(since, ({ version }) => version !== 'v2')),
       newClients: inOrder(await queries.newClients('v1', since)),
       routes: inOrder(await queries.byRoute('v2', since)),
       plainRoutes: inOrder((await queries.routes('v2', since)).map(({ route, requests }) => ({ route, requests }))),

@@ -1,7 +1,10 @@
 import { reasonOf } from '../../config/fault.ts';
 import { nameLine } from '../../config/names.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
+import { fromPlain } from '../../config/transfer.ts';
 import { stageOf, successorOf } from '../../lifecycle/stage.ts';
+import { hasLoss, withRetired } from '../../plan/plan.ts';
+import { planEdit } from '../../plan/planEdit.ts';
 import { clientsUsing, ignoredBy } from '../../retirement/countedClients.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
 import { judge, waitsForCounts } from '../../retirement/verdict.ts';
@@ -61,6 +64,15 @@ const answers: {
     const facts = await gatherFacts({ name: version }, { snapshot, queries, report, fleet }, quiet, now);
     const verdict = judge(facts);
     return { ...bodyOf(JSON.stringify(verdictJson(verdict))), waitsForCounts: waitsForCounts(verdict) };
+  },
+
+  plan: async (queries, snapshot, { candidate: given, ...query }) => {
+    const candidate = 'retired' in given ? withRetired(snapshot, given.retired) : fromPlain(given);
+    if (candidate === undefined)
+      return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknownVersion(snapshot, [])}` };
+    const plan = await planEdit(queries, { ...query, candidate, running: snapshot });
+    if (plan === undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem ?? '' };
+    return { ...bodyOf(JSON.stringify({ kind: 'plan', ...plan })), waitsForCounts: !hasLoss(plan) };
   },
 
   recentUse: async (queries, snapshot, { since, now }) => {

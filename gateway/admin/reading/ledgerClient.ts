@@ -1,6 +1,7 @@
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import type { PlainSnapshot } from '../../config/transfer.ts';
 import type { ServingReport } from '../../observability/report.ts';
+import type { PlanQuery } from '../../plan/plan.ts';
 import type { ProblemCode } from '../../problems/catalogue.ts';
 import type { FleetFacts } from '../../retirement/facts.ts';
 import type { LedgerState } from '../../usage/ledger/writableLedger.ts';
@@ -19,6 +20,10 @@ export interface LedgerQueryParams {
     readonly fleet?: FleetFacts | undefined;
     readonly now: number;
   };
+  /** `POST /api/plan`. `candidate`: a configuration, or a version that the current one would retire. */
+  readonly plan: Pick<PlanQuery, 'since' | 'now' | 'at' | 'remarks'> & {
+    readonly candidate: PlainSnapshot | { readonly retired: string };
+  };
   /** `POST /api/usage/names`. */
   readonly name: ClientNaming;
   /** For the reload guard: the use of each version since an instant. */
@@ -33,6 +38,7 @@ export type LedgerQueryKind = keyof LedgerQueryParams;
 export interface LedgerAnswers {
   readonly usage: AnswerBody | AnswerProblem;
   readonly retirement: AnswerBody | AnswerProblem;
+  readonly plan: AnswerBody | AnswerProblem;
   readonly name: AnswerBody | AnswerProblem;
   /** `problem`: why the ledger cannot be written or read; calls may then be missing. */
   readonly recentUse: { readonly versions: readonly RecentUse[]; readonly problem: string | undefined };

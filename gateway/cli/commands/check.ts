@@ -4,10 +4,17 @@ import { parseConfig } from '../../config/load.ts';
 import { decode, readRoutes, replacedLink } from '../../config/location.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { systemClock } from '../../shared/clock.ts';
-import { type AdminTarget, adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { AdminError, type AdminTarget, adminClient, askForPlan, isRecord, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { addAdminOption, adminTargetOf, configOption, formatOption } from '../options.ts';
-import { checkAsJson, checkAsText, composeCheckAsText, previewInWords } from '../output/checkReport.ts';
+import {
+  type CheckedPlan,
+  checkAsJson,
+  checkAsText,
+  composeCheckAsText,
+  planInWords,
+  previewInWords,
+} from '../output/checkReport.ts';
 import { painter } from '../output/terminal.ts';
 import { checkWithCompose } from './checkCompose.ts';
 
@@ -30,7 +37,10 @@ export const addCheck: AddCommand = (program, io, finish) => {
     .addOption(formatOption(['text', 'json']))
     .option('--strict', 'treat warnings as faults')
     .option('--no-upstreams', 'allow versions without an upstream (for the versionLifecycle middleware)')
-    .option('--against-running', 'also ask the running gateway what a reload of this file would change')
+    .option(
+      '--against-running',
+      'also ask the running gateway what a reload of this file would change, and which clients would lose requests',
+    )
     .addOption(
       new Option(
         '--compose <file>',
@@ -74,8 +84,11 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
     againstRunning && result.snapshot && result.faults.length === 0
       ? await previewOf(text, adminTargetOf(options, io))
       : undefined;
-  if (format === 'json') io.stdout.write(checkAsJson(report, preview, compose?.facts));
-  else if (preview) io.stdout.write(`\n${previewInWords(preview, paint).join('\n')}\n`);
+  const isEdit = preview !== undefined && preview.kind !== 'unchanged' && preview.kind !== 'faulty';
+  const plan = isEdit ? await planOf(text, adminTargetOf(options, io)) : undefined;
+  if (format === 'json') io.stdout.write(checkAsJson(report, preview, plan, compose?.facts));
+  else if (preview)
+    io.stdout.write(`\n${[...previewInWords(preview, paint), ...planInWords(plan, paint)].join('\n')}\n`);
   const isFaulty = result.faults.length > 0 || (strict && result.warnings.length > 0);
   const isRejected = preview?.kind === 'faulty' || preview?.kind === 'refused';
   return isFaulty || isRejected ? 1 : 0;
@@ -86,6 +99,17 @@ async function previewOf(text: string, target: AdminTarget): Promise<ReloadOutco
   const answer = await adminClient(target).post('/api/reload/preview', { routes_yaml: text });
   if (!isOutcome(answer)) throw notAGateway(target.name);
   return answer;
+}
+
+/** Who would lose requests. A gateway without a ledger can preview an edit, but not plan it. */
+async function planOf(text: string, target: AdminTarget): Promise<CheckedPlan> {
+  try {
+    const plan = await askForPlan({ routes_yaml: text }, target);
+    return 'faults' in plan ? { problem: plan.faults.join('  ') } : plan;
+  } catch (error) {
+    if (error instanceof AdminError) return { problem: error.message };
+    throw error;
+  }
 }
 
 const listsByKind: Readonly<Record<string, readonly string[]>> = {

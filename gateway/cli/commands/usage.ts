@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
 import { printable } from '../../shared/text.ts';
-import { LedgerReader } from '../../usage/ledger/reader.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
 import { defaultGrouping, type Grouping, groupings } from '../../usage/report/usagePage.ts';
 import { instanceFault, type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+import { openLedger, unreadableLedger } from '../ledgerStore.ts';
 import {
   type AdminTargetOptions,
   addAdminTargetOptions,
@@ -106,25 +106,12 @@ async function reportFromStore(
       const period = { since: Math.max(0, now - since.ms), until: now };
       const report = await usageReport(ledger, { ...query, ...period, version, successor });
       // Without the unreadable rows the report would show too few requests.
-      if (report.problem !== null) throw unreadable(store, report.problem);
+      if (report.problem !== null) throw unreadableLedger(store, report.problem);
       if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
       return report;
     });
   } finally {
     await ledger.close();
-  }
-}
-
-/** The code for PostgreSQL is loaded only for a fleet. @throws UsageError */
-async function openLedger(store: string, cwd: string, names: string | undefined): Promise<LedgerReader> {
-  try {
-    if (!isStoreUrl(store)) return LedgerReader.open(resolve(cwd, store), names);
-    const { FleetLedger } = await import('../../fleet/ledger.ts');
-    const ledger = new LedgerReader(await FleetLedger.open({ store, passwordFile: undefined }));
-    ledger.readNames(names);
-    return ledger;
-  } catch (error) {
-    throw unreadable(store, error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -140,17 +127,4 @@ async function nextMajorIn(ledger: UsageQueries): Promise<(version: string) => s
     const next = majors.find((major) => major > Number(version.slice(1)));
     return next === undefined ? undefined : `v${next}`;
   };
-}
-
-function isStoreUrl(store: string): boolean {
-  return /^postgres(?:ql)?:\/\//.test(store);
-}
-
-function unreadable(store: string, reason: string): UsageError {
-  // The URL may contain a password.
-  if (isStoreUrl(store)) return new UsageError(printable(reason));
-  const remedy = 'Give the usage.store of a gateway.';
-  return new UsageError(
-    printable(`${store} cannot be read as a usage ledger: ${reason.replace(/\.$/, '')}.  ${remedy}`),
-  );
 }

@@ -3,8 +3,10 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import type { ConfigResult } from '../../config/validate.ts';
 import { refusalLines } from '../../lifecycle/reloadGuard.ts';
 import { stageOf, successorOf } from '../../lifecycle/stage.ts';
+import { hasLoss, type Plan } from '../../plan/plan.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { plural, printable } from '../../shared/text.ts';
+import { planLines } from './planText.ts';
 import { date, type Paint, table } from './terminal.ts';
 
 export interface CheckReport {
@@ -78,16 +80,33 @@ function withoutSecrets(text: string, line = 1): string {
   return isSecret([(lines[line - 1] ?? '').replaceAll('/', '')]) ? '' : text;
 }
 
+/** Who would lose requests, or why this is not known. */
+export type CheckedPlan = Plan | { readonly problem: string };
+
+/** The summary of a plan, one item per line. */
+export function planInWords(plan: CheckedPlan | undefined, paint: Paint): string[] {
+  if (plan === undefined) return [];
+  if ('problem' in plan) return [`Which clients would lose requests is not known: ${printable(plan.problem)}`];
+  const command = 'version-gateway plan lists the clients and their routes.';
+  return [
+    '',
+    'Applied to the requests in the usage ledger:',
+    ...planLines(plan, paint),
+    ...(hasLoss(plan) ? [`  ${command}`] : []),
+  ];
+}
+
 /** @param running what a reload of the running gateway would do */
 export function checkAsJson(
   { file, result, now }: CheckReport,
   running?: ReloadOutcome,
+  plan?: CheckedPlan,
   compose?: ComposeFacts,
 ): string {
   const { snapshot, faults, warnings } = result;
   const versions = snapshot ? summaries(snapshot, now) : [];
   const ok = faults.length === 0;
-  return `${JSON.stringify({ file, ok, faults, warnings, versions, compose, running }, null, 2)}\n`;
+  return `${JSON.stringify({ file, ok, faults, warnings, versions, compose, running, plan }, null, 2)}\n`;
 }
 
 /** What a reload would do, one item per line. */

@@ -32,7 +32,7 @@ export function verdictAsMarkdown(verdict: VerdictJson): string {
   return `${lines.join('\n')}\n`;
 }
 
-function markdownTable(headings: readonly string[], cells: readonly (readonly string[])[]): string[] {
+export function markdownTable(headings: readonly string[], cells: readonly (readonly string[])[]): string[] {
   const line = (row: readonly string[]): string => `| ${row.map(escaped).join(' | ')} |`;
   return [line(headings), `|${headings.map(() => '---|').join('')}`, ...cells.map(line)];
 }

@@ -9,6 +9,7 @@ import type {
   RouteUse,
   SeriesPoint,
   UsageQueries,
+  VersionClientUse,
   VersionTotal,
 } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
@@ -112,9 +113,7 @@ export class LedgerReader implements UsageQueries {
     if (wanted.length === 0) return [];
     const routes = await this.#reads.pairCounts('client', version, beginOf(spans));
     const largest = wanted.slice(0, clientsWithRoutes).map(({ id }) => id);
-    const { begin, end } = await this.#reads.recordedPeriod();
-    const listedSpans = await this.#reads.spans(Math.max(since, begin), end, 'client', 'day');
-    const topRoutes = await this.#reads.topRoutes(version, largest, listedSpans);
+    const topRoutes = await this.#topRoutes(version, largest, since);
     return wanted.map(({ id, counts }) => ({
       ...counts,
       routes: routes.get(id) ?? 0,
@@ -140,6 +139,36 @@ export class LedgerReader implements UsageQueries {
     return byRequests(sums).map(({ id, name: client, ...counts }) => {
       return { id, counts: { ...counts, client, name: this.#names.nameOf(client), used: uses.get(id)?.used } };
     });
+  }
+
+  async byVersionAndClient(
+    since: number,
+    needsRoutes: (row: VersionClientUse) => boolean,
+  ): Promise<readonly VersionClientUse[]> {
+    const spans = await this.#reads.spans(since, endless, 'client');
+    const versions = (await this.requests(since)).map(({ version }) => version).filter((version) => version !== '');
+    const counted = await Array.fromAsync(versions, async (version) => {
+      const sums = await this.#reads.sums('client', spans, version);
+      return sums.map(({ id, name: client, first: _first, ...counts }) => {
+        return { id, row: { ...counts, version, client, name: this.#names.nameOf(client), topRoutes: [] } };
+      });
+    });
+    const rows = counted.flat().sort((a, b) => b.row.requests - a.row.requests);
+    const largest = rows.filter(({ row }) => needsRoutes(row)).slice(0, clientsWithRoutes);
+    const routes = new Map<VersionClientUse, VersionClientUse['topRoutes']>();
+    for (const [version, own] of Map.groupBy(largest, ({ row }) => row.version)) {
+      const clients = own.map(({ id }) => id);
+      const top = await this.#topRoutes(version, clients, since);
+      for (const { id, row } of own) routes.set(row, top.get(id) ?? []);
+    }
+    return rows.map(({ row }) => ({ ...row, topRoutes: routes.get(row) ?? [] }));
+  }
+
+  /** By a client's id: its most used routes. */
+  async #topRoutes(version: string, clients: readonly number[], since: number) {
+    const { begin, end } = await this.#reads.recordedPeriod();
+    const spans = await this.#reads.spans(Math.max(since, begin), end, 'client', 'day');
+    return this.#reads.topRoutes(version, clients, spans);
   }
 
   async folded(since: number, version?: string): Promise<number> {

@@ -1,0 +1,132 @@
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import { decode, readRoutes } from '../../config/location.ts';
+import { hasLoss, type Plan, withRetired } from '../../plan/plan.ts';
+import { planEdit } from '../../plan/planEdit.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { printable } from '../../shared/text.ts';
+import { type AdminTarget, askForPlan } from '../adminClient.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+import { openLedger, unreadableLedger } from '../ledgerStore.ts';
+import {
+  type AdminTargetOptions,
+  addAdminTargetOptions,
+  adminTargetOf,
+  type Duration,
+  dateArgument,
+  defaultConfig,
+  formatOption,
+  periodArgument,
+  snapshotOf,
+  versionArgument,
+} from '../options.ts';
+import { planAsMarkdown, planAsText } from '../output/planText.ts';
+import { painter, printedJson, widthOf } from '../output/terminal.ts';
+
+interface PlanOptions extends AdminTargetOptions {
+  readonly format: 'text' | 'json' | 'markdown';
+  readonly since: Duration;
+  readonly at?: Duration;
+  readonly retire?: string;
+  readonly store?: string;
+  readonly names?: string;
+}
+
+export const addPlan: AddCommand = (program, io, finish) => {
+  addAdminTargetOptions(program.command('plan'))
+    .description(
+      'Show which clients would lose requests if a routes.yaml were applied. Applies it to the requests in the usage ledger, and changes nothing. Exits 1 if a client would lose something.',
+    )
+    .argument('[file]', 'the candidate: a routes.yaml that is not applied yet')
+    .addOption(
+      new Option(
+        '--retire <version>',
+        'instead of a file: the running configuration, with this version retired',
+      ).argParser(versionArgument),
+    )
+    .addOption(
+      new Option('--since <duration>', 'period of the requests, up to now')
+        .argParser(periodArgument)
+        .default(periodArgument('7d'), '7d'),
+    )
+    .addOption(
+      new Option('--at <date>', 'instant for which the dates of the candidate are applied (default: now)').argParser(
+        dateArgument,
+      ),
+    )
+    .addOption(formatOption(['text', 'json', 'markdown']))
+    .addOption(
+      new Option(
+        '--store <place>',
+        'read this ledger instead of asking a gateway: a file, or postgres://… of a fleet; --retire then reads --config',
+      ),
+    )
+    .addOption(
+      new Option('--names <file>', 'with --store: file of client names (default: usage.names of the candidate)'),
+    )
+    .action(async (file: string | undefined, options: PlanOptions) => finish(await plan(file, options, io)));
+};
+
+/** @throws UsageError, AdminError, UnreadableFileError */
+async function plan(file: string | undefined, options: PlanOptions, io: Io): Promise<ExitCode> {
+  const { retire, store, names, format } = options;
+  if ((file === undefined) === (retire === undefined))
+    throw new UsageError('Give either the routes.yaml to plan for, or --retire with a version such as /v1.');
+  if (names !== undefined && store === undefined)
+    throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
+  const result =
+    store === undefined
+      ? await planFromGateway(file, options, adminTargetOf(options, io), io.cwd)
+      : await planFromStore(store, file, options, io);
+  if (format === 'json') io.stdout.write(printedJson(result));
+  else if (format === 'markdown') io.stdout.write(planAsMarkdown(result));
+  else io.stdout.write(planAsText(result, painter(io.stdout, io.env), widthOf(io.stdout)));
+  return hasLoss(result) ? 1 : 0;
+}
+
+/** @throws UsageError, AdminError, UnreadableFileError */
+async function planFromGateway(
+  file: string | undefined,
+  { retire, since, at }: Pick<PlanOptions, 'retire' | 'since' | 'at'>,
+  target: AdminTarget,
+  cwd: string,
+): Promise<Plan> {
+  const candidate = file === undefined ? { retire } : { routes_yaml: textIn(file, cwd) };
+  const answer = await askForPlan({ ...candidate, since: since.text, at: at?.text }, target);
+  if (!('faults' in answer)) return answer;
+  const faults = answer.faults.flatMap((fault) => fault.split('\n').map(printable));
+  throw new UsageError([...faults, `The running gateway cannot use ${file}: see version-gateway check.`].join('\n'));
+}
+
+/** @throws UsageError for bytes that are not UTF-8, UnreadableFileError */
+function textIn(file: string, cwd: string): string {
+  const text = decode(readRoutes(file, cwd));
+  if (text === undefined) throw new UsageError(`${printable(file)} is not UTF-8: see version-gateway check.`);
+  return text;
+}
+
+/** Reads a ledger directly. @throws UsageError, UnreadableFileError */
+async function planFromStore(
+  store: string,
+  file: string | undefined,
+  { config, retire, since, at, names }: PlanOptions,
+  io: Io,
+): Promise<Plan> {
+  const given = snapshotOf(file ?? config ?? defaultConfig(io.cwd) ?? 'routes.yaml', io);
+  const candidate = retire === undefined ? given : withRetired(given, retire);
+  if (candidate === undefined) throw new UsageError(`The configuration has no version /${retire}.`);
+  const running = retire === undefined ? undefined : given;
+  const namesFile = names === undefined ? candidate.usage.names : resolve(io.cwd, names);
+  const ledger = await openLedger(store, io.cwd, namesFile);
+  try {
+    return await ledger.snapshot(async () => {
+      const now = systemClock.now();
+      const period = { since: Math.max(0, now - since.ms), now, at: at?.ms ?? now };
+      const found = await planEdit(ledger, { candidate, running, ...period });
+      if (found === undefined) throw unreadableLedger(store, ledger.problem ?? '');
+      return found;
+    });
+  } finally {
+    await ledger.close();
+  }
+}

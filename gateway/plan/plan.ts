@@ -1,0 +1,129 @@
+import type { Snapshot } from '../config/snapshot.ts';
+import { type Stage, stageOf } from '../lifecycle/stage.ts';
+import type { Remark } from '../retirement/facts.ts';
+import { versionSegment } from '../routing/requestTarget.ts';
+
+/**
+ * The ways in which a configuration answers a request that names a version. `heading`: of a column. To add another one, such as
+ * a refusal of some clients, add it here and to `plannedAnswer`.
+ */
+export const plannedAnswers = {
+  served: { heading: 'served', words: 'stays served', isRefusal: false },
+  retired: { heading: '410', words: 'is answered 410', isRefusal: true },
+  unknown_version: { heading: '404', words: 'is answered 404', isRefusal: true },
+} as const satisfies Record<string, { readonly heading: string; readonly words: string; readonly isRefusal: boolean }>;
+
+export type PlannedAnswer = keyof typeof plannedAnswers;
+
+export const plannedAnswerNames = Object.keys(plannedAnswers) as PlannedAnswer[];
+
+/** What decides about a request. Clients do not matter yet. */
+export interface PlannedRequest {
+  /** The path segment: `v1`. */
+  readonly version: string;
+}
+
+/**
+ * How `snapshot` answers at the instant `at` (epoch ms). It decides with the functions of the request path: `findVersion` looks
+ * a version up by `versionSegment`, and `refuseRetired` refuses the stage `retired`. `basePath`: of the recorded requests.
+ */
+export function plannedAnswer(
+  { version: name }: PlannedRequest,
+  snapshot: Pick<Snapshot, 'gateway' | 'versions'>,
+  basePath: string,
+  at: number,
+): PlannedAnswer {
+  const version = snapshot.versions.get(versionSegment(`${basePath}/${name}`, snapshot.gateway.basePath));
+  if (version === undefined) return 'unknown_version';
+  return stageOf(version, at) === 'retired' ? 'retired' : 'served';
+}
+
+/** The configuration with `retired: true` for one version; undefined if it does not have this version. */
+export function withRetired(snapshot: Snapshot, name: string): Snapshot | undefined {
+  const version = snapshot.versions.get(name);
+  if (version === undefined) return undefined;
+  const retired = { ...version, retired: true };
+  const byMajor = snapshot.byMajor.map((one) => (one === version ? retired : one));
+  return { ...snapshot, byMajor, versions: new Map(byMajor.map((one) => [one.name, one])) };
+}
+
+export interface PlanQuery {
+  /** The configuration that would be applied. */
+  readonly candidate: Snapshot;
+  /** The configuration that is applied now; undefined: unknown. */
+  readonly running: Snapshot | undefined;
+  /** The requests that are planned for, epoch ms. */
+  readonly since: number;
+  readonly now: number;
+  /** The instant for which the stages of the candidate are computed, epoch ms. */
+  readonly at: number;
+  /** What is known about the ledger besides the ledger itself, such as a gateway of the fleet that is silent. */
+  readonly remarks?: readonly Remark[];
+}
+
+/** Requests by the answer that they would get. */
+export interface PlannedCounts {
+  readonly requests: number;
+  /** Requests that a backend answered. */
+  readonly served: number;
+  /** `served`, and the requests that were refused because of their version, by the answer of the candidate. */
+  readonly answers: Readonly<Record<PlannedAnswer, number>>;
+  /** The rest: the gateway answered them for another reason, such as 400 or 503, which does not depend on the version. */
+  readonly other: number;
+  /** Requests that a backend answered, that the candidate refuses, and that the running configuration does not refuse. */
+  readonly lost: number;
+}
+
+/** A version of the candidate or of the ledger. */
+export interface PlannedVersion extends PlannedCounts {
+  /** The path segment: `v1`. */
+  readonly version: string;
+  /** Under the candidate. */
+  readonly stage: Stage | 'removed';
+  readonly answer: PlannedAnswer;
+  /** True if the running configuration refuses it, too. */
+  readonly already: boolean;
+  /** The number of clients, without `other clients`. */
+  readonly clients: number;
+}
+
+export interface PlannedClient extends PlannedCounts {
+  readonly client: string;
+  readonly name: string | null;
+  /** The last request of any kind. RFC 3339. */
+  readonly last: string;
+  /** Requests answered 4xx by a backend, of those that it loses. */
+  readonly lost_failing: number;
+  /** The versions that it loses. */
+  readonly loses: readonly string[];
+  /** The routes of these versions that it used most. Only for the clients with the most requests. */
+  readonly top_routes: readonly { readonly version: string; readonly route: string; readonly requests: number }[];
+}
+
+/** Who would lose what if the candidate were applied. The body of `POST /api/plan`. Instants as RFC 3339. */
+export interface Plan {
+  readonly at: string;
+  readonly since: string;
+  readonly until: string;
+  readonly covered_since: string | null;
+  readonly summary: string;
+  /** The exact sums over all clients that are not ignored. */
+  readonly total: PlannedCounts;
+  /** Lowest major first. Ignored clients are not counted. */
+  readonly versions: readonly PlannedVersion[];
+  /** Without `other clients`. */
+  readonly client_count: number;
+  readonly losing_count: number;
+  /** True if `other clients` lose something: they are an unknown number of clients. */
+  readonly others_lose: boolean;
+  /** The largest loss first, then most requests. At most 100. */
+  readonly clients: readonly PlannedClient[];
+  /** The clients of `retire.ignore_clients`. They do not count as losing. */
+  readonly ignored: readonly PlannedClient[];
+  readonly notes: readonly Remark[];
+}
+
+/** True if a client that is not ignored would lose something. */
+export function hasLoss({ total }: Pick<Plan, 'total'>): boolean {
+  return total.lost > 0;
+}

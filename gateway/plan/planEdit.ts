@@ -1,0 +1,184 @@
+import { stageOf } from '../lifecycle/stage.ts';
+import { ignoredBy, withOpenRequest } from '../retirement/countedClients.ts';
+import type { Remark } from '../retirement/facts.ts';
+import { secondOf, theLast } from '../retirement/words.ts';
+import { grouped, plural, printableExcerpt } from '../shared/text.ts';
+import type { UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
+import { isSingleClient, otherClients } from '../usage/usageRow.ts';
+import {
+  type Plan,
+  type PlannedAnswer,
+  type PlannedClient,
+  type PlannedCounts,
+  type PlannedVersion,
+  type PlanQuery,
+  plannedAnswer,
+  plannedAnswerNames,
+  plannedAnswers,
+} from './plan.ts';
+
+const maxListed = 100;
+
+interface Row extends VersionClientUse {
+  readonly answer: PlannedAnswer;
+  readonly lost: number;
+}
+
+/** Applies a candidate to the requests in the ledger. Undefined: the ledger cannot be read, see `queries.problem`. */
+export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise<Plan | undefined> {
+  const { candidate, running, since, now, at } = query;
+  const basePath = (running ?? candidate).gateway.basePath;
+  const answerOf = (version: string): PlannedAnswer => plannedAnswer({ version }, candidate, basePath, at);
+  const isAlready = (version: string): boolean =>
+    running !== undefined && plannedAnswers[plannedAnswer({ version }, running, basePath, now)].isRefusal;
+  const isLost = (version: string): boolean => plannedAnswers[answerOf(version)].isRefusal && !isAlready(version);
+  const uses = await queries.byVersionAndClient(since, ({ version, served }) => served > 0 && isLost(version));
+  const covered = await queries.coveredSince();
+  // Read last: a query that failed returned no rows, as if no client had called.
+  if (queries.problem !== undefined) return undefined;
+  const rows = uses.map(withOpenRequest).map((use): Row => {
+    return { ...use, answer: answerOf(use.version), lost: isLost(use.version) ? use.served : 0 };
+  });
+  const isIgnored = ignoredBy(candidate.retire.ignoreClients);
+  const byClient = [...Map.groupBy(rows, ({ client }) => client).values()];
+  const counted = byClient.filter(([first]) => first && !isIgnored(first)).map(clientOf);
+  const ignored = byClient.filter(([first]) => first && isIgnored(first)).map(clientOf);
+  const countedRows = rows.filter((row) => !isIgnored(row));
+  const single = counted.filter(isSingleClient);
+  const names = new Set([...candidate.versions.keys(), ...rows.map(({ version }) => version)]);
+  const versions = [...names]
+    .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))
+    .map((version): PlannedVersion => {
+      const own = countedRows.filter((row) => row.version === version);
+      const listed = candidate.versions.get(version);
+      const stage = listed ? stageOf(listed, at) : 'removed';
+      const clients = own.filter(isSingleClient).length;
+      return { version, stage, answer: answerOf(version), already: isAlready(version), clients, ...sumOf(own) };
+    });
+  const facts = {
+    at: new Date(at).toISOString(),
+    since: new Date(since).toISOString(),
+    until: new Date(now).toISOString(),
+    covered_since: covered === undefined ? null : new Date(covered).toISOString(),
+    total: sumOf(countedRows),
+    versions,
+    client_count: single.length,
+    losing_count: single.filter(({ lost }) => lost > 0).length,
+    others_lose: counted.some((one) => !isSingleClient(one) && one.lost > 0),
+    clients: largestLossFirst(counted),
+    ignored: largestLossFirst(ignored),
+  };
+  const notes = [...(query.remarks ?? []), ...planNotes(facts, query, queries.problems)];
+  return { ...facts, summary: planSummary(facts), notes };
+}
+
+/** `rows`: those of one client, at least one. */
+function clientOf(rows: readonly Row[]): PlannedClient {
+  const [first] = rows as readonly [Row, ...Row[]];
+  const losses = rows.filter(({ lost }) => lost > 0);
+  return {
+    client: first.client,
+    name: first.name ?? null,
+    ...sumOf(rows),
+    last: new Date(Math.max(...rows.map(({ last }) => last))).toISOString(),
+    lost_failing: losses.reduce((sum, { failing }) => sum + failing, 0),
+    loses: losses.map(({ version }) => version),
+    top_routes: losses
+      .flatMap(({ version, topRoutes }) => topRoutes.map(({ route, requests }) => ({ version, route, requests })))
+      .sort((a, b) => b.requests - a.requests),
+  };
+}
+
+function sumOf(rows: readonly Row[]): PlannedCounts {
+  const answers = Object.fromEntries(plannedAnswerNames.map((name) => [name, 0])) as Record<PlannedAnswer, number>;
+  const sum = { requests: 0, served: 0, answers, other: 0, lost: 0 };
+  for (const { requests, served, refused, answer, lost } of rows) {
+    sum.requests += requests;
+    sum.served += served;
+    answers[answer] += served + refused;
+    sum.other += requests - served - refused;
+    sum.lost += lost;
+  }
+  return sum;
+}
+
+function largestLossFirst(clients: readonly PlannedClient[]): readonly PlannedClient[] {
+  return clients.toSorted((a, b) => b.lost - a.lost || b.requests - a.requests).slice(0, maxListed);
+}
+
+const maxNamed = 5;
+
+type PlanFacts = Omit<Plan, 'summary' | 'notes'>;
+
+/** The result in one sentence. Safe to print. */
+function planSummary(facts: PlanFacts): string {
+  const { since, until, covered_since: covered, total, losing_count: losing, others_lose: othersLose, clients } = facts;
+  if (covered === null) return 'The usage ledger is empty, so it is not known which clients would lose requests.';
+  const period = theLast(Date.parse(until) - Date.parse(since));
+  if (total.lost === 0) {
+    return `No client would lose a request: in ${period}, backends answered ${plural(total.served, 'request')}, and the gateway would refuse none of them.`;
+  }
+  const who = othersLose ? `At least ${plural(Math.max(1, losing), 'client')}` : plural(losing, 'client');
+  const what = `${grouped(total.lost)} of the ${plural(total.served, 'request')} that backends answered in ${period}`;
+  return `${who} would lose ${what}: ${listOfLosses(clients)}.`;
+}
+
+/** Remarks that matter to the operator. `problems`: of the ledger. Their texts are safe to print. */
+function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string[]): Remark[] {
+  const { since, covered_since: covered, clients, ignored, versions } = facts;
+  const { candidate, running, at } = query;
+  const notes: Remark[] = [];
+  const add = (code: string, text: string): void => void notes.push({ code, text });
+  if (covered !== null && covered > since) {
+    add(
+      'ledger_short',
+      `Usage has been recorded only since ${secondOf(Date.parse(covered))}: clients that called before are not known.`,
+    );
+  }
+  const others = clients.find(({ client }) => client === otherClients);
+  if (others !== undefined) {
+    const requests = plural(others.requests, 'request');
+    add(
+      'folded',
+      `${requests} of clients beyond usage.max_clients are counted together as ${otherClients}: they are an unknown number of clients.`,
+    );
+  }
+  const losing = ignored.filter(({ lost }) => lost > 0);
+  if (losing.length > 0) add('ignored', `Not counted (retire.ignore_clients): ${listOfLosses(losing)}.`);
+  const failing = clients.filter(({ lost, lost_failing: failed }) => lost > 0 && failed === lost);
+  if (failing.length > 0) {
+    const names = failing.slice(0, maxNamed).map(nameOf).join(', ');
+    add(
+      'failing',
+      `Every request that these clients lose was answered 4xx, so can-retire does not count them: ${names}.`,
+    );
+  }
+  for (const { version, already, served } of versions) {
+    if (!already || served === 0) continue;
+    const text = `/${version} is refused already: ${plural(served, 'request')} that backends answered before do not count as lost.`;
+    add('refused_already', text);
+  }
+  for (const { name, sunset, ...dates } of candidate.byMajor) {
+    if (sunset === undefined || sunset <= at || stageOf({ sunset, ...dates }, sunset) !== 'retired') continue;
+    if (stageOf({ sunset, ...dates }, at) === 'retired') continue;
+    const text = `/${name} is answered 410 from its sunset on, ${secondOf(sunset)} (after_sunset: gone). To plan for that, set the date (--at ${secondOf(sunset)}).`;
+    add('gone_later', text);
+  }
+  if (running !== undefined && running.gateway.basePath !== candidate.gateway.basePath) {
+    const [from, to] = [running, candidate].map(({ gateway }) => gateway.basePath || '/');
+    add('base_path', `gateway.base_path changes from ${from} to ${to}: requests to the old paths are answered 404.`);
+  }
+  for (const problem of problems) add('ledger_problem', printableExcerpt(problem, 300));
+  return notes;
+}
+
+/** `ios-app 1,204, curl 3 and 2 more`: the names and the requests that each loses. `clients`: the largest loss first. */
+function listOfLosses(clients: readonly PlannedClient[]): string {
+  const losing = clients.filter(({ lost }) => lost > 0);
+  const words = losing.slice(0, maxNamed).map((one) => `${nameOf(one)} ${grouped(one.lost)}`);
+  return words.join(', ') + (losing.length > words.length ? ' and others' : '');
+}
+
+function nameOf({ client, name }: Pick<PlannedClient, 'client' | 'name'>): string {
+  return printableExcerpt(name ?? client);
+}
