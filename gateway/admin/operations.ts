@@ -19,8 +19,8 @@ export interface Operations {
   reload(): Promise<{ readonly kind: string }>;
   /** The result that a reload would have. `text`: checked instead of the content of routes.yaml. */
   preview(text?: string): Promise<{ readonly kind: string }>;
-  /** The snapshot of `text`, or of routes.yaml; the faults, in lines, if it is invalid. Absent: nothing can be loaded. */
-  candidate?(text?: string): Promise<Snapshot | readonly string[]>;
+  /** The snapshot of `text`, or of routes.yaml; the faults, in lines, if it is invalid. */
+  candidate(text?: string): Promise<Snapshot | readonly string[]>;
   config(): ConfigStatus;
   /** The state of all processes. `metrics`: whether it includes their metrics. */
   report(metrics?: boolean): Promise<ServingReport>;

@@ -111,7 +111,7 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
 /** `POST /api/plan`: who would lose requests if a routes.yaml were applied, or a version retired. Changes nothing. */
 function addPlan(router: Router, { source, operations }: AdminContext): void {
   router.post('/api/plan', requireJson, express.json({ limit: largestText }), async (req, res) => {
-    const { fleet, usage, clock, candidate } = operations;
+    const { fleet, usage, clock } = operations;
     const askedAt = fleet?.now ?? 0;
     const snapshot = source.current;
     await sendAnswer(res, async () => {
@@ -119,7 +119,7 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
       if (usage === undefined) return undefined;
       if ('routesYaml' in asked && Buffer.byteLength(asked.routesYaml ?? '') > largestFile)
         return { problem: 'BODY_TOO_LARGE', detail: tooLarge };
-      const loaded = 'retire' in asked ? undefined : await candidate?.(asked.routesYaml);
+      const loaded = 'retire' in asked ? undefined : await operations.candidate(asked.routesYaml);
       if (loaded !== undefined && !('fingerprint' in loaded)) {
         const faults = { kind: 'faulty', faults: loaded };
         return { body: new TextEncoder().encode(JSON.stringify(faults)) };

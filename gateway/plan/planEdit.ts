@@ -114,7 +114,8 @@ type PlanFacts = Omit<Plan, 'summary' | 'notes'>;
 function planSummary(facts: PlanFacts): string {
   const { since, until, covered_since: covered, total, losing_count: losing, others_lose: othersLose, clients } = facts;
   if (covered === null) return 'The usage ledger is empty, so it is not known which clients would lose requests.';
-  const period = theLast(Date.parse(until) - Date.parse(since));
+  const gap = covered > since ? ` (without a gap only since ${secondOf(Date.parse(covered))})` : '';
+  const period = `${theLast(Date.parse(until) - Date.parse(since))}${gap}`;
   if (total.lost === 0) {
     return `No client would lose a request: in ${period}, backends answered ${plural(total.served, 'request')}, and the gateway would refuse none of them.`;
   }
@@ -132,7 +133,7 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
   if (covered !== null && covered > since) {
     add(
       'ledger_short',
-      `Usage has been recorded only since ${secondOf(Date.parse(covered))}: clients that called before are not known.`,
+      `Usage has been recorded without a gap only since ${secondOf(Date.parse(covered))}: clients that called before may be missing.`,
     );
   }
   const others = clients.find(({ client }) => client === otherClients);

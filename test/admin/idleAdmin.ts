@@ -21,6 +21,7 @@ export interface IdleSettings {
 const idle = {
   reload: async () => ({ kind: 'unchanged' }),
   preview: async () => ({ kind: 'unchanged' }),
+  candidate: async () => [],
   config: () => ({
     fingerprint: 'x',
     generation: 1,

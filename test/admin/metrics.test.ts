@@ -26,7 +26,14 @@ async function start(): Promise<number> {
   } as const;
   const report = async () => ({ versions: [], workers: [{ pid: 1, since: 0, metrics: await metrics.json() }] });
   const outcome = async () => ({ kind: 'unchanged' });
-  const asked = { reload: outcome, preview: outcome, config: () => config, report, clock: { now: () => 0 } };
+  const asked = {
+    reload: outcome,
+    preview: outcome,
+    candidate: async () => [],
+    config: () => config,
+    report,
+    clock: { now: () => 0 },
+  };
   const admin = createServer(createAdmin({ current: snapshot }, { ready: () => true }, asked));
   await listen(admin, snapshot.gateway.admin);
   onTestFinished(() => closeListener(admin));

@@ -148,6 +148,39 @@ it('shows whether the next version can be retired, and what prevents it', async 
   expect(await page.locator('#trend').textContent()).toMatch(/Falling: zero on \d+ \w+ 202\d at this rate/);
 });
 
+it('shows which clients would lose requests if the version were retired now', async () => {
+  const { page } = await drawn();
+  const plan = page.locator('#plan');
+  expect(await plan.locator('.answer').textContent()).toMatch(/^\d clients would lose requests\.$/);
+  expect(await plan.locator('.summary').textContent()).toMatch(
+    /^\d clients would lose [\d,]+ of the [\d,]+ requests that backends answered in the last 7 days: .*Billing \d+/,
+  );
+  expect(await plan.locator('.facts dt').allTextContents()).toEqual(['Lost', 'Clients', 'Stay served']);
+  await page.getByRole('radio', { name: 'v0' }).check({ force: true });
+  await page.getByText('v0 is retired, and no client calls it.').waitFor();
+  expect(await page.locator('#plan-card').isVisible()).toBe(false);
+});
+
+it('shows why it is not known which clients would lose requests', async () => {
+  const shown = scene();
+  const problem = 'The disk reports an error.';
+  const usage = sampleUsage(now);
+  const byVersionAndClient = async () => {
+    Object.assign(shown, { usage: { ...usage, byVersionAndClient, problem } });
+    return [];
+  };
+  const reader = {
+    ...usage,
+    byVersionAndClient,
+    get problem() {
+      return shown.usage?.problem;
+    },
+  };
+  const { page } = await visit({}, Object.assign(shown, { usage: reader }));
+  await page.locator('#plan').getByText(problem).waitFor();
+  expect(await page.locator('#plan .answer').count()).toBe(0);
+});
+
 it('shows the routes without a counterpart in the successor', async () => {
   const { page } = await drawn();
   const missing = page.locator('#routes tbody tr', { hasText: 'No counterpart in v2' });
@@ -642,7 +675,7 @@ it('shows that it is loading', async () => {
     if (!req.url?.startsWith('/api')) shown.listener(req, res);
   };
   const { page } = await visit({}, { ...shown, listener });
-  expect(await page.locator('main .waiting').count()).toBe(9);
+  expect(await page.locator('main .waiting').count()).toBe(10);
   await page.screenshot({ path: join(screenshots, 'loading.png'), fullPage: true });
 });
 
@@ -901,6 +934,7 @@ describe('the filter by gateway', () => {
     expect(await scopes(page)).toEqual([
       ['Can it be retired? all gateways'],
       ['Requests per day gw-3'],
+      ['If it were retired now all gateways'],
       ['Clients that call v1 all gateways'],
       ['Routes in use all gateways'],
       ['Rate and latency by version this gateway'],

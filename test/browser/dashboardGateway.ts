@@ -89,6 +89,7 @@ export function scene(
         return state.outcome;
       },
       preview: async () => ({ kind: 'unchanged' }),
+      candidate: async () => current,
       config: () => state.config,
       report: async (metrics) => ({
         versions: [

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createAdmin } from '../../gateway/admin/app.ts';
 import type { FleetOperations, Operations } from '../../gateway/admin/operations.ts';
-import { snapshotFrom } from '../../gateway/config/load.ts';
+import { formatFault } from '../../gateway/config/fault.ts';
+import { parseConfig, snapshotFrom } from '../../gateway/config/load.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { directLedgerClient } from './directLedgerClient.ts';
 
@@ -31,6 +32,10 @@ export async function startAdmin(
   const operations: Operations = {
     reload: unavailable,
     preview: unavailable,
+    candidate: async (text = '') => {
+      const { snapshot, faults } = parseConfig(text, 'routes.yaml', { clock: { now: () => now } });
+      return snapshot ?? faults.map(formatFault);
+    },
     config: () => config,
     report: async () => ({ versions: [], workers: [] }),
     clock: { now: () => now },

@@ -30,15 +30,17 @@ export async function followRetirePage(page: string, { run, routes, url }: Runni
     }
     const { command } = step;
     const result = await run(command);
-    const expectsNo = /can-retire|--against-running/.test(command);
+    const expectsNo = /can-retire|plan|--against-running/.test(command);
     expect([command, result.code, result.stdout]).toEqual([command, expectsNo ? 1 : 0, expect.any(String)]);
     if (command.startsWith('curl')) expect(result.stdout).toMatch(/deprecation: @1782777600/i);
     if (command.includes('can-retire')) {
       expect(result.stdout).toMatch(/not yet/i);
       await vi.waitFor(async () => expect((await run(command)).stdout).toContain('curl'), waitOptions);
     }
+    if (command.includes(' plan ')) expect(result.stdout).toMatch(/1 client would lose .+: user-agent:curl/);
     if (command.includes('--against-running')) {
       expect(result.stdout).toContain('/v1 is retired before its announced sunset');
+      expect(result.stdout).toMatch(/1 client would lose .+: user-agent:curl/);
       expect(await statusOfV1()).toBe(200);
     }
     if (command.includes('--wait')) expect(result.stdout).toContain('/v1: 0 requests in flight, safe to stop');

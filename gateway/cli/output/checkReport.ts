@@ -6,7 +6,6 @@ import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { hasLoss, type Plan } from '../../plan/plan.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { plural, printable } from '../../shared/text.ts';
-import { planLines } from './planText.ts';
 import { date, type Paint, table } from './terminal.ts';
 
 export interface CheckReport {
@@ -87,13 +86,10 @@ export type CheckedPlan = Plan | { readonly problem: string };
 export function planInWords(plan: CheckedPlan | undefined, paint: Paint): string[] {
   if (plan === undefined) return [];
   if ('problem' in plan) return [`Which clients would lose requests is not known: ${printable(plan.problem)}`];
-  const command = 'version-gateway plan lists the clients and their routes.';
-  return [
-    '',
-    'Applied to the requests in the usage ledger:',
-    ...planLines(plan, paint),
-    ...(hasLoss(plan) ? [`  ${command}`] : []),
-  ];
+  const summary = printable(plan.summary);
+  return hasLoss(plan)
+    ? [paint('red', summary), 'version-gateway plan lists these clients and their routes.']
+    : [summary];
 }
 
 /** @param running what a reload of the running gateway would do */

@@ -29,7 +29,7 @@ export function planAsMarkdown(plan: Plan): string {
 }
 
 /** The result and the notes. */
-export function planLines(plan: Plan, paint: Paint): string[] {
+function planLines(plan: Plan, paint: Paint): string[] {
   const style = hasLoss(plan) ? 'red' : plan.covered_since === null ? 'yellow' : 'green';
   return [paint(style, `  ${printable(plan.summary)}`), ...plan.notes.map(({ text }) => `  ${printable(text)}`)];
 }

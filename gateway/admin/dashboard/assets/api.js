@@ -33,12 +33,14 @@ export async function getJson(path, signal) {
  * For calls that change something. It does not throw for an error response: its body is specific to the call.
  * @param {string} path
  * @param {object} [body]
+ * @param {AbortSignal} [signal]
  */
-export async function post(path, body = {}) {
+export async function post(path, body = {}, signal) {
   const response = await fetch(path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
+    ...(signal && { signal }),
   });
   return { status: response.status, body: await response.json().catch(() => ({})) };
 }

@@ -73,7 +73,7 @@ async function pollStatus() {
     if (request.isOutdated) return;
     showConnection('lost', 'Connection lost, retrying…');
     if (drawn.size > 0) return;
-    for (const id of ['lifecycle', 'rates', 'backends', 'gateway', 'verdict', 'trend', 'clients', 'routes'])
+    for (const id of ['lifecycle', 'rates', 'backends', 'gateway', 'verdict', 'trend', 'plan', 'clients', 'routes'])
       byId(id).replaceChildren(id === 'lifecycle' ? errorNotice(error) : emptyMessage('Not available.'));
   }
 }

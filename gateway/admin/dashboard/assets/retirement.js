@@ -1,7 +1,8 @@
-import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, Retry, usageUrl } from './api.js';
+import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, post, Retry, usageUrl } from './api.js';
 import { clients } from './clients.js';
 import { byId, el, emptyMessage, errorNotice, segmented } from './dom.js';
 import { NameDialog } from './nameDialog.js';
+import { planSummary } from './plan.js';
 import { routes } from './routes.js';
 import { drawGatewayDays, drawTrend, figures, verdict } from './verdict.js';
 
@@ -10,7 +11,7 @@ import { drawGatewayDays, drawTrend, figures, verdict } from './verdict.js';
 /** The stages of a version that will be retired, most urgent first. */
 const endingStages = ['sunset', 'deprecated', 'announced'];
 
-const parts = ['verdict', 'trend', 'clients', 'routes'];
+const parts = ['verdict', 'trend', 'plan', 'clients', 'routes'];
 
 /** The section about the retirement of one version. */
 export class RetirementSection {
@@ -19,6 +20,7 @@ export class RetirementSection {
   #verdictRequest = new LatestRequest(ledgerTimeoutMs);
   #clientsRequest = new LatestRequest(ledgerTimeoutMs);
   #routesRequest = new LatestRequest(ledgerTimeoutMs);
+  #planRequest = new LatestRequest(ledgerTimeoutMs);
   #retry = new Retry(() => void this.refresh());
   #nameDialog = new NameDialog(() => void this.#listClients());
   #version = '';
@@ -94,6 +96,7 @@ export class RetirementSection {
       if (request.isOutdated) return;
       await this.#listClients();
       if (!request.isOutdated) await this.#listRoutes(retirement);
+      if (!request.isOutdated && retirement.facts.stage !== 'retired') await this.#plan(version);
     } catch (error) {
       if (request.isOutdated) return;
       this.#retry.failed(error);
@@ -101,7 +104,7 @@ export class RetirementSection {
       if (this.#drawnData !== '' && !(error instanceof ApiError)) return;
       this.#clear();
       byId('verdict').replaceChildren(errorNotice(error));
-      for (const id of ['trend', 'clients', 'routes']) byId(id).replaceChildren(emptyMessage('Not available.'));
+      for (const id of ['trend', 'plan', 'clients', 'routes']) byId(id).replaceChildren(emptyMessage('Not available.'));
     }
   }
 
@@ -118,6 +121,8 @@ export class RetirementSection {
     this.#removeTrend();
     const isRetired = retirement.facts.stage === 'retired';
     byId('h-verdict').textContent = isRetired ? 'After the retirement' : 'Can it be retired?';
+    byId('plan-card').hidden = isRetired;
+    if (isRetired) byId('plan').replaceChildren();
     byId('h-clients').textContent = `Clients that ${isRetired ? 'still call' : 'call'} ${retirement.version}`;
     byId('verdict').replaceChildren(verdict(retirement), figures(retirement));
     this.#removeTrend = () => {};
@@ -194,6 +199,22 @@ export class RetirementSection {
       if (request.isOutdated) return;
       this.#retry.failed(error);
       if (!table?.root.isConnected) byId('routes').replaceChildren(errorNotice(error));
+    }
+  }
+
+  /** @param {string} version */
+  async #plan(version) {
+    const request = this.#planRequest.start();
+    try {
+      const { status, body } = await post('/api/plan', { retire: version }, request.signal);
+      if (request.isOutdated) return;
+      if (status !== 200) throw new ApiError(status, body);
+      byId('plan').replaceChildren(planSummary(body));
+    } catch (error) {
+      if (request.isOutdated) return;
+      this.#retry.failed(error);
+      if (error instanceof ApiError || byId('plan').querySelector('.plan') === null)
+        byId('plan').replaceChildren(errorNotice(error));
     }
   }
 

@@ -1,0 +1,168 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { withRetired } from '../../gateway/plan/plan.ts';
+import { planEdit } from '../../gateway/plan/planEdit.ts';
+import type { UsageRow } from '../../gateway/usage/usageRow.ts';
+import { noUsage } from '../browser/sampleUsage.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { versionOf } from '../lifecycle/versions.ts';
+import { readersOn } from '../support/fleetLedger.ts';
+import { day, hour, ledgerWith, row } from '../support/ledgerWith.ts';
+
+const now = Date.parse('2026-11-21T12:34:56Z');
+const upstream = 'http://127.0.0.1:3001';
+const both = { '/v1': upstream, '/v2': upstream };
+const running = snapshotFrom({ routes: both });
+const retired = { '/v1': { upstream, retired: true }, '/v2': upstream };
+
+interface Given {
+  readonly routes?: Readonly<Record<string, unknown>>;
+  readonly retire?: object;
+  readonly covered?: number;
+  readonly since?: number;
+  readonly at?: number;
+}
+
+describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) => {
+  const read = makeReader();
+
+  async function planned(rows: readonly UsageRow[], given: Given = {}) {
+    const { routes = retired, retire, covered = now - 100 * day, since = now - 7 * day, at = now } = given;
+    const queries = read(ledgerWith(rows, covered).ledger);
+    const candidate = snapshotFrom({ routes, ...(retire && { retire }) });
+    const plan = await planEdit(queries, { candidate, running, since, now, at });
+    if (plan === undefined) throw new Error(queries.problem);
+    return plan;
+  }
+
+  it('lists the clients, the largest loss first, with their routes and the requests that stay served', async () => {
+    const plan = await planned([
+      row('v1', 'small', now - hour, { requests: 3, served: 2, failing: 2, errors: 2 }),
+      row('v1', 'large', now - hour, { requests: 5 }),
+      row('v1', 'large', now - 2 * day, { requests: 1, route: 'POST /drinks' }),
+      row('v2', 'large', now - hour, { requests: 40 }),
+      row('v2', 'moved', now - hour, { requests: 100 }),
+      row('v1', 'before', now - 8 * day, { requests: 100 }),
+      row('', 'scanner', now - hour, { requests: 9, served: 0 }),
+    ]);
+    expect(plan.clients.map(({ client, lost, answers, other }) => [client, lost, answers, other])).toEqual([
+      ['large', 6, { served: 40, retired: 6, unknown_version: 0 }, 0],
+      ['small', 2, { served: 0, retired: 2, unknown_version: 0 }, 1],
+      ['moved', 0, { served: 100, retired: 0, unknown_version: 0 }, 0],
+    ]);
+    expect(plan.clients[0]).toMatchObject({
+      loses: ['v1'],
+      last: new Date(now - hour).toISOString(),
+      top_routes: [
+        { version: 'v1', route: 'GET /drinks', requests: 5 },
+        { version: 'v1', route: 'POST /drinks', requests: 1 },
+      ],
+    });
+    expect([plan.client_count, plan.losing_count, plan.total.lost, plan.total.served]).toEqual([3, 2, 8, 148]);
+    expect(plan.summary).toBe(
+      '2 clients would lose 8 of the 148 requests that backends answered in the last 7 days: large 6, small 2.',
+    );
+    expect(plan.notes).toEqual([
+      {
+        code: 'failing',
+        text: 'Every request that these clients lose was answered 4xx, so can-retire does not count them: small.',
+      },
+    ]);
+  });
+
+  it('is exact for more clients than it lists', async () => {
+    const rows = Array.from({ length: 150 }, (_one, index) =>
+      row('v1', `client ${index}`, now - hour, { requests: index + 1 }),
+    );
+    const plan = await planned(rows);
+    expect([plan.clients.length, plan.losing_count, plan.total.lost]).toEqual([100, 150, (150 * 151) / 2]);
+    expect(plan.clients.filter(({ top_routes: top }) => top.length > 0)).toHaveLength(50);
+    expect(plan.clients[0]).toMatchObject({ client: 'client 149', lost: 150 });
+    expect(plan.summary).toMatch(/: client 149 150, .+ and others\.$/);
+  });
+
+  it('does not count ignored clients, and says what they would lose', async () => {
+    const rows = [row('v1', 'user-agent:probe', now - hour, { requests: 9 }), row('v2', 'a', now - hour)];
+    const plan = await planned(rows, { retire: { ignore_clients: ['probe'] } });
+    expect([plan.total.lost, plan.total.served, plan.losing_count]).toEqual([0, 1, 0]);
+    expect(plan.versions.map(({ version, clients, requests }) => [version, clients, requests])).toEqual([
+      ['v1', 0, 0],
+      ['v2', 1, 1],
+    ]);
+    expect(plan.ignored).toMatchObject([{ client: 'user-agent:probe', lost: 9 }]);
+    expect(plan.notes).toEqual([{ code: 'ignored', text: 'Not counted (retire.ignore_clients): user-agent:probe 9.' }]);
+  });
+
+  it('says that clients which are counted together are an unknown number of clients', async () => {
+    const rows = [row('v1', 'other clients', now - hour, { requests: 900 }), row('v1', 'a', now - hour)];
+    const plan = await planned(rows);
+    expect(plan).toMatchObject({ client_count: 1, losing_count: 1, others_lose: true });
+    expect(plan.summary).toMatch(/^At least 1 client would lose 901 of the 901 requests .+: other clients 900, a 1\.$/);
+    expect(plan.notes.map(({ code }) => code)).toEqual(['folded']);
+  });
+
+  it('says that the ledger is shorter than the period', async () => {
+    const plan = await planned([row('v2', 'a', now - hour)], { covered: now - 2 * day });
+    expect(plan.summary).toContain(': in the last 7 days (without a gap only since 2026-11-19T12:34:56Z), backends ');
+    expect(plan.notes.map(({ code, text }) => [code, text])).toEqual([
+      [
+        'ledger_short',
+        'Usage has been recorded without a gap only since 2026-11-19T12:34:56Z: clients that called before may be missing.',
+      ],
+    ]);
+  });
+
+  it('counts a request that began before the period and is still open', async () => {
+    const rows = [row('v1', 'stream', now - hour, { requests: 0, served: 0 })];
+    expect((await planned(rows)).total).toMatchObject({ requests: 1, lost: 1 });
+  });
+
+  it('decides by the stage at the given instant', async () => {
+    const dates = { deprecation: '2026-01-01', sunset: '2027-06-30T12:00:00Z', after_sunset: 'gone' };
+    const routes = { ...both, '/v1': { upstream, ...dates } };
+    const rows = [row('v1', 'a', now - hour)];
+    const today = await planned(rows, { routes });
+    expect([today.total.lost, today.notes.map(({ text }) => text)]).toEqual([
+      0,
+      [
+        '/v1 is answered 410 from its sunset on, 2027-06-30T12:00:00Z (after_sunset: gone). To plan for that, set the date (--at 2027-06-30T12:00:00Z).',
+      ],
+    ]);
+    const at = Date.parse('2027-06-30T12:00:00Z');
+    expect((await planned(rows, { routes, at: at - 1 })).total.lost).toBe(0);
+    expect((await planned(rows, { routes, at })).total.lost).toBe(1);
+  });
+
+  it('answers a removed version with 404', async () => {
+    const plan = await planned([row('v1', 'a', now - hour)], { routes: { '/v2': upstream } });
+    expect(plan.versions[0]).toMatchObject({ version: 'v1', stage: 'removed', answer: 'unknown_version', lost: 1 });
+  });
+});
+
+it('names clients by usage.names', async () => {
+  const names = join(temporaryFolder(), 'names.yaml');
+  writeFileSync(names, 'user-agent:curl: The shop\n');
+  const { ledger } = ledgerWith([row('v1', 'user-agent:curl', now - hour)], now - 100 * day);
+  const reader = readersOn[0]?.[1]()(ledger);
+  reader?.readNames(names);
+  const candidate = snapshotFrom({ routes: retired });
+  const plan = reader && (await planEdit(reader, { candidate, running, since: now - day, now, at: now }));
+  expect(plan?.clients).toMatchObject([{ client: 'user-agent:curl', name: 'The shop' }]);
+  expect(plan?.summary).toMatch(/: The shop 1\.$/);
+});
+
+it('is no plan without the rows of a query that failed', async () => {
+  const query = { candidate: running, running, since: now - day, now, at: now };
+  expect(await planEdit({ ...noUsage, problem: 'the disk reports an error' }, query)).toBeUndefined();
+  expect((await planEdit(noUsage, query))?.summary).toMatch(/^The usage ledger is empty, so it is not known/);
+});
+
+it('retires one version of a configuration and leaves the others', () => {
+  const candidate = withRetired(running, 'v1');
+  expect(candidate && versionOf(candidate, 'v1')).toMatchObject({ retired: true, targets: [{ url: upstream }] });
+  expect(candidate && versionOf(candidate, 'v2')).toBe(versionOf(running, 'v2'));
+  expect(versionOf(running, 'v1').retired).toBe(false);
+  expect(withRetired(running, 'v9')).toBeUndefined();
+});
