@@ -162,22 +162,19 @@ it('shows which clients would lose requests if the version were retired now', as
 });
 
 it('shows why it is not known which clients would lose requests', async () => {
-  const shown = scene();
-  const problem = 'The disk reports an error.';
-  const usage = sampleUsage(now);
-  const byVersionAndClient = async () => {
-    Object.assign(shown, { usage: { ...usage, byVersionAndClient, problem } });
-    return [];
-  };
-  const reader = {
-    ...usage,
-    byVersionAndClient,
+  let problem: string | undefined;
+  const usage = {
+    ...sampleUsage(now),
+    byVersionAndClient: async () => {
+      problem = 'The disk reports an error.';
+      return [];
+    },
     get problem() {
-      return shown.usage?.problem;
+      return problem;
     },
   };
-  const { page } = await visit({}, Object.assign(shown, { usage: reader }));
-  await page.locator('#plan').getByText(problem).waitFor();
+  const { page } = await visit({}, Object.assign(scene(), { usage }));
+  await page.locator('#plan').getByText('The disk reports an error.').waitFor();
   expect(await page.locator('#plan .answer').count()).toBe(0);
 });
 
