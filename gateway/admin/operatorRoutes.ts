@@ -112,7 +112,7 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
 function addPlan(router: Router, { source, operations }: AdminContext): void {
   router.post('/api/plan', requireJson, express.json({ limit: largestText }), async (req, res) => {
     const { fleet, usage, clock } = operations;
-    const askedAt = fleet?.now ?? 0;
+    const question = fleet?.question();
     const snapshot = source.current;
     await sendAnswer(res, async () => {
       const asked = parsePlanQuery(req.body, clock.now());
@@ -124,25 +124,27 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
         const faults = { kind: 'faulty', faults: loaded };
         return { body: new TextEncoder().encode(JSON.stringify(faults)) };
       }
-      const given = 'retire' in asked ? { retired: asked.retire } : toPlain(loaded ?? snapshot);
-      const flushed = async (): Promise<ServingReport> => {
+      const candidate = 'retire' in asked ? { retired: asked.retire } : toPlain(loaded ?? snapshot);
+      const { since, at, now } = asked;
+      const flushAndReport = async (): Promise<ServingReport> => {
         await operations.flush?.();
         return operations.report();
       };
       const versions = [...snapshot.versions.keys()];
-      // `isStrict`: see `AskedSince`.
-      const ask = async (isStrict: boolean): Promise<AnswerBody | AnswerProblem> => {
-        const report = await flushed();
-        const { since, at, now } = asked;
-        const facts = versions.flatMap((name) => fleet?.facts(name, now - since, { report, askedAt, isStrict }) ?? []);
-        const remarks = facts.flatMap(({ gaps, unsent, notes }) => [...gaps, ...unsent, ...notes]);
+      // `isSettled`: the question has waited for the counts of the other gateways.
+      const ask = async (isSettled: boolean): Promise<AnswerBody | AnswerProblem> => {
+        const report = await flushAndReport();
+        const remarks = versions.flatMap((version) => {
+          const facts = question && fleet?.facts(version, now - since, { report, ...question });
+          return facts ? [...facts.gaps, ...(isSettled ? facts.unsent : []), ...facts.notes] : [];
+        });
         const distinct = [...new Map(remarks.map((remark) => [remark.text, remark])).values()];
-        return usage.query('plan', snapshot, { candidate: given, since, at, now, remarks: distinct });
+        return usage.query('plan', snapshot, { candidate, since, at, now, remarks: distinct });
       };
-      const answer = await ask(true);
-      if (!fleet || 'problem' in answer || !answer.waitsForCounts) return answer;
-      await fleet.settle(versions, flushed, askedAt);
-      return ask(false);
+      const answer = await ask(false);
+      if (!fleet || question === undefined || 'problem' in answer || !answer.waitsForCounts) return answer;
+      await fleet.settle(versions, flushAndReport, question);
+      return ask(true);
     });
   });
 }

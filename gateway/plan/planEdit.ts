@@ -173,10 +173,10 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
   return notes;
 }
 
-/** `ios-app 1,204, curl 3 and 2 more`: the names and the requests that each loses. `clients`: the largest loss first. */
+/** `ios-app (1,204), curl (3) and others`: the names and the requests that each loses. `clients`: the largest loss first. */
 function listOfLosses(clients: readonly PlannedClient[]): string {
   const losing = clients.filter(({ lost }) => lost > 0);
-  const words = losing.slice(0, maxNamed).map((one) => `${nameOf(one)} ${grouped(one.lost)}`);
+  const words = losing.slice(0, maxNamed).map((one) => `${nameOf(one)} (${grouped(one.lost)})`);
   return words.join(', ') + (losing.length > words.length ? ' and others' : '');
 }
 

@@ -153,7 +153,7 @@ it('shows which clients would lose requests if the version were retired now', as
   const plan = page.locator('#plan');
   expect(await plan.locator('.answer').textContent()).toMatch(/^\d clients would lose requests\.$/);
   expect(await plan.locator('.summary').textContent()).toMatch(
-    /^\d clients would lose [\d,]+ of the [\d,]+ requests that backends answered in the last 7 days: .*Billing \d+/,
+    /^\d clients would lose [\d,]+ of the [\d,]+ requests that backends answered in the last 7 days: .*Billing \(\d+\)/,
   );
   expect(await plan.locator('.facts dt').allTextContents()).toEqual(['Lost', 'Clients', 'Stay served']);
   await page.getByRole('radio', { name: 'v0' }).check({ force: true });

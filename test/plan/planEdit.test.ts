@@ -62,7 +62,7 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     });
     expect([plan.client_count, plan.losing_count, plan.total.lost, plan.total.served]).toEqual([3, 2, 8, 148]);
     expect(plan.summary).toBe(
-      '2 clients would lose 8 of the 148 requests that backends answered in the last 7 days: large 6, small 2.',
+      '2 clients would lose 8 of the 148 requests that backends answered in the last 7 days: large (6), small (2).',
     );
     expect(plan.notes).toEqual([
       {
@@ -80,7 +80,7 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     expect([plan.clients.length, plan.losing_count, plan.total.lost]).toEqual([100, 150, (150 * 151) / 2]);
     expect(plan.clients.filter(({ top_routes: top }) => top.length > 0)).toHaveLength(50);
     expect(plan.clients[0]).toMatchObject({ client: 'client 149', lost: 150 });
-    expect(plan.summary).toMatch(/: client 149 150, .+ and others\.$/);
+    expect(plan.summary).toMatch(/: client 149 \(150\), .+ and others\.$/);
   });
 
   it('does not count ignored clients, and says what they would lose', async () => {
@@ -92,14 +92,18 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
       ['v2', 1, 1],
     ]);
     expect(plan.ignored).toMatchObject([{ client: 'user-agent:probe', lost: 9 }]);
-    expect(plan.notes).toEqual([{ code: 'ignored', text: 'Not counted (retire.ignore_clients): user-agent:probe 9.' }]);
+    expect(plan.notes).toEqual([
+      { code: 'ignored', text: 'Not counted (retire.ignore_clients): user-agent:probe (9).' },
+    ]);
   });
 
   it('says that clients which are counted together are an unknown number of clients', async () => {
     const rows = [row('v1', 'other clients', now - hour, { requests: 900 }), row('v1', 'a', now - hour)];
     const plan = await planned(rows);
     expect(plan).toMatchObject({ client_count: 1, losing_count: 1, others_lose: true });
-    expect(plan.summary).toMatch(/^At least 1 client would lose 901 of the 901 requests .+: other clients 900, a 1\.$/);
+    expect(plan.summary).toMatch(
+      /^At least 1 client would lose 901 of the 901 requests .+: other clients \(900\), a \(1\)\.$/,
+    );
     expect(plan.notes.map(({ code }) => code)).toEqual(['folded']);
   });
 
@@ -150,7 +154,7 @@ it('names clients by usage.names', async () => {
   const candidate = snapshotFrom({ routes: retired });
   const plan = reader && (await planEdit(reader, { candidate, running, since: now - day, now, at: now }));
   expect(plan?.clients).toMatchObject([{ client: 'user-agent:curl', name: 'The shop' }]);
-  expect(plan?.summary).toMatch(/: The shop 1\.$/);
+  expect(plan?.summary).toMatch(/: The shop \(1\)\.$/);
 });
 
 it('is no plan without the rows of a query that failed', async () => {
