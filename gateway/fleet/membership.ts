@@ -33,7 +33,7 @@ export interface GatewayState {
   readonly spooledSince: number | undefined;
   /** Undefined: of an earlier release, which does not report it. */
   readonly counted: CountedCalls | undefined;
-  /** A verdict waits until the store has all calls that ended before this instant, by the clock of the database; epoch ms. */
+  /** The id of its last question. The others send their calls and report that they have read it. */
   readonly asks: number | undefined;
 }
 

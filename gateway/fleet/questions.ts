@@ -10,6 +10,8 @@ import { type CountedCalls, countingNotes, type Question, type UnsentCounts, uns
 export const longestUnreadMs = 2_000;
 /** How long a question waits for the counts of other gateways. */
 const settleMs = 3 * longestUnreadMs;
+// The others report their answer while the question is in the row. The verdict reads it again after the wait.
+const shownMs = 30_000;
 const pollMs = 250;
 // A process passes on its counts this often. If it stops answering, its counts since the last time are still in its memory.
 const flushMs = 5_000;
@@ -39,10 +41,10 @@ export interface QuestionOptions {
  */
 export class CallQuestions {
   readonly #options: QuestionOptions;
-  /** The ids of the questions that wait. */
-  readonly #waiting = new Set<number>();
+  /** The ids of the questions that wait or have waited a short time ago. */
+  readonly #shown = new Set<number>();
   #lastId = 0;
-  /** The questions of other gateways that wait, by the id of the gateway. */
+  /** The questions in the rows of other gateways, by the id of the gateway. */
   #read: ReadonlyMap<string, Question> = new Map();
   #nextReport = Promise.withResolvers<void>();
 
@@ -56,9 +58,9 @@ export class CallQuestions {
     return { id: this.#lastId, at: Date.now() };
   }
 
-  /** The id of the last question that waits. */
+  /** The id of the last question. Undefined: it is long ago. */
   get asks(): number | undefined {
-    return this.#waiting.size === 0 ? undefined : Math.max(...this.#waiting);
+    return this.#shown.size === 0 ? undefined : Math.max(...this.#shown);
   }
 
   /** Which calls of this gateway are counted in the store. `at`: the time of the report, epoch ms. */
@@ -103,7 +105,7 @@ export class CallQuestions {
   ): Promise<ReadonlyMap<string, string>> {
     const { view, beat } = this.#options;
     const deadline = performance.now() + settleMs;
-    this.#waiting.add(question.id);
+    this.#shown.add(question.id);
     try {
       for (;;) {
         const isOver = performance.now() > deadline || view.problem !== undefined;
@@ -116,7 +118,7 @@ export class CallQuestions {
         await sleep(pollMs);
       }
     } finally {
-      this.#waiting.delete(question.id);
+      setTimeout(() => this.#shown.delete(question.id), shownMs).unref();
     }
   }
 

@@ -107,7 +107,17 @@ describe('the questions of a gateway', () => {
     const view = new FleetView(10_000, () => 0);
     view.update({ now, rows: [], unheard: [] });
     const questions = questionsWith(view, async () => true);
-    expect([questions.question().id, questions.question().id]).toEqual([now, now + 1]);
+    const [first, second] = [questions.question(), questions.question()];
+    expect([first.id, second.id]).toEqual([now, now + 1]);
+    expect(questions.asks).toBeUndefined();
+  });
+
+  it('stay in the row after the wait, so that the others still report their answers', async () => {
+    const questions = questionsWith(new FleetView(10_000), async () => true);
+    const [first, second] = [questions.question(), questions.question()];
+    await questions.settle([], async () => report, second);
+    await questions.settle([], async () => report, first);
+    expect(questions.asks).toBe(second.id);
   });
 
   it('count the calls of an earlier run from five seconds before their batch was written', () => {

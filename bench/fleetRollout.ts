@@ -1,0 +1,143 @@
+// node bench/fleetRollout.ts [RATE [CHANGES]]: three gateways of a fleet answer RATE requests per second in all (5,000), while
+// routes.yaml is changed CHANGES times (50) on one gateway after the other. Prints the requests that were not answered 200, and the
+// CPU time of every process, so that it shows what limits the rate. It needs wrk and nginx.
+import { renameSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Postgres } from '../gateway/fleet/postgres.ts';
+import { startPostgres } from '../test/support/postgres.ts';
+import { startJsonBackend } from './support/backends.ts';
+import { type Child, startServer, temporaryFolder } from './support/children.ts';
+import { generator, type LoadReport, runLoad } from './support/load.ts';
+import { freePort } from './support/ports.ts';
+import { cpuSeconds } from './support/proc.ts';
+
+const [rate = 5_000, changes = 50] = process.argv.slice(2).map(Number);
+const secondsPerChange = 2;
+const seconds = changes * secondsPerChange;
+const mix = { clients: 500, routes: 20 };
+const dayMs = 86_400_000;
+const firstDate = Date.parse('2020-01-01');
+
+interface Gateway extends Child {
+  readonly name: string;
+  readonly port: number;
+  readonly file: string;
+  /** The sections of routes.yaml below `routes`, which stay the same. */
+  readonly settings: string;
+}
+
+const postgres = await startPostgres();
+let polls = 0;
+try {
+  const store = await postgres.database();
+  const backends = [await startJsonBackend(), await startJsonBackend()] as const;
+  const gateways = await Promise.all(['gw-1', 'gw-2', 'gw-3'].map((name) => startGateway(name, backends[0], store)));
+  const load = (duration: number) =>
+    gateways.map(({ port }) =>
+      runLoad({
+        url: `http://127.0.0.1:${port}/v1`,
+        connections: 64,
+        seconds: duration,
+        mix,
+        rate: rate / gateways.length,
+      }),
+    );
+  const first = await Promise.all(load(10));
+
+  const start = usage(gateways);
+  const loads = load(seconds);
+  let slowest = 0;
+  for (let change = 1; change <= changes; change += 1) {
+    const begin = performance.now();
+    for (const gateway of gateways) await apply(gateway, change, backends[change % 2] as number);
+    slowest = Math.max(slowest, performance.now() - begin);
+    await sleep(Math.max(0, start.at + (change - 0.5) * secondsPerChange * 1000 - performance.now()));
+  }
+  // The CPU time of wrk can be read only while it runs.
+  const end = usage(gateways);
+  if (end.at - start.at > seconds * 1000)
+    console.log('The changes took longer than the load: the machine is too busy.');
+  const reports = await Promise.all(loads);
+  console.log(
+    `${generator} on ${cpus().length} cores: ${sumOf(reports, (one) => one.requests / one.seconds).toFixed(0)} of ${rate} requests/s for ${seconds} s,`,
+    `${3 * changes} reloads, at most ${(slowest / 1000).toFixed(1)} s for the three gateways`,
+  );
+  const [answered, failed] = [sumOf(reports, (one) => one.requests), sumOf(reports, (one) => one.errors)];
+  const p99 = Math.max(...reports.map((one) => one.p99));
+  console.log(`${answered} requests, ${failed} of them not answered 200; p99 ${p99.toFixed(0)} ms`);
+  const cores = (name: string): number =>
+    ((end.cpu[name] ?? 0) - (start.cpu[name] ?? 0)) / ((end.at - start.at) / 1000);
+  const names = Object.keys(end.cpu);
+  console.log(`CPU, in cores: ${names.map((name) => `${name} ${cores(name).toFixed(2)}`).join(', ')}`);
+  // wrk does not wait for its last answers, so the store may have up to one more request for each connection.
+  const expected = answered + sumOf(first, (one) => one.requests) + polls;
+  const deadline = performance.now() + 60_000;
+  let counted = await countedIn(store);
+  while (counted < expected && performance.now() < deadline) {
+    await sleep(500);
+    counted = await countedIn(store);
+  }
+  console.log(`${counted} requests counted in the store, at least ${expected} expected`);
+  for (const { stop } of gateways) await stop();
+} finally {
+  await postgres.stop();
+}
+process.exit();
+
+function sumOf(reports: readonly LoadReport[], figure: (one: LoadReport) => number): number {
+  return reports.reduce((sum, one) => sum + figure(one), 0);
+}
+
+async function startGateway(name: string, backend: number, store: string): Promise<Gateway> {
+  const [port, folder] = [await freePort(), temporaryFolder()];
+  const file = join(folder, 'routes.yaml');
+  const settings = [
+    `gateway: { listen: "127.0.0.1:${port}", admin: "127.0.0.1:${await freePort()}", drain: 5s }`,
+    `usage: { store: "${join(folder, 'usage.db')}", identify: ["header:x-client-id"] }`,
+    'log: { access: off }',
+    `fleet: { store: "${store}", name: ${name} }`,
+  ].join('\n');
+  writeRoutes({ file, settings }, 0, backend);
+  const args = ['gateway/main.ts', 'start', '--config', file];
+  return { name, port, file, settings, ...(await startServer({ program: process.execPath, args }, port, 'any')) };
+}
+
+/** Every change has another date, which responses contain, and the other backend. */
+function writeRoutes({ file, settings }: Pick<Gateway, 'file' | 'settings'>, change: number, backend: number): void {
+  const date = new Date(firstDate + change * dayMs).toISOString().slice(0, 10);
+  const v1 = `{ upstream: "http://127.0.0.1:${backend}", deprecation: ${date}, sunset: 2100-01-01 }`;
+  writeFileSync(`${file}.next`, `routes: { /v1: ${v1} }\n${settings}\n`);
+  renameSync(`${file}.next`, file);
+}
+
+/** Changes routes.yaml of one gateway, and waits until responses have the new date. */
+async function apply(gateway: Gateway, change: number, backend: number): Promise<void> {
+  writeRoutes(gateway, change, backend);
+  for (;;) {
+    polls += 1;
+    const response = await fetch(`http://127.0.0.1:${gateway.port}/v1/r1`);
+    await response.text();
+    if (response.headers.get('deprecation') === `@${(firstDate + change * dayMs) / 1000}`) return;
+    await sleep(50);
+  }
+}
+
+/** CPU seconds of each program so far. */
+function usage(gateways: readonly Gateway[]) {
+  const known = Object.fromEntries(gateways.map(({ name, pid }) => [name, cpuSeconds(pid)]));
+  const cpu = { ...known, PostgreSQL: cpuSeconds(postgres.pid) };
+  const own = cpuSeconds(process.pid);
+  const ms = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
+  const load = own - Object.values(cpu).reduce((sum, one) => sum + one, 0);
+  const all: Readonly<Record<string, number>> = { ...cpu, 'wrk and nginx': load, 'other programs': ms / 1000 - own };
+  return { at: performance.now(), cpu: all };
+}
+
+async function countedIn(store: string): Promise<number> {
+  const sql = await Postgres.open({ store, passwordFile: undefined }, { connections: 1 });
+  const [row] = await sql.query<{ sum: number | null }>('SELECT SUM(requests) AS sum FROM version_gateway.version_day');
+  await sql.close();
+  return row?.sum ?? 0;
+}
