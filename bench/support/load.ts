@@ -11,6 +11,8 @@ export interface Load {
   readonly bodyBytes?: number;
   /** Only with wrk: so many clients call so many routes below the URL. */
   readonly mix?: { readonly clients: number; readonly routes: number };
+  /** Only with wrk: the requests per second. Default: as many as possible. */
+  readonly rate?: number;
 }
 
 /** `p50` and `p99` are latencies in ms; `bytes` are received bytes. */
@@ -27,9 +29,10 @@ const wrk = programVersion('wrk', ['-v']);
 export const generator = wrk ? `wrk ${wrk}` : 'bench/support/loadClient.ts';
 
 /** Sends requests on every connection for `seconds`, one at a time. */
-export async function runLoad({ url, connections, seconds, bodyBytes = 0, mix }: Load): Promise<LoadReport> {
+export async function runLoad({ url, connections, seconds, bodyBytes = 0, mix, rate = 0 }: Load): Promise<LoadReport> {
   const env = {
     BODY_BYTES: String(bodyBytes),
+    RATE: String(rate),
     ...(mix && { CLIENTS: String(mix.clients), ROUTES: String(mix.routes) }),
   };
   const command = wrk

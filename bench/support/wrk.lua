@@ -23,6 +23,26 @@ if clients > 0 then
   end
 end
 
+-- RATE: so many requests per second over all connections. Each request waits for the next free time. A request that is late is
+-- sent at once, so that the rate is reached again.
+local rate = tonumber(os.getenv("RATE") or "0")
+if rate > 0 then
+  local ffi = require("ffi")
+  ffi.cdef("typedef struct { long s; long us; } timeval; int gettimeofday(timeval *, void *);")
+  local time = ffi.new("timeval")
+  local function now()
+    ffi.C.gettimeofday(time, nil)
+    return tonumber(time.s) * 1000 + tonumber(time.us) / 1000
+  end
+  local free
+  function delay()
+    local at = now()
+    -- After a pause, at most a second is made up for.
+    free = math.max((free or at) + 1000 / rate, at - 1000)
+    return math.max(0, math.floor(free - at + 0.5))
+  end
+end
+
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
