@@ -191,7 +191,7 @@ it('distinguishes a route that only fails from one with a counterpart', async ()
     const one = rows[0];
     return one ? [...rows, { ...one, route: 'GET /nothing', requests: 3, errors: 3, failing: 3, served: 0 }] : rows;
   };
-  const { page } = await drawn({}, Object.assign(scene(), { usage: { ...usage, byRoute } }));
+  const { page } = await drawn({}, Object.assign(scene(), { usage: { ...usage, byRoute, routes: byRoute } }));
   const failing = page.locator('#routes tbody tr', { hasText: 'GET /nothing' });
   expect(await failing.locator('td').last().textContent()).toMatch(/Not in the contract|Every request failed/);
 });
