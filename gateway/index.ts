@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createDiscovery } from './discovery/app.ts';
+import { createDiscovery, type Discovery } from './discovery/app.ts';
 import { isGatewayPath } from './pipeline/findVersion.ts';
 import { handleRequest, handleUpgrade } from './pipeline/http.ts';
 import { type EmbeddingOptions, embed } from './runtime/embedding.ts';
@@ -40,7 +40,10 @@ interface ServerSocket extends Duplex {
  * @throws ConfigError with every fault of the file; UnreadableFileError if it cannot be read
  */
 export function createVersionGateway(config: string | object, options: VersionGatewayOptions = {}): VersionGateway {
-  const discovery = options.discovery ? createDiscovery : undefined;
+  const { notice } = options;
+  const discovery: Discovery | undefined = options.discovery
+    ? (source, clock) => createDiscovery(source, clock, notice)
+    : undefined;
   const { context, close } = embed(config, { ...options, discovery, forwards: true });
   const gateway = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     // Without `next`, no other handler would answer.

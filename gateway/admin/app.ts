@@ -3,7 +3,7 @@ import express, { type ErrorRequestHandler, type RequestHandler, type Router } f
 import helmet from 'helmet';
 import type { Snapshot } from '../config/snapshot.ts';
 import { TrafficSamples } from '../observability/recentTraffic.ts';
-import { sendProblem } from '../problems/problem.ts';
+import { sendInternalError, sendProblem } from '../problems/problem.ts';
 import { TokenAttempts, trustProxies } from './caller.ts';
 import { dashboardRoutes, loginRoutes } from './dashboard/routes.ts';
 import { Sessions } from './dashboard/sessions.ts';
@@ -27,7 +27,7 @@ export function createAdmin(
   readiness: Readiness,
   operations: Operations,
 ): RequestListener {
-  const { clock } = operations;
+  const { clock, notice = () => {} } = operations;
   const app = express();
   app.disable('x-powered-by');
   app.enable('strict routing');
@@ -55,7 +55,7 @@ export function createAdmin(
   app.use(operatorRoutes(context));
   app.use(metricsRoute(context));
   app.use(notFound);
-  app.use(onError);
+  app.use(onError(notice));
   return (req, res) => app(req, res);
 }
 
@@ -114,15 +114,16 @@ const notFound: RequestHandler = (_req, res) =>
   sendProblem(res, 'NOT_FOUND', 'The admin listener has nothing at this path.');
 
 /** Replaces Express's own error page, which would show a stack trace. */
-const onError: ErrorRequestHandler = (error, _req, res, _next) => {
-  const { status } = error as { status?: number };
-  if (res.headersSent) res.destroy();
-  else if (status === 413) sendProblem(res, 'BODY_TOO_LARGE', 'The body is longer than this operation accepts.');
-  else if (error instanceof URIError) sendProblem(res, 'BAD_REQUEST', 'The path has an invalid percent-encoding.');
-  else if (status !== undefined && status < 500)
-    sendProblem(res, 'BAD_REQUEST', isJsonError(error) ? 'The body is not JSON.' : 'The request cannot be parsed.');
-  else sendProblem(res, 'INTERNAL_ERROR', 'The request failed.');
-};
+function onError(notice: (line: string) => void): ErrorRequestHandler {
+  return (error, req, res, _next) => {
+    const { status = 500 } = error as { status?: number };
+    if (res.headersSent || status >= 500) sendInternalError(res, req, error, notice);
+    else if (status === 413) sendProblem(res, 'BODY_TOO_LARGE', 'The body is longer than this operation accepts.');
+    else if (error instanceof URIError) sendProblem(res, 'BAD_REQUEST', 'The path has an invalid percent-encoding.');
+    else
+      sendProblem(res, 'BAD_REQUEST', isJsonError(error) ? 'The body is not JSON.' : 'The request cannot be parsed.');
+  };
+}
 
 /** The error of Express's body parser for invalid JSON. */
 function isJsonError(error: unknown): boolean {

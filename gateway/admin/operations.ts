@@ -27,6 +27,8 @@ export interface Operations {
   /** Sends the counts of all processes to the ledger. */
   flush?(): Promise<unknown>;
   readonly clock: Clock;
+  /** Receives a line for each call that failed unexpectedly. */
+  readonly notice?: (line: string) => void;
   /** The samples of the traffic since the start of the gateway. Absent: the admin listener takes its own. */
   readonly traffic?: TrafficSamples;
   /** The metrics of the OpenTelemetry exporter. */

@@ -8,7 +8,7 @@ import express, {
   type Router,
 } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
-import { sendProblem } from '../problems/problem.ts';
+import { sendInternalError, sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { largestContract } from '../shared/fileSystem.ts';
 import { guideHandler } from './guides.ts';
@@ -22,18 +22,25 @@ export type Discovery = (
   clock: Clock,
 ) => (req: IncomingMessage, res: ServerResponse) => void;
 
-/** Answers the requests for which `isDiscovery` is true: the index, the contracts, the guides and the API catalog. */
-export const createDiscovery: Discovery = (source, clock) => {
+/**
+ * Answers the requests for which `isDiscovery` is true: the index, the contracts, the guides and the API catalog. `notice`
+ * receives a line for each request that failed unexpectedly.
+ */
+export function createDiscovery(
+  source: { readonly current: Snapshot },
+  clock: Clock,
+  notice: (line: string) => void = () => {},
+): ReturnType<Discovery> {
   // The routes of the app contain the base path of its snapshot.
   let current: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
   return (req, res) => {
     const snapshot = source.current;
-    if (current?.snapshot !== snapshot) current = { snapshot, app: discoveryApp(snapshot, clock) };
+    if (current?.snapshot !== snapshot) current = { snapshot, app: discoveryApp(snapshot, clock, notice) };
     current.app(req, res);
   };
-};
+}
 
-function discoveryApp(snapshot: Snapshot, clock: Clock): Express {
+function discoveryApp(snapshot: Snapshot, clock: Clock, notice: (line: string) => void): Express {
   const app = express();
   app.disable('x-powered-by');
   app.enable('strict routing');
@@ -44,13 +51,13 @@ function discoveryApp(snapshot: Snapshot, clock: Clock): Express {
   const belowBasePath = express.Router({ strict: true, caseSensitive: true });
   addResource(belowBasePath, '/', index(snapshot, clock));
   addResource(belowBasePath, '/contracts/:name', contract(snapshot));
-  addResource(belowBasePath, '/guides/:name', guideHandler(snapshot, clock));
+  addResource(belowBasePath, '/guides/:name', guideHandler(snapshot, clock, notice));
 
   app.use(commonHeaders);
   app.use(root);
   app.use(escapeRoute(snapshot.gateway.basePath), belowBasePath);
   app.use((_req, res) => sendProblem(res, 'NOT_FOUND', 'There is no resource at this path.'));
-  app.use(onError);
+  app.use(onError(notice));
   return app;
 }
 
@@ -140,8 +147,7 @@ function escapeRoute(path: string): string {
   return (path || '/').replace(/[{}()[\]+?!:*\\]/g, '\\$&');
 }
 
-const onError: ErrorRequestHandler = (_error, _req, res, _next) => {
-  // Express's default answer contains a stack trace.
-  if (res.headersSent) res.destroy();
-  else sendProblem(res, 'INTERNAL_ERROR', 'The response could not be generated.');
-};
+/** Replaces Express's own error page, which would show a stack trace. */
+function onError(notice: (line: string) => void): ErrorRequestHandler {
+  return (error, req, res, _next) => sendInternalError(res, req, error, notice);
+}

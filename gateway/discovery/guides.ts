@@ -23,7 +23,7 @@ interface ResponseBody {
 }
 
 /** Serves the guides of a snapshot. Each is generated on the first request for it, and then kept. */
-export function guideHandler(snapshot: Snapshot, clock: Clock): RequestHandler {
+export function guideHandler(snapshot: Snapshot, clock: Clock, notice: (line: string) => void): RequestHandler {
   const guides = new Map<string, Promise<RenderedGuide>>();
   return (req, res, next) => {
     const now = clock.now();
@@ -47,7 +47,8 @@ export function guideHandler(snapshot: Snapshot, clock: Clock): RequestHandler {
           res.set({ 'Content-Security-Policy': guidePolicy, 'Referrer-Policy': 'no-referrer' });
           send(res, html, 'text/html; charset=utf-8');
         },
-        () => {
+        (error: unknown) => {
+          notice(`The guide ${key} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
           // The next request tries again.
           guides.delete(key);
           sendProblem(res, 'CONTRACT_UNREADABLE', 'A contract of the guide cannot be read at the moment.');

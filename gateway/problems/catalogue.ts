@@ -187,7 +187,7 @@ export const catalogue = {
     status: 500,
     title: 'The gateway failed',
     proxyError: 'proxy_internal_error',
-    detail: 'A page or an answer could not be created.',
+    detail: 'A page or an answer could not be created. The log has the reason.',
   },
   NO_LEDGER: {
     status: 503,

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { catalogue, type ProblemCode, type ProblemKind } from './catalogue.ts';
 
 /** One occurrence of a problem: its code and details. */
@@ -56,6 +56,21 @@ export function sendProblem(res: ServerResponse, code: ProblemCode, detail: stri
   for (let at = 0; at < fields.length; at += 2) res.setHeader(fields[at] as string, fields[at + 1] as string);
   // Node sends no body in response to HEAD.
   res.end(body);
+}
+
+/** Answers a page or an admin call that failed unexpectedly. `notice` gets the reason. */
+export function sendInternalError(
+  res: ServerResponse,
+  req: IncomingMessage,
+  error: unknown,
+  notice: (line: string) => void,
+): void {
+  // A query may contain secrets.
+  const path = req.url?.split('?', 1)[0] ?? '';
+  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  notice(`${req.method} ${path} failed: ${reason.replace(/\n\s*/g, ' ')}`);
+  if (res.headersSent) res.destroy();
+  else sendProblem(res, 'INTERNAL_ERROR', 'The request failed. The log has the reason.');
 }
 
 /** The text of docs/problems.md. */

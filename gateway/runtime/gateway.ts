@@ -103,6 +103,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         report: (metrics) => serving.report(metrics),
         flush,
         clock,
+        notice,
         usage: ledgerReader,
         traffic,
         exported: () => exporter?.metrics() ?? [],

@@ -29,7 +29,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
   // Loaded by the first request for a discovery page, which usually comes long after the start.
   const discovery: Discovery = (source) =>
-    loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock), notice);
+    loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock, notice), notice);
   const dataPlane = new DataPlane(snapshot, { clock, discovery });
   const { context, draining } = dataPlane;
   const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => files.onRecord(exchange));

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { createAdmin } from '../../gateway/admin/app.ts';
+import type { Operations } from '../../gateway/admin/operations.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 
@@ -15,6 +16,7 @@ export interface IdleSettings {
   readonly loopback?: string;
   /** The address that the request comes from. */
   readonly from?: string;
+  readonly operations?: Partial<Operations>;
 }
 
 /** Operations of an idle gateway. */
@@ -34,13 +36,19 @@ const idle = {
   clock: systemClock,
 };
 
-export async function startIdleAdmin({ ready = true, token, loopback, from }: IdleSettings = {}): Promise<number> {
+export async function startIdleAdmin({
+  ready = true,
+  token,
+  loopback,
+  from,
+  operations,
+}: IdleSettings = {}): Promise<number> {
   const gateway = {
     ...(token !== undefined && { admin_token: token }),
     ...(loopback !== undefined && { admin_loopback: loopback }),
   };
   const current = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, gateway });
-  const listener = createAdmin({ current }, { ready: () => ready }, idle);
+  const listener = createAdmin({ current }, { ready: () => ready }, { ...idle, ...operations });
   const server = createServer((req, res) => {
     if (from !== undefined) Object.defineProperty(req.socket, 'remoteAddress', { value: from });
     listener(req, res);

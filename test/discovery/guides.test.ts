@@ -31,13 +31,15 @@ describe('no guide is served', () => {
   });
 });
 
-it('answers 503 without the path of the file while a contract cannot be read, and recovers', async () => {
+it('answers 503 and reports the file while a contract cannot be read, and recovers', async () => {
   const folder = contractFolder();
-  const served = await serveDiscovery(guided({ folder }));
+  const notices: string[] = [];
+  const served = await serveDiscovery(guided({ folder }), (line) => notices.push(line));
   rmSync(join(folder, 'old.json'));
   const { status, body } = await ask(served, path);
   expect([status, JSON.parse(body)]).toMatchObject([503, { code: 'CONTRACT_UNREADABLE' }]);
   expect(body).not.toContain(folder);
+  expect(notices).toEqual([expect.stringContaining(join(folder, 'old.json'))]);
   guided({ folder });
   expect((await ask(served, path)).status).toBe(200);
 });

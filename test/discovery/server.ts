@@ -68,8 +68,8 @@ export async function serve(listener: RequestListener): Promise<Served> {
 }
 
 /** The discovery handler on a socket, at `now`. */
-export function serveDiscovery(snapshot: Snapshot = snapshotWith()): Promise<Served> {
-  return serve(createDiscovery({ current: snapshot }, { now: () => now }));
+export function serveDiscovery(snapshot: Snapshot = snapshotWith(), notice?: (line: string) => void): Promise<Served> {
+  return serve(createDiscovery({ current: snapshot }, { now: () => now }, notice));
 }
 
 export interface Answer {

@@ -70,7 +70,8 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const claim = claimLedger(snapshot.usage.store);
   if (!claim) warn(sharedLedger(snapshot.usage.store));
   const saveAccepted = acceptedConfigWriter(warn);
-  const notice = (line: string): void => void io.stderr.write(`${line}\n`);
+  // A line may quote a file, a backend or another server.
+  const notice = (line: string): void => void io.stderr.write(`${printable(line)}\n`);
   const { serve, restartWorkers } = workersFor(snapshot.gateway.workers, notice);
   const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
   const edits = new ReloadOnEdits(file, io);
