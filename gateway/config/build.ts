@@ -113,6 +113,8 @@ function gatewayOf(gateway: Draft['gateway'], folder: string): Snapshot['gateway
     workerTimeout: gateway.worker_timeout,
     drain: gateway.drain,
     fastLane: gateway.fast_lane,
+    http2: gateway.http2,
+    h2c: gateway.h2c,
     timeouts: {
       head: gateway.timeouts.head,
       bodyIdle: gateway.timeouts.body_idle,

@@ -136,6 +136,10 @@ export interface GatewaySettings {
   readonly drain: number;
   /** `off`: node:http reads all requests. */
   readonly fastLane: 'auto' | 'off';
+  /** Over TLS. */
+  readonly http2: 'auto' | 'off';
+  /** HTTP/2 without TLS. */
+  readonly h2c: 'on' | 'off';
   /** For connections of clients; 0 means off. */
   readonly timeouts: { readonly head: number; readonly bodyIdle: number; readonly keepAlive: number };
   readonly limits: { readonly head: number; readonly url: number };

@@ -25,10 +25,10 @@ export class ClientResponse {
     this.#onDrain = onDrain;
   }
 
-  /** Sends a 1xx, to HTTP/1.1 only (RFC 9110 §15.2). A 100 is dropped, because the gateway itself answers `Expect`. */
+  /** Sends a 1xx, but not to HTTP/1.0 (RFC 9110 §15.2). A 100 is dropped, because the gateway itself answers `Expect`. */
   sendInformation(head: ResponseHead): void {
     const { req, res } = this.#outbound;
-    if (head.status === 100 || req.httpVersionMinor === 0) return;
+    if (head.status === 100 || req.httpVersion === '1.0') return;
     const plan = { ...this.#outbound.responsePlan(), lifecycle: undefined, hsts: false };
     res.writeInformation(head.status, responseFields(head, plan));
   }
@@ -65,7 +65,7 @@ export class ClientResponse {
 
   end(trailers: readonly string[]): void {
     const { res, req } = this.#outbound;
-    if (trailers.length > 0 && req.httpVersionMinor === 1) res.addTrailers(forwardableTrailers(trailers));
+    if (trailers.length > 0 && req.httpVersion !== '1.0') res.addTrailers(forwardableTrailers(trailers));
     res.end();
     this.#destroyUnlessRead();
   }
@@ -75,7 +75,7 @@ export class ClientResponse {
     const { res, req, stats } = this.#outbound;
     stats.failure = failure;
     // In HTTP/1.0 a closed connection may mean a complete body. Only a reset shows that it is incomplete.
-    if (req.httpVersionMinor === 0 && res.socket) reset(res.socket);
+    if (req.httpVersion === '1.0' && res.socket) reset(res.socket);
     else res.destroy();
   }
 
@@ -97,7 +97,7 @@ export class ClientResponse {
     res.writeHead(head.status, head.reason, fields);
   }
 
-  /** The rest of the response is in memory. The client has `write_idle` to read all of it. */
+  /** The rest of the response is in memory. The client has `write_idle` to read all of it. HTTP/2 watches this itself. */
   #destroyUnlessRead(): void {
     const { res, timeouts } = this.#outbound;
     if (res.writableFinished || (res.socket?.writableLength ?? 0) === 0) return;

@@ -10,14 +10,16 @@ import type { RenderedHead } from './renderedHead.ts';
 import type { ResponsePlan } from './responseFields.ts';
 import type { ServerSpan } from './traceContext.ts';
 
-/** A request of a client. An `IncomingMessage` of node:http has this form; other readers of requests provide the same. */
+/**
+ * A request of a client, in the form of HTTP/1.1. An `IncomingMessage` of node:http has this form; other readers of requests
+ * provide the same.
+ */
 export interface IncomingRequest {
   readonly method?: string | undefined;
   /** The request target, as received. */
   readonly url?: string | undefined;
+  /** `1.0`, `1.1`, or `2` for HTTP/2. Anything else is refused. The parser of HTTP/1.1 accepts `HTTP/2.0` in a request line. */
   readonly httpVersion: string;
-  readonly httpVersionMajor: number;
-  readonly httpVersionMinor: number;
   /** Alternating names and values, as received. */
   readonly rawHeaders: readonly string[];
   readonly socket: Socket;
@@ -37,12 +39,12 @@ export interface IncomingRequest {
 export interface OutgoingResponse {
   readonly headersSent: boolean;
   readonly statusCode: number;
-  /** Null before it may be written, and after it is complete. */
+  /** Null before it may be written, after it is complete, and in HTTP/2, where it shares its connection. */
   readonly socket: Socket | null;
   /** Complete, and accepted by the kernel. */
   readonly writableFinished: boolean;
   readonly destroyed: boolean;
-  /** False: the connection is closed after this response. */
+  /** False: the connection is closed after this response; in HTTP/2, after the streams that are open. */
   shouldKeepAlive: boolean;
   /** `fields`: alternating names and values. The response adds Date, and the fields of its connection. */
   writeHead(status: number, fields: string[]): unknown;
@@ -56,7 +58,7 @@ export interface OutgoingResponse {
   write(text: string, encoding: 'latin1'): boolean;
   addTrailers(trailers: [name: string, value: string][]): void;
   end(text?: string, encoding?: BufferEncoding): unknown;
-  /** Closes the connection. */
+  /** Closes the connection; in HTTP/2, resets the stream. */
   destroy(): unknown;
   /** For a tunnel, which uses the socket itself. */
   detachSocket(socket: Socket): void;

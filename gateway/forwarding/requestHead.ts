@@ -14,7 +14,7 @@ export interface RequestHeadParts {
   readonly traceparent: string;
   /** Undefined: none is sent. */
   readonly tracestate: string | undefined;
-  /** `1.1` or `1.0`: the client's version, for Via (RFC 9110 §7.6.3). */
+  /** `1.1`, `1.0` or `2.0`: the client's version, for Via (RFC 9110 §7.6.3). */
   readonly httpVersion: string;
   readonly peer: Peer;
   /** The prefix that was removed from the path; '' for none. */

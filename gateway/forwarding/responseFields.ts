@@ -18,7 +18,7 @@ export interface ResponsePlan {
   /** Undefined for an active version: the lifecycle fields of the backend are then passed on. */
   readonly lifecycle: LifecycleFields | undefined;
   readonly pseudonym: string;
-  /** Whether trailers can follow: the client speaks HTTP/1.1, and the method is not HEAD. */
+  /** Whether trailers can follow: the client does not speak HTTP/1.0, and the method is not HEAD. */
   readonly trailers: boolean;
   /** Whether to add Strict-Transport-Security, if the backend does not send it. */
   readonly hsts: boolean;

@@ -21,6 +21,8 @@ const startOnlySettings: readonly (readonly [key: string, valueIn: (snapshot: Sn
   ['gateway.admin', ({ gateway }) => gateway.admin],
   ['gateway.workers', ({ gateway }) => gateway.workers],
   ['gateway.fast_lane', ({ gateway }) => gateway.fastLane],
+  ['gateway.http2', ({ gateway }) => gateway.http2],
+  ['gateway.h2c', ({ gateway }) => gateway.h2c],
   ['gateway.tls', ({ gateway: { tls } }) => tls && [tls.cert, tls.key]],
   ['usage.store', ({ usage }) => usage.store],
   ['fleet', ({ fleet }) => fleet],
@@ -38,7 +40,7 @@ function describeSettings(before: Snapshot, after: Snapshot): string[] {
 }
 
 /** The `gateway` settings without those of `startOnlySettings`. */
-function reloadableIn({ listen, admin, workers, fastLane, tls, ...rest }: GatewaySettings): object {
+function reloadableIn({ listen, admin, workers, fastLane, http2, h2c, tls, ...rest }: GatewaySettings): object {
   return { ...rest, hsts: tls?.hsts === true };
 }
 

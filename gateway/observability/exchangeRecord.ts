@@ -48,6 +48,8 @@ export interface ExchangeRecord {
   readonly span?: SpanRecord | undefined;
   /** Of the connection of the client, or as told by a trusted proxy. */
   readonly scheme: 'http' | 'https';
+  /** Whether the client used HTTP/2. */
+  readonly http2?: boolean;
   /** Client address as given by a trusted proxy, else the peer of the connection. */
   readonly address: string;
   /** Alternating names and values, as received. */

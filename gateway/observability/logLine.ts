@@ -30,8 +30,9 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
   const wait = upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`;
   const sizes = `,"bytes_in":${exchange.bytesIn},"bytes_out":${exchange.bytesOut},"retries":${exchange.retries}`;
   const failure = fault === undefined && cause === undefined ? '' : failureOf(fault, cause);
+  const protocol = exchange.http2 ? ',"protocol":"HTTP/2"' : '';
   const ids = `${threeDigits[at - second * 1000]}Z","id":"${id}","trace_id":"${traceId}`;
-  return `${start}${ids}${version}${textField('client', client)}${origin}${shownPath}${shownQuery}${answer}${rounded(exchange.duration)}${wait}${sizes}${failure}}\n`;
+  return `${start}${ids}${version}${textField('client', client)}${origin}${shownPath}${shownQuery}${answer}${rounded(exchange.duration)}${wait}${sizes}${protocol}${failure}}\n`;
 }
 
 /**

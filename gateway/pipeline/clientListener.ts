@@ -7,11 +7,12 @@ import { readKeyPair } from './certificate.ts';
 import type { GatewayContext } from './exchange.ts';
 import { openFastLane } from './fastLane.ts';
 import { handleRequest, handleUpgrade, shouldUpgrade } from './http.ts';
+import { openHttp2 } from './http2/openHttp2.ts';
 import { refuseConnection } from './parserErrors.ts';
 import { currentResponse } from './pipeliningOrder.ts';
 import { allowParserPause, isParserPause } from './readAhead.ts';
 
-/** The HTTP server that clients connect to: the fast lane and node's strict parser, with our own limits and answers. */
+/** The server that clients connect to: HTTP/2, the fast lane and node's strict parser, with our own limits and answers. */
 export function createClientListener(settings: GatewaySettings, context: GatewayContext, ticketKeys?: Buffer): Server {
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => handleRequest(req, res, context);
   const { tls } = settings;
@@ -21,7 +22,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
           ...optionsFor(settings),
           ...readKeyPair(tls),
           ...(ticketKeys && { ticketKeys }),
-          ALPNProtocols: ['http/1.1'],
+          ALPNProtocols: settings.http2 === 'auto' ? ['h2', 'http/1.1'] : ['http/1.1'],
           handshakeTimeout: settings.timeouts.head || 0x7fff_ffff,
         },
         onRequest,
@@ -32,6 +33,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
   server.timeout = longestWriteIdle(context.active.snapshot);
   allowParserPause(server);
   if (settings.fastLane === 'auto') openFastLane(server, context);
+  if (tls ? settings.http2 === 'auto' : settings.h2c === 'on') openHttp2(server, settings, context);
   return server
     .on('checkContinue', (req, res) => handleRequest(req, res, context, true))
     .on('checkExpectation', onRequest)

@@ -135,7 +135,7 @@ export class Exchange implements Outbound, InFlight {
       id: this.id,
       traceparent: span ? traceparentOfAttempt(traceparent, span, this.stats.retries + 1) : traceparent,
       tracestate: this.tracestate,
-      httpVersion: this.req.httpVersion,
+      httpVersion: this.req.httpVersion === '2' ? '2.0' : this.req.httpVersion,
       peer: this.peer,
       removedPrefix: this.activeVersion?.removedPrefix ?? '',
       pseudonym: this.context.pseudonym,
@@ -202,7 +202,7 @@ export class Exchange implements Outbound, InFlight {
       authorities: { target: this.target.authority, client: this.host, public: activeVersion?.publicAuthority ?? '' },
       lifecycle: this.lifecycle,
       pseudonym: this.context.pseudonym,
-      trailers: this.req.httpVersionMinor === 1 && this.method !== 'HEAD',
+      trailers: this.req.httpVersion !== '1.0' && this.method !== 'HEAD',
       hsts: this.peer.hsts,
     };
   }

@@ -100,6 +100,9 @@ class LaneConnection implements LaneOwner, Timed {
     this.deadline = deadlineIn(headersTimeout);
     lane.connections.add(this);
     watchDeadline(this);
+    // Read before, to find out whether the client speaks HTTP/2. With `data` events, the socket emits these bytes itself.
+    const early: Buffer | null = this.socket === accepted ? null : accepted.read();
+    if (early) this.#onData(early);
   }
 
   /** Between two requests. As in node:http, a connection is not idle before its first request. */

@@ -8,6 +8,7 @@ import type { Problem } from '../problems/problem.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { answerEmpty, answerProblem, overloaded } from './answer.ts';
 import { Exchange, type GatewayContext, type StepOutcome } from './exchange.ts';
+import { relayDiscovery } from './http2/relayDiscovery.ts';
 import { afterEarlierResponses, runInOrder } from './pipeliningOrder.ts';
 import { endExchange } from './record.ts';
 import { runSteps } from './steps.ts';
@@ -96,15 +97,18 @@ function applyOutcome(exchange: Exchange, outcome: StepOutcome): void {
 }
 
 function discover({ req, res, context, hasBody, closing }: Exchange): void {
-  if (!(req instanceof http.IncomingMessage && res instanceof http.ServerResponse))
-    throw new Error('Express needs node:http');
+  if (!context.discovery) return;
+  if (!(req instanceof http.IncomingMessage && res instanceof http.ServerResponse)) {
+    relayDiscovery(req, res, context.discovery);
+    return;
+  }
   if (hasBody) {
     // Discovery does not read the body. Close the connection instead of waiting for its end.
     res.setHeader('Connection', 'close');
     lingerAfter(res);
   }
   if (closing) res.shouldKeepAlive = false;
-  context.discovery?.(req, res);
+  context.discovery(req, res);
 }
 
 /** Queues a request for `limits.queue` at most. It runs the steps again when there is room, and does not wait twice. */

@@ -29,8 +29,6 @@ type DataListener = (chunk: Buffer) => void;
 /** A request of the fast lane: what the pipeline uses of an `IncomingMessage`, without its streams. */
 export class LaneRequest implements IncomingRequest {
   readonly httpVersion = '1.1';
-  readonly httpVersionMajor = 1;
-  readonly httpVersionMinor = 1;
   readonly method: string;
   readonly url: string;
   readonly rawHeaders: readonly string[];

@@ -49,6 +49,7 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
     traceId: traceIdOf(exchange.traceparent),
     span: exchange.span && spanOf(exchange, exchange.span),
     scheme: exchange.peer.scheme,
+    http2: req.httpVersion === '2',
     address: exchange.clientAddress,
     rawHeaders: req.rawHeaders,
     counted: exchange.counted,

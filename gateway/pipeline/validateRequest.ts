@@ -1,11 +1,15 @@
 import { isAuthority } from '../http1/grammar.ts';
 import type { Problem } from '../problems/problem.ts';
 import { parseRequestTarget } from '../routing/requestTarget.ts';
+import { http } from '../shared/builtinHttp.ts';
 import type { Exchange, StepOutcome } from './exchange.ts';
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 // Far more than any client sends, and few enough for loops over them.
 const maxFields = 1000;
+const supportedVersions = new Set(['1.1', '1.0', '2']);
+// The parser of HTTP/1.1 refuses other methods itself.
+const knownMethods = new Set(http.METHODS);
 
 /** Parses the request target (RFC 9112 §3.2), and refuses what another server might read differently. */
 export function parseTarget(exchange: Exchange): StepOutcome | undefined {
@@ -36,11 +40,11 @@ export function checkMessage(exchange: Exchange): StepOutcome | undefined {
 function messageProblem({ req, fields, active, upgrade }: Exchange): Problem | undefined {
   const { limits } = active.snapshot.gateway;
   const urlLength = (req.url as string).length;
-  if (req.httpVersionMajor !== 1 || req.httpVersionMinor > 1) return { code: 'HTTP_VERSION_UNSUPPORTED' };
+  if (!supportedVersions.has(req.httpVersion)) return { code: 'HTTP_VERSION_UNSUPPORTED' };
   if (urlLength > limits.url) return { code: 'TARGET_TOO_LONG' };
   if (fields.size + urlLength > limits.head || fields.count > maxFields) return { code: 'HEAD_TOO_LARGE' };
   // RFC 9112 §3.2: exactly one; in HTTP/1.0 it may be missing.
-  if (fields.hostCount !== 1 && !(fields.hostCount === 0 && req.httpVersionMinor === 0)) {
+  if (fields.hostCount !== 1 && !(fields.hostCount === 0 && req.httpVersion === '1.0')) {
     return { code: 'BAD_REQUEST', detail: 'A request has exactly one Host field.' };
   }
   if (fields.hostCount === 1 && !isAuthority(fields.host)) {
@@ -49,7 +53,7 @@ function messageProblem({ req, fields, active, upgrade }: Exchange): Problem | u
   const transferEncoding = fields.transferEncoding?.toLowerCase();
   if (transferEncoding !== undefined) {
     // RFC 9112 §6.1: in HTTP/1.0, or together with Content-Length, the framing is ambiguous.
-    if (req.httpVersionMinor === 0 || fields.contentLength !== undefined || upgrade) {
+    if (req.httpVersion === '1.0' || fields.contentLength !== undefined || upgrade) {
       return {
         code: 'BAD_REQUEST',
         detail: 'Transfer-Encoding is not allowed in HTTP/1.0, with Content-Length or in an upgrade.',
@@ -62,14 +66,17 @@ function messageProblem({ req, fields, active, upgrade }: Exchange): Problem | u
   if (fields.contentLength !== undefined && !/^[0-9]+$/.test(fields.contentLength)) {
     return { code: 'BAD_REQUEST', detail: 'Content-Length is not one number.' };
   }
-  if (fields.expect !== undefined && req.httpVersionMinor === 1 && fields.expect.toLowerCase() !== '100-continue') {
+  if (fields.expect !== undefined && req.httpVersion !== '1.0' && fields.expect.toLowerCase() !== '100-continue') {
     return { code: 'EXPECTATION_FAILED' };
   }
   return undefined;
 }
 
 /** CONNECT would make the gateway an open proxy, and TRACE would return fields that scripts must not read. */
-export function refuseMethods({ method }: Exchange): StepOutcome | undefined {
+export function refuseMethods({ method, req }: Exchange): StepOutcome | undefined {
+  if (req.httpVersion === '2' && !knownMethods.has(method)) {
+    return { kind: 'problem', problem: { code: 'METHOD_NOT_IMPLEMENTED' } };
+  }
   if (method !== 'CONNECT' && method !== 'TRACE') return undefined;
   return { kind: 'problem', problem: { code: 'METHOD_NOT_ALLOWED', fields: ['Allow', allowedMethods] }, closes: true };
 }

@@ -27,7 +27,7 @@ export const catalogue = {
     status: 400,
     title: 'Malformed request',
     proxyError: 'http_request_error',
-    detail: 'The message is not valid HTTP/1.1, or can be read in two ways.',
+    detail: 'The message is not valid HTTP, or can be read in two ways.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
@@ -76,7 +76,7 @@ export const catalogue = {
     status: 505,
     title: 'HTTP version not supported',
     proxyError: 'http_request_denied',
-    detail: 'This port serves HTTP/1.1 and HTTP/1.0 only.',
+    detail: 'This version of HTTP is not served here.',
   },
   LOOP: {
     status: 508,

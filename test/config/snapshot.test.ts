@@ -63,6 +63,8 @@ it('has the defaults that the documentation names', () => {
     workerTimeout: 30_000,
     drain: 30_000,
     fastLane: 'auto',
+    http2: 'auto',
+    h2c: 'off',
     timeouts: { head: 10_000, bodyIdle: 30_000, keepAlive: 65_000 },
     limits: { head: 16_384, url: 8192 },
     tls: undefined,

@@ -44,6 +44,8 @@ it.each<[string, object, object, string[]]>([
   ['gateway.listen', {}, { gateway: { listen: '127.0.0.1:8081' } }, ['gateway.listen: applied at the next start']],
   ['gateway.admin', {}, { gateway: { admin: '127.0.0.1:9902' } }, ['gateway.admin: applied at the next start']],
   ['gateway.fast_lane', {}, { gateway: { fast_lane: 'off' } }, ['gateway.fast_lane: applied at the next start']],
+  ['gateway.http2', {}, { gateway: { http2: 'off' } }, ['gateway.http2: applied at the next start']],
+  ['gateway.h2c', {}, { gateway: { h2c: 'on' } }, ['gateway.h2c: applied at the next start']],
   ['gateway.workers', {}, { gateway: { workers: 2 } }, ['gateway.workers: applied at the next start']],
   ['gateway.tls', {}, { gateway: { tls: { cert, key } } }, ['gateway.tls: applied at the next start']],
   [

@@ -57,6 +57,14 @@ export const gateway = section({
     .describe(
       'auto: plain requests are read by a small parser of the gateway, all others by the parser of Node.js. off: all are read by the parser of Node.js.',
     ),
+  http2: oneOf(['auto', 'off'])
+    .prefault('auto')
+    .describe('auto: clients with TLS can use HTTP/2, which ALPN selects. off: HTTP/1.1 only.'),
+  h2c: oneOf(['on', 'off'])
+    .prefault('off')
+    .describe(
+      'on: clients without TLS can use HTTP/2 with prior knowledge. The first bytes of a connection select the protocol. For a proxy in front that speaks HTTP/2. With `tls` it has no effect.',
+    ),
   timeouts: timeouts.prefault({}).describe('Timeouts of client connections.'),
   limits: limits.prefault({}).describe('Limits that apply before the version of a request is known.'),
   tls: tls.optional().describe('TLS for clients.'),

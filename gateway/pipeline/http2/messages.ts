@@ -1,0 +1,244 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { IncomingRequest, OutgoingResponse } from '../../forwarding/outbound.ts';
+import { lowerCased } from '../../http1/grammar.ts';
+import type { TranslatedHead } from './requestHead.ts';
+
+// Error codes of RFC 9113 §7.
+const noError = 0;
+const internalError = 2;
+
+type Listener = ((chunk: Buffer) => void) & (() => void);
+
+/** A request of HTTP/2. Flow control is the back-pressure: a window is opened again when its bytes are read here. */
+export class Http2Request implements IncomingRequest {
+  readonly httpVersion = '2';
+  readonly method: string;
+  readonly url: string;
+  readonly rawHeaders: readonly string[];
+  readonly socket: Socket;
+  readonly #stream: ServerHttp2Stream;
+
+  constructor(stream: ServerHttp2Stream, { method, target, fields }: TranslatedHead, socket: Socket) {
+    this.#stream = stream;
+    this.method = method;
+    this.url = target;
+    this.rawHeaders = fields;
+    this.socket = socket;
+  }
+
+  get complete(): boolean {
+    return isComplete(this.#stream);
+  }
+
+  on(event: 'data' | 'end', listener: Listener): this {
+    this.#stream.on(event, listener);
+    return this;
+  }
+
+  off(event: 'data' | 'end', listener: Listener): this {
+    this.#stream.off(event, listener);
+    return this;
+  }
+
+  pause(): this {
+    this.#stream.pause();
+    return this;
+  }
+
+  resume(): this {
+    this.#stream.resume();
+    return this;
+  }
+}
+
+/** Whether the client has sent END_STREAM, or nothing more can arrive. */
+function isComplete(stream: ServerHttp2Stream): boolean {
+  return stream.endAfterHeaders || stream.readableEnded || stream.destroyed || stream.state.remoteClose === 1;
+}
+
+/** The connection of a stream. */
+export interface StreamOwner {
+  /** The gateway stops: the client is told to send its next requests on another connection. */
+  announceEnd(): void;
+  onResponseClosed(response: Http2Response): void;
+}
+
+/** A response of HTTP/2. Its head is sent with the first bytes of the body, or with its end. */
+export class Http2Response implements OutgoingResponse {
+  /** Null, because nothing may close or reset the connection because of one response. */
+  readonly socket = null;
+  headersSent = false;
+  statusCode = 200;
+  destroyed = false;
+  shouldKeepAlive = true;
+  /** Its index in the list of its connection. */
+  index = -1;
+  /** When the connection first saw that the response is complete here, and not sent yet; by `performance.now()`. */
+  unsentSince: number | undefined;
+  readonly #stream: ServerHttp2Stream;
+  readonly #owner: StreamOwner;
+  /** The head, until it is sent. */
+  #fields: readonly string[] | undefined;
+  #length: OutgoingHttpHeaders['content-length'];
+  #trailers: OutgoingHttpHeaders | undefined;
+  #ended = false;
+  readonly #onClose: (() => void)[] = [];
+
+  constructor(stream: ServerHttp2Stream, owner: StreamOwner) {
+    this.#stream = stream;
+    this.#owner = owner;
+    stream.on('close', () => this.emit('close'));
+  }
+
+  get writableFinished(): boolean {
+    return this.#ended && this.#stream.writableFinished;
+  }
+
+  /** Everything is written here, but the client has not read it. */
+  get isUnsent(): boolean {
+    return this.#ended && !this.destroyed;
+  }
+
+  writeHead(status: number, reasonOrFields: string | string[], given?: string[]): this {
+    // HTTP/2 has no reason phrase (RFC 9113 §8.3.2).
+    this.#fields = typeof reasonOrFields === 'string' ? (given ?? []) : reasonOrFields;
+    this.statusCode = status;
+    this.headersSent = true;
+    if (!this.shouldKeepAlive) this.#owner.announceEnd();
+    return this;
+  }
+
+  writeContinue(): void {
+    this.writeInformation(100, []);
+  }
+
+  writeInformation(status: number, fields: readonly string[]): void {
+    if (this.headersSent || !this.#isOpen) return;
+    this.#send(() => this.#stream.additionalHeaders(groupedFields(fields, status)));
+  }
+
+  write(chunk: Buffer | string, _encoding?: 'latin1'): boolean {
+    // The stream is reset. Its close is the end of the exchange.
+    if (this.#ended || !this.#isOpen) return true;
+    this.#sendHead(false);
+    if (chunk.length === 0 || !this.#stream.writable) return true;
+    return typeof chunk === 'string' ? this.#stream.write(chunk, 'latin1') : this.#stream.write(chunk);
+  }
+
+  addTrailers(trailers: readonly [name: string, value: string][]): void {
+    if (trailers.length > 0) this.#trailers = groupedFields(trailers.flat());
+  }
+
+  end(text = '', encoding: BufferEncoding = 'utf8'): void {
+    if (this.#ended || !this.#isOpen) return;
+    this.#ended = true;
+    this.#sendHead(text === '');
+    const stream = this.#stream;
+    // The response has no body, so its head has END_STREAM.
+    if (!stream.writable) this.#discardRest();
+    else if (text === '') stream.end();
+    else stream.end(text, encoding);
+  }
+
+  /** Resets the stream, so that the client never takes an incomplete body for a complete one. */
+  destroy(): void {
+    this.#stream.close(internalError);
+  }
+
+  detachSocket(): void {
+    throw new Error('a stream of HTTP/2 has no socket of its own');
+  }
+
+  getHeader(name: string): string | number | undefined {
+    return name === 'content-length' ? this.#length : undefined;
+  }
+
+  appendHeader(): void {
+    throw new Error('no application sets fields of this response');
+  }
+
+  on(event: 'drain' | 'close', listener: () => void): this {
+    if (event === 'drain') this.#stream.on('drain', listener);
+    else this.#onClose.push(listener);
+    return this;
+  }
+
+  once(event: 'close', listener: () => void): this {
+    return this.on(event, listener);
+  }
+
+  emit(_event: 'close'): boolean {
+    if (this.destroyed) return false;
+    this.destroyed = true;
+    for (const listener of this.#onClose) listener.call(this);
+    this.#owner.onResponseClosed(this);
+    return true;
+  }
+
+  get #isOpen(): boolean {
+    return !this.#stream.closed && !this.#stream.destroyed;
+  }
+
+  /** Sends the head, if it is not sent yet. `isWhole`: no body follows. */
+  #sendHead(isWhole: boolean): void {
+    const fields = this.#fields;
+    if (fields === undefined) return;
+    this.#fields = undefined;
+    const headers = groupedFields(fields, this.statusCode);
+    this.#length = headers['content-length'];
+    const stream = this.#stream;
+    // Also without trailers: a stream that is reset sends what was written first. With this option, END_STREAM is not a part
+    // of it, so an incomplete body never looks complete.
+    const waitForTrailers = !this.#ended || this.#trailers !== undefined || !isComplete(stream);
+    if (waitForTrailers) stream.once('wantTrailers', this.#sendEnd);
+    this.#send(() => stream.respond(headers, { endStream: isWhole && !waitForTrailers, waitForTrailers }));
+  }
+
+  /** Everything is sent but END_STREAM. */
+  readonly #sendEnd = (): void => {
+    const stream = this.#stream;
+    this.#send(() => stream.sendTrailers(this.#trailers ?? {}));
+    this.#discardRest();
+  };
+
+  /** Tells the client to stop sending its body, if it still does (RFC 9113 §8.1). */
+  #discardRest(): void {
+    const stream = this.#stream;
+    if (isComplete(stream)) return;
+    stream.resume();
+    // node:http2 sends trailers and END_STREAM in the next turn.
+    setImmediate(() => stream.close(noError));
+  }
+
+  /** node:http2 throws if it does not accept a field. The stream is reset then. */
+  #send(send: () => void): void {
+    try {
+      send();
+    } catch {
+      this.destroy();
+    }
+  }
+}
+
+// RFC 9113 §8.2.2. The gateway itself sets `Connection`, which HTTP/1.1 needs.
+const connectionSpecific = new Set(
+  'connection keep-alive proxy-connection transfer-encoding upgrade http2-settings te'.split(' '),
+);
+
+/** In the form of node:http2, in the order of the first field of each name. `status`: undefined in trailers. */
+function groupedFields(fields: readonly string[], status?: number): OutgoingHttpHeaders {
+  const grouped: OutgoingHttpHeaders = Object.create(null);
+  if (status !== undefined) grouped[':status'] = status;
+  for (let at = 0; at < fields.length; at += 2) {
+    const name = lowerCased(fields[at] as string);
+    const value = fields[at + 1] as string;
+    if (connectionSpecific.has(name)) continue;
+    const before = grouped[name];
+    if (before === undefined) grouped[name] = value;
+    else if (Array.isArray(before)) before.push(value);
+    else grouped[name] = [String(before), value];
+  }
+  return grouped;
+}
