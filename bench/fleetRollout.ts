@@ -48,6 +48,8 @@ try {
 
   const start = usage(gateways);
   const loads = load(seconds);
+  // The CPU time of wrk can be read only while it runs.
+  const ending = sleep((seconds - 1) * 1000).then(() => usage(gateways));
   let slowest = 0;
   for (let change = 1; change <= changes; change += 1) {
     const begin = performance.now();
@@ -55,10 +57,9 @@ try {
     slowest = Math.max(slowest, performance.now() - begin);
     await sleep(Math.max(0, start.at + (change - 0.5) * secondsPerChange * 1000 - performance.now()));
   }
-  // The CPU time of wrk can be read only while it runs.
-  const end = usage(gateways);
-  if (end.at - start.at > seconds * 1000)
+  if (performance.now() - start.at > seconds * 1000)
     console.log('The changes took longer than the load: the machine is too busy.');
+  const end = await ending;
   const reports = await Promise.all(loads);
   console.log(
     `${generator} on ${cpus().length} cores: ${sumOf(reports, (one) => one.requests / one.seconds).toFixed(0)} of ${rate} requests/s for ${seconds} s,`,

@@ -32,7 +32,7 @@ export async function maintainStore(store: Transactions, now: number, settings: 
     await alone(store, (sql) => deleteFormer(sql, settings.retention)),
     await unlessRead(alone(store, (sql) => deleteOld(sql, now, settings.retention))),
     await sortPartitions(store, now),
-    await alone(store, (sql) => analyze(sql, now)),
+    await analyze(store, now),
   ];
   return done.every(Boolean);
 }
@@ -113,12 +113,21 @@ async function readMeta(sql: Sql): Promise<ReadonlyMap<string, number>> {
   return new Map(meta.map(({ key, value }) => [key, Number(value)]));
 }
 
-/** Once a day, and after partitions were sorted. Autovacuum analyzes partitions, but not the tables that they belong to. */
-async function analyze(sql: Sql, now: number): Promise<void> {
+/**
+ * Once a day, and after partitions were sorted. Autovacuum analyzes partitions, but not the tables that they belong to.
+ * @returns false if another gateway maintains the store
+ */
+async function analyze(store: Transactions, now: number): Promise<boolean> {
   const today = spanAt('day', now);
-  if ((await readMeta(sql)).get('analyzed') === today) return;
-  for (const { name } of sumTables) await sql.query(`ANALYZE ${schemaName}.${name}`);
-  await setMeta(sql, 'analyzed', String(today));
+  let isDue = false;
+  const isAlone = await alone(store, async (sql) => {
+    isDue = (await readMeta(sql)).get('analyzed') !== today;
+  });
+  if (!isDue) return isAlone;
+  // In one transaction for each table, because a new partition waits for that transaction.
+  for (const { name } of sumTables)
+    if (!(await alone(store, (sql) => sql.query(`ANALYZE ${schemaName}.${name}`)))) return false;
+  return alone(store, (sql) => setMeta(sql, 'analyzed', String(today)));
 }
 
 /**
