@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { snapshotFrom } from '../../gateway/config/load.ts';
-import { FleetView } from '../../gateway/fleet/fleetView.ts';
-import { CallQuestions } from '../../gateway/fleet/questions.ts';
 import { type CountedCalls, countingNotes, UnsentCounts, unsentCalls } from '../../gateway/fleet/unsent.ts';
-import { eventually } from '../support/eventually.ts';
 import { row } from '../support/ledgerWith.ts';
 import { gatewayRow } from './gatewayRow.ts';
 
@@ -88,66 +84,6 @@ describe('calls before a question', () => {
       expect(texts({ ...answered, unsent: { v1: read.at - 1 } }, skewMs)).toHaveLength(1);
       expect(texts({ ...answered, unsent: { v1: read.at } }, skewMs)).toEqual([]);
     }
-  });
-});
-
-describe('the questions of a gateway', () => {
-  const { fleet: settings } = snapshotFrom({
-    routes: { '/v1': 'http://127.0.0.1:1' },
-    fleet: { store: 'postgres://x/y' },
-  });
-  const report = { versions: [], workers: [] };
-
-  function questionsWith(view: FleetView, beat: () => Promise<boolean>, unsent = new UnsentCounts()) {
-    if (settings === undefined) throw new Error('the snapshot has no fleet');
-    return new CallQuestions({ settings, release: '1.0.0', view, unsent, self: () => 'me', beat });
-  }
-
-  it('have different ids, also if they are asked at the same time', () => {
-    const view = new FleetView(10_000, () => 0);
-    view.update({ now, rows: [], unheard: [] });
-    const questions = questionsWith(view, async () => true);
-    const [first, second] = [questions.question(), questions.question()];
-    expect([first.id, second.id]).toEqual([now, now + 1]);
-    expect(questions.asks).toBeUndefined();
-  });
-
-  it('stay in the row after the wait, so that the others still report their answers', async () => {
-    const questions = questionsWith(new FleetView(10_000), async () => true);
-    const [first, second] = [questions.question(), questions.question()];
-    await questions.settle([], async () => report, second);
-    await questions.settle([], async () => report, first);
-    expect(questions.asks).toBe(second.id);
-  });
-
-  it('count the calls of an earlier run from five seconds before their batch was written', () => {
-    const unsent = new UnsentCounts();
-    unsent.onOutbox({ epoch: 7, oldest: { epoch: 6, seq: 1 }, newest: { epoch: 6, seq: 1 }, since: now }, true);
-    const view = new FleetView(10_000);
-    const questions = questionsWith(view, async () => true, unsent);
-    expect(questions.counted(report, now).all).toBe(now - 5_000);
-  });
-
-  it('are reported as read only by reports from after that, and a heartbeat that fails is not an error', async () => {
-    const view = new FleetView(10_000);
-    view.update({ now, rows: [gatewayRow('gw-2', now, { asks: 5 })], unheard: [] });
-    let beats = 0;
-    const questions = questionsWith(view, async () => {
-      beats += 1;
-      throw new Error('the report has failed');
-    });
-    const before = Date.now() - 1;
-    questions.onRows(async () => {});
-    await eventually(() => expect(beats).toBe(1));
-    expect(questions.counted(report, before).answers).toEqual({});
-    const answers = { 'id-of-gw-2': { id: 5, at: expect.any(Number) } };
-    expect(questions.counted(report, Date.now() + 1).answers).toEqual(answers);
-    // It is answered once.
-    questions.onRows(async () => {});
-    view.update({ now, rows: [gatewayRow('gw-2', now)], unheard: [] });
-    questions.onRows(async () => {});
-    expect(questions.counted(report, Date.now() + 1).answers).toEqual({});
-    expect(beats).toBe(1);
   });
 });
 
