@@ -65,13 +65,14 @@ export class Attempts {
   }
 
   #send(connection: Connection): void {
-    const { target, head, hasBody, method, timeouts, stats, span } = this.#outbound;
+    const { req, target, head, hasBody, method, timeouts, stats, span } = this.#outbound;
     target.inFlight += 1;
     this.#count += 1;
     this.connection = connection;
     stats.sentAt = performance.now();
     if (span) this.#beginRecord(span);
-    connection.send(this.#handler, head, !hasBody, method !== 'HEAD', timeouts.firstByte);
+    const text = req.wholeBody ? head + req.wholeBody : head;
+    connection.send(this.#handler, text, !hasBody, method !== 'HEAD', timeouts.firstByte);
   }
 
   #beginRecord(span: ServerSpan): void {

@@ -60,8 +60,13 @@ export class Forwarding implements ResponseHandler {
   }
 
   onConnected(): void {
-    const { res, hasBody, expectsContinue } = this.#outbound;
+    const { req, res, hasBody, expectsContinue, stats } = this.#outbound;
     this.#attempts.onConnected();
+    if (req.wholeBody) {
+      stats.bytesIn = req.wholeBody.length;
+      this.#attempts.connection.requestComplete();
+      return;
+    }
     // The body is not read before there is a connection: until then another target may be tried.
     if (!hasBody || this.#body) return;
     if (expectsContinue) res.writeContinue();

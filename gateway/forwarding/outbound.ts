@@ -25,6 +25,8 @@ export interface IncomingRequest {
   readonly socket: Socket;
   /** The whole body has been received, although not all of it may have been read here. */
   readonly complete: boolean;
+  /** The whole body as latin1 text, if it arrived together with the head. There are no events for it. */
+  readonly wholeBody?: string | undefined;
   /** The body is read as soon as there is a listener for `data`. */
   on(event: 'data', listener: (chunk: Buffer) => void): this;
   on(event: 'end', listener: () => void): this;

@@ -17,6 +17,9 @@ const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 // detects that the client has disconnected.
 const maxFollowing = 64 * 1024;
 
+// A body up to this size that arrives with its head is sent with its head, in one write. Node copies longer text once more.
+const maxWholeBody = 8 * 1024;
+
 // Longer than announced, so that the connection is not closed while the next request is on its way. As in node:http.
 const keepAliveGraceMs = 1000;
 
@@ -197,9 +200,12 @@ class LaneConnection implements LaneOwner, Timed {
       this.#leave(Buffer.from(buffer.subarray(0, length)));
       return;
     }
-    const request = new LaneRequest(head, this);
+    const { headLength, contentLength } = head;
+    const arrived = length - headLength;
+    const isWhole = arrived === contentLength && arrived <= maxWholeBody;
+    const request = new LaneRequest(head, this, isWhole ? buffer.toString('latin1', headLength, length) : undefined);
     const response = new LaneResponse(request, this);
-    if (length > head.headLength) request.receive(Buffer.from(buffer.subarray(head.headLength, length)));
+    if (!isWhole && arrived > 0) request.receive(Buffer.from(buffer.subarray(headLength, length)));
     if (this.socket.timeout) this.socket.setTimeout(0);
     this.#used = true;
     this.deadline = Number.POSITIVE_INFINITY;

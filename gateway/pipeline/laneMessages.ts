@@ -33,6 +33,7 @@ export class LaneRequest implements IncomingRequest {
   readonly url: string;
   readonly rawHeaders: readonly string[];
   readonly socket: Socket;
+  readonly wholeBody: string | undefined;
   /** How many bytes of the body have not been received yet. */
   missing: number;
   readonly #owner: LaneOwner;
@@ -43,11 +44,12 @@ export class LaneRequest implements IncomingRequest {
   #onData: DataListener | undefined;
   #onEnd: (() => void) | undefined;
 
-  constructor({ method, target, fields, contentLength }: PlainRequest, owner: LaneOwner) {
+  constructor({ method, target, fields, contentLength }: PlainRequest, owner: LaneOwner, wholeBody?: string) {
     this.method = method;
     this.url = target;
     this.rawHeaders = fields;
-    this.missing = contentLength;
+    this.wholeBody = wholeBody;
+    this.missing = wholeBody === undefined ? contentLength : 0;
     this.socket = owner.socket;
     this.#owner = owner;
   }
@@ -248,7 +250,6 @@ export class LaneResponse implements OutgoingResponse {
 
   on(event: 'drain' | 'close', listener: () => void): this {
     if (event === 'drain') this.#onDrain = listener;
-    // Nearly always the only one.
     else if (!this.#onClose) this.#onClose = [listener];
     else this.#onClose.push(listener);
     return this;

@@ -151,6 +151,44 @@ it('records bytes, status and an early end of the client', async () => {
   expect(records[1]).toMatchObject({ status: 499, served: false, fault: 'client', cause: 'the client left' });
 });
 
+it.each([1, 300, 8_192, 8_193])('forwards a body of %i bytes that arrives with its head', async (size) => {
+  // All byte values.
+  const body = String.fromCharCode(...Array.from({ length: size }, (_, at) => (at * 7 + (at >> 8)) & 0xff));
+  const { port, records } = await start(({ body: received }) => answer(200, received));
+  const client = await connectTo(port);
+  for (let count = 0; count < 3; count += 1) {
+    client.send(post('/v1/a', body));
+    expect((await client.response('POST')).body).toBe(body);
+  }
+  await eventually(() => expect(records.map(({ bytesIn }) => bytesIn)).toEqual([size, size, size]));
+});
+
+it('sends a body that arrived with its head to the next target if the first one cannot be reached', async () => {
+  const open = await startBackend(({ body }) => answer(200, body));
+  const { port, records } = await start(
+    ok,
+    {},
+    { upstream: ['http://127.0.0.1:1', open.url], retries: { attempts: 2 } },
+  );
+  const client = await connectTo(port);
+  for (let count = 0; count < 4; count += 1) {
+    client.send(post('/v1/a', 'abc'));
+    expect((await client.response('POST')).body).toBe('abc');
+  }
+  await eventually(() => expect(records.map(({ bytesIn }) => bytesIn)).toEqual([3, 3, 3, 3]));
+  expect(records.some(({ retries: count }) => count === 1)).toBe(true);
+});
+
+it('keeps the connection open if a body that arrived with its head could not be sent', async () => {
+  const { port, records } = await start(ok, {}, { upstream: 'http://127.0.0.1:1' });
+  const client = await connectTo(port);
+  for (let count = 0; count < 2; count += 1) {
+    client.send(post('/v1/a', 'abc'));
+    expectProblem(await client.response('POST'), 502);
+  }
+  await eventually(() => expect(records.map(({ bytesIn }) => bytesIn)).toEqual([0, 0]));
+});
+
 it('records that a client has left although bytes wait behind its request', async () => {
   const never = Promise.withResolvers<void>();
   const { port, records } = await start([{ wait: never.promise }]);
