@@ -119,10 +119,6 @@ class LaneConnection implements LaneOwner, Timed {
     return `Connection: keep-alive\r\n${hint}`;
   }
 
-  get isSecure(): boolean {
-    return 'encrypted' in this.socket;
-  }
-
   onWriteWaits(): void {
     if (!this.socket.timeout) this.socket.setTimeout(this.#lane.server.timeout);
   }

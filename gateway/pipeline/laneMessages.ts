@@ -11,8 +11,6 @@ export interface LaneOwner {
   readonly socket: Socket;
   /** The fields that keep the connection open after a response, as text. */
   readonly keepAliveFields: string;
-  /** With TLS, the socket accepts no bytes before they are encrypted. */
-  readonly isSecure: boolean;
   /** Reading may have stopped because the body was not read. */
   resumeReading(): void;
   /** The kernel has not accepted all that was written: the client reads too slowly. */
@@ -217,7 +215,8 @@ export class LaneResponse implements OutgoingResponse {
       if (body !== '') last += `${body.length.toString(16)}\r\n${body}\r\n`;
       last += `0\r\n${this.#trailers}\r\n`;
     } else if (!this.#bodiless) last += body;
-    if (last !== '' && !this.#owner.isSecure) {
+    // With TLS, the kernel gets the bytes only after they are encrypted.
+    if (last !== '' && !('encrypted' in socket)) {
       socket.write(last, 'latin1');
       last = '';
     }
