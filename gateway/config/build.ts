@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
 import { isUnusable } from './contracts.ts';
+import { routeEndsOf } from './rules/lifecycle.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { sampleIn } from './rules/telemetry.ts';
 import type { Draft } from './schema.ts';
@@ -68,6 +69,7 @@ function versionOf({ key, name, major, route }: RouteEntry, { draft, source, con
     info: route.info,
     guide: route.guide,
     moved: new PathTable(Object.entries(route.moved ?? {})),
+    ends: routeEndsOf(route, isUnusable(contract) ? undefined : contract),
     contract: isUnusable(contract) ? undefined : contract,
     timeouts: {
       connect: timeouts.connect,

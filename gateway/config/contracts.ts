@@ -3,7 +3,8 @@ import { PathTable } from '../shared/pathTable.ts';
 import { withoutVersion } from '../shared/pathTemplate.ts';
 import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
 import type { ReferencedFiles } from './referencedFiles.ts';
-import type { Contract, Snapshot } from './snapshot.ts';
+import { instant } from './schema/units.ts';
+import type { Contract, ContractEnd, Snapshot } from './snapshot.ts';
 
 const maxParsed = 32;
 
@@ -13,10 +14,13 @@ export interface UnusableContract {
   readonly remedy: string;
 }
 
-/** Path tables by the content of their contracts, so that an unchanged contract is not parsed again. */
+/** What is kept of a contract. */
+type ParsedContract = Pick<Contract, 'paths' | 'ends'>;
+
+/** Contracts by their content, so that an unchanged contract is not parsed again. */
 export class ParsedContracts {
   readonly #onParse: (file: string) => void;
-  readonly #byContent = new Map<string, PathTable<true> | UnusableContract>();
+  readonly #byContent = new Map<string, ParsedContract | UnusableContract>();
 
   /** `onParse` is called with each file before it is parsed. */
   constructor(onParse: (file: string) => void = () => {}) {
@@ -25,29 +29,29 @@ export class ParsedContracts {
 
   /** Adds the contracts of a snapshot. */
   add({ byMajor }: Snapshot): void {
-    for (const { name, contract } of byMajor) if (contract) this.#keep(`${name} ${contract.digest}`, contract.paths);
+    for (const { name, contract } of byMajor) if (contract) this.#keep(`${name} ${contract.digest}`, contract);
   }
 
-  pathsIn(file: string, version: string, { text, digest }: { text: () => string; digest: string }) {
+  contentOf(file: string, version: string, { text, digest }: { text: () => string; digest: string }) {
     const key = `${version} ${digest}`;
     const known = this.#byContent.get(key);
     if (!known) this.#onParse(file);
-    return this.#keep(key, known ?? parsePaths(text(), version));
+    return this.#keep(key, known ?? parseContract(text(), version));
   }
 
-  #keep(key: string, paths: PathTable<true> | UnusableContract): PathTable<true> | UnusableContract {
+  #keep(key: string, contract: ParsedContract | UnusableContract): ParsedContract | UnusableContract {
     this.#byContent.delete(key);
-    this.#byContent.set(key, paths);
+    this.#byContent.set(key, contract);
     for (const oldest of this.#byContent.keys()) {
       if (this.#byContent.size <= maxParsed) break;
       this.#byContent.delete(oldest);
     }
-    return paths;
+    return contract;
   }
 }
 
 /**
- * Reads the path templates of an OpenAPI document, YAML or JSON.
+ * Reads the path templates and the deprecated operations of an OpenAPI document, YAML or JSON.
  * The prefix of the version is removed: `/v1/drinks` in the contract of `v1` is `/drinks`.
  */
 export function readContract(
@@ -59,33 +63,68 @@ export function readContract(
 ): Contract | UnusableContract {
   const content = files.read(file, largestContract);
   if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
-  const paths = parsed.pathsIn(file, version, content);
-  return isUnusable(paths) ? paths : { file, publish, digest: content.digest, paths };
+  const found = parsed.contentOf(file, version, content);
+  return isUnusable(found) ? found : { file, publish, digest: content.digest, paths: found.paths, ends: found.ends };
 }
 
-function parsePaths(text: string, version: string): PathTable<true> | UnusableContract {
+function parseContract(text: string, version: string): ParsedContract | UnusableContract {
   const document = parseJsonOrYaml(text);
   if (isUnusable(document)) return document;
-  const paths = pathsOf(document);
-  return Array.isArray(paths)
-    ? new PathTable(paths.map((path) => [withoutVersion(path, version), true] as const))
-    : paths;
+  const items = pathItemsOf(document);
+  if (isUnusable(items)) return items;
+  const named = Object.entries(items).map(([path, item]) => [withoutVersion(path, version), item] as const);
+  return {
+    paths: new PathTable(named.map(([path]) => [path, true] as const)),
+    ends: named.flatMap(([path, item]) => (isMap(item) ? endsIn(path, item) : [])),
+  };
+}
+
+/** The methods of a path item in OpenAPI. */
+export const contractMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
+
+/** The operations with `deprecated: true` and a date. */
+function endsIn(path: string, item: Readonly<Record<string, unknown>>): ContractEnd[] {
+  return contractMethods.flatMap((name) => {
+    const operation = item[name];
+    if (!isMap(operation) || operation['deprecated'] !== true) return [];
+    const [deprecation, sunset] = endDates.map((key) => dateIn(operation, key)) as [ContractDate, ContractDate];
+    if (deprecation === undefined && sunset === undefined) return [];
+    const [problem] = [deprecation, sunset].filter((date) => typeof date === 'string');
+    return [{ method: name.toUpperCase(), path, deprecation: timeOf(deprecation), sunset: timeOf(sunset), problem }];
+  });
+}
+
+/** When an operation is deprecated, and when it ends. */
+export const endDates = ['x-deprecated-since', 'x-sunset'] as const;
+
+/** Epoch ms, or what is wrong with the date; undefined: there is none. */
+type ContractDate = number | string | undefined;
+
+function dateIn(operation: Readonly<Record<string, unknown>>, key: string): ContractDate {
+  if (operation[key] === undefined) return undefined;
+  const { data, error } = instant.safeParse(operation[key]);
+  return data ?? `${key} ${error?.issues[0]?.message}`;
+}
+
+function timeOf(date: ContractDate): number | undefined {
+  return typeof date === 'number' ? date : undefined;
 }
 
 export function isUnusable(value: unknown): value is UnusableContract {
   return typeof value === 'object' && value !== null && 'problem' in value && 'remedy' in value;
 }
 
-function pathsOf(document: unknown): string[] | UnusableContract {
+function pathItemsOf(document: unknown): Readonly<Record<string, unknown>> | UnusableContract {
   const remedy = 'Name an OpenAPI document, 3.x or 2.0.';
   if (!isMap(document) || (document['openapi'] === undefined && document['swagger'] === undefined)) {
     return { problem: 'is not an OpenAPI document', remedy };
   }
   const paths = document['paths'];
-  if (paths === undefined || paths === null) return [];
+  if (paths === undefined || paths === null) return {};
   if (!isMap(paths)) return { problem: 'has `paths` that are not a map', remedy };
   // A template with a control character never matches: no path of a request contains one.
-  return Object.keys(paths).filter((path) => path.startsWith('/') && !/\p{Cc}/u.test(path));
+  const usable = Object.entries(paths).filter(([path]) => path.startsWith('/') && !/\p{Cc}/u.test(path));
+  return Object.fromEntries(usable);
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

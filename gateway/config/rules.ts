@@ -8,6 +8,8 @@ import {
   namesAreReadable,
 } from './rules/contracts.ts';
 import {
+  endsHaveDates,
+  endsNameRoutes,
   forceNamesVersions,
   successorExists,
   successorIsHigher,
@@ -53,6 +55,8 @@ export const rules = {
   'moved-template': movedTemplates,
   'moved-parameter': movedParameters,
   'moved-twice': movedRowsDiffer,
+  'end-of-unknown-route': endsNameRoutes,
+  'end-dates': endsHaveDates,
   'contract-unreadable': contractsAreReadable,
   'guide-without-successor': guideNeedsSuccessor,
   'guide-without-contract': guideNeedsContracts,

@@ -41,6 +41,8 @@ export interface Version {
   readonly guide: boolean;
   /** Renamed routes: template of this major → template of its successor, or null for a route without a counterpart. */
   readonly moved: PathTable<string | null>;
+  /** Single routes whose end is announced although the version goes on. */
+  readonly ends: readonly RouteEnd[];
   readonly contract: Contract | undefined;
   readonly timeouts: UpstreamTimeouts;
   readonly limits: UpstreamLimits;
@@ -65,6 +67,22 @@ export interface Contract {
   readonly digest: string;
   /** The `paths` of the document without the version prefix. */
   readonly paths: PathTable<true>;
+  /** The operations that are deprecated with a date. */
+  readonly ends: readonly ContractEnd[];
+}
+
+/** Dates in epoch ms. `path`: a template without the version prefix. */
+export interface RouteEnd {
+  readonly method: string;
+  readonly path: string;
+  readonly deprecation: number;
+  readonly sunset: number | undefined;
+}
+
+/** The end of an operation as its contract has it, not checked. `problem`: a date that cannot be parsed. */
+export interface ContractEnd extends Pick<RouteEnd, 'method' | 'path' | 'sunset'> {
+  readonly deprecation: number | undefined;
+  readonly problem: string | undefined;
 }
 
 /** 0 means off. */

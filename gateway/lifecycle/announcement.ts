@@ -1,5 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { httpDate } from '../shared/httpDate.ts';
+import { PathTable } from '../shared/pathTable.ts';
 import { guidePath } from './guide.ts';
 import {
   followPath,
@@ -20,7 +21,9 @@ export interface Announcement {
   readonly deprecation: string | undefined;
   /** An IMF-fixdate (RFC 8594 §3), or undefined. */
   readonly sunset: string | undefined;
-  /** Link values of the documentation page, the same for every path. */
+  /** The documentation page; undefined if there is none. */
+  readonly page: string | undefined;
+  /** Link values of the page, the same for every path. */
   readonly pages: readonly string[];
   /** The path to the next major that is not retired; undefined if there is none. */
   readonly toSuccessor: SuccessorPath | undefined;
@@ -28,7 +31,7 @@ export interface Announcement {
   readonly fromSuccessorToLatest: SuccessorPath | undefined;
 }
 
-/** The announcements of a snapshot at `now`. A version that is active has none. */
+/** The announcements of a snapshot at `now`. A version that is active has one only if some of its routes end. */
 export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Version, Announcement> {
   const latest = latestVersion(snapshot, now);
   const announcements = new Map<Version, Announcement>();
@@ -45,7 +48,7 @@ export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Ve
     if (version === latest) pathsToLatest.set(version, pathEndingAt(version));
     else if (path && toLatest) pathsToLatest.set(version, joinPaths(path, toLatest));
     const stage = stages.get(version) ?? 'active';
-    if (stage !== 'active')
+    if (stage !== 'active' || version.ends.length > 0)
       announcements.set(
         version,
         announcementOf(version, stage, path, toLatest, guidePath(version, path?.end, snapshot)),
@@ -65,15 +68,18 @@ function announcementOf(
     stage,
     deprecation: version.deprecation === undefined ? undefined : `@${Math.floor(version.deprecation / 1000)}`,
     sunset: version.sunset === undefined ? undefined : httpDate(version.sunset),
-    pages: pagesOf(version, guide),
+    page: version.info ?? guide,
+    pages: pageLinks(version.info ?? guide, version),
     toSuccessor,
     fromSuccessorToLatest: toLatest?.end === toSuccessor?.end ? undefined : toLatest,
   };
 }
 
 /** Links to documentation (RFC 9745 §3, RFC 8594 §6). */
-function pagesOf({ info, deprecation, sunset }: Version, guide: string | undefined): string[] {
-  const page = info ?? guide;
+export function pageLinks(
+  page: string | undefined,
+  { deprecation, sunset }: { readonly deprecation?: unknown; readonly sunset?: unknown },
+): string[] {
   if (page === undefined) return [];
   const rels = [deprecation === undefined ? [] : ['deprecation'], sunset === undefined ? [] : ['sunset']].flat();
   return rels.map((rel) => `<${page}>; rel="${rel}"; type="text/html"`);
@@ -106,4 +112,50 @@ function isRefused(path: string, { prefix }: Version): boolean {
 /** Escapes characters that a request path may contain, but that would end a link target `<…>` early (RFC 8288 §3). */
 function escapeLinkTarget(path: string): string {
   return /[<>"]/.test(path) ? path.replace(/[<>"]/g, encodeURIComponent) : path;
+}
+
+/** The values of the lifecycle headers of a route that ends, on its own or with its version. */
+export interface AnnouncedEnd {
+  readonly deprecation: string;
+  readonly sunset: string | undefined;
+  /** Epoch ms. */
+  readonly deprecatedAt: number;
+}
+
+/** The routes of a version that end before it does. Nothing is refused. */
+export class RouteEnds {
+  readonly #paths: PathTable<unknown>;
+  /** By path template, then by method. */
+  readonly #byTemplate: ReadonlyMap<string, ReadonlyMap<string, AnnouncedEnd>>;
+
+  private constructor(version: Version) {
+    const { ends, contract, deprecation: since = Number.POSITIVE_INFINITY, sunset: until } = version;
+    // With all paths of the contract, so that `/drinks/{id}` does not match `/drinks/mine` if the contract has both.
+    this.#paths = contract?.paths ?? new PathTable(ends.map(({ path }) => [path, true] as const));
+    const byTemplate = new Map<string, Map<string, AnnouncedEnd>>();
+    for (const { method, path, deprecation, sunset } of ends) {
+      const template = this.#paths.find(path)?.template ?? path;
+      const byMethod = byTemplate.get(template) ?? new Map<string, AnnouncedEnd>();
+      const [deprecatedAt, end] = [Math.min(deprecation, since), sunset ?? until];
+      byMethod.set(method, {
+        deprecation: `@${Math.floor(deprecatedAt / 1000)}`,
+        sunset: end === undefined ? undefined : httpDate(end),
+        deprecatedAt,
+      });
+      byTemplate.set(template, byMethod);
+    }
+    this.#byTemplate = byTemplate;
+  }
+
+  /** Undefined if no route of the version ends: its requests are not looked up. */
+  static of(version: Version): RouteEnds | undefined {
+    return version.ends.length === 0 ? undefined : new RouteEnds(version);
+  }
+
+  /** `path`: without version and query. HEAD ends with GET, unless it has an end of its own. */
+  find(method: string, path: string): AnnouncedEnd | undefined {
+    const found = this.#paths.find(path);
+    const byMethod = found && this.#byTemplate.get(found.template);
+    return byMethod && (byMethod.get(method) ?? (method === 'HEAD' ? byMethod.get('GET') : undefined));
+  }
 }

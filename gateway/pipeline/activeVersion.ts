@@ -1,7 +1,7 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { LifecycleFields } from '../forwarding/responseFields.ts';
 import type { Rewriting } from '../forwarding/rewrite.ts';
-import { type Announcement, announcementsAt, linksFor } from '../lifecycle/announcement.ts';
+import { type Announcement, announcementsAt, linksFor, pageLinks, RouteEnds } from '../lifecycle/announcement.ts';
 import type { Stage } from '../lifecycle/stage.ts';
 import { Pool } from '../upstream/pool.ts';
 import { VersionUse } from './inFlight.ts';
@@ -42,6 +42,7 @@ export class ActiveVersion {
   /** The authority of `public_url`; '' without one. */
   readonly publicAuthority: string;
   readonly use: VersionUse;
+  readonly #ends: RouteEnds | undefined;
   readonly #announcements: Announcements;
   readonly #basePath: string;
 
@@ -51,6 +52,7 @@ export class ActiveVersion {
     this.version = version;
     this.pool = pool;
     this.use = use;
+    this.#ends = RouteEnds.of(version);
     this.removedPrefix = stripped ? `${basePath}/${version.name}` : basePath;
     this.rewriting = stripped
       ? { prefix: this.removedPrefix, basePath, isVersion: (segment) => snapshot.versions.has(segment) }
@@ -64,14 +66,25 @@ export class ActiveVersion {
     return this.#announcements.of(this.version, now)?.stage ?? 'active';
   }
 
+  /** Undefined for an active version. */
   successor(now: number): Version | undefined {
-    return this.#announcements.of(this.version, now)?.toSuccessor?.end;
+    const announcement = this.#announcements.of(this.version, now);
+    return announcement?.stage === 'active' ? undefined : announcement?.toSuccessor?.end;
   }
 
-  /** The lifecycle fields of a response to `path` (without version and query); undefined for an active version. */
-  lifecycle(path: string, now: number): LifecycleFields | undefined {
+  /**
+   * The lifecycle fields of a response to `path` (without version and query). Undefined if neither the version nor this route
+   * of it ends.
+   */
+  lifecycle(method: string, path: string, now: number): LifecycleFields | undefined {
     const announcement = this.#announcements.of(this.version, now);
     if (announcement === undefined) return undefined;
+    const end = this.#ends?.find(method, path);
+    if (end !== undefined) {
+      const pages = pageLinks(announcement.page, end);
+      return { ...end, links: linksFor(path, { ...announcement, pages }, this.#basePath) };
+    }
+    if (announcement.stage === 'active') return undefined;
     return {
       deprecation: announcement.deprecation,
       sunset: announcement.sunset,
@@ -91,7 +104,7 @@ class Announcements {
     this.#snapshot = snapshot;
   }
 
-  /** Undefined for a version that is active at `now`. */
+  /** Undefined for a version that is active at `now` and has no route that ends. */
   of(version: Version, now: number): Announcement | undefined {
     const second = Math.floor(now / 1000);
     if (second !== this.#second) {

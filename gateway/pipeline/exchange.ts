@@ -174,7 +174,7 @@ export class Exchange implements Outbound, InFlight {
   }
 
   get lifecycle(): LifecycleFields | undefined {
-    return this.activeVersion?.lifecycle(this.resource, this.now);
+    return this.activeVersion?.lifecycle(this.method, this.resource, this.now);
   }
 
   /** The status of the response; 0 if it has not begun. */

@@ -1,4 +1,6 @@
+import { contractMethods, endDates, isUnusable } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
+import type { Contract, ContractEnd, RouteEnd } from '../snapshot.ts';
 import { faultAt, has } from '../source.ts';
 import { isPrefix, routeKeys } from './routes.ts';
 import { type ConfigRule, dateText, type RouteEntry, type RuleContext } from './rule.ts';
@@ -90,3 +92,109 @@ export const forceNamesVersions: ConfigRule = ({ source, draft }) =>
       ? [faultAt(source, path, `"${reason}" is a placeholder.`, 'Write the reason for the exception.')]
       : [];
   });
+
+/** The ends of single routes: those in routes.yaml, and those of other operations in the contract. For a file without faults. */
+export function routeEndsOf(route: RouteEntry['route'], contract: Contract | undefined): RouteEnd[] {
+  const own = Object.entries(route.ends ?? {}).map(([key, dates]) => ({ ...routeIn(key), ...dates }));
+  return [...own, ...endsOfContract(route, contract)].flatMap(({ method, path, deprecation, sunset }) =>
+    deprecation === undefined ? [] : [{ method, path, deprecation, sunset }],
+  );
+}
+
+/** The operations of the contract that routes.yaml does not replace. */
+function endsOfContract(route: RouteEntry['route'], contract: Contract | undefined): readonly ContractEnd[] {
+  const replaced = new Set(Object.keys(route.ends ?? {}).map((key) => shapeOf(routeIn(key))));
+  return contract?.ends.filter((end) => !replaced.has(shapeOf(end))) ?? [];
+}
+
+/** `GET /drinks/{id}` in its parts. */
+function routeIn(key: string): Pick<RouteEnd, 'method' | 'path'> {
+  const [method = '', path = ''] = key.trim().split(/\s+/, 2);
+  return { method, path };
+}
+
+/** Routes with the same shape match the same requests. */
+function shapeOf({ method, path }: Pick<RouteEnd, 'method' | 'path'>): string {
+  return `${method} ${path.replace(/\{[^{}]*\}/g, '{}')}`;
+}
+
+const methods: ReadonlySet<string> = new Set(contractMethods.map((name) => name.toUpperCase()));
+
+/** The keys of `ends` are routes of the version, each one once. */
+export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
+  entries.flatMap(({ key, route }) => {
+    const contract = contracts.get(key);
+    const seen = new Map<string, string>();
+    return Object.keys(route.ends ?? {}).flatMap((name): Fault[] => {
+      const at = ['routes', key, 'ends', name];
+      const { method, path } = routeIn(name);
+      if (!methods.has(method) || !/^\/[^\s?#]*$/.test(path)) {
+        const remedy = 'Write a method in capitals and a path below the version, such as "GET /legacy-search".';
+        return [faultAt(source, at, `${name} is not a route.`, remedy, 'key')];
+      }
+      const shape = shapeOf({ method, path });
+      const first = seen.get(shape);
+      seen.set(shape, name);
+      if (first !== undefined)
+        return [faultAt(source, at, `${name} matches the same requests as ${first}.`, 'Keep one of the two.', 'key')];
+      if (!contract || isUnusable(contract) || contract.paths.find(path) !== undefined) return [];
+      const message = `The contract of ${key} has no path ${path}.`;
+      return [faultAt(source, at, message, `Write a path of ${route.contract?.file}, without ${key}.`, 'key')];
+    });
+  });
+
+/** A route needs a deprecation, and no date of it may be later than what is announced for the whole version. */
+export const endsHaveDates: ConfigRule = ({ source, entries, contracts }) =>
+  entries.flatMap((entry) => {
+    const { key, route } = entry;
+    const own = Object.entries(route.ends ?? {}).flatMap(([name, dates]): Fault[] =>
+      problemsOf(dates, entry, ['deprecation', 'sunset']).map(([place, message, remedy]) =>
+        faultAt(source, ['routes', key, 'ends', name, ...(place === undefined ? [] : [place])], message, remedy),
+      ),
+    );
+    const contract = contracts.get(key);
+    const usable = isUnusable(contract) ? undefined : contract;
+    const ofContract = endsOfContract(route, usable).flatMap((end): Fault[] => {
+      const operation = `${route.contract?.file}, ${end.method} ${end.path}`;
+      const wrong: Problem[] =
+        end.problem === undefined
+          ? problemsOf(end, entry, endDates)
+          : [[undefined, `${end.problem}.`, `Write ${endDates.join(' and ')} as YYYY-MM-DD.`]];
+      return wrong.map(([, message, remedy]) =>
+        faultAt(source, ['routes', key, 'contract'], `${operation}: ${message}`, remedy),
+      );
+    });
+    return [...own, ...ofContract];
+  });
+
+type Problem = readonly [place: string | undefined, message: string, remedy: string];
+
+/** `names`: of the two dates in their file. */
+function problemsOf(
+  { deprecation, sunset }: { readonly deprecation?: number | undefined; readonly sunset?: number | undefined },
+  { key, route }: RouteEntry,
+  [since, until]: readonly [since: string, until: string],
+): Problem[] {
+  if (deprecation === undefined) {
+    const remedy = `Add the date from which the route is deprecated: ${since}: YYYY-MM-DD.`;
+    return [[undefined, `The route has no ${since}.`, remedy]];
+  }
+  const problems: Problem[] = [];
+  if (sunset !== undefined && sunset < deprecation) {
+    const message = `${until} ${dateText(sunset)} is earlier than ${since} ${dateText(deprecation)}.`;
+    problems.push([until, message, `Move ${until} to ${dateText(deprecation)} or later, or remove it.`]);
+  }
+  const end = route.sunset;
+  if (end === undefined) return problems;
+  const dates = [[since, deprecation] as const, [until, sunset] as const];
+  for (const [name, date] of dates) {
+    if (date === undefined || date <= end) continue;
+    const message = `${name} ${dateText(date)} is later than the sunset of ${key}, ${dateText(end)}.`;
+    problems.push([
+      name,
+      message,
+      `Move it to ${dateText(end)} or earlier, or remove it: the whole version ends then.`,
+    ]);
+  }
+  return problems;
+}

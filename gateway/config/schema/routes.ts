@@ -162,6 +162,11 @@ const versionName = scalar({
   parse: (input) => (/^\/v(?:0|[1-9]\d*)$/.test(input) ? input : new Wrong('is not a version')),
 });
 
+const routeEnd = section({
+  deprecation: instant.optional().describe('The date from which the route is deprecated. Required.'),
+  sunset: instant.optional().describe('When the route ends. Nothing is refused: the next major does not have it.'),
+});
+
 /** One route in its long form. */
 export const route = section({
   upstream: upstream.optional().describe('The targets of this version; required unless it is retired.'),
@@ -186,6 +191,12 @@ export const route = section({
     .optional()
     .describe(
       'Routes with another path in the successor: the old template, and the new template or null if there is no counterpart.',
+    ),
+  ends: z
+    .preprocess((input) => (input === null ? {} : input), z.record(z.string(), routeEnd))
+    .optional()
+    .describe(
+      'Single routes that end before the next major, such as "GET /legacy-search". Their responses announce it in headers. An entry replaces `deprecated: true` with `x-deprecated-since` and `x-sunset` of that operation in the contract.',
     ),
   contract: contract.optional().describe('The OpenAPI document of this version.'),
   guide: flag
