@@ -15,7 +15,7 @@ export interface ResponsePlan {
   /** Undefined for a version whose prefix is forwarded. */
   readonly rewriting: Rewriting | undefined;
   readonly authorities: ApiAuthorities;
-  /** Undefined for a route of an active version that goes on: the lifecycle fields of the backend are then passed on. */
+  /** Undefined for a route of an active version that does not end: the lifecycle fields of the backend are then passed on. */
   readonly lifecycle: LifecycleFields | undefined;
   readonly pseudonym: string;
   /** Whether trailers can follow: the client does not speak HTTP/1.0, and the method is not HEAD. */
