@@ -92,8 +92,8 @@ export interface PlannedClient extends PlannedCounts {
   readonly name: string | null;
   /** The last request of any kind. RFC 3339. */
   readonly last: string;
-  /** Requests answered 4xx by a backend, of those that it loses. */
-  readonly lost_failing: number;
+  /** True if every request to the versions that it loses was answered 4xx. */
+  readonly only_fails: boolean;
   /** The versions that it loses. */
   readonly loses: readonly string[];
   /** The routes of these versions that it used most. Only for the clients with the most requests. */
@@ -102,6 +102,7 @@ export interface PlannedClient extends PlannedCounts {
 
 /** Who would lose what if the candidate were applied. The body of `POST /api/plan`. Instants as RFC 3339. */
 export interface Plan {
+  readonly kind: 'plan';
   readonly at: string;
   readonly since: string;
   readonly until: string;

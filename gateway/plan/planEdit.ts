@@ -45,17 +45,19 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   const ignored = byClient.filter(([first]) => first && isIgnored(first)).map(clientOf);
   const countedRows = rows.filter((row) => !isIgnored(row));
   const single = counted.filter(isSingleClient);
+  const byVersion = Map.groupBy(countedRows, ({ version }) => version);
   const names = new Set([...candidate.versions.keys(), ...rows.map(({ version }) => version)]);
   const versions = [...names]
     .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))
     .map((version): PlannedVersion => {
-      const own = countedRows.filter((row) => row.version === version);
+      const own = byVersion.get(version) ?? [];
       const listed = candidate.versions.get(version);
       const stage = listed ? stageOf(listed, at) : 'removed';
       const clients = own.filter(isSingleClient).length;
       return { version, stage, answer: answerOf(version), already: isAlready(version), clients, ...sumOf(own) };
     });
   const facts = {
+    kind: 'plan' as const,
     at: new Date(at).toISOString(),
     since: new Date(since).toISOString(),
     until: new Date(now).toISOString(),
@@ -69,7 +71,8 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     ignored: largestLossFirst(ignored),
   };
   const notes = [...(query.remarks ?? []), ...planNotes(facts, query, queries.problems)];
-  return { ...facts, summary: planSummary(facts), notes };
+  const listed = { clients: facts.clients.slice(0, maxListed), ignored: facts.ignored.slice(0, maxListed) };
+  return { ...facts, ...listed, summary: planSummary(facts), notes };
 }
 
 /** `rows`: those of one client, at least one. */
@@ -81,7 +84,7 @@ function clientOf(rows: readonly Row[]): PlannedClient {
     name: first.name ?? null,
     ...sumOf(rows),
     last: new Date(Math.max(...rows.map(({ last }) => last))).toISOString(),
-    lost_failing: losses.reduce((sum, { failing }) => sum + failing, 0),
+    only_fails: losses.length > 0 && losses.every(({ requests, refused, failing }) => failing === requests - refused),
     loses: losses.map(({ version }) => version),
     top_routes: losses
       .flatMap(({ version, topRoutes }) => topRoutes.map(({ route, requests }) => ({ version, route, requests })))
@@ -103,11 +106,12 @@ function sumOf(rows: readonly Row[]): PlannedCounts {
 }
 
 function largestLossFirst(clients: readonly PlannedClient[]): readonly PlannedClient[] {
-  return clients.toSorted((a, b) => b.lost - a.lost || b.requests - a.requests).slice(0, maxListed);
+  return clients.toSorted((a, b) => b.lost - a.lost || b.requests - a.requests);
 }
 
 const maxNamed = 5;
 
+/** With all clients. */
 type PlanFacts = Omit<Plan, 'summary' | 'notes'>;
 
 /** The result in one sentence. Safe to print. */
@@ -146,13 +150,10 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
   }
   const losing = ignored.filter(({ lost }) => lost > 0);
   if (losing.length > 0) add('ignored', `Not counted (retire.ignore_clients): ${listOfLosses(losing)}.`);
-  const failing = clients.filter(({ lost, lost_failing: failed }) => lost > 0 && failed === lost);
+  const failing = clients.filter(({ only_fails: onlyFails }) => onlyFails);
   if (failing.length > 0) {
     const names = failing.slice(0, maxNamed).map(nameOf).join(', ');
-    add(
-      'failing',
-      `Every request that these clients lose was answered 4xx, so can-retire does not count them: ${names}.`,
-    );
+    add('failing', `Every request of these clients was answered 4xx, so can-retire does not count them: ${names}.`);
   }
   for (const { version, already, served } of versions) {
     if (!already || served === 0) continue;

@@ -40,6 +40,7 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
   it('lists the clients, the largest loss first, with their routes and the requests that stay served', async () => {
     const plan = await planned([
       row('v1', 'small', now - hour, { requests: 3, served: 2, failing: 2, errors: 2 }),
+      row('v1', 'broken', now - hour, { requests: 1, failing: 1, errors: 1 }),
       row('v1', 'large', now - hour, { requests: 5 }),
       row('v1', 'large', now - 2 * day, { requests: 1, route: 'POST /drinks' }),
       row('v2', 'large', now - hour, { requests: 40 }),
@@ -50,6 +51,7 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     expect(plan.clients.map(({ client, lost, answers, other }) => [client, lost, answers, other])).toEqual([
       ['large', 6, { served: 40, retired: 6, unknown_version: 0 }, 0],
       ['small', 2, { served: 0, retired: 2, unknown_version: 0 }, 1],
+      ['broken', 1, { served: 0, retired: 1, unknown_version: 0 }, 0],
       ['moved', 0, { served: 100, retired: 0, unknown_version: 0 }, 0],
     ]);
     expect(plan.clients[0]).toMatchObject({
@@ -60,27 +62,30 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
         { version: 'v1', route: 'POST /drinks', requests: 1 },
       ],
     });
-    expect([plan.client_count, plan.losing_count, plan.total.lost, plan.total.served]).toEqual([3, 2, 8, 148]);
+    expect([plan.client_count, plan.losing_count, plan.total.lost, plan.total.served]).toEqual([4, 3, 9, 149]);
     expect(plan.summary).toBe(
-      '2 clients would lose 8 of the 148 requests that backends answered in the last 7 days: large (6), small (2).',
+      '3 clients would lose 9 of the 149 requests that backends answered in the last 7 days: large (6), small (2), broken (1).',
     );
     expect(plan.notes).toEqual([
       {
         code: 'failing',
-        text: 'Every request that these clients lose was answered 4xx, so can-retire does not count them: small.',
+        text: 'Every request of these clients was answered 4xx, so can-retire does not count them: broken.',
       },
     ]);
   });
 
   it('is exact for more clients than it lists', async () => {
-    const rows = Array.from({ length: 150 }, (_one, index) =>
-      row('v1', `client ${index}`, now - hour, { requests: index + 1 }),
+    const clients = Array.from({ length: 150 }, (_one, index) =>
+      row('v1', `client ${index}`, now - hour, { requests: index + 2 }),
     );
+    const rows = [...clients, row('v1', 'other clients', now - hour)];
     const plan = await planned(rows);
-    expect([plan.clients.length, plan.losing_count, plan.total.lost]).toEqual([100, 150, (150 * 151) / 2]);
+    expect([plan.clients.length, plan.losing_count, plan.total.lost]).toEqual([100, 150, (151 * 152) / 2]);
+    // Also if they are not in the list.
+    expect(plan.notes.map(({ code }) => code)).toEqual(['folded']);
     expect(plan.clients.filter(({ top_routes: top }) => top.length > 0)).toHaveLength(50);
-    expect(plan.clients[0]).toMatchObject({ client: 'client 149', lost: 150 });
-    expect(plan.summary).toMatch(/: client 149 \(150\), .+ and others\.$/);
+    expect(plan.clients[0]).toMatchObject({ client: 'client 149', lost: 151 });
+    expect(plan.summary).toMatch(/: client 149 \(151\), .+ and others\.$/);
   });
 
   it('does not count ignored clients, and says what they would lose', async () => {

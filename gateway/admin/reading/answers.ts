@@ -72,7 +72,7 @@ const answers: {
       return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknownVersion(snapshot, [])}` };
     const plan = await planEdit(queries, { ...query, candidate, running: snapshot });
     if (plan === undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem ?? '' };
-    return { ...bodyOf(JSON.stringify({ kind: 'plan', ...plan })), waitsForCounts: !hasLoss(plan) };
+    return { ...bodyOf(JSON.stringify(plan)), waitsForCounts: !hasLoss(plan) };
   },
 
   recentUse: async (queries, snapshot, { since, now }) => {

@@ -40,7 +40,9 @@ function headingOf({ at, since, until }: Plan): string {
 }
 
 function versionRows({ versions }: Plan): string[][] {
-  const rows = versions.map(({ version, stage, answer, clients, requests, lost }) => [
+  // A scanner may have tried hundreds of versions that never existed.
+  const shown = versions.filter(({ stage, lost }) => stage !== 'removed' || lost > 0);
+  const rows = shown.map(({ version, stage, answer, clients, requests, lost }) => [
     printable(`/${version}`),
     printable(stage),
     plannedAnswers[answer]?.words ?? printable(answer),
