@@ -1,23 +1,27 @@
-import type { Socket } from 'node:net';
+import { createHash } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import type { ResponseHead } from '../http1/responseHead.ts';
 
 // Bytes kept in memory before the protocol is switched; more stays in the kernel.
 const maxBytes = 64 * 1024;
 
 /**
- * The bytes that a client sends after its upgrade request, before the response. The socket is read all the time, because
- * only reading detects that the client has disconnected.
+ * The bytes that a client sends after its upgrade request, before the response. The socket, or the stream of HTTP/2,
+ * is read all the time, because only reading detects that the client has disconnected.
  */
 export class EarlyData {
   /** As in the Upgrade field of the request. */
   readonly protocol: string;
-  readonly #socket: Socket;
+  readonly #socket: Duplex;
+  readonly #webSocketKey: string | undefined;
   readonly #chunks: Buffer[];
   #size: number;
   #started = false;
   #clientEnded = false;
 
-  /** `first`: the bytes after the request head that were read with it. */
-  constructor(socket: Socket, first: Buffer, protocol: string) {
+  /** `first`: the bytes after the request head that were read with it. `webSocketKey`: set if the gateway made the handshake. */
+  constructor(socket: Duplex, first: Buffer, protocol: string, webSocketKey?: string) {
+    this.#webSocketKey = webSocketKey;
     this.protocol = protocol;
     this.#socket = socket;
     this.#chunks = [first];
@@ -29,6 +33,16 @@ export class EarlyData {
   start(): void {
     this.#started = true;
     if (this.#clientEnded) this.#socket.destroy();
+  }
+
+  /** Whether a 101 answers the handshake (RFC 6455 §4.1). If the client made the handshake, it checks this itself. */
+  accepts({ names, fields }: ResponseHead): boolean {
+    if (this.#webSocketKey === undefined) return true;
+    const expected = createHash('sha1')
+      .update(`${this.#webSocketKey}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest('base64');
+    const at = names.indexOf('sec-websocket-accept');
+    return at !== -1 && fields[at * 2 + 1] === expected;
   }
 
   /** Stops reading: from now on the caller reads the socket. */

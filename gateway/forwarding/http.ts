@@ -106,7 +106,8 @@ export class Forwarding implements ResponseHandler {
     if (this.#ended) return;
     this.#attempts.onAnswered(head.status);
     if (head.status !== 101) this.#begin(head);
-    else if (!this.#outbound.upgrade) this.onFailure({ kind: 'malformed', cause: 'a 101 without an upgrade request' });
+    else if (!this.#outbound.upgrade?.accepts(head))
+      this.onFailure({ kind: 'malformed', cause: 'a 101 that does not match the request' });
     else this.#tunnel = openTunnel(this.#outbound, this.#attempts.connection, head, () => this.#finish());
     if (this.#goingAway) this.goAway();
   }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 // How long the gateway keeps reading after its response, so that the client has time to read the response.
 const lingerMs = 2000;
@@ -15,7 +16,7 @@ export function lingerAfter({ socket }: { readonly socket: Socket | null }): voi
 }
 
 /** Ends the sending side of a socket without a response, and discards what still arrives for a while. */
-export function endAndDrain(this: Socket): void {
+export function endAndDrain(this: Duplex): void {
   this.end();
   this.resume();
   const timer = setTimeout(() => this.destroy(), lingerMs).unref();

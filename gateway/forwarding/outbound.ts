@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { AttemptRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
@@ -64,6 +65,8 @@ export interface OutgoingResponse {
   destroy(): unknown;
   /** For a tunnel, which uses the socket itself. */
   detachSocket(socket: Socket): void;
+  /** Opens a tunnel in HTTP/2, which has no 101: answers 200 and returns the stream (RFC 8441 §5). */
+  openStream?(fields: readonly string[]): Duplex;
   /** A field that an application set before. */
   getHeader(name: string): string | number | readonly string[] | undefined;
   appendHeader(name: string, value: string): unknown;

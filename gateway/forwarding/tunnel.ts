@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { Connection } from '../http1/connection.ts';
 import type { ResponseHandler } from '../http1/responseHandler.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { endAndDrain } from './lingering.ts';
-import type { ExchangeStats, Outbound } from './outbound.ts';
+import type { ExchangeStats, Outbound, OutgoingResponse } from './outbound.ts';
 import { responseFields } from './responseFields.ts';
 import { FrameFollower, goingAwayFrame } from './webSocketFrames.ts';
 
@@ -16,12 +17,11 @@ export function openTunnel(
   onClose: () => void,
 ): Tunnel {
   const { res, upgrade, timeouts } = outbound;
-  const client = res.socket as Socket;
-  res.detachSocket(client);
   const early = upgrade?.take();
   const at = head.names.indexOf('upgrade');
   const protocol = at === -1 ? (upgrade?.protocol ?? '') : (head.fields[at * 2 + 1] as string);
-  client.write(switchingHead(head.reason, protocol, responseFields(head, outbound.responsePlan())), 'latin1');
+  const fields = responseFields(head, outbound.responsePlan());
+  const client = res.openStream?.(fields) ?? switchSocket(res, switchingHead(head.reason, protocol, fields));
   outbound.onSwitched();
   const tunnel = new Tunnel(client, connection, outbound, protocol.toLowerCase() === 'websocket', () => {
     onClose();
@@ -39,6 +39,13 @@ export function openTunnel(
   return tunnel;
 }
 
+function switchSocket(res: OutgoingResponse, head: string): Socket {
+  const socket = res.socket as Socket;
+  res.detachSocket(socket);
+  socket.write(head, 'latin1');
+  return socket;
+}
+
 function switchingHead(reason: string, protocol: string, fields: readonly string[]): string {
   let head = `HTTP/1.1 101 ${reason === '' ? 'Switching Protocols' : reason}\r\nConnection: Upgrade\r\n`;
   head += `Upgrade: ${protocol}\r\n`;
@@ -46,9 +53,10 @@ function switchingHead(reason: string, protocol: string, fields: readonly string
   return `${head}\r\n`;
 }
 
-/** The two directions between the sockets, and how they end. `onClose`: both sides are closed. */
+/** The two directions between client and target, and how they end. `onClose`: both sides are closed. */
 export class Tunnel implements ResponseHandler {
-  readonly #client: Socket;
+  /** A socket, or a stream of HTTP/2. */
+  readonly #client: Duplex;
   readonly #connection: Connection;
   readonly #timeouts: UpstreamTimeouts;
   readonly #toClient: TunnelDirection;
@@ -60,7 +68,7 @@ export class Tunnel implements ResponseHandler {
   #phase: 'open' | 'leaving' | 'lingering' = 'open';
 
   constructor(
-    client: Socket,
+    client: Duplex,
     connection: Connection,
     { timeouts, stats }: { readonly timeouts: UpstreamTimeouts; readonly stats: ExchangeStats },
     isWebSocket: boolean,
@@ -165,7 +173,7 @@ export class Tunnel implements ResponseHandler {
 }
 
 /** Closes a socket once all written bytes are sent and the peer has had time to read them. */
-function linger(socket: Socket): void {
+function linger(socket: Duplex): void {
   if (socket.destroyed) return;
   socket.end(() => endAndDrain.call(socket));
 }
@@ -174,13 +182,13 @@ function linger(socket: Socket): void {
 class TunnelDirection {
   /** No more bytes are passed on. Those that still arrive are discarded. */
   ended = false;
-  readonly #to: Socket;
+  readonly #to: Duplex;
   readonly #masked: boolean;
   readonly #frames: FrameFollower | undefined;
   #isGoingAway = false;
 
   /** `masked`: towards the WebSocket server. */
-  constructor(to: Socket, isWebSocket: boolean, masked: boolean) {
+  constructor(to: Duplex, isWebSocket: boolean, masked: boolean) {
     this.#to = to;
     this.#masked = masked;
     this.#frames = isWebSocket ? new FrameFollower() : undefined;

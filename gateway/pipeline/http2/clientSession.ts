@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { ServerHttp2Session, ServerHttp2Stream, ServerSessionOptions } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GatewaySettings } from '../../config/snapshot.ts';
+import { EarlyData } from '../../forwarding/earlyData.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../../http1/deadlines.ts';
 import { Exchange, type GatewayContext } from '../exchange.ts';
 import { runExchange } from '../http.ts';
@@ -24,6 +25,7 @@ const checkMs = 500;
 // How long a client has to close its side of a connection that was ended.
 const lingerMs = 2000;
 const highestStreamId = 2 ** 31 - 1;
+const noBytes = Buffer.alloc(0);
 
 /** A connection that node:http does not know. */
 export interface ClientConnection {
@@ -69,6 +71,7 @@ export function sessionOptions({ limits }: GatewaySettings): ServerSessionOption
     settings: {
       maxConcurrentStreams: maxStreams,
       initialWindowSize: streamWindow,
+      enableConnectProtocol: true,
       // Above our own limits, so that our answer names the limit that was reached. A larger head resets its stream.
       maxHeaderListSize: limits.head + limits.url + 8 * 1024 + 32 * maxFieldLines,
     },
@@ -197,10 +200,13 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
       this.#spend(this.#wasted, 1);
       return;
     }
-    const response = new Http2Response(stream, this);
+    const response = new Http2Response(stream, this, head.webSocketKey !== undefined);
     response.index = this.#responses.push(response) - 1;
     const request = new Http2Request(stream, head, this.#socket);
-    runExchange(new Exchange(request, response, this.#owner.context, head.expectsContinue));
+    const { expectsContinue, webSocketKey } = head;
+    const upgrade = webSocketKey === undefined ? undefined : new EarlyData(stream, noBytes, 'websocket', webSocketKey);
+    upgrade?.start();
+    runExchange(new Exchange(request, response, this.#owner.context, expectsContinue, upgrade));
   }
 
   /** Ends the connection if a client makes work without a use. */

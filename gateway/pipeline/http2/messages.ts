@@ -8,6 +8,7 @@ import type { TranslatedHead } from './requestHead.ts';
 // Error codes of RFC 9113 §7.
 const noError = 0;
 const internalError = 2;
+const connectError = 10;
 
 type Listener = ((chunk: Buffer) => void) & (() => void);
 
@@ -84,16 +85,22 @@ export class Http2Response implements OutgoingResponse {
   #length: OutgoingHttpHeaders['content-length'];
   #trailers: OutgoingHttpHeaders | undefined;
   #ended = false;
+  readonly #opensWebSocket: boolean;
+  /** The stream is a tunnel, which ends the exchange itself. */
+  #isTunnel = false;
   readonly #onClose: (() => void)[] = [];
 
-  constructor(stream: ServerHttp2Stream, owner: StreamOwner) {
+  constructor(stream: ServerHttp2Stream, owner: StreamOwner, opensWebSocket: boolean) {
     this.#stream = stream;
     this.#owner = owner;
-    stream.on('close', () => this.emit('close'));
+    this.#opensWebSocket = opensWebSocket;
+    stream.on('close', () => {
+      if (!this.#isTunnel) this.emit('close');
+    });
   }
 
   get writableFinished(): boolean {
-    return this.#ended && this.#stream.writableFinished;
+    return this.#isTunnel || (this.#ended && this.#stream.writableFinished);
   }
 
   /** Everything is written here, but the client has not read it. */
@@ -151,6 +158,13 @@ export class Http2Response implements OutgoingResponse {
     throw new Error('a stream of HTTP/2 has no socket of its own');
   }
 
+  openStream(fields: readonly string[]): ServerHttp2Stream {
+    this.#isTunnel = true;
+    this.headersSent = true;
+    this.#send(() => this.#stream.respond(groupedFields(fields, 200)));
+    return this.#stream;
+  }
+
   getHeader(name: string): string | number | undefined {
     return name === 'content-length' ? this.#length : undefined;
   }
@@ -186,6 +200,11 @@ export class Http2Response implements OutgoingResponse {
     const fields = this.#fields;
     if (fields === undefined) return;
     this.#fields = undefined;
+    // To the client, any 2xx means that the WebSocket is open.
+    if (this.#opensWebSocket && this.statusCode < 300) {
+      this.#stream.close(connectError);
+      return;
+    }
     const headers = groupedFields(fields, this.statusCode);
     this.#length = headers['content-length'];
     const stream = this.#stream;
@@ -222,9 +241,9 @@ export class Http2Response implements OutgoingResponse {
   }
 }
 
-// RFC 9113 §8.2.2. The gateway itself sets `Connection`, which HTTP/1.1 needs.
+// RFC 9113 §8.2.2, and RFC 8441 §5.1. The gateway itself sets `Connection`, which HTTP/1.1 needs.
 const connectionSpecific = new Set(
-  'connection keep-alive proxy-connection transfer-encoding upgrade http2-settings te'.split(' '),
+  `connection keep-alive proxy-connection transfer-encoding upgrade http2-settings te sec-websocket-accept`.split(' '),
 );
 
 /** In the form of node:http2, in the order of the first field of each name. `status`: undefined in trailers. */

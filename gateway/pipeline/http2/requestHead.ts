@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 /** The head of a request in the form of HTTP/1.1, which the steps and the usage counts read. */
 export interface TranslatedHead {
   readonly method: string;
@@ -7,8 +9,8 @@ export interface TranslatedHead {
   readonly fields: readonly string[];
   /** The client sends its body after a 100 (Continue). */
   readonly expectsContinue: boolean;
-  /** `:protocol` (RFC 8441); '' without one. */
-  readonly protocol: string;
+  /** The key of the handshake with the backend, if the client opens a WebSocket (RFC 8441). */
+  readonly webSocketKey: string | undefined;
 }
 
 /**
@@ -55,6 +57,9 @@ export function translateHead(raw: readonly string[], hasBody: boolean): Transla
         if (cookieAt !== -1) fields[cookieAt] += `; ${value}`;
         else cookieAt = fields.push(name, value) - 1;
         break;
+      case 'sec-websocket-key':
+        // Not used in HTTP/2 (RFC 8441 §5.1). The gateway makes the handshake with the backend.
+        break;
       case 'content-length':
         hasLength = true;
         fields.push(name, value);
@@ -69,5 +74,11 @@ export function translateHead(raw: readonly string[], hasBody: boolean): Transla
   }
   // A body without a length is sent to the backend in chunks.
   if (hasBody && !hasLength && method !== 'CONNECT') fields.push('transfer-encoding', 'chunked');
-  return { method, target: path === '' ? (authority ?? '') : path, fields, expectsContinue, protocol };
+  const target = path === '' ? (authority ?? '') : path;
+  if (method !== 'CONNECT' || protocol !== 'websocket') {
+    return { method, target, fields, expectsContinue, webSocketKey: undefined };
+  }
+  const webSocketKey = randomBytes(16).toString('base64');
+  fields.push('sec-websocket-key', webSocketKey, 'upgrade', 'websocket');
+  return { method: 'GET', target, fields, expectsContinue, webSocketKey };
 }
