@@ -2,6 +2,7 @@ import { bodies } from './bodies.ts';
 import { exportOverOtlp } from './export.ts';
 import { fastLane } from './fastLane.ts';
 import { features } from './features.ts';
+import { latency } from './latency.ts';
 import { routes } from './routes.ts';
 import { scavenges } from './scavenges.ts';
 import type { Scenario } from './scenario.ts';
@@ -13,6 +14,7 @@ import { wireClient } from './wire-client.ts';
 export const scenarios: readonly Scenario[] = [
   smallJson,
   start,
+  latency,
   bodies,
   routes,
   wireClient,

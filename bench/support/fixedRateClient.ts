@@ -1,0 +1,110 @@
+/**
+ * node fixedRateClient.ts URL RATE SECONDS: sends RATE requests per second, whether or not earlier ones are answered. The
+ * latency of a request counts from the time at which it is due. So a proxy that stands still delays all requests that are
+ * due meanwhile, and not only one per connection. Requests are due in groups, one group per millisecond.
+ */
+import { connect } from 'node:net';
+import { ResponseReader } from './responseReader.ts';
+
+const [address = '', rate = '5000', seconds = '1'] = process.argv.slice(2);
+const url = new URL(address);
+const head = Buffer.from(`GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\n\r\n`);
+const perMs = Number(rate) / 1000;
+const durationMs = Number(seconds) * 1000;
+/** Opened before the first request. Further connections are opened if all of these are busy. */
+const firstConnections = 64;
+const mostConnections = 1000;
+/** After the last request, answers are awaited for this time. */
+const graceMs = 2000;
+
+interface Connection {
+  send(dueAt: number): void;
+}
+
+const latencies: number[] = [];
+/** How late each group was sent: the part of the latencies that the generator itself adds. */
+const delays: number[] = [];
+/** The times at which requests were due that wait for a connection. */
+const waiting: number[] = [];
+const idle: Connection[] = [];
+let connections = 0;
+let errors = 0;
+
+function open(): void {
+  connections += 1;
+  const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
+  const reader = new ResponseReader();
+  let dueAt: number | undefined;
+  const connection: Connection = {
+    send: (due) => {
+      dueAt = due;
+      socket.write(head);
+    },
+  };
+  const becomeIdle = () => {
+    const next = waiting.shift();
+    if (next === undefined) idle.push(connection);
+    else connection.send(next);
+  };
+  socket.on('connect', becomeIdle);
+  socket.on('data', (chunk: Buffer) => {
+    if (dueAt === undefined || !reader.take(chunk)) return;
+    latencies.push(performance.now() - dueAt);
+    dueAt = undefined;
+    if (reader.status >= 400) errors += 1;
+    becomeIdle();
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    connections -= 1;
+    if (dueAt !== undefined) errors += 1;
+    const place = idle.indexOf(connection);
+    if (place >= 0) idle.splice(place, 1);
+  });
+}
+
+for (let number = 0; number < firstConnections; number++) open();
+
+let startedAt = 0;
+let sent = 0;
+const total = Math.round(perMs * durationMs);
+
+function sendDue(): void {
+  const now = performance.now();
+  const dueMs = Math.floor(now - startedAt);
+  const dueCount = Math.min(total, Math.floor(dueMs * perMs));
+  if (sent < dueCount) delays.push(now - (startedAt + Math.ceil((sent + 1) / perMs)));
+  for (; sent < dueCount; sent++) {
+    const dueAt = startedAt + Math.ceil((sent + 1) / perMs);
+    const connection = idle.pop();
+    if (connection) connection.send(dueAt);
+    else {
+      waiting.push(dueAt);
+      if (connections < mostConnections) open();
+    }
+  }
+  if (sent === total) setTimeout(finish, latencies.length + errors >= total ? 0 : graceMs);
+  else setTimeout(sendDue, 1);
+}
+
+function finish(): void {
+  latencies.sort((a, b) => a - b);
+  delays.sort((a, b) => a - b);
+  const at = (values: readonly number[], share: number) => values[Math.floor(values.length * share)] ?? 0;
+  const unanswered = total - latencies.length;
+  const report = {
+    requests: latencies.length,
+    p50: at(latencies, 0.5),
+    p99: at(latencies, 0.99),
+    p999: at(latencies, 0.999),
+    delay99: at(delays, 0.99),
+    errors: Math.max(errors, unanswered),
+  };
+  process.stdout.write(`\n${JSON.stringify(report)}\n`, () => process.exit());
+}
+
+// The connections are open by then.
+setTimeout(() => {
+  startedAt = performance.now();
+  sendDue();
+}, 200);
