@@ -68,12 +68,16 @@ export class ConfigAgreement {
     this.#isDecided = true;
   }
 
-  /** Repeats a write or a comparison that the store did not answer, and checks a refused configuration again. */
-  async retry(gateway: ConfiguredGateway): Promise<void> {
+  /**
+   * Repeats a write or a comparison that the store did not answer, and checks a refused configuration again.
+   * @returns whether it has compared the configurations
+   */
+  async retry(gateway: ConfiguredGateway): Promise<boolean> {
     // A comparison may wait longer than the time between two heartbeats.
-    if (this.#isComparing) return;
+    if (this.#isComparing) return false;
     if (this.#unwritten) await this.#write();
-    else if (this.#refusal !== undefined || !this.#isCompared) await this.#compare(gateway);
+    else if (this.#refusal !== undefined || !this.#isCompared) return this.#compare(gateway);
+    return false;
   }
 
   /** Records a configuration that the reload guard has accepted. */
@@ -84,36 +88,38 @@ export class ConfigAgreement {
     void this.#write();
   }
 
-  async #compare(gateway: ConfiguredGateway): Promise<void> {
+  async #compare(gateway: ConfiguredGateway): Promise<boolean> {
     this.#isComparing = true;
     try {
-      await this.#judge(gateway);
+      return await this.#judge(gateway);
     } finally {
       this.#isComparing = false;
     }
   }
 
-  async #judge(gateway: ConfiguredGateway): Promise<void> {
+  /** @returns false if the store did not answer, or a reload has replaced the configuration meanwhile */
+  async #judge(gateway: ConfiguredGateway): Promise<boolean> {
     const snapshot = gateway.source.current;
     const shared = await this.#options.read();
-    if (shared === null) return;
+    if (shared === null) return false;
     const refusals =
       shared === undefined || shared.hash === configHash(snapshot)
         ? []
         : await this.#refusals(shared.config, snapshot, gateway);
-    // A reload has replaced the configuration meanwhile.
-    if (gateway.source.current !== snapshot) return;
+    if (gateway.source.current !== snapshot) return false;
     this.#isCompared = true;
     if (shared !== undefined && refusals.length > 0) {
       this.#refuse(refusalLines(refusals), shared);
-      return;
+      return true;
     }
     const wasRefused = this.#refusal !== undefined;
     if (shared?.hash === configHash(snapshot)) this.#refusal = this.#announced = undefined;
     else this.accept(snapshot);
-    if (!wasRefused) return;
-    this.#options.notice('The fleet accepts routes.yaml now; this gateway is ready.');
-    gateway.onAccepted(snapshot);
+    if (wasRefused) {
+      this.#options.notice('The fleet accepts routes.yaml now; this gateway is ready.');
+      gateway.onAccepted(snapshot);
+    }
+    return true;
   }
 
   async #refusals(before: AcceptedConfig, after: Snapshot, { use, clock }: ConfiguredGateway): Promise<Refusal[]> {

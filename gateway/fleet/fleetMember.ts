@@ -218,8 +218,8 @@ export class FleetMember {
       const isReported = await this.#report();
       this.#beats += 1;
       if (!isReported || !this.#gateway || this.#beats % heartbeatsPerCheck !== 0) return;
-      await this.#agreement.retry(this.#gateway);
-      this.#checkNotices.recovered('routes.yaml can be compared with the configuration of the fleet again.');
+      if (await this.#agreement.retry(this.#gateway))
+        this.#checkNotices.recovered('routes.yaml can be compared with the configuration of the fleet again.');
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#checkNotices.failed(
