@@ -10,6 +10,7 @@ import {
 import {
   endsHaveDates,
   endsNameRoutes,
+  endsOfContractHaveDates,
   forceNamesVersions,
   successorExists,
   successorIsHigher,
@@ -80,6 +81,7 @@ export const warningRules = {
   'contract-without-counterpart': contractWithoutCounterpart,
   'route-without-counterpart': routesWithoutCounterpart,
   'moved-to-missing-route': movedToMissingRoute,
+  'end-without-dates': endsOfContractHaveDates,
   'moved-without-successor': movedWithoutSuccessor,
   'slow-probes': slowProbes,
   'unbounded-trust': unboundedTrust,

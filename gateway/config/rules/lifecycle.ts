@@ -1,9 +1,9 @@
-import { contractMethods, endDates, isUnusable } from '../contracts.ts';
+import { contractMethods, endDates, isUnusable, type UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import type { Contract, ContractEnd, RouteEnd } from '../snapshot.ts';
 import { faultAt, has } from '../source.ts';
 import { isPrefix, routeKeys } from './routes.ts';
-import { type ConfigRule, dateText, type RouteEntry, type RuleContext } from './rule.ts';
+import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
 
 /** A client that reads `Sunset` expects a `Deprecation` before it. */
 export const sunsetNeedsDeprecation: ConfigRule = ({ source, entries }) =>
@@ -96,15 +96,20 @@ export const forceNamesVersions: ConfigRule = ({ source, draft }) =>
 /** The ends of single routes: those in routes.yaml, and those of other operations in the contract. For a file without faults. */
 export function routeEndsOf(route: RouteEntry['route'], contract: Contract | undefined): RouteEnd[] {
   const own = Object.entries(route.ends ?? {}).map(([key, dates]) => ({ ...routeIn(key), ...dates }));
-  return [...own, ...endsOfContract(route, contract)].flatMap(({ method, path, deprecation, sunset }) =>
+  const dated = endsOfContract(route, contract).filter((end) => !isUndated(end));
+  return [...own, ...dated].flatMap(({ method, path, deprecation, sunset }) =>
     deprecation === undefined ? [] : [{ method, path, deprecation, sunset }],
   );
 }
 
 /** The operations of the contract that routes.yaml does not replace. */
-function endsOfContract(route: RouteEntry['route'], contract: Contract | undefined): readonly ContractEnd[] {
+function endsOfContract(
+  route: RouteEntry['route'],
+  contract: Contract | UnusableContract | undefined,
+): readonly ContractEnd[] {
+  if (contract === undefined || isUnusable(contract)) return [];
   const replaced = new Set(Object.keys(route.ends ?? {}).map((key) => shapeOf(routeIn(key))));
-  return contract?.ends.filter((end) => !replaced.has(shapeOf(end))) ?? [];
+  return contract.ends.filter((end) => !replaced.has(shapeOf(end)));
 }
 
 /** `GET /drinks/{id}` in its parts. */
@@ -152,20 +157,37 @@ export const endsHaveDates: ConfigRule = ({ source, entries, contracts }) =>
         faultAt(source, ['routes', key, 'ends', name, ...(place === undefined ? [] : [place])], message, remedy),
       ),
     );
-    const contract = contracts.get(key);
-    const usable = isUnusable(contract) ? undefined : contract;
-    const ofContract = endsOfContract(route, usable).flatMap((end): Fault[] => {
-      const operation = `${route.contract?.file}, ${end.method} ${end.path}`;
-      const wrong: Problem[] =
-        end.problem === undefined
-          ? problemsOf(end, entry, endDates)
-          : [[undefined, `${end.problem}.`, `Write ${endDates.join(' and ')} as YYYY-MM-DD.`]];
-      return wrong.map(([, message, remedy]) =>
-        faultAt(source, ['routes', key, 'contract'], `${operation}: ${message}`, remedy),
-      );
-    });
+    const ofContract = datedEnds(entry, contracts).flatMap((end) =>
+      problemsOf(end, entry, endDates).map(([, message, remedy]) =>
+        faultAt(source, ['routes', key, 'contract'], `${nameOf(end, route)}: ${message}`, remedy),
+      ),
+    );
     return [...own, ...ofContract];
   });
+
+/** Warns about operations of a contract whose end cannot be announced. Other tools accept other values of these keys. */
+export const endsOfContractHaveDates: WarningRule = ({ source, entries, contracts }) =>
+  entries.flatMap(({ key, route }) =>
+    endsOfContract(route, contracts.get(key))
+      .filter(isUndated)
+      .map((end) => {
+        const message = `${nameOf(end, route)}: ${end.problem ?? `${endDates[0]} is missing`}, so nothing is announced.`;
+        const remedy = `Write ${endDates.join(' and ')} as YYYY-MM-DD, or list the route in ends.`;
+        return faultAt(source, ['routes', key, 'contract'], message, remedy);
+      }),
+  );
+
+function datedEnds({ key, route }: RouteEntry, contracts: RuleContext['contracts']): readonly ContractEnd[] {
+  return endsOfContract(route, contracts.get(key)).filter((end) => !isUndated(end));
+}
+
+function isUndated({ deprecation, problem }: ContractEnd): boolean {
+  return deprecation === undefined || problem !== undefined;
+}
+
+function nameOf({ method, path }: ContractEnd, { contract }: RouteEntry['route']): string {
+  return `${contract?.file}, ${method} ${path}`;
+}
 
 type Problem = readonly [place: string | undefined, message: string, remedy: string];
 

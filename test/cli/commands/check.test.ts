@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { startFakeAdmin } from '../fakeAdmin.ts';
 import { runIn } from '../io.ts';
 
 const fine = 'routes:\n  /v1: http://127.0.0.1:3001\n';
@@ -153,4 +154,39 @@ it.each([
     expect(code).toBe(1);
     expect(stdout + stderr).not.toContain('correct');
   }
+});
+
+describe('--against-running', () => {
+  const plan = { kind: 'plan', covered_since: '2026-01-01T00:00:00.000Z', clients: [], versions: [], notes: [] };
+  const summary = '1 client would lose 3 of the 9 requests that backends answered in the last 7 days: a\x1b (3).';
+
+  /** `check` against a gateway that accepts every edit, and answers a plan with this status and body. */
+  async function check(status: number, body: object, ...args: string[]) {
+    const admin = await startFakeAdmin((req, res) => {
+      const isPlan = req.url === '/api/plan';
+      res.statusCode = isPlan ? status : 200;
+      res.end(JSON.stringify(isPlan ? body : { kind: 'reloaded', changes: [], forced: [] }));
+    });
+    return runIn(folderWith(fine), ['check', '--against-running', '--admin', admin, ...args]);
+  }
+
+  it('says which clients would lose requests, which does not change the exit code', async () => {
+    const { code, stdout } = await check(200, { ...plan, summary, total: { lost: 3 } });
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(
+        /would accept this file\.\n.+\n1 client would lose 3 .+: a\\x1b \(3\)\.\nversion-gateway plan lists these clients and their routes\.\n$/,
+      ),
+    ]);
+    const json = await check(200, { ...plan, summary, total: { lost: 3 } }, '--format', 'json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ running: { kind: 'reloaded' }, plan: { summary } });
+  });
+
+  it('says why it is not known, such as for a gateway without a ledger', async () => {
+    const { code, stdout } = await check(503, { code: 'NO_LEDGER', detail: 'This gateway keeps no usage ledger.' });
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/\nWhich clients would lose requests is not known: .+ keeps no usage ledger\.\n$/),
+    ]);
+  });
 });
