@@ -34,7 +34,7 @@ export const catalogue = {
     title: 'Method not allowed',
     proxyError: 'http_request_denied',
     detail:
-      'The gateway refuses CONNECT and TRACE, and its own pages are read-only. `Allow` lists the allowed methods.',
+      'The gateway refuses TRACE and CONNECT, except a WebSocket over HTTP/2. Its own pages are read-only. `Allow` lists the allowed methods.',
   },
   REQUEST_TIMED_OUT: {
     status: 408,
