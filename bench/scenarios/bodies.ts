@@ -1,6 +1,7 @@
 import type { Options } from '../options.ts';
-import { fastify } from '../proxies/fastify.ts';
+import { caddy } from '../proxies/caddy.ts';
 import { gateway } from '../proxies/gateway.ts';
+import { haproxy } from '../proxies/haproxy.ts';
 import { httpProxyMiddleware } from '../proxies/httpProxyMiddleware.ts';
 import { nginx } from '../proxies/nginx.ts';
 import { startBodiesBackend } from '../support/backends.ts';
@@ -26,7 +27,7 @@ export const bodies: Scenario = {
   title: 'Bodies of 10 MiB, 8 connections',
   isDefault: true,
   async run(options) {
-    const proxies = selectProxies([gateway, httpProxyMiddleware, fastify, nginx], options.only);
+    const proxies = selectProxies([haproxy, gateway, nginx, caddy, httpProxyMiddleware], options.only);
     const started = await startProxies(proxies, await startBodiesBackend(), async (port) => {
       const received = await status(port, '/v1/large');
       return received === 200 ? undefined : `status: ${received}`;

@@ -3,7 +3,7 @@ import { deadlineIn, unwatchDeadline, watchDeadline } from '../http1/deadlines.t
 import type { ResponseHead } from '../http1/responseHead.ts';
 import type { Failure } from './failure.ts';
 import { lingerAfter } from './lingering.ts';
-import type { Outbound, OutgoingResponse } from './outbound.ts';
+import type { Outbound, OutgoingResponse, WriteListener } from './outbound.ts';
 import { renderHead } from './renderedHead.ts';
 import { forwardableTrailers, responseFields } from './responseFields.ts';
 
@@ -17,9 +17,9 @@ export class ClientResponse {
   idleTimeout = 0;
   readonly #outbound: Outbound;
   readonly #onDrain: () => void;
-  #listensForDrain = false;
+  #unsent = false;
 
-  /** `onDrain`: called after `write` returned false, once the client has read what was written. */
+  /** `onDrain`: called after `write` returned false, once the kernel has accepted all that was written. */
   constructor(outbound: Outbound, onDrain: () => void) {
     this.#outbound = outbound;
     this.#onDrain = onDrain;
@@ -53,14 +53,13 @@ export class ClientResponse {
     this.#outbound.res.write('', 'latin1');
   }
 
-  /** False if the client reads too slowly: wait for `onDrain`. */
+  /** False if the kernel has not accepted all of it, because the client reads too slowly: wait for `onDrain`. */
   write(chunk: Buffer): boolean {
     const { res, stats } = this.#outbound;
     stats.bytesOut += chunk.length;
-    if (res.write(chunk)) return true;
-    if (!this.#listensForDrain) res.on('drain', this.#onDrain);
-    this.#listensForDrain = true;
-    return false;
+    res.write(chunk, this.#onWritten);
+    this.#unsent = res.writableLength > 0;
+    return !this.#unsent;
   }
 
   end(trailers: readonly string[]): void {
@@ -96,6 +95,12 @@ export class ClientResponse {
     }
     res.writeHead(head.status, head.reason, fields);
   }
+
+  readonly #onWritten: WriteListener = (error) => {
+    if (error || !this.#unsent || this.#outbound.res.writableLength > 0) return;
+    this.#unsent = false;
+    this.#onDrain();
+  };
 
   /** The rest of the response is in memory. The client has `write_idle` to read all of it. HTTP/2 watches this itself. */
   #destroyUnlessRead(): void {

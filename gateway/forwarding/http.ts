@@ -85,10 +85,6 @@ export class Forwarding implements ResponseHandler {
     this.#fail(bodyTooLarge);
   }
 
-  onDrain(): void {
-    this.#body?.onDrain();
-  }
-
   onInformation(head: ResponseHead): void {
     this.#response.sendInformation(head);
   }

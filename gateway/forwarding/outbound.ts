@@ -38,6 +38,9 @@ export interface IncomingRequest {
   resume(): this;
 }
 
+/** With an error: the connection is lost. */
+export type WriteListener = (error?: Error | null) => void;
+
 /** The response to a client, in the form of a `ServerResponse` of node:http. Text of heads and bodies is latin1. */
 export interface OutgoingResponse {
   readonly headersSent: boolean;
@@ -56,9 +59,12 @@ export interface OutgoingResponse {
   writeRendered?(head: RenderedHead, links: readonly string[]): void;
   writeContinue(): void;
   writeInformation(status: number, fields: string[]): void;
-  /** False: wait for `drain`. */
-  write(chunk: Buffer): boolean;
-  write(text: string, encoding: 'latin1'): boolean;
+  /** `onWritten`: called when the kernel has accepted all of `chunk`, which must not change until then. */
+  write(chunk: Buffer, onWritten?: WriteListener): unknown;
+  /** Sends the head. */
+  write(text: '', encoding: 'latin1'): unknown;
+  /** How many written bytes the kernel has not accepted. */
+  readonly writableLength: number;
   addTrailers(trailers: [name: string, value: string][]): void;
   end(text?: string, encoding?: BufferEncoding): unknown;
   /** Closes the connection; in HTTP/2, resets the stream. */
@@ -71,7 +77,7 @@ export interface OutgoingResponse {
   getHeader(name: string): string | number | readonly string[] | undefined;
   appendHeader(name: string, value: string): unknown;
   /** `close`: the response is complete, or the client has disconnected. Always the last event. */
-  on(event: 'drain' | 'close', listener: () => void): this;
+  on(event: 'close', listener: () => void): this;
   once(event: 'close', listener: () => void): this;
   emit(event: 'close'): boolean;
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Connection } from '../http1/connection.ts';
-import type { ExchangeStats, IncomingRequest, Outbound } from './outbound.ts';
+import type { ExchangeStats, IncomingRequest, Outbound, WriteListener } from './outbound.ts';
 
 interface BodyEvents {
   onBodyTooLarge(): void;
@@ -29,6 +29,7 @@ export class RequestBody {
   #allowance = graceMs;
   // When the current pause began, by `performance.now()`.
   #pausedSince = 0;
+  #unsent = false;
 
   constructor(
     { req, hasChunkedBody, bodyLimit, bodyIdle, stats }: Outbound,
@@ -44,13 +45,6 @@ export class RequestBody {
     this.#events = events;
     this.#waitForClient();
     req.on('data', this.#onData).on('end', this.#onEnd);
-  }
-
-  /** The write buffer of the connection is empty again. */
-  onDrain(): void {
-    if (this.done) return;
-    this.#waitForClient();
-    this.#req.resume();
   }
 
   /** Discards the rest of the body. */
@@ -70,12 +64,20 @@ export class RequestBody {
     }
     const paused = performance.now() - this.#pausedSince;
     this.#allowance = Math.min(graceMs, this.#allowance - paused + chunk.length * msPerByte);
-    if (this.#send(chunk)) {
-      this.#waitForClient();
-      return;
-    }
-    this.#req.pause();
-    this.#events.onBodyWaitsForTarget();
+    this.#send(chunk);
+    this.#unsent = this.#socket.writableLength > 0;
+    if (this.#unsent) {
+      // Until then, `chunk` must not be overwritten.
+      this.#req.pause();
+      this.#events.onBodyWaitsForTarget();
+    } else this.#waitForClient();
+  };
+
+  readonly #onWritten: WriteListener = (error) => {
+    if (error || !this.#unsent || this.done || this.#socket.writableLength > 0) return;
+    this.#unsent = false;
+    this.#waitForClient();
+    this.#req.resume();
   };
 
   readonly #onEnd = (): void => {
@@ -95,13 +97,16 @@ export class RequestBody {
     return this.#connection.socket;
   }
 
-  #send(chunk: Buffer): boolean {
-    if (!this.#chunked) return this.#socket.write(chunk);
-    this.#socket.cork();
-    this.#socket.write(`${chunk.length.toString(16)}\r\n`);
-    this.#socket.write(chunk);
-    const flowing = this.#socket.write('\r\n');
-    this.#socket.uncork();
-    return flowing;
+  #send(chunk: Buffer): void {
+    const socket = this.#socket;
+    if (!this.#chunked) {
+      socket.write(chunk, this.#onWritten);
+      return;
+    }
+    socket.cork();
+    socket.write(`${chunk.length.toString(16)}\r\n`);
+    socket.write(chunk);
+    socket.write('\r\n', this.#onWritten);
+    socket.uncork();
   }
 }

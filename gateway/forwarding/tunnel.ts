@@ -35,6 +35,7 @@ export function openTunnel(
     .on('end', () => tunnel.clientEnded())
     .on('close', () => tunnel.clientClosed())
     .resume();
+  connection.socket.on('drain', () => client.resume());
   if (early && early.length > 0) tunnel.fromClient(early);
   return tunnel;
 }
@@ -96,10 +97,6 @@ export class Tunnel implements ResponseHandler {
     const flowing = this.#toClient.pass(chunk);
     if (this.#phase === 'leaving') this.#continueClosing();
     return flowing;
-  }
-
-  onDrain(): void {
-    this.#client.resume();
   }
 
   clientEnded(): void {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from './deadlines.ts';
+import { ReadBuffer } from './readBuffer.ts';
 import type { ResponseHandler, WireFailureKind } from './responseHandler.ts';
 import type { ResponseHeads } from './responseHead.ts';
 import { ResponseReader } from './responseReader.ts';
@@ -22,6 +23,7 @@ export class Connection implements Timed, SocketEvents {
   readonly socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #reader: ResponseReader;
+  readonly #readBuffer = new ReadBuffer();
   #failureOnClose: 'unreachable' | 'exhausted' | 'untrusted' | 'lost' = 'unreachable';
   #requestSent = false;
   #idleTimeout = 0;
@@ -31,7 +33,7 @@ export class Connection implements Timed, SocketEvents {
     this.#owner = owner;
     this.#reader = new ResponseReader(owner.heads);
     this.deadline = deadlineIn(connectTimeout);
-    this.socket = openSocket(endpoint, this);
+    this.socket = openSocket(endpoint, this, this.#readBuffer);
     watchDeadline(this);
   }
 
@@ -103,6 +105,7 @@ export class Connection implements Timed, SocketEvents {
     }
     if (this.#reader.inBody) this.deadline = deadlineIn(this.#idleTimeout);
     const outcome = this.#reader.read(buffer, length);
+    this.#readBuffer.choose(length, this.#reader.inHttpBody && outcome !== 'done', this.#reader.unsent);
     // The handler may have destroyed the connection meanwhile.
     if (this.closed || outcome === 'more') return true;
     if (outcome === 'paused') return false;
@@ -131,10 +134,6 @@ export class Connection implements Timed, SocketEvents {
     else this.#fail('lost', 'closed by the target');
   }
 
-  onDrain(): void {
-    this.#reader.handler?.onDrain();
-  }
-
   onError(error: NodeJS.ErrnoException): void {
     this.#cause = error.message;
     if (error.code === 'EMFILE' || error.code === 'ENFILE') this.#failureOnClose = 'exhausted';
@@ -142,6 +141,7 @@ export class Connection implements Timed, SocketEvents {
 
   onClose(): void {
     unwatchDeadline(this);
+    this.#readBuffer.release();
     this.#owner.onClose(this);
     if (this.#reader.handler) this.#fail(this.#failureOnClose, this.#cause);
   }

@@ -12,12 +12,13 @@ export interface ResponseHandler {
   /** Head and body of a small response arrived in one read. `body`: latin1 text. */
   onComplete(head: ResponseHead, body: string): void;
   onHead(head: ResponseHead): void;
-  /** `chunk` belongs to the handler. False pauses the connection until `resume`. */
+  /**
+   * False: the connection is not read until `resume`, and `chunk` stays as it is until then. After true, the next read may
+   * overwrite it, except in a tunnel, where it belongs to the handler.
+   */
   onData(chunk: Buffer): boolean;
   /** The trailers: alternating names and values. */
   onEnd(trailers: readonly string[]): void;
-  /** Everything written to the socket has been sent: more may be written. */
-  onDrain(): void;
   onFailure(failure: WireFailure): void;
 }
 

@@ -1,4 +1,5 @@
 import { ChunkedDecoder } from './chunked.ts';
+import { bytesOf } from './readBuffer.ts';
 import type { ResponseHandler } from './responseHandler.ts';
 import {
   asMalformed,
@@ -21,6 +22,8 @@ type BodyKind = 'length' | 'chunked' | 'until-close' | 'tunnel';
 export class ResponseReader {
   inBody = false;
   reusable = false;
+  /** The handler has not sent all chunks of the last read. */
+  unsent = false;
   keepAlive: number | undefined;
   /** Undefined between two responses. */
   handler: ResponseHandler | undefined;
@@ -60,7 +63,12 @@ export class ResponseReader {
     return this.inBody && this.#kind === 'tunnel';
   }
 
+  get inHttpBody(): boolean {
+    return this.inBody && this.#kind !== 'tunnel';
+  }
+
   read(buffer: Buffer, length: number): ReadOutcome {
+    this.unsent = false;
     try {
       return this.inBody ? this.#readBody(buffer, 0, length) : this.#readHead(buffer, 0, length);
     } catch (error) {
@@ -134,26 +142,25 @@ export class ResponseReader {
   }
 
   #readBody(buffer: Buffer, start: number, length: number): ReadOutcome {
-    let flowing = true;
-    // All connections share the buffer, so the handler gets a copy.
-    const emit = (from: number, to: number): void => {
-      flowing = (this.handler?.onData(Buffer.from(buffer.subarray(from, to))) ?? true) && flowing;
-    };
     let [at, done] = [length, false];
     if (this.#chunked) {
-      at = this.#chunked.read(buffer, start, length, emit);
+      at = this.#chunked.read(buffer, start, length, (from, to) => this.#emit(buffer, from, to));
       done = this.#chunked.trailers !== undefined;
     } else if (this.#kind === 'length') {
       at = Math.min(length, start + this.#remaining);
       this.#remaining -= at - start;
-      if (at > start) emit(start, at);
+      if (at > start) this.#emit(buffer, start, at);
       done = this.#remaining === 0;
     } else {
-      emit(start, length);
+      this.#emit(buffer, start, length);
     }
     if (at < length) this.reusable = false;
     if (done) return 'done';
-    return flowing ? 'more' : 'paused';
+    return this.unsent ? 'paused' : 'more';
+  }
+
+  #emit(buffer: Buffer, start: number, end: number): void {
+    if (this.handler?.onData(bytesOf(buffer, start, end)) === false) this.unsent = true;
   }
 }
 

@@ -1,5 +1,6 @@
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import type { ReadBuffer } from './readBuffer.ts';
 
 /** Where to connect. `host`: a name, resolved for each connection, or an address without brackets. */
 export interface Endpoint {
@@ -10,36 +11,30 @@ export interface Endpoint {
   readonly lookup?: LookupFunction;
 }
 
-// All plain connections read into this buffer, which saves 64 KiB each: a read is handled synchronously, and what is kept
-// longer is copied.
-const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
-
 export interface SocketEvents {
-  /** `length` bytes of `buffer`, valid during the call only. False pauses reading until `resume`. */
+  /** `length` bytes of `buffer`; `bytesOf` returns them for longer than the call. False pauses reading until `resume`. */
   onRead(buffer: Buffer, length: number): boolean;
   /** With TLS: the TCP connection is open, the handshake not complete. */
   onTcpConnected(): void;
   onConnected(): void;
-  onDrain(): void;
   onEnd(): void;
   onError(error: Error): void;
   onClose(): void;
 }
 
-/** Opens a connection, with or without TLS. */
-export function openSocket(endpoint: Endpoint, events: SocketEvents): Socket {
-  const socket = endpoint.tls ? connectSecure(endpoint, events) : connectPlain(endpoint, events);
+/** Opens a connection, with or without TLS. Without TLS, it reads into `readBuffer`. */
+export function openSocket(endpoint: Endpoint, events: SocketEvents, readBuffer: ReadBuffer): Socket {
+  const socket = endpoint.tls ? connectSecure(endpoint, events) : connectPlain(endpoint, events, readBuffer);
   return socket
     .setNoDelay(true)
-    .on('drain', () => events.onDrain())
     .on('end', () => events.onEnd())
     .on('error', (error) => events.onError(lastOf(error)))
     .on('close', () => events.onClose());
 }
 
-function connectPlain({ host, port, lookup }: Endpoint, events: SocketEvents): Socket {
+function connectPlain({ host, port, lookup }: Endpoint, events: SocketEvents, { next }: ReadBuffer): Socket {
   const callback = (length: number, buffer: Uint8Array): boolean => events.onRead(buffer as Buffer, length);
-  const options = { host, port, allowHalfOpen: true, onread: { buffer: readBuffer, callback } };
+  const options = { host, port, allowHalfOpen: true, onread: { buffer: next, callback } };
   const socket = connect(lookup ? { ...options, lookup, autoSelectFamily: true } : options);
   return socket.on('connect', () => events.onConnected());
 }

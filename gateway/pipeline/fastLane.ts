@@ -3,15 +3,13 @@ import { type Server as NetServer, Socket, type SocketConstructorOpts } from 'no
 import { lingerAfter } from '../forwarding/lingering.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import { parsePlainRequest } from '../http1/plainRequest.ts';
+import { ReadBuffer } from '../http1/readBuffer.ts';
 import { firstSegment, pathBelow } from '../routing/requestTarget.ts';
 import { Exchange, type GatewayContext } from './exchange.ts';
 import { runExchange } from './http.ts';
 import { type LaneOwner, LaneRequest, LaneResponse } from './laneMessages.ts';
 import { setCurrentResponse } from './pipeliningOrder.ts';
 import { type ParserError, UnparsedBytes } from './readAhead.ts';
-
-// All client connections without TLS read into this buffer: a read is handled synchronously, and what is kept is copied.
-const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 // How many bytes are kept that arrive behind a request in flight. Below it the socket is still read, because only reading
 // detects that the client has disconnected.
@@ -79,6 +77,7 @@ class LaneConnection implements LaneOwner, Timed {
   deadline: number;
   readonly socket: AcceptedSocket;
   readonly #lane: FastLane;
+  readonly #readBuffer = new ReadBuffer();
   #state: LaneState = 'open';
   /** Whether it has carried a request. */
   #used = false;
@@ -91,13 +90,8 @@ class LaneConnection implements LaneOwner, Timed {
   constructor(accepted: AcceptedSocket, lane: FastLane) {
     const { server } = lane;
     this.#lane = lane;
-    this.socket = this.#withSharedBuffer(accepted) ?? accepted.on('data', this.#onData);
-    this.socket
-      .on('end', this.#onEnd)
-      .on('drain', this.#onDrain)
-      .on('timeout', this.#onTimeout)
-      .on('error', ignore)
-      .on('close', this.#onClose);
+    this.socket = this.#withReadBuffer(accepted) ?? accepted.on('data', this.#onData);
+    this.socket.on('end', this.#onEnd).on('timeout', this.#onTimeout).on('error', ignore).on('close', this.#onClose);
     const { headersTimeout, timeout } = server;
     if (headersTimeout === 0 || headersTimeout > timeout) this.socket.setTimeout(timeout);
     this.deadline = deadlineIn(headersTimeout);
@@ -157,14 +151,14 @@ class LaneConnection implements LaneOwner, Timed {
     }
   }
 
-  /** A socket like `accepted`, with its handle, that reads into the shared buffer. Undefined if node does not support it. */
-  #withSharedBuffer(accepted: AcceptedSocket): AcceptedSocket | undefined {
+  /** A socket like `accepted`, with its handle, that reads into our buffer. Undefined if node does not support it. */
+  #withReadBuffer(accepted: AcceptedSocket): AcceptedSocket | undefined {
     const { _handle: handle, _server: server } = accepted;
     if (typeof handle?.useUserBuffer !== 'function' || !handle.reading || !server || 'encrypted' in accepted) {
       return undefined;
     }
     const callback = (length: number, buffer: Uint8Array): boolean => this.#onRead(buffer as Buffer, length);
-    const options = { handle, allowHalfOpen: true, onread: { buffer: readBuffer, callback } };
+    const options = { handle, allowHalfOpen: true, onread: { buffer: this.#readBuffer.next, callback } };
     const socket = new Socket(options) as AcceptedSocket;
     // The server counts its connections by these.
     socket._server = server;
@@ -201,7 +195,7 @@ class LaneConnection implements LaneOwner, Timed {
     const isWhole = arrived === contentLength && arrived <= maxWholeBody;
     const request = new LaneRequest(head, this, isWhole ? buffer.toString('latin1', headLength, length) : undefined);
     const response = new LaneResponse(request, this);
-    if (!isWhole && arrived > 0) request.receive(Buffer.from(buffer.subarray(headLength, length)));
+    if (!isWhole && arrived > 0) request.receive(buffer, headLength, length);
     if (this.socket.timeout) this.socket.setTimeout(0);
     this.#used = true;
     this.deadline = Number.POSITIVE_INFINITY;
@@ -214,7 +208,8 @@ class LaneConnection implements LaneOwner, Timed {
   /** The rest of a body, and pipelined bytes after it, which wait until the request is answered. False stops reading. */
   #readMore(request: LaneRequest, buffer: Buffer, length: number): boolean {
     const end = Math.min(length, request.missing);
-    const flowing = end === 0 || request.receive(Buffer.from(buffer.subarray(0, end)));
+    const flowing = end === 0 || request.receive(buffer, 0, end);
+    this.#readBuffer.choose(length, !request.complete, !flowing);
     if (end === length) return flowing || request.complete;
     this.#following ??= new UnparsedBytes();
     if (this.#following.add(buffer.subarray(end, length))) return !this.#isFull;
@@ -237,7 +232,6 @@ class LaneConnection implements LaneOwner, Timed {
     socket
       .off('data', this.#onData)
       .off('end', this.#onEnd)
-      .off('drain', this.#onDrain)
       .off('timeout', this.#onTimeout)
       .off('error', ignore)
       .setTimeout(0);
@@ -268,8 +262,6 @@ class LaneConnection implements LaneOwner, Timed {
     else this.socket.end();
   };
 
-  readonly #onDrain = (): void => this.#response?.onSocketDrain();
-
   readonly #onTimeout = (): void => void this.#lane.server.emit('timeout', this.socket);
 
   readonly #onClose = (): void => {
@@ -281,6 +273,7 @@ class LaneConnection implements LaneOwner, Timed {
     this.#state = 'closing';
     this.#lane.connections.delete(this);
     this.#following?.take();
+    this.#readBuffer.release();
     unwatchDeadline(this);
   }
 

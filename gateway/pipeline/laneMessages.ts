@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
-import type { IncomingRequest, OutgoingResponse } from '../forwarding/outbound.ts';
+import type { IncomingRequest, OutgoingResponse, WriteListener } from '../forwarding/outbound.ts';
 import type { RenderedHead } from '../forwarding/renderedHead.ts';
 import { lowerCased } from '../http1/grammar.ts';
 import type { PlainRequest } from '../http1/plainRequest.ts';
+import { bytesOf } from '../http1/readBuffer.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { currentHttpDate } from '../shared/httpDate.ts';
 
@@ -83,13 +84,15 @@ export class LaneRequest implements IncomingRequest {
     return this;
   }
 
-  /** Takes received bytes of the body. False: no more for now. */
-  receive(chunk: Buffer): boolean {
-    this.missing -= chunk.length;
-    this.#unread.push(chunk);
-    this.#unreadBytes += chunk.length;
-    if (this.#flowing) this.#read();
-    return this.#flowing || this.#unreadBytes < maxUnread;
+  /** Takes received bytes of the body. False: no more for now, and the bytes stay as they are until `resumeReading`. */
+  receive(buffer: Buffer, start: number, end: number): boolean {
+    const flowing = this.#flowing;
+    this.missing -= end - start;
+    this.#unread.push(flowing ? bytesOf(buffer, start, end) : Buffer.from(buffer.subarray(start, end)));
+    this.#unreadBytes += end - start;
+    if (!flowing) return this.#unreadBytes < maxUnread;
+    this.#read();
+    return this.#flowing;
   }
 
   #read(): void {
@@ -126,7 +129,6 @@ export class LaneResponse implements OutgoingResponse {
   #trailers = '';
   #ended = false;
   #onClose: (() => void)[] | undefined;
-  #onDrain: (() => void) | undefined;
 
   constructor(req: LaneRequest, owner: LaneOwner) {
     this.req = req;
@@ -179,24 +181,18 @@ export class LaneResponse implements OutgoingResponse {
     if (this.#isWritable) this.socket?.write(`${head}\r\n`, 'latin1');
   }
 
-  write(chunk: Buffer | string, _encoding?: 'latin1'): boolean {
+  write(chunk: Buffer | '', onWritten?: WriteListener | 'latin1'): void {
     const { socket } = this;
     // The connection is closing. Its end is the end of the exchange.
-    if (!socket || !this.#isWritable) return true;
-    const hasBody = chunk.length > 0 && !this.#bodiless;
-    if (!hasBody && this.#head === '') return true;
-    socket.cork();
+    if (!socket || !this.#isWritable) return;
     if (this.#head !== '') socket.write(this.#head, 'latin1');
     this.#head = '';
-    if (hasBody) {
-      if (this.#chunked) socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1');
-      if (typeof chunk === 'string') socket.write(chunk, 'latin1');
-      else socket.write(chunk);
-      if (this.#chunked) socket.write('\r\n', 'latin1');
-    }
-    socket.uncork();
+    if (chunk !== '' && onWritten !== 'latin1' && !this.#bodiless) this.#writeBody(socket, chunk, onWritten);
     if (socket.writableLength > 0) this.#owner.onWriteWaits();
-    return !socket.writableNeedDrain;
+  }
+
+  get writableLength(): number {
+    return this.socket?.writableLength ?? 0;
   }
 
   addTrailers(trailers: [name: string, value: string][]): void {
@@ -247,9 +243,8 @@ export class LaneResponse implements OutgoingResponse {
     throw new Error('no application sets fields of this response');
   }
 
-  on(event: 'drain' | 'close', listener: () => void): this {
-    if (event === 'drain') this.#onDrain = listener;
-    else if (!this.#onClose) this.#onClose = [listener];
+  on(_event: 'close', listener: () => void): this {
+    if (!this.#onClose) this.#onClose = [listener];
     else this.#onClose.push(listener);
     return this;
   }
@@ -266,11 +261,6 @@ export class LaneResponse implements OutgoingResponse {
     return true;
   }
 
-  /** The write buffer of the socket is empty again. */
-  onSocketDrain(): void {
-    this.#onDrain?.();
-  }
-
   /** `lines`: the status line and the fields. Adds those that the connection decides, and a missing Date. */
   #setHead(status: number, lines: string, hasDate: boolean, hasLength: boolean, hasConnection: boolean): void {
     this.#bodiless ||= status === 204 || status === 304;
@@ -281,6 +271,16 @@ export class LaneResponse implements OutgoingResponse {
     this.#head = `${head}\r\n`;
     this.statusCode = status;
     this.headersSent = true;
+  }
+
+  #writeBody(socket: Socket, chunk: Buffer, onWritten?: WriteListener): void {
+    if (this.#chunked) {
+      socket.cork();
+      socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1');
+      socket.write(chunk);
+      socket.write('\r\n', 'latin1', onWritten);
+      socket.uncork();
+    } else socket.write(chunk, onWritten);
   }
 
   get #isWritable(): boolean {

@@ -119,8 +119,6 @@ class Probe implements ResponseHandler {
 
   onEnd(): void {}
 
-  onDrain(): void {}
-
   onFailure({ cause }: { readonly cause: string }): void {
     this.#finish(`the probe failed: ${cause}`);
   }

@@ -75,5 +75,4 @@ class Recorder implements ResponseHandler {
 
   onConnected(): void {}
   onInformation(): void {}
-  onDrain(): void {}
 }

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { IncomingRequest, OutgoingResponse } from '../../forwarding/outbound.ts';
+import type { IncomingRequest, OutgoingResponse, WriteListener } from '../../forwarding/outbound.ts';
 import { lowerCased } from '../../http1/grammar.ts';
 import type { TranslatedHead } from './requestHead.ts';
 
@@ -126,12 +126,15 @@ export class Http2Response implements OutgoingResponse {
     this.#send(() => this.#stream.additionalHeaders(groupedFields(fields, status)));
   }
 
-  write(chunk: Buffer | string, _encoding?: 'latin1'): boolean {
+  write(chunk: Buffer | '', onWritten?: WriteListener | 'latin1'): void {
     // The stream is reset. Its close is the end of the exchange.
-    if (this.#ended || !this.#isOpen) return true;
+    if (this.#ended || !this.#isOpen) return;
     this.#sendHead(false);
-    if (chunk.length === 0 || !this.#stream.writable) return true;
-    return typeof chunk === 'string' ? this.#stream.write(chunk, 'latin1') : this.#stream.write(chunk);
+    if (chunk !== '' && onWritten !== 'latin1' && this.#stream.writable) this.#stream.write(chunk, onWritten);
+  }
+
+  get writableLength(): number {
+    return this.#stream.writableLength;
   }
 
   addTrailers(trailers: readonly [name: string, value: string][]): void {
@@ -173,9 +176,8 @@ export class Http2Response implements OutgoingResponse {
     throw new Error('no application sets fields of this response');
   }
 
-  on(event: 'drain' | 'close', listener: () => void): this {
-    if (event === 'drain') this.#stream.on('drain', listener);
-    else this.#onClose.push(listener);
+  on(_event: 'close', listener: () => void): this {
+    this.#onClose.push(listener);
     return this;
   }
 

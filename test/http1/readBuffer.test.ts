@@ -1,0 +1,62 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { bytesOf, ReadBuffer } from '../../gateway/http1/readBuffer.ts';
+
+const shared = new ReadBuffer().next();
+const full = shared.length;
+
+/** A socket that has just read a part of a large body. */
+function inLargeBody(): ReadBuffer {
+  const buffer = new ReadBuffer();
+  buffer.choose(full, true, false);
+  buffer.next();
+  onTestFinished(() => buffer.release());
+  return buffer;
+}
+
+it('is shared by all sockets, except within large bodies', () => {
+  const idle = new ReadBuffer();
+  idle.choose(full, false, false);
+  expect(idle.next()).toBe(shared);
+  const slow = new ReadBuffer();
+  slow.choose(1_000, true, false);
+  expect(slow.next()).toBe(shared);
+  const [one, other] = [inLargeBody().next(), inLargeBody().next()];
+  expect(new Set([shared, one, other]).size).toBe(3);
+});
+
+it('is copied from only if it is shared', () => {
+  const own = inLargeBody().next();
+  const [copied, passed] = [bytesOf(shared, 2, 4), bytesOf(own, 2, 4)];
+  for (const buffer of [shared, own]) buffer.write('after', 2);
+  expect([copied.length, copied.equals(shared.subarray(2, 4))]).toEqual([2, false]);
+  expect(passed.toString()).toBe('af');
+});
+
+it('stays with its socket while the bytes are not sent, however few', () => {
+  const buffer = inLargeBody();
+  const own = buffer.next();
+  buffer.choose(1, true, true);
+  expect(buffer.next()).toBe(own);
+  buffer.choose(1, true, false);
+  expect(buffer.next()).toBe(shared);
+});
+
+it('is used again after a body, but never if its bytes are not sent', () => {
+  const [sent, unsent] = [inLargeBody(), inLargeBody()];
+  const [first, second] = [sent.next(), unsent.next()];
+  sent.choose(full, false, false);
+  unsent.choose(full, false, true);
+  expect([sent.next(), unsent.next()]).toEqual([shared, shared]);
+  const later = Array.from({ length: 100 }, () => inLargeBody().next());
+  expect(later).toContain(first);
+  expect(later).not.toContain(second);
+});
+
+it('is one of a limited number', () => {
+  const buffers = Array.from({ length: 600 }, inLargeBody);
+  const own = buffers.filter((buffer) => buffer.next() !== shared);
+  expect(own).toHaveLength(512);
+  own[0]?.release();
+  expect(inLargeBody().next()).not.toBe(shared);
+  expect(inLargeBody().next()).toBe(shared);
+});
