@@ -1,22 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import {
-  Agent,
-  createServer,
-  type IncomingMessage,
-  type RequestOptions,
-  request,
-  type ServerResponse,
-} from 'node:http';
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { connect } from 'node:http2';
 import { createServer as createSecureServer, request as requestSecurely, Agent as SecureAgent } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { Random, seedOfRun } from '../faults/random.ts';
-import { makePair } from '../support/certificates.ts';
+import { makePair, type Pair } from '../support/certificates.ts';
 import { settled } from '../support/eventually.ts';
 import { startTestGateway } from '../support/gateway.ts';
 
@@ -75,7 +69,7 @@ async function* pieces(
 }
 
 /** How `stream` differs from `expected`; `same` if it does not. */
-async function compare(stream: IncomingMessage, expected: Buffer): Promise<string> {
+async function compare(stream: Readable, expected: Buffer): Promise<string> {
   let at = 0;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -88,81 +82,100 @@ async function compare(stream: IncomingMessage, expected: Buffer): Promise<strin
   return at === expected.length ? 'same' : `ends at byte ${at} of ${expected.length}`;
 }
 
-const lengthOf = (body: Buffer, chunked: boolean) => (chunked ? {} : { 'content-length': body.length });
+type Length = { readonly 'content-length'?: number };
 
-/** Runs all exchanges at once through a gateway. Returns how the bodies at the backend and at the client differ. */
-async function exchangeAll(plans: readonly Plan[], secure: boolean): Promise<string[]> {
+const lengthOf = (body: Buffer, chunked: boolean): Length => (chunked ? {} : { 'content-length': body.length });
+
+/** Sends a request on a connection of its own, and returns the body of the response. */
+type Client = (port: number, path: string, headers: Length, body: Readable) => Promise<Readable>;
+
+const overHttp: Client = async (port, path, headers, body) => {
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const req = request({ host: '127.0.0.1', port, method: 'POST', path, headers, agent });
+  const [res] = (await once(body.pipe(req), 'response')) as [IncomingMessage];
+  return res;
+};
+
+const overTls: Client = async (port, path, headers, body) => {
+  const agent = new SecureAgent({ keepAlive: true, rejectUnauthorized: false });
+  onTestFinished(() => agent.destroy());
+  const req = requestSecurely({ host: '127.0.0.1', port, method: 'POST', path, headers, agent });
+  const [res] = (await once(body.pipe(req), 'response')) as [IncomingMessage];
+  return res;
+};
+
+const overHttp2: Client = async (port, path, headers, body) => {
+  const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  onTestFinished(() => session.destroy());
+  return body.pipe(session.request({ ':method': 'POST', ':path': path, ...headers }));
+};
+
+/** Starts a backend that answers each request by its plan. `compared`: how the bodies of the requests differ. */
+async function startBackend(
+  plans: readonly Plan[],
+  pair: Pair | undefined,
+  read: (stream: Readable, expected: Buffer, plan: Plan) => Promise<string>,
+  random: Random,
+): Promise<{ readonly url: string; readonly compared: readonly Promise<string>[] }> {
+  const compared: Promise<string>[] = [];
+  const answer = (req: IncomingMessage, res: ServerResponse): void => {
+    const plan = plans[Number(req.url?.slice(1))] as Plan;
+    const result = read(req, plan.up, plan);
+    compared.push(result);
+    res.writeHead(200, { ...lengthOf(plan.down, plan.chunkedDown) });
+    // A response that ends before the request would end the exchange.
+    Readable.from(pieces(plan.down, plan, random, result)).pipe(res);
+  };
+  const server = pair ? createSecureServer(pair, answer) : createServer(answer);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http${pair ? 's' : ''}://127.0.0.1:${port}`, compared };
+}
+
+/** Runs all exchanges at once through a gateway. Returns how the bodies at the client and at the backend differ. */
+async function exchangeAll(plans: readonly Plan[], client: Client, secureBackend: boolean): Promise<string[]> {
   const mayRead = Promise.withResolvers<void>();
-  const random = new Random(seed + 1);
-  const atBackend: Promise<string>[] = [];
-  const planOf = ({ url = '' }: IncomingMessage): Plan => plans[Number(url.slice(1))] as Plan;
-  const read = async (stream: IncomingMessage, expected: Buffer, pauses: boolean): Promise<string> => {
+  const read = async (stream: Readable, expected: Buffer, { pauses }: Plan): Promise<string> => {
     if (pauses) await mayRead.promise;
     return compare(stream, expected);
   };
-  const answer = (req: IncomingMessage, res: ServerResponse): void => {
-    const plan = planOf(req);
-    const { up, down, pauses, chunkedDown } = plan;
-    const compared = read(req, up, pauses);
-    atBackend.push(compared);
-    res.writeHead(200, lengthOf(down, chunkedDown));
-    // A response that ends before the request would end the exchange.
-    pipeline(pieces(down, plan, random, compared), res).catch(() => {});
-  };
-
+  const random = new Random(seed + 1);
   const folder = temporaryFolder();
-  const pair = secure ? makePair(folder, 'api') : undefined;
-  const backend = pair ? createSecureServer(pair, answer) : createServer(answer);
-  onTestFinished(() => {
-    backend.closeAllConnections();
-    backend.close();
-  });
-  await once(backend.listen(0, '127.0.0.1'), 'listening');
-  const { port: backendPort } = backend.address() as AddressInfo;
-  const upstream = `http${secure ? 's' : ''}://127.0.0.1:${backendPort}`;
-  const tls = secure && { tls: { ca: join(folder, 'api.made.crt'), servername: 'api' } };
+  const pair = makePair(folder, 'api');
+  const [cert, key] = [join(folder, 'api.made.crt'), join(folder, 'api.made.key')];
+  const backend = await startBackend(plans, secureBackend ? pair : undefined, read, random);
   const timeouts = { first_byte: '10m', idle: '10m', write_idle: '10m' };
-  const { port } = await startTestGateway(
-    { '/v1': { upstream, timeouts, ...tls } },
-    {
-      gateway: {
-        timeouts: { body_idle: '10m' },
-        ...(secure && { tls: { cert: join(folder, 'api.made.crt'), key: join(folder, 'api.made.key') } }),
-      },
-    },
-  );
+  const v1 = { upstream: backend.url, timeouts, ...(secureBackend && { tls: { ca: cert, servername: 'api' } }) };
+  const tls = client === overHttp ? {} : { tls: { cert, key } };
+  const { port } = await startTestGateway({ '/v1': v1 }, { gateway: { timeouts: { body_idle: '10m' }, ...tls } });
 
-  const agent = secure
-    ? new SecureAgent({ keepAlive: true, rejectUnauthorized: false })
-    : new Agent({ keepAlive: true });
-  onTestFinished(() => agent.destroy());
   const atClient = plans.map(async (plan, index) => {
-    const { up, down, pauses, chunkedUp } = plan;
-    const options: RequestOptions = {
-      host: '127.0.0.1',
-      port,
-      method: 'POST',
-      path: `/v1/${index}`,
-      headers: lengthOf(up, chunkedUp),
-    };
-    const req = secure ? requestSecurely({ ...options, agent }) : request({ ...options, agent });
-    const responded = once(req, 'response') as Promise<[IncomingMessage]>;
-    pipeline(pieces(up, plan, random), req).catch(() => {});
-    const [res] = await responded;
-    return read(res, down, pauses);
+    const body = Readable.from(pieces(plan.up, plan, random));
+    const response = await client(port, `/v1/${index}`, lengthOf(plan.up, plan.chunkedUp), body);
+    return read(response, plan.down, plan);
   });
   await Promise.all(atClient.filter((_, index) => !plans[index]?.pauses));
   await settled(() => sent);
   mayRead.resolve();
   const received = await Promise.all(atClient);
-  return [...received, ...(await Promise.all(atBackend))];
+  return [...received, ...(await Promise.all(backend.compared))];
 }
 
 it.each([
-  ['200 connections', 200, false],
-  ['20 connections, with TLS on both sides', 20, true],
-])('carries both bodies of %s unchanged, at once, while half of the readers pause', async (_name, count, secure) => {
-  const results = await exchangeAll(planned(count), secure);
-  const different = results.filter((result) => result !== 'same');
-  expect({ seed, different, compared: results.length }).toEqual({ seed, different: [], compared: 2 * count });
-});
+  ['200 connections', 200, overHttp, false],
+  ['20 connections with TLS', 20, overTls, false],
+  ['20 connections, to a backend with TLS', 20, overHttp, true],
+  ['20 streams of HTTP/2', 20, overHttp2, false],
+])(
+  'carries both bodies of %s unchanged, at once, while half of the readers pause',
+  async (_, count, client, secure) => {
+    const results = await exchangeAll(planned(count), client, secure);
+    const different = results.filter((result) => result !== 'same');
+    expect({ seed, different, compared: results.length }).toEqual({ seed, different: [], compared: 2 * count });
+  },
+);
