@@ -19,7 +19,7 @@ export default defineConfig({
         test: {
           // Everything that a client sees, once more with the parser of node:http for all requests.
           name: 'without the fast lane',
-          include: ['test/wire/**/*.test.ts', 'test/pipeline/**/*.test.ts'],
+          include: ['test/wire/**/*.test.ts', 'test/pipeline/**/*.test.ts', 'test/faults/faults.test.ts'],
           // These start a gateway of each kind themselves, or are not about HTTP/1.1.
           exclude: ['test/pipeline/fastLane.test.ts', 'test/pipeline/laneParity.test.ts', 'test/pipeline/http2/**'],
           env: { FAST_LANE: 'off' },
