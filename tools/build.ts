@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
 import { threads } from '../gateway/shared/packageFiles.ts';
@@ -42,7 +42,7 @@ function packageOf(id: string): string | undefined {
 function licenceOf(name: string): string {
   const folder = join('node_modules', name);
   const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-  if (file === undefined || !existsSync(join(folder, 'package.json'))) throw new Error(`${name} has no licence.`);
+  if (file === undefined) throw new Error(`${name} has no licence.`);
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
   return `${name} ${version}\n\n${readFileSync(join(folder, file), 'utf8')}`;
 }
