@@ -16,7 +16,7 @@ export const help = `node bench/run.ts [options]
   --seconds N         of each measurement (default 5; quick 1)
   --only a,b          only proxies whose name contains one of these
   --scenarios a,b     only these of: small-json, start, latency, bodies, routes, wire-client, features, fast-lane,
-                      export, scavenges, soak-rss
+                      h2, export, scavenges, soak-rss
   --features          the same as --scenarios features
   --quick             short; prints its tables, writes no file, never fails on a figure
 `;

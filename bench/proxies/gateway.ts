@@ -35,6 +35,15 @@ export const gatewayWithoutFastLane: ProxyDefinition = {
   },
 };
 
+export const gatewayWithHttp2: ProxyDefinition = {
+  ...gateway,
+  name: 'version-gateway with h2c: on',
+  command: ({ port, backendPort, folder }) => {
+    const routes = `${twoRoutes(`http://127.0.0.1:${backendPort}`)}gateway: { h2c: on }\n`;
+    return gatewayCommand({ port, folder, routes });
+  },
+};
+
 /** Starts the gateway with `routes` as its routes.yaml, and the admin listener on a free port. */
 export function gatewayCommand({ port, folder, routes }: { port: number; folder: string; routes: string }): Command {
   const file = join(folder, 'routes.yaml');

@@ -2,6 +2,7 @@ import { bodies } from './bodies.ts';
 import { exportOverOtlp } from './export.ts';
 import { fastLane } from './fastLane.ts';
 import { features } from './features.ts';
+import { http2 } from './http2.ts';
 import { latency } from './latency.ts';
 import { routes } from './routes.ts';
 import { scavenges } from './scavenges.ts';
@@ -20,6 +21,7 @@ export const scenarios: readonly Scenario[] = [
   wireClient,
   features,
   fastLane,
+  http2,
   exportOverOtlp,
   scavenges,
   soakRss,
