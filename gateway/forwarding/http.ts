@@ -8,7 +8,7 @@ import { RequestBody } from './requestBody.ts';
 import { openTunnel, type Tunnel } from './tunnel.ts';
 
 // 1  head   client ──► gateway ──► target    `start`, and each retry of Attempts
-// 2  body   client ──► gateway ──► target    RequestBody, while 3 and 4 may run already
+// 2  body   client ──► gateway ──► target    RequestBody, while 3 and 4 may run already; a `wholeBody` is sent with 1
 // 3  head   client ◄── gateway ◄── target    `onInformation`…, then `onHead` or `onComplete`
 // 4  body   client ◄── gateway ◄── target    `onData`…, then `onEnd`; `onComplete` has the whole body
 /** Forwards one exchange between a client and a target. */
