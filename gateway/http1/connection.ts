@@ -46,8 +46,8 @@ export class Connection implements Timed, SocketEvents {
   }
 
   /**
-   * Sends the head of a request, or head and body in one text. `bodiless`: the request has no body; `expectBody`: false for HEAD. Fails with `timeout` if the
-   * response does not begin within `firstByte` ms.
+   * Sends the head of a request, or head and body in one text. `bodiless`: the request has no body; `expectBody`: false for
+   * HEAD. Fails with `timeout` if the response does not begin within `firstByte` ms.
    */
   send(handler: ResponseHandler, head: string, bodiless: boolean, expectBody: boolean, firstByte: number): void {
     this.earlierExchanges += 1;
