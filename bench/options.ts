@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 export interface Options {
   readonly rounds: number;
-  /** The length of each measurement. */
+  /** The length of most measurements. */
   readonly seconds: number;
   readonly quick: boolean;
   /** Parts of proxy names, lower case; empty: all of them. */
@@ -13,12 +13,12 @@ export interface Options {
 
 export const help = `node bench/run.ts [options]
   --rounds N          rounds over all proxies (default 5; quick 1)
-  --seconds N         of each measurement (default 5; quick 1)
+  --seconds N         of most measurements (default 3; quick 1)
   --only a,b          only proxies whose name contains one of these
-  --scenarios a,b     only these of: small-json, start, latency, bodies, routes, wire-client, features, fast-lane,
-                      h2, export, scavenges, soak-rss
+  --scenarios a,b     only these of: small-json, varied, access-log, post, tls, handshakes, h2, bodies, latency,
+                      connections, start, routes, syscalls, scavenges, fast-lane, features, export, soak-rss
   --features          the same as --scenarios features
-  --quick             short; prints its tables, writes no file, never fails on a figure
+  --quick             short, a few scenarios; prints its tables, writes no file, never fails on a figure
 `;
 
 export function readOptions(args: readonly string[]): Options | undefined {
@@ -40,7 +40,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
   return {
     quick,
     rounds: positive('rounds', values.rounds ?? (quick ? '1' : '5')),
-    seconds: positive('seconds', values.seconds ?? (quick ? '1' : '5')),
+    seconds: positive('seconds', values.seconds ?? (quick ? '1' : '3')),
     only: list(values.only.toLowerCase()),
     scenarios: scenarios === undefined ? undefined : list(scenarios),
   };

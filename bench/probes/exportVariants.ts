@@ -22,7 +22,7 @@ const notice = (line: string): void => void process.stderr.write(`${line}\n`);
 async function variant(records: string, telemetry?: object): Promise<Variant> {
   const snapshot = snapshotFrom({
     routes: { '/v1': { upstream, ...dates }, '/v2': upstream },
-    gateway: { listen: `127.0.0.1:${port}`, fast_lane: 'off' },
+    gateway: { listen: `127.0.0.1:${port}` },
     ...(telemetry && { telemetry }),
   });
   const exporter = new OtlpExporter(notice);

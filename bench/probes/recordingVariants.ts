@@ -19,7 +19,7 @@ const upstream = `http://127.0.0.1:${backendPort}`;
 keepYoungGenerationSmall();
 const snapshot = snapshotFrom({
   routes: { '/v1': { upstream, ...dates }, '/v2': upstream },
-  gateway: { listen: `127.0.0.1:${port}`, fast_lane: 'off' },
+  gateway: { listen: `127.0.0.1:${port}` },
   usage: { store: join(folder, `${port}.db`) },
   log: { access: '/dev/null' },
 });

@@ -6,10 +6,18 @@ import type { ProxyDefinition } from './definition.ts';
 
 const quoted = (text: string): string => `\`${text}\``;
 
+const accessLogTo = (file: string): string => `  log {
+    output file ${file} {
+      roll_disabled
+    }
+    format json
+  }
+`;
+
 export const caddy: ProxyDefinition = {
   name: 'Caddy',
   version: programVersion('caddy', ['version']),
-  command: ({ port, backendPort, folder }) => {
+  command: ({ port, backendPort, folder, certificate, accessLog }) => {
     const file = join(folder, 'Caddyfile');
     writeFileSync(
       file,
@@ -17,9 +25,9 @@ export const caddy: ProxyDefinition = {
   admin off
   auto_https off
 }
-http://127.0.0.1:${port} {
+${certificate ? 'https' : 'http'}://127.0.0.1:${port} {
   bind 127.0.0.1
-  handle_path /v1/* {
+${certificate ? `  tls ${certificate.cert} ${certificate.key}\n` : ''}${accessLog ? accessLogTo(accessLog) : ''}  handle_path /v1/* {
     reverse_proxy 127.0.0.1:${backendPort} {
       header_down Deprecation ${headers.deprecation}
       header_down Sunset ${quoted(headers.sunset)}

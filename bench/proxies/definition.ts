@@ -1,6 +1,15 @@
+import type { Certificate } from '../support/certificate.ts';
 import type { Command } from '../support/children.ts';
 
-export interface StartOptions {
+/** What a scenario asks of every proxy beyond the workload. */
+export interface Setup {
+  /** The proxy serves TLS, and HTTP/2 if it can. */
+  readonly certificate?: Certificate;
+  /** The proxy writes a line of JSON per request to this file. */
+  readonly accessLog?: string;
+}
+
+export interface StartOptions extends Setup {
   readonly port: number;
   readonly backendPort: number;
   /** For configuration files; removed afterwards. */

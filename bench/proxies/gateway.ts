@@ -11,14 +11,16 @@ export const gateway: ProxyDefinition = {
   name: 'version-gateway',
   version: 'this checkout',
   required: true,
-  command: ({ port, backendPort, folder }) =>
-    gatewayCommand({ port, folder, routes: twoRoutes(`http://127.0.0.1:${backendPort}`) }),
+  command: ({ port, backendPort, folder, certificate, accessLog }) => {
+    const tls = certificate ? `gateway: { tls: { cert: ${certificate.cert}, key: ${certificate.key} } }\n` : '';
+    return gatewayCommand({ port, folder, routes: `${twoRoutes(`http://127.0.0.1:${backendPort}`, accessLog)}${tls}` });
+  },
 };
 
 /** The built package, as users install it. `npm run build` writes it. */
 export const builtGateway: ProxyDefinition = {
   ...gateway,
-  name: 'version-gateway, built',
+  name: 'version-gateway',
   command: (options) => {
     const { program, args } = gateway.command(options);
     const [, ...others] = args;
@@ -26,18 +28,21 @@ export const builtGateway: ProxyDefinition = {
   },
 };
 
+/** The same, to compare it with the built package. */
+export const gatewayFromSources: ProxyDefinition = { ...gateway, name: 'version-gateway, from sources' };
+
 export const gatewayWithoutFastLane: ProxyDefinition = {
   ...gateway,
-  name: 'version-gateway with fast_lane: off',
+  name: 'version-gateway, fast_lane: off',
   command: ({ port, backendPort, folder }) => {
     const routes = `${twoRoutes(`http://127.0.0.1:${backendPort}`)}gateway: { fast_lane: off }\n`;
     return gatewayCommand({ port, folder, routes });
   },
 };
 
-export const gatewayWithHttp2: ProxyDefinition = {
+export const gatewayWithH2c: ProxyDefinition = {
   ...gateway,
-  name: 'version-gateway with h2c: on',
+  name: 'version-gateway',
   command: ({ port, backendPort, folder }) => {
     const routes = `${twoRoutes(`http://127.0.0.1:${backendPort}`)}gateway: { h2c: on }\n`;
     return gatewayCommand({ port, folder, routes });
@@ -52,13 +57,13 @@ export function gatewayCommand({ port, folder, routes }: { port: number; folder:
   return { program: process.execPath, args: [command, 'start', '--config', file, ...listeners] };
 }
 
-function twoRoutes(upstream: string): string {
+function twoRoutes(upstream: string, accessLog = 'off'): string {
   return `routes:
   /v1:
     upstream: ${upstream}
     deprecation: ${dates.deprecation}
     sunset: ${dates.sunset}
   /v2: ${upstream}
-log: { access: off }
+log: { access: ${accessLog} }
 `;
 }

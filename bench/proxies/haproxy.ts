@@ -6,25 +6,29 @@ import type { ProxyDefinition } from './definition.ts';
 
 const quoted = (format: string): string => `'${format}'`;
 
+/** HAProxy writes logs to its standard output or to a log server, not to files. */
+const jsonLine =
+  '{"time":"%[date,utime(%Y-%m-%dT%H:%M:%S)]","client":"%ci","method":"%HM","target":"%HU","status":%ST,"bytes":%B,"ms":%Ta,"backend":"%s"}';
+
 export const haproxy: ProxyDefinition = {
   name: 'HAProxy',
   version: programVersion('haproxy', ['-v']),
-  command: ({ port, backendPort, folder }) => {
+  command: ({ port, backendPort, folder, certificate, accessLog }) => {
     const file = join(folder, 'haproxy.cfg');
     writeFileSync(
       file,
       `global
   nbthread 1
-  maxconn 4096
-defaults
+  maxconn 8192
+${accessLog ? '  log stdout format raw local0\n' : ''}defaults
   mode http
   http-reuse always
   timeout connect 3s
   timeout client 60s
   timeout server 60s
 frontend all
-  bind 127.0.0.1:${port}
-  http-request deny deny_status 404 unless { path_beg /v1/ }
+  bind 127.0.0.1:${port}${certificate ? ` ssl crt ${certificate.both} alpn h2,http/1.1` : ''}
+${accessLog ? `  log global\n  log-format ${quoted(jsonLine)}\n` : ''}  http-request deny deny_status 404 unless { path_beg /v1/ }
   http-request set-var(txn.path) path,bytes(3)
   http-request set-path %[var(txn.path)]
   http-response set-header Deprecation ${headers.deprecation}
@@ -35,6 +39,6 @@ backend v1
   server one 127.0.0.1:${backendPort}
 `,
     );
-    return { program: 'haproxy', args: ['-db', '-f', file] };
+    return { program: 'haproxy', args: ['-db', '-f', file], ...(accessLog && { output: accessLog }) };
   },
 };

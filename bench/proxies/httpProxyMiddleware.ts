@@ -5,7 +5,7 @@ import type { ProxyDefinition } from './definition.ts';
 const server = fileURLToPath(new URL('./httpProxyMiddleware.server.ts', import.meta.url));
 
 export const httpProxyMiddleware: ProxyDefinition = {
-  name: 'http-proxy-middleware on Express',
+  name: 'http-proxy-middleware',
   version: packageVersion('http-proxy-middleware'),
   command: ({ port, backendPort }) => ({
     program: process.execPath,

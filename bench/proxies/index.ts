@@ -6,5 +6,8 @@ import { haproxy } from './haproxy.ts';
 import { httpProxyMiddleware } from './httpProxyMiddleware.ts';
 import { nginx } from './nginx.ts';
 
-/** The first one is the baseline of the ratios. */
-export const proxies: readonly ProxyDefinition[] = [gateway, httpProxyMiddleware, fastify, nginx, haproxy, caddy];
+/** In the order of the tables. */
+export const proxies: readonly ProxyDefinition[] = [haproxy, gateway, nginx, caddy, fastify, httpProxyMiddleware];
+
+/** Those that serve TLS and write access logs. */
+export const servers: readonly ProxyDefinition[] = [haproxy, gateway, nginx, caddy];

@@ -1,28 +1,35 @@
 import { bodies } from './bodies.ts';
+import { idleConnections } from './connections.ts';
 import { exportOverOtlp } from './export.ts';
-import { fastLane } from './fastLane.ts';
 import { features } from './features.ts';
-import { http2 } from './http2.ts';
+import { handshakes, http2 } from './h2load.ts';
 import { latency } from './latency.ts';
+import { accessLog, fastLane, post, smallJson, tls, varied } from './requests.ts';
 import { routes } from './routes.ts';
 import { scavenges } from './scavenges.ts';
 import type { Scenario } from './scenario.ts';
-import { smallJson } from './small-json.ts';
 import { soakRss } from './soak-rss.ts';
 import { start } from './start.ts';
-import { wireClient } from './wire-client.ts';
+import { syscalls } from './syscalls.ts';
 
+/** In the order of the results. */
 export const scenarios: readonly Scenario[] = [
   smallJson,
-  start,
-  latency,
-  bodies,
-  routes,
-  wireClient,
-  features,
-  fastLane,
+  varied,
+  accessLog,
+  post,
+  tls,
+  handshakes,
   http2,
-  exportOverOtlp,
+  bodies,
+  latency,
+  idleConnections,
+  start,
+  routes,
+  syscalls,
   scavenges,
+  fastLane,
+  features,
+  exportOverOtlp,
   soakRss,
 ];

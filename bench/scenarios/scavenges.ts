@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { gateway } from '../proxies/gateway.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { startServer, temporaryFolder } from '../support/children.ts';
-import { markdownTable, median } from '../support/figures.ts';
+import { median } from '../support/figures.ts';
 import { runLoad } from '../support/load.ts';
 import { freePort } from '../support/ports.ts';
-import { progress } from '../support/progress.ts';
+import { measureRounds } from '../support/rounds.ts';
 import { connections, path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -17,22 +17,23 @@ const minSeconds = 5;
 
 export const scavenges: Scenario = {
   name: 'scavenges',
-  title: 'Time of minor garbage collections per request, one row per start',
-  isDefault: false,
+  title: 'How much of it is garbage collection?',
+  runs: 'full',
   async run({ rounds, seconds, quick }) {
     const backend = await startJsonBackend();
     const starts = Math.max(minStarts, rounds);
-    const rows: string[][] = [];
-    const perRequest: number[] = [];
-    for (let start = 1; start <= starts; start += 1) {
+    const samples = await measureRounds([gateway], starts, async () => {
       const { times, requests } = await measure(backend, quick ? 1 : 3, Math.max(minSeconds, seconds));
-      const micros = (times.reduce((sum, ms) => sum + ms, 0) * 1000) / requests;
-      perRequest.push(micros);
-      rows.push([`start ${start}`, micros.toFixed(2), median(times).toFixed(2), String(times.length)]);
-      progress(`start ${start}/${starts}: ${micros.toFixed(2)} µs per request in ${times.length} scavenges`);
-    }
-    const table = markdownTable(['gateway', 'µs/request', 'median ms per scavenge', 'scavenges'], rows);
-    return `${table}\n\nMedian ${median(perRequest).toFixed(2)} µs, highest ${Math.max(...perRequest).toFixed(2)} µs per request.`;
+      return { micros: (times.reduce((sum, ms) => sum + ms, 0) * 1000) / requests, median: median(times) };
+    });
+    return {
+      text: `The time of minor garbage collections in the workload of the first question. One sample per start of the gateway, ${starts} starts, because it can differ between starts.`,
+      tables: [
+        { figure: 'scavenge time per request, µs', digits: 2, rows: samples.rows('micros'), targets: [] },
+        { figure: 'median time of a scavenge, ms', digits: 2, rows: samples.rows('median'), targets: [] },
+      ],
+      notes: samples.notes,
+    };
   },
 };
 

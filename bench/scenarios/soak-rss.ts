@@ -1,6 +1,6 @@
 import { gateway } from '../proxies/gateway.ts';
+import type { Table } from '../report/results.ts';
 import { startJsonBackend } from '../support/backends.ts';
-import { markdownTable } from '../support/figures.ts';
 import { runLoad } from '../support/load.ts';
 import { rssBytes } from '../support/proc.ts';
 import { progress } from '../support/progress.ts';
@@ -15,13 +15,13 @@ const allowedGrowth = 0.2;
 
 export const soakRss: Scenario = {
   name: 'soak-rss',
-  title: 'Resident memory after 100,000 and 1,000,000 requests',
-  isDefault: false,
+  title: 'Does memory grow with the number of requests?',
+  runs: 'named',
   async run() {
     const started = await startProxies([gateway], await startJsonBackend(), checkResponse);
     try {
       const [proxy] = started.running;
-      if (!proxy) throw new Error(started.skipped.map(({ reason }) => reason).join());
+      if (!proxy) throw new Error(started.notes.join());
       const url = `http://127.0.0.1:${proxy.port}/v1${path}`;
       const rss: number[] = [];
       let requests = 0;
@@ -30,7 +30,7 @@ export const soakRss: Scenario = {
         rss.push(rssBytes(proxy.child.pid));
         progress(`${requests} requests: ${mebibytes(rss.at(-1))} resident`);
       }
-      return verdict(rss);
+      return { text: verdict(rss), tables: [table(rss)], notes: [] };
     } finally {
       await started.stop();
     }
@@ -40,9 +40,16 @@ export const soakRss: Scenario = {
 function verdict(rss: readonly number[]): string {
   const [early = Number.NaN, late = Number.NaN] = rss;
   const growth = late / early - 1;
-  const rows = requestCounts.map((count, index) => [count.toLocaleString('en'), mebibytes(rss[index])]);
   const comparison = growth <= allowedGrowth ? 'within' : 'MORE THAN';
-  return `${markdownTable(['requests', 'resident'], rows)}\n\nFrom the first to the second: ${(growth * 100).toFixed(1)} % growth, ${comparison} the ${allowedGrowth * 100} % allowed.`;
+  return `From the first to the second count: ${(growth * 100).toFixed(1)} % growth, ${comparison} the ${allowedGrowth * 100} % allowed.`;
+}
+
+function table(rss: readonly number[]): Table {
+  const rows = requestCounts.map((count, index) => {
+    const samples = [(rss[index] ?? Number.NaN) / 2 ** 20];
+    return { name: `after ${count.toLocaleString('en')} requests`, samples };
+  });
+  return { figure: 'resident memory, MiB', digits: 1, baseline: rows[0]?.name ?? '', rows, targets: [] };
 }
 
 function mebibytes(bytes = Number.NaN): string {

@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { caddy } from '../proxies/caddy.ts';
 import type { ProxyDefinition } from '../proxies/definition.ts';
-import { builtGateway, gateway } from '../proxies/gateway.ts';
+import { builtGateway, gatewayFromSources } from '../proxies/gateway.ts';
 import { haproxy } from '../proxies/haproxy.ts';
 import { nginx } from '../proxies/nginx.ts';
+import type { Table } from '../report/results.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { runToEnd, startServer, temporaryFolder } from '../support/children.ts';
-import { markdownTable, median, withRatio } from '../support/figures.ts';
 import { freePort } from '../support/ports.ts';
 import { cpuSeconds, rssBytes } from '../support/proc.ts';
-import { progress } from '../support/progress.ts';
 import { checkResponse } from '../support/response.ts';
+import { measureRounds } from '../support/rounds.ts';
 import { selectProxies } from '../support/runningProxies.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -25,31 +25,36 @@ interface Sample {
   /** From the start of the process to the end of its first response. */
   readonly firstAnswerMs: number;
   readonly cpuMs: number;
-  readonly mebibytes: number;
+  readonly megabytes: number;
 }
 
 export const start: Scenario = {
   name: 'start',
-  title: 'Start and memory at rest',
-  isDefault: true,
+  title: 'How long does a start take, and how much memory does a proxy need at rest?',
+  runs: 'full',
   async run(options) {
     const backendPort = await startJsonBackend();
     await runToEnd({ program: process.execPath, args: [buildScript] }, 'any');
-    const installed = selectProxies([builtGateway, gateway, haproxy, nginx, caddy], options.only).filter(
-      ({ version }) => version,
-    );
-    // Not counted: the first start fills the caches of the file system and of V8.
-    for (const proxy of installed) await measure(proxy, backendPort);
-    const samples = new Map<ProxyDefinition, Sample[]>(installed.map((proxy) => [proxy, []]));
-    for (let round = 1; round <= options.rounds; round++) {
-      for (const [proxy, taken] of samples) {
-        const sample = await measure(proxy, backendPort);
-        taken.push(sample);
-        const figures = `${Math.round(sample.firstAnswerMs)} ms, ${sample.mebibytes.toFixed(1)} MiB`;
-        progress(`round ${round}/${options.rounds}  ${proxy.name}: ${figures}`);
-      }
-    }
-    return table(samples);
+    const peers = [haproxy, builtGateway, gatewayFromSources, nginx, caddy];
+    const installed = selectProxies(peers, options.only).filter(({ version }) => version);
+    const startOne = (proxy: ProxyDefinition) => measure(proxy, backendPort);
+    // The first start fills the caches of the file system and of V8.
+    const samples = await measureRounds(installed, options.rounds, startOne, startOne);
+    const table = (figure: string, key: keyof Sample, targets: Table['targets']): Table => ({
+      figure,
+      digits: 0,
+      rows: samples.rows(key),
+      targets,
+    });
+    return {
+      text: `A proxy is started, and gets its first request when it accepts connections. Its memory is read ${restMs / 1000} s after the response. The gateway is started from the built package, as users install it, and from its sources.`,
+      tables: [
+        table('from the start of the process to the first response, ms', 'firstAnswerMs', [{ atMost: 300 }]),
+        table('CPU time until then, ms', 'cpuMs', []),
+        table('resident memory at rest, MB', 'megabytes', [{ atMost: 80 }]),
+      ],
+      notes: samples.notes,
+    };
   },
 };
 
@@ -64,23 +69,8 @@ async function measure({ name, command }: ProxyDefinition, backendPort: number):
     if (reason !== undefined) throw new Error(`${name} returns a wrong response (${reason})`);
     const cpuMs = cpuSeconds(child.pid) * 1000;
     await sleep(restMs);
-    return { firstAnswerMs, cpuMs, mebibytes: rssBytes(child.pid) / 2 ** 20 };
+    return { firstAnswerMs, cpuMs, megabytes: rssBytes(child.pid) / 1e6 };
   } finally {
     await child.stop();
   }
-}
-
-const columns = [
-  { title: 'first answer ms', digits: 0, read: (sample: Sample) => sample.firstAnswerMs },
-  { title: 'CPU ms until then', digits: 0, read: (sample: Sample) => sample.cpuMs },
-  { title: 'MiB at rest', digits: 1, read: (sample: Sample) => sample.mebibytes },
-];
-
-function table(samples: ReadonlyMap<ProxyDefinition, readonly Sample[]>): string {
-  const [baseline = []] = samples.values();
-  const rows = [...samples].map(([{ name, version }, taken]) => [
-    `${name} ${version}`,
-    ...columns.map(({ read, digits }) => withRatio(median(taken.map(read)), median(baseline.map(read)), digits)),
-  ]);
-  return markdownTable(['proxy', ...columns.map(({ title }) => title)], rows);
 }

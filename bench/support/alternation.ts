@@ -11,7 +11,6 @@ const intervalMs = 600;
 
 export interface Variant {
   readonly records: string;
-  /** It turns the fast lane off: the requests are counted by an event of node:http, which the lane does not emit. */
   readonly snapshot: Snapshot;
   readonly recorder: Recorder | undefined;
 }
@@ -32,20 +31,18 @@ export interface VariantFigure {
  */
 export async function alternate(variants: readonly [Variant, ...Variant[]], folder: string): Promise<void> {
   const figures = variants.map((variant) => ({ variant, cpuMicros: 0, threadMicros: 0, requests: 0 }));
+  const recorders = new Map(figures.map((figure) => [figure, countInto(figure, figure.variant.recorder)]));
   const dataPlane = new DataPlane(variants[0].snapshot);
   const server = createClientListener(variants[0].snapshot.gateway, dataPlane.context);
-  let requestCount = 0;
-  server.on('request', () => {
-    requestCount += 1;
-  });
   const shuffled = () => figures.toSorted(() => Math.random() - 0.5);
   let order = shuffled();
   let current = order.shift();
-  const now = () => ({ cpu: process.cpuUsage(), thread: process.threadCpuUsage(), requestCount });
+  const now = () => ({ cpu: process.cpuUsage(), thread: process.threadCpuUsage() });
   let before = now();
-  const use = ({ variant }: { readonly variant: Variant }): void => {
-    if (dataPlane.current !== variant.snapshot) dataPlane.apply(variant.snapshot);
-    dataPlane.context.recorder = variant.recorder;
+  const use = (figure: (typeof figures)[number]): void => {
+    const { snapshot } = figure.variant;
+    if (dataPlane.current !== snapshot) dataPlane.apply(snapshot);
+    dataPlane.context.recorder = recorders.get(figure);
   };
   if (current) use(current);
   setInterval(() => {
@@ -53,7 +50,6 @@ export async function alternate(variants: readonly [Variant, ...Variant[]], fold
     if (current) {
       current.cpuMicros += after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system;
       current.threadMicros += after.thread.user + after.thread.system - before.thread.user - before.thread.system;
-      current.requests += after.requestCount - before.requestCount;
     }
     current = order.shift();
     if (order.length === 0) order = shuffled();
@@ -69,4 +65,15 @@ export async function alternate(variants: readonly [Variant, ...Variant[]], fold
     renameSync(join(folder, 'figures.tmp'), join(folder, 'figures.json'));
   }, 1000);
   await listen(server, variants[0].snapshot.gateway.listen);
+}
+
+/** Counts the recorded requests. The variant that records nothing creates the record of an exchange, too. */
+function countInto(figure: { requests: number }, recorder: Recorder | undefined): Recorder {
+  return {
+    record(exchange) {
+      figure.requests += 1;
+      recorder?.record(exchange);
+    },
+    switched: (version) => recorder?.switched?.(version),
+  };
 }

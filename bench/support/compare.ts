@@ -1,67 +1,68 @@
 import type { Options } from '../options.ts';
-import type { ProxyDefinition } from '../proxies/definition.ts';
-import { markdownTable, median, withRatio } from './figures.ts';
-import { runLoad, runMeasured } from './load.ts';
-import { progress } from './progress.ts';
+import type { Table, Target } from '../report/results.ts';
+import { type Load, type LoadReport, runLoad } from './load.ts';
+import { cpuSeconds } from './proc.ts';
+import { measureRounds } from './rounds.ts';
 import type { ProxySet, RunningProxy } from './runningProxies.ts';
 import { connections } from './workload.ts';
 
-interface Sample {
-  readonly cpuMicros: number;
-  readonly perSecond: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly errors: number;
+/** What every proxy gets. */
+export interface SameLoad extends Omit<Load, 'url' | 'seconds' | 'connections'> {
+  readonly target: string;
+  readonly isSecure?: boolean;
 }
 
-/** Returns a table of CPU, throughput and latency per request. The first proxy is the baseline of the ratios. */
+export interface Comparison {
+  readonly cpu: Table;
+  readonly perSecond: Table;
+  readonly notes: readonly string[];
+}
+
+/** Measures the CPU time per request under a load with `connections` keep-alive connections. */
 export async function comparePerRequest(
-  { running, skipped }: ProxySet,
-  target: string,
+  set: ProxySet,
+  load: SameLoad,
   options: Options,
-): Promise<string> {
-  const samples = new Map<RunningProxy, Sample[]>(running.map((proxy) => [proxy, []]));
-  const load = (port: number, seconds: number) => ({ url: `http://127.0.0.1:${port}${target}`, connections, seconds });
-
-  for (const { port } of running) await runLoad(load(port, options.quick ? 1 : 3)); // compilers warm up
-  // Every round measures all proxies, so that a slow minute of the machine affects all.
-  for (let round = 1; round <= options.rounds; round++) {
-    for (const [{ definition, port, child }, taken] of samples) {
-      const report = await runMeasured(child.pid, load(port, options.seconds));
-      const { requests, seconds, p50, p99, errors } = report;
-      const sample = {
-        cpuMicros: (report.cpuSeconds * 1e6) / requests,
-        perSecond: requests / seconds,
-        p50,
-        p99,
-        errors,
-      };
-      taken.push(sample);
-      const figures = `${sample.cpuMicros.toFixed(1)} µs CPU/request, ${Math.round(sample.perSecond)} requests/s`;
-      progress(`round ${round}/${options.rounds}  ${definition.name}: ${figures}${errors ? `, ${errors} ERRORS` : ''}`);
-    }
-  }
-  return table(samples) + skipped.map(({ definition, reason }) => `\n\n${definition.name}: ${reason}.`).join('');
+  targets: readonly Target[],
+): Promise<Comparison> {
+  const { target, isSecure, ...rest } = load;
+  const url = (port: number) => `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}${target}`;
+  const send = ({ port }: RunningProxy, seconds: number) => runLoad({ ...rest, url: url(port), connections, seconds });
+  return compareCpu(set, send, options, targets);
 }
 
-const columns = [
-  { title: 'CPU µs/request', digits: 1, read: (sample: Sample) => sample.cpuMicros },
-  { title: 'requests/s', digits: 0, read: (sample: Sample) => sample.perSecond },
-  { title: 'p50 ms', digits: 2, read: (sample: Sample) => sample.p50 },
-  { title: 'p99 ms', digits: 2, read: (sample: Sample) => sample.p99 },
-];
-
-function table(samples: ReadonlyMap<RunningProxy, readonly Sample[]>): string {
-  const [baseline = []] = samples.values();
-  const rows = [...samples].map(([{ definition }, taken]) => [
-    nameWithErrors(definition, taken),
-    ...columns.map(({ read, digits }) => withRatio(median(taken.map(read)), median(baseline.map(read)), digits)),
-  ]);
-  return markdownTable(['proxy', ...columns.map(({ title }) => title)], rows);
+/** Measures the CPU time per request while `send` loads a proxy for some seconds. */
+export async function compareCpu(
+  { running, notes }: ProxySet,
+  send: (proxy: RunningProxy, seconds: number) => Promise<Pick<LoadReport, 'requests' | 'seconds' | 'errors'>>,
+  { rounds, seconds, quick }: Options,
+  targets: readonly Target[],
+): Promise<Comparison> {
+  const errors = new Map<string, number>();
+  const warmUp = (proxy: RunningProxy) => send(proxy, quick ? 1 : 2);
+  const measure = async (proxy: RunningProxy) => {
+    const before = cpuSeconds(proxy.child.pid);
+    const report = await send(proxy, seconds);
+    errors.set(proxy.name, (errors.get(proxy.name) ?? 0) + report.errors);
+    return {
+      cpuMicros: ((cpuSeconds(proxy.child.pid) - before) * 1e6) / report.requests,
+      perSecond: report.requests / report.seconds,
+    };
+  };
+  const samples = await measureRounds(running, rounds, measure, warmUp);
+  return {
+    cpu: { figure: 'CPU time per request, µs', digits: 1, rows: samples.rows('cpuMicros'), targets },
+    perSecond: {
+      figure: 'requests per second (more is better)',
+      digits: 0,
+      rows: samples.rows('perSecond'),
+      targets: [],
+    },
+    notes: [...notes, ...samples.notes, ...errorNotes(errors)],
+  };
 }
 
-/** Marks a proxy whose requests failed: its figures are not comparable. */
-function nameWithErrors({ name, version }: ProxyDefinition, taken: readonly Sample[]): string {
-  const errors = taken.reduce((total, sample) => total + sample.errors, 0);
-  return `${name} ${version ?? ''}${errors > 0 ? ` (${errors} ERRORS)` : ''}`.trim();
+/** The figures of a proxy whose requests failed are not comparable. */
+export function errorNotes(errors: ReadonlyMap<string, number>): string[] {
+  return [...errors].filter(([, count]) => count > 0).map(([name, count]) => `${name}: ${count} requests FAILED.`);
 }

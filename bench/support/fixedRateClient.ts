@@ -83,8 +83,13 @@ function sendDue(): void {
       if (connections < mostConnections) open();
     }
   }
-  if (sent === total) setTimeout(finish, latencies.length + errors >= total ? 0 : graceMs);
+  if (sent === total) awaitRest(now + graceMs);
   else setTimeout(sendDue, 1);
+}
+
+function awaitRest(until: number): void {
+  if (latencies.length + errors >= total || performance.now() > until) finish();
+  else setTimeout(awaitRest, 10, until);
 }
 
 function finish(): void {

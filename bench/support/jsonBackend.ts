@@ -1,4 +1,4 @@
-/** node jsonBackend.ts PORT: answers every request without a body with the same response, at the least possible cost. */
+/** node jsonBackend.ts PORT: answers every request, whose body has a Content-Length, with the same response, at little cost. */
 import { createServer } from 'node:net';
 import { body } from './workload.ts';
 
@@ -11,10 +11,18 @@ createServer({ noDelay: true }, (socket) => {
   let pending = '';
   socket.on('data', (chunk: string) => {
     pending += chunk;
-    for (let end = pending.indexOf('\r\n\r\n'); end >= 0; end = pending.indexOf('\r\n\r\n')) {
-      pending = pending.slice(end + 4);
+    for (let end = endOfRequest(pending); end <= pending.length; end = endOfRequest(pending)) {
+      pending = pending.slice(end);
       socket.write(response);
     }
   });
   socket.on('error', () => socket.destroy());
 }).listen(Number(process.argv[2]), '127.0.0.1');
+
+/** The length of the first request in `text`; infinite while its head is incomplete. */
+function endOfRequest(text: string): number {
+  const head = text.indexOf('\r\n\r\n');
+  if (head < 0) return Number.POSITIVE_INFINITY;
+  const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, head))?.[1] ?? 0;
+  return head + 4 + Number(length);
+}

@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import { runToEnd } from './children.ts';
-import { cpuSeconds } from './proc.ts';
 import { programVersion } from './versions.ts';
 
 export interface Load {
@@ -47,11 +46,19 @@ export async function runLoad({ url, connections, seconds, bodyBytes = 0, mix, r
   return report;
 }
 
-/** Runs the load and measures the CPU time that the process tree of `pid` uses meanwhile. */
-export async function runMeasured(pid: number, load: Load): Promise<LoadReport & { cpuSeconds: number }> {
-  const before = cpuSeconds(pid);
-  const report = await runLoad(load);
-  return { ...report, cpuSeconds: cpuSeconds(pid) - before };
+/** Runs h2load, and counts its requests. @throws if another protocol than `protocol` is used. */
+export async function runH2load(
+  url: string,
+  protocol: 'h2' | 'h2c' | 'http/1.1',
+  args: readonly string[],
+): Promise<Pick<LoadReport, 'requests' | 'seconds' | 'errors'>> {
+  const written = await runToEnd({ program: 'h2load', args: [...args, url] }, 'load');
+  const read = (pattern: RegExp) => pattern.exec(written)?.[1];
+  const used = read(/^Application protocol: (\S+)/m);
+  if (used !== protocol) throw new Error(`h2load uses ${used ?? 'no protocol'}, not ${protocol}`);
+  const [requests, succeeded] = [Number(read(/ (\d+) done,/)), Number(read(/ (\d+) 2xx,/))];
+  const [, amount, unit] = /^finished in ([\d.]+)(m?s)/m.exec(written) ?? [];
+  return { requests, seconds: Number(amount) / (unit === 'ms' ? 1000 : 1), errors: requests - succeeded };
 }
 
 function file(name: string): string {

@@ -3,6 +3,7 @@
  * Uses plain sockets, because node:http needs more CPU than most of the measured proxies.
  */
 import { connect } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
 import { ResponseReader } from './responseReader.ts';
 
 const [address = '', connections = '64', seconds = '1'] = process.argv.slice(2);
@@ -21,7 +22,10 @@ let errors = 0;
 let over = false;
 
 function drive(): void {
-  const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
+  const address = { port: Number(url.port), host: url.hostname };
+  const socket =
+    url.protocol === 'https:' ? connectSecurely({ ...address, rejectUnauthorized: false }) : connect(address);
+  socket.setNoDelay();
   const reader = new ResponseReader();
   let sentAt = 0;
   const send = () => {
@@ -29,7 +33,7 @@ function drive(): void {
     socket.write(head);
     if (bodyBytes > 0) socket.write(body);
   };
-  socket.on('connect', send);
+  socket.on(url.protocol === 'https:' ? 'secureConnect' : 'connect', send);
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (over || !reader.take(chunk)) return;

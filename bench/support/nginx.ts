@@ -18,6 +18,8 @@ export function nginxCommand(folder: string, http: string): Command {
     error_log stderr error;
     events { worker_connections 8192; }
     http {
+      # A request and its small body are read at once, so that no answer precedes the body.
+      client_header_buffer_size 4k;
       access_log off;
       ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join('\n')}
       ${http}

@@ -1,24 +1,26 @@
-import type { ProxyDefinition } from '../proxies/definition.ts';
+import { join } from 'node:path';
+import type { ProxyDefinition, Setup } from '../proxies/definition.ts';
 import { type Child, startServer, temporaryFolder } from './children.ts';
 import { freePort } from './ports.ts';
 import { progress } from './progress.ts';
 
 /** A proxy that runs and has passed the check of its response. */
 export interface RunningProxy {
-  readonly definition: ProxyDefinition;
+  readonly name: string;
+  readonly required: boolean | undefined;
   readonly port: number;
   readonly child: Child;
 }
 
-/** A proxy that is not measured, and why. */
-export interface SkippedProxy {
-  readonly definition: ProxyDefinition;
-  readonly reason: string;
+export interface RequestedSetup extends Pick<Setup, 'certificate'> {
+  /** Each proxy writes a file in its own folder. */
+  readonly accessLog?: boolean;
 }
 
 export interface ProxySet {
   readonly running: readonly RunningProxy[];
-  readonly skipped: readonly SkippedProxy[];
+  /** The proxies that are not measured, and why. */
+  readonly notes: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -38,23 +40,25 @@ export async function startProxies(
   definitions: readonly ProxyDefinition[],
   backendPort: number,
   check: (port: number) => Promise<string | undefined>,
+  setup: RequestedSetup = {},
 ): Promise<ProxySet> {
   const running: RunningProxy[] = [];
-  const skipped: SkippedProxy[] = [];
+  const notes: string[] = [];
   for (const definition of definitions) {
-    const result = definition.version === undefined ? 'not installed' : await tryStart(definition, backendPort, check);
+    const result =
+      definition.version === undefined ? 'not installed' : await tryStart(definition, backendPort, check, setup);
     if (typeof result !== 'string') {
       running.push(result);
       continue;
     }
     if (definition.required) throw new Error(`${definition.name}: ${result}`);
-    skipped.push({ definition, reason: result });
-    progress(`${definition.name} is skipped: ${result}`);
+    notes.push(`${definition.name} is not measured: ${result}.`);
+    progress(notes.at(-1) ?? '');
   }
   const stop = async () => {
     await Promise.all(running.map(({ child }) => child.stop()));
   };
-  return { running, skipped, stop };
+  return { running, notes, stop };
 }
 
 /** Returns the reason if the proxy must be skipped. */
@@ -62,13 +66,16 @@ async function tryStart(
   definition: ProxyDefinition,
   backendPort: number,
   check: (port: number) => Promise<string | undefined>,
+  { certificate, accessLog }: RequestedSetup,
 ): Promise<RunningProxy | string> {
   const port = await freePort();
   try {
-    const command = definition.command({ port, backendPort, folder: temporaryFolder() });
+    const folder = temporaryFolder();
+    const setup = { ...(certificate && { certificate }), ...(accessLog && { accessLog: join(folder, 'access.log') }) };
+    const command = definition.command({ port, backendPort, folder, ...setup });
     const child = await startServer(command, port, 'proxy');
     const reason = await check(port).catch(String);
-    if (reason === undefined) return { definition, port, child };
+    if (reason === undefined) return { name: definition.name, required: definition.required, port, child };
     await child.stop();
     return `returns a wrong response (${reason})`;
   } catch (error) {

@@ -15,7 +15,7 @@ export async function measureVariants(
   probe: string,
   { quick, rounds, seconds }: Options,
   args: readonly string[] = [],
-): Promise<{ readonly figures: readonly VariantFigure[]; readonly errors: number }> {
+): Promise<{ readonly figures: readonly VariantFigure[]; readonly notes: readonly string[] }> {
   const [port, backend, folder] = [await freePort(), await startJsonBackend(), temporaryFolder()];
   const file = fileURLToPath(new URL(`../probes/${probe}`, import.meta.url));
   const all = [file, String(port), String(backend), folder, ...args];
@@ -25,7 +25,8 @@ export async function measureVariants(
     await load(quick ? 2 : 5); // compilers warm up
     process.kill(server.pid, 'SIGUSR2');
     const { errors } = await load(rounds * seconds * 4);
-    return { figures: await figuresAfter(Date.now(), join(folder, 'figures.json')), errors };
+    const notes = errors > 0 ? [`${errors} requests FAILED: the figures are not valid.`] : [];
+    return { figures: await figuresAfter(Date.now(), join(folder, 'figures.json')), notes };
   } finally {
     await server.stop();
   }

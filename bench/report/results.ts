@@ -1,0 +1,144 @@
+import { median } from '../support/figures.ts';
+
+/** The results of one run. RESULTS.md and the chart are both drawn from them. */
+export interface Results {
+  /** Date, machine, versions, procedure: one entry per line. */
+  readonly conditions: readonly string[];
+  readonly sections: readonly Section[];
+}
+
+/** One question, and the tables that answer it. */
+export interface Section {
+  /** The name of the scenario. */
+  readonly name: string;
+  readonly title: string;
+  /** What was measured, and how. */
+  readonly text: string;
+  readonly tables: readonly Table[];
+  /** Proxies that were not measured, and why; failed requests. */
+  readonly notes: readonly string[];
+}
+
+export interface Table {
+  /** What the figures are, with their unit. Less is better, unless it says otherwise. */
+  readonly figure: string;
+  /** Digits after the decimal point. */
+  readonly digits: number;
+  /** The row to which the others are compared; default: HAProxy. */
+  readonly baseline?: string;
+  readonly rows: readonly Row[];
+  /** Of the first row that is a gateway. */
+  readonly targets: readonly Target[];
+}
+
+export interface Row {
+  readonly name: string;
+  /** One per round. */
+  readonly samples: readonly number[];
+}
+
+/** The median is at most this figure, or this multiple of the median of the row `times`. */
+export interface Target {
+  readonly atMost: number;
+  readonly times?: string;
+}
+
+const reference = 'HAProxy';
+const dataStart = '\n<!-- The samples of every round, one line per row:\n';
+const dataEnd = '\n-->\n';
+
+/** The page for readers; its last part contains the results themselves. */
+export function renderPage(results: Results): string {
+  const head = `# Results\n\n${results.conditions.map((line) => `- ${line}`).join('\n')}`;
+  const sections = results.sections.map(renderSection);
+  return `${[head, targetSummary(results), ...sections].join('\n\n')}\n${dataStart}${dataOf(results)}${dataEnd}`;
+}
+
+/** The results that `page` was drawn from. */
+export function readPage(page: string): Results {
+  const start = page.indexOf(dataStart);
+  if (start < 0) throw new Error('the page contains no results');
+  return JSON.parse(page.slice(start + dataStart.length, page.lastIndexOf(dataEnd)));
+}
+
+/** JSON with a line for each row, so that the page stays readable in a diff. `--` would end the comment. */
+function dataOf(results: Results): string {
+  return JSON.stringify(results).replaceAll('--', '-\\u002d').replaceAll('{"name":', '\n{"name":');
+}
+
+export function renderSection({ title, text, tables, notes }: Section): string {
+  const parts = [`## ${title}`, text, ...tables.map(renderTable), ...notes];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+const head = (baseline: string) => ['median', 'lowest–highest', `× ${baseline}`, 'target'];
+
+function renderTable(table: Table): string {
+  const { figure, rows, baseline = reference } = table;
+  const compared = medianOf(table, baseline);
+  const gateway = gatewayRow(table);
+  const lines = rows.map((row) => {
+    const value = median(row.samples);
+    const range = `${shown(Math.min(...row.samples), table)}–${shown(Math.max(...row.samples), table)}`;
+    const ratio = compared ? (value / compared).toFixed(2) : '';
+    const targets = row === gateway ? table.targets.map((target) => renderTarget(target, table)).join('; ') : '';
+    return [row === gateway ? `**${row.name}**` : row.name, shown(value, table), range, ratio, targets];
+  });
+  return markdown([figure, ...head(baseline)], lines);
+}
+
+/** `≤ 1.30 × HAProxy: met` */
+function renderTarget(target: Target, table: Table): string {
+  return `≤ ${limit(target, table)}: ${verdict(target, table)}`;
+}
+
+function limit({ atMost, times }: Target, table: Table): string {
+  return times === undefined ? shown(atMost, table) : `${atMost.toFixed(2)} × ${times}`;
+}
+
+function verdict({ atMost, times }: Target, table: Table): string {
+  const value = median(gatewayRow(table)?.samples ?? []);
+  const most = times === undefined ? atMost : atMost * (medianOf(table, times) ?? Number.NaN);
+  if (Number.isNaN(value) || Number.isNaN(most)) return 'not known';
+  // Compares what the table shows, which is rounded.
+  const digits = times === undefined ? table.digits : 2;
+  return Number(((value / most) * atMost).toFixed(digits)) <= atMost ? 'met' : '**not met**';
+}
+
+/** All targets at a glance. */
+function targetSummary({ sections }: Results): string {
+  const lines = sections.flatMap(({ title, tables }) =>
+    tables.flatMap((table) =>
+      table.targets.map((target) => {
+        return [title, table.figure, reached(target, table), `≤ ${limit(target, table)}`, verdict(target, table)];
+      }),
+    ),
+  );
+  return `## Targets of version-gateway\n\n${markdown(['question', 'figure', 'reached', 'target', 'met?'], lines)}`;
+}
+
+function reached({ times }: Target, table: Table): string {
+  const value = median(gatewayRow(table)?.samples ?? []);
+  const compared = times === undefined ? 1 : (medianOf(table, times) ?? Number.NaN);
+  if (Number.isNaN(value / compared)) return '';
+  return times === undefined ? shown(value, table) : (value / compared).toFixed(2);
+}
+
+function gatewayRow({ rows }: Table): Row | undefined {
+  return rows.find(({ name }) => name.startsWith('version-gateway'));
+}
+
+export function medianOf({ rows }: Table, name: string): number | undefined {
+  const row = rows.find((candidate) => candidate.name === name);
+  return row && median(row.samples);
+}
+
+function shown(value: number, { digits }: Table): string {
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function markdown(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  const rule = titles.map((title) => (/median|lowest|reached|^×/.test(title) ? '---:' : '---'));
+  return [titles, rule, ...rows].map(line).join('\n');
+}

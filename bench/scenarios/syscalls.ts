@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { servers } from '../proxies/index.ts';
+import { startJsonBackend } from '../support/backends.ts';
+import { temporaryFolder } from '../support/children.ts';
+import { runLoad } from '../support/load.ts';
+import { processTree } from '../support/proc.ts';
+import { checkResponse } from '../support/response.ts';
+import { measureRounds } from '../support/rounds.ts';
+import { type RunningProxy, selectProxies, startProxies } from '../support/runningProxies.ts';
+import { connections, path } from '../support/workload.ts';
+import type { Scenario } from './scenario.ts';
+
+const seconds = 1;
+
+export const syscalls: Scenario = {
+  name: 'syscalls',
+  title: 'How many system calls does a request need?',
+  runs: 'full',
+  needs: ['strace'],
+  async run(options) {
+    const text =
+      'The workload of the first question, counted by strace. It slows every proxy down, so there are no times.';
+    const started = await startProxies(selectProxies(servers, options.only), await startJsonBackend(), checkResponse);
+    try {
+      // A machine may forbid tracing: then no proxy is measured, and that is no fault of the gateway.
+      const optional = started.running.map((proxy) => ({ ...proxy, required: false }));
+      const samples = await measureRounds(optional, options.rounds, measure);
+      const table = { figure: 'system calls per request', digits: 2, rows: samples.rows('calls'), targets: [] };
+      return { text, tables: [table], notes: [...started.notes, ...samples.notes] };
+    } finally {
+      await started.stop();
+    }
+  },
+};
+
+async function measure({ port, child }: RunningProxy): Promise<{ calls: number }> {
+  const output = join(temporaryFolder(), 'strace');
+  const processes = processTree(child.pid).flatMap((pid) => ['-p', String(pid)]);
+  const args = ['-c', '-f', '-U', 'calls,name', '-o', output, ...processes];
+  const strace = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = once(strace, 'close');
+  // strace reports when it has attached, or why it cannot.
+  const [said] = await Promise.race([once(strace.stderr, 'data'), ended]);
+  if (!String(said).includes('attached')) throw new Error(`strace cannot trace: ${String(said).trim()}`);
+  const { requests } = await runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds });
+  strace.kill('SIGINT');
+  await ended;
+  return { calls: Number(/^ *(\d+) +total$/m.exec(readFileSync(output, 'utf8'))?.[1]) / requests };
+}

@@ -1,0 +1,56 @@
+import type { Row } from '../report/results.ts';
+import { progress } from './progress.ts';
+
+/** The figures of each proxy, one sample per round, in the order of the proxies. */
+export interface Samples<Figure extends string> {
+  /** The row of each proxy for one figure. */
+  rows(figure: Figure): Row[];
+  /** Proxies that failed. */
+  readonly notes: readonly string[];
+}
+
+interface Measured {
+  readonly name: string;
+  readonly required?: boolean | undefined;
+}
+
+/**
+ * Warms all proxies up, if they need it. Then every round measures all of them, so that a slow minute of the machine affects
+ * all. A proxy that fails is left out.
+ * @throws the error of a required proxy.
+ */
+export async function measureRounds<Proxy extends Measured, Figure extends string>(
+  proxies: readonly Proxy[],
+  rounds: number,
+  measure: (proxy: Proxy) => Promise<Readonly<Record<Figure, number>>>,
+  warmUp?: (proxy: Proxy) => Promise<unknown>,
+): Promise<Samples<Figure>> {
+  const taken = new Map<Proxy, Readonly<Record<Figure, number>>[]>(proxies.map((proxy) => [proxy, []]));
+  const notes: string[] = [];
+  for (let round = warmUp ? 0 : 1; round <= rounds; round++) {
+    for (const [proxy, samples] of taken) {
+      try {
+        if (round === 0) {
+          await warmUp?.(proxy);
+          continue;
+        }
+        const sample = await measure(proxy);
+        samples.push(sample);
+        const figures = Object.entries<number>(sample).map(([figure, value]) => `${figure} ${value.toPrecision(4)}`);
+        progress(`round ${round}/${rounds}  ${proxy.name}: ${figures.join(', ')}`);
+      } catch (error) {
+        if (proxy.required) throw error;
+        taken.delete(proxy);
+        const [reason = ''] = String(error).split('\n');
+        notes.push(`${proxy.name} is not measured: ${reason}.`);
+        progress(notes.at(-1) ?? '');
+      }
+    }
+  }
+  const rows = (figure: Figure): Row[] =>
+    [...taken].map(([{ name }, samples]) => ({
+      name,
+      samples: samples.map((sample) => Number(sample[figure].toPrecision(6))),
+    }));
+  return { rows, notes };
+}
