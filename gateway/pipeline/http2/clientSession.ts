@@ -154,7 +154,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
       last.index = response.index;
     }
     if (this.#responses.length === 0) this.#idleSince = performance.now();
-    if (!response.writableFinished) this.#spend(this.#wasted, 1);
+    if (!response.writableFinished && !response.wasResetHere) this.#spend(this.#wasted, 1);
   }
 
   onDeadline(): void {

@@ -229,6 +229,19 @@ describe('a response over HTTP/2', () => {
     expect(await client.outcome(3)).toBe('200');
   });
 
+  it('that breaks off hundreds of times does not count against the client', async () => {
+    const { session } = await startHttp2(({ target }) =>
+      target === '/cut'
+        ? [{ write: 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf' }, { reset: true }]
+        : answer(200, 'ok'),
+    );
+    for (let batch = 0; batch < 8; batch += 1) {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => askHttp2(session, '/v1/cut')));
+      expect(answers.every(({ body }) => body !== 'ok')).toBe(true);
+    }
+    expect(await askHttp2(session, '/v1/x')).toMatchObject({ status: 200, body: 'ok' });
+  });
+
   it('is not read from the backend faster than the client reads it', async () => {
     let written = 0;
     const pour = (socket: Socket): void => {
