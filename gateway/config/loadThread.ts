@@ -75,7 +75,7 @@ export interface StartSnapshot {
 
 /**
  * Loads a routes.yaml and its contracts in a thread, so that requests are served meanwhile: a contract of a few MiB takes
- * seconds to parse. The thread sends back only the path templates of a contract, and only if it was parsed again.
+ * seconds to parse. The thread sends back the path templates of each contract and the ends of its routes, and nothing else of it.
  */
 export class LoadThread {
   readonly #options: LoadThreadOptions;

@@ -62,7 +62,7 @@ export async function compareFiles(
   return { report: { pairs: [judged], stale, off: rulesOff(settings.levels), notes: [] }, folder: io.cwd };
 }
 
-/** Imported on demand: a comparison of two files without --config needs no YAML schema. */
+/** Imported on demand: a comparison of two files without --config does not need the schema of routes.yaml. */
 async function settingsFrom(file: string, io: Io): Promise<Snapshot> {
   const { snapshotOf } = await import('../options.ts');
   return snapshotOf(file, io);

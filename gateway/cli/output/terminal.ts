@@ -3,7 +3,7 @@ import type { Output } from '../io.ts';
 
 export type Paint = (style: 'red' | 'yellow' | 'green' | 'dim' | 'bold', text: string) => string;
 
-/** Colours on a terminal, unless NO_COLOR is set; plain text otherwise. */
+/** Colours on a terminal, unless NO_COLOR is set or TERM is `dumb`; plain text otherwise. */
 export function painter(output: Output, env: NodeJS.ProcessEnv): Paint {
   const isPlain = output.isTTY !== true || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb';
   return (style, text) => (isPlain ? text : styleText(style, text, { validateStream: false }));
@@ -67,7 +67,7 @@ function cut(cell: string, width: number): string {
   return cell.length <= width ? cell : `${cell.slice(0, width - 1)}…`;
 }
 
-/** In the shortest form that routes.yaml accepts: a UTC date without its midnight. */
+/** As in routes.yaml: `2026-06-30` for midnight UTC, `2026-06-30T23:59:59Z` for any other time. */
 export function date(instant: number): string {
   return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
 }

@@ -53,7 +53,7 @@ export class RoutesFile {
     return (await this.#loader.load(content)).snapshot();
   }
 
-  /** Like `load`, for a preview: the digest and the cached contracts do not change. */
+  /** Like `load`, for a preview: `lastRead` does not change. */
   async peek(text?: string): Promise<Snapshot> {
     return (await this.#loader.load(text, true)).snapshot();
   }

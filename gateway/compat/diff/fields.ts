@@ -189,7 +189,10 @@ function effectOfPattern(pair: SchemaPair, name: string, ref: SubschemaRef): 'wi
   return effectOfAddedPattern(pair, name.slice(patternPrefix.length), ref);
 }
 
-/** Fields that matched must now satisfy `additionalProperties`. An object that becomes closed has a change for that. */
+/**
+ * Fields that matched the pattern must now satisfy `additionalProperties`: narrower if it rejects some of their values. Wider if
+ * the object is or was open: `compareAdditional` reports an object that becomes closed.
+ */
 function effectOfRemovedPattern(pair: SchemaPair, ref: SubschemaRef): 'wider' | 'narrower' {
   const { additional } = pair.new;
   if (isOpen(pair.old) || isOpen(pair.new) || additional === undefined) return 'wider';

@@ -76,7 +76,7 @@ function isRequired({ value }: Located): boolean {
 
 /**
  * Compares responses by status. `2XX` includes every 2xx without an entry of its own, and `default` every error. A
- * contract with `default` alone may use it for successful responses as well.
+ * contract that lists no successful status may use `default` for successful responses as well.
  */
 function compareResponses(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
   const [before, after] = [statusesOf(old), statusesOf(now)];

@@ -21,7 +21,7 @@ export interface Tampering {
  * An open ledger file for writing, and this process's run in it. Methods throw the errors of SQLite or the system.
  */
 export class SqliteStore {
-  /** The mark of the last batch in the file that had one. */
+  /** The `mark` (see `add`) of the last batch that was in the file when it was opened; '' for none. */
   readonly mark: string;
   /** The latest instant in the file when it was opened, epoch ms. */
   readonly latest: number;
@@ -100,7 +100,7 @@ export class SqliteStore {
   transaction(began: number, now: number, work: () => void): number {
     const database = this.#database;
     database.exec('BEGIN IMMEDIATE');
-    // Discards the number of a transaction that was rolled back.
+    // Discards the number of requests that were moved in a transaction that was rolled back.
     this.#writer.takeFolded();
     this.#added = undefined;
     this.#isRestart = false;
@@ -122,7 +122,7 @@ export class SqliteStore {
     }
   }
 
-  /** Adds a batch, and `mark`, if given. Within `transaction`. */
+  /** Adds a batch. `mark` identifies it, so that a new writing thread does not add it again. Within `transaction`. */
   add(batch: UsageBatch, settings: LedgerSettings, mark?: string): void {
     this.#writer.add(batch, limitsOf(settings), mark);
     if (this.#hasLeftFleet && batch.length > 0) this.#database.exec(`INSERT OR REPLACE INTO meta VALUES ('alone', 1)`);

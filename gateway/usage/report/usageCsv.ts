@@ -3,7 +3,7 @@ import { stateInWords } from './migration.ts';
 import type { Grouping, ReportCell, ReportRow, UsedRoute } from './usagePage.ts';
 import type { UsageReport } from './usageReport.ts';
 
-/** The columns of each report. Only JSON has the series. */
+/** The columns of each report. Only JSON has the counts by day (`days`). */
 const columns: Readonly<Record<Grouping, readonly string[]>> = {
   version: ['version', 'requests', 'errors', 'served', 'clients', 'last', 'failing', 'refused'],
   client: [
