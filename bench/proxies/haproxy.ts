@@ -19,7 +19,7 @@ export const haproxy: ProxyDefinition = {
       file,
       `global
   nbthread 1
-  maxconn 8192
+  maxconn 4500
 ${accessLog ? '  log stdout format raw local0\n' : ''}defaults
   mode http
   http-reuse always

@@ -52,7 +52,7 @@ export async function runH2load(
   protocol: 'h2' | 'h2c' | 'http/1.1',
   args: readonly string[],
 ): Promise<Pick<LoadReport, 'requests' | 'seconds' | 'errors'>> {
-  const written = await runToEnd({ program: 'h2load', args: [...args, url] }, 'load');
+  const written = await runToEnd({ program: 'h2load', args: ['-N', '10s', ...args, url] }, 'load');
   const read = (pattern: RegExp) => pattern.exec(written)?.[1];
   const used = read(/^Application protocol: (\S+)/m);
   if (used !== protocol) throw new Error(`h2load uses ${used ?? 'no protocol'}, not ${protocol}`);

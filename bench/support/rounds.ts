@@ -35,6 +35,7 @@ export async function measureRounds<Proxy extends Measured, Figure extends strin
           continue;
         }
         const sample = await measure(proxy);
+        if (!Object.values<number>(sample).every(Number.isFinite)) throw new Error('no request was answered');
         samples.push(sample);
         const figures = Object.entries<number>(sample).map(([figure, value]) => `${figure} ${value.toPrecision(4)}`);
         progress(`round ${round}/${rounds}  ${proxy.name}: ${figures.join(', ')}`);
