@@ -3,7 +3,7 @@ import { reloadMutants } from './mutationRun.ts';
 import { seedOfRun } from './random.ts';
 
 it('random changes of routes.yaml are loaded, or rejected with a list of faults and without effect', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const seed = seedOfRun();
   const { outcomes } = await reloadMutants(seed, 2_000);
