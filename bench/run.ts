@@ -36,7 +36,7 @@ async function runScenario(scenario: Scenario, options: Options): Promise<Sectio
     progress(reason);
     return { name, title, text: '', tables: [], notes: [`Not measured: ${reason}.`] };
   };
-  if (missing.length > 0) return notMeasured(`${missing.join(' and ')} not installed`);
+  if (missing.length > 0) return notMeasured(`not installed: ${missing.join(', ')}`);
   try {
     return { name, title, ...(await scenario.run(options)) };
   } catch (error) {

@@ -8,7 +8,7 @@ import { rssBytes } from '../support/proc.ts';
 import { checkResponse } from '../support/response.ts';
 import { ResponseReader } from '../support/responseReader.ts';
 import { measureRounds } from '../support/rounds.ts';
-import { selectProxies, startProxies } from '../support/runningProxies.ts';
+import { onlyInstalled, selectProxies, startProxies } from '../support/runningProxies.ts';
 import { path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -23,7 +23,7 @@ export const idleConnections: Scenario = {
   runs: 'full',
   async run(options) {
     const backend = await startJsonBackend();
-    const installed = selectProxies(servers, options.only).filter(({ version }) => version);
+    const { installed, notes } = onlyInstalled(selectProxies(servers, options.only));
     const samples = await measureRounds(installed, options.rounds, (proxy) => measure(proxy, backend));
     const figure = (which: string) => `resident memory per connection, ${which} ${count.toLocaleString('en')}, KiB`;
     const targets = [{ atMost: 4 }];
@@ -33,7 +33,7 @@ export const idleConnections: Scenario = {
         { figure: figure('first'), digits: 1, rows: samples.rows('first'), targets },
         { figure: figure('second'), digits: 1, rows: samples.rows('second'), targets },
       ],
-      notes: samples.notes,
+      notes: [...notes, ...samples.notes],
     };
   },
 };

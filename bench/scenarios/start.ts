@@ -12,7 +12,7 @@ import { freePort } from '../support/ports.ts';
 import { cpuSeconds, rssBytes } from '../support/proc.ts';
 import { checkResponse } from '../support/response.ts';
 import { measureRounds } from '../support/rounds.ts';
-import { selectProxies } from '../support/runningProxies.ts';
+import { onlyInstalled, selectProxies } from '../support/runningProxies.ts';
 import type { Scenario } from './scenario.ts';
 
 const buildScript = fileURLToPath(new URL('../../tools/build.ts', import.meta.url));
@@ -36,7 +36,7 @@ export const start: Scenario = {
     const backendPort = await startJsonBackend();
     await runToEnd({ program: process.execPath, args: [buildScript] }, 'any');
     const peers = [haproxy, builtGateway, gatewayFromSources, nginx, caddy];
-    const installed = selectProxies(peers, options.only).filter(({ version }) => version);
+    const { installed, notes } = onlyInstalled(selectProxies(peers, options.only));
     const startOne = (proxy: ProxyDefinition) => measure(proxy, backendPort);
     // The first start fills the caches of the file system and of V8.
     const samples = await measureRounds(installed, options.rounds, startOne, startOne);
@@ -53,7 +53,7 @@ export const start: Scenario = {
         table('CPU time until then, ms', 'cpuMs', []),
         table('resident memory at rest, MB', 'megabytes', [{ atMost: 80 }]),
       ],
-      notes: samples.notes,
+      notes: [...notes, ...samples.notes],
     };
   },
 };

@@ -32,6 +32,18 @@ export function selectProxies(
   return proxies.filter(({ name }) => only.length === 0 || only.some((part) => name.toLowerCase().includes(part)));
 }
 
+/** Separates the proxies that are not installed, for scenarios that start proxies themselves. */
+export function onlyInstalled(proxies: readonly ProxyDefinition[]): {
+  readonly installed: readonly ProxyDefinition[];
+  readonly notes: readonly string[];
+} {
+  const missing = proxies.filter(({ version }) => version === undefined);
+  return {
+    installed: proxies.filter((proxy) => !missing.includes(proxy)),
+    notes: missing.map(({ name }) => `${name} is not measured: not installed.`),
+  };
+}
+
 /**
  * Starts all proxies, since an idle one uses no CPU time. Skips a proxy for which `check` returns a reason.
  * @throws if a required proxy is skipped.
