@@ -135,7 +135,7 @@ async function earlierImport(sql: Sql, id: string, until: number, file: string):
   );
 }
 
-/** `client_name` only compares the salt of the file with that of the fleet, so two words stand for them. */
+/** Two words instead of the salts of the file and the fleet: `client_name` only checks whether they are equal. */
 function comparedSalts(hasFleetSalt: boolean): readonly string[] {
   return ['file', hasFleetSalt ? 'file' : 'fleet'];
 }

@@ -63,8 +63,8 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, names: Ne
 }
 
 /**
- * Whether a value that referred to the subtype itself no longer does. A subtype does not choose between its siblings: a
- * value that refers to a sibling is compared with their base schema.
+ * Whether a value that referred to the subtype itself no longer does. A subtype does not choose between its siblings: the
+ * comparison of their base schema includes the values that refer to a sibling.
  */
 function losesOwnValue({ oldSchema, newSchema }: SchemaPair, old: Located, now: Located | undefined): boolean {
   return nameOf(old.value) === oldSchema.place.key && nameOf(now?.value) !== newSchema.place.key;

@@ -200,7 +200,7 @@ export function positionOf(lines: LineCounter, value: Node | null, key?: Node | 
 }
 
 function syntaxProblem({ code, message, pos }: YAMLError): YamlProblem {
-  // What the parser quotes from the text follows `word: `.
+  // Removes what the parser quotes from the text. The quoted part begins after `word: `.
   const words = message.replace(/(?<=\w): .*$/s, '').replace(/\.$/, '');
   const remedy = remedies[code] ?? 'Correct the syntax.';
   return { code, offset: pos[0], message: `is not YAML: ${words}`, remedy };

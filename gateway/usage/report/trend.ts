@@ -68,6 +68,7 @@ const recentDays = 2;
 // A fall slows down if the last week's decrease is below this share of the one before. No straight line predicts its end.
 const slowingRatio = 0.7;
 
+/** The direction of the daily requests. */
 type Heading =
   | { readonly kind: 'ended' | 'steady' | 'not clear' }
   /** `perDay`: the decrease from one day to the next; `level`: the average day of the last week. */
