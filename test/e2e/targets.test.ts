@@ -4,7 +4,7 @@ import { TargetHealth } from '../../gateway/upstream/health.ts';
 import { Target } from '../../gateway/upstream/target.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { refusedUrl, startTestGateway } from '../support/gateway.ts';
+import { freeUrl, refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
 import { run } from '../support/process.ts';
 import { ask, connectTo, get, post } from '../support/rawClient.ts';
@@ -167,7 +167,7 @@ describe('a target', () => {
   });
 
   it('is never ejected if it is the only one, and is used as soon as it listens', async () => {
-    const url = await refusedUrl();
+    const url = await freeUrl();
     const gateway = await startTestGateway({ '/v1': { upstream: url, health: { passive_failures: 1, eject: long } } });
     expect(new Set(await statusesOf(gateway.port, 5))).toEqual(new Set([502]));
     await startProcess(Number(new URL(url).port));

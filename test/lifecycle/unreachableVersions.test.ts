@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { startEditable, startService } from '../runtime/editableGateway.ts';
 import { eventually } from '../support/eventually.ts';
-import { refusedUrl } from '../support/gateway.ts';
+import { freeUrl, refusedUrl } from '../support/gateway.ts';
 
 /** Checks the status while the backend of a version is stopped, and after it was started again. */
 async function loseBackend(
@@ -11,7 +11,7 @@ async function loseBackend(
   expected: object,
   said: string,
 ) {
-  const gone = await refusedUrl();
+  const gone = await freeUrl();
   const { status, notices, url } = await startEditable(routes(gone));
   expect(await status()).toMatchObject({ unreachable: false, stopped_before_retired: false });
   expect((await fetch(`${url}/v1/x`)).status).toBe(502);

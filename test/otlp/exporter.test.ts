@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { installCommand } from '../../gateway/otlp/exporter.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { refusedUrl } from '../support/gateway.ts';
+import { freeUrl, refusedUrl } from '../support/gateway.ts';
 import { run } from '../support/process.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { singleValueOf } from '../support/response.ts';
@@ -33,7 +33,7 @@ describe('a collector that is down', () => {
   it('causes a loss of spans, which is counted, and one line each when it fails and when it returns', async () => {
     // Less than the pause before the exporter tries again.
     vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '200');
-    const url = await refusedUrl();
+    const url = await freeUrl();
     const { gateway } = await start(url);
     for (const requests of [3, 6]) {
       await send(gateway, 3);

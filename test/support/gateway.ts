@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
@@ -40,8 +40,8 @@ export async function startTestGateway(
   return { port: running.port, adminPort: running.adminPort, url: `http://127.0.0.1:${running.port}` };
 }
 
-/** A URL whose port is closed, so that connections are refused. */
-export async function refusedUrl(): Promise<string> {
+/** A URL at which the test can start a listener later. Until then, connections are refused, unless another test gets the port. */
+export async function freeUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -49,6 +49,20 @@ export async function refusedUrl(): Promise<string> {
   await once(server, 'close');
   return `http://127.0.0.1:${port}`;
 }
+
+/** A URL whose port is closed, so that connections are refused. Nothing can listen there. */
+export async function refusedUrl(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1').unref();
+  await once(server, 'listening');
+  // The local port of an open connection: nothing listens there, and the kernel gives it to no listener of another test.
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').unref();
+  await once(socket, 'connect');
+  heldPorts.push(socket);
+  return `http://127.0.0.1:${socket.localPort}`;
+}
+
+// Referenced, so that they stay open until the process ends.
+const heldPorts: Socket[] = [];
 
 /** The URL of a listener that accepts no connections and whose queue is full: the kernel drops further SYNs. */
 export async function unansweringUrl(): Promise<string> {

@@ -47,14 +47,13 @@ export function trendOf(days: readonly Day[], now: number): Trend {
   if (days.length >= weekDays && requests.slice(-weekDays).every((one) => one === 0))
     return { kind: 'none', ...noFall };
   if (days.length < minDays) return { kind: 'unknown', ...noFall };
-  const heading = headingOf(requests);
-  if (heading.kind !== 'falling')
-    return { kind: heading.kind === 'not clear' ? 'not clear' : 'not falling', ...noFall };
+  const daily = dailyTrendOf(requests);
+  if (daily.kind !== 'falling') return { kind: daily.kind === 'not clear' ? 'not clear' : 'not falling', ...noFall };
   const today = Math.floor(now / dayMs) * dayMs;
   // The average of a week is the value of its middle day, three days before its last one.
-  const daysLeft = Math.ceil(heading.level / heading.perDay - 4);
-  const zero = heading.isSlowing ? undefined : today + Math.max(0, daysLeft) * dayMs;
-  return { kind: 'falling', perDay: -heading.perDay, zero, days };
+  const daysLeft = Math.ceil(daily.level / daily.perDay - 4);
+  const zero = daily.isSlowing ? undefined : today + Math.max(0, daysLeft) * dayMs;
+  return { kind: 'falling', perDay: -daily.perDay, zero, days };
 }
 
 // A week with at least this share of the week before counts as steady.
@@ -69,7 +68,7 @@ const recentDays = 2;
 const slowingRatio = 0.7;
 
 /** The direction of the daily requests. */
-type Heading =
+type DailyTrend =
   | { readonly kind: 'ended' | 'steady' | 'not clear' }
   /** `perDay`: the decrease from one day to the next; `level`: the average day of the last week. */
   | { readonly kind: 'falling'; readonly perDay: number; readonly level: number; readonly isSlowing: boolean };
@@ -79,7 +78,7 @@ type Heading =
  * because weekends are quiet without any client leaving. Only the last three weeks count: requests that dropped once and
  * stay there are not falling any more.
  */
-function headingOf(days: readonly number[]): Heading {
+function dailyTrendOf(days: readonly number[]): DailyTrend {
   const [before, previous, last] = [3, 2, 1].map((ago) => weekOf(days, ago));
   if (previous === undefined || last === undefined) return { kind: 'not clear' };
   const [previousSum, lastSum] = [sum(previous), sum(last)];
