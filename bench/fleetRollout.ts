@@ -15,7 +15,7 @@ import { cpuSeconds } from './support/proc.ts';
 
 const [rate = 5_000, changes = 50] = process.argv.slice(2).map(Number);
 const secondsPerChange = 3;
-// Changes that are late are made up for before the load ends.
+// The load continues for 30 s after the last planned change, so that late changes are made under load, too.
 const seconds = changes * secondsPerChange + 30;
 const mix = { clients: 500, routes: 20 };
 const dayMs = 86_400_000;

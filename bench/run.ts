@@ -28,7 +28,7 @@ async function run(options: Options): Promise<void> {
   process.exit(); // the backends still listen
 }
 
-/** A scenario that fails does not cost the figures of the others. */
+/** If a scenario fails, the figures of the others are kept. */
 async function runScenario(scenario: Scenario, options: Options): Promise<Section> {
   const { name, title, needs = [] } = scenario;
   const missing = needs.filter((program) => programVersion(program, ['--version']) === undefined);
@@ -46,7 +46,7 @@ async function runScenario(scenario: Scenario, options: Options): Promise<Sectio
 }
 
 function writeResults(results: Results): void {
-  // Drawn first: it fails without its scenario, and the page must not differ from the chart.
+  // Drawn before any file is written. If its scenario is missing, this fails, and the page still matches the old chart.
   const chart = renderChart(results);
   writeFileSync(new URL('RESULTS.md', import.meta.url), renderPage(results));
   writeFileSync(new URL('../docs/images/benchmark.svg', import.meta.url), chart);

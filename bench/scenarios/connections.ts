@@ -13,7 +13,7 @@ import { path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
 const count = 2000;
-/** Connections that are opened at the same time: as many connections to the backend suffice. */
+/** How many connections are opened at the same time, so that a proxy needs only this many to the backend. */
 const atOnce = 50;
 const settleMs = 500;
 

@@ -24,7 +24,7 @@ interface Connection {
 const latencies: number[] = [];
 /** How late each group was sent: the part of the latencies that the generator itself adds. */
 const delays: number[] = [];
-/** The times at which requests were due that wait for a connection. */
+/** The due times of the requests that wait for a connection. */
 const waiting: number[] = [];
 const idle: Connection[] = [];
 let connections = 0;

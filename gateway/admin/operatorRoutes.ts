@@ -131,7 +131,7 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
         return operations.report();
       };
       const versions = [...snapshot.versions.keys()];
-      // `isSettled`: the question has waited for the counts of the other gateways.
+      // `isSettled`: the wait for the counts of the other gateways is over.
       const ask = async (isSettled: boolean): Promise<AnswerBody | AnswerProblem> => {
         const report = await flushAndReport();
         const remarks = versions.flatMap((version) => {

@@ -116,7 +116,7 @@ export function fetchFailure(error: unknown, timeout: number): string {
 // A gateway waits for its ledger and, in a fleet, for the counts of the others.
 const planTimeoutMs = 65_000;
 
-/** Asks a gateway. `body`: of `POST /api/plan`. @throws AdminError */
+/** Asks a gateway for a plan. `body`: the JSON body of `POST /api/plan`. @throws AdminError */
 export async function askForPlan(
   body: object,
   target: AdminTarget,
@@ -126,7 +126,7 @@ export async function askForPlan(
   throw notAGateway(target.name);
 }
 
-// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
+// Checks only as much as is needed to recognize a gateway: one of the same release also sends the other fields.
 function isPlan(answer: unknown): answer is Plan {
   if (!isRecord(answer) || answer['kind'] !== 'plan' || typeof answer['summary'] !== 'string') return false;
   const { total, clients, versions, notes } = answer;

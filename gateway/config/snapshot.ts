@@ -41,7 +41,7 @@ export interface Version {
   readonly guide: boolean;
   /** Renamed routes: template of this major → template of its successor, or null for a route without a counterpart. */
   readonly moved: PathTable<string | null>;
-  /** Single routes whose end is announced although the version goes on. */
+  /** Single routes whose end is announced, even if the version itself is active. */
   readonly ends: readonly RouteEnd[];
   readonly contract: Contract | undefined;
   readonly timeouts: UpstreamTimeouts;

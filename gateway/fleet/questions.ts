@@ -58,7 +58,7 @@ export class CallQuestions {
     return { id: this.#lastId, at: Date.now() };
   }
 
-  /** The id of the last question. Undefined: it is long ago. */
+  /** The id of the last question. Undefined: no question is in the row. */
   get asks(): number | undefined {
     return this.#shown.size === 0 ? undefined : Math.max(...this.#shown);
   }
@@ -72,7 +72,7 @@ export class CallQuestions {
     const all = [...unresponsive, ...(counts.ofEarlierRun === undefined ? [] : [counts.ofEarlierRun - flushMs])];
     return {
       at,
-      // The report may have been made before a later question was read.
+      // Leaves out questions that were read after this report was made.
       answers: Object.fromEntries([...this.#read].filter(([, question]) => question.at < at)),
       unsent: earliestOf([unsent, counts.calls]),
       all: all.length === 0 ? undefined : Math.min(...all),

@@ -11,7 +11,10 @@ export type UnsentCalls = Readonly<Record<string, number>>;
 export interface CountedCalls {
   /** The time of this report. Later calls are not in it. */
   readonly at: number;
-  /** By the id of another gateway: its last question, if this gateway has read it before `at`. Absent: of an earlier release. */
+  /**
+   * The last question of each other gateway, by its id, if this gateway has read the question before `at`. Absent: this gateway
+   * runs an earlier release.
+   */
   readonly answers?: Readonly<Record<string, Question>>;
   readonly unsent: UnsentCalls;
   /** Like `unsent`, but for all versions. Set if a worker does not answer, or if counts of an earlier run wait. */

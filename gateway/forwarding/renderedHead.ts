@@ -12,7 +12,7 @@ export interface RenderedHead {
   readonly hasLength: boolean;
 }
 
-/** A head as it was rendered for a plan. Everything that `responseFields` reads of the plan is compared, or does not matter. */
+/** A head that was rendered for a plan. It has all properties of the plan on which the text depends, to compare them. */
 interface Rendering extends RenderedHead {
   readonly lifecycle: LifecycleFields | undefined;
   readonly rewrites: boolean;
@@ -30,9 +30,9 @@ interface HeadWithRenderings extends ResponseHead {
 
 // Versions that share a target may differ in their lifecycle fields.
 const maxRenderings = 4;
-// Their values are rewritten by the Host of the request.
+// The values of these fields are rewritten with the Host of the request.
 const rewrittenNames = ['link', 'location', 'content-location', 'refresh', 'set-cookie'];
-// No field of a backend contains it.
+// Marks the place of the links. No field of a backend contains a line feed.
 const linkMark = '\n';
 const linkField = `Link: ${linkMark}\r\n`;
 

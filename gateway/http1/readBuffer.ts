@@ -37,8 +37,8 @@ export class ReadBuffer {
   };
 
   /**
-   * Decides about the next buffer, after a read of `length` bytes. `inBody`: more of a body follows. `unsent`: the receiver has
-   * not sent all bytes of this read; reading is paused until it has, if `inBody`.
+   * Chooses the next buffer, after a read of `length` bytes. `inBody`: more of a body follows. `unsent`: some bytes of this read
+   * are not sent yet. If both are true, reading is paused until they are sent.
    */
   choose(length: number, inBody: boolean, unsent: boolean): void {
     if (!this.#own) this.#needsOwn = inBody && length >= bulk;

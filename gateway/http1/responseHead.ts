@@ -105,7 +105,8 @@ const maxKeptLength = 2048;
 
 /**
  * Parses heads, and keeps the latest ones: a backend often sends the same bytes again. The result depends on nothing but these
- * bytes. An array, because a `Map` of which entries come and go burdens the garbage collector (see `InFlightList`).
+ * bytes. The heads are in an array, because a `Map` whose entries change often costs more garbage collection (see
+ * `InFlightList`).
  */
 export class ResponseHeads {
   readonly #texts: string[] = [];

@@ -39,7 +39,7 @@ interface FastLane {
 export function openFastLane(server: Server, context: GatewayContext): void {
   const event = 'setSecureContext' in server ? 'secureConnection' : 'connection';
   const [onNodeConnection, ...others] = server.listeners(event) as ConnectionListener[];
-  // Which of several listeners is that of node:http cannot be known: then it gets all connections.
+  // With several listeners, it is not known which one belongs to node:http. Then node:http gets all connections.
   if (!onNodeConnection || others.length > 0) return;
   const lane: FastLane = { server, context, onNodeConnection, connections: new Set() };
   server.off(event, onNodeConnection);

@@ -4,8 +4,8 @@ import type { Remark } from '../retirement/facts.ts';
 import { versionSegment } from '../routing/requestTarget.ts';
 
 /**
- * The ways in which a configuration answers a request that names a version. `heading`: of a column. To add another one, such as
- * a refusal of some clients, add it here and to `plannedAnswer`.
+ * The ways in which a configuration answers a request that names a version. `heading`: the heading of its column. To
+ * add another way, such as a refusal of some clients, add it here and to `plannedAnswer`.
  */
 export const plannedAnswers = {
   served: { heading: 'served', words: 'stays served', isRefusal: false },
@@ -17,7 +17,7 @@ export type PlannedAnswer = keyof typeof plannedAnswers;
 
 export const plannedAnswerNames = Object.keys(plannedAnswers) as PlannedAnswer[];
 
-/** What decides about a request. Clients do not matter yet. */
+/** The properties of a request on which the answer depends. The client is not one of them. */
 export interface PlannedRequest {
   /** The path segment: `v1`. */
   readonly version: string;

@@ -62,7 +62,7 @@ describe('a silent gateway', () => {
     expect(await members.check({ rows, now }, own)).toMatchObject({ gone: [{ instance: 'id-of-silent' }] });
   });
 
-  it('is not gone if the answer lacks the gateway that asks as well', async () => {
+  it('is not gone if the DNS answer contains neither it nor the gateway that asks', async () => {
     const members = new Members({ host: listed, port: await closedPort() }, silentAfter);
     const rows = [gatewayRow('gw-1', silentAt, { addresses: [nowhere] })];
     expect(await members.check({ rows, now }, ['192.0.2.2'])).toMatchObject({ gone: [] });

@@ -222,7 +222,7 @@ describe('the questions of a gateway', () => {
     expect(questions.counted(report, now).all).toBe(now - 5_000);
   });
 
-  it('are reported as read only by reports from after that, and a heartbeat that fails is not an error', async () => {
+  it('are reported as read only in reports made after the reading, even if a heartbeat fails', async () => {
     const view = new FleetView(10_000);
     view.update({ now, rows: [gatewayRow('gw-2', now, { asks: 5 })], unheard: [] });
     let beats = 0;

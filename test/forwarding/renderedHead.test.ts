@@ -35,7 +35,7 @@ function randomPlan(random: Random): ResponsePlan {
   };
 }
 
-it('renders a head for any plans in turn as its fields for each plan', () => {
+it('renders the same fields as responseFields, for random heads and plans', () => {
   const random = new Random(1);
   const chunked = 'HTTP/1.1 200 OK\r\nTrailer: X-T\r\nTransfer-Encoding: chunked\r\n\r\n';
   const heads = [chunked, ...randomHeads(random, 100, { specials: false })].map(parseResponseHead);

@@ -24,7 +24,7 @@ it('is shared by all sockets, except within large bodies', () => {
   expect(new Set([shared, one, other]).size).toBe(3);
 });
 
-it('is copied from only if it is shared', () => {
+it('has its bytes copied only if it is shared', () => {
   const own = inLargeBody().next();
   const [copied, passed] = [bytesOf(shared, 2, 4), bytesOf(own, 2, 4)];
   for (const buffer of [shared, own]) buffer.write('after', 2);
@@ -52,7 +52,7 @@ it('is used again after a body, but never if its bytes are not sent', () => {
   expect(later).not.toContain(second);
 });
 
-it('is one of a limited number', () => {
+it('is the shared one if 512 sockets have their own', () => {
   const buffers = Array.from({ length: 600 }, inLargeBody);
   const own = buffers.filter((buffer) => buffer.next() !== shared);
   expect(own).toHaveLength(512);

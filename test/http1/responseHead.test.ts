@@ -324,7 +324,7 @@ describe('heads of one target', () => {
     }
   };
 
-  it('in random order are each parsed as if they were the first one', () => {
+  it('are parsed the same with and without kept ones, in random order', () => {
     const random = new Random(1);
     const heads = new ResponseHeads();
     // More than are kept, so that some of them are parsed again.

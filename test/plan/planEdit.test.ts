@@ -162,7 +162,7 @@ it('names clients by usage.names', async () => {
   expect(plan?.summary).toMatch(/: The shop \(1\)\.$/);
 });
 
-it('is no plan without the rows of a query that failed', async () => {
+it('returns no plan if a query has failed', async () => {
   const query = { candidate: running, running, since: now - day, now, at: now };
   expect(await planEdit({ ...noUsage, problem: 'the disk reports an error' }, query)).toBeUndefined();
   expect((await planEdit(noUsage, query))?.summary).toMatch(/^The usage ledger is empty, so it is not known/);

@@ -190,8 +190,9 @@ function effectOfPattern(pair: SchemaPair, name: string, ref: SubschemaRef): 'wi
 }
 
 /**
- * Fields that matched the pattern must now satisfy `additionalProperties`: narrower if it rejects some of their values. Wider if
- * the object is or was open: `compareAdditional` reports an object that becomes closed.
+ * Fields that matched the removed pattern must now satisfy `additionalProperties`. The change is narrower if that schema rejects
+ * some of their values. It is wider if the object is open before or after it: `compareAdditional` reports an object that becomes
+ * closed.
  */
 function effectOfRemovedPattern(pair: SchemaPair, ref: SubschemaRef): 'wider' | 'narrower' {
   const { additional } = pair.new;

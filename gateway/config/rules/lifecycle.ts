@@ -191,7 +191,7 @@ function nameOf({ method, path }: ContractEnd, { contract }: RouteEntry['route']
 
 type Problem = readonly [place: string | undefined, message: string, remedy: string];
 
-/** `names`: of the two dates in their file. */
+/** Checks the dates of a route. `since` and `until`: the keys of the two dates in their file. */
 function problemsOf(
   { deprecation, sunset }: { readonly deprecation?: number | undefined; readonly sunset?: number | undefined },
   { key, route }: RouteEntry,

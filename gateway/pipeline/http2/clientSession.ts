@@ -78,7 +78,7 @@ export function sessionOptions({ limits }: GatewaySettings): ServerSessionOption
     maxHeaderListPairs: maxFieldLines,
     // Heads of backends have up to 32 KiB, and the gateway adds fields.
     maxSendHeaderBlockLength: 256 * 1024,
-    // A second line of defence: `wasted` acts once the bytes of a read are handled, this while they are read.
+    // `#wasted` is checked only after the bytes of a read are handled. These limits also apply during the read.
     streamResetBurst: 250,
     streamResetRate: 33,
     // A backend may repeat any field.
@@ -97,7 +97,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
   readonly #responses: Http2Response[] = [];
   /** How many streams were counted: those that node:http2 has reported, and those that it has rejected. */
   #counted = 0;
-  /** It has carried a request. */
+  /** Whether a request has arrived on this connection. */
   #used = false;
   /** Since when no stream is open, by `performance.now()`. */
   #idleSince = performance.now();
@@ -175,7 +175,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
   #onStream(stream: ServerHttp2Stream, fields: string[]): void {
     this.#counted += 1;
     this.#used = true;
-    // From now on, because a stream may fail before it is started, and an `error` without a listener ends the process.
+    // Added at once: the stream may fail before it is started, and an `error` event without a listener ends the process.
     stream.on('error', ignore);
     // A client can reset a stream with the next bytes. Such a stream must not reach a backend, so all that was read is
     // handled first.
@@ -209,7 +209,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
     runExchange(new Exchange(request, response, this.#owner.context, expectsContinue, upgrade));
   }
 
-  /** Ends the connection if a client makes work without a use. */
+  /** Takes `count` from the budget, and closes the connection if the client has exceeded it. */
   #spend(budget: Budget, count: number): void {
     if (!budget.spend(count) && !this.#session.destroyed)
       this.#session.destroy(new Error('the client makes too much work'), enhanceYourCalm);

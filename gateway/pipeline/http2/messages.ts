@@ -68,7 +68,7 @@ export interface StreamOwner {
 
 /** A response of HTTP/2. Its head is sent with the first bytes of the body, or with its end. */
 export class Http2Response implements OutgoingResponse {
-  /** Null, because nothing may close or reset the connection because of one response. */
+  /** Null: other streams share the connection, so the code of one response must not close or reset it. */
   readonly socket = null;
   headersSent = false;
   statusCode = 200;
@@ -214,8 +214,8 @@ export class Http2Response implements OutgoingResponse {
     const headers = groupedFields(fields, this.statusCode);
     this.#length = headers['content-length'];
     const stream = this.#stream;
-    // Also without trailers: a stream that is reset sends what was written first. With this option, END_STREAM is not a part
-    // of it, so an incomplete body never looks complete.
+    // Set even if there are no trailers. A stream that is reset first sends all that was written. With this option, END_STREAM
+    // is sent separately, so the client never takes an incomplete body for a complete one.
     const waitForTrailers = !this.#ended || this.#trailers !== undefined || !isComplete(stream);
     if (waitForTrailers) stream.once('wantTrailers', this.#sendEnd);
     this.#send(() => stream.respond(headers, { endStream: isWhole && !waitForTrailers, waitForTrailers }));

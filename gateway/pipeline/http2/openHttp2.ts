@@ -57,7 +57,7 @@ class FirstBytes implements ClientConnection, Timed {
     watchDeadline(this);
   }
 
-  /** It has no request yet. As in HTTP/1.1, it may still send one. */
+  /** Does nothing: the connection has no request yet and may still send one, as in HTTP/1.1. */
   endGracefully(): void {}
 
   destroy(): void {

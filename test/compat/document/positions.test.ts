@@ -70,7 +70,7 @@ describe('a place has the position', () => {
     expect(at(yaml, ...keys)).toBe(position);
   });
 
-  it('none, in a file without a text', () => {
+  it('none if its file has no text', () => {
     const file = { name: 'made', root: {} };
     expect(positionsOf(file, [rootOf(file).place]).size).toBe(0);
   });

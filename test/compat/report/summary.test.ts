@@ -8,7 +8,7 @@ const added = before.replace('name: { type: string }', 'name: { type: string }\n
 const exemption = { rule: 'route-removed', route: 'GET /', pointer: undefined, reason: 'none', until: now };
 const stale = [{ exemption, why: 'expired' }] as const;
 
-it('claims only what was compared', () => {
+it('reports a result only for what was compared', () => {
   const nothing = { pairs: [], stale: [], off: [], notes: [] };
   expect(said(reportOn(before, before))).toBe('same: No changes found');
   expect(said(reportOn(before, added))).toBe(

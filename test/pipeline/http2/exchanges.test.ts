@@ -372,7 +372,7 @@ describe('a gateway that stops', () => {
     await once(slow, 'data');
     const gone = once(session, 'goaway');
     const stopped = running.drain(20_000);
-    // Until the connection is told, it is used.
+    // Until GOAWAY arrives, the client may send requests on this connection.
     expect((await askHttp2(session, '/v1/x')).status).toBe(200);
     expect(await gone).toEqual([0, 2 ** 31 - 1, undefined]);
     end();
