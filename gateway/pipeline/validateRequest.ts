@@ -66,6 +66,10 @@ function messageProblem({ req, fields, active, upgrade }: Exchange): Problem | u
   if (fields.contentLength !== undefined && !/^[0-9]+$/.test(fields.contentLength)) {
     return { code: 'BAD_REQUEST', detail: 'Content-Length is not one number.' };
   }
+  // In HTTP/1.1, node:http takes an upgrade with a body for an ordinary request.
+  if (upgrade && Number(fields.contentLength ?? 0) > 0) {
+    return { code: 'BAD_REQUEST', detail: 'Content-Length is not allowed in an upgrade.' };
+  }
   if (fields.expect !== undefined && req.httpVersion !== '1.0' && fields.expect.toLowerCase() !== '100-continue') {
     return { code: 'EXPECTATION_FAILED' };
   }

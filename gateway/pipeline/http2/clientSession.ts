@@ -154,13 +154,15 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
       last.index = response.index;
     }
     if (this.#responses.length === 0) this.#idleSince = performance.now();
-    if (!response.writableFinished && !response.wasResetHere) this.#spend(this.#wasted, 1);
+    if (!response.writableFinished && response.resetAt === undefined) this.#spend(this.#wasted, 1);
   }
 
   onDeadline(): void {
     this.deadline = deadlineIn(checkMs);
     const now = performance.now();
     this.#resetUnreadResponses(now);
+    // A reset needs no window. The client does not read the connection, so the reset and all later ones would wait.
+    if (this.#responses.some(({ resetAt = now }) => now - resetAt > lingerMs)) this.destroy();
     this.#countRejected();
     const isIdle = this.#responses.length === 0;
     if (this.#endedAt !== undefined) {

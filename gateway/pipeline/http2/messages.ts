@@ -78,8 +78,8 @@ export class Http2Response implements OutgoingResponse {
   index = -1;
   /** When the connection first saw that the response is complete here, and not sent yet; by `performance.now()`. */
   unsentSince: number | undefined;
-  /** The gateway has reset the stream itself: the response broke off, or its time was over. */
-  wasResetHere = false;
+  /** When the gateway reset the stream itself, because the response broke off or its time was over; by `performance.now()`. */
+  resetAt: number | undefined;
   readonly #stream: ServerHttp2Stream;
   readonly #owner: StreamOwner;
   /** The head, until it is sent. */
@@ -156,7 +156,7 @@ export class Http2Response implements OutgoingResponse {
 
   /** Resets the stream, so that the client never takes an incomplete body for a complete one. */
   destroy(): void {
-    this.wasResetHere = true;
+    this.resetAt ??= performance.now();
     this.#stream.close(internalError);
   }
 
@@ -207,7 +207,7 @@ export class Http2Response implements OutgoingResponse {
     this.#fields = undefined;
     // To the client, any 2xx means that the WebSocket is open.
     if (this.#opensWebSocket && this.statusCode < 300) {
-      this.wasResetHere = true;
+      this.resetAt ??= performance.now();
       this.#stream.close(connectError);
       return;
     }

@@ -3,6 +3,8 @@ import { duplexPair } from 'node:stream';
 import type { IncomingRequest, OutgoingResponse } from '../../forwarding/outbound.ts';
 import { http } from '../../shared/builtinHttp.ts';
 
+const framingFields = ['content-length', 'transfer-encoding', 'trailer', 'expect'];
+
 /**
  * Answers a request with `discovery`, which is written for node:http, over a connection of HTTP/1.1 in memory. Discovery pages
  * are small and rare. The body of the request is not passed on, because discovery reads none.
@@ -14,19 +16,21 @@ export function relayDiscovery(
 ): void {
   const [client, server] = duplexPair();
   http.createServer(discovery).emit('connection', server);
-  const headers = req.rawHeaders.filter((_, at) => !isFraming(req.rawHeaders[at - (at % 2)] as string));
-  http
-    .request({ createConnection: () => client, method: req.method, path: req.url, headers, setHost: false })
-    .on('response', (response) => {
-      res.writeHead(response.statusCode ?? 500, response.rawHeaders);
-      // A page that the client does not read is small enough to wait for it in memory.
-      response.on('data', (chunk: Buffer) => res.write(chunk)).on('end', () => res.end());
-    })
-    .on('error', () => res.destroy())
-    .end();
+  const headers = req.rawHeaders.filter((_, at) => !framingFields.includes(req.rawHeaders[at - (at % 2)] as string));
   res.once('close', () => client.destroy());
-}
-
-function isFraming(name: string): boolean {
-  return name === 'content-length' || name === 'transfer-encoding' || name === 'expect';
+  const options = { createConnection: () => client, method: req.method, path: req.url, headers, setHost: false };
+  try {
+    http
+      .request(options)
+      .on('response', (response) => {
+        res.writeHead(response.statusCode ?? 500, response.rawHeaders);
+        // A page that the client does not read is small enough to wait for it in memory.
+        response.on('data', (chunk: Buffer) => res.write(chunk)).on('end', () => res.end());
+      })
+      .on('error', () => res.destroy())
+      .end();
+  } catch {
+    // node:http does not accept a field that the client has sent.
+    res.destroy();
+  }
 }

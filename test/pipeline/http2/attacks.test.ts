@@ -14,7 +14,7 @@ import {
   types,
 } from '../../support/http2Frames.ts';
 import { ask, get } from '../../support/rawClient.ts';
-import { startWire, type Wire } from '../../support/wire.ts';
+import { inFlightAt, startWire, type Wire } from '../../support/wire.ts';
 
 async function startAttack(script?: Parameters<typeof startWire>[0]): Promise<{ wire: Wire; client: FrameClient }> {
   const wire = await startWire(script, { gateway: { h2c: 'on' } });
@@ -146,6 +146,32 @@ describe('a connection is closed after', () => {
 });
 
 describe('a stream', () => {
+  it('of a client that does not read its connection ends with the connection', async () => {
+    const size = 60_000;
+    const wire = await startWire([{ write: `HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n${'a'.repeat(size)}` }], {
+      gateway: { h2c: 'on' },
+      version: { timeouts: { write_idle: '300ms' } },
+      routes: () => ({}),
+    });
+    // The largest windows of all streams and of the connection: only the socket stops the responses.
+    const settings = frame(types.settings, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff]));
+    const window = frame(types.windowUpdate, 0, 0, Buffer.from([0x7f, 0xf0, 0, 0]));
+    const client = await connectFrames(wire.port, Buffer.concat([preface, settings, window]));
+    client.socket.pause();
+    client.send(...streams(100).map((stream) => headers(stream)));
+    await eventually(async () => expect(await inFlightAt(wire.adminPort)).toBeGreaterThan(10));
+    await eventually(async () => expect(await inFlightAt(wire.adminPort)).toBe(0));
+  });
+
+  it('for a page is answered whatever its fields are', async () => {
+    const { client } = await startAttack();
+    const names = ['trailer', 'expect', 'upgrade-insecure-requests', 'content-length', 'host', 'date', 'x'];
+    for (const [index, name] of names.entries()) {
+      client.send(headers(2 * index + 1, [...pseudo({ ':path': '/' }), [name, name === 'host' ? 'api.test' : '0']]));
+    }
+    for (const index of names.keys()) expect(await client.outcome(2 * index + 1)).toMatch(/^(?:200|4..)$/);
+  });
+
   it('does not reach a backend if it is reset with the same bytes', async () => {
     const { wire, client } = await startAttack();
     client.send(...streams(90).flatMap((stream) => [headers(stream), resetStream(stream)]), headers(181));

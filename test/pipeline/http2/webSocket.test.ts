@@ -140,6 +140,13 @@ describe('a WebSocket over HTTP/2', () => {
     expect(await answerOn(stream)).toMatchObject(expected);
   });
 
+  it('is refused with a Content-Length, because the backend could take the first frames for a request', async () => {
+    const { port, backend } = await startWire(undefined, { gateway: { h2c: 'on' } });
+    const session = await connectHttp2(`http://127.0.0.1:${port}`);
+    expect((await answerOn(await open(session, { 'content-length': '31' }))).status).toBe(400);
+    expect(backend.connections).toEqual([]);
+  });
+
   it('is the only protocol for which CONNECT is allowed', async () => {
     const { port, backend } = await startWire(undefined, { gateway: { h2c: 'on' } });
     const session = await connectHttp2(`http://127.0.0.1:${port}`);
