@@ -28,7 +28,7 @@ async function run(options: Options): Promise<void> {
   process.exit(); // the backends still listen
 }
 
-/** If a scenario fails, the figures of the others are kept. */
+/** Runs one scenario. A failure sets the exit code, and the run continues with the next scenario. */
 async function runScenario(scenario: Scenario, options: Options): Promise<Section> {
   const { name, title, needs = [] } = scenario;
   const missing = needs.filter((program) => programVersion(program, ['--version']) === undefined);

@@ -11,7 +11,7 @@ export { ConfigError, UnreadableFileError } from './config/fault.ts';
 export interface VersionGatewayOptions extends EmbeddingOptions {
   /**
    * Answers the index of versions, the contracts, the migration guides and the API catalog: `GET /`, `/contracts/…`,
-   * `/guides/…` and `/.well-known/api-catalog`. Without it, these paths are left to your application. Default: false.
+   * `/guides/…` and `/.well-known/api-catalog`. If false, your application answers these paths. Default: false.
    */
   readonly discovery?: boolean;
 }

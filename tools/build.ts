@@ -33,7 +33,7 @@ if (!chunks.some(({ fileName }) => fileName.startsWith('chunks/packageFiles-')))
 const joined = new Set(chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageOf(id) ?? [])));
 writeFileSync('dist/LICENSES.txt', [...joined].sort().map(licenceOf).join('\n'));
 
-/** The package below node_modules that a module belongs to. */
+/** The name of the package in node_modules that contains a module. */
 function packageOf(id: string): string | undefined {
   return id.split(`${sep}node_modules${sep}`).at(1)?.split(sep)[0];
 }

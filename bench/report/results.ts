@@ -33,7 +33,7 @@ export interface Table {
 
 export interface Row {
   readonly name: string;
-  /** One per round. */
+  /** One figure per round. */
   readonly samples: readonly number[];
 }
 

@@ -1,7 +1,7 @@
 import { measureVariants } from '../support/variants.ts';
 import type { Scenario } from './scenario.ts';
 
-/** The most CPU time that all of them together may add. */
+/** The target: the CPU time with all features, as a multiple of that without them. */
 const most = 1.15;
 const least = 'version-gateway, records nothing';
 

@@ -21,7 +21,7 @@ interface Report {
   readonly p50: number;
   readonly p99: number;
   readonly p999: number;
-  /** How late the generator itself sent: 99th percentile, ms. */
+  /** The delay with which the generator itself sent its requests: 99th percentile, ms. */
   readonly delay99: number;
   readonly errors: number;
 }

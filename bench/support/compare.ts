@@ -6,7 +6,7 @@ import { measureRounds } from './rounds.ts';
 import type { ProxySet, RunningProxy } from './runningProxies.ts';
 import { connections } from './workload.ts';
 
-/** What every proxy gets. */
+/** The load that every proxy receives. */
 export interface SameLoad extends Omit<Load, 'url' | 'seconds' | 'connections'> {
   readonly target: string;
   readonly isSecure?: boolean;

@@ -1,7 +1,8 @@
 /**
  * node fixedRateClient.ts URL RATE SECONDS: sends RATE requests per second, whether or not earlier ones are answered. The
  * latency of a request counts from the time at which it is due. So a proxy that stands still delays all requests that are
- * due meanwhile, and not only one per connection. Requests are due in groups, one group per millisecond.
+ * due meanwhile. A generator that waits for answers would delay only one per connection. Every millisecond, one group of
+ * requests is due.
  */
 import { connect } from 'node:net';
 import { ResponseReader } from './responseReader.ts';
@@ -14,7 +15,7 @@ const durationMs = Number(seconds) * 1000;
 /** Opened before the first request. Further connections are opened if all of these are busy. */
 const firstConnections = 64;
 const mostConnections = 1000;
-/** After the last request, answers are awaited for this time. */
+/** How long the generator waits for answers after the last request. */
 const graceMs = 2000;
 
 interface Connection {
@@ -24,7 +25,7 @@ interface Connection {
 const latencies: number[] = [];
 /** How late each group was sent: the part of the latencies that the generator itself adds. */
 const delays: number[] = [];
-/** The due times of the requests that wait for a connection. */
+/** The times at which the requests that wait for a connection were due. */
 const waiting: number[] = [];
 const idle: Connection[] = [];
 let connections = 0;

@@ -16,7 +16,7 @@ interface Measured {
 
 /**
  * Warms all proxies up, if they need it. Then every round measures all of them, so that a slow minute of the machine affects
- * all. A proxy that fails is left out.
+ * all. If a proxy fails, the other proxies are still measured.
  * @throws the error of a required proxy.
  */
 export async function measureRounds<Proxy extends Measured, Figure extends string>(

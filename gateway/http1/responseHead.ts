@@ -104,9 +104,8 @@ const maxKept = 16;
 const maxKeptLength = 2048;
 
 /**
- * Parses heads, and keeps the latest ones: a backend often sends the same bytes again. The result depends on nothing but these
- * bytes. The heads are in an array, because a `Map` whose entries change often costs more garbage collection (see
- * `InFlightList`).
+ * Parses heads, and keeps the latest ones: a backend often sends the same bytes again. The result depends only on these
+ * bytes. The heads are kept in an array. In a `Map`, replaced entries would cost garbage collection (see `InFlightList`).
  */
 export class ResponseHeads {
   readonly #texts: string[] = [];

@@ -151,7 +151,7 @@ class LaneConnection implements LaneOwner, Timed {
     }
   }
 
-  /** A socket like `accepted`, with its handle, that reads into our buffer. Undefined if node does not support it. */
+  /** Creates a socket from the handle of `accepted` that reads into our buffer. Undefined if Node does not support this. */
   #withReadBuffer(accepted: AcceptedSocket): AcceptedSocket | undefined {
     const { _handle: handle, _server: server } = accepted;
     if (typeof handle?.useUserBuffer !== 'function' || !handle.reading || !server || 'encrypted' in accepted) {

@@ -216,7 +216,7 @@ export class LaneResponse implements OutgoingResponse {
       socket.write(last, 'latin1');
       last = '';
     }
-    // Nearly always, the kernel has accepted everything. A callback would come in a later tick, which costs more.
+    // The kernel has usually accepted everything by now. Waiting for the callback would take another tick.
     if (last === '' && socket.writable && socket.writableLength === 0) this.#finish();
     else {
       // Called when the kernel has accepted this and everything before it. After an error, the connection closes.

@@ -24,8 +24,9 @@ export interface PlannedRequest {
 }
 
 /**
- * How `snapshot` answers at the instant `at` (epoch ms). It decides with the functions of the request path: `findVersion` looks
- * a version up by `versionSegment`, and `refuseRetired` refuses the stage `retired`. `basePath`: of the recorded requests.
+ * Returns how a gateway with `snapshot` answers the request at the instant `at` (epoch ms). It uses the functions that the
+ * pipeline uses: `versionSegment`, by which `findVersion` finds a version, and `stageOf`, by which `refuseRetired` decides.
+ * `basePath` is the base path under which the requests were recorded.
  */
 export function plannedAnswer(
   { version: name }: PlannedRequest,

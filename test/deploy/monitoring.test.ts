@@ -40,7 +40,7 @@ function namesIn(pattern: RegExp, text: string): string[] {
   return [...text.matchAll(pattern)].map(([, name = '']) => name);
 }
 
-/** The metrics in an expression, with the labels that it selects. */
+/** The names of the metrics in an expression, each with the labels by which the expression selects. */
 function seriesIn(expr: string) {
   return [...expr.matchAll(/(version_gateway_\w+)(?:\{([^}]*)\})?/g)].map(([, name = '', selectors = '']) => {
     const pairs = [...selectors.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"/g)].map(

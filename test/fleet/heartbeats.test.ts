@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterEach(() => sql.query(`TRUNCATE ${schemaName}.gateways, ${schemaName}.accepted`));
 
-/** The report of a gateway whose counts are all in the store. */
+/** The report of a gateway that has no unsent counts. */
 const nothing = { rows: 0, since: undefined };
 const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
 const me = identity('gw-1', { addresses: ['127.0.0.1', '::1'] });

@@ -197,7 +197,7 @@ function statusIn(payload: Buffer): number {
   return Number(status);
 }
 
-/** An HTTP/2 connection without TLS, with preface and SETTINGS sent; closed at the end of the test. */
+/** Opens an HTTP/2 connection without TLS, and sends the preface and SETTINGS. It is closed at the end of the test. */
 export async function connectFrames(
   port: number,
   begins: Buffer = Buffer.concat([preface, frame(types.settings, 0, 0)]),

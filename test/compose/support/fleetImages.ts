@@ -30,7 +30,7 @@ STOPSIGNAL SIGINT
 CMD ["sh", "/start.sh"]
 `;
 
-/** Creates the database of the variables at the first start, as the official image does. */
+/** Creates the database that the variables name at the first start, as the official image does. */
 const startStore = `set -e
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
   chmod 700 "$PGDATA"
