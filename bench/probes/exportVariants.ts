@@ -19,7 +19,7 @@ keepYoungGenerationSmall();
 const notice = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Without a ledger and an access log, so that the cost of the export is a larger share. */
-async function variant(records: string, telemetry?: object): Promise<Variant> {
+async function variant(name: string, telemetry?: object): Promise<Variant> {
   const snapshot = snapshotFrom({
     routes: { '/v1': { upstream, ...dates }, '/v2': upstream },
     gateway: { listen: `127.0.0.1:${port}` },
@@ -30,7 +30,7 @@ async function variant(records: string, telemetry?: object): Promise<Variant> {
   const options = { clock: systemClock, notice, logs: false, otlp: exporter.take.bind(exporter) };
   const recording = new Telemetry({ current: snapshot }, options);
   await recording.applyCurrent();
-  return { records, snapshot, recorder: recording.recorder };
+  return { name, snapshot, recorder: recording.recorder };
 }
 
 await alternate(

@@ -34,11 +34,11 @@ await telemetry({}).metrics();
 
 await alternate(
   [
-    { records: 'nothing', snapshot, recorder: undefined },
-    { records: 'metrics', snapshot, recorder: telemetry({}).recorder },
-    { records: 'metrics and ledger', snapshot, recorder: telemetry({ usage: usage('ledger.db') }).recorder },
+    { name: 'nothing', snapshot, recorder: undefined },
+    { name: 'metrics', snapshot, recorder: telemetry({}).recorder },
+    { name: 'metrics and ledger', snapshot, recorder: telemetry({ usage: usage('ledger.db') }).recorder },
     {
-      records: 'metrics, ledger and access log',
+      name: 'metrics, ledger and access log',
       snapshot,
       recorder: telemetry({ usage: usage('all.db'), logs: true }).recorder,
     },

@@ -16,8 +16,8 @@ export const exportOverOtlp: Scenario = {
     const { figures, notes } = await measureVariants('exportVariants.ts', options, [String(port)]);
     await server.stop();
     // Not the CPU time of the process: spans are exported after the interval of their variant.
-    const rows = figures.map(({ records, threadMicros, requests }) => {
-      return { name: `version-gateway, exports ${records}`, samples: [threadMicros / requests] };
+    const rows = figures.map(({ name, threadMicros, requests }) => {
+      return { name: `version-gateway, exports ${name}`, samples: [threadMicros / requests] };
     });
     return {
       text: 'The workload of the first question. One gateway changes every 0.6 s what it exports. At 1 %, at most 1 µs should be added.',

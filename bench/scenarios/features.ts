@@ -11,8 +11,8 @@ export const features: Scenario = {
   runs: 'named',
   async run(options) {
     const { figures, notes } = await measureVariants('recordingVariants.ts', options);
-    const rows = figures.map(({ records, cpuMicros, requests }) => {
-      return { name: `version-gateway, records ${records}`, samples: [cpuMicros / requests] };
+    const rows = figures.map(({ name, cpuMicros, requests }) => {
+      return { name: `version-gateway, records ${name}`, samples: [cpuMicros / requests] };
     });
     return {
       text: 'The workload of the first question. One gateway changes every 0.6 s what it records, so that other work on the machine affects all variants alike.',

@@ -5,19 +5,21 @@ import type { Recorder } from '../../gateway/observability/exchangeRecord.ts';
 import { createClientListener, listen } from '../../gateway/pipeline/clientListener.ts';
 import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 
-// Several times as long as the delay until a request is recorded, which may be in the interval of the next variant. Short
-// enough that a slow minute of the machine affects all variants.
+// A request is recorded some time after it has ended, perhaps in the interval of the next variant. So an interval is several
+// times as long as that delay. It is short enough that a slow minute of the machine affects all variants.
 const intervalMs = 600;
 
 export interface Variant {
-  readonly records: string;
+  /** What it records or exports: `metrics and ledger`. */
+  readonly name: string;
   readonly snapshot: Snapshot;
   readonly recorder: Recorder | undefined;
 }
 
 /** What one variant has cost so far. */
 export interface VariantFigure {
-  readonly records: string;
+  /** That of the variant. */
+  readonly name: string;
   /** Of the whole process. */
   readonly cpuMicros: number;
   /** Of the thread that serves requests. */
@@ -60,7 +62,7 @@ export async function alternate(variants: readonly [Variant, ...Variant[]], fold
     for (const figure of figures) Object.assign(figure, { cpuMicros: 0, threadMicros: 0, requests: 0 });
   });
   setInterval(() => {
-    const shown = figures.map(({ variant: { records }, ...rest }): VariantFigure => ({ records, ...rest }));
+    const shown = figures.map(({ variant: { name }, ...rest }): VariantFigure => ({ name, ...rest }));
     writeFileSync(join(folder, 'figures.tmp'), JSON.stringify(shown));
     renameSync(join(folder, 'figures.tmp'), join(folder, 'figures.json'));
   }, 1000);

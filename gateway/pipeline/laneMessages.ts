@@ -84,7 +84,7 @@ export class LaneRequest implements IncomingRequest {
     return this;
   }
 
-  /** Takes received bytes of the body. False: no more for now, and the bytes stay as they are until `resumeReading`. */
+  /** Takes received bytes of the body. False: the caller must not read more or overwrite the bytes until `resumeReading`. */
   receive(buffer: Buffer, start: number, end: number): boolean {
     const flowing = this.#flowing;
     this.missing -= end - start;
@@ -261,7 +261,7 @@ export class LaneResponse implements OutgoingResponse {
     return true;
   }
 
-  /** `lines`: the status line and the fields. Adds those that the connection decides, and a missing Date. */
+  /** `lines`: the status line and the fields. Adds `Connection`, `Keep-Alive` and `Transfer-Encoding`, and a missing Date. */
   #setHead(status: number, lines: string, hasDate: boolean, hasLength: boolean, hasConnection: boolean): void {
     this.#bodiless ||= status === 204 || status === 304;
     this.#chunked = !hasLength && !this.#bodiless;

@@ -68,7 +68,7 @@ export interface StreamOwner {
 
 /** A response of HTTP/2. Its head is sent with the first bytes of the body, or with its end. */
 export class Http2Response implements OutgoingResponse {
-  /** Null: other streams share the connection, so the code of one response must not close or reset it. */
+  /** Null: other streams share the connection, so nothing that handles one response may close or reset it. */
   readonly socket = null;
   headersSent = false;
   statusCode = 200;
