@@ -32,7 +32,14 @@ const withContracts = (upstream: string) => ({
     '/v2': { upstream, contract: resolve('services/v2/contract/openapi.yaml') },
   },
 });
-const discovered = ['/', '/.well-known/api-catalog', '/contracts/v1.yaml', '/guides/v1-to-v2'];
+const discovered = [
+  '/',
+  '/.well-known/api-catalog',
+  '/contracts/v1.yaml',
+  '/guides/v1-to-v2',
+  '/lifecycle.ics',
+  '/lifecycle.atom',
+];
 const textOf = async (url: string): Promise<string> => (await fetch(url)).text();
 
 it('leaves the index, the contracts, the guides and the API catalog to its host', async () => {

@@ -12,9 +12,10 @@ import { sendInternalError, sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { largestContract } from '../shared/fileSystem.ts';
 import { guideHandler } from './guides.ts';
-import { catalogJson, catalogType, overviewJson, overviewOf } from './overview.ts';
+import { calendarText, feedText } from './lifecycleFeeds.ts';
+import { catalogJson, catalogType, type Overview, overviewJson, overviewOf } from './overview.ts';
 import { indexPage } from './page.ts';
-import { catalogPath, contractType, publishedName } from './paths.ts';
+import { calendarPath, catalogPath, contractType, feedPath, publishedName } from './paths.ts';
 import { indexPolicy } from './style.ts';
 
 export type Discovery = (
@@ -23,8 +24,8 @@ export type Discovery = (
 ) => (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
- * Answers the requests for which `isDiscovery` is true: the index, the contracts, the guides and the API catalog. `notice`
- * receives a line for each request that failed unexpectedly.
+ * Answers the requests for which `isDiscovery` is true: the index, the contracts, the guides, the API catalog, and the dates
+ * as a calendar and a feed. `notice` receives a line for each request that failed unexpectedly.
  */
 export function createDiscovery(
   source: { readonly current: Snapshot },
@@ -50,6 +51,8 @@ function discoveryApp(snapshot: Snapshot, clock: Clock, notice: (line: string) =
   addResource(root, catalogPath, catalog(snapshot, clock));
   const belowBasePath = express.Router({ strict: true, caseSensitive: true });
   addResource(belowBasePath, '/', index(snapshot, clock));
+  addResource(belowBasePath, '/lifecycle.ics', dates('text/calendar', calendarText, snapshot, clock));
+  addResource(belowBasePath, '/lifecycle.atom', dates('application/atom+xml', feedText, snapshot, clock));
   addResource(belowBasePath, '/contracts/:name', contract(snapshot));
   addResource(belowBasePath, '/guides/:name', guideHandler(snapshot, clock, notice));
 
@@ -92,6 +95,8 @@ function index(snapshot: Snapshot, clock: Clock): RequestHandler {
   return (req, res) => {
     const overview = overviewOf(snapshot, clock.now());
     res.vary('Accept');
+    res.append('Link', `<${calendarPath(snapshot)}>; rel="alternate"; type="text/calendar"`);
+    res.append('Link', `<${feedPath(snapshot)}>; rel="alternate"; type="application/atom+xml"`);
     // A client that accepts neither type gets JSON, which is more useful than a 406.
     if (req.accepts(['application/json', 'text/html']) !== 'text/html') {
       sendJson(res, 'application/json', overviewJson(overview));
@@ -99,6 +104,19 @@ function index(snapshot: Snapshot, clock: Clock): RequestHandler {
     }
     res.set({ 'Content-Security-Policy': indexPolicy, 'Referrer-Policy': 'no-referrer' });
     res.type('html').send(indexPage(overview, snapshot));
+  };
+}
+
+/** All dates of all versions, as `textOf` writes them. Express adds an ETag and answers conditional requests. */
+function dates(
+  type: string,
+  textOf: (overview: Overview, snapshot: Snapshot) => string,
+  snapshot: Snapshot,
+  clock: Clock,
+): RequestHandler {
+  return (_req, res) => {
+    res.setHeader('Content-Type', `${type}; charset=utf-8`);
+    res.send(textOf(overviewOf(snapshot, clock.now()), snapshot));
   };
 }
 

@@ -2,7 +2,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { Stage } from '../lifecycle/stage.ts';
 import { Html, html } from './html.ts';
 import { type Overview, rfc3339, type VersionOverview } from './overview.ts';
-import { catalogPath, indexPath } from './paths.ts';
+import { calendarPath, catalogPath, feedPath, indexPath } from './paths.ts';
 import { icon, indexStyle } from './style.ts';
 
 /** The index as a page for browsers, without scripts. */
@@ -20,6 +20,8 @@ export function indexPage(overview: Overview, snapshot: Snapshot): string {
 <title>API versions${host && ` · ${host}`}</title>
 <link rel="icon" href="${icon}">
 <link rel="api-catalog" href="${catalogPath}">
+<link rel="alternate" type="text/calendar" href="${calendarPath(snapshot)}">
+<link rel="alternate" type="application/atom+xml" href="${feedPath(snapshot)}">
 <style>${new Html(indexStyle)}</style>
 </head>
 <body>
@@ -35,6 +37,7 @@ ${axis && timelineLegend()}
 </main>
 <footer>
 <p>Responses of a version that is or will be deprecated have the headers <code>Deprecation</code>, <code>Sunset</code> and <code>Link</code>. All times are UTC.</p>
+<p>Subscribe to the dates as a <a href="${calendarPath(snapshot)}">calendar</a> or as a <a href="${feedPath(snapshot)}">feed</a>.</p>
 <p>For programs: ${jsonCommand} returns this page as JSON, and the <a href="${catalogPath}">API catalog</a> lists the contracts.</p>
 </footer>
 </div>

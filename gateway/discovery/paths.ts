@@ -6,6 +6,8 @@ export const catalogPath = '/.well-known/api-catalog';
 
 const contracts = '/contracts/';
 const guides = '/guides/';
+const lifecycle = '/lifecycle.';
+const feedName = /^(?:ics|atom)$/;
 const guideName = /^v(?:0|[1-9]\d*)-to-v(?:0|[1-9]\d*)(?:\.md)?$/;
 const contractName = /^v(?:0|[1-9]\d*)\.(?:yaml|json)$/;
 
@@ -18,6 +20,7 @@ export function isDiscovery(path: string, snapshot: Snapshot): boolean {
   const base = snapshot.gateway.basePath;
   if (!path.startsWith(base)) return false;
   if (path.length <= base.length + 1) return path.length === base.length || path.endsWith('/');
+  if (path.startsWith(lifecycle, base.length)) return feedName.test(path.slice(base.length + lifecycle.length));
   if (path.startsWith(guides, base.length)) return guideName.test(path.slice(base.length + guides.length));
   return path.startsWith(contracts, base.length) && contractName.test(path.slice(base.length + contracts.length));
 }
@@ -25,6 +28,16 @@ export function isDiscovery(path: string, snapshot: Snapshot): boolean {
 /** The path prefix of a version, root-relative. */
 export function versionPath(version: Version, snapshot: Snapshot): string {
   return `${snapshot.gateway.basePath}/${version.name}`;
+}
+
+/** All dates as an iCalendar object (RFC 5545), root-relative. */
+export function calendarPath(snapshot: Snapshot): string {
+  return `${snapshot.gateway.basePath}${lifecycle}ics`;
+}
+
+/** All dates as an Atom feed (RFC 4287), root-relative. */
+export function feedPath(snapshot: Snapshot): string {
+  return `${snapshot.gateway.basePath}${lifecycle}atom`;
 }
 
 export function indexPath(snapshot: Snapshot): string {

@@ -77,7 +77,7 @@ it('fits a narrow screen with a long host name', async () => {
 it('can be used with the keyboard, with a visible focus', async () => {
   const { page } = await visit();
   const seen: string[] = [];
-  for (let step = 0; step < 8; step += 1) {
+  for (let step = 0; step < 10; step += 1) {
     await page.keyboard.press('Tab');
     const focus = await page.evaluate<{ text: string; outline: string }>(
       '({ text: document.activeElement.textContent, outline: getComputedStyle(document.activeElement).outlineStyle })',
@@ -93,6 +93,8 @@ it('can be used with the keyboard, with a visible focus', async () => {
     'OpenAPI contract of v1',
     'About the end of v1',
     'v1',
+    'calendar',
+    'feed',
     'API catalog',
   ]);
 });

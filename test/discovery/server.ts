@@ -36,13 +36,14 @@ export const lifecycle = {
 export const yamlContract = 'openapi: 3.1.0\ninfo: { title: Cocktails, version: "1" }\npaths: {}\n';
 export const jsonContract = '{"openapi":"3.1.0","info":{"title":"Cocktails","version":"2"},"paths":{}}';
 
-/** A folder with the contracts that `lifecycle` names. */
-export function contractFolder(): string {
+/** A folder with the contracts that `lifecycle` names. `files`: other contents. */
+export function contractFolder(files: Readonly<Record<string, string>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'discovery-'));
   onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
   writeFileSync(join(folder, 'v1.yaml'), yamlContract);
   writeFileSync(join(folder, 'v2.json'), jsonContract);
   writeFileSync(join(folder, 'v3.yaml'), yamlContract);
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
   return folder;
 }
 

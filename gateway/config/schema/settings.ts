@@ -38,7 +38,7 @@ export const gateway = section({
   public_url: publicOrigin
     .optional()
     .describe(
-      'The origin that clients use. Links in the index, the catalog, guides and problem bodies begin with it. Without it they are relative.',
+      'The origin that clients use. Links in the index, the calendar, the feed, the catalog, guides and problem bodies begin with it. Without it they are relative.',
     ),
   trusted_proxies: z
     .array(network)

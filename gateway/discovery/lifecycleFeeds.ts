@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+import type { RouteEnd, Snapshot } from '../config/snapshot.ts';
+import { printable } from '../shared/text.ts';
+import { Html, html } from './html.ts';
+import { type Overview, rfc3339, type VersionOverview } from './overview.ts';
+import { feedPath, indexPath } from './paths.ts';
+
+// All dates of all versions, as a calendar (RFC 5545) and as a feed (RFC 4287).
+
+/** A date or a period in the life of a version or of one of its routes. */
+interface LifecycleEvent {
+  /** Identifies the event among those of this API, also after its date was changed. */
+  readonly key: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly title: string;
+  readonly text: string;
+  /** The page about it; may be relative. */
+  readonly page: string;
+}
+
+/** The events of all versions, earliest first. */
+function eventsOf(overview: Overview, snapshot: Snapshot): LifecycleEvent[] {
+  const index = overview.origin + indexPath(snapshot);
+  return overview.versions.flatMap((one) => eventsOfVersion(one, index)).sort((a, b) => a.at - b.at);
+}
+
+function eventsOfVersion({ version, successor, guide }: VersionOverview, index: string): LifecycleEvent[] {
+  const { name, deprecation, sunset, retired, afterSunset, info, contract } = version;
+  const page = info ?? guide ?? index;
+  const move = successor ? ` Move to /${successor.name}: ${successor.url}` : '';
+  const now = retired ? ` /${name} is retired: every request is answered 410 Gone.` : '';
+  const event = (kind: string, at: number | undefined, title: string, text: string): LifecycleEvent[] =>
+    at === undefined ? [] : [{ key: `${name} ${kind}`, at, title, text: `${text}${now}${move}`, page }];
+  return [
+    ...event('deprecation', deprecation, `/${name} is deprecated`, `/${name} is no longer recommended.`),
+    ...event('sunset', sunset, `Sunset of /${name}`, `/${name} may stop at any time from now on.`),
+    ...(afterSunset === 'gone'
+      ? event('retired', sunset, `/${name} is retired`, `Every request to /${name} is answered 410 Gone.`)
+      : []),
+    // The routes of an unpublished contract are not public.
+    ...(contract?.publish === false ? [] : version.ends).flatMap((end) => {
+      const route = routeOf(name, end);
+      const since = Math.min(end.deprecation, deprecation ?? end.deprecation);
+      return [
+        ...event(`deprecation ${route}`, since, `${route} is deprecated`, `${route} is no longer recommended.`),
+        ...event(`sunset ${route}`, end.sunset, `Sunset of ${route}`, `${route} is not continued in the next major.`),
+      ];
+    }),
+  ];
+}
+
+/** `GET /v1/legacy-search` */
+function routeOf(name: string, { method, path }: RouteEnd): string {
+  return printable(`${method} /${name}${path}`);
+}
+
+/**
+ * When the event was changed last. The gateway keeps no history, and every process and every gateway of a fleet must send the
+ * same value. The date of the event is such a value: it changes exactly when the event is moved.
+ */
+function revisionOf({ at }: LifecycleEvent): number {
+  return at;
+}
+
+/** A name-based UUID (RFC 9562 §5.5) in the namespace of URLs. Unique among APIs if `public_url` is set. */
+function uuidOf(name: string, overview: Overview, snapshot: Snapshot): string {
+  const namespace = Buffer.from('6ba7b8119dad11d180b400c04fd430c8', 'hex');
+  const url = `${overview.origin}${indexPath(snapshot)}#${name}`;
+  const hash = createHash('sha1').update(namespace).update(url).digest().subarray(0, 16);
+  hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x50, 6);
+  hash.writeUInt8((hash.readUInt8(8) & 0x3f) | 0x80, 8);
+  return hash.toString('hex').replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, '$1-$2-$3-$4-$5');
+}
+
+function titleOf({ origin }: Overview): string {
+  return origin === '' ? 'API versions' : `API versions of ${origin.replace(/^https?:\/\//, '')}`;
+}
+
+/** The events as an iCalendar object (RFC 5545). */
+export function calendarText(overview: Overview, snapshot: Snapshot): string {
+  const title = textValue(titleOf(overview));
+  const events = eventsOf(overview, snapshot).flatMap((event) => [
+    'BEGIN:VEVENT',
+    `UID:${uuidOf(event.key, overview, snapshot)}`,
+    `DTSTAMP:${utc(revisionOf(event))}`,
+    `DTSTART:${utc(event.at)}`,
+    `SUMMARY:${textValue(event.title)}`,
+    `DESCRIPTION:${textValue(event.text)}`,
+    // A relative reference is not a URI (§3.3.13).
+    ...(URL.canParse(event.page) ? [`URL:${event.page}`] : []),
+    // A date of an API does not make its subscriber busy.
+    'TRANSP:TRANSPARENT',
+    'END:VEVENT',
+  ]);
+  const lines = [
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//version-gateway//lifecycle//EN',
+    // The first two are those of RFC 7986. Many programs only know the third.
+    `NAME:${title}`,
+    'REFRESH-INTERVAL;VALUE=DURATION:P1D',
+    `X-WR-CALNAME:${title}`,
+    ...(events.length > 0 ? events : utcTimeZone),
+    'END:VCALENDAR',
+  ];
+  return `${lines.map(folded).join('\r\n')}\r\n`;
+}
+
+/** A calendar must have at least one component (§3.6). */
+const utcTimeZone = [
+  'BEGIN:VTIMEZONE',
+  'TZID:Etc/UTC',
+  'BEGIN:STANDARD',
+  'DTSTART:19700101T000000',
+  'TZOFFSETFROM:+0000',
+  'TZOFFSETTO:+0000',
+  'END:STANDARD',
+  'END:VTIMEZONE',
+];
+
+/** `20261231T235959Z` */
+function utc(instant: number): string {
+  return rfc3339(instant).replace(/[-:]/g, '');
+}
+
+/** §3.3.11 */
+function textValue(text: string): string {
+  return text.replace(/[\\;,]/g, '\\$&').replace(/\n/g, '\\n');
+}
+
+const longestLine = 75;
+
+/** Splits a line into lines of at most 75 octets, without splitting a character (§3.1). */
+function folded(line: string): string {
+  let text = '';
+  let octets = 0;
+  for (const character of line) {
+    const length = Buffer.byteLength(character);
+    if (octets + length > longestLine) {
+      text += '\r\n ';
+      octets = 1;
+    }
+    text += character;
+    octets += length;
+  }
+  return text;
+}
+
+/** The events as an Atom feed (RFC 4287), latest first. */
+export function feedText(overview: Overview, snapshot: Snapshot): string {
+  const { origin } = overview;
+  const idOf = (name: string): string => `urn:uuid:${uuidOf(name, overview, snapshot)}`;
+  const events = eventsOf(overview, snapshot).toReversed();
+  const entries = events.map(
+    (event) => html`<entry>
+<id>${idOf(event.key)}</id>
+<title>${event.title}</title>
+<updated>${rfc3339(revisionOf(event))}</updated>
+<link rel="alternate" href="${event.page}"/>
+<content type="text">${event.text}</content>
+</entry>
+`,
+  );
+  // The declaration has to be the first character of the document.
+  return html`${new Html('<?xml version="1.0" encoding="utf-8"?>')}
+<feed xmlns="http://www.w3.org/2005/Atom">
+<id>${idOf('feed')}</id>
+<title>${titleOf(overview)}</title>
+<updated>${rfc3339(Math.max(0, ...events.map(revisionOf)))}</updated>
+<author><name>${origin === '' ? 'API' : new URL(origin).host}</name></author>
+<link rel="self" type="application/atom+xml" href="${origin}${feedPath(snapshot)}"/>
+<link rel="alternate" type="text/html" href="${origin}${indexPath(snapshot)}"/>
+${entries}</feed>
+`.toString();
+}
