@@ -48,6 +48,7 @@ function* rowsOfDay(version: number, day: number): Generator<UsageRow> {
         failing: 0,
         refused: 0,
         used: hour + 3_000_000,
+        accepted: hour + 3_000_000,
         first: hour + 1_000,
         last: hour + 3_000_000,
       };

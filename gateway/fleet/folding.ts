@@ -1,6 +1,7 @@
 import { dayMs, lengths, spanAt } from '../usage/ledger/spans.ts';
 import type { Sql } from './postgres.ts';
 import { partitionSizes, schemaName, sumTables } from './schema.ts';
+import { addUpRouteClient } from './writeBatchFunction.ts';
 
 /**
  * The names to fold: those of a version on one day, except the `keep` names with the most requests. Their counts are added to
@@ -90,26 +91,31 @@ async function foldSeen(
   into: number,
 ): Promise<void> {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
+  // An upper bound of the last use: the last request of a span with successful and failed ones may have failed.
+  const usedAt = (ms: number): string =>
+    `MAX(CASE WHEN failing = 0 OR requests > failing THEN span * ${ms}::bigint + last ELSE 0 END)`;
   if (subject === 'client') {
-    // An upper bound of the last use: the last request of a span with successful and failed ones may have failed.
-    const used = `MAX(CASE WHEN failing = 0 OR requests > failing THEN span * ${lengths.block}::bigint + last ELSE 0 END)`;
+    const used = usedAt(lengths.block);
     const items = [...folded, into];
-    await sql.query(`DELETE FROM ${schemaName}.version_client WHERE version = $1 AND client = ANY($2::int[])`, [
-      version,
-      items,
-    ]);
-    await sql.query(
-      `INSERT INTO ${schemaName}.version_client (version, client, first, last, used)
-        SELECT version, item, MIN(span * ${lengths.block}::bigint + first), MAX(span * ${lengths.block}::bigint + last), ${used}
-        FROM ${schemaName}.client_block WHERE version = $1 AND item = ANY($2::int[]) GROUP BY version, item`,
+    const before = await sql.query<{ client: number; accepted: number }>(
+      `DELETE FROM ${schemaName}.version_client WHERE version = $1 AND client = ANY($2::int[]) RETURNING client, accepted`,
       [version, items],
+    );
+    const accepted = `SELECT one.accepted FROM unnest($3::int[], $4::bigint[]) AS one(client, accepted) WHERE client = item`;
+    await sql.query(
+      `INSERT INTO ${schemaName}.version_client (version, client, first, last, used, accepted)
+        SELECT version, item, MIN(span * ${lengths.block}::bigint + first), MAX(span * ${lengths.block}::bigint + last), ${used},
+          COALESCE((${accepted}), 0)
+        FROM ${schemaName}.client_block WHERE version = $1 AND item = ANY($2::int[]) GROUP BY version, item`,
+      [version, items, before.map(({ client }) => client), before.map((one) => one.accepted)],
     );
   }
   await sql.query(
-    `INSERT INTO ${schemaName}.route_client AS t (version, route, client, last)
-      SELECT version, route, client, MAX(span * ${dayMs}::bigint + last) FROM ${schemaName}.pair_day
+    `INSERT INTO ${schemaName}.route_client AS t (version, route, client, last, first, used)
+      SELECT version, route, client, MAX(span * ${dayMs}::bigint + last), MIN(span * ${dayMs}::bigint + first), ${usedAt(dayMs)}
+      FROM ${schemaName}.pair_day
       WHERE version = $1 AND span = $2 AND ${subject} = $3 GROUP BY version, route, client
-      ON CONFLICT (version, route, client) DO UPDATE SET last = GREATEST(t.last, excluded.last)`,
+      ON CONFLICT (version, route, client) DO UPDATE SET ${addUpRouteClient}`,
     [version, day, into],
   );
   const used = subject === 'client' ? 'SELECT client FROM version_client' : 'SELECT item FROM route_block';
@@ -118,10 +124,14 @@ async function foldSeen(
       AND ${subject} NOT IN (${used.replace('FROM ', `FROM ${schemaName}.`)} WHERE version = $1)`,
     [version, folded],
   );
+  await sql.query(
+    `DELETE FROM ${schemaName}.route_client WHERE version = $1 AND ${subject} = ANY($2::int[]) AND first >= $3 AND last < $4`,
+    [version, folded, begin, end],
+  );
   // Only the rows of earlier days have the exact time of the last request before this day. Reading them costs too much,
   // so the end of the day before is stored.
   await sql.query(
-    `UPDATE ${schemaName}.route_client SET last = $3 WHERE version = $1 AND ${subject} = ANY($2::int[])
+    `UPDATE ${schemaName}.route_client SET last = $3, used = CASE WHEN used IS NOT NULL THEN LEAST(used, $3) END WHERE version = $1 AND ${subject} = ANY($2::int[])
       AND last >= $4 AND last < $5`,
     [version, folded, begin - 1, begin, end],
   );

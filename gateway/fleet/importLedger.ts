@@ -55,10 +55,10 @@ function openedLedger(file: string): DatabaseSync {
   }
 }
 
-/** Earlier versions of the ledger lack the columns of failed requests and the tables of client-route pairs. */
+/** Earlier versions of the ledger lack columns of client-route pairs. */
 function assertCurrent(ledger: DatabaseSync, file: string): void {
   const version = Number(ledger.prepare('PRAGMA user_version').get()?.['user_version']);
-  if (version >= 3) return;
+  if (version >= 5) return;
   throw new ImportError(`${file} was written by an earlier release.  Start this release once with it, then import it.`);
 }
 
@@ -102,13 +102,25 @@ async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<Impor
   await copyTable(
     sql,
     ledger,
-    { name: 'version_client', keys: ['version', 'client'], sums: [], minimum: ['first'], maximum: ['last', 'used'] },
+    {
+      name: 'version_client',
+      keys: ['version', 'client'],
+      sums: [],
+      minimum: ['first'],
+      maximum: ['last', 'used', 'accepted'],
+    },
     hasFleetSalt,
   );
   await copyTable(
     sql,
     ledger,
-    { name: 'route_client', keys: ['version', 'route', 'client'], sums: [], minimum: [], maximum: ['last'] },
+    {
+      name: 'route_client',
+      keys: ['version', 'route', 'client'],
+      sums: [],
+      minimum: ['first'],
+      maximum: ['last', 'used'],
+    },
     hasFleetSalt,
   );
   // The id of the file stands for the gateway that wrote it.
@@ -174,14 +186,18 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, has
     const given = subjectOf(key) === 'client' ? `${schemaName}.client_name(r.${key}, $2, $3)` : `r.${key}`;
     return `(SELECT id FROM ${schemaName}.${subjectOf(key)}s WHERE name = ${given})`;
   });
+  // NULL in route_client: an earlier release has written the row.
+  const read = values.map((column) => (column === 'used' ? 'COALESCE(used, last) AS used' : column));
   const keyColumns = [...ids, ...plain];
   const total = (column: string): string =>
     `${sums.includes(column) ? 'SUM' : minimum.includes(column) ? 'MIN' : 'MAX'}(${column})`;
   const merged = (column: string): string => {
     if (sums.includes(column)) return `${column} = t.${column} + excluded.${column}`;
-    return `${column} = ${minimum.includes(column) ? 'LEAST' : 'GREATEST'}(t.${column}, excluded.${column})`;
+    if (minimum.includes(column)) return `${column} = LEAST(t.${column}, excluded.${column})`;
+    const known = column === 'used' ? 'COALESCE(t.used, t.last)' : `t.${column}`;
+    return `${column} = GREATEST(${known}, excluded.${column})`;
   };
-  for (const chunk of chunksOf(ledger, `SELECT ${[...names, ...plain, ...values].join(', ')} FROM ${name}`)) {
+  for (const chunk of chunksOf(ledger, `SELECT ${[...names, ...plain, ...read].join(', ')} FROM ${name}`)) {
     await sql.query(
       `INSERT INTO ${schemaName}.${name} AS t (${[...keyColumns, ...values].join(', ')})
         SELECT ${[...idOf, ...plain.map((column) => `r.${column}`), ...values.map(total)].join(', ')}

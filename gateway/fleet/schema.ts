@@ -1,14 +1,15 @@
 import { subjects } from '../usage/ledger/schema.ts';
-import { type Length, lengths } from '../usage/ledger/spans.ts';
+import { lengths } from '../usage/ledger/spans.ts';
 import { otherClients } from '../usage/usageRow.ts';
 import { type Postgres, type Sql, StoreError } from './postgres.ts';
+import { type SumTable, writeBatchFunction } from './writeBatchFunction.ts';
 
 // The tables of the shared store. Those of the usage counts have the names and columns of the ledger on SQLite, in a schema of
 // their own, and are partitioned by time, so that the retention drops partitions.
 
 /** The PostgreSQL schema that contains all tables. */
 export const schemaName = 'version_gateway';
-const storeVersion = 2;
+const storeVersion = 3;
 // The SQLSTATE of a table that does not exist: the store was reached, but is not the expected one.
 const undefinedTable = '42P01';
 // Gateways that migrate or fold names at the same time take turns.
@@ -19,16 +20,6 @@ export const foldingLock = 0x56474644;
 export const partitionSizes = { hour: 240, day: 30, block: 1 } as const;
 
 const counts = ['requests', 'errors', 'served', 'failing', 'refused'];
-const pairCounts = ['requests', 'errors'];
-
-/** A table of sums, partitioned by `span`. */
-interface SumTable {
-  readonly name: string;
-  readonly length: Length;
-  /** After `version` and `span`. */
-  readonly keys: readonly string[];
-  readonly counts: readonly string[];
-}
 
 export const sumTables: readonly SumTable[] = [
   ...subjects.flatMap((subject) =>
@@ -43,7 +34,7 @@ export const sumTables: readonly SumTable[] = [
     name: `pair_${length}`,
     length,
     keys: ['client', 'route'],
-    counts: pairCounts,
+    counts,
   })),
 ];
 
@@ -62,6 +53,8 @@ const routeClientPartitions = Array.from(
   (_one, number) =>
     `CREATE TABLE route_client_p${number} PARTITION OF route_client FOR VALUES WITH (MODULUS 16, REMAINDER ${number});`,
 ).join('\n');
+
+const writeBatch = writeBatchFunction({ schemaName, foldingLock, sumTables, counts });
 
 const tables = `
   CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);
@@ -131,97 +124,10 @@ const createPartitions = `
   END $$;
 `;
 
-const sum = (columns: readonly string[]): string => columns.map((column) => `SUM(${column})`).join(', ');
-
-/** Adds the rows of the subquery `ids` to one table. `ids`: the columns of that subquery for `keys`. */
-function addTo({ name, length, keys, counts: columns }: SumTable, ids: readonly string[]): string {
-  const ms = lengths[length];
-  const group = ['version_id', `hour / ${ms}`, ...ids].join(', ');
-  // In GROUP BY, 0 would be the number of a column.
-  const by = ids.includes('0') ? `version_id, hour / ${ms}` : group;
-  const offset = (column: string): string => `${column} - hour / ${ms} * ${ms}`;
-  return `add_${name} AS (
-      INSERT INTO ${schemaName}.${name} AS t (version, span, ${keys.join(', ')}, ${columns.join(', ')}, first, last)
-      SELECT ${group}, ${sum(columns)}, MIN(${offset('first')}), MAX(${offset('last')})
-      FROM ids GROUP BY ${by} ORDER BY ${by}
-      ON CONFLICT (version, span, ${keys.join(', ')}) DO UPDATE SET
-        ${columns.map((column) => `${column} = t.${column} + excluded.${column}`).join(', ')},
-        first = LEAST(t.first, excluded.first), last = GREATEST(t.last, excluded.last)
-    )`;
+/** Columns of counts. A store that is new has those of the tables of sums. */
+function addColumns(names: readonly string[]): string {
+  return names.map((name) => `ADD COLUMN IF NOT EXISTS ${name} bigint NOT NULL DEFAULT 0`).join(', ');
 }
-
-const idsOfTable = (name: string): readonly string[] => {
-  if (name.startsWith('pair')) return ['client_id', 'route_id'];
-  return name.startsWith('version') ? ['0'] : [`${name.slice(0, name.indexOf('_'))}_id`];
-};
-
-/**
- * Adds a batch, if it is the next one of its gateway: `applied`. `known`: it was added before. `gap`: the store has lost
- * batches before it, for example because it was restored from a backup; it is added, and coverage restarts. Names are sorted,
- * so that two gateways that add the same names wait for each other in the same order.
- */
-const writeBatch = `
-  CREATE FUNCTION write_batch_1(
-    p_instance uuid, p_epoch bigint, p_seq bigint, p_began bigint, p_seen bigint, p_restarted bigint, p_salt text, p_rows json
-  ) RETURNS text LANGUAGE plpgsql AS $$
-  DECLARE last_seq bigint; outcome text := 'applied'; own_salt text; restarted bigint := p_restarted;
-  BEGIN
-    PERFORM pg_advisory_xact_lock_shared(${foldingLock});
-    -- The row is created first, so that it can be locked: two copies of the same batch are added one after the other.
-    INSERT INTO ${schemaName}.writers VALUES (p_instance, p_epoch, 0) ON CONFLICT DO NOTHING;
-    SELECT seq INTO last_seq FROM ${schemaName}.writers WHERE instance = p_instance AND epoch = p_epoch FOR UPDATE;
-    IF p_seq <= last_seq THEN RETURN 'known'; END IF;
-    IF p_seq > last_seq + 1 THEN
-      outcome := 'gap';
-      restarted := GREATEST(restarted, p_seen);
-    END IF;
-    UPDATE ${schemaName}.writers SET seq = p_seq, at = now() WHERE instance = p_instance AND epoch = p_epoch;
-    INSERT INTO ${schemaName}.runs AS r VALUES (p_instance, p_epoch, p_began, p_seen)
-      ON CONFLICT (instance, epoch) DO UPDATE SET began = GREATEST(r.began, excluded.began), seen = GREATEST(r.seen, excluded.seen);
-    IF restarted IS NOT NULL THEN
-      INSERT INTO ${schemaName}.meta AS m VALUES ('covered_from', restarted::text)
-        ON CONFLICT (key) DO UPDATE SET value = GREATEST(m.value::bigint, restarted)::text;
-    END IF;
-    IF json_array_length(p_rows) = 0 THEN RETURN outcome; END IF;
-    SELECT value INTO own_salt FROM ${schemaName}.meta WHERE key = 'salt';
-    -- Not from the first to the last hour: with a clock that began in 1970 these are more partitions than can be locked at once.
-    PERFORM ${schemaName}.create_partitions(hour, hour)
-      FROM (SELECT DISTINCT hour FROM json_to_recordset(p_rows) AS r(hour bigint) ORDER BY 1) AS hours;
-    INSERT INTO ${schemaName}.versions (name) SELECT DISTINCT version FROM json_to_recordset(p_rows) AS r(version text)
-      WHERE NOT EXISTS (SELECT 1 FROM ${schemaName}.versions WHERE name = version) ORDER BY 1 ON CONFLICT DO NOTHING;
-    INSERT INTO ${schemaName}.routes (name) SELECT DISTINCT route FROM json_to_recordset(p_rows) AS r(route text)
-      WHERE NOT EXISTS (SELECT 1 FROM ${schemaName}.routes WHERE name = route) ORDER BY 1 ON CONFLICT DO NOTHING;
-    INSERT INTO ${schemaName}.clients (name) SELECT DISTINCT ${schemaName}.client_name(client, p_salt, own_salt) AS client_name
-      FROM json_to_recordset(p_rows) AS r(client text)
-      WHERE NOT EXISTS (SELECT 1 FROM ${schemaName}.clients WHERE name = ${schemaName}.client_name(client, p_salt, own_salt))
-      ORDER BY 1 ON CONFLICT DO NOTHING;
-    WITH ids AS MATERIALIZED (
-      SELECT v.id AS version_id, c.id AS client_id, t.id AS route_id, r.*
-      FROM json_to_recordset(p_rows) AS r(version text, client text, route text, hour bigint, ${counts.map((column) => `${column} bigint`).join(', ')},
-        first bigint, last bigint, used bigint)
-      JOIN ${schemaName}.versions v ON v.name = r.version
-      JOIN ${schemaName}.clients c ON c.name = ${schemaName}.client_name(r.client, p_salt, own_salt)
-      JOIN ${schemaName}.routes t ON t.name = r.route
-    ),
-    ${sumTables.map((table) => addTo(table, idsOfTable(table.name))).join(',\n    ')},
-    add_instance AS (
-      INSERT INTO ${schemaName}.version_day_instance AS t
-      SELECT version_id, hour / ${lengths.day}, p_instance, ${sum(counts)} FROM ids GROUP BY 1, 2 ORDER BY 1, 2
-      ON CONFLICT (version, span, instance) DO UPDATE SET
-        ${counts.map((column) => `${column} = t.${column} + excluded.${column}`).join(', ')}
-    ),
-    add_version_client AS (
-      INSERT INTO ${schemaName}.version_client AS t
-      SELECT version_id, client_id, MIN(first), MAX(last), MAX(used) FROM ids GROUP BY 1, 2 ORDER BY 1, 2
-      ON CONFLICT (version, client) DO UPDATE SET first = LEAST(t.first, excluded.first),
-        last = GREATEST(t.last, excluded.last), used = GREATEST(t.used, excluded.used)
-    )
-    INSERT INTO ${schemaName}.route_client AS t
-    SELECT version_id, route_id, client_id, MAX(last) FROM ids GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-    ON CONFLICT (version, route, client) DO UPDATE SET last = GREATEST(t.last, excluded.last);
-    RETURN outcome;
-  END $$;
-`;
 
 /** A tag under another salt cannot be compared with the tags of the fleet, so its client is not counted by name. */
 const clientName = `
@@ -235,6 +141,13 @@ const migrations: readonly string[] = [
   `${tables} ${clientName} ${createPartitions} ${writeBatch}`,
   // report: a `StoredReport`; null: of an earlier release.
   `ALTER TABLE gateways ADD COLUMN report jsonb;`,
+  // first and used of a route are NULL if an earlier release has written the row: they are not known. No row is changed, so
+  // that the migration of a large store takes no longer than that of a small one.
+  `SELECT pg_advisory_xact_lock(${foldingLock});
+    ${['pair_hour', 'pair_day'].map((table) => `ALTER TABLE ${table} ${addColumns(['served', 'failing', 'refused'])};`).join('\n')}
+    ALTER TABLE version_client ${addColumns(['accepted'])};
+    ALTER TABLE route_client ADD COLUMN first bigint, ADD COLUMN used bigint;
+    ${writeBatch}`,
 ];
 
 /** Creates or migrates the tables. @throws StoreError, also if a later release has made the store unusable for this one */

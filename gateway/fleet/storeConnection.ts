@@ -61,7 +61,7 @@ export class StoreConnection implements Sql, Transactions {
       if (!isConnected || !isStatementFailure(error))
         this.#note(error instanceof Error ? error.message : String(error));
       // The next statement connects again. Statements that are running fail as well, or end on their own connection.
-      if (this.#contact === contact && !isTransient(error)) void this.close();
+      if (this.#contact === contact && !(isConnected && isTransient(error))) void this.close();
       throw error;
     }
   }

@@ -25,6 +25,8 @@ export interface Counts {
   last: number;
   /** The last request that did not fail; 0 if all failed. */
   used: number;
+  /** The last request that a backend answered 2xx; 0 if there is none. */
+  accepted: number;
 }
 
 /** The requests of one client to one route in one hour, as far as one process has counted them. */
@@ -51,4 +53,5 @@ export function addCounts(sum: Counts, more: Readonly<Counts>): void {
   sum.first = Math.min(sum.first, more.first);
   sum.last = Math.max(sum.last, more.last);
   sum.used = Math.max(sum.used, more.used);
+  sum.accepted = Math.max(sum.accepted, more.accepted);
 }

@@ -25,7 +25,7 @@ async function store(connections = 2): Promise<Postgres> {
 
 function rowOf(row: Partial<UsageRow>): UsageRow {
   const counts = { requests: 1, errors: 0, served: 1, failing: 0, refused: 0 };
-  const times = { hour, first: hour + 1000, last: hour + 2000, used: hour + 2000 };
+  const times = { hour, first: hour + 1000, last: hour + 2000, used: hour + 2000, accepted: hour + 2000 };
   return { version: 'v1', client: 'user-agent:curl', route: 'GET /drinks', ...counts, ...times, ...row };
 }
 
@@ -162,6 +162,36 @@ describe('migrate', () => {
     expect(await writeBatch(sql, batchOf([rowOf({})]))).toBe('applied');
     await sql.close();
     await owner.close();
+  });
+
+  it('adds columns to the store of an earlier release, which still runs, and counts its requests as use', async () => {
+    const sql = await store();
+    const earlier = { requests: 5, failing: 5, used: 0, accepted: 0 };
+    await writeBatch(sql, batchOf([rowOf(earlier)]));
+    for (const table of ['pair_hour', 'pair_day'])
+      await sql.query(`ALTER TABLE version_gateway.${table} DROP served, DROP failing, DROP refused`);
+    await sql.query('ALTER TABLE version_gateway.route_client DROP first, DROP used');
+    await sql.query('ALTER TABLE version_gateway.version_client DROP accepted');
+    await sql.query(`UPDATE version_gateway.meta SET value = '2' WHERE key = 'version'`);
+    await Promise.all([migrate(sql), migrate(sql)]);
+    // A gateway of the earlier release sends rows without `accepted`.
+    const { accepted: _accepted, ...rest } = rowOf({ first: hour + 3000, last: hour + 4000, failing: 1, used: 0 });
+    await writeBatch(sql, batchOf([rest as UsageRow, rowOf({ ...earlier, client: 'user-agent:wget' })]));
+    expect(
+      await sql.query('SELECT requests, failing FROM version_gateway.pair_day ORDER BY requests, failing'),
+    ).toEqual([
+      { requests: 5, failing: 5 },
+      { requests: 6, failing: 1 },
+    ]);
+    expect(await sql.query('SELECT first, last, used FROM version_gateway.route_client ORDER BY client')).toEqual([
+      { first: null, last: hour + 4000, used: hour + 2000 },
+      { first: hour + 1000, last: hour + 2000, used: 0 },
+    ]);
+    expect(await sql.query('SELECT accepted FROM version_gateway.version_client')).toEqual([
+      { accepted: 0 },
+      { accepted: 0 },
+    ]);
+    await sql.close();
   });
 
   it('accepts a later schema that is compatible, and refuses any other', async () => {

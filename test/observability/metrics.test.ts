@@ -75,7 +75,7 @@ const row = {
   failing: 0,
   refused: 0,
 };
-ledger.add([{ ...row, first: now, last: now, used: now }]);
+ledger.add([{ ...row, first: now, last: now, used: now, accepted: now }]);
 const config = {
   fingerprint: '',
   generation: 3,

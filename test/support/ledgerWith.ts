@@ -27,6 +27,7 @@ export function ledgerWith(rows: UsageBatch, covered: number) {
 /** A row with the requests of a client to a version at the time `at` (epoch ms). */
 export function row(version: string, client: string, at: number, more: Partial<UsageRow> = {}): UsageRow {
   const requests = more.requests ?? 1;
-  const counts = { requests, errors: 0, served: requests, failing: 0, refused: 0, first: at, last: at, used: at };
-  return { version, client, route: 'GET /drinks', hour: Math.floor(at / hour) * hour, ...counts, ...more };
+  const counts = { requests, errors: 0, served: requests, failing: 0, refused: 0, first: at, last: at };
+  const uses = { used: at, accepted: at };
+  return { version, client, route: 'GET /drinks', hour: Math.floor(at / hour) * hour, ...counts, ...uses, ...more };
 }

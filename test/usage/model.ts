@@ -21,6 +21,7 @@ export function row(part: Partial<UsageRow> = {}): UsageRow {
     first,
     last: first,
     used: part.last ?? first,
+    accepted: part.last ?? first,
     ...part,
   };
 }

@@ -1,6 +1,6 @@
 import type { UsageSettings } from '../../config/snapshot.ts';
 import { addCounts, otherRoute, type UsageBatch, type UsageRow } from '../usageRow.ts';
-import { type CountedExchange, isFailing, outcomeOf } from './countedExchange.ts';
+import { type CountedExchange, isAccepted, isFailing, outcomeOf } from './countedExchange.ts';
 import { ClientIdentification } from './identification.ts';
 import { RouteNames } from './routeNames.ts';
 import { addRow, rowOf, rowsOf, type TrackedClient, TrackedClients } from './trackedClients.ts';
@@ -94,6 +94,7 @@ export class Collector {
     const outcome = outcomeOf(status, exchange.problem);
     if (outcome === 'failing') row.failing += 1;
     if (outcome === 'refused') row.refused += 1;
+    if (served && isAccepted(status) && at > row.accepted) row.accepted = at;
     extend(row, at, status > 0 && outcome !== 'failing');
     return name;
   }
@@ -126,6 +127,7 @@ export class Collector {
       if (failed) row.errors += 1;
       if (failing) row.failing += 1;
       if (nowServed) row.served += 1;
+      if (nowServed && isAccepted(status)) row.accepted = Math.max(row.accepted, exchange.at);
     }
     return request.client;
   }
@@ -158,7 +160,7 @@ export class Collector {
     const route = this.#rows.size < maxRows ? wantedRoute : otherRoute;
     const known = route === wantedRoute ? undefined : rowOf(client, route, hour);
     if (known) return known;
-    const zero = { requests: 0, errors: 0, served: 0, failing: 0, refused: 0, used: 0 };
+    const zero = { requests: 0, errors: 0, served: 0, failing: 0, refused: 0, used: 0, accepted: 0 };
     const row = { version, client: client.name, route, hour, ...zero, first: at, last: at };
     this.#rows.add(row);
     this.versions.add(version);

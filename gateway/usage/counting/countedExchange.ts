@@ -46,6 +46,10 @@ export function isFailing(status: number): boolean {
   return status >= 400 && status < 500 && !temporary.has(status);
 }
 
+export function isAccepted(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
 /** True if all requests failed. Without a request it is false: a stream is counted as a request only in its first hour. */
 export function onlyFails({ requests, failing }: { readonly requests: number; readonly failing: number }): boolean {
   return failing > 0 && requests === failing;

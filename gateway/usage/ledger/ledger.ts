@@ -269,7 +269,9 @@ export class Ledger implements WritableLedger {
 function notAfter(now: number, row: UsageRow): UsageRow {
   if (row.last <= now + toleranceMs) return row;
   const hour = Math.min(row.hour, now - (now % hourMs));
-  return { ...row, hour, first: Math.min(row.first, now), last: now, used: Math.min(row.used, now) };
+  const atMostNow = (at: number): number => Math.min(at, now);
+  const [first, used, accepted] = [atMostNow(row.first), atMostNow(row.used), atMostNow(row.accepted)];
+  return { ...row, hour, first, last: now, used, accepted };
 }
 
 function instant(ms: number): string {

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { otherClients, otherRoute } from '../usageRow.ts';
+import { addUpRouteClient, addUpSums } from './schema.ts';
 import { dayMs, hourMs, lengths, spanAt } from './spans.ts';
 
 /** How many clients and routes of a version are counted under their own names per day. */
@@ -116,17 +117,15 @@ interface Folding {
   readonly keep: number;
 }
 
-const addUp = `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, errors = errors + excluded.errors,
-  first = MIN(first, excluded.first), last = MAX(last, excluded.last)`;
-const addUpOutcomes = `served = served + excluded.served, failing = failing + excluded.failing,
-  refused = refused + excluded.refused`;
+const addUp = `ON CONFLICT DO UPDATE SET ${addUpSums}`;
 
 type Run = (sql: string, values?: readonly number[]) => void;
 
 /** Other days and all sums of the version stay the same. @returns the requests of the folded names */
 function fold(database: DatabaseSync, { subject, version, day, into, keep }: Folding): number {
   const run: Run = (sql, values = []) => void database.prepare(sql).run(...values);
-  database.exec('CREATE TEMP TABLE IF NOT EXISTS folded (item INTEGER PRIMARY KEY); DELETE FROM folded;');
+  database.exec(`CREATE TEMP TABLE IF NOT EXISTS folded (item INTEGER PRIMARY KEY); DELETE FROM folded;
+    CREATE TEMP TABLE IF NOT EXISTS accepted_before (client INTEGER PRIMARY KEY, accepted INTEGER NOT NULL);`);
   // Among names with equal requests the latest stay: a new regular client may have only one request. A client whose only
   // request is a stream that began in an earlier hour has none, and is ranked like a client with one.
   run(
@@ -151,14 +150,15 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
       `INSERT INTO ${subject}_${length} SELECT version, span, ?, SUM(requests), SUM(errors), SUM(served), MIN(first), MAX(last),
           SUM(failing), SUM(refused)
         FROM ${subject}_${length} ${where} AND item IN folded GROUP BY version, span
-        ${addUp}, ${addUpOutcomes}`,
+        ${addUp}`,
       [into, version, from, to],
     );
     run(`DELETE FROM ${subject}_${length} ${where} AND item IN folded`, [version, from, to]);
     const [client, route] = subject === 'client' ? ['?', 'route'] : ['client', '?'];
     const partner = subject === 'client' ? 'route' : 'client';
     run(
-      `INSERT INTO pair_${length} SELECT version, span, ${client}, ${route}, SUM(requests), SUM(errors), MIN(first), MAX(last)
+      `INSERT INTO pair_${length} SELECT version, span, ${client}, ${route}, SUM(requests), SUM(errors), MIN(first), MAX(last),
+          SUM(served), SUM(failing), SUM(refused)
         FROM pair_${length} ${where} AND ${subject} IN folded GROUP BY version, span, ${partner} ${addUp}`,
       [into, version, from, to],
     );
@@ -188,7 +188,7 @@ function foldBlock(run: Run, subject: LimitedSubject, version: number, day: numb
       SELECT version, ?, ?, SUM(requests), SUM(errors), SUM(served), MIN(first) + ?, MAX(last) + ?,
         SUM(failing), SUM(refused)
       FROM ${subject}_day WHERE version = ? AND span = ? AND item IN folded GROUP BY version
-      ${addUp}, ${addUpOutcomes}`,
+      ${addUp}`,
     [block, into, offset, offset, version, day],
   );
   const less = ['requests', 'errors', 'served', 'failing', 'refused']
@@ -223,19 +223,26 @@ function usedAt(length: number, sum: 'MAX' | '' = ''): string {
 function foldSeen(run: Run, subject: LimitedSubject, version: number, day: number, into: number): void {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
   if (subject === 'client') {
+    run('DELETE FROM accepted_before');
+    run(
+      `INSERT INTO accepted_before SELECT client, accepted FROM version_client
+        WHERE version = ? AND client IN folded AND accepted > 0`,
+      [version],
+    );
     run('DELETE FROM version_client WHERE version = ? AND client IN folded', [version]);
     // With a list of the spans, because the table is sorted by span before client.
     run(
       `INSERT INTO version_client
         SELECT version, item, MIN(span * ${lengths.block} + first), MAX(span * ${lengths.block} + last),
-          ${usedAt(lengths.block, 'MAX')} FROM client_block
+          ${usedAt(lengths.block, 'MAX')},
+          COALESCE((SELECT accepted FROM accepted_before WHERE accepted_before.client = item), 0) FROM client_block
         WHERE version = ? AND span IN (SELECT DISTINCT span FROM version_block WHERE version = ?) AND item IN folded
         GROUP BY version, item`,
       [version, version],
     );
     run(
       `INSERT INTO version_client
-        SELECT version, item, span * ${dayMs} + first, span * ${dayMs} + last, ${usedAt(dayMs)} FROM client_day
+        SELECT version, item, span * ${dayMs} + first, span * ${dayMs} + last, ${usedAt(dayMs)}, 0 FROM client_day
         WHERE version = ? AND span = ? AND item = ?
         ON CONFLICT DO UPDATE SET first = MIN(first, excluded.first), last = MAX(last, excluded.last),
           used = MAX(used, excluded.used)`,
@@ -243,9 +250,10 @@ function foldSeen(run: Run, subject: LimitedSubject, version: number, day: numbe
     );
   }
   run(
-    `INSERT INTO route_client SELECT version, route, client, MAX(span * ${dayMs} + last) FROM pair_day
+    `INSERT INTO route_client SELECT version, route, client, MAX(span * ${dayMs} + last), MIN(span * ${dayMs} + first),
+        ${usedAt(dayMs, 'MAX')} FROM pair_day
       WHERE version = ? AND span = ? AND ${subject} = ? GROUP BY version, route, client
-      ON CONFLICT DO UPDATE SET last = MAX(last, excluded.last)`,
+      ON CONFLICT DO UPDATE SET ${addUpRouteClient}`,
     [version, day, into],
   );
   const stillUsed = subject === 'client' ? 'SELECT client FROM version_client' : 'SELECT item FROM route_block';
@@ -254,14 +262,18 @@ function foldSeen(run: Run, subject: LimitedSubject, version: number, day: numbe
       AND ${subject} NOT IN (${stillUsed} WHERE version = ?)`,
     [version, version],
   );
-  // Only the rows of earlier days have the exact time of the last request before this day. Reading them costs too much,
-  // so the end of the day before is stored.
-  run(`UPDATE route_client SET last = ? WHERE version = ? AND ${subject} IN folded AND last >= ? AND last < ?`, [
-    begin - 1,
+  run(`DELETE FROM route_client WHERE version = ? AND ${subject} IN folded AND first >= ? AND last < ?`, [
     version,
     begin,
     end,
   ]);
+  // Only the rows of earlier days have the exact time of the last request before this day. Reading them costs too much,
+  // so the end of the day before is stored.
+  run(
+    `UPDATE route_client SET last = ?1, used = MIN(used, ?1)
+      WHERE version = ?2 AND ${subject} IN folded AND last >= ?3 AND last < ?4`,
+    [begin - 1, version, begin, end],
+  );
   const table = subject === 'client' ? 'version_client' : 'route_client';
   run(`DELETE FROM ${subject}s WHERE id IN folded AND id NOT IN (SELECT ${subject} FROM ${table})`);
 }

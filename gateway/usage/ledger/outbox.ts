@@ -40,17 +40,18 @@ export interface RunTimes {
   readonly restarted: number | undefined;
 }
 
-const counts = ['requests', 'errors', 'served', 'failing', 'refused', 'first', 'last', 'used'];
+const counts = ['requests', 'errors', 'served', 'failing', 'refused', 'first', 'last', 'used', 'accepted'] as const;
 const columns = ['version', 'client', 'route', 'hour', ...counts];
 const addUp = `${counts
   .slice(0, 5)
   .map((count) => `${count} = ${count} + excluded.${count}`)
   .join(', ')},
-  first = MIN(first, excluded.first), last = MAX(last, excluded.last), used = MAX(used, excluded.used)`;
+  first = MIN(first, excluded.first), last = MAX(last, excluded.last), used = MAX(used, excluded.used),
+  accepted = MAX(accepted, excluded.accepted)`;
 const sums = `${counts
   .slice(0, 5)
   .map((count) => `SUM(${count})`)
-  .join(', ')}, MIN(first), MAX(last), MAX(used)`;
+  .join(', ')}, MIN(first), MAX(last), MAX(used), MAX(accepted)`;
 const measure = `SELECT COUNT(*), COALESCE(SUM(2 * (LENGTH(version) + LENGTH(client) + LENGTH(route)) + ${bytesPerRow}), 0)
   FROM outbox_rows AS r WHERE r.epoch = b.epoch AND r.seq = b.seq`;
 
@@ -82,9 +83,8 @@ export class Outbox {
     do {
       const seq = this.#openBatch(run, salt);
       for (const row of rest.slice(0, maxRowsPerBatch)) {
-        const { version, client, route, hour, requests, errors, served, failing, refused, first, last, used } = row;
-        const names = [version, client, route].map(storable);
-        this.#add.run(this.epoch, seq, ...names, hour, requests, errors, served, failing, refused, first, last, used);
+        const names = [row.version, row.client, row.route].map(storable);
+        this.#add.run(this.epoch, seq, ...names, row.hour, ...counts.map((count) => row[count]));
       }
       this.#measure(this.epoch, seq, seq);
       rest = rest.slice(maxRowsPerBatch);

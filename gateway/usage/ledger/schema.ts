@@ -4,7 +4,7 @@
 /** The SQLite application id of a ledger: the letters VGUL. */
 export const applicationId = 0x5647554c;
 /** A ledger with a higher version was written by a later release and is not touched. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 export const subjects = ['version', 'client', 'route'] as const;
 export type Subject = (typeof subjects)[number];
@@ -25,6 +25,8 @@ const sumTables = subjects.flatMap((subject) =>
   ),
 );
 
+const pairOutcomes = ['served', 'failing', 'refused'].map((column) => `${column} INTEGER NOT NULL DEFAULT 0`);
+
 /**
  * Requests per client and route. There is no table of blocks. Most clients use most of their routes on few days of a month,
  * so it would have nearly as many rows as the table of days. And routes are read only for a few clients at a time.
@@ -34,6 +36,7 @@ const pairTables = ['hour', 'day'].map(
   CREATE TABLE pair_${length} (
     version INTEGER NOT NULL, span INTEGER NOT NULL, client INTEGER NOT NULL, route INTEGER NOT NULL,
     requests INTEGER NOT NULL, errors INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    ${pairOutcomes.join(', ')},
     PRIMARY KEY (version, span, client, route)
   ) WITHOUT ROWID;`,
 );
@@ -46,6 +49,7 @@ const nameTables = subjects.map(
  * What waits for the shared store of a fleet: see `Outbox`. `rows`: the batch as JSON; NULL: its rows are in `outbox_rows`.
  * `since`: when it began to wait. `size`: its rows. Without a fleet these tables stay empty.
  */
+const acceptedColumn = 'accepted INTEGER NOT NULL DEFAULT 0';
 const outboxTables = `
   CREATE TABLE outbox (
     epoch INTEGER NOT NULL, seq INTEGER NOT NULL, began INTEGER NOT NULL, seen INTEGER NOT NULL, restarted INTEGER,
@@ -57,6 +61,7 @@ const outboxTables = `
     version TEXT NOT NULL, client TEXT NOT NULL, route TEXT NOT NULL, hour INTEGER NOT NULL,
     requests INTEGER NOT NULL, errors INTEGER NOT NULL, served INTEGER NOT NULL, failing INTEGER NOT NULL,
     refused INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, used INTEGER NOT NULL,
+    ${acceptedColumn},
     PRIMARY KEY (epoch, hour, version, client, route)
   ) WITHOUT ROWID;
   CREATE INDEX outbox_rows_of_batch ON outbox_rows (epoch, seq);
@@ -70,20 +75,30 @@ export const schema = `
   ${sumTables.join('\n')}
   ${pairTables.join('\n')}
   -- First and last request of each client per version and per route, to count clients without adding up spans. Epoch ms.
-  -- used: the last request that did not fail; 0: there is none.
+  -- used: the last request that did not fail; 0: there is none. accepted: the last one that a backend answered 2xx; 0: none.
+  -- first and used of a route are NULL if an earlier release has written the row: they are not known.
   CREATE TABLE version_client (
     version INTEGER NOT NULL, client INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-    used INTEGER NOT NULL DEFAULT 0,
+    used INTEGER NOT NULL DEFAULT 0, ${acceptedColumn},
     PRIMARY KEY (version, client)
   ) WITHOUT ROWID;
   CREATE TABLE route_client (
     version INTEGER NOT NULL, route INTEGER NOT NULL, client INTEGER NOT NULL, last INTEGER NOT NULL,
+    first INTEGER, used INTEGER,
     PRIMARY KEY (version, route, client)
   ) WITHOUT ROWID;
   ${outboxTables}
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${schemaVersion};
 `;
+
+/** Adds a row to the one with the same key, in a table of sums. */
+export const addUpSums = `requests = requests + excluded.requests, errors = errors + excluded.errors,
+  served = served + excluded.served, failing = failing + excluded.failing, refused = refused + excluded.refused,
+  first = MIN(first, excluded.first), last = MAX(last, excluded.last)`;
+/** The same in `route_client`. NULL stays NULL in `first`; an unknown `used` becomes its latest possible value. */
+export const addUpRouteClient = `last = MAX(last, excluded.last), first = MIN(first, excluded.first),
+  used = MAX(COALESCE(used, last), excluded.used)`;
 
 const outcomeColumns = subjects.flatMap((subject) =>
   spanLengths.flatMap((length) =>
@@ -98,8 +113,12 @@ const outcomeColumns = subjects.flatMap((subject) =>
  * requests failed, so all of them count as use.
  */
 export const migrations: Readonly<Record<number, string>> = {
-  1: `${pairTables.join('\n')} PRAGMA user_version = 2;`,
+  1: `${pairTables.join('\n').replaceAll(`${pairOutcomes.join(', ')},`, '')} PRAGMA user_version = 2;`,
   2: `${outcomeColumns.join('\n')} ALTER TABLE version_client ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
     UPDATE version_client SET used = last; PRAGMA user_version = 3;`,
-  3: `${outboxTables} PRAGMA user_version = 4;`,
+  3: `${outboxTables.replace(`${acceptedColumn},`, '')} PRAGMA user_version = 4;`,
+  4: `${['pair_hour', 'pair_day'].flatMap((table) => pairOutcomes.map((column) => `ALTER TABLE ${table} ADD COLUMN ${column};`)).join('\n')}
+    ALTER TABLE route_client ADD COLUMN first INTEGER; ALTER TABLE route_client ADD COLUMN used INTEGER;
+    ALTER TABLE version_client ADD COLUMN ${acceptedColumn}; ALTER TABLE outbox_rows ADD COLUMN ${acceptedColumn};
+    PRAGMA user_version = 5;`,
 };

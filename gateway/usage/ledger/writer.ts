@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { addCounts, type Counts, type UsageBatch, type UsageRow } from '../usageRow.ts';
 import { NameFolding, type NameLimits } from './nameLimits.ts';
-import { type Subject, subjects } from './schema.ts';
+import { addUpRouteClient, addUpSums, type Subject, subjects } from './schema.ts';
 import { type Length, lengths, spanAt } from './spans.ts';
 
 const lengthNames = Object.keys(lengths) as Length[];
@@ -34,10 +34,12 @@ export class LedgerWriter {
       SubjectTables,
     ];
     this.#tables = { version, client, route };
-    this.#addVersionClient = database.prepare(`INSERT INTO version_client VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-      SET first = MIN(first, excluded.first), last = MAX(last, excluded.last), used = MAX(used, excluded.used)`);
-    this.#addRouteClient = database.prepare(`INSERT INTO route_client VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
-      SET last = MAX(last, excluded.last)`);
+    this.#addVersionClient =
+      database.prepare(`INSERT INTO version_client VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET first = MIN(first, excluded.first), last = MAX(last, excluded.last), used = MAX(used, excluded.used),
+        accepted = MAX(accepted, excluded.accepted)`);
+    this.#addRouteClient = database.prepare(`INSERT INTO route_client VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET ${addUpRouteClient}`);
     this.#addPair = (['hour', 'day'] as const).map((length) => [length, pairStatement(database, length)] as const);
     this.#setMark = database.prepare(
       `INSERT INTO meta VALUES ('mark', ?) ON CONFLICT DO UPDATE SET value = excluded.value`,
@@ -53,7 +55,7 @@ export class LedgerWriter {
     for (const sum of clients) {
       this.#addSum('client', sum);
       const ids = [this.#id('version', sum.version), this.#id('client', sum.item)];
-      this.#addVersionClient.run(...ids, sum.first, sum.last, sum.used);
+      this.#addVersionClient.run(...ids, sum.first, sum.last, sum.used, sum.accepted);
     }
     for (const pair of pairs) this.#addPairSum(pair);
     this.#folding.noteWritten('client', clients);
@@ -97,14 +99,16 @@ export class LedgerWriter {
     }
   }
 
-  #addPairSum({ version, route, client, hour, requests, errors, first, last }: UsageRow): void {
+  #addPairSum(pair: UsageRow): void {
+    const { version, route, client, hour, requests, errors, served, failing, refused, first, last, used } = pair;
     const [versionId, routeId] = [this.#id('version', version), this.#id('route', route)];
     const clientId = this.#id('client', client);
-    this.#addRouteClient.run(versionId, routeId, clientId, last);
+    this.#addRouteClient.run(versionId, routeId, clientId, last, first, used);
     for (const [length, statement] of this.#addPair) {
       const span = spanAt(length, hour);
       const begin = span * lengths[length];
-      statement.run(versionId, span, clientId, routeId, requests, errors, first - begin, last - begin);
+      const counts = [requests, errors, first - begin, last - begin, served, failing, refused];
+      statement.run(versionId, span, clientId, routeId, ...counts);
     }
   }
 
@@ -120,9 +124,8 @@ export class LedgerWriter {
 }
 
 function pairStatement(database: DatabaseSync, length: 'hour' | 'day'): StatementSync {
-  return database.prepare(`INSERT INTO pair_${length} VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-    SET requests = requests + excluded.requests, errors = errors + excluded.errors,
-      first = MIN(first, excluded.first), last = MAX(last, excluded.last)`);
+  return database.prepare(`INSERT INTO pair_${length} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+    SET ${addUpSums}`);
 }
 
 function tablesOf(database: DatabaseSync, subject: Subject): SubjectTables {
@@ -131,9 +134,7 @@ function tablesOf(database: DatabaseSync, subject: Subject): SubjectTables {
       [
         length,
         database.prepare(`INSERT INTO ${subject}_${length} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-          SET requests = requests + excluded.requests, errors = errors + excluded.errors,
-            served = served + excluded.served, first = MIN(first, excluded.first), last = MAX(last, excluded.last),
-            failing = failing + excluded.failing, refused = refused + excluded.refused`),
+          SET ${addUpSums}`),
       ] as const,
   );
   return {

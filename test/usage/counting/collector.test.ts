@@ -37,6 +37,22 @@ it('lists the versions with counts that were not taken', () => {
   expect([...collector.versions]).toEqual(['v2']);
 });
 
+it.each([
+  [200, true, true],
+  [204, true, true],
+  [304, true, false],
+  [401, true, false],
+  [500, true, false],
+  // The gateway answered it itself.
+  [204, false, false],
+])('records whether a backend accepted a request: %i, served %s', (status, served, isAccepted) => {
+  const collector = collectorOf();
+  collector.count(exchange({ client: 'shop', status, served }));
+  const open = collector.open(exchange({ client: 'reader', status: 0, served: false }));
+  collector.finish(open, { status, served, endedAt: noon + 9 });
+  expect(collector.take().map(({ accepted }) => accepted > 0)).toEqual([isAccepted, isAccepted]);
+});
+
 it('counts requests, errors and served requests with their times', () => {
   const collector = collectorOf();
   collector.count(exchange({ client: 'shop', at: noon + 5 }));
@@ -56,6 +72,7 @@ it('counts requests, errors and served requests with their times', () => {
       first: noon + 1,
       last: noon + 9,
       used: noon + 5,
+      accepted: noon + 5,
     },
   ]);
   expect(collector.take()).toEqual([]);

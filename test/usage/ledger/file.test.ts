@@ -186,7 +186,7 @@ it('is intact after its process was killed while writing', async () => {
     for (let turn = 0; ; turn++) {
       ledger.add(Array.from({ length: 100 }, (_one, n) => ({ version: 'v1', client: 'c' + ((turn * 100 + n) % 5000),
         route: 'GET /', hour: ${noon}, requests: 1, errors: 0, served: 1, failing: 0, refused: 0,
-        first: ${noon}, last: ${noon}, used: ${noon} })));
+        first: ${noon}, last: ${noon}, used: ${noon}, accepted: 0 })));
       process.stdout.write('.');
     }`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {

@@ -51,9 +51,11 @@ function problemsOf(store: string): unknown[] {
           .prepare(
             `SELECT '${subject}' AS subject, one.item FROM ${subject}_${length} AS one LEFT JOIN (
               SELECT version, span, ${subject} AS item, SUM(requests) AS requests, SUM(errors) AS errors,
+                SUM(served) AS served, SUM(failing) AS failing, SUM(refused) AS refused,
                 MIN(first) AS first, MAX(last) AS last
               FROM pair_${length} GROUP BY 1, 2, 3) AS pairs USING (version, span, item)
             WHERE pairs.requests IS NOT one.requests OR pairs.errors IS NOT one.errors
+              OR pairs.served IS NOT one.served OR pairs.failing IS NOT one.failing OR pairs.refused IS NOT one.refused
               OR pairs.first IS NOT one.first OR pairs.last IS NOT one.last`,
           )
           .all(),
@@ -123,6 +125,23 @@ describe('names above the limit', () => {
     expect(uses.get('earlier')).toMatchObject({ requests: 4, last: noon - 3 * dayMs });
     expect((await readLedger(ledger).byClient('v1', noon)).map(({ client }) => client)).not.toContain('earlier');
     expect(await readLedger(ledger).totals(noon)).toMatchObject([{ requests: 1 + 300 * 2 + 30 }]);
+  });
+
+  it('keep when a backend accepted a client that is folded on one of its days', () => {
+    const { ledger, store } = openLedger(limits);
+    const before = noon - 3 * dayMs;
+    ledger.add([row({ client: 'earlier', first: before }), row({ client: 'earlier' }), row({ client: 'gone' })]);
+    ledger.add(Array.from({ length: 40 }, (_one, n) => row({ client: `c${n}`, requests: 2 })));
+    const database = new DatabaseSync(store, { readOnly: true });
+    const accepted = database.prepare(
+      'SELECT name, accepted FROM version_client JOIN clients ON id = client WHERE name IN (?, ?, ?) ORDER BY name',
+    );
+    // The exact time of the last one before the folded day is not read.
+    expect(accepted.all('earlier', 'gone', 'other clients')).toEqual([
+      { name: 'earlier', accepted: noon },
+      { name: 'other clients', accepted: 0 },
+    ]);
+    database.close();
   });
 
   it('keep a client with an open stream rather than clients with one request', async () => {

@@ -66,6 +66,34 @@ it('treats all requests of an earlier release as use, because it did not record 
   expect(await readLedger(ledger).lastUsed(({ client }) => client === 'x-client-id:shop')).toEqual(new Map());
 });
 
+it('adds the outcomes of clients per route, and counts all earlier requests as use', () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  openLedger({ store }).ledger.add([row({ first: noon - 60_000, requests: 5, failing: 5, used: 0, accepted: 0 })]);
+  const database = new DatabaseSync(store);
+  // The ledger as the release before it has written it.
+  for (const table of ['pair_hour', 'pair_day'])
+    for (const column of ['served', 'failing', 'refused']) database.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`);
+  for (const column of ['first', 'used']) database.exec(`ALTER TABLE route_client DROP COLUMN ${column}`);
+  for (const table of ['version_client', 'outbox_rows']) database.exec(`ALTER TABLE ${table} DROP COLUMN accepted`);
+  database.exec('PRAGMA user_version = 4');
+  const seen = 'SELECT first, last, used FROM route_client JOIN clients ON id = client ORDER BY name';
+  const { ledger } = openLedger({ store });
+  expect(ledger.problem).toBeUndefined();
+  expect(database.prepare(seen).all()).toEqual([{ first: null, last: noon - 60_000, used: null }]);
+  const later = { requests: 2, failing: 2, used: 0 };
+  ledger.add([row(later), row({ ...later, client: 'new' })]);
+  expect(database.prepare('SELECT requests, failing FROM pair_day ORDER BY client').all()).toEqual([
+    { requests: 7, failing: 2 },
+    { requests: 2, failing: 2 },
+  ]);
+  // The earlier requests may all have succeeded.
+  expect(database.prepare(seen).all()).toEqual([
+    { first: noon, last: noon, used: 0 },
+    { first: null, last: noon, used: noon - 60_000 },
+  ]);
+  database.close();
+});
+
 it('reads the ledger of an earlier release without changing it', async () => {
   const store = earlierLedger();
   const before = readFileSync(store);
