@@ -81,7 +81,7 @@ export async function runToEnd(command: Command, core: Core): Promise<string> {
   return written;
 }
 
-/** Sends SIGTERM, and after a second SIGKILL to the whole tree: a killed nginx master would leave its worker running. */
+/** Sends SIGTERM. After one second, kills the whole tree: if only its master is killed, the worker of nginx keeps running. */
 async function stopTree(child: ChildProcess, pid: number, ended: Promise<void>): Promise<void> {
   if (!alive.has(pid)) return;
   child.kill('SIGTERM');

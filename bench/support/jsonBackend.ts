@@ -1,4 +1,4 @@
-/** node jsonBackend.ts PORT: answers every request, whose body has a Content-Length, with the same response, at little cost. */
+/** node jsonBackend.ts PORT: answers every request with the same response, at little cost. Bodies need a Content-Length. */
 import { createServer } from 'node:net';
 import { body } from './workload.ts';
 

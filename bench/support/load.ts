@@ -8,7 +8,7 @@ export interface Load {
   readonly seconds: number;
   /** The bytes in the body of each POST. With 0, the default, GET requests are sent. */
   readonly bodyBytes?: number;
-  /** Only with wrk: so many clients call so many routes below the URL. */
+  /** Only with wrk: how many different clients send the requests, and to how many different routes below the URL. */
   readonly mix?: { readonly clients: number; readonly routes: number };
   /** Only with wrk: the requests per second. Default: as many as possible. */
   readonly rate?: number;

@@ -189,9 +189,10 @@ export function metricsPage(): string {
   return `# Metrics
 
 \`GET /metrics\` of the admin listener returns the Prometheus text format. Access is restricted as for the other operations: if
-\`gateway.admin_token\` is set, send it as a bearer token (\`authorization: { credentials_file: … }\` of a scrape config), else call
-it from the same machine at a loopback address. With several workers, counts are the sum over all workers. The
-counters of a worker that has ended stay in the sum. If it did not shut down properly, they lack its counts since the last scrape.
+\`gateway.admin_token\` is set, send the token as a bearer token (\`authorization: { credentials_file: … }\` of a scrape config).
+Otherwise, request the page from the same machine at a loopback address. With several workers, counts are the sum over all
+workers. The counters of a worker that has ended stay in the sum. If it did not shut down properly, they lack its counts since the
+last scrape.
 
 No label has a value that a client can choose. There is no label for paths or clients; an unknown version or stage is
 \`unknown\`, and a method other than the seven common ones is \`other\`.

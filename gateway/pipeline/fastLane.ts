@@ -97,7 +97,7 @@ class LaneConnection implements LaneOwner, Timed {
     this.deadline = deadlineIn(headersTimeout);
     lane.connections.add(this);
     watchDeadline(this);
-    // Read before, to find out whether the client speaks HTTP/2. With `data` events, the socket emits these bytes itself.
+    // With h2c, the first bytes were read to find the protocol, and put back. With `data` events, the socket emits them itself.
     const early: Buffer | null = this.socket === accepted ? null : accepted.read();
     if (early) this.#onData(early);
   }

@@ -29,9 +29,10 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   const { candidate, running, since, now, at } = query;
   const basePath = (running ?? candidate).gateway.basePath;
   const answerOf = (version: string): PlannedAnswer => plannedAnswer({ version }, candidate, basePath, at);
-  const isAlready = (version: string): boolean =>
+  const isRefusedAlready = (version: string): boolean =>
     running !== undefined && plannedAnswers[plannedAnswer({ version }, running, basePath, now)].isRefusal;
-  const isLost = (version: string): boolean => plannedAnswers[answerOf(version)].isRefusal && !isAlready(version);
+  const isLost = (version: string): boolean =>
+    plannedAnswers[answerOf(version)].isRefusal && !isRefusedAlready(version);
   const uses = await queries.byVersionAndClient(since, ({ version, served }) => served > 0 && isLost(version));
   const covered = await queries.coveredSince();
   // Read last: a query that failed returned no rows, as if no client had called.
@@ -54,7 +55,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
       const listed = candidate.versions.get(version);
       const stage = listed ? stageOf(listed, at) : 'removed';
       const clients = own.filter(isSingleClient).length;
-      return { version, stage, answer: answerOf(version), already: isAlready(version), clients, ...sumOf(own) };
+      return { version, stage, answer: answerOf(version), already: isRefusedAlready(version), clients, ...sumOf(own) };
     });
   const facts = {
     kind: 'plan' as const,

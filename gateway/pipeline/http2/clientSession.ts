@@ -161,7 +161,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
     this.deadline = deadlineIn(checkMs);
     const now = performance.now();
     this.#resetUnreadResponses(now);
-    // A reset needs no window. The client does not read the connection, so the reset and all later ones would wait.
+    // Flow control does not delay a reset. If one is still not sent, the client does not read the connection at all.
     if (this.#responses.some(({ resetAt = now }) => now - resetAt > lingerMs)) this.destroy();
     this.#countRejected();
     const isIdle = this.#responses.length === 0;

@@ -24,7 +24,7 @@ export function relayDiscovery(
       .request(options)
       .on('response', (response) => {
         res.writeHead(response.statusCode ?? 500, response.rawHeaders);
-        // A page that the client does not read is small enough to wait for it in memory.
+        // A page is small enough to stay in memory until the client reads it.
         response.on('data', (chunk: Buffer) => res.write(chunk)).on('end', () => res.end());
       })
       .on('error', () => res.destroy())

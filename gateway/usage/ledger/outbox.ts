@@ -5,7 +5,8 @@ import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
 // Counts that wait for the shared store of a fleet, in the file of the ledger. They wait in numbered batches. The oldest batch
 // is closed: its rows are one JSON text, and it never changes, because it may be on its way. The rows of all others are in a
 // table of their own, so that a row can be added to the waiting row of the same hour, version, client and route. The sum stays
-// in the batch of the waiting row. So after the ledger was restored from a backup, the store knows each batch that it already has.
+// in the batch of the waiting row. So if the ledger is restored from a backup, the store recognizes by its number each batch whose
+// counts it already has.
 
 // A batch of this many rows takes the store some tens of milliseconds.
 const maxRowsPerBatch = 2_000;
