@@ -1,11 +1,15 @@
 import type { FleetSettings } from '../config/snapshot.ts';
+import { namingOf } from '../usage/counting/identification.ts';
+import type { LedgerSettings } from '../usage/ledger/writableLedger.ts';
 import { Postgres, type PostgresOptions, type Sql, StoreError, type Transactions } from './postgres.ts';
-import { fleetSalt, migrate } from './schema.ts';
+import { fleetSalt, migrate, schemaName, setMeta } from './schema.ts';
 
 /** The salt of the gateway, and the callbacks of a `StoreConnection`. */
 export interface StoreContext {
   /** The salt of this gateway's ledger. It becomes the salt of the fleet if the store has none. */
   readonly salt: () => string;
+  /** Undefined: clients are not identified. */
+  readonly identify?: LedgerSettings['identify'];
   /** Called at each contact with the salt of the fleet. */
   readonly onSalt: (salt: string) => void;
   /** Called when the store is lost, with the reason, and when it answers again, with undefined. */
@@ -70,7 +74,10 @@ export class StoreConnection implements Sql, Transactions {
     const postgres = await Postgres.open(this.#settings, this.#options);
     try {
       await migrate(postgres);
-      this.#context.onSalt(await fleetSalt(postgres, this.#context.salt()));
+      const salt = await fleetSalt(postgres, this.#context.salt());
+      this.#context.onSalt(salt);
+      const { identify } = this.#context;
+      if (identify) await noteNaming(postgres, namingOf(identify, salt));
       return postgres;
     } catch (error) {
       void postgres.close();
@@ -83,6 +90,18 @@ export class StoreConnection implements Sql, Transactions {
     this.#problem = problem;
     this.#context.onChange(problem);
   }
+}
+
+/** Notes since when the clients of the fleet have had their present names. @throws StoreError */
+async function noteNaming(store: Transactions, naming: string): Promise<void> {
+  await store.transaction(async (sql) => {
+    const [row] = await sql.query<{ value: string; now: number }>(
+      `SELECT value, floor(extract(epoch FROM now()) * 1000)::bigint AS now FROM ${schemaName}.meta WHERE key = 'naming'`,
+    );
+    if (row?.value === naming) return;
+    await setMeta(sql, 'naming', naming);
+    if (row) await setMeta(sql, 'named_since', String(row.now));
+  });
 }
 
 /** A deadlock or a conflict with another gateway: the same statement succeeds if it is sent again. */

@@ -23,6 +23,7 @@ const store = new StoreConnection(
   settings,
   {
     salt: () => ownSalt,
+    identify: ledger.identify,
     onSalt: (salt) => {
       ownSalt = salt;
       post({ kind: 'salt', salt });

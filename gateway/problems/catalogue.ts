@@ -23,6 +23,13 @@ export const catalogue = {
     proxyError: 'http_request_denied',
     detail: 'This major is no longer served. `successor` is the version to move to.',
   },
+  VERSION_FROZEN: {
+    status: 403,
+    title: 'This API version accepts no new clients',
+    proxyError: 'http_request_denied',
+    detail:
+      'This major is frozen: it serves the clients that it had before `frozen_since`, and this client is not one of them. `successor` is the version to use.',
+  },
   BAD_REQUEST: {
     status: 400,
     title: 'Malformed request',

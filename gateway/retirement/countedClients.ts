@@ -57,8 +57,8 @@ export async function clientsUsing(
 }
 
 /** A request without a recorded outcome counts as use: it is still open, or the gateway crashed. */
-export function isUsing({ used = 0, failing, last }: ClientUse, since: number): boolean {
-  return used >= since || (failing === 0 && last >= since);
+export function isUsing({ used = 0, failing, refused, last }: ClientUse, since: number): boolean {
+  return used >= since || (failing === 0 && refused === 0 && last >= since);
 }
 
 /**

@@ -5,9 +5,15 @@
 export interface UsageQueries {
   /**
    * The time since which usage has been recorded without a gap; undefined if the ledger is empty. Gaps of up to an hour,
-   * but at most a tenth of `quiet`, do not count.
+   * but at most a tenth of `quiet`, do not count. `until`: only the time before it counts.
    */
-  coveredSince(quiet?: number): Promise<number | undefined>;
+  coveredSince(quiet?: number, until?: number): Promise<number | undefined>;
+  naming(): Promise<Naming>;
+  /**
+   * When each client first called a version, over the whole ledger: those that did so at `since` or later and before `before`,
+   * the earliest first, at most `limit`. Clients whose requests all failed and `other clients` are included.
+   */
+  firstCalls(version: string, since: number, before?: number, limit?: number): Promise<readonly FirstCall[]>;
   /** One row per version; '' is for requests without a version. */
   totals(since: number, until?: number): Promise<readonly VersionTotal[]>;
   /** As `totals`, without the number of clients, which takes most of the time of `totals`. */
@@ -62,7 +68,7 @@ export interface UsageSums {
   readonly served: number;
   /** Requests with the outcome `failing`; see `outcomeOf`. */
   readonly failing: number;
-  /** Requests refused because the version is retired or not in routes.yaml. */
+  /** Requests refused because the version is retired, frozen or not in routes.yaml. */
   readonly refused: number;
   readonly last: number;
 }
@@ -80,6 +86,20 @@ export interface ClientCounts extends UsageSums {
   readonly first: number;
   /** The last request that did not fail, over the whole ledger; undefined: there is none. */
   readonly used: number | undefined;
+}
+
+/** How the clients in the ledger are named. Names from before `since` cannot be compared with later ones. */
+export interface Naming {
+  /** See `namingOf`; any other text in a ledger of an earlier release. */
+  readonly id: string;
+  /** Epoch ms; 0: no change is known. */
+  readonly since: number;
+}
+
+/** The first request of a client to a version, refused or not. */
+export interface FirstCall extends Pick<ClientCounts, 'client' | 'first'> {
+  /** The last request that did not fail; 0: there is none. */
+  readonly used: number;
 }
 
 export interface ClientUse extends ClientCounts {

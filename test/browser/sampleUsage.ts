@@ -94,6 +94,8 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
     }));
   return {
     coveredSince: async () => thisHour - 35 * day,
+    naming: async () => ({ id: '', since: 0 }),
+    firstCalls: async () => [],
     totals,
     requests: totals,
     byClient: async (version, since, isWanted = () => true) => clientsOf(version, since).filter(isWanted),
@@ -139,6 +141,8 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
 /** An empty ledger. */
 export const noUsage: UsageQueries = {
   coveredSince: async () => undefined,
+  naming: async () => ({ id: '', since: 0 }),
+  firstCalls: async () => [],
   totals: async () => [],
   requests: async () => [],
   byClient: async () => [],

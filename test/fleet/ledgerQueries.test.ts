@@ -58,6 +58,7 @@ async function answers(queries: UsageQueries): Promise<Record<string, readonly u
       requests: inOrder(await queries.requests(since)),
       clients: inOrder(await queries.byClient('v1', since)),
       rows: inOrder(await queries.byVersionAndClient(since, ({ version }) => version !== 'v2')),
+      firstCalls: await queries.firstCalls('v1', since, now - day, 5),
       newClients: inOrder(await queries.newClients('v1', since)),
       routes: inOrder(await queries.byRoute('v2', since)),
       plainRoutes: inOrder((await queries.routes('v2', since)).map(({ route, requests }) => ({ route, requests }))),

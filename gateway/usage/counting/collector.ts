@@ -95,7 +95,8 @@ export class Collector {
     if (outcome === 'failing') row.failing += 1;
     if (outcome === 'refused') row.refused += 1;
     if (served && isAccepted(status) && at > row.accepted) row.accepted = at;
-    extend(row, at, status > 0 && outcome !== 'failing');
+    // A client that a freeze refuses was never served, so it does not use the version.
+    extend(row, at, status > 0 && outcome !== 'failing' && exchange.problem !== 'VERSION_FROZEN');
     return name;
   }
 

@@ -28,7 +28,7 @@ export interface CountedExchange {
 /**
  * How the ledger counts a request:
  * - `failing`: answered 4xx (except 408, 425, 429 and 499), so the client does not benefit from the version
- * - `refused`: answered 410 or 404 by the gateway, because its version is retired or not in routes.yaml
+ * - `refused`: answered 410, 404 or 403 by the gateway, because its version is retired, not in routes.yaml or frozen
  * - `used`: everything else, including 5xx, a 502 because the backend is down, and clients that disconnected: these
  *   clients depend on the version, and an outage must not make them look gone.
  */
@@ -37,8 +37,10 @@ export type Outcome = 'failing' | 'refused' | 'used';
 // After 408, 425 and 429 a client may repeat the same request; 499 records that the client disconnected.
 const temporary: ReadonlySet<number> = new Set([408, 425, 429, 499]);
 
+const refusals: ReadonlySet<ProblemCode> = new Set(['VERSION_RETIRED', 'UNKNOWN_VERSION', 'VERSION_FROZEN']);
+
 export function outcomeOf(status: number, problem: ProblemCode | undefined): Outcome {
-  if (problem === 'VERSION_RETIRED' || problem === 'UNKNOWN_VERSION') return 'refused';
+  if (problem !== undefined && refusals.has(problem)) return 'refused';
   return isFailing(status) ? 'failing' : 'used';
 }
 

@@ -43,6 +43,11 @@ export class ClientIdentification {
   }
 }
 
+/** Equal for two processes and two runs that give every client the same name. Does not reveal the salt. */
+export function namingOf(identify: readonly Identifier[], salt: string): string {
+  return hash('sha256', JSON.stringify([salt, identify]));
+}
+
 function readerFor(identifier: Identifier, salt: string): Omit<IdentifierReader, 'cache'> {
   switch (identifier.by) {
     case 'header': {

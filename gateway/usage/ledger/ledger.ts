@@ -156,6 +156,7 @@ export class Ledger implements WritableLedger {
         if (interruption !== undefined) store.restartCoverage();
         if (hasFutureEntries) store.setFutureToPresent(now);
         work(store);
+        store.noteNaming(this.settings, now);
       });
       this.#outbox = store.outboxState();
       this.#interruption = undefined;

@@ -4,7 +4,9 @@ import type {
   ClientDay,
   ClientMovement,
   ClientUse,
+  FirstCall,
   InstanceDay,
+  Naming,
   PastClient,
   RouteUse,
   SeriesPoint,
@@ -77,14 +79,23 @@ export class LedgerReader implements UsageQueries {
     await this.#database?.close();
   }
 
-  async coveredSince(quiet: number = endless): Promise<number | undefined> {
+  async coveredSince(quiet: number = endless, until?: number): Promise<number | undefined> {
     const maxGap = Math.min(maxGapMs, quiet * maxGapShare);
-    let since: number | undefined;
+    let since = until;
     for (const { began, seen } of await this.#reads.runs()) {
+      if (until !== undefined && began > until) continue;
       if (since !== undefined && since - seen > maxGap) break;
       since = Math.min(began, since ?? began);
     }
     return since === undefined ? undefined : Math.max(since, await this.#reads.coveredFrom());
+  }
+
+  async naming(): Promise<Naming> {
+    return { id: String(await this.#reads.meta('naming')), since: Number(await this.#reads.meta('named_since')) };
+  }
+
+  async firstCalls(version: string, since: number, before = endless, limit = endless): Promise<readonly FirstCall[]> {
+    return this.#reads.firstCalls(version, since, before, limit);
   }
 
   async totals(since: number, until: number = endless): Promise<readonly VersionTotal[]> {
@@ -237,7 +248,8 @@ export class LedgerReader implements UsageQueries {
     const spans = await this.#reads.spans(since, endless, 'client');
     const inOld = byName(await this.#reads.sums('client', spans, from));
     const inNew = byName(await this.#reads.sums('client', spans, to));
-    const ever = new Set((await this.#reads.clientsEver(from)).map(({ client }) => client));
+    const calls = await this.#reads.firstCalls(from, 0, endless, endless);
+    const ever = new Set(calls.filter(({ used }) => used > 0).map(({ client }) => client));
     const clients = [...new Set([...inOld.keys(), ...inNew.keys()])].filter((client) => isSingleClient({ client }));
     return clients
       .map((client): ClientMovement => {

@@ -1,4 +1,4 @@
-import type { ClientDay, InstanceDay, RouteOfClient, SeriesPoint, UsageSums } from '../usageQueries.ts';
+import type { ClientDay, FirstCall, InstanceDay, RouteOfClient, SeriesPoint, UsageSums } from '../usageQueries.ts';
 import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import type { Subject } from './schema.ts';
@@ -26,8 +26,8 @@ export class SqlReads {
 
   /** Divides a period into spans of which the ledger has rows. Clients and routes have rows per hour only for recent days. */
   async spans(since: number, until: number, subject: Subject, longest: 'day' | 'block' = 'block'): Promise<Spans[]> {
-    const from = Math.max(since, await this.#meta('kept_from'), 0);
-    const hoursAreKept = subject === 'version' || from >= (await this.#meta('hours_from'));
+    const from = Math.max(since, Number(await this.meta('kept_from')), 0);
+    const hoursAreKept = subject === 'version' || from >= Number(await this.meta('hours_from'));
     return spansOf(from, Math.max(until, from), hoursAreKept ? 'hour' : 'day', longest);
   }
 
@@ -42,7 +42,7 @@ export class SqlReads {
 
   /** Coverage never begins before this instant, even if a gateway ran before it. Epoch ms. */
   async coveredFrom(): Promise<number> {
-    return Math.max(await this.#meta('kept_from'), await this.#meta('covered_from'));
+    return Math.max(Number(await this.meta('kept_from')), Number(await this.meta('covered_from')));
   }
 
   /** The runs of gateways that wrote to the ledger, the one that ended last first. Runs may overlap. Epoch ms. */
@@ -179,7 +179,7 @@ export class SqlReads {
       [clients],
     );
     const { begin, end } = await this.recordedPeriod();
-    const from = spanAt('day', Math.max(since, begin, await this.#meta('kept_from')));
+    const from = spanAt('day', Math.max(since, begin, Number(await this.meta('kept_from'))));
     const to = spanAt('day', end) - 1;
     if (named.length === 0 || from > to) return [];
     const names = new Map(named.map(({ id, name }) => [id, name]));
@@ -196,12 +196,12 @@ export class SqlReads {
     return this.#database.all('SELECT id, name AS client FROM clients');
   }
 
-  /** The clients that ever used a version, over the whole ledger. */
-  async clientsEver(version: string): Promise<readonly { readonly client: string }[]> {
+  /** The clients that first called a version at `since` or later and before `before`, over the whole ledger. */
+  async firstCalls(version: string, since: number, before: number, limit: number): Promise<readonly FirstCall[]> {
     return this.#database.all(
-      `SELECT name AS client FROM clients WHERE id IN
-        (SELECT client FROM version_client WHERE version = ? ${(await this.#hasOutcomes()) ? 'AND used > 0' : ''})`,
-      [await this.#idOf(version)],
+      `SELECT name AS client, first, ${await this.#used()} AS used FROM version_client JOIN clients ON clients.id = client
+        WHERE version = ? AND first >= ? AND first < ? ORDER BY first, name LIMIT ?`,
+      [await this.#idOf(version), since, before, limit],
     );
   }
 
@@ -278,9 +278,10 @@ export class SqlReads {
     return (await this.#hasOutcomes()) ? 'used' : 'last';
   }
 
-  async #meta(key: string): Promise<number> {
-    const [row] = await this.#database.all<{ value: number | string }>('SELECT value FROM meta WHERE key = ?', [key]);
-    return Number(row?.value ?? 0);
+  /** A value of the table `meta`; 0 if it has none. */
+  async meta(key: string): Promise<number | string> {
+    const rows = await this.#database.all<{ value: number | string }>('SELECT value FROM meta WHERE key = ?', [key]);
+    return rows[0]?.value ?? 0;
   }
 }
 

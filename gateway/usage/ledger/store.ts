@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { namingOf } from '../counting/identification.ts';
 import type { UsageBatch } from '../usageRow.ts';
 import { damageIn, inTransaction, openLedgerFile } from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
@@ -34,6 +35,8 @@ export class SqliteStore {
   /** The gateway has left its fleet: `fleet.store` was removed. */
   readonly #hasLeftFleet: boolean;
   #salt: string;
+  /** The naming in the file; undefined: not read yet. See `namingOf`. */
+  #naming: string | undefined;
   /** The state of the file and its journal after the last transaction. */
   #lastStats: { readonly file: Stats; readonly journal: Stats };
   #run: number | undefined;
@@ -117,6 +120,7 @@ export class SqliteStore {
     } catch (error) {
       this.#writer.clearCaches();
       this.#salt = salt;
+      this.#naming = undefined;
       if (database.isTransaction) database.exec('ROLLBACK');
       throw error;
     }
@@ -138,6 +142,17 @@ export class SqliteStore {
   adoptSalt(salt: string): void {
     this.#database.prepare(`UPDATE meta SET value = ? WHERE key = 'salt'`).run(salt);
     this.#salt = salt;
+  }
+
+  /** Notes since when clients have had their present names. Within `transaction`. `now`: epoch ms. */
+  noteNaming({ identify }: LedgerSettings, now: number): void {
+    const naming = identify && namingOf(identify, this.#salt);
+    if (naming === undefined || naming === this.#naming) return;
+    const setMeta = this.#database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
+    const known = this.#database.prepare(`SELECT value FROM meta WHERE key = 'naming'`).get()?.['value'];
+    setMeta.run('naming', naming);
+    if (known !== undefined && known !== naming) setMeta.run('named_since', now);
+    this.#naming = naming;
   }
 
   /** Applies the limits exactly and deletes what is older than the retention. Within `transaction`. */

@@ -282,9 +282,9 @@ async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boo
 }
 
 /** Without the settings that only readers need. */
-function forWriting({ store, retention, maxClients, maxRoutes, spool }: LedgerSettings): LedgerSettings {
+function forWriting({ store, retention, identify, maxClients, maxRoutes, spool }: LedgerSettings): LedgerSettings {
   const limits = { ...(maxClients && { maxClients }), ...(maxRoutes && { maxRoutes }) };
-  return { store, retention, ...limits, ...(spool !== undefined && { spool }) };
+  return { store, retention, ...(identify && { identify }), ...limits, ...(spool !== undefined && { spool }) };
 }
 
 function rowsIn(command: LedgerCommand): number {

@@ -3,7 +3,7 @@ import type { UsageBatch } from '../usageRow.ts';
 import type { NameLimits } from './nameLimits.ts';
 
 export type LedgerSettings = Pick<UsageSettings, 'store' | 'retention'> &
-  Partial<Pick<UsageSettings, 'names' | 'maxClients' | 'maxRoutes'>> & {
+  Partial<Pick<UsageSettings, 'identify' | 'names' | 'maxClients' | 'maxRoutes'>> & {
     /** In a fleet: how much may wait for the shared store, bytes. */
     readonly spool?: number;
   };

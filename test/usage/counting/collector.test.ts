@@ -86,6 +86,7 @@ it.each([
   [413, 'BODY_TOO_LARGE', [1, 0, 0]],
   [410, 'VERSION_RETIRED', [0, 1, noon]],
   [404, 'UNKNOWN_VERSION', [0, 1, noon]],
+  [403, 'VERSION_FROZEN', [0, 1, 0]],
   // A healthy backend would serve these clients.
   [500, undefined, [0, 0, noon]],
   [502, 'TARGET_REFUSED', [0, 0, noon]],
